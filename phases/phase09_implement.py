@@ -54,6 +54,8 @@ PHASE = Phase(
             "journal.jsonl",
             "journal.jsonl.next",
             "explorations",
+            "evidence",
+            "python",
             "kernel-report.json",
             "hooks",
             "endings",

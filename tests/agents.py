@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.task_paths import task_paths
 from phases.workspace.workspace import Workspace
 from pipeline.engine.contract import Contracts
+from tests.bare import shared_python
 
 CONTRACTS = Contracts()
 
@@ -114,6 +117,7 @@ def assignment_in(
         1,
         supervisor=supervisor,
         hooks=hooks,
+        cache_directory=os.path.dirname(os.path.dirname(shared_python())),
         tell=tell,
     )
 
@@ -139,8 +143,22 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {row.path: workspace.read_bytes(row.path) for row in workspace.digests() if row.sha256}
 
 
+def check_of(*paths: str) -> str:
+    """A command that runs the code of these files, and fails when a number in it is another than 1, 2 or 4."""
+    names = [path.removesuffix(".py") for path in paths]
+    test = f"""import importlib, pytest
+@pytest.mark.parametrize("name", {names})
+def test_it(name):
+    module = importlib.import_module(name)
+    assert not hasattr(module, "meet") or module.meet()
+    assert all(value in (1, 2, 4) for value in vars(module).values() if type(value) is int)
+"""
+    return f"printf %s {shlex.quote(test)} > test_it.py && python -m pytest -q test_it.py"
+
+
 def small_plan(*paths: str, verify: tuple[str, ...] = (), demands: bool = False) -> dict[str, Any]:
-    """A plan of these files. `demands`: with one requirement each, which nothing accepts unless code names it."""
+    """A plan of these files. `demands`: with one requirement each, which nothing accepts unless code names it and runs."""
+    verify = verify or ((check_of(*paths),) if demands else ())
     rows = [
         {
             "id": f"R{number}",

@@ -157,7 +157,10 @@ def _import_everything() -> None:
 
     for package in (pipeline, phases):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not module.name.endswith(("__main__", ".reader_worker", ".child", ".matcher", ".plain_test_runner")):
+            if (
+                not module.name.endswith(("__main__", ".reader_worker", ".child", ".matcher"))
+                and ".inside." not in module.name
+            ):
                 import_module(module.name)
 
 

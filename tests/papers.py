@@ -28,6 +28,7 @@ from pipeline.base.formats import Markdown
 from pipeline.cli.assembly import discover_phases
 from pipeline.engine.graph import Graph
 from tests import command_server
+from tests.bare import lend_python
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "averaged-perceptron" / "paper.pdf"
@@ -127,6 +128,7 @@ class Command:
         self.folder = folder
         self.home = folder / "home"
         self.home.mkdir(exist_ok=True)
+        lend_python(self.home)
         path = f"{os.environ['PATH']}:{os.path.dirname(sys.executable)}"  # the shell finds the program, as usual
         self.environment = {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", **environment}
 

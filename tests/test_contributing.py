@@ -19,6 +19,7 @@ ALSO_COPIED = (
     "pyproject.toml",
     "tests/__init__.py",
     "tests/agents.py",
+    "tests/bare.py",
     "tests/supervision/test_supervision_signals.py",
 )
 LONGEST_GLOSSARY = 25

@@ -143,11 +143,15 @@ def caught(handler: ast.ExceptHandler) -> set[str]:
     return {name_of(kind) for kind in kinds}
 
 
+IN_THE_SANDBOX = "phases/evidence/inside/"
+"""These run beside the code that is looked at, as programs of their own."""
+
+
 def test_every_exception_is_caught_in_two_places_and_no_others() -> None:
     broad = breaches(
         lambda node: isinstance(node, ast.ExceptHandler) and bool(caught(node) & {"Exception", "BaseException"})
     )
-    assert sorted(place.rpartition(":")[0] for place in broad) == [
+    assert sorted(place.rpartition(":")[0] for place in broad if not place.startswith(IN_THE_SANDBOX)) == [
         "pipeline/cli/boundary.py",
         "pipeline/engine/attempt.py",
     ]
@@ -249,7 +253,7 @@ def test_click_stands_in_the_command_line_alone() -> None:
 def test_only_the_command_line_reads_the_environment_and_exits() -> None:
     names = ("os.environ", "os.environb", "os.getenv", "sys.exit", "os._exit")
     found = breaches(lambda node: name_of(node) in names or calls("exit", "quit")(node))
-    assert [place for place in found if not place.startswith("pipeline/cli/")] == []
+    assert [place for place in found if not place.startswith(("pipeline/cli/", IN_THE_SANDBOX))] == []
 
 
 PACKAGES = sorted(path.parent for path in (ROOT / "phases").glob("*/__init__.py"))

@@ -187,6 +187,7 @@ def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -
         "sandbox": inner.get("sandbox", "none"),
         "commands": inner.get("commands", []),
         "missing_packages": inner.get("missing_packages", []),
+        "evidence": inner.get("evidence", []),
     }
 
 

@@ -19,8 +19,11 @@ from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, T
 from phases.acceptance.tool_hooks import ToolHooks, read_subagents
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
+from phases.agent.earlier_code import OFFLINE
 from phases.agent.session import Session
 from phases.agent.transcript import FILE, Transcript
+from phases.evidence.look import EvidenceSetting
+from phases.evidence.rungs import OFF
 from phases.llm.model import Model
 from phases.llm.providers import PROVIDERS
 from phases.llm.redaction import redact_value
@@ -65,6 +68,9 @@ def build_acceptance(
     except Incomplete as error:
         events.emit("stop_reason_decided", reason=error.stop_reason, detail=str(error))
         raise
+    # Nothing mends a scaffold, so how well its tests would notice a mistake is of no use to anybody.
+    mutants = OFF if model.name == OFFLINE else assignment.mutants
+    evidence = EvidenceSetting(assignment.make_bare_python(), places.evidence, mutants)
     path = os.path.join(places.hooks, FILE)
     transcript = Transcript(path, task, root, begun.journal.all_rows, assignment.in_place)
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path, assignment.hooks.own_folder)
@@ -74,7 +80,7 @@ def build_acceptance(
     executor = HookExecutor(facts, outside, events, commands, protected, doing)
     gate_hooks = GateHooks(
         *(hooks.hooks, facts, executor, commands, workspace, ManifestReader(), begun.planned),
-        lambda: check_code(workspace, assignment.plan, commands, begun.untouched(workspace), missing),
+        lambda: check_code(workspace, assignment.plan, commands, begun.untouched(workspace), missing, evidence),
     )
     chain = Chain(begun.journal, gate_hooks, protected, events, hooks.unverified_reason or past.why_unverified(hooks))
     tool_hooks = ToolHooks(

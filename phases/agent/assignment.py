@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from phases.acceptance.hook_registry import MOST_CONTINUES, HookSetting
 from phases.agent.reference_context import ReferenceContext, reference_context_of
+from phases.evidence.bare_python import bare_python
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.task_paths import TaskPaths, task_paths
+from pipeline.base.errors import StorageError
 from pipeline.engine.phase import Context
 
 _MOST_TURNS = 400
@@ -40,6 +43,8 @@ class Assignment(NamedTuple):
     shadow: str = ""
     """Whether supervision only looks on; empty: what its file says."""
     hooks: HookSetting = HookSetting()
+    cache_directory: str = ""
+    """The user's, where the Python of commands lies; empty: it lies in the task."""
     library: ReferenceContext | None = None
     """Other people's code, where there is any."""
     tell: Callable[[str], None] = lambda text: None
@@ -50,6 +55,18 @@ class Assignment(NamedTuple):
     @property
     def task(self) -> str:
         return os.path.basename(os.path.dirname(self.places.workspace))
+
+    def make_bare_python(self) -> str:
+        """The environment of commands. A cache that cannot be written does not keep a task from its work. Raises StorageError."""
+        if self.cache_directory:
+            with suppress(StorageError):
+                return bare_python(self.cache_directory)
+        return bare_python(os.path.dirname(self.places.python))
+
+    @property
+    def mutants(self) -> str:
+        """How many changes are tried for each requirement: off, auto or a number."""
+        return str(self.limits.get("mutants") or "auto")
 
     @property
     def turn_limit(self) -> int:
@@ -86,6 +103,7 @@ def assignment_of(
         supervisor=str(ctx.limits.get("supervisor") or ""),
         shadow=str(ctx.limits.get("supervisor_shadow") or ""),
         hooks=hooks,
+        cache_directory=ctx.cache_directory,
         library=reference_context_of(index, ctx.paths.root, ctx.cache_directory),
         tell=ctx.tell,
         in_place=ctx.in_place,

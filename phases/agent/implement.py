@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from phases.acceptance.checks.traceability import trace_requirements
 from phases.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK
 from phases.acceptance.todo_list.todos import plan_todos, todo_rows
 from phases.acceptance.tool_hooks import read_subagents
@@ -39,6 +38,8 @@ from phases.agent.tools.reference import reference_tool
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.toolbox import Notes, Tool, Toolbox
+from phases.evidence.bare_python import lend_tools
+from phases.evidence.traceability import trace_requirements
 from phases.llm.conversation import Conversation
 from phases.llm.ledger import Ledger
 from phases.llm.model import Model, tokens_of
@@ -66,11 +67,13 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     finish_rewind(places, assignment.in_place)
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
     tell, clean = partial(progress, 0, len(plan["file_structure"])), partial(redact_value, secrets=model.secrets)
-    packages = _install_packages(assignment, tell)
-    missing = missing_packages(plan["environment_setup"]["packages"], packages.python)
+    bare = assignment.make_bare_python()
+    packages = _install_packages(assignment, bare, tell)
+    missing = missing_packages(plan["environment_setup"]["packages"], packages.python or bare or None)
     session = begin_session(assignment, model, ledger.next_run("implement"), packages.names, tell, clean)
     workspace = Workspace(places.workspace)
-    box = Box(places.workspace, assignment.sandbox, (places.paper,), packages.python)
+    readable = (places.paper, bare) if bare and packages.python else (places.paper,)
+    box = Box(places.workspace, assignment.sandbox, readable, packages.python or bare or None)
     commands = CommandRunner(box, Snapshot(places.workspace, places.snapshot), tell)
     # Before anybody looks at the files. One that was edited is left alone, and the verdict taken anew (decision 15).
     restore_missing(session.journal, workspace)
@@ -104,7 +107,10 @@ def _documents(
 ) -> dict[str, Any]:
     """What the work came to, by the short names of the documents."""
     plan, workspace = assignment.plan, Workspace(assignment.places.workspace)
-    traced, rows = trace_requirements(workspace, plan), session.journal.all_rows()
+    checked = ending.verification
+    # What a check saw is true of the tree that it saw, and of no other.
+    evidence = checked.get("evidence", ()) if checked["tree_sha256"] == tree_digest(workspace) else ()
+    traced, rows = trace_requirements(workspace, plan, evidence), session.journal.all_rows()
     made = implementation_document(ending, workspace, plan, traced, scaffold=scaffold)
     return {
         "implementation": {
@@ -200,14 +206,17 @@ def _work_to_ending(
         raise
 
 
-def _install_packages(assignment: Assignment, tell: Callable[[str], None]) -> Packages:
+def _install_packages(assignment: Assignment, bare: str, tell: Callable[[str], None]) -> Packages:
     """Installs what the plan names, where the user allowed it."""
     wanted = tuple(assignment.plan["environment_setup"]["packages"])
     if assignment.environment is None or not wanted:
         return Packages()
     tell(f"installs {len(wanted)} packages for the sandbox: {', '.join(wanted)[:120]}")
     assignment.in_place()
-    return install_packages(wanted, assignment.places.packages, assignment.sandbox, assignment.environment)
+    packages = install_packages(wanted, assignment.places.packages, assignment.sandbox, assignment.environment)
+    if bare and packages.python:
+        lend_tools(packages.python, bare)
+    return packages
 
 
 def _tell_beforehand(assignment: Assignment, session: Session, missing: Sequence[str]) -> None:

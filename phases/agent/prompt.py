@@ -22,8 +22,11 @@ How to work:
 - The code is the paper's method itself, complete and readable: no placeholders, no TODO, nothing hard-coded to please a test.
   Use only the packages that the plan names; those that are not under `packages_installed` are not there when checks run.
 - Docstrings of functions and classes that meet a requirement name it with its section and page, like `R3, section 2.1, page 4`;
-  a constant does so in a comment behind its value. Tests name the requirement that they test in their docstring, and would fail
-  if the method were wrong.
+  a constant does so in a comment behind its value.
+- A requirement counts when a passing test names it (R3 in its name or docstring), runs its code, and fails when that code is
+  changed: the checks change results, operators and constants, and run the tests again. So assert the numbers that the paper's
+  formula gives for inputs that you worked out by hand, not types or shapes. Python's standard library, pytest and coverage are
+  there, and what stands under `packages_installed`; nothing else of this machine is.
 - What you really cannot implement raises NotImplementedError. A stub is never called done: the syntax tree is looked at.
 - The whole paper is ../paper.md for Bash (`grep -n`, `sed -n 1,80p`), to be read only: look up what a quote leaves out.
 - When every file is written, run the plan's verify_commands with Bash and mend what fails. Then answer in a sentence without

@@ -13,6 +13,8 @@ from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOM
 from phases.acceptance.todo_list.todos import find_refused_changes
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
+from phases.evidence.rungs import RUNGS
+from phases.evidence.traceability import count_rungs, is_implemented
 from phases.workspace.rejected_snapshots import keep_rejected
 from phases.workspace.workspace import Workspace
 from pipeline.base.files import read_bytes, write_durable
@@ -81,7 +83,7 @@ def implementation_document(
     return {
         "version": 1,
         "status": status,
-        "reason": "; ".join([written, *(faults or [doubt or "every requirement implemented, checks passed"])]),
+        "reason": "; ".join([written, *(faults or [doubt or describe_evidence(traced["requirements"])])]),
         "stop_reason": ending.stop_reason,
         "turns": ending.turns,
         "planned": planned,
@@ -136,17 +138,17 @@ def report_of(documents: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def requirement_counts(traced: Mapping[str, Any]) -> dict[str, Any]:
+    """How many requirements there are, how many of them a check ran, and which are open."""
     rows = traced["requirements"]
     open_rows = [
-        {"id": row["id"], "text": row["text"], "status": row["status"]}
-        for row in rows
-        if row["status"] != "implemented"
+        {"id": row["id"], "text": row["text"], "status": row["status"]} for row in rows if not is_implemented(row)
     ]
     return {
         "total": len(rows),
         "implemented": len(rows) - len(open_rows),
         "stubbed": sum(row["status"] == "stubbed" for row in rows),
         "missing": open_rows,
+        "rungs": count_rungs(rows),
     }
 
 
@@ -172,14 +174,28 @@ def _why_not_done(
     faults = []
     if problems := file_problems(workspace, plan):
         faults.append("; ".join(problems[:3]))
-    if counts["missing"]:
-        gone = len(counts["missing"]) - counts["stubbed"]
-        stubs = [f"{counts['stubbed']} of {counts['total']} requirements are only stubs"] if counts["stubbed"] else []
-        faults.append(", ".join([*stubs, *([f"{gone} of {counts['total']} are missing"] if gone else [])]))
+    if told := _describe_open(counts):
+        faults.append(told)
     # That a scaffold is refused says nothing beyond its stubs, and those are named already.
     if ending.stop_reason != ACCEPTED and not (scaffold and faults and ending.stop_reason == EXHAUSTED):
         faults.append(f"not accepted ({ending.stop_reason}): {' '.join(ending.detail.split())[:200]}")
     return faults
+
+
+def _describe_open(counts: Mapping[str, Any]) -> str:
+    """The requirements for which there is no working code; how well the others are tested is for the check to judge."""
+    rungs, total = counts["rungs"], counts["total"]
+    parts = [f"{rungs['stubbed']} of {total} requirements are only stubs"] if rungs["stubbed"] else []
+    parts += [f"{rungs['missing']} of {total} are missing"] if rungs["missing"] else []
+    parts += [f"{rungs['differs']} of {total} differ from the plan"] if rungs["differs"] else []
+    return ", ".join(parts)
+
+
+def describe_evidence(rows: Sequence[Mapping[str, Any]]) -> str:
+    """`12 requirements: 3 guarded, 8 tested, 1 executed; tests by the same model`."""
+    counts = count_rungs(rows)
+    told = ", ".join(f"{counts[rung]} {rung}" for rung in reversed(RUNGS) if counts[rung])
+    return f"{len(rows)} requirements: {told}; the tests were written by the same model" if rows else "checks passed"
 
 
 def _status_of(ending: Ending, faults: list[str]) -> tuple[str, str]:

@@ -125,8 +125,11 @@ class Journal:
         if row["key"] == dict(key):
             return True
         # A release may word a question otherwise; what was paid for is used all the same (decision 134).
-        if self._strict or {**row["key"], QUESTION: ""} != {**key, QUESTION: ""}:
+        if {**row["key"], QUESTION: ""} != {**key, QUESTION: ""}:
             return False
+        if self._strict and key.get("turn") != 1:
+            return False  # the first question was the same, so the prompts are, and this is another course of events
+        self._strict = False
         if not self._told:
             self._told, replies = True, sum(row["kind"] == "reply" for row in self.rows())
             self.on_other_question(

@@ -53,16 +53,18 @@ q { color: #555; font-style: italic; } small { color: var(--soft); } .note { mar
 td code { font-size: 12px; } summary { cursor: pointer; color: var(--soft); }
 .badge { display: inline-block; padding: .05rem .5rem; border-radius: 1rem; color: var(--paper); background: var(--soft);
   font-size: .75rem; font-weight: bold; }
-.badge.implemented { background: var(--implemented); } .badge.stubbed { background: var(--stubbed); }
+.badge:is(.implemented, .executed, .tested, .guarded) { background: var(--implemented); }
+.badge:is(.stubbed, .named, .differs) { background: var(--stubbed); }
 .badge.missing { background: var(--missing); }
 .tag { padding: 0 .35em; margin: 0 .2em 0 .3em; border-radius: .25em; border: 1px solid currentColor; font-size: 11px;
   font-weight: bold; text-decoration: none; background: var(--paper); user-select: none; }
-.tag.implemented { color: var(--implemented); } .tag.stubbed { color: var(--stubbed); }
+.tag:is(.implemented, .executed, .tested, .guarded) { color: var(--implemented); }
+.tag:is(.stubbed, .named, .differs) { color: var(--stubbed); }
 .tag.missing { color: var(--missing); }
 .tag.test { color: var(--test); } .tag:hover { text-decoration: underline; }
 mark { background: #eee; color: inherit; padding: .1em 0; border-bottom: 2px solid #999; }
-mark.implemented { background: #d8f3df; border-color: var(--implemented); }
-mark.stubbed { background: #fff1c2; border-color: var(--stubbed); }
+mark:is(.implemented, .executed, .tested, .guarded) { background: #d8f3df; border-color: var(--implemented); }
+mark:is(.stubbed, .named, .differs) { background: #fff1c2; border-color: var(--stubbed); }
 mark.missing { background: #fde0dc; border-color: var(--missing); }
 .line:target { outline-offset: -3px; }
 :target, :target + mark { outline: 3px solid #2f6fd0; outline-offset: 1px; } tr:target { background: #e6effb; }
@@ -74,8 +76,8 @@ mark.missing { background: #fde0dc; border-color: var(--missing); }
 .line { display: block; counter-increment: line; padding-right: 1em; border-left: 4px solid transparent; min-height: 1.45em; }
 .line::before { content: counter(line); display: inline-block; width: 3.2em; margin-right: 1em; text-align: right;
   color: #999; }
-.line.implemented { background: #eefaf1; border-color: var(--implemented); }
-.line.stubbed { background: #fff8e1; border-color: var(--stubbed); }
+.line:is(.implemented, .executed, .tested, .guarded) { background: #eefaf1; border-color: var(--implemented); }
+.line:is(.stubbed, .named, .differs) { background: #fff8e1; border-color: var(--stubbed); }
 .line.test { background: #f0f0fb; border-color: var(--test); }
 @media (min-width: 60rem) and (min-height: 34rem) {
   body { height: 100vh; display: flex; flex-direction: column; }

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.traceability import Place, split_lines, value_difference
+from phases.evidence.places import Place, split_lines
+from phases.evidence.values import value_difference
 from phases.pages import style
 from phases.pages.markup import in_html, page_start, render_frame
 from pipeline.base.formats import Markdown
@@ -67,13 +68,12 @@ def render_page(traced: Traced) -> str:
 
 def _render_counts(statuses: Mapping[str, str]) -> str:
     found = list(statuses.values())
-    badges = (
-        f'<span class="badge {name}">{found.count(name)} {name}</span>' for name in dict.fromkeys((*_STATUSES, *found))
-    )
+    names = [name for name in dict.fromkeys((*_STATUSES, *found)) if name in found]
+    badges = (f'<span class="badge {name}">{found.count(name)} {name}</span>' for name in names)
     return f"{len(found)} requirements: {' '.join(badges)}"
 
 
-_STATUSES = ("implemented", "stubbed", "missing")
+_STATUSES = ("guarded", "tested", "executed", "implemented", "stubbed", "named", "differs", "missing")
 
 
 def _table_row(
@@ -90,7 +90,7 @@ def _table_row(
         found = f'<a href="#quote-{identifier}">{in_html(where)}</a>'
     else:
         found = f"{in_html(where)} <small>(the quote is not in the text as it stands)</small>"
-    note = value_difference(dict(requirement), places)
+    note = row.get("why") or value_difference(dict(requirement), places)
     return (
         f'<tr id="{identifier}"><th scope=row>{identifier}'
         f'<td><span class="badge {in_html(row["status"])}">{in_html(row["status"])}</span>'
@@ -185,11 +185,12 @@ def _render_tag(quote: _Quote) -> str:
 def _render_file(number: int, path: str, text: str, traced: Traced) -> str:
     lines = split_lines(text)
     lines = lines[:-1] if lines[-1] == "" else lines
+    statuses = {row["id"]: row["status"] for row in traced.rows}
     colours: dict[int, str] = {}
     tags: dict[int, list[str]] = {}
     own = [place for place in traced.places if place.path == path]
     for place in sorted(own, key=lambda place: place.first - place.last):  # the innermost colours last
-        kind = "test" if place.is_test else "stubbed" if place.is_stub else "implemented"
+        kind = "test" if place.is_test else "stubbed" if place.is_stub else statuses.get(place.identifier, "named")
         colours |= dict.fromkeys(range(place.first, min(place.last, MOST_LINES) + 1), kind)
         identifier = in_html(place.identifier)
         tags.setdefault(place.first, []).append(f'<a class="tag {kind}" href="#{identifier}">{identifier}</a>')

@@ -27,13 +27,15 @@ class Limits(NamedTuple):
 
 class Box(NamedTuple):
     workspace: str
-    """The one directory that may be written; the command starts in it."""
+    """The directory that may be written; the command starts in it."""
     kind: str
     readable: tuple[str, ...] = ()
     """Files and directories that may be read as well."""
     python: str | None = None
     """The virtual environment whose python is used; without it, that of this program without its libraries."""
     limits: Limits = Limits()
+    writable: tuple[str, ...] = ()
+    """Directories beside the workspace that may be written."""
 
 
 class CommandResult(NamedTuple):

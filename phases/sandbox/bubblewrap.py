@@ -43,7 +43,9 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
         argv += ["--symlink", python[0], f"{BIN}/{name}"]
     argv += ["--ro-bind", os.path.join(_HERE, "confine.py"), CONFINE]
     # Last, because a later mount covers an earlier one: the workspace may lie in a directory that is readable.
-    argv += ["--bind", box.workspace, box.workspace, "--remount-ro", "/dev", "--remount-ro", "/"]
+    for path in (box.workspace, *box.writable):
+        argv += ["--bind", path, path]
+    argv += ["--remount-ro", "/dev", "--remount-ro", "/"]
     return [*argv, "--", python[0], "-I", "-S", CONFINE, *command]
 
 

@@ -8,6 +8,7 @@ Not covered: a bug of the kernel; that a file exists, where Landlock alone holds
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, OFF, Box, CommandResult
 from phases.sandbox.launch import launch_command
@@ -23,15 +24,20 @@ def kind_of_sandbox(setting: str) -> str:
     return OFF if setting == "off" else probe_best().kind
 
 
-def run_command(box: Box, command: str, *, seconds: float = SECONDS) -> CommandResult:
-    """Runs a shell command with the workspace as its directory. Every process of it is gone when this returns."""
+def run_command(
+    box: Box, command: str, *, seconds: float = SECONDS, variables: Mapping[str, str] | None = None
+) -> CommandResult:
+    """Runs a shell command with the workspace as its directory. Every process of it is gone when this returns.
+
+    `variables` are added to its environment.
+    """
     if box.kind not in (BUBBLEWRAP, LANDLOCK, OFF):
         why = probe_best().detail
         logger.debug("not run, because there is no sandbox ({}): {}", why, one_line(command))
         advice = "install it (apt-get install bubblewrap), or allow your own rights with --unsandboxed"
         return CommandResult(None, f"not run: {why}; {advice}")
     began = time.monotonic()
-    result = launch_command(box, command, seconds)
+    result = launch_command(box, command, seconds, variables=variables)
     how = f"stopped at {result.limit}" if result.limit else f"exit code {result.exit_code}"
     logger.debug("ran in {}, {} after {:.2f} s: {}", box.kind, how, time.monotonic() - began, one_line(command))
     return result

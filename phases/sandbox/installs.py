@@ -22,9 +22,9 @@ SECONDS = 1800
 MOST_PACKAGES = 100
 _LIMITS = Limits(disk=40 * 2**30, file=8 * 2**30, processes=64)
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"
-_BOUND = r"(?:~=|==|!=|<=|>=|<|>)\s{0,4}[A-Za-z0-9][A-Za-z0-9.*+!_-]{0,60}"
+_BOUND = r"(?:~=|==|!=|<=|>=|<|>) {0,4}[A-Za-z0-9][A-Za-z0-9.*+!_-]{0,60}"
 _REQUIREMENT = re.compile(
-    rf"{_NAME}(?:\s?\[\s?{_NAME}(?:\s?,\s?{_NAME}){{0,9}}\s?\])?\s{{0,4}}(?:{_BOUND}(?:\s?,\s?{_BOUND}){{0,9}})?",
+    rf"{_NAME}(?: ?\[ ?{_NAME}(?: ?, ?{_NAME}){{0,9}} ?\])?(?: {{0,4}}{_BOUND}(?: ?, ?{_BOUND}){{0,9}})?",
     re.ASCII,
 )
 _DISTRIBUTION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*)-([A-Za-z0-9][A-Za-z0-9.+!_]*)\.dist-info", re.ASCII)

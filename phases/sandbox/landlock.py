@@ -55,7 +55,7 @@ def landlock_words(box: Box, scratch: str, python: Iterable[str]) -> list[str]:
     if version >= _SCOPE_FROM:
         words.append("scope:3")
     rules = [(read, path) for path in python]
-    rules += [(write, path) for path in (box.workspace, scratch)]
+    rules += [(write, path) for path in (box.workspace, *box.writable, scratch)]
     rules += [((READ_FILE | WRITE_FILE | TRUNCATE) & everything, path) for path in _DEVICES]
     if box.kind == LANDLOCK:
         words += ["net:3"] if version >= _NET_FROM else []

@@ -35,7 +35,7 @@ def launch_command(
     """
     if why := why_no_command(command):
         return CommandResult(None, f"not run: {why}\n")
-    if missing := [path for path in (box.workspace, *box.readable) if not os.path.exists(path)]:
+    if missing := [path for path in (box.workspace, *box.readable, *box.writable) if not os.path.exists(path)]:
         return CommandResult(None, f"not run: {missing[0]} is needed in the sandbox, and is not there\n")
     if not has_bash():
         return CommandResult(None, "not run: bash is not installed on this machine\n")
@@ -75,7 +75,7 @@ def _run_in_bubblewrap(
     argv = wrap_command(box, find_interpreter(box), [*words, *shell], network=network)
     environment = {**base_environment(TMP), "PATH": build_search_path(box, BIN), **variables}
     output = OutputBuffer()
-    return _run_to_end(BubblewrapProcess(argv, environment, output.add), output, box, seconds, (box.workspace,))
+    return _run_to_end(BubblewrapProcess(argv, environment, output.add), output, box, seconds, ())
 
 
 def _run_supervised(
@@ -95,7 +95,7 @@ def _run_supervised(
     environment = {**base_environment(scratch), "PATH": build_search_path(box, names), **variables}
     order = pack_order([*words, *shell], environment, "/", scratch=scratch, is_confined=True)
     output = OutputBuffer()
-    return _run_to_end(SupervisedProcess(order, (output.add,)), output, box, seconds, (box.workspace, scratch))
+    return _run_to_end(SupervisedProcess(order, (output.add,)), output, box, seconds, (scratch,))
 
 
 def _run_to_end(
@@ -103,11 +103,11 @@ def _run_to_end(
     output: OutputBuffer,
     box: Box,
     seconds: float,
-    watched: Sequence[str],
+    scratch: Sequence[str],
 ) -> CommandResult:
-    """Holds a process to the limits of its box. `watched`: the directories that it may fill."""
+    """Holds a process to the limits of its box. `scratch`: what it may fill beside what the box says."""
     with process:
-        watch = LimitWatch(process.pid, watched, box.limits)
+        watch = LimitWatch(process.pid, (box.workspace, *box.writable, *scratch), box.limits)
 
         def find_breach() -> str | None:
             too_much = output.taken > box.limits.output

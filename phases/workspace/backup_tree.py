@@ -23,7 +23,7 @@ def back_up_tree(workspace: str, target: str) -> bool:
         return False
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.copytree(workspace, unfinished, symlinks=True, ignore=_names_to_skip, copy_function=_copy_file)
+        _copy(workspace, unfinished)
         # Durable before it gets its name: what it is a copy of may be changed next.
         sync_tree(unfinished)
         shutil.rmtree(target, ignore_errors=True)
@@ -33,6 +33,21 @@ def back_up_tree(workspace: str, target: str) -> bool:
         shutil.rmtree(unfinished, ignore_errors=True)
         return False
     return True
+
+
+def copy_tree(workspace: str, target: str) -> bool:
+    """The same for a copy that is only worked on: it is not made durable, and False may leave a part of it."""
+    if _is_too_deep(workspace):
+        return False
+    try:
+        _copy(workspace, target)
+    except (OSError, shutil.Error):
+        return False
+    return True
+
+
+def _copy(workspace: str, target: str) -> None:
+    shutil.copytree(workspace, target, symlinks=True, ignore=_names_to_skip, copy_function=_copy_file)
 
 
 def carry_directory_over(name: str, source: str, target: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from phases.sandbox.box import Box, CommandResult
 from phases.sandbox.commands import run_command
@@ -28,10 +28,13 @@ class CommandRunner:
         """`begun`: the step that the workspace was copied for; empty: none since the last record."""
         self._since = 0
 
-    def run(self, command: str, seconds: int) -> CommandResult:
+    def run(
+        self, command: str, seconds: int, variables: Mapping[str, str] | None = None, writable: tuple[str, ...] = ()
+    ) -> CommandResult:
+        """Runs a shell command in the workspace; with these variables, and these directories to write to as well."""
         self.remove_bytecode()
         self.begin()
-        finished = run_command(self.box, command, seconds=seconds)
+        finished = run_command(self.box._replace(writable=writable), command, seconds=seconds, variables=variables)
         return finished._replace(output=_TIMING.sub("… s", finished.output))
 
     def remove_bytecode(self) -> None:

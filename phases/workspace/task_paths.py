@@ -18,6 +18,10 @@ class TaskPaths(NamedTuple):
     plan_versions: str
     paper: str
     """paper.md: the agent may read it."""
+    evidence: str
+    """What checks note of tests and lines, while they run."""
+    python: str
+    """The Python of commands, where the user's cache cannot be written."""
     packages: str
     """Where the packages of the plan are installed, if they may be."""
     summary: str
@@ -43,6 +47,8 @@ def task_paths(root: str) -> TaskPaths:
         ledger=path("logs/llm.jsonl"),
         plan_versions=path("plan_versions"),
         paper=path("paper.md"),
+        evidence=path("evidence"),
+        python=path("python"),
         packages=path("packages"),
         summary=path("implement_code_summary.md"),
         kernel=path("kernel"),

@@ -90,6 +90,11 @@ _OPTIONS = (
         "Run the hooks that are in the workspace before the agent starts, even though they are not trusted.",
         flag_value="true",
     ),
+    _text(
+        "--mutants",
+        "N|off",
+        "Try N small changes of each requirement's code on its tests (auto: 8 where they are quick).",
+    ),
     _text("--max-acceptance-continues", "N", "Let the agent fix what a check rejected up to N times (default: 3)."),
     _text(
         *("--password", "WORD", "Opens an encrypted PDF; without WORD you are asked for it. Kept in no file."),

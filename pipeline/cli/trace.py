@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from phases.acceptance.checks.traceability import Place, find_all_places, split_lines, value_difference
+from phases.evidence.places import Place, find_all_places, split_lines
+from phases.evidence.values import value_difference
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import answers_about, html_option, task_or_newest
@@ -16,7 +17,7 @@ from pipeline.cli.output import Answer, print_text, print_warning, write_page
 from pipeline.engine.settings import did_you_mean
 from pipeline.engine.store import TaskStore
 
-_STATUSES = ("implemented", "stubbed", "missing")
+_STATUSES = ("guarded", "tested", "executed", "implemented", "stubbed", "named", "differs", "missing")
 _LONGEST_TEXT = 200
 
 
@@ -89,11 +90,12 @@ def _choose_rows(rows: list[dict[str, Any]], requirement: str | None) -> list[di
 
 
 def _count_statuses(rows: list[dict[str, Any]]) -> dict[str, int]:
-    return {status: sum(row["status"] == status for row in rows) for status in _STATUSES}
+    counts = {status: sum(row["status"] == status for row in rows) for status in _STATUSES}
+    return {status: count for status, count in counts.items() if count or status != "implemented"}
 
 
 def _show_all(name: str, rows: list[dict[str, Any]]) -> None:
-    counts = ", ".join(f"{count} {status}" for status, count in _count_statuses(rows).items())
+    counts = ", ".join(f"{count} {status}" for status, count in _count_statuses(rows).items() if count)
     print_text(f"{name}: {len(rows)} requirements, {counts}")
     for row in rows:
         text = " ".join(row["text"].split())
@@ -110,8 +112,11 @@ def _show_row(row: dict[str, Any], text: str) -> None:
     for word, names in (("code", row["places"]), ("tests", row["tests"])):
         for number, name in enumerate(names):
             print_text(f"      {'' if number else word:<6} {name}")
-    if row["note"]:
-        print_text(f"      note   {row['note']}")
+    if row.get("tried"):
+        print_text(f"      seen   its tests noticed {row['noticed']} of {row['tried']} changes to its code")
+    for word, told in (("why", row.get("why")), ("note", row["note"])):
+        if told:
+            print_text(f"      {word:<6} {told}")
 
 
 def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[Place]) -> None:

@@ -13,7 +13,7 @@ from pipeline.base.files import read_bytes
 PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _WATCH = ("supervisor", "supervisor_shadow")
-_CHECKS = ("max_acceptance_continues",)
+_CHECKS = ("max_acceptance_continues", "mutants")
 _REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
 # decision 42: a higher limit goes on with the same plan and the same journal.
 LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd", *_WATCH, *_CHECKS)
@@ -117,6 +117,9 @@ class Settings(NamedTuple):
     """true: papers may be downloaded from addresses inside a private network, and from any port."""
     max_acceptance_continues: int = 3
     """So often the agent may mend what a check refused, over the whole run; the next refusal ends it."""
+    mutants: str = "auto"
+    """So many small changes to the code of each requirement are tried, to see whether its tests notice; auto: eight where the
+    checks are quick, else one; off: none, and then no requirement is known to be tested."""
     trust_hooks: str = "no"
     """true: hooks of the workspace run as they are when the agent first begins, though not trusted. Said by the flag alone."""
     phase_seconds: int = 0

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from phases.acceptance.checks import code_check
 from phases.acceptance.checks.bindings import read_bindings
-from phases.acceptance.checks.code_check import MOST_NAMED, check_code, find_entry_script, help_command
+from phases.acceptance.checks.code_check import MOST_NAMED, check_code
+from phases.acceptance.checks.entry_script import find_entry_script, help_command
 from phases.acceptance.checks.imports import MOST_PROBLEMS, import_problems
+from phases.evidence.look import EvidenceSetting
 from phases.sandbox.box import NONE, Box
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.command_runner import CommandRunner
@@ -23,6 +25,7 @@ from phases.workspace.manifest import tree_digest
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.syntax import LARGEST_PYTHON
 from phases.workspace.workspace import LARGEST_FILE, Workspace
+from tests.bare import shared_python
 from tests.papers import ROOT
 from tests.strategies import QUICK
 
@@ -71,13 +74,15 @@ def checked(
 ) -> dict[str, Any]:
     """The verdict on these files."""
     workspace = written(tmp_path, files)
-    commands = CommandRunner(Box(workspace.root, kind), Snapshot(workspace.root, str(tmp_path / "task" / "kept")))
+    evidence = EvidenceSetting(shared_python(), str(tmp_path / "task" / "evidence"))
+    box = Box(workspace.root, kind, python=shared_python())
+    commands = CommandRunner(box, Snapshot(workspace.root, str(tmp_path / "task" / "kept")))
     commands.step = "verdict-1"
-    verdict = check_code(workspace, dict(plan or plan_of(HEALTHY)), commands, untouched, missing)
+    verdict = check_code(workspace, dict(plan or plan_of(HEALTHY)), commands, untouched, missing, evidence)
     commands.settled()
     assert set(verdict) == {"block", "verification"}
     assert set(verdict["verification"]) == {
-        "verified", "tree_sha256", "sandbox", "commands", "why", "doubts", "missing_packages",
+        "verified", "tree_sha256", "sandbox", "commands", "why", "doubts", "missing_packages", "evidence",
     }  # fmt: skip
     assert verdict["verification"]["tree_sha256"] == tree_digest(workspace)
     assert verdict["verification"]["verified"] is not bool(verdict["verification"]["why"])

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.acceptance.checks.traceability import trace_requirements
 from phases.agent.offline_model import file_text
+from phases.evidence.traceability import trace_requirements
 from phases.planning.rules.plan import plan_by_rules
 from phases.workspace.workspace import Workspace
 from tests.papers import PAPER, Read, example_paper, read
@@ -139,7 +139,7 @@ def test_every_requirement_is_cited_where_it_is_to_be_met(paper: Any, tmp_path: 
         section = f", section {wanted['source']['section']}" if wanted["source"]["section"] else ""
         assert f"{wanted['id']} ({wanted['kind']}){section}, page {wanted['source']['page']}" in text
         stub = wanted["kind"] != "hyperparameter"
-        assert rows[wanted["id"]]["status"] == ("stubbed" if stub else "implemented")
+        assert rows[wanted["id"]]["status"] == ("stubbed" if stub else "named")
 
 
 @given(STRANGE, STRANGE, st.one_of(st.none(), STRANGE), st.sampled_from(KINDS))

@@ -10,7 +10,7 @@ import pytest
 
 from phases.llm.model import Reply, reply_to_json
 from phases.sandbox.commands import kind_of_sandbox
-from tests.agents import call, tree, write
+from tests.agents import call, check_of, tree, write
 from tests.papers import Command, paper
 
 needs_a_sandbox = pytest.mark.skipif(kind_of_sandbox("required") == "none", reason="no sandbox on this machine")
@@ -55,7 +55,10 @@ def plan_for(command: Command, source: Path) -> str:
     ]
     plan["implementation_components"] = [{"name": "all", "requirements": ["R1"]}]
     plan["implementation_strategy"] = ["a.py", "b.py"]
-    plan["validation_approach"] = {"verify_commands": ["python -c 'import b; assert b.B == 2, b.B'"], "experiments": []}
+    plan["validation_approach"] = {
+        "verify_commands": ["python -c 'import b; assert b.B == 2, b.B'", check_of("b.py")],
+        "experiments": [],
+    }
     return json.dumps(plan)
 
 

@@ -1,4 +1,4 @@
-"""Which requirement is stubbed, implemented or missing: read from the syntax tree."""
+"""Which requirement is a stub, named or missing: read from the syntax tree."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.checks.traceability import find_places, trace_requirements, value_difference
 from phases.agent.reports import requirement_counts
+from phases.evidence.places import find_places
+from phases.evidence.traceability import trace_requirements
+from phases.evidence.values import value_difference
 from phases.workspace.syntax import LARGEST_PYTHON
 from phases.workspace.workspace import Workspace
 from tests.strategies import QUICK
@@ -32,40 +34,40 @@ def traced(
 
 
 CODE = [
-    pytest.param(FUNCTION + "    return room + 1\n", "implemented", id="a function that works"),
+    pytest.param(FUNCTION + "    return room + 1\n", "named", id="a function that works"),
     pytest.param(FUNCTION, "stubbed", id="a docstring and nothing else"),
     pytest.param(FUNCTION + "    pass\n", "stubbed", id="pass"),
     pytest.param(FUNCTION + "    ...\n", "stubbed", id="an ellipsis"),
     pytest.param(FUNCTION + "    raise NotImplementedError\n", "stubbed", id="NotImplementedError"),
     pytest.param(FUNCTION + "    raise NotImplementedError('R1')\n", "stubbed", id="NotImplementedError with words"),
-    pytest.param(FUNCTION + "    raise ValueError('no')\n", "implemented", id="another error"),
+    pytest.param(FUNCTION + "    raise ValueError(room)\n", "named", id="another error"),
     pytest.param("async " + FUNCTION + "    pass\n", "stubbed", id="a coroutine that does nothing"),
     pytest.param('class Room:\n    """R1."""\n', "stubbed", id="an empty class"),
-    pytest.param('class Room:\n    """R1."""\n    size = 3\n', "implemented", id="a class of values"),
+    pytest.param('class Room:\n    """R1."""\n    size = 3\n', "named", id="a class of values"),
     pytest.param('class Room:\n    """R1."""\n    def a(self):\n        raise NotImplementedError\n', "stubbed",
                  id="a class of stubs"),
-    pytest.param('class Room:\n    """R1."""\n    def a(self):\n        return 1\n', "implemented",
+    pytest.param('class Room:\n    """R1."""\n    def a(self):\n        return 1\n', "named",
                  id="a class with a method that works"),
-    pytest.param('class Room:\n    def a(self):\n        """R1."""\n        return 1\n', "implemented", id="a method"),
-    pytest.param("RATE = 0.1  # R1 (hyperparameter), page 3\n", "implemented", id="a value"),
-    pytest.param("RATE: float = 0.1  # R1\n", "implemented", id="a value with its type"),
+    pytest.param('class Room:\n    def a(self):\n        """R1."""\n        return 1\n', "named", id="a method"),
+    pytest.param("RATE = 0.1  # R1 (hyperparameter), page 3\n", "named", id="a value"),
+    pytest.param("RATE: float = 0.1  # R1\n", "named", id="a value with its type"),
     pytest.param('def wait():\n    """R12 and R10."""\n    return 1\n', "missing", id="other requirements"),
     pytest.param("# R1 is done, I promise\n\nX = 'R1'\n", "missing", id="a promise in a comment"),
-    pytest.param("# R1, page 3\nRATE = 0.1\n", "implemented", id="a comment right above a value"),
-    pytest.param("# R1, page 3\n# in words\n@fast\ndef wait():\n    return 1\n", "implemented", id="above a decorator"),
+    pytest.param("# R1, page 3\nRATE = 0.1\n", "named", id="a comment right above a value"),
+    pytest.param("# R1, page 3\n# in words\n@fast\ndef wait():\n    return 1\n", "named", id="above a decorator"),
     pytest.param('X = """\n# R1"""\nY = 1\n', "missing", id="a text that looks like a comment"),
     pytest.param("x = 1; y = '# R1'\n", "missing", id="a text behind a value"),
     pytest.param("x = '# R1'\n", "missing", id="a text as a value"),
     pytest.param("RATE = None  # R1\n", "stubbed", id="a value that is none"),
     pytest.param("RATE = ...  # R1\n", "stubbed", id="a value that is an ellipsis"),
     pytest.param("RATE: float  # R1\n", "stubbed", id="a value that is not given"),
-    pytest.param("class Room:\n    rate: float  # R1\n", "implemented", id="a field"),
-    pytest.param("class Room:\n    rate = 0.1  # R1\n", "implemented", id="a class attribute"),
-    pytest.param("class Room:\n    class Bed:\n        # R1\n        def a(self):\n            return 1\n", "implemented",
+    pytest.param("class Room:\n    rate: float  # R1\n", "named", id="a field"),
+    pytest.param("class Room:\n    rate = 0.1  # R1\n", "named", id="a class attribute"),
+    pytest.param("class Room:\n    class Bed:\n        # R1\n        def a(self):\n            return 1\n", "named",
                  id="a method of a class in a class"),
-    pytest.param("if True:\n    def wait():\n        '''R1.'''\n        return 1\n", "implemented", id="under a condition"),
+    pytest.param("if True:\n    def wait():\n        '''R1.'''\n        return 1\n", "named", id="under a condition"),
     pytest.param("try:\n    import a\nexcept ImportError:\n    def wait():\n        '''R1.'''\n        return 1\n",
-                 "implemented", id="in a handler"),
+                 "named", id="in a handler"),
     pytest.param("def outer():\n    def wait():\n        '''R1.'''\n        pass\n    return wait\n", "stubbed",
                  id="a function in a function"),
     pytest.param(FUNCTION + "    return None\n", "stubbed", id="return None alone"),
@@ -73,16 +75,16 @@ CODE = [
     pytest.param(FUNCTION + "    # TODO\n    pass\n", "stubbed", id="a thing to do"),
     pytest.param(FUNCTION + "    import os\n    raise NotImplementedError\n", "stubbed", id="an import before the error"),
     pytest.param(FUNCTION + "    room = 1\n    raise NotImplementedError\n", "stubbed", id="work before the error"),
-    pytest.param(FUNCTION + "    if room:\n        raise NotImplementedError\n    return 2\n", "implemented",
+    pytest.param(FUNCTION + "    if room:\n        raise NotImplementedError\n    return 2\n", "named",
                  id="the error in one case alone"),
-    pytest.param(FUNCTION + "    return 0\n", "implemented", id="a constant that is one"),
-    pytest.param(FUNCTION + "    return room\n", "implemented", id="what came in goes out"),
+    pytest.param(FUNCTION + "    return 0\n", "stubbed", id="a constant, whatever comes in"),
+    pytest.param(FUNCTION + "    return room\n", "stubbed", id="what came in goes out"),
     pytest.param('class Room:\n    """R1."""\n    def __init__(self):\n        self.a = 1\n    def a(self):\n        pass\n',
                  "stubbed", id="a class that is only set up"),
-    pytest.param('class Room:\n    """R1."""\n    def __init__(self):\n        self.a = 1\n', "implemented",
+    pytest.param('class Room:\n    """R1."""\n    def __init__(self):\n        self.a = 1\n', "named",
                  id="a class that holds values"),
-    pytest.param("x = 1\r\n# R1\r\ndef wait():\r\n    return 1\r\n", "implemented", id="lines of another system"),
-    pytest.param("if a:\n    b = 1\n" + "elif a:\n    b = 1\n" * 80 + "c = 1  # R1\n", "implemented", id="a long chain"),
+    pytest.param("x = 1\r\n# R1\r\ndef wait():\r\n    return 1\r\n", "named", id="lines of another system"),
+    pytest.param("if a:\n    b = 1\n" + "elif a:\n    b = 1\n" * 80 + "c = 1  # R1\n", "named", id="a long chain"),
     pytest.param("if a:\n    b = 1\n" + "elif a:\n    b = 1\n" * 28_000, "missing", id="a chain without end"),
     pytest.param("def wait(:\n", "missing", id="a file that does not parse"),
     pytest.param("", "missing", id="an empty file"),
@@ -97,23 +99,23 @@ def test_the_status_of_a_requirement_is_what_its_code_does(code: str, status: st
 
 
 STUB = 'def wait(room):\n    """R1."""\n    raise NotImplementedError\n\n\n'
-WORKS = 'def leave(room):\n    """R1."""\n    return 1\n\n\n'
+WORKS = 'def leave(room):\n    """R1."""\n    return room + 1\n\n\n'
 BESIDE = [
-    pytest.param("SIZE = 3  # R1\n" + STUB, "stubbed", "implemented", id="a value beside a stub"),
-    pytest.param("SIZE = 3  # R1\n" + WORKS, "implemented", "implemented", id="a value beside what works"),
-    pytest.param("SIZE = None  # R1\n" + WORKS, "implemented", "implemented", id="no value beside what works"),
+    pytest.param("SIZE = 3  # R1\n" + STUB, "stubbed", "named", id="a value beside a stub"),
+    pytest.param("SIZE = 3  # R1\n" + WORKS, "named", "named", id="a value beside what works"),
+    pytest.param("SIZE = None  # R1\n" + WORKS, "named", "named", id="no value beside what works"),
     pytest.param("SIZE: int  # R1\n" + STUB, "stubbed", "stubbed", id="no value beside a stub"),
-    pytest.param("SIZE = 3  # R1\n", "implemented", "implemented", id="a value alone"),
-    pytest.param("SIZE = 3  # R1\nMORE = None  # R1\n", "implemented", "implemented", id="one of two values"),
-    pytest.param(WORKS + STUB, "stubbed", "implemented", id="a stub beside what works"),
+    pytest.param("SIZE = 3  # R1\n", "named", "named", id="a value alone"),
+    pytest.param("SIZE = 3  # R1\nMORE = None  # R1\n", "named", "named", id="one of two values"),
+    pytest.param(WORKS + STUB, "stubbed", "named", id="a stub beside what works"),
     pytest.param("class Room:\n    # R1\n    def a(self):\n        return 1\n    # R1\n    def b(self):\n        pass\n",
-                 "stubbed", "implemented", id="a method that works and one that does not"),
+                 "stubbed", "named", id="a method that works and one that does not"),
     pytest.param("class Room:\n    # R1\n    size = 3\n    # R1\n    def b(self):\n        pass\n",
-                 "stubbed", "implemented", id="a class attribute beside a method that does not"),
+                 "stubbed", "named", id="a class attribute beside a method that does not"),
     pytest.param('class Room:\n    """R1."""\n    def a(self):\n        return 1\n    # R1\n    def b(self):\n        pass\n',
-                 "stubbed", "implemented", id="a class that works with a method of its own that does not"),
+                 "stubbed", "stubbed", id="a class that works with a method of its own that does not"),
     pytest.param('class Room:\n    """R1."""\n    def a(self):\n        return 1\n    def b(self):\n        pass\n',
-                 "implemented", "implemented", id="a class that works, and a method that names nothing"),
+                 "named", "named", id="a class that works, and a method that names nothing"),
 ]  # fmt: skip
 
 
@@ -126,14 +128,14 @@ def test_a_stub_leaves_a_requirement_open_whatever_stands_beside_it_and_a_value_
 
 
 def test_every_place_is_told_and_a_stub_in_another_file_counts(tmp_path: Path) -> None:
-    files = {"a.py": FUNCTION + "    pass\n", "b.py": FUNCTION + "    return 1\n"}
+    files = {"a.py": FUNCTION + "    pass\n", "b.py": FUNCTION + "    return room + 1\n"}
     [row] = traced(tmp_path, files)["requirements"]
     assert (row["status"], row["places"]) == ("stubbed", ["a.py:wait", "b.py:wait"])
 
 
 def test_a_file_over_the_limit_implements_nothing(tmp_path: Path) -> None:
-    code = FUNCTION + "    return 1\n"
-    assert traced(tmp_path, {"a.py": code})["requirements"][0]["status"] == "implemented"
+    code = FUNCTION + "    return room + 1\n"
+    assert traced(tmp_path, {"a.py": code})["requirements"][0]["status"] == "named"
     [row] = traced(tmp_path, {"a.py": code + "#" * LARGEST_PYTHON})["requirements"]
     assert (row["status"], row["places"]) == ("missing", [])
 
@@ -148,10 +150,10 @@ TESTS = [
     pytest.param("def test_r1():\n    with pytest.raises(ValueError):\n        wait()\n", ["test_r1"], id="an error is expected"),
     pytest.param("def test_r1():\n    np.testing.assert_allclose(a, b)\n", ["test_r1"], id="a library asserts"),
     pytest.param("def test_r1():\n    if wait() != 1:\n        raise AssertionError\n", ["test_r1"], id="it raises"),
-    pytest.param("def test_r1():\n    wait()\n", [], id="it asserts nothing"),
-    pytest.param("def test_r1():\n    assert True\n", [], id="it asserts what is always true"),
-    pytest.param("@pytest.mark.skip\ndef test_r1():\n    assert wait() == 1\n", [], id="it is skipped"),
-    pytest.param("@unittest.skip('later')\ndef test_r1():\n    assert wait() == 1\n", [], id="it is skipped in another way"),
+    pytest.param("def test_r1():\n    wait()\n", ["test_r1"], id="it asserts nothing"),
+    pytest.param("def test_r1():\n    assert True\n", ["test_r1"], id="it asserts what is always true"),
+    pytest.param("@pytest.mark.skip\ndef test_r1():\n    assert wait() == 1\n", ["test_r1"], id="it is skipped"),
+    pytest.param("@unittest.skip('later')\ndef test_r1():\n    assert wait() == 1\n", ["test_r1"], id="skipped by unittest"),
     pytest.param("def check_r1():\n    assert wait() == 1\n", [], id="it is no test"),
     pytest.param("def test_r12():\n    assert wait() == 1\n", [], id="it is of another requirement"),
     pytest.param("RATE = 1  # R1\n", [], id="a value in a file of tests"),
@@ -160,7 +162,7 @@ TESTS = [
 
 @pytest.mark.parametrize(("code", "names"), TESTS)
 @pytest.mark.parametrize("path", ["tests/test_a.py", "room/a_test.py"])
-def test_a_test_counts_when_it_can_fail_and_is_no_implementation(
+def test_a_test_that_names_a_requirement_is_listed_and_is_no_implementation(
     path: str, code: str, names: list[str], tmp_path: Path
 ) -> None:
     [row] = traced(tmp_path, {path: code})["requirements"]
@@ -170,7 +172,7 @@ def test_a_test_counts_when_it_can_fail_and_is_no_implementation(
 
 def test_a_file_that_was_not_planned_is_looked_at_too(tmp_path: Path) -> None:
     workspace = Workspace(str(tmp_path))
-    workspace.write("more.py", FUNCTION + "    return 1\n")
+    workspace.write("more.py", FUNCTION + "    return room + 1\n")
     plan = {"requirements": [{"id": "R1", "text": "a"}], "file_structure": [{"path": "gone.py"}]}
     assert trace_requirements(workspace, plan)["requirements"][0]["places"] == ["more.py:wait"]
 
@@ -218,5 +220,18 @@ def test_a_planned_file_that_is_not_there_implements_nothing(tmp_path: Path) -> 
 def test_the_report_counts_what_is_open(tmp_path: Path) -> None:
     made = traced(tmp_path, {"a.py": FUNCTION + "    pass\n\n\nX = 1  # R2\n"}, ("R1", "R2", "R3"))
     counts = requirement_counts(made)
-    assert (counts["total"], counts["implemented"], counts["stubbed"]) == (3, 1, 1)
-    assert [(row["id"], row["status"]) for row in counts["missing"]] == [("R1", "stubbed"), ("R3", "missing")]
+    assert (counts["total"], counts["implemented"], counts["stubbed"]) == (3, 0, 1)
+    assert counts["rungs"] == {
+        "missing": 1,
+        "named": 1,
+        "stubbed": 1,
+        "executed": 0,
+        "tested": 0,
+        "guarded": 0,
+        "differs": 0,
+    }
+    assert [(row["id"], row["status"]) for row in counts["missing"]] == [
+        ("R1", "stubbed"),
+        ("R2", "named"),
+        ("R3", "missing"),
+    ]

@@ -32,7 +32,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def command(done: Path, tmp_path: Path) -> Command:
     """The command in a copy of that folder."""
     shutil.copytree(done / "tasks", tmp_path / "tasks")
-    shutil.copytree(done / "home", tmp_path / "home")  # with the key that its seal is made with
+    shutil.copytree(done / "home", tmp_path / "home", symlinks=True)  # with the key that its seal is made with
     return Command(tmp_path)
 
 

@@ -48,7 +48,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def command(refused: Path, tmp_path: Path) -> Command:
     """The command in a copy of that folder."""
     shutil.copytree(refused / "tasks", tmp_path / "tasks", symlinks=True)
-    shutil.copytree(refused / "home", tmp_path / "home")  # with the key that its seal is made with
+    shutil.copytree(refused / "home", tmp_path / "home", symlinks=True)  # with the key that its seal is made with
     return Command(tmp_path)
 
 

@@ -48,7 +48,7 @@ def _copy(tasks: Path, base: Path) -> Ground:
     ground = Ground(base, text=scenes.PAPER)
     shutil.copytree(tasks, ground.tasks)
     shutil.copytree(
-        tasks.parents[1] / "home", ground.home, dirs_exist_ok=True
+        tasks.parents[1] / "home", ground.home, dirs_exist_ok=True, ignore=shutil.ignore_patterns("python")
     )  # with the key that its seal is made with
     return ground
 

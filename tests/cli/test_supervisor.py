@@ -31,7 +31,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def command(begun: Path, tmp_path: Path) -> Command:
     """The command in a copy of that folder."""
     shutil.copytree(begun / "tasks", tmp_path / "tasks")
-    shutil.copytree(begun / "home", tmp_path / "home")  # with the key that its seal is made with
+    shutil.copytree(begun / "home", tmp_path / "home", symlinks=True)  # with the key that its seal is made with
     return Command(tmp_path)
 
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.bare import lend_python
+
 COMMAND = Path(sys.executable).parent / "pipeline"
 PATIENCE = 60.0
 """Nothing here takes so long, unless it hangs."""
@@ -59,6 +61,7 @@ class Ground:
         for folder in (self.work, self.home, self.temporary, self.base / "bin"):
             folder.mkdir(parents=True, exist_ok=True)
         (self.work / "paper.md").write_text(self.text)
+        lend_python(self.home)
 
     @property
     def work(self) -> Path:
@@ -84,7 +87,13 @@ class Ground:
     def environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PYTHONPATH", "LD_LIBRARY_PATH") if name in os.environ}
         path = os.environ.get("PATH", os.defpath) if self.tools else str(self.base / "bin")
-        own = {"PATH": path, "HOME": str(self.home), "TMPDIR": str(self.temporary), "LANG": "C.UTF-8"}
+        own = {
+            "PATH": path,
+            "HOME": str(self.home),
+            "TMPDIR": str(self.temporary),
+            "LANG": "C.UTF-8",
+            "PIPELINE_MUTANTS": "1",
+        }
         return {**kept, **own, **({"PIPELINE_PHASES": self.phases} if self.phases else {}), **self.extra}
 
     def fresh(self) -> None:

@@ -139,6 +139,8 @@ def gaussians(count: int) -> list[float]:
 
 import unittest
 
+from config import BETA, ETA
+from data import gaussians
 from decay import averaged
 
 
@@ -146,6 +148,14 @@ class DecayTest(unittest.TestCase):
     def test_the_average_moves_to_the_weight(self) -> None:
         """R1."""
         self.assertAlmostEqual(averaged(0.0, 1.0), 0.05)
+
+    def test_the_values_are_those_of_the_table(self) -> None:
+        """R2."""
+        self.assertEqual((ETA, BETA), (0.1, 0.05))
+
+    def test_the_data_has_both_labels(self) -> None:
+        """R3."""
+        self.assertEqual(gaussians(3), [-1.0, 1.0, -1.0])
 ''',
 }
 CHECK = "python -m unittest discover -s tests -t ."

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.checks.traceability import find_places
+from phases.evidence.places import find_places
 from phases.pages.trace_page import MOST_LINES, PAGE_START, Traced, render_page
 from pipeline.base.formats import Markdown, compose_markdown
 from tests.strategies import NASTY, QUICK
@@ -64,7 +64,7 @@ REQUIREMENTS = [
     requirement("R4", "words that stand nowhere"),
     requirement("R5", "", page=9),
 ]
-STATUSES = {"R1": "implemented", "R2": "implemented", "R3": "stubbed", "R4": "missing", "R5": "missing"}
+STATUSES = {"R1": "guarded", "R2": "executed", "R3": "stubbed", "R4": "missing", "R5": "missing"}
 
 
 def traced(
@@ -154,7 +154,7 @@ def test_the_page_shows_paper_and_code_with_links_both_ways() -> None:
 
 def test_the_counts_and_the_statuses_are_said_in_words() -> None:
     words = Seen(render_page(traced())).words
-    assert "5 requirements: 2 implemented 1 stubbed 2 missing" in words
+    assert "5 requirements: 1 guarded 1 executed 1 stubbed 2 missing" in words
     assert "the plan says 0.1, model/wait.py:RATE is 0.2" in words
     assert "nowhere" in words
 
@@ -162,7 +162,7 @@ def test_the_counts_and_the_statuses_are_said_in_words() -> None:
 def test_a_quote_is_marked_on_its_own_page_and_over_line_ends() -> None:
     page = render_page(traced())
     seen = Seen(page)
-    assert ("implemented", "We wait, and measure") in seen.marked
+    assert ("guarded", "We wait, and measure") in seen.marked
     assert page.index('id="quote-R1"') > page.index('id="page-2"')
     marked = "".join(words for status, words in seen.marked if status == "stubbed")
     assert marked.split() == ["the", "cross-entropy", "loss", "of", "the", "waiter.", "We", "use"]
@@ -192,7 +192,7 @@ def test_the_code_has_every_line_once_and_the_innermost_status() -> None:
     lines = re.findall(r'<span class="line ([a-z]*)"[^>]*>(.*?)</span>', page)
     assert len(lines) == sum(text.count("\n") for text in CODE.values())
     shown = [(kind, unescape(re.sub(r"<a .*", "", text))) for kind, text in lines]
-    assert ("implemented", "def wait(room):") in shown
+    assert ("guarded", "def wait(room):") in shown
     assert ("stubbed", "        raise NotImplementedError") in shown
     assert ("test", "    assert wait(1) == 1.2") in shown
     assert ("", "# Waiting") in shown
@@ -201,7 +201,7 @@ def test_the_code_has_every_line_once_and_the_innermost_status() -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
 def test_lines_are_counted_as_python_counts_them(end: str) -> None:
     text = end.join(["x = 'a\x0cb\u2028c'", "", "RATE = 1  # R1", ""])
-    assert '<span class="line implemented" id="code-0-3">RATE = 1' in render_page(traced(files={"a.py": text}))
+    assert '<span class="line guarded" id="code-0-3">RATE = 1' in render_page(traced(files={"a.py": text}))
 
 
 def test_a_task_without_code_has_a_page() -> None:

@@ -6,31 +6,32 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.bindings import Bindings
+from phases.acceptance.checks.entry_script import find_entry_script, help_command
 from phases.acceptance.checks.imports import Modules, import_problems
 from phases.acceptance.checks.missing_dependencies import find_missing_dependency, packages_missing_in_tests
 from phases.acceptance.checks.planned_files import file_problems, find_shadows
 from phases.acceptance.checks.test_runs import (
-    ASK_FOR_PYTEST,
+    PYTEST,
+    UNITTEST,
     WITH_PYTEST,
     SuiteCounts,
-    command_for_all,
     count_tests,
     counts_row,
-    describe_runner,
     find_tests_not_run,
 )
-from phases.acceptance.checks.traceability import list_open_requirements
+from phases.evidence.look import EvidenceSetting, Look
+from phases.evidence.observation import FAILED, NOTHING, Observation
+from phases.evidence.rungs import EXECUTED, NAMED
+from phases.evidence.traceability import open_problem
 from phases.sandbox.box import NONE, CommandResult
 from phases.sandbox.probe import probe_best
 from phases.workspace import syntax
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import tree_digest
-from phases.workspace.packages import describe_missing
+from phases.workspace.packages import ALLOW, describe_missing
 from phases.workspace.workspace import Workspace, WorkspaceError
 
 MOST_NAMED = 20
@@ -40,6 +41,7 @@ _OWN = "a module of Python or of a test runner"
 _CHECKED = (".py", ".json", ".toml")
 _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
 """Of files that the plan does not name; what lies behind is not looked into."""
+_UNTRIED = "nothing was tried"
 _NOT_WRITTEN = ("node_modules", "site-packages")
 Row = dict[str, Any]
 
@@ -50,6 +52,7 @@ def check_code(
     commands: CommandRunner,
     untouched: Sequence[str] = (),
     missing: Sequence[str] = (),
+    evidence: EvidenceSetting = EvidenceSetting(),  # noqa: B008 - frozen
 ) -> dict[str, Any]:
     """The verdict on the workspace as it is: `block` is None, or what must be mended, in words for the model.
 
@@ -74,17 +77,27 @@ def check_code(
     if problems:
         run = _CheckRun([], problems, ["the files are not in order, so nothing was run"], [])
     else:
-        run = _run_checks(workspace, plan, python, commands, missing)
-    verification = {
+        look = Look(evidence, commands)
+        try:
+            run = _run_checks(workspace, plan, python, commands, missing, look)
+        finally:
+            look.end()
+    verification = _build_verification(run, tree_digest(workspace), commands.box.kind, missing)
+    return {"block": "\n\n".join(run.problems) or None, "verification": verification}
+
+
+def _build_verification(run: _CheckRun, tree_sha256: str, sandbox: str, missing: Sequence[str]) -> Row:
+    """What was run and seen, as the journal keeps it."""
+    return {
         "verified": bool(run.rows) and not run.problems and not run.why and not run.doubts,
-        "tree_sha256": tree_digest(workspace),
-        "sandbox": commands.box.kind,
+        "tree_sha256": tree_sha256,
+        "sandbox": sandbox,
         "commands": run.rows,
         "why": "; ".join([*run.doubts, *run.why]),
         "missing_packages": list(missing),
         "doubts": run.doubts,
+        "evidence": run.evidence,
     }
-    return {"block": "\n\n".join(run.problems) or None, "verification": verification}
 
 
 def _run_checks(
@@ -93,17 +106,23 @@ def _run_checks(
     python: Mapping[str, str],
     commands: CommandRunner,
     missing: Sequence[str],
+    look: Look,
 ) -> _CheckRun:
-    """What the checks say of files that are in order, and which requirements are open all the same."""
+    """What the checks say of files that are in order, and how much is known of each requirement."""
+    paths = workspace.paths()
     if commands.box.kind == NONE:
         # Without a sandbox nothing of the agent is run: its code may do anything.
-        why = [f"no sandbox on this machine: {probe_best().detail}"]
-        return _CheckRun([], list_open_requirements(workspace, plan), why, [])
-    paths = workspace.paths()
-    run = _run_all(plan, python, paths, commands, missing)
-    still_open = list_open_requirements(workspace, plan)
-    run.problems.extend(still_open)
-    run.why.extend(["requirements of the plan are open"] if still_open else [])
+        run = _CheckRun([], [], [f"no sandbox on this machine: {probe_best().detail}"], [])
+        seen = NOTHING
+    else:
+        run = _run_all(plan, python, paths, commands, missing, look)
+        seen = look.observe()
+        _add_test_problems(run, seen)
+    evidence = look.judge(workspace, plan, seen, change=not run.problems)
+    if commands.box.kind != NONE:
+        commands.take_back()
+    run = run._replace(evidence=evidence)
+    _add_open_requirements(run, plan["requirements"])
     run.doubts.extend(f"{path} stands in for {_OWN}" for path in find_shadows(paths))
     return run
 
@@ -116,6 +135,49 @@ class _CheckRun(NamedTuple):
     why: list[str]
     doubts: list[str]
     """Why nothing is verified, whatever hooks of the user say."""
+    evidence: Sequence[Row] = ()
+    """What is known of each requirement."""
+    missing: Sequence[str] = ()
+    """Packages for whose lack tests failed, or were skipped."""
+
+
+def _add_test_problems(run: _CheckRun, seen: Observation) -> None:
+    """What tests did that the exit code of their command does not say."""
+    failed = sorted(name for name, outcome in seen.tests.items() if outcome == FAILED)
+    if failed and not run.problems and not run.missing:
+        named = ", ".join(failed[:MOST_NAMED])
+        run.problems.append(f"the checks ended with 0, and tests failed all the same: {named}")
+        run.why.append("tests failed")
+    if seen.cut_off and not run.problems:
+        run.problems.append(
+            "a run of tests began and did not come to its end: something in the code or the tests ends the process"
+        )
+        run.why.append("a run of tests was cut off")
+
+
+def _add_open_requirements(run: _CheckRun, requirements: Sequence[Row]) -> None:
+    """What the model can mend is a problem; what cannot be seen here is a doubt, and costs no attempt."""
+    evidence = run.evidence
+    if run.missing:  # then nobody knows what of it would have run
+        evidence = [
+            {**row, "is_open": False, "is_unknown": True}
+            if row["is_open"] and row["rung"] in (NAMED, EXECUTED)
+            else row
+            for row in evidence
+        ]
+    if told := open_problem(requirements, evidence):
+        run.problems.append(told)
+        run.why.append("requirements of the plan are open")
+    if unknown := [row for row in evidence if row["is_unknown"]]:
+        count = f"{len(unknown)} of {len(evidence)} requirements"
+        if run.missing:
+            run.doubts[:] = [
+                f"{count} were not executed here: {describe_missing(run.missing)} ({ALLOW} installs the plan's packages)"
+            ]
+        else:
+            run.doubts.append(
+                f"{count} are not known to be tested: {unknown[0]['id']}: {unknown[0]['why'] or _UNTRIED}"
+            )
 
 
 class _TestRuns(NamedTuple):
@@ -132,10 +194,11 @@ def _run_all(
     there: Collection[str],
     commands: CommandRunner,
     missing: Sequence[str],
+    look: Look,
 ) -> _CheckRun:
     """Runs the plan's checks, the tests that they left out, and the program. What they leave behind is taken back."""
     modules = Modules(python, there)
-    tests = _run_tests(plan["validation_approach"]["verify_commands"], python, commands)
+    tests = _run_tests(plan["validation_approach"]["verify_commands"], python, look)
     failed, lacking_here = [], dict[str, None]()
     for row, output in zip(tests.rows, tests.outputs, strict=True):
         # Decision 120: only a package that the plan names excuses a failing check.
@@ -150,38 +213,39 @@ def _run_all(
             problems.append(_no_test_ran(tests))
             why.append("no test was run")
     if entry := find_entry_script(python, plan):
-        asked, answer = _run_command(commands, help_command(entry, python), _HELP_SECONDS)
+        asked, answer = _run_command(look, help_command(entry, python), _HELP_SECONDS)
         rows = [*rows, asked]
         excuse = _why_excused(asked, entry, modules, commands, timed_out=answer.timed_out)
         failed += [asked] if asked["exit_code"] != 0 and not excuse else []
         why += [f"{asked['command']} {excuse}"] if excuse else []
-    # Checks leave caches and reports behind, and those are no work of the agent.
-    commands.take_back()
     problems = [*(f"`{row['command']}` {_how_it_ended(row)}:\n{row['tail']}" for row in failed), *problems]
     why += [f"not passed: {', '.join(row['command'] for row in failed)}"] if failed else []
     doubts = [f"not checked: {describe_missing(list(lacking_here))}"] if lacking_here else []
     if not rows:
         why.append("nothing was run: the plan has no checks and there is no entry script")
-    return _CheckRun(rows, problems, why, doubts)
+    return _CheckRun(rows, problems, why, doubts, missing=list(lacking_here))
 
 
-def _run_tests(checks: Sequence[str], python: Mapping[str, str], commands: CommandRunner) -> _TestRuns:
+def _run_tests(checks: Sequence[str], python: Mapping[str, str], look: Look) -> _TestRuns:
     """Runs the plan's checks, and then the tests that none of them runs."""
     tests = _TestRuns([], [], [])
     for command in checks:
-        _add_run(tests, *_run_command(commands, command, _SECONDS))
-    # Decision 121: a user's machine need not have pytest, so there is a runner of our own.
-    if left := find_tests_not_run(python, tests.counts):
-        if commands.run(ASK_FOR_PYTEST, _HELP_SECONDS).exit_code == 0:
-            _add_run(tests, *_run_command(commands, WITH_PYTEST, _SECONDS))
-        else:
-            row, finished = _run_command(commands, command_for_all(left), _SECONDS)
-            _add_run(tests, {**row, "command": describe_runner(left)}, finished)
+        row, finished = _run_command(look, command, _SECONDS)
+        _add_run(tests, row, finished, look)
+    if find_tests_not_run(python, tests.counts):  # pytest runs those of unittest too, and it is always there
+        row, finished = _run_command(look, WITH_PYTEST, _SECONDS)
+        _add_run(tests, row, finished, look)
     return tests
 
 
-def _add_run(tests: _TestRuns, row: Row, finished: CommandResult) -> None:
+def _add_run(tests: _TestRuns, row: Row, finished: CommandResult, look: Look) -> None:
     counts = count_tests(finished.output)
+    if (
+        noted := look.count_last()
+    ):  # the runner's own account, where there is one; a class that skips itself is in the text alone
+        passed, failed, skipped = noted
+        styles = counts.styles if counts else frozenset([PYTEST, UNITTEST])
+        counts = SuiteCounts(passed, failed, max(skipped, counts.skipped if counts else 0), styles)
     tests.rows.append({**row, "tests": counts_row(counts)} if counts else row)
     tests.outputs.append(finished.output)
     tests.counts.extend([counts] if counts else [])
@@ -195,8 +259,8 @@ def _no_test_ran(tests: _TestRuns) -> str:
     return f"{commands} ran no test ({told}), so nothing is known of the code: write tests that run, where the command looks"
 
 
-def _run_command(commands: CommandRunner, command: str, seconds: int) -> tuple[Row, CommandResult]:
-    finished = commands.run(command, seconds)
+def _run_command(look: Look, command: str, seconds: int) -> tuple[Row, CommandResult]:
+    finished = look.run(command, seconds)
     limit = f"\nstopped by a limit: {finished.limit}" if finished.limit else ""
     row = {"command": command, "exit_code": finished.exit_code, "tail": finished.output[-_TAIL:] + limit}
     return row, finished
@@ -267,83 +331,3 @@ def _json_fault(text: str) -> str | None:
 def _cut_list(problems: list[str]) -> list[str]:
     more = len(problems) - MOST_NAMED
     return [*problems[:MOST_NAMED], *([f"and {more} more files that do not parse"] if more > 0 else [])]
-
-
-_PARSERS = frozenset({"argparse", "click", "typer", "fire", "docopt"})
-_MAIN = "__main__.py"
-_PREFERRED = ("main.py", _MAIN, "cli.py", "run.py", "app.py", "train.py")
-_NO_PROGRAMS = ("setup.py", "conftest.py")
-_TEST_DIRECTORIES = ("test", "tests")
-
-
-def find_entry_script(files: Mapping[str, str], plan: Mapping[str, Any]) -> str:
-    """The planned Python file that is the program; empty where there is none. `files`: the Python files, by path."""
-    modules = Modules(files)
-    planned = [row["path"] for row in plan["file_structure"]]
-    programs = [path for path in planned if path in files and _is_program(modules, path)]
-    return min(programs, key=lambda path: (_name_rank(path), path.count("/"), planned.index(path)), default="")
-
-
-def help_command(path: str, files: Mapping[str, str]) -> str:
-    """The command line, in the workspace, that asks it for its help."""
-    modules = Modules(files)
-    bindings = modules.bindings.get(path)
-    *directories, name = path.split("/")
-    inside = len(directories) - _count_outside(modules, directories, max(_relative_depth(bindings), int(name == _MAIN)))
-    from_root = _takes_from_root(modules, bindings, "/".join(directories))
-    if inside and (name == _MAIN or _relative_depth(bindings) or from_root):
-        base, package = directories[: len(directories) - inside], directories[len(directories) - inside :]
-        parts = [*package, *([] if name == _MAIN else [name.removesuffix(".py")])]
-        if all(part.isidentifier() for part in parts):
-            found_in = f"PYTHONPATH={shlex.quote('/'.join(base))} " if base else ""
-            return f"{found_in}python -m {'.'.join(parts)} --help"
-    found_in = "PYTHONPATH=. " if from_root else ""
-    return f"{found_in}python {shlex.quote(path if not path.startswith('-') else './' + path)} --help"
-
-
-def _is_program(modules: Modules, path: str) -> bool:
-    """Whether it does something where it is run, and it or something that it imports reads a command line."""
-    *directories, name = path.split("/")
-    bindings = modules.bindings.get(path)
-    if bindings is None or name in _NO_PROGRAMS or name.startswith("test_") or any(map(_holds_tests, directories)):
-        return False
-    if not bindings.is_program and name != _MAIN:
-        return False
-    # A file with a guard of its own reads a command line where it is the one that is run.
-    found = (modules.bindings.get(each) for each in modules.targets(path))
-    return _parses_arguments(bindings) or any(_parses_arguments(each) for each in found if each and not each.is_program)
-
-
-def _holds_tests(directory: str) -> bool:
-    return directory in _TEST_DIRECTORIES
-
-
-def _parses_arguments(bindings: Bindings | None) -> bool:
-    tops = {found.module.partition(".")[0] for found in bindings.imports if not found.level} if bindings else set()
-    return bool(tops & _PARSERS)
-
-
-def _name_rank(path: str) -> int:
-    name = path.rpartition("/")[2]
-    return _PREFERRED.index(name) if name in _PREFERRED else len(_PREFERRED)
-
-
-def _relative_depth(bindings: Bindings | None) -> int:
-    """How many packages it is in, by its relative imports."""
-    return max((found.level for found in bindings.imports), default=0) if bindings else 0
-
-
-def _count_outside(modules: Modules, directories: list[str], least: int) -> int:
-    """How many of the directories are outside of the package that it is in, which has `least` levels."""
-    depth = len(directories)
-    while depth and (modules.is_package("/".join(directories[:depth])) or len(directories) - depth < least):
-        depth -= 1
-    return depth
-
-
-def _takes_from_root(modules: Modules, bindings: Bindings | None, directory: str) -> bool:
-    """Whether it imports what is found from the workspace alone, and not from its own directory."""
-    tops = {found.module.partition(".")[0] for found in bindings.imports if not found.level} if bindings else set()
-    return bool(directory) and any(
-        modules.is_there(top) and not modules.is_there(f"{directory}/{top}") for top in tops if top
-    )

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.traceability import is_test_file
+from phases.evidence.places import is_test_file
 from phases.workspace.syntax import parse_python
 
 PYTEST, UNITTEST = "pytest", "unittest"
-ASK_FOR_PYTEST = "python -c 'import pytest'"
 WITH_PYTEST = "python -m pytest -q"
 _COUNTED = r"\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected|warnings?|rerun|subtests passed)"
 _PYTEST_SUMMARY = re.compile(rf"^=* ?((?:{_COUNTED})(?:, {_COUNTED})*|no tests ran) in \S", re.MULTILINE)
@@ -56,23 +53,6 @@ def find_tests_not_run(python: Mapping[str, str], counts: Sequence[SuiteCounts])
         return []
     wanted = {PYTEST} if ran else {PYTEST, UNITTEST}
     return [path for path, source in sorted(python.items()) if is_test_file(path) and wanted & _styles_in(source)]
-
-
-def command_for_all(paths: Iterable[str]) -> str:
-    """Runs the tests of both styles in these files, where pytest is not installed."""
-    return shlex.join(["python", "-c", _runner_source(), *paths])
-
-
-def describe_runner(paths: Sequence[str]) -> str:
-    """What stands for that command where people read it."""
-    return f"(the built-in test runner) {shlex.join(paths)}"
-
-
-def _runner_source() -> str:
-    with open(
-        os.path.join(os.path.dirname(os.path.abspath(__file__)), "plain_test_runner.py"), encoding="utf-8"
-    ) as file:
-        return file.read()
 
 
 def _pytest_counts(summary: str) -> tuple[int, int, int]:

@@ -1,0 +1,107 @@
+"""The Python of commands in the sandbox: the standard library, and the tools that watch tests, whatever else this machine has.
+
+One small virtual environment in the user's cache directory serves all tasks. What is installed for a task lies in an environment
+of its own, which finds the tools of this one last on its path: what a task brings along comes before them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from importlib import metadata
+
+from pipeline.base.files import sha256, storage_error
+
+TOOLS = ("coverage", "pytest", "pluggy", "iniconfig", "packaging", "pygments")
+INSIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside")
+_LAYOUT = 1
+_START = "pipeline_evidence.pth"
+_START_LINE = "import os; os.environ.get('PIPELINE_EVIDENCE') and __import__('evidence_start')\n"
+
+
+def bare_python(cache_directory: str) -> str:
+    """The directory of the environment, which is made where it is not there yet. Raises StorageError."""
+    target = os.path.join(cache_directory, "python", _digest_of_parts())
+    if not os.path.exists(target):
+        try:
+            _make_environment(target)
+        except OSError as error:
+            raise storage_error("make", target, error) from error
+    return target
+
+
+def lend_tools(environment: str, bare: str) -> None:
+    """Lets another environment, made for a task, find the tools. Raises StorageError."""
+    path = os.path.join(_packages_in(environment), _START)
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"{_packages_in(bare)}\n{_START_LINE}")
+    except OSError as error:
+        raise storage_error("write", path, error) from error
+
+
+def coverage_settings(bare: str) -> str:
+    """Where the settings of coverage.py lie."""
+    return os.path.join(_packages_in(bare), "coveragerc")
+
+
+def _make_environment(target: str) -> None:
+    """Makes it under another name first: of two runs at once, the later one finds what the earlier one made."""
+    os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+    unfinished = tempfile.mkdtemp(prefix="new-", dir=os.path.dirname(target))
+    packages = _packages_in(unfinished)
+    os.makedirs(packages)
+    os.mkdir(os.path.join(unfinished, "bin"))
+    interpreter = os.path.realpath(sys.executable)
+    for name in ("python", "python3"):
+        os.symlink(interpreter, os.path.join(unfinished, "bin", name))
+    for name in TOOLS:
+        _copy_distribution(name, packages)
+    for name in os.listdir(INSIDE):
+        if os.path.isfile(os.path.join(INSIDE, name)):
+            shutil.copyfile(os.path.join(INSIDE, name), os.path.join(packages, name))
+    for name, text in (
+        (f"{packages}/{_START}", _START_LINE),
+        (f"{unfinished}/pyvenv.cfg", _configuration(interpreter)),
+    ):
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
+    try:
+        os.rename(unfinished, target)
+    except OSError:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        if not os.path.exists(target):
+            raise
+
+
+def _copy_distribution(name: str, packages: str) -> None:
+    """Copies what an installed distribution consists of, but for its commands and what starts by itself."""
+    for file in metadata.distribution(name).files or ():
+        source = str(file.locate())
+        if file.suffix in (".pyc", ".pth") or ".." in file.parts or not os.path.isfile(source):
+            continue
+        target = os.path.join(packages, *file.parts)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+def _configuration(interpreter: str) -> str:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return f"home = {os.path.dirname(interpreter)}\ninclude-system-site-packages = false\nversion = {version}\n"
+
+
+def _packages_in(environment: str) -> str:
+    return os.path.join(environment, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
+
+
+def _digest_of_parts() -> str:
+    """Of all that the environment is made from: with another version of a part, another one is made."""
+    parts = [str(_LAYOUT), os.path.realpath(sys.executable), sys.version]
+    parts += [f"{name} {metadata.version(name)}" for name in TOOLS]
+    for name in sorted(os.listdir(INSIDE)):
+        if os.path.isfile(path := os.path.join(INSIDE, name)):
+            with open(path, "rb") as file:
+                parts.append(f"{name} {sha256(file.read())}")
+    return sha256("\n".join(parts).encode())[:16]

@@ -1,0 +1,145 @@
+"""Notes which test runs which line, and how each test ends. Imported at the start of every Python of a check.
+
+PIPELINE_EVIDENCE is the directory for the notes, PIPELINE_WORKSPACE the code that is looked at. Each test is a coverage context,
+`path::Class::test`; a subprocess of a test belongs to the test, and what runs outside of tests belongs to none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+NOTES, WORKSPACE, TEST = "PIPELINE_EVIDENCE", "PIPELINE_WORKSPACE", "PIPELINE_TEST"
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+BEGUN, ENDED = "begun", "ended"
+
+
+def note(row: dict[str, Any]) -> None:
+    """Adds a line to the notes of this process."""
+    row["command"] = os.environ.get("PIPELINE_COMMAND", "")
+    with open(os.path.join(os.environ[NOTES], f"notes.{os.getpid()}.jsonl"), "a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def note_test(test: str, outcome: str, error: BaseException | None = None, parameters: str = "") -> None:
+    """How a test ended. `asserted`: it says by itself that something is wrong, and was not cut off by an error of the code."""
+    asserted = outcome == FAILED and is_assertion(error)
+    note({"test": test, "outcome": outcome, "asserted": asserted, "parameters": parameters})
+
+
+def note_session(what: str) -> None:
+    """That a run of tests begins or ends, and where in the workspace it finds modules."""
+    workspace = os.path.realpath(os.environ[WORKSPACE])
+    inside = [os.path.realpath(path) for path in sys.path]
+    paths = [os.path.relpath(path, workspace) for path in inside if f"{path}/".startswith(f"{workspace}/")]
+    note({"session": what, "paths": paths})
+
+
+def begin_test(test: str) -> None:
+    """From here on, what is run is run by this test; empty: by none."""
+    os.environ[TEST] = test
+    coverage = sys.modules.get("coverage")
+    if coverage is not None and (running := coverage.Coverage.current()) is not None:
+        running.switch_context(test)
+
+
+def name_test(file: str, parts: list[str]) -> str:
+    """`tests/test_a.py::TestB::test_c`; a test with parameters has one name for all of them."""
+    return "::".join([os.path.relpath(os.path.realpath(file), os.path.realpath(os.environ[WORKSPACE])), *parts])
+
+
+def is_assertion(error: BaseException | None) -> bool:
+    """Whether a failed assertion of a test ended it: not an error of the code, nor an assertion that stands in the code."""
+    if error is None or not (isinstance(error, AssertionError) or type(error).__name__ == "Failed"):
+        return False
+    workspace = os.path.realpath(os.environ[WORKSPACE]) + os.sep
+    last, trace = "", error.__traceback__
+    while trace is not None:
+        path = os.path.realpath(trace.tb_frame.f_code.co_filename)
+        last = path.removeprefix(workspace) if path.startswith(workspace) else last
+        trace = trace.tb_next
+    *directories, name = last.split(os.sep)
+    in_tests = bool({"tests", "test"} & set(directories))
+    return in_tests or name.startswith("test") or name.endswith("_test.py") or name == "conftest.py"
+
+
+def _watch_unittest() -> None:
+    """Has unittest note its tests. Those that pytest runs are noted by its plugin."""
+    import unittest
+
+    run_test, run_all = unittest.TestCase.run, unittest.TextTestRunner.run
+
+    @wraps(run_test)
+    def run_noted(self: Any, result: Any = None) -> Any:
+        if "PYTEST_CURRENT_TEST" in os.environ:
+            return run_test(self, result)
+        name = _name_of_case(self)
+        self._callTestMethod = _noted_method(self, self._callTestMethod, name)
+        begin_test(name)
+        try:
+            return run_test(self, result)
+        finally:
+            begin_test("")
+
+    @wraps(run_all)
+    def run_all_noted(self: Any, test: Any) -> Any:
+        note_session(BEGUN)
+        found = run_all(self, test)
+        note_session(ENDED)
+        return found
+
+    unittest.TestCase.run = run_noted  # type: ignore[method-assign]
+    unittest.TextTestRunner.run = run_all_noted  # type: ignore[method-assign]
+
+
+def _noted_method(case: Any, call: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
+    """The way in which a case calls its test, with its end noted. unittest itself only counts, and a test can change that."""
+    import unittest
+
+    @wraps(call)
+    def noted(method: Any) -> Any:
+        expected = getattr(case, "__unittest_expecting_failure__", False)
+        expected = expected or getattr(method, "__unittest_expecting_failure__", False)
+        failures = len(case._outcome.result.failures)  # noqa: SLF001 - those of subtests never leave the test
+        try:
+            found = call(method)
+        except unittest.SkipTest:
+            note_test(name, SKIPPED)
+            raise
+        except BaseException as error:
+            note_test(name, SKIPPED if expected else FAILED, error)
+            raise
+        if case._outcome.success:  # noqa: SLF001
+            note_test(name, SKIPPED if expected else PASSED)
+        else:
+            asserted = len(case._outcome.result.failures) > failures  # noqa: SLF001
+            note({"test": name, "outcome": FAILED, "asserted": asserted})
+        return found
+
+    return noted
+
+
+def _name_of_case(case: Any) -> str:
+    function = getattr(case, "_testFunc", None)  # of a test that is a plain function
+    place = function or type(case)
+    file = getattr(sys.modules.get(place.__module__), "__file__", None) or "?"
+    if function:
+        return name_test(file, [function.__qualname__])
+    method = case._testMethodName  # noqa: SLF001 - its own id() is made of it
+    return name_test(file, [*place.__qualname__.split("."), method])
+
+
+def _begin() -> None:
+    os.environ.setdefault(TEST, "")
+    if "COVERAGE_PROCESS_START" in os.environ:
+        import coverage
+
+        coverage.process_startup()
+    _watch_unittest()
+
+
+_begin()

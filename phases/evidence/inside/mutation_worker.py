@@ -1,0 +1,114 @@
+"""Runs tests on changed code, in the sandbox: for each change a fork of this process, which has pytest imported already.
+
+    mutation_worker.py JOBS RESULTS SECONDS
+
+JOBS is a list of {job, path, source, tests, seconds}; an empty path changes nothing. For each one that there was time for,
+RESULTS gets a line {job, code, failed, asserted, passed}: the exit code of pytest (null: it did not end in its time), the tests
+that failed, those among them that failed by an assertion of their own, and those that passed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from typing import Any
+
+
+def main(jobs_path: str, results_path: str, seconds: float) -> None:
+    """Runs the jobs, as far as the time goes."""
+    import pytest  # before the forks, which then have it
+
+    pytest.__version__  # noqa: B018
+    until = time.monotonic() + seconds
+    with open(jobs_path, encoding="utf-8") as file:
+        jobs = json.load(file)
+    notes = os.environ["PIPELINE_EVIDENCE"]
+    for number, job in enumerate(jobs):
+        left = until - time.monotonic()
+        if left <= 0:
+            return
+        own = os.path.join(notes, f"job-{number}")
+        os.makedirs(own)
+        code = _run_changed(job, own, min(job["seconds"], left))
+        row = {"job": job["job"], "code": code, **_read_notes(own)}
+        if code is None and time.monotonic() >= until:
+            return  # nobody knows whether it would have ended
+        shutil.rmtree(own, ignore_errors=True)
+        with open(results_path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def _run_changed(job: dict[str, Any], notes: str, seconds: float) -> int | None:
+    """The exit code of the job's tests, on the changed file; None where they did not end in time."""
+    path, before = job["path"], b""
+    if path:
+        with open(path, "rb") as file:
+            before = file.read()
+        with open(path, "w", encoding="utf-8", newline="") as text:
+            text.write(job["source"])
+    child = os.fork()
+    if child == 0:
+        _become_tests(job["tests"], notes)
+    try:
+        return _wait(child, seconds)
+    finally:
+        if path:
+            with open(path, "wb") as file:
+                file.write(before)
+
+
+def _become_tests(tests: list[str], notes: str) -> None:
+    try:
+        os.setsid()
+        os.environ["PIPELINE_EVIDENCE"] = notes
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in range(3):
+            os.dup2(nothing, descriptor)
+        import pytest
+
+        sys.path[:0] = [os.path.abspath(path) for path in json.loads(os.environ["PIPELINE_PATHS"])]
+        sys.argv = ["pytest"]
+        code = int(pytest.main(["-q", "-p", "no:cacheprovider", "-p", "evidence_pytest", *tests]))
+        os._exit(code)
+    finally:
+        os._exit(3)
+
+
+def _wait(child: int, seconds: float) -> int | None:
+    until = time.monotonic() + seconds
+    code = None
+    while time.monotonic() < until:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            break
+        time.sleep(0.005)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)  # also what the tests left running
+    if code is None:
+        os.waitpid(child, 0)
+    return code
+
+
+def _read_notes(directory: str) -> dict[str, list[str]]:
+    """The tests by how they ended. One with parameters failed where it failed for any of them."""
+    outcomes: dict[str, list[str]] = {"failed": [], "asserted": [], "passed": []}
+    for name in sorted(os.listdir(directory)):
+        if not name.startswith("notes."):
+            continue
+        with open(os.path.join(directory, name), encoding="utf-8") as file:
+            for row in map(json.loads, file):
+                if "test" in row and row["outcome"] in outcomes:
+                    outcomes[row["outcome"]].append(row["test"])
+                    outcomes["asserted"] += [row["test"]] if row["asserted"] else []
+    outcomes["passed"] = [test for test in outcomes["passed"] if test not in outcomes["failed"]]
+    return {name: sorted(set(tests)) for name, tests in outcomes.items()}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], float(sys.argv[3]))

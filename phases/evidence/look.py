@@ -1,0 +1,97 @@
+"""One look at what is known of the requirements: the checks are watched, then the code is changed and the tests run again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import monotonic
+from typing import Any, NamedTuple
+
+from phases.evidence.mutants import MOST
+from phases.evidence.observation import NOTHING, Observation, Watch
+from phases.evidence.places import find_all_places
+from phases.evidence.rungs import ALL, OFF, STUB_ALONE, climb
+from phases.evidence.traceability import read_sources
+from phases.evidence.trials import run_trials
+from phases.sandbox.box import NONE, CommandResult
+from phases.workspace.command_runner import CommandRunner
+from phases.workspace.workspace import Workspace
+
+AUTO = "auto"
+_QUICK = 20.0
+"""Seconds of all checks, up to which every change is tried without anybody asking for it."""
+Rows = list[dict[str, Any]]
+
+
+class EvidenceSetting(NamedTuple):
+    """What the user wants to know, and where it is found out."""
+
+    bare: str = ""
+    """The environment with the tools (bare_python.py); empty: nothing is observed."""
+    notes: str = ""
+    """A directory for notes, outside the workspace."""
+    mutants: str = AUTO
+    """off, auto, or how many changes are tried for each requirement."""
+
+
+class Look:
+    """The checks of one completion request, watched. `commands.step` is set by the caller."""
+
+    def __init__(self, setting: EvidenceSetting, commands: CommandRunner) -> None:
+        self._setting, self._commands, self._took = setting, commands, 0.0
+        self._watch = Watch(setting.bare, setting.notes) if setting.bare and commands.box.kind != NONE else None
+        self._number = 0
+        if self._watch:
+            self._watch.begin()
+
+    def run(self, command: str, seconds: int) -> CommandResult:
+        """Runs a check, and has it noted which tests run which lines."""
+        began, self._number = monotonic(), self._number + 1
+        variables: dict[str, str] = {}
+        if self._watch:
+            variables = {**self._watch.variables(self._commands.box.workspace), "PIPELINE_COMMAND": str(self._number)}
+        finished = self._run(command, seconds, variables)
+        self._took += monotonic() - began
+        return finished
+
+    def count_last(self) -> tuple[int, int, int] | None:
+        """How many tests of the last command passed, failed and were skipped, as they were noted; None where none was."""
+        return self._watch.count(str(self._number)) if self._watch else None
+
+    def observe(self) -> Observation:
+        """What is known of the tests and lines so far."""
+        if not self._watch:
+            return NOTHING
+        workspace = self._commands.box.workspace
+
+        def run(command: str, seconds: int, variables: Mapping[str, str]) -> int | None:
+            return self._run(command, seconds, variables).exit_code
+
+        return self._watch.collect(run, workspace)
+
+    def judge(self, workspace: Workspace, plan: dict[str, Any], seen: Observation, *, change: bool) -> Rows:
+        """What is known of each requirement. `change` is False where the checks do not pass: then changes say nothing."""
+        places, sources = find_all_places(workspace, plan), read_sources(workspace)
+        watch, mutants, most = self._watch, *self._wanted()
+        if watch is None or not change or mutants == OFF:
+            return climb(plan["requirements"], places, sources, seen)
+
+        def run_jobs(jobs: Sequence[Any]) -> Mapping[int, Any]:
+            self._commands.tell(f"tries whether the tests notice {len(jobs)} small changes to the code")
+            return run_trials(jobs, self._commands.box, watch, seen.paths, self._took)
+
+        return climb(plan["requirements"], places, sources, seen, run_jobs, mutants, most)
+
+    def end(self) -> None:
+        """Leaves no notes behind."""
+        if self._watch:
+            self._watch.end()
+
+    def _wanted(self) -> tuple[str, int]:
+        if self._setting.mutants == OFF:
+            return OFF, 0
+        if self._setting.mutants == AUTO:
+            return (ALL if self._took < _QUICK else STUB_ALONE), MOST
+        return ALL, int(self._setting.mutants)
+
+    def _run(self, command: str, seconds: int, variables: Mapping[str, str]) -> CommandResult:
+        return self._commands.run(command, seconds, variables, (self._setting.notes,) if self._watch else ())

@@ -1,0 +1,397 @@
+"""Where code names a requirement or a value of the plan: read from the files, never taken from a model's word.
+
+In Python a place is a definition (its docstring, the comment above it, a comment in its body), a module (its docstring), or a
+value: a constant, a field, an entry of a dict, an argument, a default. In a data file it is a line, in any other text the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tokenize
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from phases.evidence.stubs import Function, Value, gives_up, is_abstract, is_protocol, is_stub, is_trivial
+from phases.workspace.syntax import parse_python
+from phases.workspace.workspace import Workspace, WorkspaceError
+
+FUNCTION, CLASS, MODULE, VALUE, DATA, TEXT = "function", "class", "module", "value", "data", "text"
+_RANGE = re.compile(r"\b([RV])([0-9]+)\s*(?:-|–|—|\.\.\.?|\bto\b|\bthrough\b)\s*\1?([0-9]+)\b")
+_ID = re.compile(r"\b[RV][0-9]+\b")
+_ID_IN_NAME = re.compile(r"(?<![a-z0-9])[rv][0-9]+(?![0-9])")
+_ID_IN_CLASS_NAME = re.compile(r"[RV][0-9]+(?![0-9a-z])")
+_MOST_IN_RANGE = 60
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_DATA_FILES = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg", ".csv", ".tsv")
+_LARGEST_TEXT = 512 * 1024
+
+
+class Place(NamedTuple):
+    """A piece of a file that names a requirement."""
+
+    identifier: str
+    path: str
+    symbol: str
+    first: int
+    last: int
+    kind: str
+    """function, class, module, value, data or text."""
+    is_test: bool = False
+    is_stub: bool = False
+    """It does nothing: it passes, returns nothing, or raises NotImplementedError."""
+    is_trivial: bool = False
+    """It does nothing with what it is given: it never looks at it, or gives it back as it is."""
+    is_abstract: bool = False
+    """It says what others implement, and is no work of its own."""
+    value: ast.expr | None = None
+    """Of a value in Python that is given."""
+    body: tuple[tuple[int, int], ...] = ()
+    """The lines that run when it is used, not when it is defined: first and last of each function in it."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.path}:{self.symbol}"
+
+    @property
+    def is_value(self) -> bool:
+        return self.kind in (VALUE, DATA)
+
+
+class _Named(NamedTuple):
+    """A definition, with what stands around it."""
+
+    node: Function | ast.ClassDef | Value
+    symbol: str
+    after: int
+    """The line that what stands before it ends in: a comment is its own from there on."""
+    inside: Function | ast.ClassDef | None
+    is_method_of_plain_class: bool
+
+
+def find_all_places(workspace: Workspace, plan: dict[str, Any]) -> list[Place]:
+    """The places of the plan's requirements and values in all files, the planned ones first; what cannot be read has none."""
+    identifiers = {row["id"] for row in plan["requirements"]} | {row["id"] for row in plan.get("values", ())}
+    planned = [row["path"] for row in plan["file_structure"]]
+    found = []
+    for path in dict.fromkeys([*planned, *workspace.paths()]):
+        if any(part.startswith(".") for part in path.split("/")):
+            continue  # what tools keep for themselves
+        try:
+            found += find_places(path, workspace.read(path), identifiers)
+        except WorkspaceError:
+            continue
+    return found
+
+
+def find_places(path: str, source: str, identifiers: Collection[str]) -> list[Place]:
+    """The places of these requirements in one file, from top to bottom."""
+    if path.endswith(".py"):
+        return _PythonFile(path, source, identifiers).places()
+    if len(source) > _LARGEST_TEXT:
+        return []
+    if path.endswith(_DATA_FILES):
+        return _data_places(path, source, identifiers)
+    named = [name for name in read_ids(source) if name in identifiers]
+    return [Place(name, path, path.rsplit("/", 1)[-1], 1, source.count("\n") + 1, TEXT) for name in named]
+
+
+def split_lines(source: str) -> list[str]:
+    """The lines as Python counts them."""
+    return _LINE_END.split(source)
+
+
+def is_test_file(path: str) -> bool:
+    """Whether tests stand in a Python file of this path."""
+    *directories, name = path.split("/")
+    return bool({"tests", "test"} & set(directories)) or name.startswith("test_") or name.endswith("_test.py")
+
+
+def read_ids(text: str) -> list[str]:
+    """The ids in a text, each once, in their order. "R1-R3" names three."""
+    found = []
+    for match in _RANGE.finditer(text):
+        first, last = int(match[2]), int(match[3])
+        if first <= last <= first + _MOST_IN_RANGE:
+            found += [f"{match[1]}{number}" for number in range(first, last + 1)]
+    return list(dict.fromkeys([*_ID.findall(text), *found]))
+
+
+class _PythonFile:
+    """One Python file: its definitions, its values, and the comments that belong to each."""
+
+    def __init__(self, path: str, source: str, identifiers: Collection[str]) -> None:
+        self._path, self._identifiers = path, identifiers
+        self._tree = parse_python(source)
+        self._lines = split_lines(source)
+        self._in_tests = is_test_file(path)
+        self._named: list[_Named] = []
+        self._comments = _read_comments(source) if self._tree and "#" in source else {}
+
+    def places(self) -> list[Place]:
+        if self._tree is None:
+            return []
+        found = list[Place]()
+        named = self._named = sorted(
+            _walk_definitions(self._tree), key=lambda one: (one.node.lineno, one.node.col_offset)
+        )
+        taken = set[int]()
+        """Lines of comments that belong to a definition or a value, so not to what is around it."""
+        texts = [[*self._text_of(one, taken)] for one in named]
+        entries = [] if self._in_tests else [*self._entries(self._tree, taken)]
+        for number, one in enumerate(named):
+            if not isinstance(one.node, Value):
+                inner = [other for other in named if other.inside is one.node and not isinstance(other.node, Value)]
+                texts[number] += self._comments_inside(one.node, inner, taken)
+        for one, text in zip(named, texts, strict=True):
+            found += [self._place(one, name) for name in self._known(text) if self._counts(one)]
+        found += entries
+        found += self._of_the_module(self._tree, found)
+        return sorted(self._most_specific(found, named), key=lambda place: place.first)
+
+    def _text_of(self, one: _Named, taken: set[int]) -> Iterator[str]:
+        """What is said of a definition: its docstring, the comments above it; behind a value."""
+        node = one.node
+        first = _first_line(node)
+        for number in range(first - 1, one.after, -1):
+            if number not in self._comments or self._lines[number - 1].strip()[:1] != "#":
+                break
+            taken.add(number)
+            yield self._comments[number]
+        end = node.end_lineno or node.lineno
+        if isinstance(node, Value):
+            if end in self._comments:
+                taken.add(end)
+                yield self._comments[end]
+            return
+        yield ast.get_docstring(node, clean=False) or ""
+        if self._is_test(one):
+            yield " ".join(part.upper() for part in _ID_IN_NAME.findall(node.name))
+        elif self._in_tests and isinstance(node, ast.ClassDef):
+            yield " ".join(_ID_IN_CLASS_NAME.findall(node.name))
+
+    def _comments_inside(
+        self, node: Function | ast.ClassDef, inner: Sequence[_Named], taken: set[int]
+    ) -> Iterator[str]:
+        """The comments in a body, but for those of definitions in it."""
+        spans = [(_first_line(other.node), other.node.end_lineno or 0) for other in inner]
+        for number, text in self._comments.items():
+            is_inner = any(first <= number <= last for first, last in spans)
+            if node.lineno <= number <= (node.end_lineno or 0) and number not in taken and not is_inner:
+                yield text
+
+    def _entries(self, tree: ast.Module, taken: set[int]) -> Iterator[Place]:
+        """Values with a name that are no statement: entries of a dict, arguments, defaults, on a line with a comment."""
+        if not any(read_ids(text) for text in self._comments.values()):
+            return
+        for node in ast.walk(tree):
+            for symbol, value in _entries_of(node):
+                last = value.end_lineno or value.lineno
+                above = value.lineno - 1
+                own_line = above in self._comments and self._lines[above - 1].strip()[:1] == "#"
+                text = self._comments.get(last, "") or (self._comments[above] if own_line else "")
+                for name in self._known([text]):
+                    taken.add(last)
+                    taken.add(above)
+                    yield Place(name, self._path, symbol, value.lineno, last, VALUE, value=value)
+
+    def _of_the_module(self, tree: ast.Module, found: Sequence[Place]) -> Iterator[Place]:
+        """What the docstring of the file names and nothing in it does: the whole file is about that."""
+        there = {place.identifier for place in found}
+        for name in self._known([ast.get_docstring(tree, clean=False) or ""]):
+            if name in there:
+                continue
+            functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+            if self._in_tests:
+                yield from (
+                    Place(name, self._path, one.name, one.lineno, one.end_lineno or 0, FUNCTION, is_test=True)
+                    for one in functions
+                    if one.name.startswith("test")
+                )
+            else:
+                stub = bool(functions) and all(is_stub(one) for one in functions)
+                body = tuple(map(_body_of, functions)) or ((1, len(self._lines)),)
+                yield Place(name, self._path, "(module)", 1, len(self._lines), MODULE, is_stub=stub, body=body)
+
+    def _most_specific(self, found: Sequence[Place], named: Sequence[_Named]) -> Iterator[Place]:
+        """Without a class that names what a method of its own names too; a class of tests is its tests."""
+        for place in found:
+            if place.kind != CLASS:
+                yield place
+                continue
+            inner = [other for other in found if _is_inside(other, place)]
+            if self._in_tests:
+                for one in named:
+                    is_own = place.first <= one.node.lineno <= place.last and self._is_test(one)
+                    if is_own and not any(other.first == _first_line(one.node) for other in inner):
+                        yield self._place(one, place.identifier)
+            elif not inner:
+                yield from self._fields_of(place, named) or [place]
+
+    def _fields_of(self, place: Place, named: Sequence[_Named]) -> list[Place]:
+        """The fields of a class that has nothing else: values, each of them."""
+        own = [
+            one.node
+            for one in named
+            if one.inside and one.inside.lineno >= place.first and place.last >= one.node.lineno
+        ]
+        if any(isinstance(node, (*Function.__args__, ast.ClassDef)) for node in own):
+            return []
+        return [
+            place._replace(
+                symbol=f"{place.symbol}.{one.symbol.rpartition('.')[2]}",
+                first=one.node.lineno,
+                last=one.node.end_lineno or one.node.lineno,
+                kind=VALUE,
+                value=one.node.value,
+            )
+            for one in named
+            if isinstance(one.node, Value)
+            and place.first <= one.node.lineno <= place.last
+            and one.node.value is not None
+        ]
+
+    def _counts(self, one: _Named) -> bool:
+        if not self._in_tests:
+            return True
+        return self._is_test(one) or isinstance(one.node, ast.ClassDef)
+
+    def _is_test(self, one: _Named) -> bool:
+        return self._in_tests and isinstance(one.node, Function) and one.node.name.startswith("test")
+
+    def _known(self, texts: Sequence[str]) -> list[str]:
+        return [name for name in read_ids("\n".join(texts)) if name in self._identifiers]
+
+    def _place(self, one: _Named, identifier: str) -> Place:
+        node, is_test = one.node, self._is_test(one)
+        span = (_first_line(node), node.end_lineno or node.lineno)
+        if isinstance(node, Value) and isinstance(one.inside, Function) and not isinstance(node.value, ast.Constant):
+            around = next(other for other in self._named if other.node is one.inside)
+            return self._place(around, identifier)  # what a function works out is its work
+        if isinstance(node, Value):
+            stub = is_stub(node, inside_class=isinstance(one.inside, ast.ClassDef))
+            return Place(identifier, self._path, one.symbol, *span, VALUE, is_stub=stub, value=node.value)
+        kind = FUNCTION if isinstance(node, Function) else CLASS
+        stub = not is_test and is_stub(node)
+        trivial = not is_test and isinstance(node, Function) and _is_trivial(node, one)
+        abstract = is_abstract(node) or (isinstance(one.inside, ast.ClassDef) and is_protocol(one.inside))
+        functions = (
+            [node] if isinstance(node, Function) else [each for each in ast.walk(node) if isinstance(each, Function)]
+        )
+        body = tuple(map(_body_of, functions))
+        return Place(identifier, self._path, one.symbol, *span, kind, is_test, stub, trivial, abstract, body=body)
+
+
+def _body_of(function: Function) -> tuple[int, int]:
+    return function.body[0].lineno, function.end_lineno or function.lineno
+
+
+def _is_inside(inner: Place, outer: Place) -> bool:
+    same = inner.identifier == outer.identifier and inner is not outer
+    return same and outer.first <= inner.first and inner.last <= outer.last
+
+
+def _read_comments(source: str) -> dict[int, str]:
+    """The comments by line."""
+    try:
+        lines = iter([f"{line}\n" for line in split_lines(source.removeprefix("\ufeff"))])
+        tokens = tokenize.generate_tokens(lambda: next(lines, ""))
+        return {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
+    except (tokenize.TokenError, SyntaxError, IndentationError):
+        return {}
+
+
+def _walk_definitions(tree: ast.Module) -> Iterator[_Named]:
+    """Every function, class and named value, however deep; by a list, because a chain of elif nests without end."""
+    todo: list[tuple[str, int, Function | ast.ClassDef | None, list[ast.stmt]]] = [("", 0, None, tree.body)]
+    while todo:
+        prefix, after, inside, body = todo.pop()
+        plain = isinstance(inside, ast.ClassDef) and not inside.bases
+        for node in body:
+            if isinstance(node, Function | ast.ClassDef):
+                yield _Named(node, prefix + node.name, after, inside, plain)
+                todo.append((f"{prefix}{node.name}.", node.lineno, node, node.body))
+            elif isinstance(node, Value):
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                if isinstance(target, (ast.Name, ast.Attribute)):
+                    name = target.id if isinstance(target, ast.Name) else target.attr
+                    yield _Named(node, prefix + name, after, inside, plain)
+            else:
+                todo += [(prefix, node.lineno, inside, block) for block in _inner_blocks(node)]
+            after = node.end_lineno or node.lineno
+
+
+def _inner_blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for child in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        for name in ("body", "orelse", "finalbody"):
+            yield getattr(child, name, [])
+
+
+def _entries_of(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """The named values in an expression: their names, and what they are."""
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and not isinstance(value, ast.Dict):
+                yield str(key.value), value
+    elif isinstance(node, ast.Call):
+        for keyword in node.keywords:
+            if keyword.arg and isinstance(keyword.value, (ast.Constant, ast.UnaryOp, ast.Tuple, ast.List)):
+                yield keyword.arg, keyword.value
+    elif isinstance(node, Function):
+        arguments = node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        pairs = [*zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True)]
+        pairs += [(one, value) for one, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]
+        yield from ((f"{node.name}.{argument.arg}", value) for argument, value in pairs)
+
+
+def _data_places(path: str, source: str, identifiers: Collection[str]) -> list[Place]:
+    """The lines of a data file that name a requirement, or stand under a comment that does."""
+    lines, places, above = split_lines(source), [], list[str]()
+    for number, line in enumerate(lines, 1):
+        named = [name for name in read_ids(line.replace("_", " ")) if name in identifiers]  # a key may be `rate_R4`
+        is_comment = line.strip()[:1] in ("#", ";") or line.strip()[:2] == "//"
+        if is_comment:
+            above = named
+            continue
+        symbol = re.split(r"[:=,]", line.strip(), maxsplit=1)[0].strip("\"' ")[:60] or path
+        places += [Place(name, path, symbol, number, number, DATA) for name in dict.fromkeys([*named, *above])]
+        above = []
+    return places
+
+
+def _first_line(node: Function | ast.ClassDef | Value) -> int:
+    decorators = [] if isinstance(node, Value) else node.decorator_list
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def functions_that_ran(path: str, source: str, identifier: str, ran: Collection[int]) -> list[Place]:
+    """The functions of a file with a line that ran, as places of a requirement that only its tests name; the outermost ones."""
+    tree = parse_python(source)
+    places = list[Place]()
+    for one in sorted(_walk_definitions(tree), key=lambda found: found.node.lineno) if tree else ():
+        if not isinstance(one.node, Function) or isinstance(one.inside, Function):
+            continue
+        first, last = _body_of(one.node)
+        if any(first <= line <= last for line in ran):
+            span = (_first_line(one.node), last)
+            stub, trivial = is_stub(one.node), _is_trivial(one.node, one)
+            body = ((first, last),)
+            places.append(Place(identifier, path, one.symbol, *span, FUNCTION, False, stub, trivial, body=body))
+    return places
+
+
+def gives_up_within(source: str, places: Sequence[Place]) -> str:
+    """Where the code of these places raises NotImplementedError in a part of it; empty where it does not."""
+    tree = parse_python(source)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.stmt) and gives_up(node):
+            for place in places:
+                if any(first <= node.lineno <= last for first, last in place.body) and not place.is_abstract:
+                    return f"line {node.lineno} of {place.path} raises NotImplementedError"
+    return ""
+
+
+def _is_trivial(node: Function, one: _Named) -> bool:
+    in_class = isinstance(one.inside, ast.ClassDef)
+    return is_trivial(node, inside_class=in_class, is_method_of_plain_class=one.is_method_of_plain_class)

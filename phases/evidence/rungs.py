@@ -1,0 +1,315 @@
+"""How much is known of each requirement, and why no more: one rung of the ladder each, with what was seen.
+
+missing: nothing names it. named: code says that it is about it. stubbed: that code does nothing. executed: a passing check ran
+it. tested: a passing test that names it ran it, and failed when it gave other results, or for one change at least. guarded: such
+tests failed for four in five of its changes. A value is executed where a test fails when it is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from phases.evidence.mutants import MOST, Mutant, change_lines, change_value, changed_results
+from phases.evidence.observation import PASSED, Observation
+from phases.evidence.places import (
+    CLASS,
+    DATA,
+    FUNCTION,
+    MODULE,
+    TEXT,
+    VALUE,
+    Place,
+    functions_that_ran,
+    gives_up_within,
+    is_test_file,
+)
+from phases.evidence.values import value_difference
+
+MISSING, NAMED, STUBBED, EXECUTED, TESTED, GUARDED = RUNGS = (
+    "missing", "named", "stubbed", "executed", "tested", "guarded",
+)  # fmt: skip
+DIFFERS = "differs"
+IMPLEMENTED = (EXECUTED, TESTED, GUARDED)
+"""What counts as implemented where one word must do."""
+ENOUGH_WHEN_EXECUTED = ("artifact", "dataset", "experiment")
+ALL, STUB_ALONE, OFF = "all", "stub", "off"
+_MOST_TESTS, _MOST_VALUES = 40, 3
+_MOST_INFERRED = 8
+_LANGUAGES = (
+    ".c", ".cc", ".cpp", ".cu", ".cuh", ".go", ".h", ".hpp", ".java", ".jl", ".js", ".m", ".r", ".R", ".rs", ".scala", ".sh",
+    ".swift", ".ts", ".ipynb",
+)  # fmt: skip
+_SHARE = 0.8
+"""Of the changes of a requirement that tests notice, for guarded."""
+_LEAST_SHARE = 0.5
+"""Of the lines of a requirement that tests run, for tested."""
+
+
+class Job(NamedTuple):
+    """Tests that are to be run on changed code."""
+
+    requirement: str
+    mutant: Mutant
+    tests: tuple[str, ...]
+    is_whole: bool = False
+    """The change of all results."""
+
+
+class JobResult(NamedTuple):
+    """What came of a job."""
+
+    failed: frozenset[str]
+    asserted: frozenset[str]
+    """Those that failed by an assertion of their own."""
+    hung: bool = False
+
+    @property
+    def is_noticed(self) -> bool:
+        return bool(self.failed) or self.hung
+
+
+RunJobs = Callable[[Sequence[Job]], Mapping[int, JobResult]]
+"""Runs jobs, as many as there is time for: the results by number."""
+
+
+class _Known(NamedTuple):
+    """What is known of one requirement before anything is changed."""
+
+    row: Mapping[str, Any]
+    code: Sequence[Place]
+    naming: frozenset[str]
+    """Its tests: they name it, and pass."""
+    users: frozenset[str]
+    """The passing tests that run it."""
+    rung: str
+    why: str
+
+    @property
+    def identifier(self) -> str:
+        return str(self.row["id"])
+
+    @property
+    def is_value(self) -> bool:
+        return all(place.kind in (VALUE, DATA, TEXT) for place in self.code)
+
+    @property
+    def is_beyond_python(self) -> bool:
+        """Whether it is in files of other languages alone: what runs there, nothing here can see."""
+        return bool(self.code) and all(place.kind == TEXT and place.path.endswith(_LANGUAGES) for place in self.code)
+
+
+def climb(
+    requirements: Sequence[Mapping[str, Any]],
+    places: Sequence[Place],
+    sources: Mapping[str, str],
+    seen: Observation,
+    run_jobs: RunJobs | None = None,
+    mutants: str = ALL,
+    most: int = MOST,
+) -> list[dict[str, Any]]:
+    """For each requirement {id, rung, why, is_open, is_unknown, places, tests, noticed, tried}. Without `run_jobs` nothing is
+    changed, and nothing is tested.
+
+    `why` says what keeps it from the next rung. What is open can be mended in the code; of what is unknown nothing more can
+    be seen here. `noticed` of the `tried` small changes made a test fail that names the requirement.
+    """
+    known = [_look_at(row, places, sources, seen) for row in requirements]
+    jobs = [job for one in known for job in _jobs_for(one, sources, seen, mutants, most)] if run_jobs else []
+    # First of each requirement its first change, and so on: where the time is over, none of them was left out.
+    turn = dict[str, int]()
+    order = []
+    for number, job in enumerate(jobs):
+        turn[job.requirement] = turn.get(job.requirement, 0) + 1
+        order.append((turn[job.requirement], number))
+    jobs = [jobs[number] for _, number in sorted(order)]
+    results = run_jobs(jobs) if run_jobs and jobs else {}
+    return [_judge(one, jobs, results, tried=run_jobs is not None, is_blind=seen.is_blind) for one in known]
+
+
+def _look_at(row: Mapping[str, Any], places: Sequence[Place], sources: Mapping[str, str], seen: Observation) -> _Known:
+    own = [place for place in places if place.identifier == row["id"]]
+    named = {test_name(place) for place in own if place.is_test}
+    named |= {test for test, ids in seen.named.items() if row["id"] in ids}
+    passing = frozenset(name for name in named if seen.tests.get(name) == PASSED)
+    code = [place for place in own if not place.is_test] or _code_of_tests(row["id"], passing, sources, seen)
+    users = frozenset[str]().union(*(seen.tests_of(place.path, place.body) for place in code))
+    rung, why = _static_rung(row, code)
+    if rung != NAMED:
+        return _Known(row, code, passing, users, rung, why)
+    if other := value_difference(dict(row), own):
+        return _Known(row, code, passing, users, DIFFERS, other)
+    if users:
+        rung = EXECUTED
+        why = _why_untested(row["id"], named, passing, users) or _why_partial(code, sources, seen)
+    else:
+        why = "" if seen.is_blind else f"no passing test runs {_names(code)}"
+    return _Known(row, code, passing, users, rung, why)
+
+
+def _code_of_tests(
+    identifier: str, tests: frozenset[str], sources: Mapping[str, str], seen: Observation
+) -> list[Place]:
+    """What the tests of a requirement run or read, where they alone name it: functions, else files by their names."""
+    found = list[Place]()
+    for path, lines in seen.lines.items():
+        if not is_test_file(path):
+            ran = [line for line, by in lines.items() if by & tests]
+            found += functions_that_ran(path, sources.get(path, ""), identifier, ran) if ran else []
+    if not found:
+        texts = [sources.get(test.partition("::")[0], "") for test in tests]
+        for path, content in sources.items():
+            name = path.rsplit("/", 1)[-1]
+            if not path.endswith(".py") and any(f'{name}"' in text or f"{name}'" in text for text in texts):
+                found.append(Place(identifier, path, name, 1, content.count("\n") + 1, TEXT))
+    return found[:_MOST_INFERRED]
+
+
+def _why_partial(code: Sequence[Place], sources: Mapping[str, str], seen: Observation) -> str:
+    """What of the code no test has run, or cannot be run; empty where most of it ran."""
+    for path in dict.fromkeys(place.path for place in code):
+        own = [place for place in code if place.path == path and place.kind in (FUNCTION, CLASS, MODULE)]
+        if told := gives_up_within(sources.get(path, ""), own):
+            return told
+        spans = [span for place in own for span in place.body]
+        within = [line for line in seen.unrun.get(path, ()) if any(first <= line <= last for first, last in spans)]
+        ran = [
+            line
+            for line, by in seen.lines.get(path, {}).items()
+            if any(by) and any(first <= line <= last for first, last in spans)
+        ]
+        if within and len(ran) < _LEAST_SHARE * (len(ran) + len(within)):
+            return f"tests run {len(ran)} of the {len(ran) + len(within)} lines of {_names(own)}"
+    return ""
+
+
+def test_name(place: Place) -> str:
+    """The test that a place is, as the notes name it."""
+    return "::".join([place.path, *place.symbol.split(".")])
+
+
+def _static_rung(row: Mapping[str, Any], code: Sequence[Place]) -> tuple[str, str]:
+    """missing, stubbed or named, by the code alone. One stub among functions and classes leaves a requirement open, whatever
+    stands beside it: somebody meant to write it.
+    """
+    if not code:
+        return MISSING, f"nothing names {row['id']}: put {row['id']} into the docstring of what implements it"
+    own = [place for place in code if not place.is_abstract] or list(code)
+    working = [place for place in own if not place.is_value and place.kind != TEXT]
+    judged = working if working and row.get("kind") != "hyperparameter" else own
+    hard = any if judged is working else all
+    stubs = [place for place in judged if place.is_stub or place.is_abstract]
+    if stubs and hard(place.is_stub or place.is_abstract for place in judged):
+        return STUBBED, f"{_names(stubs)} does nothing yet"
+    if judged is working and working and all(place.is_trivial for place in working):
+        return STUBBED, f"{_names(working)} does nothing with what it is given"
+    return NAMED, ""
+
+
+def _why_untested(identifier: str, named: set[str], passing: frozenset[str], users: frozenset[str]) -> str:
+    runs = min(users)
+    if not named:
+        return f"no test names {identifier}: {runs} runs it; name {identifier} in the test that checks it"
+    if not passing:
+        return f"{min(named)} names {identifier}, and did not pass when the checks ran"
+    if not passing & users:
+        return f"{min(passing)} names {identifier}, and does not run it"
+    return ""
+
+
+def _jobs_for(one: _Known, sources: Mapping[str, str], seen: Observation, mutants: str, most: int) -> list[Job]:
+    if mutants == OFF or one.rung not in (NAMED, EXECUTED):
+        return []
+    name = one.identifier
+    if one.is_value:
+        everyone = sorted(test for test, outcome in seen.tests.items() if outcome == PASSED)
+        tests = tuple(dict.fromkeys([*sorted(one.naming), *everyone]))[:_MOST_TESTS]
+        values = [place for place in one.code if place.kind != TEXT][:_MOST_VALUES]
+        changes = [mutant for place in values for mutant in change_value(place, sources)]
+        texts = [place for place in one.code if place.kind == TEXT][:_MOST_VALUES]
+        changes += [Mutant(place.path, 1, f"{place.path} is empty", "") for place in texts]
+        return [Job(name, mutant, tests) for mutant in changes if tests]
+    tests = tuple(sorted(one.naming & one.users))
+    if not tests or one.why:
+        return []
+    jobs = [Job(name, mutant, tests, is_whole=True) for mutant in changed_results(one.code, sources)]
+    if mutants == ALL:
+        ran = {path: {line for line, by in lines.items() if by & set(tests)} for path, lines in seen.lines.items()}
+        jobs += [Job(name, mutant, tests) for mutant in change_lines(one.code, sources, ran, most)]
+    return jobs
+
+
+def _judge(
+    one: _Known, jobs: Sequence[Job], results: Mapping[int, JobResult], *, tried: bool, is_blind: bool
+) -> dict[str, Any]:
+    """The rung, with what was seen under the changes."""
+    own = [
+        (job, results[number])
+        for number, job in enumerate(jobs)
+        if job.requirement == one.identifier and number in results
+    ]
+    naming = one.naming
+    by_tests = [(job, found) for job, found in own if found.hung or found.failed & naming]
+    asserted = [job for job, found in own if found.asserted & naming]
+    rung, why = one.rung, one.why
+    if one.is_value and rung == NAMED:
+        if any(found.is_noticed for _, found in own):
+            rung = EXECUTED
+            why = _why_value_untested(one)
+        elif one.is_beyond_python:
+            why = f"{_names(one.code)} is in another language, and what of it runs cannot be seen"
+        elif own:
+            why = f"no test fails when {own[0][0].mutant.what}"
+        elif all(place.kind == TEXT for place in one.code):
+            why = f"no passing test depends on {_names(one.code)}"
+    if rung == EXECUTED and asserted and (one.is_value or not why):
+        rung, why = TESTED, ""
+        counted = [job for job, _ in own if not job.is_whole]
+        noticed = [job for job, _ in by_tests if not job.is_whole]
+        if counted and len(noticed) >= _SHARE * len(counted) and (one.is_value or len(counted) > 1):
+            rung = GUARDED
+        elif left := [job for job in counted if job not in noticed]:
+            why = f"its tests also pass with line {left[0].mutant.line}: {left[0].mutant.what}"
+    elif rung == EXECUTED and not why:
+        why = _why_unnoticed(one, own, tried=tried)
+    counted_jobs = [job for job, _ in own if not job.is_whole]
+    noticed_jobs = sum(job in counted_jobs for job, _ in by_tests)
+    unseen = is_blind or one.is_beyond_python or (rung == EXECUTED and not one.why and not own)
+    return _row(one, rung, why, (noticed_jobs, len(counted_jobs)), is_unseen=unseen)
+
+
+def _row(one: _Known, rung: str, why: str, noticed: tuple[int, int], *, is_unseen: bool) -> dict[str, Any]:
+    """The row of one requirement. `is_unseen`: nothing here could see more of it."""
+    naming = one.naming if one.is_value else one.naming & one.users
+    enough = rung in (TESTED, GUARDED) or (rung == EXECUTED and one.row.get("kind") in ENOUGH_WHEN_EXECUTED)
+    cannot = rung in (NAMED, EXECUTED) and is_unseen
+    return {
+        "id": one.identifier,
+        "rung": rung,
+        "why": why,
+        "is_open": not enough and not cannot,
+        "is_unknown": not enough and cannot,
+        "places": list(dict.fromkeys(place.name for place in one.code)),
+        "tests": sorted(naming) if rung in IMPLEMENTED else [],
+        "noticed": noticed[0],
+        "tried": noticed[1],
+    }
+
+
+def _why_value_untested(one: _Known) -> str:
+    if one.naming:
+        return f"{min(one.naming)} names {one.identifier}, and passes with another value"
+    return f"no test names {one.identifier}: name it in the test that depends on {_names(one.code)}"
+
+
+def _why_unnoticed(one: _Known, own: Sequence[tuple[Job, JobResult]], *, tried: bool) -> str:
+    tests = ", ".join(sorted(one.naming & one.users)[:2])
+    if own:
+        return f"{tests} passes whatever {_names(one.code)} gives: assert what the result must be"
+    if tried:
+        return f"whether {tests} notice a change could not be tried: there was no time, or they do not run on a copy"
+    return "whether its tests notice a change was not tried"
+
+
+def _names(places: Sequence[Place]) -> str:
+    return ", ".join(list(dict.fromkeys(place.name for place in places))[:3])

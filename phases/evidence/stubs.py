@@ -1,0 +1,76 @@
+"""Whether a definition does its work at all: read from its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Value = ast.Assign | ast.AnnAssign
+SETS_UP = ("__init__", "__post_init__", "__new__", "__repr__", "__str__")
+"""What makes or shows an object, and is no work of its own."""
+
+
+def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False) -> bool:
+    """Whether a definition does nothing: a function that passes, returns nothing, or raises NotImplementedError; a class
+    whose methods, but those that set it up, are all like that; a value that is None, an ellipsis, or not given.
+    """
+    if isinstance(node, Value):
+        if node.value is None:
+            return not inside_class  # a field that is filled in when an object is made
+        return isinstance(node.value, ast.Constant) and node.value.value in (None, ...)
+    if isinstance(node, ast.ClassDef):
+        methods = [child for child in node.body if isinstance(child, Function)]
+        working = [method for method in methods if method.name not in SETS_UP] or methods
+        return all(is_stub(method) for method in working) if working else all(_is_nothing(child) for child in node.body)
+    return all(_is_nothing(child) for child in node.body) or any(gives_up(child) for child in node.body)
+
+
+def _is_nothing(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Return):
+        return node.value is None or (isinstance(node.value, ast.Constant) and node.value.value in (None, ...))
+    return gives_up(node) or isinstance(
+        node, (ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Delete)
+    )
+
+
+def gives_up(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Raise):
+        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+    return False
+
+
+def is_trivial(node: Function, *, inside_class: bool, is_method_of_plain_class: bool) -> bool:
+    """Whether a function is given something and does nothing with it. An override may have to take what it does not need."""
+    if node.name.startswith("__") or (inside_class and not is_method_of_plain_class):
+        return False
+    given = {each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+    given |= {each.arg for each in (node.args.vararg, node.args.kwarg) if each}
+    wanted = {name for name in given if name not in ("self", "cls") and not name.startswith("_")}
+    if not wanted:
+        return False
+    working = [child for child in node.body if not _is_nothing(child)]
+    if len(working) == 1 and isinstance(working[0], ast.Return):
+        back = working[0].value
+        if isinstance(back, ast.Constant) or (isinstance(back, ast.Name) and back.id in wanted):
+            return True
+    read = {child.id for child in ast.walk(node) if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)}
+    return not read & given
+
+
+def is_abstract(node: ast.AST) -> bool:
+    if isinstance(node, ast.ClassDef):
+        methods = [child for child in node.body if isinstance(child, Function) and child.name not in SETS_UP]
+        return is_protocol(node) or (bool(methods) and all(map(is_abstract, methods)))
+    return any("abstract" in last_word(mark) for mark in getattr(node, "decorator_list", ()))
+
+
+def is_protocol(node: ast.ClassDef) -> bool:
+    return any(last_word(base.value if isinstance(base, ast.Subscript) else base) == "Protocol" for base in node.bases)
+
+
+def last_word(node: ast.AST) -> str:
+    """The last word of a dotted name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

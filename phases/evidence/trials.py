@@ -1,0 +1,102 @@
+"""Runs the tests of requirements on changed copies of the code, side by side, in the sandbox. The workspace stays as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from phases.evidence.observation import Watch, read_rows
+from phases.evidence.rungs import Job, JobResult
+from phases.sandbox.box import Box
+from phases.sandbox.commands import run_command
+from phases.workspace.backup_tree import copy_tree
+from pipeline.base.files import write_durable
+from pipeline.base.logs import logger
+
+SECONDS = 180
+"""Of all trials of one look together."""
+_MOST_WORKERS = 4
+_LEAST_SECONDS, _MOST_SECONDS = 10, 60
+_TIMES = 4
+
+
+def run_trials(
+    jobs: Sequence[Job], box: Box, watch: Watch, paths: Sequence[str], checks_took: float
+) -> dict[int, JobResult]:
+    """The results by number; those are left out that there was no time for.
+
+    `paths`: where in the workspace tests find modules; `checks_took`: how long all the checks took, in seconds. A test that
+    fails on the unchanged copy says nothing, and is not counted.
+    """
+    seconds = min(max(checks_took * _TIMES, _LEAST_SECONDS), _MOST_SECONDS)
+    count = min(os.cpu_count() or 1, _MOST_WORKERS, len(jobs))
+    shares = [range(first, len(jobs), count) for first in range(count)]
+    with ThreadPoolExecutor(count) as pool:
+        found = list(pool.map(lambda share: _run_share(share, jobs, box, watch, paths, seconds), shares))
+    results = {number: result for part in found for number, result in part.items()}
+    logger.debug("{} of {} changes were tried, in {} copies", len(results), len(jobs), count)
+    return results
+
+
+def _run_share(
+    share: range, jobs: Sequence[Job], box: Box, watch: Watch, paths: Sequence[str], seconds: float
+) -> dict[int, JobResult]:
+    """The jobs of one copy, one after another."""
+    root = os.path.join(watch.notes, f"share-{share.start}")
+    notes, copy = os.path.join(root, "notes"), os.path.join(root, "workspace")
+    os.makedirs(notes, mode=0o700)
+    if not copy_tree(box.workspace, copy):
+        return {}
+    everyone = sorted({test for number in share for test in jobs[number].tests})
+    rows: list[dict[str, Any]] = [{"job": -1, "path": "", "source": "", "tests": everyone, "seconds": _MOST_SECONDS}]
+    for number in share:
+        job = jobs[number]
+        rows.append(
+            {
+                "job": number,
+                "path": job.mutant.path,
+                "source": job.mutant.source,
+                "tests": job.tests,
+                "seconds": seconds,
+            }
+        )
+    write_durable(os.path.join(root, "jobs.json"), json.dumps(rows).encode())
+    worker = "import mutation_worker as w, sys; w.main(sys.argv[1], sys.argv[2], float(sys.argv[3]))"
+    words = [
+        "python",
+        "-P",
+        "-c",
+        worker,
+        os.path.join(root, "jobs.json"),
+        os.path.join(notes, "results.jsonl"),
+        str(SECONDS),
+    ]
+    variables = {"PIPELINE_EVIDENCE": notes, "PIPELINE_WORKSPACE": copy, "PIPELINE_PATHS": json.dumps(list(paths))}
+    own = box._replace(workspace=copy, readable=(*box.readable, root), writable=(notes,))
+    finished = run_command(own, shlex.join(words), seconds=SECONDS + _LEAST_SECONDS, variables=variables)
+    logger.debug("the changes of one copy ended with {}: {}", finished.exit_code, finished.output[-300:])
+    results = _read_results(os.path.join(notes, "results.jsonl"))
+    shutil.rmtree(copy, ignore_errors=True)
+    return results
+
+
+def _read_results(path: str) -> dict[int, JobResult]:
+    failing, results = frozenset[str](), dict[int, JobResult]()
+    for row in read_rows(path):
+        failed, asserted = (frozenset(map(str, row.get(name) or ())) for name in ("failed", "asserted"))
+        number = row.get("job")
+        if number == -1:
+            passed: Mapping[str, None] = dict.fromkeys(map(str, row.get("passed") or ()))
+            failing = frozenset(failed)
+            if not passed:
+                return {}  # the tests do not run like this, so a failure would say nothing
+        elif isinstance(number, int):
+            # A change that lets nothing be collected fails every test, and no test says so.
+            hung = row.get("code") != 0 and not failed
+            results[number] = JobResult(failed - failing, asserted - failing, hung)
+    return results

@@ -1,0 +1,75 @@
+"""The notes of a check are a stranger's text: whatever is in them, they are read as far as they make sense."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phases.evidence.observation import FAILED, PASSED, Watch, read_rows
+from phases.evidence.places import find_places, read_ids
+from tests.strategies import QUICK
+
+
+def observe(folder: Path, *rows: object) -> Watch:
+    watch = Watch("/nowhere", str(folder / "notes"))
+    watch.begin()
+    (folder / "notes" / "notes.1.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    return watch
+
+
+def test_a_test_with_parameters_passed_where_all_of_them_did(tmp_path: Path) -> None:
+    rows = [{"test": "a::b", "outcome": outcome, "command": "1"} for outcome in ("passed", "failed", "passed")]
+    watch = observe(tmp_path, *rows, {"test": "a::c", "outcome": "passed", "command": "1"})
+    seen = watch.collect(lambda command, seconds, variables: 1, str(tmp_path))
+    assert (dict(seen.tests), seen.lines, seen.is_blind) == ({"a::b": FAILED, "a::c": PASSED}, {}, True)
+    assert (watch.count("1"), watch.count("2")) == ((3, 1, 0), None)
+
+
+def test_a_run_that_began_and_did_not_end_is_seen(tmp_path: Path) -> None:
+    rows = ({"session": "begun", "paths": ["."]}, {"test": "a", "outcome": "passed"})
+    assert observe(tmp_path, *rows).collect(lambda *asked: 0, str(tmp_path)).cut_off
+    assert not observe(tmp_path, *rows, {"session": "ended"}).collect(lambda *asked: 0, str(tmp_path)).cut_off
+
+
+def test_notes_that_are_no_notes_are_passed_over(tmp_path: Path) -> None:
+    strange = [
+        7,
+        [],
+        {"test": 3, "outcome": "passed"},
+        {"test": "a", "outcome": "splendid"},
+        {"paths": "x"},
+        {"session": []},
+    ]
+    watch = observe(tmp_path, *strange)
+    notes = tmp_path / "notes"
+    (notes / "notes.2.jsonl").symlink_to("/etc/passwd")
+    os.mkfifo(notes / "notes.3.jsonl")
+    (notes / "notes.4.jsonl").write_bytes(b"\xff\x00{\n" + b"[" * 100_000)
+    assert watch.collect(lambda *asked: 0, str(tmp_path)).tests == {}
+    (notes / "lines.json").write_text('{"files": {"a.py": {"contexts": {"x": 1}}}}')
+    (notes / "notes.5.jsonl").write_text('{"test": "a", "outcome": "passed"}')
+    assert watch.collect(lambda *asked: 0, str(tmp_path)).lines == {}
+    assert read_rows(str(notes / "absent")) == []
+
+
+@given(st.text("R1V-–..to through 29\n", max_size=40))
+@QUICK
+def test_ids_are_read_from_whatever_text(text: str) -> None:
+    assert all(name[0] in "RV" and name[1:].isdigit() for name in read_ids(text))
+
+
+def test_ranges_name_all_that_is_between_and_no_more_than_makes_sense() -> None:
+    assert read_ids("R2-R4, R7 to R8") == ["R2", "R4", "R7", "R8", "R3"]
+    assert read_ids("R1-R900") == ["R1", "R900"]
+    assert read_ids("R9-R2") == ["R9", "R2"]
+
+
+@given(st.text("R1#:=,{}\"'\n ab0.", max_size=60))
+@QUICK
+def test_no_data_file_surprises_the_search_for_places(source: str) -> None:
+    for path in ("a.yaml", "a.json", "a.toml", "README.md"):
+        assert all(place.identifier == "R1" for place in find_places(path, source, {"R1"}))

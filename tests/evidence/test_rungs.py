@@ -1,0 +1,234 @@
+"""What is known of a requirement is what was seen: each class of fake, and each honest form, judged in real runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phases.acceptance.checks.code_check import check_code
+from phases.evidence.look import EvidenceSetting
+from phases.sandbox.box import NONE, Box
+from phases.sandbox.commands import kind_of_sandbox
+from phases.workspace.command_runner import CommandRunner
+from phases.workspace.snapshots import Snapshot
+from phases.workspace.workspace import Workspace
+from tests.bare import shared_python
+
+pytestmark = pytest.mark.skipif(kind_of_sandbox("required") == NONE, reason="no sandbox on this machine")
+PYTEST, UNITTEST = "python -m pytest -q", "python -m unittest discover"
+MEAN = 'def mean(values):\n    """R1: the mean."""\n    total = sum(values)\n    return total / len(values)\n'
+RIGHT = "from code_of import mean\n\n\ndef test_r1():\n    assert mean([1.0, 2.0, 6.0]) == 3.0\n"
+
+
+def judged(
+    folder: Path,
+    files: dict[str, str],
+    command: str = PYTEST,
+    mutants: str = "auto",
+    kinds: str = "equation",
+    count: int = 1,
+) -> dict[str, Any]:
+    """The verdict on these files, with R1 to Rn of one kind."""
+    root = folder / "code"
+    root.mkdir(parents=True)
+    workspace = Workspace(str(root))
+    for path, text in files.items():
+        workspace.write(path, text)
+    plan = {
+        "requirements": [{"id": f"R{n}", "kind": kinds, "text": f"demand {n}"} for n in range(1, count + 1)],
+        "file_structure": [{"path": path} for path in files],
+        "validation_approach": {"verify_commands": [command], "experiments": []},
+    }
+    box = Box(str(root), kind_of_sandbox("required"), python=shared_python())
+    commands = CommandRunner(box, Snapshot(str(root), str(folder / "kept")))
+    commands.step = "check"
+    found = check_code(
+        workspace, plan, commands, evidence=EvidenceSetting(shared_python(), str(folder / "notes"), mutants)
+    )
+    assert not (folder / "notes").exists()
+    assert {path: workspace.read(path) for path in files} == files
+    return found
+
+
+def rungs(found: dict[str, Any]) -> list[str]:
+    return [row["rung"] for row in found["verification"]["evidence"]]
+
+
+@pytest.mark.parametrize("command", [PYTEST, UNITTEST])
+def test_a_test_that_asserts_the_result_proves_it_in_either_style(tmp_path: Path, command: str) -> None:
+    test = RIGHT
+    if command == UNITTEST:
+        test = (
+            "import unittest\nfrom code_of import mean\n\n\nclass T(unittest.TestCase):\n"
+            "    def test_r1(self):\n        self.assertEqual(mean([1.0, 2.0, 6.0]), 3.0)\n"
+        )
+    found = judged(tmp_path, {"code_of.py": MEAN, "test_mean.py": test}, command)
+    assert found["block"] is None, found["block"]
+    assert found["verification"]["verified"]
+    (row,) = found["verification"]["evidence"]
+    assert row["rung"] in ("tested", "guarded")
+    assert row["noticed"] >= 1
+
+
+VACUOUS = [
+    pytest.param("assert 1 + 1 == 2", "named", id="of something else"),
+    pytest.param("mean([1.0, 2.0])", "executed", id="none"),
+    pytest.param("assert mean([1.0, 2.0]) is not None", "executed", id="that something comes"),
+    pytest.param("assert isinstance(mean([1.0, 2.0]), float)", "executed", id="of the type"),
+    pytest.param("assert mean([1.0, 2.0]) == mean([1.0, 2.0])", "executed", id="of a thing with itself"),
+    pytest.param(
+        "try:\n        assert mean([1.0, 2.0]) == 9\n    except AssertionError:\n        pass",
+        "executed",
+        id="swallowed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "rung"), VACUOUS)
+def test_an_assertion_that_holds_whatever_comes_proves_nothing(tmp_path: Path, line: str, rung: str) -> None:
+    test = f"from code_of import mean\n\n\ndef test_r1():\n    {line}\n"
+    found = judged(tmp_path, {"code_of.py": MEAN, "test_mean.py": test})
+    assert rungs(found) == [rung]
+    assert "1 of 1 requirements of the plan are open" in found["block"]
+
+
+EMPTY = [
+    pytest.param(
+        'def mean(values):\n    """R1"""\n    return 3.0\n', "does nothing with what it is given", id="a constant"
+    ),
+    pytest.param(
+        'import random\n\n\ndef mean(values):\n    """R1"""\n    return random.random()\n', "does nothing", id="chance"
+    ),
+    pytest.param('def mean(values):\n    """R1"""\n    raise NotImplementedError\n', "does nothing yet", id="a stub"),
+    pytest.param(
+        MEAN.replace("    total", "    if len(values) > 9:\n        raise NotImplementedError\n    total"),
+        "line 4 of code_of.py raises NotImplementedError",
+        id="a part that is not there",
+    ),
+    pytest.param(
+        MEAN.replace(
+            "    total", "    if len(values) < 9:\n        return 3.0\n    a = 1\n    b = a\n    c = b\n    total"
+        ),
+        "tests run 2 of the 7 lines",
+        id="mostly unused",
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "told"), EMPTY)
+def test_code_that_does_not_do_it_is_open_and_says_why(tmp_path: Path, code: str, told: str) -> None:
+    found = judged(tmp_path, {"code_of.py": code, "test_mean.py": RIGHT})
+    if found["verification"]["evidence"]:
+        assert rungs(found)[0] in ("stubbed", "executed")
+    assert told in found["block"] or "test_r1" in found["block"]
+
+
+def test_a_test_that_fails_behind_an_exit_code_of_0_is_refused(tmp_path: Path) -> None:
+    wrong = RIGHT.replace("3.0", "4.0")
+    found = judged(tmp_path, {"code_of.py": MEAN, "test_mean.py": wrong}, f"{PYTEST} || true")
+    assert "tests failed all the same: test_mean.py::test_r1" in found["block"]
+
+
+def test_a_conftest_that_calls_a_failure_a_pass_deceives_nobody(tmp_path: Path) -> None:
+    conftest = (
+        "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_runtest_makereport(item, call):\n"
+        "    report = yield\n    report.outcome = 'passed'\n    report.longrepr = None\n    return report\n"
+    )
+    files = {"code_of.py": MEAN, "test_mean.py": RIGHT.replace("3.0", "4.0"), "conftest.py": conftest}
+    assert "tests failed all the same" in judged(tmp_path, files)["block"]
+
+
+def test_a_run_of_tests_that_is_ended_from_within_is_refused(tmp_path: Path) -> None:
+    test = "import os\n\n\ndef test_a():\n    os._exit(0)\n\n\n" + RIGHT
+    assert "did not come to its end" in judged(tmp_path, {"code_of.py": MEAN, "test_mean.py": test})["block"]
+
+
+def test_code_that_only_a_subprocess_of_a_test_runs_was_run_by_that_test(tmp_path: Path) -> None:
+    program = 'import sys\n\n\ndef main():\n    """R1"""\n    print(2 * int(sys.argv[1]))\n\n\nmain()\n'
+    test = (
+        "import subprocess, sys\n\n\ndef test_r1():\n"
+        "    assert subprocess.check_output([sys.executable, 'double.py', '4']) == b'8\\n'\n"
+    )
+    assert rungs(judged(tmp_path, {"double.py": program, "test_double.py": test}))[0] in ("tested", "guarded")
+
+
+VALUES = [
+    pytest.param("settings.py", "RATE = 0.5  # R1\n", "import settings\n\nGIVEN = settings.RATE\n", id="a constant"),
+    pytest.param(
+        "settings.py",
+        "S = {\n    'rate': 0.5,  # R1\n}\n",
+        "import settings\n\nGIVEN = settings.S['rate']\n",
+        id="an entry of a dict",
+    ),
+    pytest.param(
+        "s.toml",
+        "rate = 0.5  # R1\n",
+        "import tomllib\n\nGIVEN = tomllib.load(open('s.toml', 'rb'))['rate']\n",
+        id="TOML",
+    ),
+    pytest.param(
+        "s.json", '{"rate_R1": 0.5}\n', "import json\n\nGIVEN = json.load(open('s.json'))['rate_R1']\n", id="JSON"
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "read"), VALUES)
+def test_a_value_is_tested_where_a_test_that_names_it_fails_with_another(
+    tmp_path: Path, path: str, text: str, read: str
+) -> None:
+    files = {path: text}
+    use = read + "\n\ndef step(x):\n    return x * GIVEN\n"
+    test = "from use import step\n\n\ndef test_r1():\n    assert step(4) == 2.0\n"
+    found = judged(tmp_path / "used", {**files, "use.py": use, "test_use.py": test}, kinds="hyperparameter")
+    assert rungs(found)[0] in ("tested", "guarded"), found
+    unused = judged(
+        tmp_path / "unused", {**files, "test_use.py": "def test_r1():\n    assert 1\n"}, kinds="hyperparameter"
+    )
+    assert rungs(unused) == ["named"]
+
+
+def test_ids_that_stand_in_the_tests_alone_are_about_the_code_that_they_run(tmp_path: Path) -> None:
+    files = {"code_of.py": MEAN.replace("R1: t", "T"), "test_mean.py": RIGHT}
+    found = judged(tmp_path, files)
+    (row,) = found["verification"]["evidence"]
+    assert (row["rung"] in ("tested", "guarded"), row["places"]) == (True, ["code_of.py:mean"])
+
+
+def test_a_range_and_the_parameters_of_a_test_name_requirements(tmp_path: Path) -> None:
+    code = '"""R1-R2."""\n\n\ndef double(x):\n    return x * 2\n'
+    test = (
+        "import pytest\nfrom code_of import double\n\n\n"
+        "@pytest.mark.parametrize('x', [pytest.param(1, id='R1-one'), pytest.param(2, id='R2-two')])\n"
+        "def test_it(x):\n    assert double(x) == x + x\n"
+    )
+    found = judged(tmp_path, {"code_of.py": code, "test_it.py": test}, count=2)
+    assert all(rung in ("tested", "guarded") for rung in rungs(found)), found
+
+
+def test_without_changes_nothing_is_known_to_be_tested_and_nothing_is_refused_for_it(tmp_path: Path) -> None:
+    found = judged(tmp_path, {"code_of.py": MEAN, "test_mean.py": RIGHT}, mutants="off")
+    assert found["block"] is None
+    assert rungs(found) == ["executed"]
+    assert not found["verification"]["verified"]
+    assert "1 of 1 requirements are not known to be tested" in found["verification"]["why"]
+
+
+def test_what_is_in_another_language_is_named_and_costs_no_attempt(tmp_path: Path) -> None:
+    files = {
+        "kernel.cu": "// R1\n__global__ void add() {}\n",
+        "code_of.py": MEAN.replace("R1: t", "T"),
+        "test_mean.py": RIGHT,
+    }
+    files["test_mean.py"] = RIGHT.replace("test_r1", "test_mean")
+    found = judged(tmp_path, files)
+    assert found["block"] is None
+    assert rungs(found) == ["named"]
+    assert "in another language" in found["verification"]["why"]
+
+
+def test_what_the_machine_has_beside_it_is_not_found(tmp_path: Path) -> None:
+    test = "import importlib.util\n\n\ndef test_a():\n    assert importlib.util.find_spec('click') is None\n"
+    found = judged(tmp_path, {"test_a.py": test}, count=0)
+    assert found["block"] is None, found["block"]
