@@ -70,7 +70,8 @@ def build_acceptance(
         raise
     # Nothing mends a scaffold, so how well its tests would notice a mistake is of no use to anybody.
     mutants = OFF if model.name == OFFLINE else assignment.mutants
-    evidence = EvidenceSetting(assignment.make_bare_python(), places.evidence, mutants)
+    user_tests = places.user_tests if os.path.isdir(places.user_tests) else ""
+    evidence = EvidenceSetting(assignment.make_bare_python(), places.evidence, mutants, user_tests)
     path = os.path.join(places.hooks, FILE)
     transcript = Transcript(path, task, root, begun.journal.all_rows, assignment.in_place)
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path, assignment.hooks.own_folder)

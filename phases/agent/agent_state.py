@@ -14,7 +14,7 @@ from phases.agent.memory import Memory
 from phases.agent.tool_runner import ToolCallStep, ToolRunner
 from phases.llm.conversation import Conversation
 from phases.llm.journal import Journal
-from phases.llm.model import Reply, ToolCall
+from phases.llm.model import Finite, Reply, ToolCall
 
 WINDOW, SAID = "window", "said"
 """Kinds of journal rows: another window of the model, and words of hooks for the model."""
@@ -154,11 +154,19 @@ class AgentState:
     """What hooks said for the model when this start began."""
     recent: list[tuple[str, bool]] = field(default_factory=list)
     """The last calls: name, and whether they failed."""
+    holds: Callable[[Ending], bool] = lambda ending: True
+    """Whether the verdict that ended the work is still about the work as it is."""
 
     @property
     def replaying(self) -> bool:
         """Whether the next step is answered by the journal."""
         return self.conversation.journal.replaying
+
+    @property
+    def is_model_over(self) -> bool:
+        """Whether the model has nothing more to say: a scaffold, or a recording that is at its end."""
+        model, thread = self.conversation.model, self.conversation.thread
+        return isinstance(model, Finite) and model.is_over(thread, self.conversation.turn + 1)
 
     def pending_facts(self) -> Iterator[Fact]:
         """What the run has to learn before its next turn, one by one; each is to be recorded before the next is asked for.
@@ -213,3 +221,5 @@ class Ending:
     turns: int
     verification: dict[str, Any]
     detail: str = ""
+    feedback: str = ""
+    """What the model would be told, if it went on."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from phases.acceptance.gate import CompletionRequest
@@ -15,6 +14,8 @@ WAITED = (
     "is there now, set them to in_progress, and go on."
 )
 """What the model is told when the user starts a run again that waited."""
+MORE = "more"
+"""The journal's word for: the user allows more attempts, and the work goes on."""
 
 
 def judge_request(state: AgentState, text: str, continues: int) -> dict[str, Any]:
@@ -30,10 +31,10 @@ def judge_request(state: AgentState, text: str, continues: int) -> dict[str, Any
         stop_for_user(state, verdict["stop"], verdict["detail"])
 
 
-def judge_again(state: AgentState, ending: Ending, holds: Callable[[Ending], bool]) -> Ending:
+def judge_again(state: AgentState, ending: Ending) -> Ending:
     """The ending, judged anew where the tree or the sandbox is another one since: a hand edit, say. The agent is not asked."""
     journal, live = state.conversation.journal, False
-    while journal.replaying or not (live or holds(ending)):
+    while journal.next_kind != MORE and (journal.replaying or not (live or state.holds(ending))):
         live = not journal.replaying  # once a start: what cannot be looked at as a whole is never as it was
         verdict = judge_request(state, "the work as it is now", state.most_continues)
         if verdict["stop"] == TODO_WAITING:
@@ -47,6 +48,20 @@ def judge_again(state: AgentState, ending: Ending, holds: Callable[[Ending], boo
     return ending
 
 
+def goes_on(state: AgentState, ending: Ending, continues: int, most: int) -> bool:
+    """Whether the user allows more attempts since the work ended for want of them, `most` at that time. That is on record."""
+    journal = state.conversation.journal
+    if journal.replaying:
+        more = journal.next_kind == MORE
+    else:
+        is_allowed = max(most, continues - 1) < state.most_continues
+        more = is_allowed and ending.stop_reason == EXHAUSTED and not state.is_model_over
+    if more:
+        key = {"turn": state.conversation.turn}
+        journal.replay_or_record(MORE, key, lambda: {"most": state.most_continues})
+    return more
+
+
 def _count_refusals(state: AgentState) -> int:
     verdicts = (row["result"] for row in state.conversation.journal.all_rows() if row["kind"] == "verdict")
     return sum(verdict["block"] is not None and not verdict["stop"] and verdict["claimed"] for verdict in verdicts)
@@ -55,7 +70,7 @@ def _count_refusals(state: AgentState) -> int:
 def record_ending(state: AgentState, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:
     turn = state.conversation.turn
     state.conversation.journal.replay_or_record("ending", {"turn": turn}, lambda: {"stop_reason": stop_reason})
-    return Ending(stop_reason, turn, verdict["verification"], detail)
+    return Ending(stop_reason, turn, verdict["verification"], detail, verdict["feedback"])
 
 
 def completion_request(state: AgentState, text: str, continues: int, *, claimed: bool = True) -> CompletionRequest:

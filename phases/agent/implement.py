@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,9 +15,9 @@ from phases.acceptance.tool_hooks import read_subagents
 from phases.agent.acceptance_setup import Acceptance, build_acceptance, notify_hooks
 from phases.agent.agent_state import AgentEvents, AgentState, Ending, NoEvents, RunTodos, Supervisor, Unsupervised
 from phases.agent.assignment import Assignment
-from phases.agent.completion import judge_again
 from phases.agent.earlier_code import OFFLINE, restore_missing
 from phases.agent.explore import Explorers
+from phases.agent.given_code import GivenCode
 from phases.agent.kernel_setting import RULES, is_unsupervised, read_wanted, rules_of
 from phases.agent.loop import run_loop
 from phases.agent.memory import Memory
@@ -49,7 +50,7 @@ from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import tree_digest
 from phases.workspace.packages import ALLOW, Packages, describe_missing, install_packages, missing_packages
 from phases.workspace.snapshots import Snapshot
-from phases.workspace.workspace import Workspace
+from phases.workspace.workspace import CONTROL, Workspace
 from pipeline.base.errors import Incomplete, Paused, PhaseError
 from pipeline.base.files import sync_tree
 from pipeline.base.logs import logger
@@ -73,7 +74,13 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     session = begin_session(assignment, model, ledger.next_run("implement"), packages.names, tell, clean)
     workspace = Workspace(places.workspace)
     readable = (places.paper, bare) if bare and packages.python else (places.paper,)
-    box = Box(places.workspace, assignment.sandbox, readable, packages.python or bare or None)
+    box = Box(
+        places.workspace,
+        assignment.sandbox,
+        readable,
+        packages.python or bare or None,
+        read_only=(os.path.join(places.workspace, CONTROL),),
+    )
     commands = CommandRunner(box, Snapshot(places.workspace, places.snapshot), tell)
     # Before anybody looks at the files. One that was edited is left alone, and the verdict taken anew (decision 15).
     restore_missing(session.journal, workspace)
@@ -196,8 +203,10 @@ def _work_to_ending(
     state: AgentState, assignment: Assignment, workspace: Workspace, commands: CommandRunner, missing: Sequence[str]
 ) -> Ending:
     """Lets it work to an ending. Whatever else comes is passed on, and kernel-report.json says it."""
+    judges_only = isinstance(state.conversation.model, GivenCode)
+    state.holds = (lambda ending: False) if judges_only else partial(_is_current, workspace, commands, missing)
     try:
-        return judge_again(state, run_loop(state), partial(_is_current, workspace, commands, missing))
+        return run_loop(state)
     except (Paused, Incomplete) as error:
         state.supervisor.close(error.stop_reason, str(error))
         raise _with_files(error, assignment, workspace) from error

@@ -8,9 +8,17 @@ from typing import Any
 
 from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, STUCK, TODO_FAILED, TODO_WAITING
 from phases.agent.agent_state import HOOKS_SAY, AgentState, Ending
-from phases.agent.completion import WAITED, completion_request, judge_request, record_ending, stop_for_user
+from phases.agent.completion import (
+    WAITED,
+    completion_request,
+    goes_on,
+    judge_again,
+    judge_request,
+    record_ending,
+    stop_for_user,
+)
 from phases.agent.tool_runner import ToolCallStep
-from phases.llm.model import OK, Finite, Reply
+from phases.llm.model import OK, Reply
 from pipeline.base.errors import Paused
 from pipeline.base.logs import logger
 
@@ -43,12 +51,15 @@ def run_loop(state: AgentState) -> Ending:
             turn = _act(state, reply)
             repeated, last = (repeated + 1 if turn == last else 1), turn
             if ending := _end_if_stuck(state, repeated):
-                return ending
+                return judge_again(state, ending)
         else:
             verdict = judge_request(state, reply.text, continues)
             continues += verdict["block"] is not None and not verdict["stop"]
             if ending := _end_if_decided(state, reply, verdict, continues):
-                return ending
+                ending = judge_again(state, ending)
+                if not goes_on(state, ending, continues, verdict["most"]):
+                    return ending
+                state.memory.rejected(ending.feedback)
         _end_turn(state, reply, verdict)
 
 
@@ -150,10 +161,5 @@ def _end_if_decided(state: AgentState, reply: Reply, verdict: dict[str, Any], co
 
 
 def _is_over(state: AgentState) -> bool:
-    """Whether the model has nothing more to say: a scaffold, or a recording made when less was refused."""
-    conversation = state.conversation
-    model = conversation.model
-    if state.replaying:
-        return conversation.journal.next_kind == "ending"
-    # Refusing a scaffold four times helps nobody (decision 119).
-    return isinstance(model, Finite) and model.is_over(conversation.thread, conversation.turn + 1)
+    """Whether nobody would mend what is refused. Refusing a scaffold four times helps nobody (decision 119)."""
+    return state.conversation.journal.next_kind == "ending" if state.replaying else state.is_model_over

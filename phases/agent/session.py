@@ -19,6 +19,7 @@ from phases.agent.earlier_code import (
     undo_decision,
     untouched_files,
 )
+from phases.agent.given_code import GivenCode
 from phases.agent.kernel_setting import RULES, RULES_KEY, read_wanted
 from phases.llm.journal import Journal, can_continue, header_row
 from phases.llm.model import Model
@@ -88,6 +89,8 @@ def begin_session(
         undo_decision(work, coming)  # one for another plan or model: what it had moved goes back
         goes_on = can_continue(places.journal, header, lambda rows: is_same_author(rows, model.name))
         logger.debug("the journal on the disk is {}of this work", "" if goes_on else "not ")
+        if isinstance(model, GivenCode) and not goes_on:
+            raise PhaseError("the plan was changed since this code was written, so it must be written on first: resume")
         if not goes_on or is_unrecorded_code(places):
             remaining = decide_remaining(work, model.name) or {"aside": os.path.basename(next_aside(places.workspace))}
             decided = {**everything, **remaining, **begun}

@@ -42,11 +42,6 @@ def lend_tools(environment: str, bare: str) -> None:
         raise storage_error("write", path, error) from error
 
 
-def coverage_settings(bare: str) -> str:
-    """Where the settings of coverage.py lie."""
-    return os.path.join(_packages_in(bare), "coveragerc")
-
-
 def _make_environment(target: str) -> None:
     """Makes it under another name first: of two runs at once, the later one finds what the earlier one made."""
     os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
@@ -31,6 +33,8 @@ class EvidenceSetting(NamedTuple):
     """A directory for notes, outside the workspace."""
     mutants: str = AUTO
     """off, auto, or how many changes are tried for each requirement."""
+    user_tests: str = ""
+    """The directory of the tests that the user gave; empty: there are none."""
 
 
 class Look:
@@ -45,13 +49,31 @@ class Look:
 
     def run(self, command: str, seconds: int) -> CommandResult:
         """Runs a check, and has it noted which tests run which lines."""
+        return self._watched(command, seconds)
+
+    def _watched(self, command: str, seconds: int, readable: tuple[str, ...] = ()) -> CommandResult:
         began, self._number = monotonic(), self._number + 1
         variables: dict[str, str] = {}
         if self._watch:
             variables = {**self._watch.variables(self._commands.box.workspace), "PIPELINE_COMMAND": str(self._number)}
-        finished = self._run(command, seconds, variables)
+        finished = self._run(command, seconds, variables, readable)
         self._took += monotonic() - began
         return finished
+
+    def run_user_tests(self, seconds: int) -> CommandResult | None:
+        """What came of the user's tests; None where there are none.
+
+        They find the modules of the workspace, and take nothing else from it: no conftest.py, no settings of pytest.
+        """
+        tests = self._setting.user_tests
+        if not tests:
+            return None
+        own = shlex.quote(tests)
+        source = "PYTHONPATH=src " if os.path.isdir(os.path.join(self._commands.box.workspace, "src")) else ""
+        command = (
+            f"{source}python -m pytest -q -p no:cacheprovider -c /dev/null --rootdir {own} --confcutdir {own} {own}"
+        )
+        return self._watched(command, seconds, (tests,))
 
     def count_last(self) -> tuple[int, int, int] | None:
         """How many tests of the last command passed, failed and were skipped, as they were noted; None where none was."""
@@ -61,12 +83,7 @@ class Look:
         """What is known of the tests and lines so far."""
         if not self._watch:
             return NOTHING
-        workspace = self._commands.box.workspace
-
-        def run(command: str, seconds: int, variables: Mapping[str, str]) -> int | None:
-            return self._run(command, seconds, variables).exit_code
-
-        return self._watch.collect(run, workspace)
+        return self._watch.collect()
 
     def judge(self, workspace: Workspace, plan: dict[str, Any], seen: Observation, *, change: bool) -> Rows:
         """What is known of each requirement. `change` is False where the checks do not pass: then changes say nothing."""
@@ -93,5 +110,8 @@ class Look:
             return (ALL if self._took < _QUICK else STUB_ALONE), MOST
         return ALL, int(self._setting.mutants)
 
-    def _run(self, command: str, seconds: int, variables: Mapping[str, str]) -> CommandResult:
-        return self._commands.run(command, seconds, variables, (self._setting.notes,) if self._watch else ())
+    def _run(
+        self, command: str, seconds: int, variables: Mapping[str, str], readable: tuple[str, ...] = ()
+    ) -> CommandResult:
+        notes = (self._setting.notes,) if self._watch else ()
+        return self._commands.run(command, seconds, variables, notes, readable)

@@ -9,26 +9,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from phases.evidence.bare_python import coverage_settings
 from phases.evidence.places import read_ids
 from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes
-from pipeline.base.logs import logger
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+OF_USER = "../user_tests/"
+"""What the names of the user's own tests begin with: they lie beside the workspace."""
 _LARGEST = 64 * 2**20
 _MOST_FILES = 2000
-_LINES = "lines.json"
-_COLLECT = (
-    "python -m coverage combine -q --rcfile={settings} && python -m coverage json -q --rcfile={settings} -o {notes}/"
-    + _LINES
-)
-_SECONDS = 120
-RunInBox = Callable[[str, int, Mapping[str, str]], int | None]
-"""Runs a command with these variables for so many seconds: its exit code."""
 
 
 class Observation(NamedTuple):
@@ -44,6 +36,8 @@ class Observation(NamedTuple):
     """By test: the ids in the names of its parameters."""
     paths: tuple[str, ...] = (".",)
     """Where in the workspace the tests find modules."""
+    seconds: Mapping[str, float] = {}
+    """How long each test took."""
     cut_off: bool = False
     """A test run began and did not come to its end, whatever its exit code."""
     is_blind: bool = False
@@ -82,7 +76,7 @@ class Watch:
         return {
             "PIPELINE_EVIDENCE": self.notes,
             "PIPELINE_WORKSPACE": workspace,
-            "COVERAGE_PROCESS_START": coverage_settings(self.bare),
+            "PIPELINE_LINES": "noted",
             "PYTEST_ADDOPTS": "-p evidence_pytest",
         }
 
@@ -95,35 +89,42 @@ class Watch:
         ]
         return (outcomes.count(PASSED), outcomes.count(FAILED), outcomes.count(SKIPPED)) if outcomes else None
 
-    def collect(self, run: RunInBox, workspace: str) -> Observation:
-        """What was noted so far. The lines are put together in the sandbox: here nothing reads a database of a stranger."""
-        seen = _read_notes(self.notes)
-        if not seen.tests:
-            return seen
-        variables = {
-            name: value for name, value in self.variables(workspace).items() if name != "COVERAGE_PROCESS_START"
-        }
-        command = _COLLECT.format(settings=coverage_settings(self.bare), notes=self.notes)
-        if run(command, _SECONDS, variables) != 0:
-            logger.info("which lines the tests ran is not known: coverage.py could not put its notes together")
-            return seen._replace(is_blind=True)
-        lines, unrun = _read_lines(os.path.join(self.notes, _LINES), workspace)
-        return seen._replace(lines=lines, unrun=unrun)
+    def collect(self) -> Observation:
+        """What was noted so far."""
+        return _read_notes(self.notes)
 
 
 def _read_notes(notes: str) -> Observation:
-    """How each test ended, and whether a run of tests did not end."""
+    """How each test ended, which lines it ran, and whether a run of tests did not end."""
     tests, named, paths, begun, ended = dict[str, str](), dict[str, frozenset[str]](), list[str](), 0, 0
+    lines, could_run, seconds = dict[str, dict[int, set[str]]](), dict[str, set[int]](), dict[str, float]()
     for row in _all_rows(notes):
         test, outcome = row.get("test"), row.get("outcome")
         if isinstance(test, str) and outcome in (PASSED, FAILED, SKIPPED):
             tests[test] = _worse(tests.get(test), outcome)
+            took = row.get("seconds")
+            seconds[test] = seconds.get(test, 0.0) + (took if isinstance(took, (int, float)) else 0.0)
             named[test] = named.get(test, frozenset()).union(read_ids(str(row.get("parameters", ""))))
         begun += row.get("session") == "begun"
         ended += row.get("session") == "ended"
         given = row.get("paths")
         paths += [str(path) for path in given] if isinstance(given, list) else []
-    return Observation(tests, {}, {}, named, tuple(dict.fromkeys(paths)) or (".",), begun > ended)
+        for path, numbers in _lines_by_file(row.get("lines")):
+            for line in numbers:
+                lines.setdefault(path, {}).setdefault(line, set()).add(str(row.get("ran", "")))
+        for path, numbers in _lines_by_file(row.get("could_run")):
+            could_run.setdefault(path, set()).update(numbers)
+    ran = {path: {line: frozenset(by) for line, by in found.items()} for path, found in lines.items()}
+    unrun = {path: frozenset(numbers - ran.get(path, {}).keys()) for path, numbers in could_run.items()}
+    where = tuple(dict.fromkeys(paths)) or (".",)
+    return Observation(tests, ran, unrun, named, where, seconds, begun > ended)
+
+
+def _lines_by_file(noted: object) -> Iterator[tuple[str, list[int]]]:
+    """The numbers of lines by file, as far as they are that."""
+    for path, numbers in noted.items() if isinstance(noted, dict) else ():
+        if isinstance(path, str) and isinstance(numbers, list):
+            yield path, [number for number in numbers if isinstance(number, int)]
 
 
 def _all_rows(notes: str) -> list[dict[str, Any]]:
@@ -150,21 +151,3 @@ def read_rows(path: str) -> list[dict[str, Any]]:
         if isinstance(row, dict):
             rows.append(row)
     return rows
-
-
-def _read_lines(path: str, workspace: str) -> tuple[dict[str, dict[int, frozenset[str]]], dict[str, frozenset[int]]]:
-    """The lines that ran, by the tests that ran them; and those that did not."""
-    try:
-        files = json.loads(read_bytes(path, limit=_LARGEST))["files"]
-        root = os.path.realpath(workspace)
-        names = {name: os.path.relpath(os.path.realpath(os.path.join(root, name)), root) for name in files}
-        lines = {
-            names[name]: {
-                int(line): frozenset(str(test).partition("|")[0] for test in tests)
-                for line, tests in row["contexts"].items()
-            }
-            for name, row in files.items()
-        }
-        return lines, {names[name]: frozenset(map(int, row["missing_lines"])) for name, row in files.items()}
-    except (StorageError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return {}, {}

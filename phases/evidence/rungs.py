@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.evidence.mutants import MOST, Mutant, change_lines, change_value, changed_results
-from phases.evidence.observation import PASSED, Observation
+from phases.evidence.observation import OF_USER, PASSED, Observation
 from phases.evidence.places import (
     CLASS,
     DATA,
@@ -222,14 +222,17 @@ def _jobs_for(one: _Known, sources: Mapping[str, str], seen: Observation, mutant
         return []
     name = one.identifier
     if one.is_value:
-        everyone = sorted(test for test, outcome in seen.tests.items() if outcome == PASSED)
+        everyone = sorted(
+            test for test, outcome in seen.tests.items() if outcome == PASSED and not test.startswith(OF_USER)
+        )
         tests = tuple(dict.fromkeys([*sorted(one.naming), *everyone]))[:_MOST_TESTS]
         values = [place for place in one.code if place.kind != TEXT][:_MOST_VALUES]
         changes = [mutant for place in values for mutant in change_value(place, sources)]
         texts = [place for place in one.code if place.kind == TEXT][:_MOST_VALUES]
         changes += [Mutant(place.path, 1, f"{place.path} is empty", "") for place in texts]
         return [Job(name, mutant, tests) for mutant in changes if tests]
-    tests = tuple(sorted(one.naming & one.users))
+    # The quickest first: for most changes the first failure is enough.
+    tests = tuple(sorted(one.naming & one.users, key=lambda test: (seen.seconds.get(test, 0.0), test)))
     if not tests or one.why:
         return []
     jobs = [Job(name, mutant, tests, is_whole=True) for mutant in changed_results(one.code, sources)]
@@ -258,6 +261,8 @@ def _judge(
             why = _why_value_untested(one)
         elif one.is_beyond_python:
             why = f"{_names(one.code)} is in another language, and what of it runs cannot be seen"
+        elif not tried:
+            why = "whether a test depends on it was not tried"
         elif own:
             why = f"no test fails when {own[0][0].mutant.what}"
         elif all(place.kind == TEXT for place in one.code):
@@ -274,7 +279,8 @@ def _judge(
         why = _why_unnoticed(one, own, tried=tried)
     counted_jobs = [job for job, _ in own if not job.is_whole]
     noticed_jobs = sum(job in counted_jobs for job, _ in by_tests)
-    unseen = is_blind or one.is_beyond_python or (rung == EXECUTED and not one.why and not own)
+    untried = not own and ((rung == EXECUTED and not one.why) or (rung == NAMED and one.is_value and not tried))
+    unseen = is_blind or one.is_beyond_python or untried
     return _row(one, rung, why, (noticed_jobs, len(counted_jobs)), is_unseen=unseen)
 
 
@@ -291,6 +297,7 @@ def _row(one: _Known, rung: str, why: str, noticed: tuple[int, int], *, is_unsee
         "is_unknown": not enough and cannot,
         "places": list(dict.fromkeys(place.name for place in one.code)),
         "tests": sorted(naming) if rung in IMPLEMENTED else [],
+        "user_tests": sorted(test.removeprefix(OF_USER) for test in one.users if test.startswith(OF_USER)),
         "noticed": noticed[0],
         "tried": noticed[1],
     }

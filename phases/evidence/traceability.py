@@ -38,6 +38,7 @@ def _trace_row(requirement: Mapping[str, Any], known: Mapping[str, Any], places:
         "why": known["why"],
         "places": list(dict.fromkeys(place.name for place in own if not place.is_test)) or list(known["places"]),
         "tests": list(tests),
+        "user_tests": list(known.get("user_tests", ())),
         "noticed": known["noticed"],
         "tried": known["tried"],
     }

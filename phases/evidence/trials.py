@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from phases.evidence.mutants import Mutant
 from phases.evidence.observation import Watch, read_rows
 from phases.evidence.rungs import Job, JobResult
 from phases.sandbox.box import Box
@@ -53,18 +54,11 @@ def _run_share(
     if not copy_tree(box.workspace, copy):
         return {}
     everyone = sorted({test for number in share for test in jobs[number].tests})
-    rows: list[dict[str, Any]] = [{"job": -1, "path": "", "source": "", "tests": everyone, "seconds": _MOST_SECONDS}]
-    for number in share:
-        job = jobs[number]
-        rows.append(
-            {
-                "job": number,
-                "path": job.mutant.path,
-                "source": job.mutant.source,
-                "tests": job.tests,
-                "seconds": seconds,
-            }
-        )
+    rows = [_row(-1, Mutant("", 0, "", ""), everyone, _MOST_SECONDS, is_whole=True)]
+    rows += [
+        _row(number, jobs[number].mutant, jobs[number].tests, seconds, is_whole=jobs[number].is_whole)
+        for number in share
+    ]
     write_durable(os.path.join(root, "jobs.json"), json.dumps(rows).encode())
     worker = "import mutation_worker as w, sys; w.main(sys.argv[1], sys.argv[2], float(sys.argv[3]))"
     words = [
@@ -83,6 +77,18 @@ def _run_share(
     results = _read_results(os.path.join(notes, "results.jsonl"))
     shutil.rmtree(copy, ignore_errors=True)
     return results
+
+
+def _row(number: int, mutant: Mutant, tests: Sequence[str], seconds: float, *, is_whole: bool) -> dict[str, Any]:
+    """A job as the worker reads it. Which tests notice other results must be known of each; one that notices a line is enough."""
+    return {
+        "job": number,
+        "path": mutant.path,
+        "source": mutant.source,
+        "tests": tests,
+        "seconds": seconds,
+        "all": is_whole,
+    }
 
 
 def _read_results(path: str) -> dict[int, JobResult]:

@@ -224,6 +224,7 @@ _WANTED: dict[str, dict[str, type | tuple[type, ...]]] = {
         "lines": list, "tampered": bool, "messages": list,
     },
     "ending": {"turn": int, "stop_reason": str},
+    "more": {"turn": int, "most": int},
     "pins": {"turn": int, "pins": dict},
     "said": {"turn": int, "texts": list},
     "window": {"turn": int, "window": int},

@@ -36,6 +36,8 @@ class Box(NamedTuple):
     limits: Limits = Limits()
     writable: tuple[str, ...] = ()
     """Directories beside the workspace that may be written."""
+    read_only: tuple[str, ...] = ()
+    """Directories of the workspace that may not be written, where a mount can say so."""
 
 
 class CommandResult(NamedTuple):

@@ -45,6 +45,9 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
     # Last, because a later mount covers an earlier one: the workspace may lie in a directory that is readable.
     for path in (box.workspace, *box.writable):
         argv += ["--bind", path, path]
+    for path in box.read_only:
+        if os.path.isdir(path) and not os.path.islink(path):  # a link would lead the mount elsewhere
+            argv += ["--ro-bind", path, path]
     argv += ["--remount-ro", "/dev", "--remount-ro", "/"]
     return [*argv, "--", python[0], "-I", "-S", CONFINE, *command]
 

@@ -29,12 +29,18 @@ class CommandRunner:
         self._since = 0
 
     def run(
-        self, command: str, seconds: int, variables: Mapping[str, str] | None = None, writable: tuple[str, ...] = ()
+        self,
+        command: str,
+        seconds: int,
+        variables: Mapping[str, str] | None = None,
+        writable: tuple[str, ...] = (),
+        readable: tuple[str, ...] = (),
     ) -> CommandResult:
-        """Runs a shell command in the workspace; with these variables, and these directories to write to as well."""
+        """Runs a shell command in the workspace; with these variables, and these directories to write to and to read as well."""
         self.remove_bytecode()
         self.begin()
-        finished = run_command(self.box._replace(writable=writable), command, seconds=seconds, variables=variables)
+        box = self.box._replace(writable=writable, readable=(*self.box.readable, *readable))
+        finished = run_command(box, command, seconds=seconds, variables=variables)
         return finished._replace(output=_TIMING.sub("… s", finished.output))
 
     def remove_bytecode(self) -> None:

@@ -20,6 +20,8 @@ class TaskPaths(NamedTuple):
     """paper.md: the agent may read it."""
     evidence: str
     """What checks note of tests and lines, while they run."""
+    user_tests: str
+    """The tests that the user gave (--tests), out of the agent's reach."""
     python: str
     """The Python of commands, where the user's cache cannot be written."""
     packages: str
@@ -48,6 +50,7 @@ def task_paths(root: str) -> TaskPaths:
         plan_versions=path("plan_versions"),
         paper=path("paper.md"),
         evidence=path("evidence"),
+        user_tests=path("user_tests"),
         python=path("python"),
         packages=path("packages"),
         summary=path("implement_code_summary.md"),

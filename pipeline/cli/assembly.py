@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pipeline.base.errors import ContractError, UsageError
 from pipeline.engine.catalog import Catalog
@@ -15,6 +15,9 @@ from pipeline.engine.graph import GIVEN, Graph
 from pipeline.engine.phase import Phase
 from pipeline.engine.settings import STORED, Settings, load_settings, nearest_word, read_prices, user_hooks
 from pipeline.engine.store import TaskStore
+
+if TYPE_CHECKING:
+    from phases.llm.model import Model
 
 _MODULE = "phase"
 _USES = ("model", "plan_model", "code_model")
@@ -214,8 +217,12 @@ def settings_to_store(values: dict[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in STORED}
 
 
-def open_model(values: dict[str, Any], phase: str = "") -> object:
-    """The model that the settings name for a phase."""
+def open_model(values: dict[str, Any], phase: str = "", *, judges_only: bool = False) -> object:
+    """The model that the settings name for a phase; or who stands for it where the code is only judged."""
+    if judges_only:
+        from phases.agent.given_code import GivenCode  # imported here: TAB must import no phase
+
+        return GivenCode(cast("Model", open_model(values, phase)).name)
     from phases.llm.factory import open_model as open_named  # imported here: TAB must import no phase
     from phases.llm.providers import Access, keys_in, with_settings
 

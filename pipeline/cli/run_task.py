@@ -39,6 +39,7 @@ from pipeline.cli.output import (
 from pipeline.cli.review import choose_reviewer
 from pipeline.cli.summary import show_summary
 from pipeline.cli.trust import refuse_outside, refuse_own_directories, settings_in_force, with_absolute_paths
+from pipeline.cli.user_tests import copy_user_tests
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.phase import Decision, Phase
 from pipeline.engine.run_request import RunEvent, RunRequest, missing_input, stale_phases, stops_before
@@ -83,12 +84,16 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
             if left:
                 print_warning(left)
                 log_event(left, level="WARNING")
-            if allowed.trusted:
+            if allowed.trusted and "judge_again" not in options:
                 sealed = seal_task({**task, "settings": settings_to_store(values)}, config_directory())
                 if sealed != task:
                     store.write({"task.json": sealed})
+            if values["tests"]:
+                copy_user_tests(values["tests"], store.path("user_tests"))
             if options["redo"]:
                 store.redo(store.graph.find(options["redo"]))
+            elif why := options.get("judge_again") or _why_more_attempts(store, flags):
+                store.reopen(store.graph.find("implement"), why)
 
             def record(status: str, reason: str) -> None:
                 catalog.record(store.id, status, mode=values["mode"], source=task["source"], reason=reason)
@@ -117,7 +122,7 @@ def _run_phases(
 
     run = RunRequest(
         settings=values,
-        open_model=lambda phase: open_model(values, phase),
+        open_model=lambda phase: open_model(values, phase, judges_only="judge_again" in options),
         review=review,
         record=record,
         environment=os.environ,
@@ -139,6 +144,17 @@ def _run_phases(
     if border is None or report["status"] in ("error", "cancelled"):
         return report, None
     return report, None if border in [phase for phase, _ in stale_phases(store, run)] else border
+
+
+def _why_more_attempts(store: TaskStore, flags: dict[str, Any]) -> str:
+    """Why finished work goes on: it ended for want of attempts, and now there are more. Empty where that is not so."""
+    wanted = flags.get("max_acceptance_continues")
+    if wanted is None or not store.exists("acceptance.json"):
+        return ""
+    before = store.load("acceptance.json")
+    out_of_attempts = before["stop_reason"] == "accept_continue_exhausted"
+    more = out_of_attempts and int(wanted) > before["max_continues"]
+    return f"{wanted} attempts are allowed now, and there were {before['max_continues']}" if more else ""
 
 
 def _with_more_money(values: dict[str, Any], more: float | None) -> dict[str, Any]:

@@ -329,8 +329,12 @@ def _of_acceptance(store: TaskStore, report: dict[str, Any]) -> Steps:
         return [story, (f"pipeline resume {name}", "continue, once that is fixed")]
     if not _was_refused(store, report):
         return []
+    more = _load_sound(store, "acceptance.json")["max_continues"] * 2 or 1
+    exhausted = _load_sound(store, "acceptance.json")["stop_reason"] == "accept_continue_exhausted"
+    again = [(f"pipeline resume {name} --max-acceptance-continues {more}", "let the model try again")]
     return [
         story,
+        *(again if exhausted else []),
         (
             f"pipeline rewind {name}",
             "go back to a rejected attempt (the last one: check it again, say after fixing a hook)",

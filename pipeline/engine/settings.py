@@ -120,6 +120,9 @@ class Settings(NamedTuple):
     mutants: str = "auto"
     """So many small changes to the code of each requirement are tried, to see whether its tests notice; auto: eight where the
     checks are quick, else one; off: none, and then no requirement is known to be tested."""
+    tests: str = ""
+    """A folder of your own tests (or one file). A run copies it into the task, out of the agent's reach, and the code must pass
+    them."""
     trust_hooks: str = "no"
     """true: hooks of the workspace run as they are when the agent first begins, though not trusted. Said by the flag alone."""
     phase_seconds: int = 0

@@ -172,6 +172,11 @@ class TaskStore:
                 set_aside(self.path(name))
         self.save()
 
+    def reopen(self, phase: Phase, why: str) -> None:
+        """Has a finished phase run again on what it made: nothing moves aside. `why` is told by `pipeline why`."""
+        if phase.number in self.stamps:
+            self._put(phase, self.stamps[phase.number]._replace(status="stopped", error=why))
+
     def note(self) -> None:
         """Makes what changed in the stamps durable. Only after this may a phase be called done."""
         if self._unsaved:

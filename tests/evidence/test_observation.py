@@ -24,15 +24,15 @@ def observe(folder: Path, *rows: object) -> Watch:
 def test_a_test_with_parameters_passed_where_all_of_them_did(tmp_path: Path) -> None:
     rows = [{"test": "a::b", "outcome": outcome, "command": "1"} for outcome in ("passed", "failed", "passed")]
     watch = observe(tmp_path, *rows, {"test": "a::c", "outcome": "passed", "command": "1"})
-    seen = watch.collect(lambda command, seconds, variables: 1, str(tmp_path))
-    assert (dict(seen.tests), seen.lines, seen.is_blind) == ({"a::b": FAILED, "a::c": PASSED}, {}, True)
+    seen = watch.collect()
+    assert (dict(seen.tests), seen.lines, seen.is_blind) == ({"a::b": FAILED, "a::c": PASSED}, {}, False)
     assert (watch.count("1"), watch.count("2")) == ((3, 1, 0), None)
 
 
 def test_a_run_that_began_and_did_not_end_is_seen(tmp_path: Path) -> None:
     rows = ({"session": "begun", "paths": ["."]}, {"test": "a", "outcome": "passed"})
-    assert observe(tmp_path, *rows).collect(lambda *asked: 0, str(tmp_path)).cut_off
-    assert not observe(tmp_path, *rows, {"session": "ended"}).collect(lambda *asked: 0, str(tmp_path)).cut_off
+    assert observe(tmp_path, *rows).collect().cut_off
+    assert not observe(tmp_path, *rows, {"session": "ended"}).collect().cut_off
 
 
 def test_notes_that_are_no_notes_are_passed_over(tmp_path: Path) -> None:
@@ -49,10 +49,11 @@ def test_notes_that_are_no_notes_are_passed_over(tmp_path: Path) -> None:
     (notes / "notes.2.jsonl").symlink_to("/etc/passwd")
     os.mkfifo(notes / "notes.3.jsonl")
     (notes / "notes.4.jsonl").write_bytes(b"\xff\x00{\n" + b"[" * 100_000)
-    assert watch.collect(lambda *asked: 0, str(tmp_path)).tests == {}
-    (notes / "lines.json").write_text('{"files": {"a.py": {"contexts": {"x": 1}}}}')
-    (notes / "notes.5.jsonl").write_text('{"test": "a", "outcome": "passed"}')
-    assert watch.collect(lambda *asked: 0, str(tmp_path)).lines == {}
+    assert watch.collect().tests == {}
+    odd: list[object] = [{"ran": 3, "lines": {"a.py": [1, "2", None]}}, {"lines": 7}]
+    odd += [{"could_run": [{}]}, {"could_run": {"b.py": 5}}]
+    (notes / "notes.5.jsonl").write_text("\n".join(map(json.dumps, odd)))
+    assert watch.collect().lines == {"a.py": {1: frozenset({"3"})}}
     assert read_rows(str(notes / "absent")) == []
 
 

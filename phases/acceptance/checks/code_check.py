@@ -37,6 +37,9 @@ from phases.workspace.workspace import Workspace, WorkspaceError
 MOST_NAMED = 20
 _SECONDS, _HELP_SECONDS = 300, 60
 _TAIL = 1500
+_USER_TESTS = "pytest user_tests (the user's own tests)"
+_NO_TESTS = 5
+"""The exit code of pytest where it found no test."""
 _OWN = "a module of Python or of a test runner"
 _CHECKED = (".py", ".json", ".toml")
 _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
@@ -204,7 +207,7 @@ def _run_all(
         # Decision 120: only a package that the plan names excuses a failing check.
         tops = packages_missing_in_tests(output, missing) if row["exit_code"] else []
         lacking_here.update(dict.fromkeys(tops))
-        failed += [row] if row["exit_code"] != 0 and not tops else []
+        failed += [row] if row["exit_code"] != 0 and not tops and not _has_no_user_test(row) else []
     problems, why, rows = list[str](), list[str](), tests.rows
     if not failed and not lacking_here and tests.counts and not any(each.run for each in tests.counts):
         if missing and any(each.skipped for each in tests.counts):
@@ -221,6 +224,7 @@ def _run_all(
     problems = [*(f"`{row['command']}` {_how_it_ended(row)}:\n{row['tail']}" for row in failed), *problems]
     why += [f"not passed: {', '.join(row['command'] for row in failed)}"] if failed else []
     doubts = [f"not checked: {describe_missing(list(lacking_here))}"] if lacking_here else []
+    doubts += ["no test was found in the tests that you gave"] if any(map(_has_no_user_test, rows)) else []
     if not rows:
         why.append("nothing was run: the plan has no checks and there is no entry script")
     return _CheckRun(rows, problems, why, doubts, missing=list(lacking_here))
@@ -235,6 +239,9 @@ def _run_tests(checks: Sequence[str], python: Mapping[str, str], look: Look) -> 
     if find_tests_not_run(python, tests.counts):  # pytest runs those of unittest too, and it is always there
         row, finished = _run_command(look, WITH_PYTEST, _SECONDS)
         _add_run(tests, row, finished, look)
+    if given := look.run_user_tests(_SECONDS):
+        # They are no tests of the work: work without tests stays that, so they are not counted among its own.
+        _add_run(tests._replace(counts=[]), _row_of(_USER_TESTS, given), given, look)
     return tests
 
 
@@ -261,9 +268,16 @@ def _no_test_ran(tests: _TestRuns) -> str:
 
 def _run_command(look: Look, command: str, seconds: int) -> tuple[Row, CommandResult]:
     finished = look.run(command, seconds)
+    return _row_of(command, finished), finished
+
+
+def _has_no_user_test(row: Row) -> bool:
+    return bool(row["command"] == _USER_TESTS and row["exit_code"] == _NO_TESTS)
+
+
+def _row_of(command: str, finished: CommandResult) -> Row:
     limit = f"\nstopped by a limit: {finished.limit}" if finished.limit else ""
-    row = {"command": command, "exit_code": finished.exit_code, "tail": finished.output[-_TAIL:] + limit}
-    return row, finished
+    return {"command": command, "exit_code": finished.exit_code, "tail": finished.output[-_TAIL:] + limit}
 
 
 def _how_it_ended(row: Row) -> str:

@@ -28,8 +28,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     try:
         return (yield)
     finally:
-        evidence_start.begin_test("")
         _note_end(item, name)
+        evidence_start.begin_test("")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,34 +1,41 @@
 """Notes which test runs which line, and how each test ends. Imported at the start of every Python of a check.
 
-PIPELINE_EVIDENCE is the directory for the notes, PIPELINE_WORKSPACE the code that is looked at. Each test is a coverage context,
+PIPELINE_EVIDENCE is the directory for the notes, PIPELINE_WORKSPACE the code that is looked at. A test is called
 `path::Class::test`; a subprocess of a test belongs to the test, and what runs outside of tests belongs to none.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, NoReturn
 
-NOTES, WORKSPACE, TEST = "PIPELINE_EVIDENCE", "PIPELINE_WORKSPACE", "PIPELINE_TEST"
+import line_probes  # type: ignore[import-not-found]
+
+NOTES, WORKSPACE, TEST, LINES = "PIPELINE_EVIDENCE", "PIPELINE_WORKSPACE", "PIPELINE_TEST", "PIPELINE_LINES"
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 BEGUN, ENDED = "begun", "ended"
+_began = [0.0]
+"""When the test at work began."""
 
 
 def note(row: dict[str, Any]) -> None:
     """Adds a line to the notes of this process."""
     row["command"] = os.environ.get("PIPELINE_COMMAND", "")
     with open(os.path.join(os.environ[NOTES], f"notes.{os.getpid()}.jsonl"), "a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
+        file.write(json.dumps(row, separators=(",", ":")) + "\n")
 
 
 def note_test(test: str, outcome: str, error: BaseException | None = None, parameters: str = "") -> None:
     """How a test ended. `asserted`: it says by itself that something is wrong, and was not cut off by an error of the code."""
     asserted = outcome == FAILED and is_assertion(error)
-    note({"test": test, "outcome": outcome, "asserted": asserted, "parameters": parameters})
+    took = time.monotonic() - _began[0]
+    note({"test": test, "outcome": outcome, "asserted": asserted, "parameters": parameters, "seconds": took})
 
 
 def note_session(what: str) -> None:
@@ -41,10 +48,14 @@ def note_session(what: str) -> None:
 
 def begin_test(test: str) -> None:
     """From here on, what is run is run by this test; empty: by none."""
-    os.environ[TEST] = test
-    coverage = sys.modules.get("coverage")
-    if coverage is not None and (running := coverage.Coverage.current()) is not None:
-        running.switch_context(test)
+    _note_lines()
+    os.environ[TEST], _began[0] = test, time.monotonic()
+
+
+def _note_lines() -> None:
+    """Notes which lines ran since the last time, and the test that ran them."""
+    if lines := line_probes.take():
+        note({"ran": os.environ.get(TEST, ""), "lines": lines})
 
 
 def name_test(file: str, parts: list[str]) -> str:
@@ -135,10 +146,17 @@ def _name_of_case(case: Any) -> str:
 
 def _begin() -> None:
     os.environ.setdefault(TEST, "")
-    if "COVERAGE_PROCESS_START" in os.environ:
-        import coverage
+    if os.environ.get(LINES):
+        line_probes.begin(os.environ[WORKSPACE], lambda path, lines: note({"could_run": {path: lines}}))
+        atexit.register(_note_lines)
+        os.register_at_fork(before=_note_lines)
+        end = os._exit
 
-        coverage.process_startup()
+        def end_noted(status: int) -> NoReturn:
+            _note_lines()
+            end(status)
+
+        os._exit = end_noted
     _watch_unittest()
 
 

@@ -2,7 +2,8 @@
 
     mutation_worker.py JOBS RESULTS SECONDS
 
-JOBS is a list of {job, path, source, tests, seconds}; an empty path changes nothing. For each one that there was time for,
+JOBS is a list of {job, path, source, tests, seconds, all}; an empty path changes nothing; unless `all`, the first failure is
+enough. For each one that there was time for,
 RESULTS gets a line {job, code, failed, asserted, passed}: the exit code of pytest (null: it did not end in its time), the tests
 that failed, those among them that failed by an assertion of their own, and those that passed.
 """
@@ -53,7 +54,7 @@ def _run_changed(job: dict[str, Any], notes: str, seconds: float) -> int | None:
             text.write(job["source"])
     child = os.fork()
     if child == 0:
-        _become_tests(job["tests"], notes)
+        _become_tests([*([] if job["all"] else ["-x"]), *job["tests"]], notes)
     try:
         return _wait(child, seconds)
     finally:
@@ -62,7 +63,7 @@ def _run_changed(job: dict[str, Any], notes: str, seconds: float) -> int | None:
                 file.write(before)
 
 
-def _become_tests(tests: list[str], notes: str) -> None:
+def _become_tests(words: list[str], notes: str) -> None:
     try:
         os.setsid()
         os.environ["PIPELINE_EVIDENCE"] = notes
@@ -73,7 +74,7 @@ def _become_tests(tests: list[str], notes: str) -> None:
 
         sys.path[:0] = [os.path.abspath(path) for path in json.loads(os.environ["PIPELINE_PATHS"])]
         sys.argv = ["pytest"]
-        code = int(pytest.main(["-q", "-p", "no:cacheprovider", "-p", "evidence_pytest", *tests]))
+        code = int(pytest.main(["-q", "-p", "no:cacheprovider", "-p", "evidence_pytest", *words]))
         os._exit(code)
     finally:
         os._exit(3)

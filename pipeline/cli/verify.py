@@ -1,0 +1,45 @@
+"""`pipeline verify`: judge finished work again, without a model."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from pipeline.base.errors import UsageError
+from pipeline.cli.arguments import complete_directories, task_or_newest, tasks_dir_option
+from pipeline.cli.assembly import command_name, newest_task, open_task
+from pipeline.cli.run_task import check_options, run_task
+from pipeline.engine.stamps import FINISHED
+
+_WHY = "asked to judge it again"
+
+
+@click.command("verify")
+@task_or_newest
+@click.option(
+    "--tests", metavar="DIR", shell_complete=complete_directories, help="Your own tests, which the code must pass."
+)
+@click.option("--mutants", metavar="N|off", help="Try N small changes of each requirement's code on its tests.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the log as it is written, DEBUG lines too.")
+@click.option("--json", "as_json", is_flag=True, help="Print report.json instead of the closing screen.")
+@tasks_dir_option
+def verify_command(task: str | None, **given: Any) -> int:
+    """Judge the code of a task (the newest without ID) again: its checks, its tests and today's hooks. No model is asked.
+
+    Exits like a run: with 0 when the code is accepted, with 3 when something is open.
+
+    \b
+    pipeline verify paper
+    pipeline verify paper --tests my_tests/
+    """
+    options = dict.fromkeys(("fast", "password", "redo", "add_usd")) | given | {"judge_again": _WHY}
+    settings, flags = check_options(options)
+    store = open_task(settings, task or newest_task(settings))
+    stamp = store.stamps.get(store.graph.find("implement").number)
+    if stamp is None or stamp.status not in FINISHED or not os.path.isdir(store.path("generate_code")):
+        raise UsageError(
+            f"the code of task {store.id} is not finished; go on with: pipeline resume {command_name(store)}"
+        )
+    return run_task(store, settings, flags, {**options, "only": "implement"})
