@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.acceptance.hook import BLOCK, FAILED, PASS, STOP
+from phases.evidence.places import decides_checks
 
 Row = Mapping[str, Any]
 _MARKS = {PASS: "passed", BLOCK: "blocked", FAILED: "broken", STOP: "stopped"}
@@ -35,6 +36,11 @@ def summarize_checks(verification: Row) -> list[dict[str, Any]]:
         {name: row[name] for name in ("command", "exit_code", "tests") if name in row}
         for row in verification["commands"]
     ]
+
+
+def deciding_files(attempts: Sequence[Row]) -> list[str]:
+    """The files that say what the checks mean and that the work has added or changed, as of the last attempt."""
+    return [row["path"] for attempt in attempts[-1:] for row in attempt["files"] if decides_checks(row["path"])]
 
 
 def describe_check(check: Row) -> str:
@@ -130,7 +136,9 @@ def _file_lines(attempt: Row) -> list[str]:
     if attempt["tampered"]:
         return [f"  changed during the run, and decides about acceptance: {', '.join(attempt['tampered'])}"]
     if attempt["changed"]:
-        return [f"  {len(attempt['files'])} files are not as they were when the run began"]
+        deciding = deciding_files([attempt])
+        told = [f"  of these, {', '.join(deciding)} decide what the checks mean"] if deciding else []
+        return [f"  {len(attempt['files'])} files are not as they were when the run began", *told]
     return ["  nothing is other than when the run began: the hooks for changes are not run"]
 
 

@@ -18,6 +18,7 @@ from phases.acceptance.payload import EndingFacts, RunFacts, stop_input
 from phases.acceptance.protected_files import BASE, ProtectedFiles
 from phases.acceptance.todo_list.todos import summarize_todos
 from phases.acceptance.tool_hooks import UNGUARDED
+from phases.evidence.places import decides_checks, is_test_file
 from phases.llm.journal import Journal
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import (
@@ -205,7 +206,8 @@ class Chain:
         if attempt.replayed and not (self.hooks.now().sha256 == tree and (edited or self._still_holds(snapshot))):
             raise WorkspaceChanged
         tampered = sorted({*snapshot["tampered"], *edited})
-        context = GateContext(tree, tree == self._refused_tree, tampered, self._why_unverified(snapshot))
+        only_tests = self._only_tests_changed()
+        context = GateContext(tree, tree == self._refused_tree, tampered, self._why_unverified(snapshot), only_tests)
         decision = decide_completion(request, outcomes, context)
         if request.claimed:
             self._report_decision(request, decision, tree)
@@ -241,6 +243,17 @@ class Chain:
         faults = dict.fromkeys(fault for result in results for fault in result.get(UNGUARDED, ()))
         unguarded = [f"calls of tools were not watched over: {fault}" for fault in list(faults)[:_MOST_FAULTS]]
         return "; ".join(filter(None, [self.unverified_reason, *unguarded]))
+
+    def _only_tests_changed(self) -> list[str]:
+        """The files that changed since checks failed, where all of them are tests or settings of tests; else empty."""
+        rows = self.journal.all_rows()
+        verdicts = [number for number, row in enumerate(rows) if row["kind"] == VERDICT]
+        failed = verdicts and any(row["exit_code"] for row in rows[verdicts[-1]]["result"]["verification"]["commands"])
+        if not failed:
+            return []
+        later = [row["result"] for row in rows[verdicts[-1] :] if row["kind"] == "result"]
+        changed = sorted({path for row in later for path in (*row["touched"], *row["files"])})
+        return changed if all(is_test_file(path) or decides_checks(path) for path in changed) else []
 
     def _remember(self, verdict: Row) -> None:
         if verdict["block"] is None or verdict["stop"] or not verdict["claimed"]:

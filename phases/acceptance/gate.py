@@ -16,6 +16,8 @@ from phases.acceptance.stop_reasons import (
     VERIFICATION_ERROR,
 )
 from phases.acceptance.todo_list.todo import Todo, find_failed
+from phases.evidence.places import is_test_file
+from phases.evidence.rungs import GUARDED
 from pipeline.base.text_escaping import escape_text, one_line
 
 GATE_CONTINUED, GATE_FAILED = "continued", "failed"
@@ -95,6 +97,7 @@ def _build_hint(results: Sequence[Check], left: Sequence[Todo]) -> str:
 
 
 _TAMPERED = "acceptance"
+_MOST_NAMED = 5
 Outcome = Mapping[str, Any]
 """What the journal keeps of one hook."""
 
@@ -126,6 +129,8 @@ class GateContext(NamedTuple):
     """Protected files that were changed."""
     unverified_reason: str
     """Why nothing can be verified, whatever the hooks say; or empty."""
+    only_tests: Sequence[str] = ()
+    """The files that changed since checks failed, where all of them are tests or settings of tests."""
 
 
 def decide_completion(
@@ -179,6 +184,7 @@ def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -
     blocked = [f"{key} does not accept it" for key, row in outcomes.items() if row["status"] in (BLOCK, STOP)]
     edited = f"files that decide about it were changed: {', '.join(context.tampered)}" if context.tampered else ""
     doubt = list(filter(None, [context.unverified_reason, edited, *inner.get("doubts", ())]))
+    doubt += _doubt_tests(context.only_tests, inner.get("evidence", ()))
     why = [*doubt, *missing, *blocked] or ([] if ran else [str(inner.get("why") or "nothing was run")])
     return {
         "verified": not why,
@@ -189,6 +195,22 @@ def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -
         "missing_packages": inner.get("missing_packages", []),
         "evidence": inner.get("evidence", []),
     }
+
+
+def _doubt_tests(only_tests: Sequence[str], evidence: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Checks failed, and then tests were changed and nothing else: that mends nothing, unless the tests notice mistakes."""
+    resting = [row["id"] for row in evidence if row["rung"] != GUARDED and _rests_on(row, only_tests)]
+    if not only_tests or (evidence and not resting):
+        return []
+    names = ", ".join(only_tests[:_MOST_NAMED])
+    rest = f": {', '.join(resting)} rest on them" if resting else ""
+    return [f"checks failed, and then only tests were changed ({names}){rest}"]
+
+
+def _rests_on(row: Mapping[str, Any], files: Sequence[str]) -> bool:
+    return any(not is_test_file(path) for path in files) or any(
+        test.partition("::")[0] in files for test in row["tests"]
+    )
 
 
 def _fault_of(row: Outcome) -> str:

@@ -6,6 +6,7 @@ planning for plans, acceptance for what is done, workspace, sandbox and llm to a
 __all__ = [
     "assignment",
     "earlier_code",
+    "given_code",
     "implement",
     "kernel_files",
     "offline_model",

@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from phases.acceptance.chain import Chain, GateHooks
+from phases.acceptance.checks.code_check import Judge as CodeJudge
 from phases.acceptance.checks.code_check import check_code
 from phases.acceptance.hook_executor import HookContext, HookEvents, HookExecutor
 from phases.acceptance.hook_registry import HookRegistry, register_hooks
@@ -24,6 +25,8 @@ from phases.agent.session import Session
 from phases.agent.transcript import FILE, Transcript
 from phases.evidence.look import EvidenceSetting
 from phases.evidence.rungs import OFF
+from phases.evidence.traceability import DIFFERENT
+from phases.llm.ledger import Ledger
 from phases.llm.model import Model
 from phases.llm.providers import PROVIDERS
 from phases.llm.redaction import redact_value
@@ -70,6 +73,7 @@ def build_acceptance(
         raise
     # Nothing mends a scaffold, so how well its tests would notice a mistake is of no use to anybody.
     mutants = OFF if model.name == OFFLINE else assignment.mutants
+    judge = _open_judge(assignment, begun, model, commands) if assignment.judge else None
     user_tests = places.user_tests if os.path.isdir(places.user_tests) else ""
     evidence = EvidenceSetting(assignment.make_bare_python(), places.evidence, mutants, user_tests)
     path = os.path.join(places.hooks, FILE)
@@ -81,13 +85,39 @@ def build_acceptance(
     executor = HookExecutor(facts, outside, events, commands, protected, doing)
     gate_hooks = GateHooks(
         *(hooks.hooks, facts, executor, commands, workspace, ManifestReader(), begun.planned),
-        lambda: check_code(workspace, assignment.plan, commands, begun.untouched(workspace), missing, evidence),
+        lambda: check_code(workspace, assignment.plan, commands, begun.untouched(workspace), missing, evidence, judge),
     )
     chain = Chain(begun.journal, gate_hooks, protected, events, hooks.unverified_reason or past.why_unverified(hooks))
     tool_hooks = ToolHooks(
         hooks.hooks, facts, executor, events, lambda: read_subagents(begun.journal.all_rows()), assignment.tell
     )
     return Acceptance(chain, tool_hooks, events, hooks, protected, executor)
+
+
+def _open_judge(assignment: Assignment, begun: Session, model: Model, commands: CommandRunner) -> CodeJudge | None:
+    """The second reader, where there is one and somebody to hear it."""
+    second = assignment.judge
+    if second is None or model.name == OFFLINE:
+        return None
+    from phases.agent.judge import Judge  # late: few runs have one
+
+    places, clean = assignment.places, partial(redact_value, secrets=(*model.secrets, *second.secrets))
+    ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
+    judge = Judge(
+        *(second, ledger, places.explorations, begun.journal.run, places.paper, assignment.plan, assignment.breach),
+        in_place=assignment.in_place,
+        clean=clean,
+        told=lambda: _differed_before(begun.journal.all_rows()),
+        tell=commands.tell,
+    )
+    return judge.judge
+
+
+def _differed_before(rows: Sequence[dict[str, Any]]) -> set[str]:
+    """The requirements of which a refusal has said that the second reader does not agree."""
+    checks = [row["result"].get("verification") or {} for row in rows if row["kind"] == "hook"]
+    evidence = [row for check in checks for row in check.get("evidence", ())]
+    return {row["id"] for row in evidence if row["is_open"] and row.get("judged", {}).get("verdict") == DIFFERENT}
 
 
 def _report_start(assignment: Assignment, hooks: HookRegistry, run: RunFacts, planned: Collection[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from phases.acceptance.hook_registry import MOST_CONTINUES, HookSetting
 from phases.agent.reference_context import ReferenceContext, reference_context_of
 from phases.evidence.bare_python import bare_python
+from phases.llm.model import Model
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.task_paths import TaskPaths, task_paths
 from pipeline.base.errors import StorageError
@@ -43,6 +44,8 @@ class Assignment(NamedTuple):
     shadow: str = ""
     """Whether supervision only looks on; empty: what its file says."""
     hooks: HookSetting = HookSetting()
+    judge: Model | None = None
+    """The second reader, who can only open what looked closed."""
     cache_directory: str = ""
     """The user's, where the Python of commands lies; empty: it lies in the task."""
     library: ReferenceContext | None = None
@@ -103,8 +106,15 @@ def assignment_of(
         supervisor=str(ctx.limits.get("supervisor") or ""),
         shadow=str(ctx.limits.get("supervisor_shadow") or ""),
         hooks=hooks,
+        judge=_judge_of(ctx),
         cache_directory=ctx.cache_directory,
         library=reference_context_of(index, ctx.paths.root, ctx.cache_directory),
         tell=ctx.tell,
         in_place=ctx.in_place,
     )
+
+
+def _judge_of(ctx: Context) -> Model | None:
+    """The model that the user set as the judge; None where he set none."""
+    model = ctx.open_other("judge") if ctx.limits.get("judge") else None
+    return model if isinstance(model, Model) else None

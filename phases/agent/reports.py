@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from phases.acceptance.attempt_report import read_attempts, summarize_checks
+from phases.acceptance.attempt_report import deciding_files, read_attempts, summarize_checks
 from phases.acceptance.checks.planned_files import file_problems
 from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOMPLETE, STATUS, WARNING
 from phases.acceptance.todo_list.todos import find_refused_changes
@@ -131,6 +131,7 @@ def report_of(documents: Mapping[str, Any]) -> dict[str, Any]:
         "requirements": requirement_counts(documents["traceability.json"]),
         "verified": checked["verified"] and done["status"] == "completed",
         "checks": summarize_checks(checked),
+        "deciding_files": deciding_files(documents["acceptance.json"]["attempts"]),
         "missing_packages": checked.get("missing_packages", []),
         "sandbox": checked["sandbox"],
         "reference_files": done.get("reference_files", []),

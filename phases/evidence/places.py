@@ -12,7 +12,7 @@ import tokenize
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from phases.evidence.stubs import Function, Value, gives_up, is_abstract, is_protocol, is_stub, is_trivial
+from phases.evidence.stubs import Function, Value, is_abstract, is_protocol, is_stub, is_trivial
 from phases.workspace.syntax import parse_python
 from phases.workspace.workspace import Workspace, WorkspaceError
 
@@ -25,6 +25,10 @@ _MOST_IN_RANGE = 60
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _DATA_FILES = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg", ".csv", ".tsv")
 _LARGEST_TEXT = 512 * 1024
+_DECIDING = (
+    "conftest.py", "pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "noxfile.py", "Makefile",
+    "package.json", "sitecustomize.py", "usercustomize.py",
+)  # fmt: skip
 
 
 class Place(NamedTuple):
@@ -105,6 +109,11 @@ def is_test_file(path: str) -> bool:
     """Whether tests stand in a Python file of this path."""
     *directories, name = path.split("/")
     return bool({"tests", "test"} & set(directories)) or name.startswith("test_") or name.endswith("_test.py")
+
+
+def decides_checks(path: str) -> bool:
+    """Whether a file that is no test says what the checks of a project mean: what is collected, how it is run."""
+    return path.rsplit("/", 1)[-1] in _DECIDING
 
 
 def read_ids(text: str) -> list[str]:
@@ -379,17 +388,6 @@ def functions_that_ran(path: str, source: str, identifier: str, ran: Collection[
             body = ((first, last),)
             places.append(Place(identifier, path, one.symbol, *span, FUNCTION, False, stub, trivial, body=body))
     return places
-
-
-def gives_up_within(source: str, places: Sequence[Place]) -> str:
-    """Where the code of these places raises NotImplementedError in a part of it; empty where it does not."""
-    tree = parse_python(source)
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.stmt) and gives_up(node):
-            for place in places:
-                if any(first <= node.lineno <= last for first, last in place.body) and not place.is_abstract:
-                    return f"line {node.lineno} of {place.path} raises NotImplementedError"
-    return ""
 
 
 def _is_trivial(node: Function, one: _Named) -> bool:

@@ -7,6 +7,7 @@ tests failed for four in five of its changes. A value is executed where a test f
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,9 +22,9 @@ from phases.evidence.places import (
     VALUE,
     Place,
     functions_that_ran,
-    gives_up_within,
     is_test_file,
 )
+from phases.evidence.pretence import find_pretence
 from phases.evidence.values import value_difference
 
 MISSING, NAMED, STUBBED, EXECUTED, TESTED, GUARDED = RUNGS = (
@@ -114,7 +115,8 @@ def climb(
     `why` says what keeps it from the next rung. What is open can be mended in the code; of what is unknown nothing more can
     be seen here. `noticed` of the `tried` small changes made a test fail that names the requirement.
     """
-    known = [_look_at(row, places, sources, seen) for row in requirements]
+    by_tests = _code_by_tests(requirements, places, sources, seen)
+    known = [_look_at(row, places, by_tests.get(row["id"], []), sources, seen) for row in requirements]
     jobs = [job for one in known for job in _jobs_for(one, sources, seen, mutants, most)] if run_jobs else []
     # First of each requirement its first change, and so on: where the time is over, none of them was left out.
     turn = dict[str, int]()
@@ -127,12 +129,17 @@ def climb(
     return [_judge(one, jobs, results, tried=run_jobs is not None, is_blind=seen.is_blind) for one in known]
 
 
-def _look_at(row: Mapping[str, Any], places: Sequence[Place], sources: Mapping[str, str], seen: Observation) -> _Known:
+def _look_at(
+    row: Mapping[str, Any],
+    places: Sequence[Place],
+    by_tests: Sequence[Place],
+    sources: Mapping[str, str],
+    seen: Observation,
+) -> _Known:
     own = [place for place in places if place.identifier == row["id"]]
-    named = {test_name(place) for place in own if place.is_test}
-    named |= {test for test, ids in seen.named.items() if row["id"] in ids}
+    named = _tests_naming(row["id"], places, seen)
     passing = frozenset(name for name in named if seen.tests.get(name) == PASSED)
-    code = [place for place in own if not place.is_test] or _code_of_tests(row["id"], passing, sources, seen)
+    code = [place for place in own if not place.is_test] or by_tests
     users = frozenset[str]().union(*(seen.tests_of(place.path, place.body) for place in code))
     rung, why = _static_rung(row, code)
     if rung != NAMED:
@@ -141,10 +148,40 @@ def _look_at(row: Mapping[str, Any], places: Sequence[Place], sources: Mapping[s
         return _Known(row, code, passing, users, DIFFERS, other)
     if users:
         rung = EXECUTED
-        why = _why_untested(row["id"], named, passing, users) or _why_partial(code, sources, seen)
+        why = _why_untested(row["id"], named, passing, users) or _why_partial(code, str(row.get("kind")), sources, seen)
     else:
         why = "" if seen.is_blind else f"no passing test runs {_names(code)}"
     return _Known(row, code, passing, users, rung, why)
+
+
+def _tests_naming(identifier: str, places: Sequence[Place], seen: Observation) -> set[str]:
+    """The tests that name a requirement, by their own words or by those of their parameters."""
+    named = {test_name(place) for place in places if place.is_test and place.identifier == identifier}
+    return named | {test for test, ids in seen.named.items() if identifier in ids}
+
+
+def _code_by_tests(
+    requirements: Sequence[Mapping[str, Any]], places: Sequence[Place], sources: Mapping[str, str], seen: Observation
+) -> dict[str, list[Place]]:
+    """The code of requirements that tests alone name. More names than functions and tests say nothing of which is whose."""
+    named = {place.identifier for place in places if not place.is_test}
+    found, testing = dict[str, list[Place]](), dict[frozenset[str], set[str]]()
+    for row in requirements:
+        if row["id"] not in named:
+            tests = _tests_naming(row["id"], places, seen)
+            passing = frozenset(name for name in tests if seen.tests.get(name) == PASSED)
+            found[row["id"]] = _code_of_tests(row["id"], passing, sources, seen)
+            testing.setdefault(_names_of(found[row["id"]]), set()).update(passing)
+    sharing = Counter(map(_names_of, found.values()))
+    return {
+        name: code
+        for name, code in found.items()
+        if sharing[_names_of(code)] <= max(len(code), len(testing[_names_of(code)]))
+    }
+
+
+def _names_of(code: Sequence[Place]) -> frozenset[str]:
+    return frozenset(place.name for place in code)
 
 
 def _code_of_tests(
@@ -157,7 +194,11 @@ def _code_of_tests(
             ran = [line for line, by in lines.items() if by & tests]
             found += functions_that_ran(path, sources.get(path, ""), identifier, ran) if ran else []
     if not found:
-        texts = [sources.get(test.partition("::")[0], "") for test in tests]
+        by_file = (lines for path, lines in seen.lines.items() if not is_test_file(path))
+        runs = {test for lines in by_file for by in lines.values() for test in by & tests}
+        texts = [
+            sources.get(test.partition("::")[0], "") for test in runs
+        ]  # one that runs no code may read what it likes
         for path, content in sources.items():
             name = path.rsplit("/", 1)[-1]
             if not path.endswith(".py") and any(f'{name}"' in text or f"{name}'" in text for text in texts):
@@ -165,20 +206,18 @@ def _code_of_tests(
     return found[:_MOST_INFERRED]
 
 
-def _why_partial(code: Sequence[Place], sources: Mapping[str, str], seen: Observation) -> str:
+def _why_partial(code: Sequence[Place], kind: str, sources: Mapping[str, str], seen: Observation) -> str:
     """What of the code no test has run, or cannot be run; empty where most of it ran."""
     for path in dict.fromkeys(place.path for place in code):
         own = [place for place in code if place.path == path and place.kind in (FUNCTION, CLASS, MODULE)]
-        if told := gives_up_within(sources.get(path, ""), own):
+        lines, unrun = seen.lines.get(path, {}), seen.unrun.get(path, frozenset())
+        executed = {line for line, by in lines.items() if any(by)}
+        if told := find_pretence(path, sources.get(path, ""), own, kind, executed, unrun):
             return told
         spans = [span for place in own for span in place.body]
-        within = [line for line in seen.unrun.get(path, ()) if any(first <= line <= last for first, last in spans)]
-        ran = [
-            line
-            for line, by in seen.lines.get(path, {}).items()
-            if any(by) and any(first <= line <= last for first, last in spans)
-        ]
-        if within and len(ran) < _LEAST_SHARE * (len(ran) + len(within)):
+        within = [line for line in unrun if any(first <= line <= last for first, last in spans)]
+        ran = [line for line in executed if any(first <= line <= last for first, last in spans)]
+        if within and len(ran) <= _LEAST_SHARE * (len(ran) + len(within)):
             return f"tests run {len(ran)} of the {len(ran) + len(within)} lines of {_names(own)}"
     return ""
 

@@ -51,10 +51,13 @@ def is_trivial(node: Function, *, inside_class: bool, is_method_of_plain_class: 
     wanted = {name for name in given if name not in ("self", "cls") and not name.startswith("_")}
     if not wanted:
         return False
-    working = [child for child in node.body if not _is_nothing(child)]
-    if len(working) == 1 and isinstance(working[0], ast.Return):
-        back = working[0].value
-        if isinstance(back, ast.Constant) or (isinstance(back, ast.Name) and back.id in wanted):
+    *before, last = [child for child in node.body if not _is_nothing(child)] or [ast.Pass()]
+    renamed = all(
+        isinstance(child, ast.Assign) and isinstance(child.value, (ast.Name, ast.Constant)) for child in before
+    )
+    if renamed and isinstance(last, ast.Return):
+        names = wanted | {each.id for child in before for each in ast.walk(child) if isinstance(each, ast.Name)}
+        if isinstance(last.value, ast.Constant) or (isinstance(last.value, ast.Name) and last.value.id in names):
             return True
     read = {child.id for child in ast.walk(node) if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)}
     return not read & given

@@ -13,6 +13,8 @@ from phases.workspace.workspace import Workspace, WorkspaceError
 _TEXT = 80
 _WORDS = {NAMED: "named and not run", STUBBED: "a stub", EXECUTED: "run and not tested"}
 _MOST_NAMED = 20
+DIFFERENT = "differs"
+"""The word of the second reader for code that does not do what the paper says."""
 OLD_STATUS = "implemented"
 """What version 1 said of code that was not a stub, whether it was ever run or not."""
 
@@ -39,6 +41,7 @@ def _trace_row(requirement: Mapping[str, Any], known: Mapping[str, Any], places:
         "places": list(dict.fromkeys(place.name for place in own if not place.is_test)) or list(known["places"]),
         "tests": list(tests),
         "user_tests": list(known.get("user_tests", ())),
+        **({"judged": dict(known["judged"])} if known.get("judged") else {}),
         "noticed": known["noticed"],
         "tried": known["tried"],
     }
@@ -76,7 +79,18 @@ def open_problem(requirements: Sequence[Mapping[str, Any]], rows: Sequence[Mappi
     return f"{len(told)} of {len(rows)} requirements of the plan are open:\n" + "\n".join(lines)
 
 
+def describe_judgement(row: Mapping[str, Any]) -> str:
+    """What the second reader says of a row; empty where it said nothing."""
+    judged = row.get("judged")
+    if not judged:
+        return ""
+    line = f", line {judged['line']}" if judged["line"] else ""
+    return f"{judged['by']}: {judged['verdict']}{line}: {judged['sentence']}"
+
+
 def _describe_open(row: Mapping[str, Any], text: str) -> str:
+    if row.get("judged", {}).get("verdict") == DIFFERENT:
+        return f"{row['id']} does not do what the paper says ({describe_judgement(row)}): {text}"
     rung = "differs" if row["rung"] == DIFFERS else f"is {_WORDS.get(row['rung'], row['rung'])}"
     return f"{row['id']} {rung}: {row['why']}: {text}"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from phases.llm.model import Model
 
 _MODULE = "phase"
-_USES = ("model", "plan_model", "code_model")
+_USES = ("model", "plan_model", "code_model", "judge")
 _REPLAY = "replay:"
 _UNFINISHED = ("running", "paused", "error", "cancelled")
 
@@ -36,6 +36,7 @@ def settings_from(flags: dict[str, Any]) -> Settings:
         model=_with_absolute_recording(settings.model),
         plan_model=_with_absolute_recording(settings.plan_model),
         code_model=_with_absolute_recording(settings.code_model),
+        judge=_with_absolute_recording(settings.judge),
     )
 
 
@@ -219,7 +220,7 @@ def settings_to_store(values: dict[str, Any]) -> dict[str, Any]:
 
 def open_model(values: dict[str, Any], phase: str = "", *, judges_only: bool = False) -> object:
     """The model that the settings name for a phase; or who stands for it where the code is only judged."""
-    if judges_only:
+    if judges_only and phase == "implement":
         from phases.agent.given_code import GivenCode  # imported here: TAB must import no phase
 
         return GivenCode(cast("Model", open_model(values, phase)).name)
@@ -247,7 +248,11 @@ def open_model(values: dict[str, Any], phase: str = "", *, judges_only: bool = F
 
 def model_for(values: dict[str, Any], phase: str) -> str:
     """The name of the model that a phase asks."""
-    own = {"plan": "plan_model", "references": "plan_model", "implement": "code_model"}.get(phase)
+    if phase == "judge" and values["judge"] != "same":
+        return str(values["judge"])
+    own = {"plan": "plan_model", "references": "plan_model", "implement": "code_model", "judge": "code_model"}.get(
+        phase
+    )
     return str((values[own] if own else "") or values["model"])
 
 

@@ -63,6 +63,12 @@ def check_options(options: dict[str, Any]) -> tuple[Settings, dict[str, Any]]:
     if {settings.model, settings.plan_model, settings.code_model} - {"", Settings().model}:
         for phase in ("", "plan", "implement"):
             open_model(settings._asdict(), phase)
+    if settings.judge == Settings().model:
+        raise UsageError(
+            "--judge offline: rules cannot judge code; name a model (`pipeline models` lists them), or same"
+        )
+    if settings.judge:
+        open_model(settings._asdict(), "judge")
     return settings, flags
 
 

@@ -22,11 +22,14 @@ _WHY = "asked to judge it again"
     "--tests", metavar="DIR", shell_complete=complete_directories, help="Your own tests, which the code must pass."
 )
 @click.option("--mutants", metavar="N|off", help="Try N small changes of each requirement's code on its tests.")
+@click.option("--judge", metavar="NAME", help="Have a model judge the code against the paper; it can only refuse.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the log as it is written, DEBUG lines too.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json instead of the closing screen.")
 @tasks_dir_option
 def verify_command(task: str | None, **given: Any) -> int:
-    """Judge the code of a task (the newest without ID) again: its checks, its tests and today's hooks. No model is asked.
+    """Judge the code of a task (the newest without ID) again: its checks, its tests and today's hooks.
+
+    No model is asked, but for --judge.
 
     Exits like a run: with 0 when the code is accepted, with 3 when something is open.
 

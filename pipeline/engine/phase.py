@@ -95,6 +95,8 @@ class Context(NamedTuple):
     """time.monotonic() at which the phase should give up, or None."""
     tell: Callable[[str], None] = lambda text: None
     """Tells the user something that stays on the screen."""
+    open_other: Callable[[str], object] = lambda use: None
+    """Opens the model that the settings name for another use than this phase: judge."""
     config_directory: str = ""
     """The folder of the user's settings: what lies there is the user's word, and no task can write it."""
     permissions: Mapping[str, str] = MappingProxyType({})

@@ -204,6 +204,7 @@ class _Runner:
             contracts=self._store.contracts,
             digests=self._running[phase.number],
             open_model=partial(run.open_model, phase.name),
+            open_other=run.open_model,
             review=run.review,
             in_place=self._store.assert_in_place,
             progress=lambda done, total, text: run.watch(RunEvent("progress", phase, text, done=done, total=total)),

@@ -13,7 +13,7 @@ from pipeline.base.files import read_bytes
 PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _WATCH = ("supervisor", "supervisor_shadow")
-_CHECKS = ("max_acceptance_continues", "mutants")
+_CHECKS = ("max_acceptance_continues", "mutants", "judge")
 _REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
 # decision 42: a higher limit goes on with the same plan and the same journal.
 LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd", *_WATCH, *_CHECKS)
@@ -120,6 +120,9 @@ class Settings(NamedTuple):
     mutants: str = "auto"
     """So many small changes to the code of each requirement are tried, to see whether its tests notice; auto: eight where the
     checks are quick, else one; off: none, and then no requirement is known to be tested."""
+    judge: str = ""
+    """A second reader of code that passes its checks: a model as in `model`, or same. It can refuse work, and accept none. Empty:
+    nobody."""
     tests: str = ""
     """A folder of your own tests (or one file). A run copies it into the task, out of the agent's reach, and the code must pass
     them."""

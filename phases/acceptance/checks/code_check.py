@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.acceptance.checks.entry_script import find_entry_script, help_command
 from phases.acceptance.checks.imports import Modules, import_problems
 from phases.acceptance.checks.missing_dependencies import find_missing_dependency, packages_missing_in_tests
-from phases.acceptance.checks.planned_files import file_problems, find_shadows
+from phases.acceptance.checks.planned_files import file_problems, find_shadows, find_test_detectors
 from phases.acceptance.checks.test_runs import (
     PYTEST,
     UNITTEST,
@@ -25,7 +25,7 @@ from phases.acceptance.checks.test_runs import (
 from phases.evidence.look import EvidenceSetting, Look
 from phases.evidence.observation import FAILED, NOTHING, Observation
 from phases.evidence.rungs import EXECUTED, NAMED
-from phases.evidence.traceability import open_problem
+from phases.evidence.traceability import DIFFERENT, describe_judgement, open_problem
 from phases.sandbox.box import NONE, CommandResult
 from phases.sandbox.probe import probe_best
 from phases.workspace import syntax
@@ -47,6 +47,8 @@ _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
 _UNTRIED = "nothing was tried"
 _NOT_WRITTEN = ("node_modules", "site-packages")
 Row = dict[str, Any]
+Judge = Callable[[Workspace, Sequence[Row]], Sequence[Row]]
+"""Says of each row of evidence whether the code does what the paper says."""
 
 
 def check_code(
@@ -56,12 +58,13 @@ def check_code(
     untouched: Sequence[str] = (),
     missing: Sequence[str] = (),
     evidence: EvidenceSetting = EvidenceSetting(),  # noqa: B008 - frozen
+    judge: Judge | None = None,
 ) -> dict[str, Any]:
     """The verdict on the workspace as it is: `block` is None, or what must be mended, in words for the model.
 
     `untouched`: files that this work was to change and that are as they were; `missing`: packages of the plan that are not
-    installed, so that what fails for want of one is no fault of the code. `commands.step` is set by the caller. Raises
-    StorageError.
+    installed, so that what fails for want of one is no fault of the code; `judge`: a second reader of what passes. The
+    caller sets `commands.step`. Raises StorageError.
     """
     planned = [row["path"] for row in plan["file_structure"]]
     others = dict(_other_files(workspace, planned))
@@ -75,6 +78,7 @@ def check_code(
             [f"{path} does not parse: {why}" for path, text in others.items() if (why := _parse_fault(path, text))]
         ),
         *import_problems(python, paths),
+        *find_test_detectors(python),
         *(f"{path} stands in for {_OWN}: rename it" for path in find_shadows(paths) if path not in planned),
     ]
     if problems:
@@ -83,10 +87,22 @@ def check_code(
         look = Look(evidence, commands)
         try:
             run = _run_checks(workspace, plan, python, commands, missing, look)
+            if judge and not run.problems:
+                run = _judge_closed(run, judge(workspace, run.evidence), plan["requirements"])
         finally:
             look.end()
     verification = _build_verification(run, tree_digest(workspace), commands.box.kind, missing)
     return {"block": "\n\n".join(run.problems) or None, "verification": verification}
+
+
+def _judge_closed(run: _CheckRun, evidence: Sequence[Row], requirements: Sequence[Row]) -> _CheckRun:
+    """What the second reader says of work that passes: what it opens goes back to the model, the rest to the user."""
+    if told := open_problem(requirements, evidence):
+        run.problems.append(told)
+        run.why.append("the second reader does not agree")
+    differing = [row for row in evidence if row.get("judged", {}).get("verdict") == DIFFERENT and not row["is_open"]]
+    run.doubts.extend(f"{row['id']} {describe_judgement(row)}" for row in differing[:MOST_NAMED])
+    return run._replace(evidence=evidence)
 
 
 def _build_verification(run: _CheckRun, tree_sha256: str, sandbox: str, missing: Sequence[str]) -> Row:

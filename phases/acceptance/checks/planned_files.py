@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from phases.evidence.places import is_test_file
 from phases.workspace.syntax import planned_file_fault
 from phases.workspace.workspace import CONTROL, Workspace
 
 _RUNNERS_NEED = frozenset(sys.stdlib_module_names) | {
     "_pytest", "coverage", "exceptiongroup", "iniconfig", "packaging", "pluggy", "pygments", "pytest", "tomli",
 }  # fmt: skip
+_DETECTS = re.compile(
+    r"""PYTEST_(?:CURRENT_TEST|VERSION)|PIPELINE_EVIDENCE|["'](?:_?pytest|unittest)["']\s+(?:not\s+)?in\s+sys\.modules"""
+)
 
 
 def file_problems(workspace: Workspace, plan: Mapping[str, Any]) -> list[str]:
@@ -23,6 +28,16 @@ def file_problems(workspace: Workspace, plan: Mapping[str, Any]) -> list[str]:
     problems = [f"delete what cannot be taken in: {stray}" for stray in strays]
     faults = ((row["path"], planned_file_fault(workspace, row["path"])) for row in plan["file_structure"])
     return problems + [f"{path} {fault}" for path, fault in faults if fault]
+
+
+def find_test_detectors(python: Mapping[str, str]) -> list[str]:
+    """What is wrong with code that asks whether a test runs it: what it does then is no evidence of what it does else."""
+    problems = []
+    for path, text in python.items():
+        if not is_test_file(path) and not path.endswith("conftest.py") and (found := _DETECTS.search(text)):
+            line = text.count("\n", 0, found.start()) + 1
+            problems.append(f"{path}, line {line}, asks whether a test runs it: code must do the same without one")
+    return problems
 
 
 def find_shadows(paths: Collection[str]) -> list[str]:
