@@ -193,10 +193,20 @@ def _describe_open(counts: Mapping[str, Any]) -> str:
 
 
 def describe_evidence(rows: Sequence[Mapping[str, Any]]) -> str:
-    """`12 requirements: 3 guarded, 8 tested, 1 executed; tests by the same model`."""
+    """`12 requirements: 3 guarded, 8 tested, 1 executed; for 5 of them only tests by the same model speak`."""
+    if not rows:
+        return "checks passed"
     counts = count_rungs(rows)
-    told = ", ".join(f"{counts[rung]} {rung}" for rung in reversed(RUNGS) if counts[rung])
-    return f"{len(rows)} requirements: {told}; the tests were written by the same model" if rows else "checks passed"
+    told = [", ".join(f"{counts[rung]} {rung}" for rung in reversed(RUNGS) if counts[rung])]
+    meeting = [row for row in rows if row.get("judged", {}).get("verdict") == "meets"]
+    alone = [row for row in rows if not row.get("user_tests") and row not in meeting]
+    if meeting:
+        told.append(f"{meeting[0]['judged']['by']} finds that {len(meeting)} do what the paper says")
+    if len(alone) == len(rows):
+        told.append("the tests were written by the same model")
+    elif alone:
+        told.append(f"for {len(alone)} of them only tests by the same model speak")
+    return f"{len(rows)} requirements: {'; '.join(told)}"
 
 
 def _status_of(ending: Ending, faults: list[str]) -> tuple[str, str]:

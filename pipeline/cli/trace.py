@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from phases.evidence.places import Place, find_all_places, split_lines
+from phases.evidence.traceability import describe_judgement
 from phases.evidence.values import value_difference
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import UsageError
@@ -109,12 +110,12 @@ def _show_row(row: dict[str, Any], text: str) -> None:
     print_text(f"      {text}")
     if source["quote"]:
         print_text(f'      quote  "{" ".join(source["quote"].split())}"')
-    for word, names in (("code", row["places"]), ("tests", row["tests"])):
+    for word, names in (("code", row["places"]), ("tests", row["tests"]), ("yours", row.get("user_tests", ()))):
         for number, name in enumerate(names):
             print_text(f"      {'' if number else word:<6} {name}")
     if row.get("tried"):
         print_text(f"      seen   its tests noticed {row['noticed']} of {row['tried']} changes to its code")
-    for word, told in (("why", row.get("why")), ("note", row["note"])):
+    for word, told in (("why", row.get("why")), ("judge", describe_judgement(row)), ("note", row["note"])):
         if told:
             print_text(f"      {word:<6} {told}")
 

@@ -11,7 +11,7 @@ from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import complete_directories, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import command_name, newest_task, open_task
 from pipeline.cli.run_task import check_options, run_task
-from pipeline.engine.stamps import FINISHED
+from pipeline.engine.store import TaskStore
 
 _WHY = "asked to judge it again"
 
@@ -40,9 +40,17 @@ def verify_command(task: str | None, **given: Any) -> int:
     options = dict.fromkeys(("fast", "password", "redo", "add_usd")) | given | {"judge_again": _WHY}
     settings, flags = check_options(options)
     store = open_task(settings, task or newest_task(settings))
-    stamp = store.stamps.get(store.graph.find("implement").number)
-    if stamp is None or stamp.status not in FINISHED or not os.path.isdir(store.path("generate_code")):
+    if not _is_ended(store):
         raise UsageError(
             f"the code of task {store.id} is not finished; go on with: pipeline resume {command_name(store)}"
         )
     return run_task(store, settings, flags, {**options, "only": "implement"})
+
+
+def _is_ended(store: TaskStore) -> bool:
+    """Whether the agent's work came to an end, so that nobody would have to write on it."""
+    from phases.llm.journal import read_journal  # imported here: TAB must import no phase
+
+    kinds = [row["kind"] for row in read_journal(store.path("journal.jsonl"))]
+    last = next((kind for kind in reversed(kinds) if kind in ("reply", "more", "ending")), "")
+    return last == "ending" and os.path.isdir(store.path("generate_code"))

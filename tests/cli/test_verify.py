@@ -1,0 +1,187 @@
+"""Finished work is judged again: by `pipeline verify`, by the user's own tests, by a second reader, after more attempts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phases.sandbox.box import BUBBLEWRAP, NONE
+from phases.sandbox.commands import kind_of_sandbox
+from tests.cli.test_accepted_runs import DONE, WRITES, assert_ended, ground, report
+from tests.drills.ground import Ground
+from tests.drills.looping import Turn, looping
+from tests.llm_server import LlmServer, Says
+
+pytestmark = pytest.mark.skipif(kind_of_sandbox("required") == NONE, reason="no sandbox on this machine")
+PASSES = "from decay import averaged\n\n\ndef test_runs():\n    assert averaged(1.0, 1.0) == 1.0\n"
+FAILS = PASSES + "\n\ndef test_wish():\n    assert averaged is None\n"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    """A task whose code is accepted."""
+    there = ground(tmp_path_factory.mktemp("finished"))
+    assert there.call().code == 0
+    return there
+
+
+@pytest.fixture
+def there(finished: Ground, tmp_path: Path) -> Ground:
+    """A copy of it, without the recording that its code was written from: nobody can be asked."""
+    shutil.copytree(finished.base, tmp_path / "copy", symlinks=True)
+    copy = Ground(tmp_path / "copy", arguments=finished.arguments)
+    for recording in copy.base.glob("*.jsonl"):
+        recording.unlink()
+    return copy
+
+
+def put_tests(there: Ground, text: str) -> str:
+    folder = there.work / "mine"
+    folder.mkdir(exist_ok=True)
+    (folder / "test_mine.py").write_text(text)
+    return "mine"
+
+
+def rungs(there: Ground) -> dict[str, Any]:
+    return {row["id"]: row for row in json.loads((there.task / "traceability.json").read_bytes())["requirements"]}
+
+
+def test_finished_work_is_judged_again_in_the_same_words_and_no_model_is_asked(there: Ground) -> None:
+    before = json.loads((there.task / "report.json").read_bytes())
+    ended = there.call("verify", "paper")
+    assert_ended(there, ended, "completed", 0, verified=True)
+    assert report(there)["reason"] == before["reason"]
+    assert report(there)["usage"] == before["usage"]
+    assert there.call("why", "paper").out == "paper: everything is up to date\n"
+    assert "Attempt 2, turn" in there.call("show", "paper", "acceptance").out
+
+
+def test_code_that_was_broken_by_hand_is_refused(there: Ground) -> None:
+    path = there.task / "generate_code" / "decay.py"
+    path.write_text(path.read_text().replace("BETA * weight", "BETA + weight"))
+    ended = there.call("verify", "paper")
+    assert_ended(there, ended, "incomplete", 3, verified=False)
+    assert path.read_text().count("BETA + weight") == 1
+
+
+def test_work_that_is_not_finished_cannot_be_judged_again(tmp_path: Path) -> None:
+    there = ground(tmp_path, words=("--stop-at", "implement"))
+    assert there.call().code == 5
+    ended = there.call("verify", "paper")
+    ended.assert_failed("is not finished", "pipeline resume paper")
+
+
+def test_the_tests_of_the_user_decide_and_what_they_ran_is_told(there: Ground) -> None:
+    ended = there.call("verify", "paper", "--tests", put_tests(there, FAILS))
+    assert_ended(there, ended, "incomplete", 3, verified=False)
+    assert "pytest user_tests (the user's own tests): 1 test passed, 1 failed" in ended.out
+    ended = there.call("verify", "paper", "--tests", put_tests(there, PASSES))
+    assert_ended(there, ended, "completed", 0, verified=True)
+    ran = [row["id"] for row in rungs(there).values() if "test_mine.py::test_runs" in row["user_tests"]]
+    assert ran
+    assert f"for {len(rungs(there)) - len(ran)} of them only tests by the same model speak" in " ".join(
+        ended.out.split()
+    )
+    assert "yours  test_mine.py::test_runs" in there.call("trace", "paper").out
+
+
+def test_a_folder_without_tests_is_refused_before_anything_runs(there: Ground) -> None:
+    (there.work / "empty").mkdir()
+    there.call("verify", "paper", "--tests", "empty").assert_failed("no test_*.py or *_test.py")
+    there.call("verify", "paper", "--tests", "nowhere").assert_failed("no such folder or file")
+
+
+def test_the_agent_cannot_read_the_tests_of_the_user_and_mends_what_they_refuse(tmp_path: Path) -> None:
+    looks: Turn = [("Bash", {"command": "cat ../user_tests/test_mine.py || ls .."})]
+    mends: Turn = [("Write", {"file_path": "extra.py", "content": "WISH = 1\n"})]
+    there = looping(tmp_path, [[*WRITES, *looks], DONE, mends, *[DONE] * 4], "--supervisor", "off", "--tests", "mine")
+    put_tests(there, "def test_wish():\n    import extra\n    assert extra.WISH == 1\n")
+    ended = there.call()
+    assert_ended(there, ended, "completed", 0, verified=True)
+    rows = [json.loads(line) for line in (there.task / "journal.jsonl").read_text().splitlines()]
+    [looked] = [row["result"] for row in rows if row["kind"] == "result" and "user_tests" in str(row["result"]["text"])]
+    assert "WISH" not in looked["text"]
+    refused = next(row["result"] for row in rows if row["kind"] == "verdict")
+    assert "No module named 'extra'" in refused["feedback"]
+
+
+def test_work_without_attempts_left_goes_on_when_there_are_more(tmp_path: Path) -> None:
+    breaks: Turn = [("Write", {"file_path": "broken.py", "content": "def f(:\n"})]
+    again: Turn = [("Write", {"file_path": "broken.py", "content": "def f(: # still\n"})]
+    mends: Turn = [("Write", {"file_path": "broken.py", "content": "F = 1\n"})]
+    turns = [[*WRITES, *breaks], DONE, again, DONE, mends, DONE, DONE]
+    there = looping(tmp_path, turns, "--max-acceptance-continues", "1")
+    ended = there.call()
+    assert_ended(there, ended, "incomplete", 3, verified=False)
+    advised = "pipeline resume paper --max-acceptance-continues 2"
+    assert advised in ended.out
+    assert "up to date" in there.call("why", "paper").out
+    ended = there.call(*advised.split()[1:])
+    assert_ended(there, ended, "completed", 0, verified=True)
+    rows = [json.loads(line) for line in (there.task / "journal.jsonl").read_text().splitlines()]
+    assert [row["kind"] for row in rows if row["kind"] in ("verdict", "ending", "more")] == [
+        *("verdict", "verdict", "ending", "more", "verdict", "ending")
+    ]
+    replayed = there.call("supervisor", "paper", "--replay")
+    assert (replayed.code, replayed.out.count("differ")) == (0, 0), replayed.out + replayed.err
+    (there.task / "generate_code" / "broken.py").write_text("F = 2\n")  # walked again, and judged anew
+    assert_ended(there, there.call("resume", "paper"), "completed", 0, verified=True)
+
+
+def judging(verdict: str) -> Any:
+    """A server that judges every requirement alike."""
+
+    def answer(body: dict[str, Any]) -> Says:
+        asked = str(body["messages"][-1]["content"]).rpartition("Judge ")[2].partition(" of ")[0]
+        rows = [{"id": name, "verdict": verdict, "line": 3, "sentence": "It says so."} for name in asked.split(", ")]
+        return Says(json.dumps({"judgements": rows}))
+
+    return answer
+
+
+def test_a_second_reader_opens_what_looked_closed_once_and_lifts_nothing(there: Ground) -> None:
+    before = {name: row["status"] for name, row in rungs(there).items()}
+    with LlmServer(*[judging("differs")] * 20) as server:
+        judge = ("--judge", "compatible:tiny")
+        there.extra.update(PIPELINE_BASE_URL=server.base_url, PIPELINE_API_KEY="none")
+        ended = there.call("verify", "paper", *judge)
+        assert_ended(there, ended, "incomplete", 3, verified=False)
+        assert "does not do what the paper says (compatible:tiny: differs, line 3: It says so.)" in " ".join(
+            there.call("show", "paper", "acceptance").out.split()
+        )
+        asked = server.asked
+        assert asked >= 1
+        assert "<<<CODE" in str(server.requests[0].body)
+        assert "<<<PAGE 1 OF THE PAPER" in str(server.requests[0].body)
+        ended = there.call("verify", "paper", *judge)  # said once: now it is the user's to decide
+        assert server.asked == asked  # and asked and paid for once
+        assert_ended(there, ended, "warning", 0, verified=False)
+    assert {name: row["status"] for name, row in rungs(there).items()} == before
+    assert "judge  compatible:tiny: differs, line 3: It says so." in there.call("trace", "paper").out
+
+
+def test_what_a_second_reader_agrees_with_is_told(there: Ground) -> None:
+    with LlmServer(*[judging("meets")] * 20) as server:
+        there.extra.update(PIPELINE_BASE_URL=server.base_url, PIPELINE_API_KEY="none")
+        ended = there.call("verify", "paper", "--judge", "compatible:tiny")
+    assert_ended(there, ended, "completed", 0, verified=True)
+    assert "compatible:tiny finds that" in ended.out
+    there.call("verify", "paper", "--judge", "offline").assert_failed("rules cannot judge code")
+
+
+@pytest.mark.skipif(kind_of_sandbox("required") != BUBBLEWRAP, reason="a mount says so, and only bubblewrap mounts")
+def test_no_command_of_the_agent_writes_where_the_hooks_of_the_workspace_lie(tmp_path: Path) -> None:
+    tries: Turn = [("Bash", {"command": "echo x > .pipeline/hooks.yaml; echo x > .pipeline/new; true"})]
+    there = looping(tmp_path, [WRITES, DONE, tries, *[DONE] * 4], "--supervisor", "off", "--max-turns", "2")
+    assert there.call().code in (0, 5)
+    control = there.task / "generate_code" / ".pipeline"
+    control.mkdir(exist_ok=True)
+    (control / "hooks.yaml").write_text("hooks: {}\n")
+    ended = there.call("resume", "paper", "--max-turns", "99", "--redo", "implement")
+    assert "Traceback" not in ended.err
+    assert (control / "hooks.yaml").read_text() == "hooks: {}\n"
+    assert not (control / "new").exists()
