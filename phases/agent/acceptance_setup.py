@@ -75,7 +75,8 @@ def build_acceptance(
     mutants = OFF if model.name == OFFLINE else assignment.mutants
     judge = _open_judge(assignment, begun, model, commands) if assignment.judge else None
     user_tests = places.user_tests if os.path.isdir(places.user_tests) else ""
-    evidence = EvidenceSetting(assignment.make_bare_python(), places.evidence, mutants, user_tests)
+    bare = assignment.make_bare_python() if assignment.is_watched else ""
+    evidence = EvidenceSetting(bare, places.evidence, mutants, user_tests)
     path = os.path.join(places.hooks, FILE)
     transcript = Transcript(path, task, root, begun.journal.all_rows, assignment.in_place)
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path, assignment.hooks.own_folder)

@@ -67,6 +67,11 @@ class Assignment(NamedTuple):
         return bare_python(os.path.dirname(self.places.python))
 
     @property
+    def is_watched(self) -> bool:
+        """Whether it is looked at which code the tests run and check."""
+        return bool(self.limits.get("evidence", "on") != "off")
+
+    @property
     def mutants(self) -> str:
         """How many changes are tried for each requirement: off, auto or a number."""
         return str(self.limits.get("mutants") or "auto")

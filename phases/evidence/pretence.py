@@ -16,6 +16,26 @@ _LOOKS_UP = ("get", "index")
 _SIZES = ("len", "isinstance", "range", "list", "tuple")
 
 
+def find_overload(places: Sequence[Place], others: Sequence[Place], kinds: Mapping[str, str], source: str) -> str:
+    """Whether a function is said to do more than it has statements for; empty where it is not. `others`: all places."""
+    tree = parse_python(source)
+    for place in places if tree else ():
+        same = {
+            each.identifier for each in others if each[1:5] == place[1:5] and kinds.get(each.identifier) in _ANSWERS
+        }
+        node = next((each for each in _functions_of(tree) if place.first <= each.lineno <= place.last), None)
+        if place.kind != FUNCTION or node is None:
+            continue
+        count = sum(isinstance(each, ast.stmt) for each in ast.walk(node)) - 1
+        if len(same) > count - (ast.get_docstring(node) is not None) + 1:
+            return f"{place.symbol} is too small for all of {', '.join(sorted(same))}: name the code of each"
+    return ""
+
+
+def _functions_of(tree: ast.Module | None) -> list[Function]:
+    return [node for node in ast.walk(tree) if isinstance(node, Function)] if tree else []
+
+
 def find_pretence(
     path: str, source: str, places: Sequence[Place], kind: str, ran: Collection[int], unrun: Collection[int]
 ) -> str:
@@ -27,7 +47,7 @@ def find_pretence(
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and gives_up(node) and _is_within(node, own):
             return f"line {node.lineno} of {path} raises NotImplementedError"
-    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    functions = _functions_of(tree)
     stubs = {node.name for node in functions if is_stub(node) and any(map(gives_up, node.body))}
     for node in functions:
         if not _is_within(node.body[0], own):

@@ -24,7 +24,7 @@ from phases.evidence.places import (
     functions_that_ran,
     is_test_file,
 )
-from phases.evidence.pretence import find_pretence
+from phases.evidence.pretence import find_overload, find_pretence
 from phases.evidence.values import value_difference
 
 MISSING, NAMED, STUBBED, EXECUTED, TESTED, GUARDED = RUNGS = (
@@ -117,6 +117,7 @@ def climb(
     """
     by_tests = _code_by_tests(requirements, places, sources, seen)
     known = [_look_at(row, places, by_tests.get(row["id"], []), sources, seen) for row in requirements]
+    known = [_with_overload(one, places, requirements, sources) for one in known]
     jobs = [job for one in known for job in _jobs_for(one, sources, seen, mutants, most)] if run_jobs else []
     # First of each requirement its first change, and so on: where the time is over, none of them was left out.
     turn = dict[str, int]()
@@ -152,6 +153,16 @@ def _look_at(
     else:
         why = "" if seen.is_blind else f"no passing test runs {_names(code)}"
     return _Known(row, code, passing, users, rung, why)
+
+
+def _with_overload(
+    one: _Known, places: Sequence[Place], requirements: Sequence[Mapping[str, Any]], sources: Mapping[str, str]
+) -> _Known:
+    if one.rung != EXECUTED or one.why:
+        return one
+    kinds = {str(row["id"]): str(row.get("kind")) for row in requirements}
+    told = (find_overload([place], places, kinds, sources.get(place.path, "")) for place in one.code)
+    return one._replace(why=next(filter(None, told), ""))
 
 
 def _tests_naming(identifier: str, places: Sequence[Place], seen: Observation) -> set[str]:

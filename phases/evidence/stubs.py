@@ -11,7 +11,7 @@ SETS_UP = ("__init__", "__post_init__", "__new__", "__repr__", "__str__")
 
 
 def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False) -> bool:
-    """Whether a definition does nothing: a function that passes, returns nothing, or raises NotImplementedError; a class
+    """Whether a definition does nothing: a function that passes, returns nothing or what is empty, or gives up; a class
     whose methods, but those that set it up, are all like that; a value that is None, an ellipsis, or not given.
     """
     if isinstance(node, Value):
@@ -29,7 +29,9 @@ def _is_nothing(node: ast.stmt) -> bool:
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
     if isinstance(node, ast.Return):
-        return node.value is None or (isinstance(node.value, ast.Constant) and node.value.value in (None, ...))
+        empty = isinstance(node.value, (ast.List, ast.Tuple)) and not node.value.elts
+        empty = empty or (isinstance(node.value, ast.Dict) and not node.value.keys)
+        return empty or node.value is None or (isinstance(node.value, ast.Constant) and node.value.value in (None, ...))
     return gives_up(node) or isinstance(
         node, (ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Delete)
     )

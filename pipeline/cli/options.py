@@ -95,6 +95,7 @@ _OPTIONS = (
         "N|off",
         "Try N small changes of each requirement's code on its tests (auto: 8 where they are quick).",
     ),
+    _flag("--evidence/--no-evidence", "evidence", "Look which code the tests run and check, or only run them."),
     _text("--judge", "NAME", "Have a model (or same) judge the finished code against the paper; it can only refuse."),
     _text("--tests", "DIR", "Your own tests, which the code must pass and the model never sees.", **_DIRECTORY),
     _text("--max-acceptance-continues", "N", "Let the agent fix what a check rejected up to N times (default: 3)."),

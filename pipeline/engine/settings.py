@@ -13,7 +13,7 @@ from pipeline.base.files import read_bytes
 PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _WATCH = ("supervisor", "supervisor_shadow")
-_CHECKS = ("max_acceptance_continues", "mutants", "judge")
+_CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence")
 _REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
 # decision 42: a higher limit goes on with the same plan and the same journal.
 LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd", *_WATCH, *_CHECKS)
@@ -47,6 +47,7 @@ _CHOICES = {
 }
 _SWITCHES = {
     "allow_own_code": ("no", "yes"),
+    "evidence": ("off", "on"),
     "install": ("refused", "allowed"),
     "private_addresses": ("refused", "allowed"),
     "supervisor_shadow": ("false", "true"),
@@ -120,6 +121,8 @@ class Settings(NamedTuple):
     mutants: str = "auto"
     """So many small changes to the code of each requirement are tried, to see whether its tests notice; auto: eight where the
     checks are quick, else one; off: none, and then no requirement is known to be tested."""
+    evidence: str = "on"
+    """false: nobody looks which test runs which line, nor tries changes. Checks must pass, and the work ends as a warning."""
     judge: str = ""
     """A second reader of code that passes its checks: a model as in `model`, or same. It can refuse work, and accept none. Empty:
     nobody."""

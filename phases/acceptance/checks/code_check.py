@@ -44,7 +44,7 @@ _OWN = "a module of Python or of a test runner"
 _CHECKED = (".py", ".json", ".toml")
 _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
 """Of files that the plan does not name; what lies behind is not looked into."""
-_UNTRIED = "nothing was tried"
+_UNTRIED = "nobody looked which tests run it"
 _NOT_WRITTEN = ("node_modules", "site-packages")
 Row = dict[str, Any]
 Judge = Callable[[Workspace, Sequence[Row]], Sequence[Row]]
