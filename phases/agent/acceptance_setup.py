@@ -71,12 +71,7 @@ def build_acceptance(
     except Incomplete as error:
         events.emit("stop_reason_decided", reason=error.stop_reason, detail=str(error))
         raise
-    # Nothing mends a scaffold, so how well its tests would notice a mistake is of no use to anybody.
-    mutants = OFF if model.name == OFFLINE else assignment.mutants
-    judge = _open_judge(assignment, begun, model, commands) if assignment.judge else None
-    user_tests = places.user_tests if os.path.isdir(places.user_tests) else ""
-    bare = assignment.make_bare_python() if assignment.is_watched else ""
-    evidence = EvidenceSetting(bare, places.evidence, mutants, user_tests)
+    judge, evidence = _open_judge(assignment, begun, model, commands), _evidence_setting(assignment, model)
     path = os.path.join(places.hooks, FILE)
     transcript = Transcript(path, task, root, begun.journal.all_rows, assignment.in_place)
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path, assignment.hooks.own_folder)
@@ -93,6 +88,15 @@ def build_acceptance(
         hooks.hooks, facts, executor, events, lambda: read_subagents(begun.journal.all_rows()), assignment.tell
     )
     return Acceptance(chain, tool_hooks, events, hooks, protected, executor)
+
+
+def _evidence_setting(assignment: Assignment, model: Model) -> EvidenceSetting:
+    places = assignment.places
+    # Nothing mends a scaffold, so how well its tests would notice a mistake is of no use to anybody.
+    mutants = OFF if model.name == OFFLINE else assignment.mutants
+    user_tests = places.user_tests if os.path.isdir(places.user_tests) else ""
+    bare = assignment.make_bare_python() if assignment.is_watched else ""
+    return EvidenceSetting(bare, places.evidence, mutants, user_tests)
 
 
 def _open_judge(assignment: Assignment, begun: Session, model: Model, commands: CommandRunner) -> CodeJudge | None:

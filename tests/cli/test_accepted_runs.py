@@ -178,7 +178,8 @@ def test_an_exam_that_the_agent_edits_is_incomplete_until_its_owner_restores_it(
     path = there.task / "generate_code" / HOOKS
     trusted = path.read_bytes()
     assert there.call("hooks", "trust", "paper", "--yes").code == 0
-    assert_ended(there, there.call("resume", "paper"), "incomplete", 3, verified=False)
+    # with the user's own rights: in bubblewrap no command writes there
+    assert_ended(there, there.call("resume", "paper", "--unsandboxed"), "incomplete", 3, verified=False)
     assert stop_reason(there) == "hook_tampered"
     assert HOOKS in there.call("show", "paper", "acceptance").out
     calls = report(there)["usage"]["calls"]
