@@ -21,6 +21,8 @@ from phases.acceptance.tool_hooks import ToolHooks, read_subagents
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
 from phases.agent.earlier_code import OFFLINE
+from phases.agent.given_code import NAME as GIVEN
+from phases.agent.given_code import GivenCode
 from phases.agent.session import Session
 from phases.agent.transcript import FILE, Transcript
 from phases.evidence.look import EvidenceSetting
@@ -96,7 +98,8 @@ def _evidence_setting(assignment: Assignment, model: Model) -> EvidenceSetting:
     mutants = OFF if model.name == OFFLINE else assignment.mutants
     user_tests = places.user_tests if os.path.isdir(places.user_tests) else ""
     bare = assignment.make_bare_python() if assignment.is_watched else ""
-    return EvidenceSetting(bare, places.evidence, mutants, user_tests)
+    is_given = isinstance(model, GivenCode) and model.name == GIVEN
+    return EvidenceSetting(bare, places.evidence, mutants, is_given, user_tests)
 
 
 def _open_judge(assignment: Assignment, begun: Session, model: Model, commands: CommandRunner) -> CodeJudge | None:

@@ -117,7 +117,7 @@ def _what_remains(work: Assignment, model: Model, header: Mapping[str, Any]) -> 
     if isinstance(model, GivenCode):
         if not goes_on:
             raise PhaseError("the plan was changed since this code was written, so it must be written on first: resume")
-        return {"write": []}  # the code was put there to be judged, and stays
+        return {"write": [], "remove": [], "shown": {}}  # the code was put there to be judged, and stays
     return decide_remaining(work, model.name) or {"aside": os.path.basename(next_aside(places.workspace))}
 
 
