@@ -9,6 +9,8 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
+from phases.readers.pdf.characters import is_bold
+from phases.readers.pdf.crosscheck import with_dropped
 from phases.readers.pdf.letters import is_accent, is_language, mend_letters, with_accent
 from phases.readers.pdf.page import Bookmark, BoundingBox, Document, Item, Page
 from phases.readers.pdf.scan import Scan, open_pdf
@@ -19,7 +21,6 @@ _LONGEST_LINK = 200
 _MARGIN = 0.08
 _SMALLEST_SIZE = 2.0
 """What is said to be smaller is a font that is scaled elsewhere."""
-_BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
 _COUNTED = re.compile(r"[0-9A-Z][0-9.]*\s+\S.{0,100}$")
 _CELL_GAP = 1.0
 """White as wide as a letter is high parts two cells."""
@@ -112,15 +113,21 @@ def _build_page(page: Any, scan: Scan) -> Page:
     items = [item for piece in kept for item in items_of(piece, page, turned)]
     with scan.page(page.page_num) as looked:
         items = [with_end_style(item, looked.font_at) for item in items if not looked.hides(item.box)]
+        if not turned and (text := looked.text()):
+            items = with_dropped(items, text, " ".join(piece.text for piece in pieces), looked.unseen)
     size = (page.height, page.width) if turned else (page.width, page.height)
-    return Page(page.page_num, *size, tuple(items), _text_aside(page, pieces, turned))
+    return Page(page.page_num, *size, tuple(items), *_texts_aside(page, pieces, turned))
 
 
-def _text_aside(page: Any, pieces: list[Any], turned: bool) -> str:
-    """The words that stand in the other direction, but for the stamp along the margin."""
-    others = [piece for piece in pieces if (piece.rotation % 180 != 0) != turned]
-    inner = [piece for piece in others if _MARGIN * page.width < piece.x < (1 - _MARGIN) * page.width]
-    return " ".join(mend_letters(piece.text) for piece in sorted(inner, key=lambda piece: (piece.x, -piece.y)))
+def _texts_aside(page: Any, pieces: list[Any], turned: bool) -> tuple[str, str]:
+    """The words that stand in the other direction, and apart from them the stamp along the margin."""
+    others = sorted(
+        (piece for piece in pieces if (piece.rotation % 180 != 0) != turned), key=lambda piece: (piece.x, -piece.y)
+    )
+    texts: dict[bool, list[str]] = {True: [], False: []}
+    for piece in others:
+        texts[_MARGIN * page.width < piece.x < (1 - _MARGIN) * page.width].append(mend_letters(piece.text))
+    return " ".join(texts[True]), " ".join(texts[False])
 
 
 def one_each(links: Iterable[Link]) -> tuple[Link, ...]:
@@ -193,11 +200,6 @@ def with_end_style(item: Item, font_at: Callable[[BoundingBox], str | None]) -> 
     if last is None or (item.bold and is_bold(last)):
         return item
     return replace(item, bold_end=False) if item.bold else replace(item, font=last.rpartition("+")[2])
-
-
-def is_bold(font: str) -> bool:
-    """Whether a font's name says that it is bold."""
-    return bool(_BOLD.search(font))
 
 
 def _with_accents(text: str, words: list[Any]) -> str:

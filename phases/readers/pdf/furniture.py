@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
+from statistics import median
 
 from phases.readers.pdf.lines import Line
-from phases.readers.pdf.page import Item, Page
+from phases.readers.pdf.page import BoundingBox, Item, Page
+from phases.readers.reading import LeftOut
+
+FURNITURE, MARGIN = "furniture", "margin"
 
 _EDGE = 0.12
 """Running heads and feet stand in this share of the page's height, at its top and its bottom."""
 _WHITE = 0.5
+_MORE = 1.5
+_FEWEST_WHITES = 5
 _FEWEST_PAGES = 3
 _FEWEST_LETTERS = 4
 _FEWEST_LINE_NUMBERS = 8
@@ -27,34 +34,49 @@ _FEWEST = 4
 _WIDEST_HOLE = 2
 
 
-def without_furniture(pages: Sequence[Page]) -> list[Page]:
-    """The pages with the author's text alone."""
+def without_furniture(pages: Sequence[Page]) -> tuple[list[Page], list[LeftOut]]:
+    """The pages with the author's text alone, and what was taken from them."""
     apart = [list(_apart_at_edges(page)) for page in pages]
     heads = _find_repeats(apart, len(pages)) | _page_numbers(apart) | _at_usual_heights(apart, len(pages))
-    kept = []
+    kept, left_out = [], []
     for page, edge in zip(pages, apart, strict=True):
         heights = [item.box.y0 for _, item in edge if item in heads]
         beside = {item for _, item in edge if any(abs(item.box.y0 - height) < _SAME_ROW for height in heights)}
         dropped = beside | set(_line_numbers(page))
         items = tuple(item for item in page.items if item not in dropped)
-        kept.append(Page(page.number, page.width, page.height, items, page.aside))
-    return kept
+        kept.append(replace(page, items=items))
+        left_out += [LeftOut(item.text, page.number, FURNITURE) for item in page.items if item in dropped and item.text]
+        left_out += [LeftOut(page.margin, page.number, MARGIN)] if page.margin else []
+    return kept, left_out
 
 
 def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
     """What stands at the top or the bottom of a page: nothing further out, and white between it and the text."""
     edge = [item for item in page.items if _is_outermost(item, page) or _PAGE_NUMBER.fullmatch(item.text.strip())]
+    usual = _usual_white(page)
     for item in edge:
         middle = item.box.middle
-        others = [other.box for other in page.items if abs(other.box.middle - middle) > item.box.height]
+        others = [other.box for other in page.items if abs(other.box.middle - middle) > item.box.height / 2]
         if middle < page.height / 2:
             further = any(box.y1 < item.box.y0 for box in others)
             white = min((box.y0 for box in others if box.y0 > middle), default=page.height) - item.box.y1
         else:
             further = any(box.y0 > item.box.y1 for box in others)
             white = item.box.y0 - max((box.y1 for box in others if box.y1 < middle), default=0.0)
-        if not further and white > _WHITE * item.box.height:
+        if not further and white > max(_WHITE * item.box.height, _MORE * usual):
             yield page.number, item
+
+
+def _usual_white(page: Page) -> float:
+    """The white between a line and the next one in the same column: wide leading is no reason to stand apart."""
+    below: dict[int, BoundingBox] = {}
+    whites = []
+    for item in sorted(page.items, key=lambda item: item.box.y0):
+        above = below.get(round(item.box.x0 / 3))
+        if above and above.y1 < item.box.middle < above.y1 + 3 * item.box.height:
+            whites.append(item.box.y0 - above.y1)
+        below[round(item.box.x0 / 3)] = item.box
+    return median(whites) if len(whites) >= _FEWEST_WHITES else 0.0
 
 
 def _is_outermost(item: Item, page: Page) -> bool:

@@ -69,6 +69,8 @@ class Page:
     items: tuple[Item, ...]
     aside: str = ""
     """What stands on it in another direction, as it comes: the cells of a turned table."""
+    margin: str = ""
+    """What is printed along the edge of the sheet, in another direction: the stamp of arXiv."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,8 @@ class Document:
     authors: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     hidden: tuple[Hidden, ...] = ()
+    missing: str = ""
+    """Which pages gave nothing, in numbers; with the verdict partial."""
 
 
 class PdfEngine(Protocol):

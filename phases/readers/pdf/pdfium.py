@@ -19,6 +19,7 @@ _DEEPEST_FORM = 4
 _MOST_OBJECTS = 200_000
 # One set for all calls: a page may have a hundred thousand objects, and PDFium is used by one thread.
 _BOUNDS = tuple(ctypes.c_float() for _ in range(4))
+_EDGES = tuple(ctypes.c_double() for _ in range(4))
 _COLOUR = tuple(ctypes.c_uint() for _ in range(4))
 
 
@@ -132,3 +133,26 @@ def height_of_target(target: Any) -> float | None:
     """How far above the page's bottom a bookmark points, if it says so."""
     mode, place = target.get_view()
     return float(place[1]) if mode == raw.PDFDEST_VIEW_XYZ and len(place) > 1 and place[1] else None
+
+
+def text_of(text_page: Any, most: int) -> str:
+    """The text of a page up to so many characters, in PDFium's own order."""
+    count = min(raw.FPDFText_CountChars(text_page), most)
+    return str(text_page.get_text_range(0, count)) if count > 0 else ""
+
+
+def box_of_letter(text_page: Any, place: int) -> tuple[float, float, float, float] | None:
+    """Left, right, bottom and top of the letter at a place of a page's text; None for one without ink."""
+    index = raw.FPDFText_GetCharIndexFromTextIndex(text_page, place)
+    left, right, bottom, top = _EDGES
+    if index < 0 or not raw.FPDFText_GetCharBox(text_page, index, left, right, bottom, top):
+        return None
+    known = left.value, right.value, bottom.value, top.value
+    return known if known[1] > known[0] or known[3] > known[2] else None
+
+
+def object_of_letter(text_page: Any, place: int) -> tuple[int, Any]:
+    """The text object that the letter at a place of a page's text belongs to, and its address."""
+    index = raw.FPDFText_GetCharIndexFromTextIndex(text_page, place)
+    found = raw.FPDFText_GetTextObject(text_page, index) if index >= 0 else None
+    return (ctypes.addressof(found.contents), found) if found else (0, None)

@@ -15,21 +15,32 @@ from phases.readers.pdf.markdown import text_of
 from phases.readers.pdf.page import Bookmark, Document, PdfEngine
 from phases.readers.pdf.tables import table_text, tables_of
 from phases.readers.pdf.words import Words
-from phases.readers.reading import NO_TEXT, OK, InputFile, Reading
+from phases.readers.reading import NO_TEXT, READABLE, InputFile, LeftOut, Reading
 
-VERSION = 2
+VERSION = 3
+_MOST_LEFT_OUT = 5000
 
 
 def read_pdf(path: str, password: str | None = None, engine: PdfEngine = read_document) -> Reading:
     """The reading of a PDF file. Raises Unreadable where there is no document in it."""
     document = engine(path, password)
     reader = f"pdf {VERSION}, {document.engine}"
-    if document.verdict != OK:
+    if document.verdict not in READABLE:
         return Reading(document.verdict, reader)
-    title, pages = _title_and_pages(document)
+    title, pages, left_out = _build_pages(document)
     if not any(character.isalnum() for page in pages for character in page):
         return Reading(NO_TEXT, reader)
-    return Reading(OK, reader, tuple(pages), title, document.authors, document.links, document.hidden)
+    return Reading(
+        document.verdict,
+        reader,
+        tuple(pages),
+        title,
+        document.authors,
+        document.links,
+        document.hidden,
+        document.missing,
+        tuple(left_out[:_MOST_LEFT_OUT]),
+    )
 
 
 def read_pdf_input(source: InputFile) -> Reading:
@@ -42,8 +53,9 @@ def read_pdf_plainly(source: InputFile) -> Reading:
     return read_pdf(source.path, source.password, read_plainly)
 
 
-def _title_and_pages(document: Document) -> tuple[str | None, list[str]]:
-    pages = without_furniture(document.pages)
+def _build_pages(document: Document) -> tuple[str | None, list[str], list[LeftOut]]:
+    """The title, the text of each page, and what of the pages is in no text."""
+    pages, left_out = without_furniture(document.pages)
     lines = list(chain.from_iterable(lines_of_pages(pages)))
     words = Words(line.text for line in lines)
     title, place = title_of(lines, document.title, words)
@@ -57,7 +69,7 @@ def _title_and_pages(document: Document) -> tuple[str | None, list[str]]:
     for page in pages:
         if page.aside:
             found[page.number].append(f"> In another direction: {page.aside}")
-    return title, ["\n\n".join(text for text in found[page.number] if text) for page in pages]
+    return title, ["\n\n".join(text for text in found[page.number] if text) for page in pages], left_out
 
 
 def _find_marks(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words) -> Marks:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from phases.readers.pdf import pdfium
+from phases.readers.pdf.characters import PageText
 from phases.readers.pdf.page import BoundingBox
 from phases.readers.reading import Hidden
 
@@ -15,7 +16,7 @@ _MOST_PIECES = 20_000
 _TINIEST = 1.0
 _WHITE = 250
 _SCAN = 0.5
-"""A picture that fills more of the page than this may be the scan that an invisible text layer belongs to."""
+"""Pictures that fill more of the page than this may be the scan that an invisible text layer belongs to."""
 MOST_HIDDEN = 200
 _LONGEST_HIDDEN = 300
 
@@ -96,7 +97,7 @@ class PageScan:
     def __init__(self, page: Any, texts: list[tuple[BoundingBox, Any]], unseen: list[BoundingBox]) -> None:
         self._page = page
         self._texts = texts
-        self._unseen = unseen
+        self.unseen = unseen
         size = page.get_size() if page else (1.0, 1.0)
         self.width, self.height = float(size[0]), float(size[1])
 
@@ -112,9 +113,16 @@ class PageScan:
             box = BoundingBox(x0 - left, top - y1, x1 - left, top - y0)
             yield TextPiece(text.get_text_bounded(x0, y0, x1, y1), box, pdfium.letter_size(text, place))
 
+    def text(self) -> PageText | None:
+        """The page's characters; None where it is shown turned, so that places on it are not those of the engine."""
+        if self._page is None or self._page.get_rotation():
+            return None
+        left, _, _, top = self._page.get_bbox()
+        return PageText(self._page, left, top)
+
     def hides(self, box: BoundingBox) -> bool:
         """Whether what stands here is not seen."""
-        return any(unseen.holds(box) for unseen in self._unseen)
+        return any(unseen.holds(box) for unseen in self.unseen)
 
     def font_at(self, box: BoundingBox) -> str | None:
         """The name of the font in which the last letters of this box are set."""
@@ -177,22 +185,24 @@ class PageObjects:
     def _judge(self, others: list[tuple[int, Any, pdfium.Matrix | None]]) -> None:
         """White words are seen on what is dark below them; invisible ones belong to a scan if it fills the page."""
         boxes = [self._box(item, matrix) for _, item, matrix in others]
-        pictures = [kind == pdfium.IMAGE for kind, _, _ in others]
-        area = self._width * self._height
-        scans = [
-            box
-            for box, picture in zip(boxes, pictures, strict=True)
-            if picture and box.width * box.height > _SCAN * area
-        ]
+        pictures = [box for box, (kind, _, _) in zip(boxes, others, strict=True) if kind == pdfium.IMAGE]
+        # a scan may come in strips: all of its pictures together fill the page
+        scans = pictures if sum(self._share(box) for box in pictures) > _SCAN else []
         dark = [self._is_dark(kind, item) for kind, item, _ in others]
         for box, item, before, how in self._suspects:
             if how == "white":
                 below = zip(boxes[:before], dark[:before], strict=True)
                 seen = any(cover.holds(box) for cover, is_dark in below if is_dark)
             else:
-                seen = any(scan.holds(box) for scan in scans)
+                seen = any(scan.holds(box) or box.holds(scan) for scan in scans)
             if not seen:
                 self._tell(item, box, how)
+
+    def _share(self, box: BoundingBox) -> float:
+        """How much of the page a box fills."""
+        width = min(box.x1, self._width) - max(box.x0, 0.0)
+        height = min(box.y1, self._height) - max(box.y0, 0.0)
+        return max(width, 0.0) * max(height, 0.0) / max(self._width * self._height, 1.0)
 
     def _is_dark(self, kind: int, item: Any) -> bool:
         """Whether white words on it are seen: a filled shape that is not white, a picture, a shading."""

@@ -1,0 +1,108 @@
+"""The characters of a page as PDFium has them, line by line, with place, size and font where somebody asks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from phases.readers.pdf import pdfium
+from phases.readers.pdf.page import BoundingBox
+
+_BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
+_MOST_CHARACTERS = 200_000
+_LONGEST_LINE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    """A letter or a sign that has ink."""
+
+    text: str
+    box: BoundingBox
+    size: float
+    font: str
+    blank: bool = False
+    """Whether a blank stands before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """A line of the page's text. `start` counts the characters of the text before it."""
+
+    text: str
+    start: int
+
+
+class PageText:
+    """The text of one page, in PDFium's own order. `left` and `top` are the edges of what is shown of the page."""
+
+    def __init__(self, page: Any, left: float, top: float) -> None:
+        self._page = page
+        self._left, self._top = left, top
+        self._fonts: dict[int, tuple[str, float]] = {}
+
+    @cached_property
+    def _handle(self) -> Any:
+        return self._page.get_textpage()
+
+    @cached_property
+    def text(self) -> str:
+        """All of it. Lines end in line feeds; where a hyphen parted a word stands U+FFFE."""
+        return pdfium.text_of(self._handle, _MOST_CHARACTERS)
+
+    def lines(self) -> Iterator[TextLine]:
+        """The lines that have text."""
+        start = 0
+        # of the same length, so that places stay what they are
+        for line in self.text.replace("\ufffe", "\n").replace("\r", "\n").split("\n"):
+            if line.strip():
+                yield TextLine(line[:_LONGEST_LINE], start)
+            start += len(line) + 1
+
+    def characters(self, line: TextLine) -> list[Character]:
+        """The characters of a line that have ink."""
+        found: list[Character] = []
+        blank = False
+        for offset, sign in enumerate(line.text):
+            box = None if sign.isspace() else self._box_at(line.start + offset)
+            if box is None:
+                blank = True
+                continue
+            font, size = self._font_at(line.start + offset)
+            found.append(Character(sign, box, size or box.height, font, blank))
+            blank = False
+        return found
+
+    def _box_at(self, place: int) -> BoundingBox | None:
+        found = pdfium.box_of_letter(self._handle, place)
+        if found is None:
+            return None
+        x0, x1, y0, y1 = found
+        return BoundingBox(x0 - self._left, self._top - y1, x1 - self._left, self._top - y0)
+
+    def _font_at(self, place: int) -> tuple[str, float]:
+        """Name and size of the font; each text object is asked once."""
+        address, item = pdfium.object_of_letter(self._handle, place)
+        if address not in self._fonts:
+            known = (pdfium.font_of(item) or "", pdfium.size_of(item) or 0.0) if item else ("", 0.0)
+            self._fonts[address] = known
+        return self._fonts[address]
+
+
+def box_around(characters: Sequence[Character]) -> BoundingBox:
+    """The smallest box that holds them all."""
+    boxes = [character.box for character in characters]
+    return BoundingBox(
+        min(box.x0 for box in boxes),
+        min(box.y0 for box in boxes),
+        max(box.x1 for box in boxes),
+        max(box.y1 for box in boxes),
+    )
+
+
+def is_bold(font: str) -> bool:
+    """Whether a font's name says that it is bold."""
+    return bool(_BOLD.search(font))
