@@ -12,7 +12,9 @@ from phases.readers.pdf.characters import Character, PageText, TextLine, box_aro
 from phases.readers.pdf.letters import mend_letters
 from phases.readers.pdf.page import BoundingBox, Item
 
-_GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi pi rho sigma tau upsilon phi chi psi omega"
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi pi rho sigma tau upsilon phi chi psi omega"
+)
 _COMMAND = re.compile(r"\\(?:var)?([a-zA-Z]+)")
 _SIGNS = {name: lookup(f"GREEK SMALL LETTER {name.upper()}") for name in _GREEK.split()}
 _SIGNS |= {name.capitalize(): lookup(f"GREEK CAPITAL LETTER {name.upper()}") for name in _GREEK.split()}
@@ -24,6 +26,7 @@ _SYMBOL_CODES = dict(zip("h i k 6 7 0 f g j µ".split(), "⟨ ⟩ ‖ ̸ ↦ ′
 _CODED = re.compile(r"cmb?sy", re.IGNORECASE)
 _MOST_MISSING = 0.1
 _FEWEST_MISSING = 2
+_FEWEST_LETTERS = 12
 _CELL_GAP = 0.9
 """White as wide as this share of the letters' size parts two pieces."""
 _DESCENDING = frozenset("gjpqyQ,;()[]{}|/$")
@@ -38,10 +41,12 @@ def with_dropped(items: Sequence[Item], text: PageText, known: str, skipped: Seq
     """
     body = fold(known)
     kept = list(items)
-    for line in text.lines():
-        letters = fold(line.text)
-        if letters and letters not in body:
-            kept = _with_line(kept, line, text, skipped)
+    lines = list(text.lines())
+    letters = [fold(line.text) for line in lines]
+    for index, line in enumerate(lines):
+        if letters[index] and letters[index] not in body:
+            elsewhere = f"{''.join(letters[:index])}|{''.join(letters[index + 1 :])}"
+            kept = _with_line(kept, line, text, skipped, elsewhere)
     return kept
 
 
@@ -53,15 +58,25 @@ def fold(text: str) -> str:
 
 
 def _with_line(
-    items: Sequence[Item], line: TextLine, text: PageText, skipped: Sequence[BoundingBox]
+    items: Sequence[Item], line: TextLine, text: PageText, skipped: Sequence[BoundingBox], elsewhere: str
 ) -> list[Item]:
-    """The items, where one line of PDFium's takes the place of those that have too little of it."""
+    """The items, where one line of PDFium's takes the place of those that have too little of it.
+
+    `elsewhere` are the letters of the page's other lines.
+    """
     characters = [one for one in text.characters(line) if not any(box.holds(one.box) for box in skipped)]
     inked = [one for one in characters if one.text.isalnum() and not _SYMBOLS.search(one.font)]
     if not inked:
         return list(items)
     box, base = box_around(inked), _baseline(inked)
-    near = [item for item in items if _touch(item.box, box) and any(_holds(item.box, one, base) for one in inked)]
+    near = [
+        item
+        for item in items
+        if _touch(item.box, box)
+        and any(_holds(item.box, one, base) for one in inked)
+        # the box of an item may reach over a line that the engine dropped
+        and not (len(letters := fold(item.text)) >= _FEWEST_LETTERS and letters in elsewhere)
+    ]
     missing = Counter(fold("".join(one.text for one in inked)))
     missing.subtract(fold(" ".join(item.text for item in near)))
     count = sum(number for number in missing.values() if number > 0)

@@ -15,7 +15,7 @@ from phases.readers.reading import LeftOut
 
 FURNITURE, MARGIN = "furniture", "margin"
 
-_EDGE = 0.12
+_EDGE = 0.14
 """Running heads and feet stand in this share of the page's height, at its top and its bottom."""
 _WHITE = 0.5
 _MORE = 1.5
@@ -37,11 +37,15 @@ _WIDEST_HOLE = 2
 def without_furniture(pages: Sequence[Page]) -> tuple[list[Page], list[LeftOut]]:
     """The pages with the author's text alone, and what was taken from them."""
     apart = [list(_apart_at_edges(page)) for page in pages]
-    heads = _find_repeats(apart, len(pages)) | _page_numbers(apart) | _at_usual_heights(apart, len(pages))
+    heads = _find_repeats(apart, pages) | _page_numbers(apart, pages) | _at_usual_heights(apart, len(pages))
     kept, left_out = [], []
     for page, edge in zip(pages, apart, strict=True):
-        heights = [item.box.y0 for _, item in edge if item in heads]
-        beside = {item for _, item in edge if any(abs(item.box.y0 - height) < _SAME_ROW for height in heights)}
+        heights = [item.box.y0 for item in page.items if item in heads]
+        beside = {
+            item
+            for item in [*heads.intersection(page.items), *(item for _, item in edge)]
+            if any(abs(item.box.y0 - height) < _SAME_ROW for height in heights)
+        }
         dropped = beside | set(_line_numbers(page))
         items = tuple(item for item in page.items if item not in dropped)
         kept.append(replace(page, items=items))
@@ -63,7 +67,7 @@ def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
         else:
             further = any(box.y0 > item.box.y1 for box in others)
             white = item.box.y0 - max((box.y1 for box in others if box.y1 < middle), default=0.0)
-        if not further and white > max(_WHITE * item.box.height, _MORE * usual):
+        if not further and white > max(_WHITE * min(item.box.height, item.size), _MORE * usual):
             yield page.number, item
 
 
@@ -83,27 +87,36 @@ def _is_outermost(item: Item, page: Page) -> bool:
     return item.box.y0 < _EDGE * page.height or item.box.y1 > (1 - _EDGE) * page.height
 
 
-def _find_repeats(apart: Sequence[Sequence[tuple[int, Item]]], pages: int) -> set[Item]:
-    """The same words at the same height of many pages, whatever their figures."""
+def _find_repeats(apart: Sequence[Sequence[tuple[int, Item]]], pages: Sequence[Page]) -> set[Item]:
+    """The same words at the same height of many pages, whatever their figures; on most of them they stand apart."""
     found: dict[tuple[str, int], list[tuple[int, Item]]] = defaultdict(list)
     for number, item in chain.from_iterable(apart):
-        shape = re.sub(r"[0-9]+", "0", item.text.lower())
+        shape = _shape_of(item)
         if sum(character.isalpha() for character in shape) >= _FEWEST_LETTERS:
             for near in (-1, 0, 1):
                 found[shape, round(item.box.y0 / 2) + near].append((number, item))
-    fewest = max(_FEWEST_PAGES, pages // 5)
-    return {item for same in found.values() if len({number for number, _ in same}) >= fewest for _, item in same}
+    fewest = max(_FEWEST_PAGES, len(pages) // 5)
+    usual = {key for key, same in found.items() if len({number for number, _ in same}) >= fewest}
+    if not usual:
+        return set()
+    edges = (item for page in pages for item in page.items if _is_outermost(item, page))
+    return {item for item in edges if (_shape_of(item), round(item.box.y0 / 2)) in usual}
 
 
-def _page_numbers(apart: Sequence[Sequence[tuple[int, Item]]]) -> set[Item]:
-    """Numbers that run with the pages."""
-    found: dict[int, list[Item]] = defaultdict(list)
+def _shape_of(item: Item) -> str:
+    return re.sub(r"[0-9]+", "0", item.text.lower())
+
+
+def _page_numbers(apart: Sequence[Sequence[tuple[int, Item]]], pages: Sequence[Page]) -> set[Item]:
+    """Numbers that run with the pages, at one end of them."""
+    found: dict[tuple[int, bool], list[Item]] = defaultdict(list)
+    half = pages[0].height / 2 if pages else 0.0
     for number, item in chain.from_iterable(apart):
         match = _PAGE_NUMBER.fullmatch(item.text.strip())
         if match:
-            found[int(match.group(1)) - number].append(item)
+            found[int(match.group(1)) - number, item.box.y0 < half].append(item)
         elif _ROMAN.fullmatch(item.text.strip()):
-            found[_NO_OFFSET].append(item)
+            found[_NO_OFFSET, item.box.y0 < half].append(item)
     return {item for same in found.values() if len(same) > 1 for item in same}
 
 
