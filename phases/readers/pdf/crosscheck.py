@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from unicodedata import lookup, normalize
 
+from phases.readers.math_symbols import FUNCTIONS
 from phases.readers.pdf.characters import Character, PageText, TextLine, box_around, is_bold
 from phases.readers.pdf.letters import mend_letters
 from phases.readers.pdf.page import BoundingBox, Item
@@ -19,10 +20,11 @@ _COMMAND = re.compile(r"\\(?:var)?([a-zA-Z]+)")
 _SIGNS = {name: lookup(f"GREEK SMALL LETTER {name.upper()}") for name in _GREEK.split()}
 _SIGNS |= {name.capitalize(): lookup(f"GREEK CAPITAL LETTER {name.upper()}") for name in _GREEK.split()}
 _SIGNS |= {"lambda": "λ", "Lambda": "Λ", "ell": "ℓ"}
-_NAMES = frozenset("max min log exp lim sup inf arg sin cos tan det dim ker deg gcd ln lg Pr".split())
 _SYMBOLS = re.compile(r"cmsy|cmbsy|cmex|msam|msbm", re.IGNORECASE)
 """Fonts of signs alone, in which a letter is the code of a sign where the PDF does not say which."""
-_SYMBOL_CODES = dict(zip("h i k 6 7 0 f g j µ".split(), "⟨ ⟩ ‖ ̸ ↦ ′ { } | ⪯".split(), strict=True))
+_SYMBOL_CODES = {
+    "h": "⟨", "i": "⟩", "k": "‖", "6": "\u0338", "7": "↦", "0": "′", "f": "{", "g": "}", "j": "|", "µ": "⪯",
+}  # fmt: skip
 _CODED = re.compile(r"cmb?sy", re.IGNORECASE)
 _MOST_MISSING = 0.1
 _FEWEST_MISSING = 2
@@ -53,7 +55,7 @@ def with_dropped(items: Sequence[Item], text: PageText, known: str, skipped: Seq
 def fold(text: str) -> str:
     """The letters and figures alone, as they are compared; LaTeX counts as what it shows."""
     if "\\" in text:
-        text = _COMMAND.sub(lambda match: _SIGNS.get(match[1], match[1] if match[1] in _NAMES else " "), text)
+        text = _COMMAND.sub(lambda match: _SIGNS.get(match[1], match[1] if match[1] in FUNCTIONS else " "), text)
     return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -14,7 +14,7 @@ from phases.readers.pdf.crosscheck import with_dropped
 from phases.readers.pdf.letters import is_accent, is_language, mend_letters, with_accent
 from phases.readers.pdf.page import Bookmark, BoundingBox, Document, Item, Page
 from phases.readers.pdf.scan import Scan, open_pdf
-from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, Link, Unreadable
+from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, PARTIAL, Link, Unreadable
 
 MOST_PAGES = 2000
 _LONGEST_LINK = 200
@@ -25,6 +25,9 @@ _COUNTED = re.compile(r"[0-9A-Z][0-9.]*\s+\S.{0,100}$")
 _CELL_GAP = 1.0
 """White as wide as a letter is high parts two cells."""
 _MOST_WORDS = 200
+_MOST_SILENT = 0.1
+"""More pages than this share that give no text are told: a figure may fill one."""
+_MOST_NUMBERS = 20
 _SIZE_OF_HEIGHT = 0.75
 """A font whose size is 1 is scaled elsewhere; its letters' height is what is left to go by."""
 
@@ -52,7 +55,19 @@ def read_document(path: str, password: str | None) -> Document:
         links = one_each(link for page in parsed.pages for link in _links_of(page))
         marks = tuple(Bookmark(*entry) for entry in scan.bookmarks())
         title, authors = scan.title_and_authors()
-        return Document(verdict, name, tuple(pages.values()), marks, title, authors, links, tuple(scan.hidden))
+        missing = _tell_missing(tuple(pages.values()), scan)
+        verdict = PARTIAL if missing else OK
+        return Document(verdict, name, tuple(pages.values()), marks, title, authors, links, tuple(scan.hidden), missing)
+
+
+def _tell_missing(pages: Sequence[Page], scan: Scan) -> str:
+    """In numbers what of a paper gave no text, where that is more than a figure or two; else nothing."""
+    found = {page.number for page in pages if page.items}
+    silent = sorted((scan.unopened | scan.pictured) - found)
+    if not (scan.unopened - found) and len(silent) <= _MOST_SILENT * scan.count:
+        return ""
+    numbers = ", ".join(map(str, silent[:_MOST_NUMBERS])) + (", …" if len(silent) > _MOST_NUMBERS else "")
+    return f"{len(silent)} of {scan.count} pages give no text, they are damaged or pictures: {numbers}"
 
 
 def _parse_document(path: str, password: str | None, *, pages: str | None = None) -> Any:

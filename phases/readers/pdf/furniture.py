@@ -41,11 +41,8 @@ def without_furniture(pages: Sequence[Page]) -> tuple[list[Page], list[LeftOut]]
     kept, left_out = [], []
     for page, edge in zip(pages, apart, strict=True):
         heights = [item.box.y0 for item in page.items if item in heads]
-        beside = {
-            item
-            for item in [*heads.intersection(page.items), *(item for _, item in edge)]
-            if any(abs(item.box.y0 - height) < _SAME_ROW for height in heights)
-        }
+        edge_items = [*heads.intersection(page.items), *(item for _, item in edge)]
+        beside = {item for item in edge_items if any(abs(item.box.y0 - height) < _SAME_ROW for height in heights)}
         dropped = beside | set(_line_numbers(page))
         items = tuple(item for item in page.items if item not in dropped)
         kept.append(replace(page, items=items))

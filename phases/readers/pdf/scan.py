@@ -30,11 +30,14 @@ def open_pdf(path: str, password: str | None) -> Iterator[Scan]:
 
 
 class Scan:
-    """Owns the open PDF. `hidden` fills while its pages are looked at."""
+    """Owns the open PDF. `hidden`, `unopened` and `pictured` fill while its pages are looked at."""
 
     def __init__(self, document: Any) -> None:
         self._document = document
         self.hidden: list[Hidden] = []
+        self.unopened: set[int] = set()
+        self.pictured: set[int] = set()
+        """Pages of pictures alone."""
         self._seen: set[int] = set()
 
     @property
@@ -70,10 +73,13 @@ class Scan:
         try:
             page = self._document[number - 1]
         except (pdfium.PdfiumError, IndexError):
+            self.unopened.add(number)
             yield PageScan(None, [], [])
             return
         try:
             found = PageObjects(page, number)
+            if found.is_picture:
+                self.pictured.add(number)
             if number not in self._seen:
                 self._seen.add(number)
                 self.hidden.extend(found.hidden[: MOST_HIDDEN - len(self.hidden)])
@@ -153,6 +159,8 @@ class PageObjects:
                 others.append((kind, item, matrix))
         if self._suspects:
             self._judge(others)
+        pictures = (self._box(item, matrix) for kind, item, matrix in others if kind == pdfium.IMAGE)
+        self.is_picture = not self.texts and sum(map(self._share, pictures)) > _SCAN
 
     def _box(self, item: Any, matrix: pdfium.Matrix | None) -> BoundingBox:
         left, bottom, right, top = pdfium.bounds_of(item, matrix)
