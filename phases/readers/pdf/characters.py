@@ -63,11 +63,13 @@ class PageText:
             start += len(line) + 1
 
     def characters(self, line: TextLine) -> list[Character]:
-        """The characters of a line that have ink."""
+        """The characters of a line that have ink and are not turned: a stamp may run across the page."""
         found: list[Character] = []
         blank = False
         for offset, sign in enumerate(line.text):
             box = None if sign.isspace() else self._box_at(line.start + offset)
+            if box and pdfium.is_turned(self._handle, line.start + offset):
+                continue
             if box is None:
                 blank = True
                 continue

@@ -77,7 +77,7 @@ def _with_line(
         if _touch(item.box, box)
         and any(_holds(item.box, one, base) for one in inked)
         # the box of an item may reach over a line that the engine dropped
-        and not (len(letters := fold(item.text)) >= _FEWEST_LETTERS and letters in elsewhere)
+        and not _is_of(fold(item.text), elsewhere, fold(line.text))
     ]
     missing = Counter(fold("".join(one.text for one in inked)))
     missing.subtract(fold(" ".join(item.text for item in near)))
@@ -103,6 +103,11 @@ def _holds(box: BoundingBox, one: Character, base: float) -> bool:
     """Whether a letter is of the line that a box is drawn around: tall letters reach into the box of the line above."""
     middle = min(max(one.box.y0, base - one.size / 4), one.box.y1)
     return box.x0 <= one.box.centre <= box.x1 and box.y0 <= middle <= box.y1
+
+
+def _is_of(letters: str, elsewhere: str, line: str) -> bool:
+    """Whether a piece is of another line, and not of this one."""
+    return len(letters) >= _FEWEST_LETTERS and letters in elsewhere and letters not in line
 
 
 def _touch(one: BoundingBox, other: BoundingBox) -> bool:

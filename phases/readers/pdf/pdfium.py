@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ Matrix = tuple[float, float, float, float, float, float]
 TEXT, PATH, IMAGE, FORM = raw.FPDF_PAGEOBJ_TEXT, raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_FORM
 _NEVER_SHOWN = (raw.FPDF_TEXTRENDERMODE_INVISIBLE, raw.FPDF_TEXTRENDERMODE_CLIP)
 _DEEPEST_FORM = 4
+_UPRIGHT = 0.1
 _MOST_OBJECTS = 200_000
 # One set for all calls: a page may have a hundred thousand objects, and PDFium is used by one thread.
 _BOUNDS = tuple(ctypes.c_float() for _ in range(4))
@@ -156,3 +158,10 @@ def object_of_letter(text_page: Any, place: int) -> tuple[int, Any]:
     index = raw.FPDFText_GetCharIndexFromTextIndex(text_page, place)
     found = raw.FPDFText_GetTextObject(text_page, index) if index >= 0 else None
     return (ctypes.addressof(found.contents), found) if found else (0, None)
+
+
+def is_turned(text_page: Any, place: int) -> bool:
+    """Whether the letter at a place of a page's text stands at an angle."""
+    index = raw.FPDFText_GetCharIndexFromTextIndex(text_page, place)
+    angle = raw.FPDFText_GetCharAngle(text_page, index) if index >= 0 else 0.0
+    return bool(_UPRIGHT < angle < math.tau - _UPRIGHT)
