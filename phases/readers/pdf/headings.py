@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
 
 from phases.readers.heading_patterns import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain_title
 from phases.readers.pdf.bookmarks import LONGEST, MOST_LINES, Heading, headings_by_bookmarks
 from phases.readers.pdf.lines import Line, has_holes
 from phases.readers.pdf.page import Bookmark
 from phases.readers.pdf.tables import CAPTION
+from phases.readers.pdf.unnumbered import (
+    LARGER,
+    BodyStyle,
+    Style,
+    font_family,
+    reads_like_a_title,
+    style_of,
+    unnumbered_levels,
+)
 from phases.readers.pdf.words import Words
 
-_LARGER = 0.4
 _HOLE, _SPREAD = 1.6, 3.2
 _FEWEST_BOOKMARKS = 3
 _CHAPTER = re.compile(
@@ -26,7 +33,6 @@ _NO_HEADING = re.compile(
     re.IGNORECASE,
 )
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|[-]it$|ti[0-9]+$", re.IGNORECASE)
-Style = tuple[str, float, bool]
 Path = tuple[int, ...]
 _ROMANS = {"I": 1, "V": 5, "X": 10}
 _FIRST_LETTER = 1000
@@ -38,14 +44,6 @@ _FEWEST_LETTERS = 8
 _FEWEST_CJK = 4
 _LONGEST = 300
 _MOST_LINES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class BodyStyle:
-    """How most of the text is set."""
-
-    font: str
-    size: float
 
 
 def body_of(lines: Sequence[Line]) -> BodyStyle:
@@ -67,7 +65,7 @@ def headings_of(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Wor
     if len(marked) * 2 < len(bookmarks):
         return by_rules
     taken = {index for heading in marked for index in range(heading.first, heading.first + heading.count)}
-    styles = Counter(_style_of(lines[heading.first]) for heading in marked if heading.level == 1)
+    styles = Counter(style_of(lines[heading.first]) for heading in marked if heading.level == 1)
     deepest = max(heading.level for heading in marked)
     more = [
         heading
@@ -81,28 +79,52 @@ def _is_missing(heading: Heading, line: Line, styles: Counter[Style], deepest: i
     """What a PDF's own outline leaves out: sections without a number, and the deepest levels."""
     if number_of(heading.text):
         return heading.level > deepest
-    return plain_title(heading.text) in UNNUMBERED or _style_of(line) in styles
+    return plain_title(heading.text) in UNNUMBERED or style_of(line) in styles
 
 
 def _by_rules(lines: Sequence[Line], body: BodyStyle, words: Words, outside: Set[int]) -> list[Heading]:
     candidates = [index for index in range(len(lines)) if index not in outside and _may_head(lines, index, body)]
     titles = {index: _title_text(lines, index) for index in candidates}
-    run = longest_run(list(titles.values()))
-    numbered = {candidates[place]: depth for place, depth in run.items()} if len(run) > 1 else {}
+    numbered = _numbered_ones(lines, titles)
     styles: dict[Style, list[int]] = defaultdict(list)
     for index, depth in numbered.items():
-        styles[_style_of(lines[index])].append(depth)
+        styles[style_of(lines[index])].append(depth)
+    levels = unnumbered_levels(lines, set(candidates) - set(numbered), body, styles)
     named = {plain_title(lines[index].text) for index in numbered}
     headings: list[Heading] = []
     until = 0
     for index in candidates:
-        level = numbered.get(index) or _level_without_number(lines, index, body, styles)
+        level = numbered.get(index) or _level_without_number(lines, index, body, styles, levels)
         again = index not in numbered and plain_title(lines[index].text) in named - set(REFERENCES)
         if level and index >= until and not (again and plain_title(lines[index].text) in UNNUMBERED):
             headings.append(_whole_heading(lines, index, level, words, run_on=index in numbered or lines[index].bold))
             until = index + headings[-1].count
             named.add(plain_title(lines[index].text))
     return _behind_the_front(headings)
+
+
+def _numbered_ones(lines: Sequence[Line], titles: Mapping[int, str]) -> dict[int, int]:
+    """Index -> depth of the headings with numbers. References that go on counting are set smaller, or not bold."""
+    found: dict[int, int] = {}
+    for _ in range(2):
+        indexes = list(titles)
+        run = longest_run(list(titles.values()))
+        found = {indexes[place]: depth for place, depth in run.items()} if len(run) > 1 else {}
+        usual = {
+            depth: Counter((lines[index].bold, lines[index].size) for index in found if found[index] == depth)
+            for depth in set(found.values())
+        }
+        odd = {index for index, depth in found.items() if _is_plainer(lines[index], *usual[depth].most_common(1)[0])}
+        if not odd:
+            break
+        titles = {index: title for index, title in titles.items() if index not in odd}
+    return found
+
+
+def _is_plainer(line: Line, usual: tuple[bool, float], count: int) -> bool:
+    """Whether a line is set with less weight than most headings of its depth."""
+    bold, size = usual
+    return count > 1 and ((bold and not line.bold and not line.bold_start) or line.size < size - 1.5 * LARGER)
 
 
 def _behind_the_front(headings: Sequence[Heading]) -> list[Heading]:
@@ -116,7 +138,7 @@ def _title_text(lines: Sequence[Line], index: int) -> str:
     """The text of a heading's first line; "Chapter 3" with a line of larger letters below is the number of what that says."""
     chapter = _CHAPTER.match(lines[index].text)
     below = lines[index + 1] if index + 1 < len(lines) else None
-    if chapter and below and below.size > lines[index].size - _LARGER and below.page == lines[index].page:
+    if chapter and below and below.size > lines[index].size - LARGER and below.page == lines[index].page:
         return f"{chapter.group(1)} {below.text}"
     return lines[index].text
 
@@ -136,12 +158,12 @@ def _may_head(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
 def _is_different(line: Line, body: BodyStyle) -> bool:
     capitals = sum(character.isupper() for character in line.text)
     small = sum(character.islower() for character in line.text)
-    other_font = _font_family(line.font) != _font_family(body.font) and line.size >= body.size - 1.5
+    other_font = font_family(line.font) != font_family(body.font) and line.size >= body.size - 1.5
     italic = _ITALIC.search(line.font) and not _ITALIC.search(body.font) and number_of(line.text)
     return (
         line.bold
         or bool(italic)
-        or line.size > body.size + _LARGER
+        or line.size > body.size + LARGER
         or other_font
         or (capitals > 3 and capitals > 2 * small)
     )
@@ -155,30 +177,24 @@ def _stands_alone(lines: Sequence[Line], index: int) -> bool:
     return line.fresh or line.gap > usual or (after is not None and not after.fresh and after.gap > 1.6 * usual)
 
 
-def _level_without_number(lines: Sequence[Line], index: int, body: BodyStyle, styles: dict[Style, list[int]]) -> int:
-    """The level of an unnumbered heading: that of numbered ones of the same type; 0 is no heading."""
+def _level_without_number(
+    lines: Sequence[Line], index: int, body: BodyStyle, styles: dict[Style, list[int]], levels: dict[Style, int]
+) -> int:
+    """The level of an unnumbered heading: that of numbered ones of the same type, or of its own; 0 is no heading."""
     line = lines[index]
     name = plain_title(line.text)
     if name in UNNUMBERED:
         return 1
-    if line.text.endswith((".", ",", ";", ":")) or number_of(line.text) or not line.text[:1].isalpha():
-        return 0
-    if sum(character.isalpha() for character in line.text) < 4 or (
-        not line.text[:1].isupper() and line.text[:1].islower()
-    ):
+    if number_of(line.text) or not reads_like_a_title(line.text):
         return 0
     after = lines[index + 1] if index + 1 < len(lines) else None
     if after and after.bold_start and not after.bold and after.gap < 0.5 * line.size and not after.fresh:
         # bold words that begin a paragraph go on in the next line; a heading does not
         return 0
-    depths = styles.get(_style_of(line))
-    if depths and (line.bold or line.size > body.size + _LARGER):
+    depths = styles.get(style_of(line))
+    if depths and (line.bold or line.size > body.size + LARGER):
         return min(depths)
-    if not styles and line.size > body.size + _LARGER and len(line.text) < LONGEST // 2:
-        return 1 if line.size > body.size + 1.5 else 2
-    if not styles and line.bold and line.gap > 0.5 * line.size and len(line.text) < LONGEST // 2:
-        return 2 if line.size <= body.size + _LARGER else 1
-    return 0
+    return levels.get(style_of(line), 0)
 
 
 def _whole_heading(lines: Sequence[Line], first: int, level: int, words: Words, *, run_on: bool) -> Heading:
@@ -191,7 +207,7 @@ def _whole_heading(lines: Sequence[Line], first: int, level: int, words: Words, 
     while count < MOST_LINES and first + count < len(lines):
         before, line = lines[first + count - 1], lines[first + count]
         bold = lines[first].bold or (lines[first].bold_start and "$" in lines[first].text)
-        same = _style_of(line)[:2] == _style_of(lines[first])[:2] and line.bold == bold
+        same = style_of(line)[:2] == style_of(lines[first])[:2] and line.bold == bold
         close = not line.fresh and line.page == before.page and line.gap < 0.55 * line.size
         if not (same and close and run_on) or number_of(line.text) or plain_title(line.text) in UNNUMBERED:
             break
@@ -199,14 +215,6 @@ def _whole_heading(lines: Sequence[Line], first: int, level: int, words: Words, 
             break
         count += 1
     return Heading(first, count, words.join([line.text for line in lines[first : first + count]]), level)
-
-
-def _style_of(line: Line) -> Style:
-    return line.font, line.size, line.bold
-
-
-def _font_family(font: str) -> str:
-    return re.sub(r"[-,0-9].*$|(?i:bold|regular|roman|italic|medi|light)", "", font)
 
 
 def longest_run(titles: Sequence[str]) -> dict[int, int]:
