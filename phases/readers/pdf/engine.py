@@ -29,7 +29,8 @@ _MOST_SILENT = 0.1
 """More pages than this share that give no text are told: a figure may fill one."""
 _MOST_NUMBERS = 20
 _SIZE_OF_HEIGHT = 0.75
-"""A font whose size is 1 is scaled elsewhere; its letters' height is what is left to go by."""
+"""A font whose size is 1, or far above its letters' height, is scaled elsewhere; that height is what is left to go by."""
+_LARGEST_OF_HEIGHT = 2.0
 
 
 def read_document(path: str, password: str | None) -> Document:
@@ -199,7 +200,8 @@ def items_of(piece: Any, page: Any, turned: bool) -> list[Item]:
     elif turned:
         box = BoundingBox(box.y0, page.width - box.x1, box.y1, page.width - box.x0)
     size = piece.font_size or 0.0
-    size = round(size if size >= _SMALLEST_SIZE else box.height * _SIZE_OF_HEIGHT, 1)
+    scaled = size < _SMALLEST_SIZE or size > _LARGEST_OF_HEIGHT * max(box.height, _SMALLEST_SIZE)
+    size = round(box.height * _SIZE_OF_HEIGHT if scaled else size, 1)
     font = piece.font_name or ""
     bold = is_bold(font)
     words = [] if turned or len(piece.words or ()) > _MOST_WORDS else list(piece.words or ())
