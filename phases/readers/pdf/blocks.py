@@ -9,10 +9,10 @@ from statistics import median
 
 from phases.readers.heading_patterns import ABSTRACT, REFERENCES, plain_title
 from phases.readers.pdf.bookmarks import Heading
-from phases.readers.pdf.headings import BodyStyle
 from phases.readers.pdf.lines import Line, has_holes
 from phases.readers.pdf.references import reference_text, references_of
 from phases.readers.pdf.tables import Table
+from phases.readers.pdf.unnumbered import BodyStyle
 from phases.readers.pdf.words import Words
 
 HEADING, PARAGRAPH, CAPTION, TABLE, EQUATION = "heading", "paragraph", "caption", "table", "equation"

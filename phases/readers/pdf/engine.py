@@ -131,8 +131,9 @@ def _build_page(page: Any, scan: Scan) -> Page:
         items = [with_end_style(item, looked.font_at) for item in items if not looked.hides(item.box)]
         if not turned and (text := looked.text()):
             items = with_dropped(items, text, " ".join(piece.text for piece in pieces), looked.unseen)
+        rulings = () if turned else tuple(looked.rulings)
     size = (page.height, page.width) if turned else (page.width, page.height)
-    return Page(page.page_num, *size, tuple(items), *_texts_aside(page, pieces, turned))
+    return Page(page.page_num, *size, tuple(items), *_texts_aside(page, pieces, turned), rulings)
 
 
 def _texts_aside(page: Any, pieces: list[Any], turned: bool) -> tuple[str, str]:

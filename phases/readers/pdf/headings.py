@@ -10,7 +10,7 @@ from phases.readers.heading_patterns import ABSTRACT, REFERENCES, UNNUMBERED, nu
 from phases.readers.pdf.bookmarks import LONGEST, MOST_LINES, Heading, headings_by_bookmarks
 from phases.readers.pdf.lines import Line, has_holes
 from phases.readers.pdf.page import Bookmark
-from phases.readers.pdf.tables import CAPTION
+from phases.readers.pdf.ruled_tables import CAPTION
 from phases.readers.pdf.unnumbered import (
     LARGER,
     BodyStyle,

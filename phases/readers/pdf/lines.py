@@ -182,7 +182,7 @@ def _find_gutter(page: Page) -> float | None:
 
 def _is_gutter(page: Page, gutter: float, *, fewest: int) -> bool:
     """Text fills both sides, in lines that end and begin at the stripe; the cells of a table do not."""
-    wide = [item.box for item in page.items if item.box.width > _NARROWEST_LINE * page.width]
+    wide = [item.box for item in page.items if item.box.width > _NARROWEST_LINE * page.width and not item.table]
     left = sum(box.height for box in wide if box.x1 <= gutter + 2)
     right = sum(box.height for box in wide if box.x0 >= gutter - 2)
     crossing = sum(box.height for box in wide if box.x0 < gutter - 12 and box.x1 > gutter + 12)

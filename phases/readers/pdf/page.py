@@ -46,6 +46,10 @@ class BoundingBox:
         )
 
 
+Rows = tuple[tuple[str, ...], ...]
+"""The cells of a table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A piece of a line in one go; mathematics in it stands between dollar signs. `font` is that of its first letter."""
@@ -57,6 +61,8 @@ class Item:
     bold: bool
     bold_end: bool
     """Whether its last letter is bold too: a heading is, a paragraph that begins with a bold word is not."""
+    table: Rows | None = None
+    """Set where it stands for a whole table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,8 @@ class Page:
     """What stands on it in another direction, as it comes: the cells of a turned table."""
     margin: str = ""
     """What is printed along the edge of the sheet, in another direction: the stamp of arXiv."""
+    rulings: tuple[BoundingBox, ...] = ()
+    """The horizontal ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from phases.readers.pdf.headings import body_of, headings_of, title_of
 from phases.readers.pdf.lines import Line, lines_of_pages
 from phases.readers.pdf.markdown import text_of
 from phases.readers.pdf.page import Bookmark, Document, PdfEngine
+from phases.readers.pdf.ruled_tables import with_ruled_tables
 from phases.readers.pdf.tables import table_text, tables_of
 from phases.readers.pdf.words import Words
 from phases.readers.reading import NO_TEXT, READABLE, InputFile, LeftOut, Reading
@@ -56,6 +57,7 @@ def read_pdf_plainly(source: InputFile) -> Reading:
 def _build_pages(document: Document) -> tuple[str | None, list[str], list[LeftOut]]:
     """The title, the text of each page, and what of the pages is in no text."""
     pages, left_out = without_furniture(document.pages)
+    pages = [with_ruled_tables(page) for page in pages]
     lines = list(chain.from_iterable(lines_of_pages(pages)))
     words = Words(line.text for line in lines)
     title, place = title_of(lines, document.title, words)

@@ -14,6 +14,8 @@ from phases.readers.reading import Hidden
 
 _MOST_PIECES = 20_000
 _TINIEST = 1.0
+_MOST_PATHS, _THICKEST, _SHORTEST = 3000, 2.5, 4.0
+"""Of the shapes of a page so many are looked at; one that is lower and wider than this is a ruling."""
 _WHITE = 250
 _SCAN = 0.5
 """Pictures that fill more of the page than this may be the scan that an invisible text layer belongs to."""
@@ -74,7 +76,7 @@ class Scan:
             page = self._document[number - 1]
         except (pdfium.PdfiumError, IndexError):
             self.unopened.add(number)
-            yield PageScan(None, [], [])
+            yield PageScan(None, [], [], [])
             return
         try:
             found = PageObjects(page, number)
@@ -83,7 +85,7 @@ class Scan:
             if number not in self._seen:
                 self._seen.add(number)
                 self.hidden.extend(found.hidden[: MOST_HIDDEN - len(self.hidden)])
-            yield PageScan(page, found.texts, found.unseen)
+            yield PageScan(page, found.texts, found.unseen, found.rulings)
         finally:
             page.close()
 
@@ -100,10 +102,17 @@ class TextPiece:
 class PageScan:
     """Where one page has text objects, and which of them are not seen. `page` is None for one that cannot be opened."""
 
-    def __init__(self, page: Any, texts: list[tuple[BoundingBox, Any]], unseen: list[BoundingBox]) -> None:
+    def __init__(
+        self,
+        page: Any,
+        texts: list[tuple[BoundingBox, Any]],
+        unseen: list[BoundingBox],
+        rulings: list[BoundingBox],
+    ) -> None:
         self._page = page
         self._texts = texts
         self.unseen = unseen
+        self.rulings = rulings
         size = page.get_size() if page else (1.0, 1.0)
         self.width, self.height = float(size[0]), float(size[1])
 
@@ -150,6 +159,7 @@ class PageObjects:
         self._left, self._bottom, self._right, self._top = page.get_bbox()
         self._text_page: Any = None
         self._suspects: list[tuple[BoundingBox, Any, int, str]] = []
+        self.rulings: list[BoundingBox] = []
         others: list[tuple[int, Any, pdfium.Matrix | None]] = []
         # decision 31: every text object is looked at, which is a third of the cost of reading a PDF
         for kind, item, matrix in pdfium.objects_of(page):
@@ -157,6 +167,8 @@ class PageObjects:
                 self._look(item, self._box(item, matrix), len(others))
             elif kind != pdfium.FORM:
                 others.append((kind, item, matrix))
+                if kind == pdfium.PATH and len(others) < _MOST_PATHS:
+                    self._look_at_path(self._box(item, matrix))
         if self._suspects:
             self._judge(others)
         pictures = (self._box(item, matrix) for kind, item, matrix in others if kind == pdfium.IMAGE)
@@ -165,6 +177,10 @@ class PageObjects:
     def _box(self, item: Any, matrix: pdfium.Matrix | None) -> BoundingBox:
         left, bottom, right, top = pdfium.bounds_of(item, matrix)
         return BoundingBox(left - self._left, self._top - top, right - self._left, self._top - bottom)
+
+    def _look_at_path(self, box: BoundingBox) -> None:
+        if box.height < _THICKEST and box.width > _SHORTEST and box.width > 4 * box.height:
+            self.rulings.append(box)
 
     def _look(self, item: Any, box: BoundingBox, before: int) -> None:
         """Takes in a text object. `before` counts the shapes and pictures that were drawn earlier."""

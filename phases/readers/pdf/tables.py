@@ -10,11 +10,9 @@ from dataclasses import dataclass
 
 from phases.readers.heading_patterns import number_of
 from phases.readers.pdf.lines import Line, join_items
-from phases.readers.pdf.page import Item
+from phases.readers.pdf.page import Item, Rows
+from phases.readers.pdf.ruled_tables import CAPTION
 
-CAPTION = re.compile(
-    r"^(?:table|tab\.|tabelle|表|表|표)\s*\.?\s*(?:[0-9]|[A-Z]\.?[0-9]|[IVX]{1,6}\b|[A-Z]\b)", re.IGNORECASE
-)
 _CELL_GAP = 0.8
 """White of more than this share of the letters' size parts two cells."""
 _WIDE_GAP = 1.2
@@ -33,7 +31,7 @@ class Table:
 
     first: int
     count: int
-    rows: tuple[tuple[str, ...], ...]
+    rows: Rows
 
 
 def tables_of(lines: Sequence[Line], outside: Set[int]) -> list[Table]:
@@ -41,6 +39,10 @@ def tables_of(lines: Sequence[Line], outside: Set[int]) -> list[Table]:
     found = []
     index = 0
     while index < len(lines):
+        if ruled := lines[index].items[0].table:
+            found.append(Table(index, 1, ruled))
+            index += 1
+            continue
         end = index if index in outside else _end_of_run(lines, index)
         table = _build_table(lines, index, end) if end - index >= _FEWEST_CAPTIONED else None
         if table:
@@ -54,6 +56,8 @@ def _end_of_run(lines: Sequence[Line], first: int) -> int:
     end = index = first
     while index < len(lines):
         line = lines[index]
+        if line.items[0].table:
+            break
         if index > first and (line.fresh or line.gap > 1.8 * line.size or line.page != lines[first].page):
             break
         single = len(cells_of(line)) < 2
