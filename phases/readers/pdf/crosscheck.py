@@ -26,6 +26,7 @@ _SYMBOL_CODES = {
     "h": "⟨", "i": "⟩", "k": "‖", "6": "\u0338", "7": "↦", "0": "′", "f": "{", "g": "}", "j": "|", "µ": "⪯",
 }  # fmt: skip
 _CODED = re.compile(r"cmb?sy", re.IGNORECASE)
+_BARRED = re.compile(r"\\(?:overline|underline)\s*\{[^{}$]{8,}\}")
 _MOST_MISSING = 0.1
 _FEWEST_MISSING = 2
 _FEWEST_LETTERS = 12
@@ -41,8 +42,9 @@ def with_dropped(items: Sequence[Item], text: PageText, known: str, skipped: Seq
 
     `known` is all that the engine found on the page, shown or not; what stands in a box of `skipped` is not looked at.
     """
-    body = fold(known)
-    kept = list(items)
+    # a ruling of a table above some letters reads as one long bar over a formula
+    kept = [item for item in items if not _BARRED.search(item.text)]
+    body = fold(_BARRED.sub(" ", known))
     lines = list(text.lines())
     letters = [fold(line.text) for line in lines]
     for index, line in enumerate(lines):

@@ -238,8 +238,7 @@ def _with_accents(text: str, words: list[Any]) -> str:
 def _split_cells(item: Item, text: str, words: list[Any]) -> list[Item]:
     """An item for each cell where the engine took the cells of a table for one piece."""
     gaps = [right.x - left.x - left.width for left, right in itertools.pairwise(words)]
-    wide = max(gaps, default=0.0) >= _CELL_GAP * item.size
-    if not wide or "".join(word.text for word in words) != text.replace(" ", ""):
+    if not words or "".join(word.text for word in words) != text.replace(" ", ""):
         return [item]
     parts: list[list[Any]] = [[words[0]]]
     for gap, word in zip(gaps, words[1:], strict=True):
@@ -249,8 +248,11 @@ def _split_cells(item: Item, text: str, words: list[Any]) -> list[Item]:
     return [
         replace(
             item,
-            text=mend_letters(" ".join(word.text for word in part)),
-            box=BoundingBox(part[0].x, item.box.y0, part[-1].x + part[-1].width, item.box.y1),
+            text=mend_letters(" ".join(word.text for word in part)) if len(parts) > 1 else item.text,
+            box=BoundingBox(part[0].x, item.box.y0, part[-1].x + part[-1].width, item.box.y1)
+            if len(parts) > 1
+            else item.box,
+            words=tuple((mend_letters(word.text), word.x, word.x + word.width) for word in part),
         )
         for part in parts
     ]

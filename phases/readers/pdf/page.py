@@ -46,6 +46,8 @@ class BoundingBox:
         )
 
 
+Word = tuple[str, float, float]
+"""A word, and where it begins and ends."""
 Rows = tuple[tuple[str, ...], ...]
 """The cells of a table."""
 
@@ -61,6 +63,8 @@ class Item:
     bold: bool
     bold_end: bool
     """Whether its last letter is bold too: a heading is, a paragraph that begins with a bold word is not."""
+    words: tuple[Word, ...] = ()
+    """Where its words stand, if the engine says so and they are all of its text."""
     table: Rows | None = None
     """Set where it stands for a whole table."""
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from phases.readers.pdf.lines import join_items, rows_of
-from phases.readers.pdf.page import BoundingBox, Item, Page, Rows
+from phases.readers.pdf.page import BoundingBox, Item, Page, Rows, Word
 
 CAPTION = re.compile(
     r"^(?:table|tab\.|tabelle|表|표)\s*\.?\s*(?:[0-9]|[A-Z]\.?[0-9]|[IVX]{1,6}\b|[A-Z]\b)", re.IGNORECASE
 )
 _OTHER_FLOAT = re.compile(r"^(?:algorithm|algorithmus|procedure|listing|input|require|data\s*:)\b", re.IGNORECASE)
 _FIGURES = re.compile(r"[0-9]")
-_SAME_EDGE, _SAME_HEIGHT, _JOINED = 4.0, 1.5, 4.0
+_SAME_EDGE, _SAME_HEIGHT, _JOINED = 4.0, 1.5, 1.5
 _NARROWEST = 60.0
 _NEAR_CAPTION = 45.0
 _GUTTER = 0.4
@@ -27,6 +27,11 @@ _PROSE_GAP, _PROSE_WIDTH, _PROSE_WORDS = 1.0, 0.7, 8
 _MOST_HEAD_ROWS = 4
 _FEWEST_ROWS, _FEWEST_COLUMNS, _FILLED = 3, 3, 0.5
 _PER_ROW = 0.6
+_SHORT_RULE = 0.9
+_SPACE, _HEAD_SPACE = 0.15, 0.45
+"""White between words that stand in two columns; between names of columns it is more than a blank."""
+_MORE_WHITE, _HALF_WAY, _WORDY = 1.15, 0.8, 14
+_FORMULA = re.compile(r"\$[^$]+\$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ def with_ruled_tables(page: Page) -> Page:
             text = " ".join(item.text for item in inside)
             taken = set(inside)
             at = min(index for index, item in enumerate(items) if item in taken)
-            table = Item(text, region.box, size, inside[0].font, False, False, rows)
+            table = Item(text, region.box, size, inside[0].font, False, False, table=rows)
             items = [
                 *(item for item in items[:at] if item not in taken),
                 table,
@@ -122,7 +127,7 @@ def _build_rows(inside: Sequence[Item], region: Region, *, captioned: bool) -> R
     size = median(item.size for item in inside)
     heads = _count_head_rows(rows, region)
     gutters = _gutters_of(rows, heads, size)
-    grid = [_place(row, gutters, region.rules, spread=index < heads) for index, row in enumerate(rows)]
+    grid = [_place(row, gutters, region.rules, head=index < heads) for index, row in enumerate(rows)]
     filled = sum(bool(cell) for cells in grid for cell in cells) / (len(grid) * (len(gutters) + 1))
     if not gutters or (filled < _FILLED and not captioned):
         return None
@@ -174,31 +179,65 @@ def _is_one_column(gutter: float, head: Sequence[Item], body: Sequence[Sequence[
     return over and bool(gaps) and min(gaps) < _CLOSE_GUTTER * size
 
 
-def _place(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[BoundingBox], *, spread: bool) -> list[str]:
+def _place(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[BoundingBox], *, head: bool) -> list[str]:
     """The cells of a row; the name over several columns stands over each of them."""
-    edges = [float("-inf"), *gutters, float("inf")]
     cells: list[list[Item]] = [[] for _ in range(len(gutters) + 1)]
     for item in row:
-        box = _spread_over(item, rules) if spread else item.box
-        over = [
-            index
-            for index, (start, end) in enumerate(itertools.pairwise(edges))
-            if min(end, box.x1) - max(start, box.x0) > min(4.0, box.width / 3)
-        ]
-        for index in over if spread else over[:1]:
+        box = _spread_over(item, rules) if head else item.box
+        over = _columns_under(box, gutters)
+        pieces = [] if box is not item.box else _split_at(item, gutters, widest=_HEAD_SPACE if head else _SPACE)
+        if len(over) > 1 and len(pieces) > 1:
+            for piece in pieces:
+                cells[_columns_under(piece.box, gutters)[0]].append(piece)
+            continue
+        for index in over if head else over[:1]:
             cells[index].append(item)
     return [join_items(cell) if cell else "" for cell in cells]
 
 
+def _columns_under(box: BoundingBox, gutters: Sequence[float]) -> list[int]:
+    """The columns that a box reaches into, at least one."""
+    edges = [float("-inf"), *gutters, float("inf")]
+    least = min(4.0, box.width / 3)
+    over = [
+        index
+        for index, (start, end) in enumerate(itertools.pairwise(edges))
+        if min(end, box.x1) - max(start, box.x0) > least
+    ]
+    return over or [sum(gutter < box.centre for gutter in gutters)]
+
+
+def _split_at(item: Item, gutters: Sequence[float], *, widest: float) -> list[Item]:
+    """An item in pieces where it has white of some width in the gutters that it reaches over; else in one."""
+    crossed = [gutter for gutter in gutters if item.box.x0 + 1 < gutter < item.box.x1 - 1]
+    formulas = _FORMULA.findall(item.text)
+    if len(formulas) == len(crossed) + 1 and " ".join(formulas) == item.text:
+        edges = [item.box.x0, *crossed, item.box.x1]
+        boxes = (BoundingBox(start, item.box.y0, end, item.box.y1) for start, end in itertools.pairwise(edges))
+        return [replace(item, text=text, box=box) for text, box in zip(formulas, boxes, strict=True)]
+    pieces: list[list[Word]] = [[]]
+    for word in item.words:
+        before = pieces[-1][-1] if pieces[-1] else None
+        middle = (before[2] + word[1]) / 2 if before else 0.0
+        near = min((abs(gutter - middle) for gutter in crossed), default=item.size)
+        if before and near < item.size and word[1] - before[2] >= widest * item.size:
+            pieces.append([])
+        pieces[-1].append(word)
+    return [
+        replace(item, text=" ".join(word[0] for word in piece), box=replace(item.box, x0=piece[0][1], x1=piece[-1][2]))
+        for piece in pieces
+        if piece
+    ]
+
+
 def _spread_over(item: Item, rules: Sequence[BoundingBox]) -> BoundingBox:
-    """A name's box, as wide as the short ruling right below it."""
+    """A name's box, as wide as the ruling right below it where that is no ruling of the whole table."""
+    widest = max(rule.width for rule in rules)
     for rule in rules:
-        if (
-            0 <= rule.y0 - item.box.y1 + 3 < item.box.height
-            and rule.x0 - 2 <= item.box.x0
-            and item.box.x1 <= rule.x1 + 2
-        ):
-            return item.box.around(rule) if rule.width < 20 * item.size + item.box.width else item.box
+        below = -3 <= rule.y0 - item.box.y1 < item.box.height
+        within = rule.x0 - 2 <= item.box.x0 and item.box.x1 <= rule.x1 + 2
+        if below and within and rule.width < _SHORT_RULE * widest:
+            return item.box.around(rule)
     return item.box
 
 
@@ -209,15 +248,50 @@ def _merge_rows(
     merged: list[list[str]] = []
     bounds = [rule.y0 for rule in region.rules if rule.width > region.box.width / 2]
     by_rules = len(bounds) - 1 >= _PER_ROW * len(rows)
-    for index, (cells, row) in enumerate(zip(grid, rows, strict=True)):
+    middles = [row[0].box.middle for row in rows]
+    wordy = _is_wordy(grid[heads:])
+    for index, cells in enumerate(grid):
         before = merged[-1] if merged else None
-        parted = any(rows[index - 1][0].box.middle < bound < row[0].box.middle for bound in bounds) if index else True
-        same_row = by_rules and not parted
-        if before is not None and (same_row or _goes_on(cells, before, index, heads, grid)):
-            merged[-1] = [f"{above} {below}".strip() for above, below in zip(before, cells, strict=True)]
+        parted = any(middles[index - 1] < bound < middles[index] for bound in bounds) if index else True
+        same_row = (by_rules or wordy) and not parted and (by_rules or _is_close(middles, index, heads))
+        if before is not None and (
+            same_row or _is_label(cells, before, middles, index) or _goes_on(cells, before, index, heads, grid)
+        ):
+            merged[-1] = [_join_cells(above, below) for above, below in zip(before, cells, strict=True)]
         else:
             merged.append(list(cells))
     yield from merged
+
+
+def _join_cells(above: str, below: str) -> str:
+    if above.endswith("-") and below[:1].islower():
+        return above[:-1] + below
+    return f"{above} {below}".strip()
+
+
+def _is_wordy(grid: Sequence[Sequence[str]]) -> bool:
+    """Whether a table holds prose, in lines of its cells."""
+    cells = [cell for row in grid for cell in row if cell]
+    figures = sum(bool(_FIGURES.search(cell)) for cell in cells)
+    return bool(cells) and figures < len(cells) / 3 and sum(map(len, cells)) > _WORDY * len(cells)
+
+
+def _is_close(middles: Sequence[float], index: int, heads: int) -> bool:
+    """Whether a line is as near to the one above as lines of one cell are, where rows are parted by more white."""
+    steps = [after - before for before, after in itertools.pairwise(middles[heads:])]
+    least = min((step for step in steps if step > 1), default=0.0)
+    parted = any(step > _MORE_WHITE * least for step in steps)
+    return index > heads and parted and middles[index] - middles[index - 1] <= _MORE_WHITE * least
+
+
+def _is_label(cells: Sequence[str], before: Sequence[str], middles: Sequence[float], index: int) -> bool:
+    """Whether it is one cell that stands between two rows, the name of both: it goes to the upper one."""
+    filled = [place for place, cell in enumerate(cells) if cell]
+    if len(filled) != 1 or before[filled[0]] or not 0 < index < len(middles) - 1:
+        return False
+    steps = sorted(after - before for before, after in itertools.pairwise(middles))
+    usual = steps[-1 - len(steps) // 4]
+    return max(middles[index] - middles[index - 1], middles[index + 1] - middles[index]) < _HALF_WAY * usual
 
 
 def _goes_on(cells: Sequence[str], before: Sequence[str], index: int, heads: int, grid: Sequence[list[str]]) -> bool:
