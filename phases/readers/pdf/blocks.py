@@ -112,7 +112,7 @@ def _add_block(lines: Sequence[Line], index: int, marks: Marks, usual: float, bl
     table = marks.tables.get(index)
     if table:
         end = index + table.count
-        blocks.append(PdfBlock(TABLE, line.page, list(lines[index:end]), table=table))
+        blocks.append(PdfBlock(TABLE, line.page, list(lines[index:end]), fresh=line.fresh, table=table))
         return end
     kind = CONTENTS if index in marks.contents else kind_of(lines, index, marks.body)
     if kind == ALGORITHM:
@@ -229,7 +229,21 @@ def goes_on(before: str, after: str) -> bool:
 
 def in_flow(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:
     """The blocks as a reader takes them in."""
-    return list(_with_abstract(_join_paragraphs(_with_pictures(blocks, body))))
+    return list(_with_abstract(_join_paragraphs(_join_tables(_with_pictures(blocks, body)))))
+
+
+def _join_tables(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
+    """The blocks, where a table that goes on in the next column is one."""
+    kept: list[PdfBlock] = []
+    for block in blocks:
+        last = kept[-1] if kept else block
+        goes_on = block.table and last.table and block.fresh and len(block.table.rows[0]) == len(last.table.rows[0])
+        if goes_on and block is not last and block.table and last.table:
+            again = block.table.rows[0] == last.table.rows[0]
+            last.table = replace(last.table, rows=(*last.table.rows, *block.table.rows[again:]))
+        else:
+            kept.append(block)
+    return kept
 
 
 def _with_pictures(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:

@@ -166,8 +166,14 @@ def contents_of(lines: Sequence[Line]) -> set[int]:
             groups[-1].append(index)
         else:
             groups.append([index])
-    kept = [group for group in groups if len(group) >= _FEWEST]
+    kept = [group for group in groups if len(group) >= _FEWEST and _counts_up([lines[index] for index in group])]
     return {index for group in kept for index in range(group[0], group[-1] + 1)}
+
+
+def _counts_up(entries: Sequence[Line]) -> bool:
+    """Whether the numbers at the ends are those of pages, which never go back: the last column of a table may."""
+    numbers = [int(found.group()) for line in entries if (found := re.search(r"[0-9]{1,4}$", line.text))]
+    return sum(before > after for before, after in pairwise(numbers)) * 10 <= len(numbers)
 
 
 def _is_entry(line: Line) -> bool:

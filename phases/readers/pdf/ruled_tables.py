@@ -45,7 +45,8 @@ class Region:
 def with_ruled_tables(page: Page) -> Page:
     """The page with one item in the place of each table that stands between rulings."""
     items = list(page.items)
-    for region in _regions_of(page):
+    for found in _regions_of(page):
+        region = _with_head_above(found, items)
         inside = [item for item in items if item.table is None and region.box.holds(item.box)]
         captioned = any(_is_near(item.box, region.box) and CAPTION.match(item.text) for item in items)
         rows = _build_rows(inside, region, captioned=captioned) if len(inside) > 2 else None
@@ -61,6 +62,21 @@ def with_ruled_tables(page: Page) -> Page:
                 *(i for i in items[at:] if i not in taken),
             ]
     return replace(page, items=tuple(items))
+
+
+def _with_head_above(region: Region, items: Sequence[Item]) -> Region:
+    """The region with the names of its columns, where they stand above the upper of two rulings."""
+    if sum(rule.width > region.box.width - 4 * _SAME_EDGE for rule in region.rules) > 2:
+        return region
+    box = region.box
+    room = replace(box, y0=box.y0 - _NEAR_CAPTION, y1=box.y0)
+    for row in reversed(rows_of([item for item in items if item.table is None and room.holds(item.box)])):
+        top, bottom = min(item.box.y0 for item in row), max(item.box.y1 for item in row)
+        near = box.y0 - bottom < row[0].size
+        if len(row) < 2 or not near or CAPTION.match(row[0].text) or _is_prose(row, box):
+            break
+        box = replace(box, y0=top)
+    return replace(region, box=box)
 
 
 def _is_near(caption: BoundingBox, table: BoundingBox) -> bool:
@@ -126,20 +142,29 @@ def _build_rows(inside: Sequence[Item], region: Region, *, captioned: bool) -> R
         return None
     size = median(item.size for item in inside)
     heads = _count_head_rows(rows, region)
-    gutters = _gutters_of(rows, heads, size)
-    grid = [_place(row, gutters, region.rules, head=index < heads) for index, row in enumerate(rows)]
-    filled = sum(bool(cell) for cells in grid for cell in cells) / (len(grid) * (len(gutters) + 1))
-    if not gutters or (filled < _FILLED and not captioned):
+    grid = cells_of_rows(rows, heads, size, region.rules)
+    columns = len(grid[0])
+    filled = sum(bool(cell) for cells in grid for cell in cells) / (len(grid) * columns)
+    if columns < 2 or (filled < _FILLED and not captioned):
         return None
-    if not captioned and (len(rows) < _FEWEST_ROWS or len(gutters) + 1 < _FEWEST_COLUMNS or len(region.rules) < 3):
+    if not captioned and (len(rows) < _FEWEST_ROWS or columns < _FEWEST_COLUMNS or len(region.rules) < 3):
         return None
     return tuple(map(tuple, _merge_rows(grid, rows, heads, region)))
+
+
+def cells_of_rows(
+    rows: Sequence[Sequence[Item]], heads: int, size: float, rules: Sequence[BoundingBox] = ()
+) -> list[list[str]]:
+    """The cells of each row, of which the first `heads` name the columns."""
+    gutters = _gutters_of(rows, heads, size)
+    return [_place(row, gutters, rules, head=index < heads) for index, row in enumerate(rows)]
 
 
 def _count_head_rows(rows: Sequence[Sequence[Item]], region: Region) -> int:
     """How many rows stand above the second ruling of full width."""
     full = [rule for rule in region.rules if rule.width > region.box.width - 4 * _SAME_EDGE]
-    above = sum(row[0].box.middle < full[1].y0 for row in rows) if len(full) > 2 else 1
+    under = full[1] if len(full) > 2 else full[0] if full else region.box
+    above = sum(row[0].box.middle < under.y0 for row in rows)
     return above if 1 <= above <= min(_MOST_HEAD_ROWS, len(rows) - 1) else 1
 
 
@@ -232,7 +257,7 @@ def _split_at(item: Item, gutters: Sequence[float], *, widest: float) -> list[It
 
 def _spread_over(item: Item, rules: Sequence[BoundingBox]) -> BoundingBox:
     """A name's box, as wide as the ruling right below it where that is no ruling of the whole table."""
-    widest = max(rule.width for rule in rules)
+    widest = max((rule.width for rule in rules), default=0.0)
     for rule in rules:
         below = -3 <= rule.y0 - item.box.y1 < item.box.height
         within = rule.x0 - 2 <= item.box.x0 and item.box.x1 <= rule.x1 + 2
