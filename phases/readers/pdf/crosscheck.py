@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,7 @@ _SYMBOL_CODES = {
 }  # fmt: skip
 _CODED = re.compile(r"cmb?sy", re.IGNORECASE)
 _BARRED = re.compile(r"\\(?:overline|underline)\s*\{[^{}$]{8,}\}")
+_ALEFS, _LAM = frozenset("اأإآ"), "ل"
 _MOST_MISSING = 0.1
 _FEWEST_MISSING = 2
 _FEWEST_LETTERS = 12
@@ -52,6 +54,25 @@ def with_dropped(items: Sequence[Item], text: PageText, known: str, skipped: Seq
             elsewhere = f"{''.join(letters[:index])}|{''.join(letters[index + 1 :])}"
             kept = _with_line(kept, line, text, skipped, elsewhere)
     return kept
+
+
+def items_of_lines(text: PageText, skipped: Sequence[BoundingBox]) -> list[Item]:
+    """An item for each line of PDFium's text, as it runs: the engine gives what runs from right to left in pieces."""
+    items = []
+    for line in text.lines():
+        characters = [one for one in text.characters(line) if not any(box.holds(one.box) for box in skipped)]
+        if characters:
+            items.append(replace(item_of(characters), text=mend_letters(_in_order(characters))))
+    return items
+
+
+def _in_order(characters: Sequence[Character]) -> str:
+    """The text of a line; a ligature of lam and alef, which is one glyph, comes with its letters the wrong way round."""
+    signs = [one.text for one in characters]
+    for index, (one, after) in enumerate(itertools.pairwise(characters)):
+        if one.text in _ALEFS and after.text == _LAM and one.box == after.box:
+            signs[index], signs[index + 1] = after.text, one.text
+    return "".join(f" {sign}" if one.blank else sign for one, sign in zip(characters, signs, strict=True))
 
 
 def fold(text: str) -> str:

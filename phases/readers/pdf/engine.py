@@ -10,8 +10,8 @@ from importlib.metadata import version
 from typing import Any
 
 from phases.readers.pdf.characters import is_bold
-from phases.readers.pdf.crosscheck import with_dropped
-from phases.readers.pdf.letters import is_accent, is_language, mend_letters, with_accent
+from phases.readers.pdf.crosscheck import items_of_lines, with_dropped
+from phases.readers.pdf.letters import is_accent, is_language, is_right_to_left, mend_letters, with_accent
 from phases.readers.pdf.page import Bookmark, BoundingBox, Document, Item, Page
 from phases.readers.pdf.scan import Scan, open_pdf
 from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, PARTIAL, Link, Unreadable
@@ -130,7 +130,11 @@ def _build_page(page: Any, scan: Scan) -> Page:
     with scan.page(page.page_num) as looked:
         items = [with_end_style(item, looked.font_at) for item in items if not looked.hides(item.box)]
         if not turned and (text := looked.text()):
-            items = with_dropped(items, text, " ".join(piece.text for piece in pieces), looked.unseen)
+            known = " ".join(piece.text for piece in pieces)
+            if is_right_to_left(known):
+                items = items_of_lines(text, looked.unseen)
+            else:
+                items = with_dropped(items, text, known, looked.unseen)
         rulings = () if turned else tuple(looked.rulings)
     size = (page.height, page.width) if turned else (page.width, page.height)
     return Page(page.page_num, *size, tuple(items), *_texts_aside(page, pieces, turned), rulings)
