@@ -32,7 +32,7 @@ _FOOTNOTE = re.compile(r"^([0-9]{1,2}|[*∗†‡§¶])\s?(?=[A-Za-z\u00c0-\ufff
 _TYPEWRITER = re.compile(
     r"mono|nimbusmon|courier|typewriter|cmtt|cmvtt|lmtt|txtt|sftt|ectt|consol|inconsolata|menlo", re.IGNORECASE
 )
-_TAGGED = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)$")
+TAG = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)$")
 _SCRAP = 24
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0400-\u04ff]{3,}|[\u2e80-\u9fff\uac00-\ud7af]+")
 _ENDED = re.compile(r"[.!?:。！？：][\"”’)\]]?$")
@@ -150,7 +150,7 @@ def is_display(line: Line, body: BodyStyle) -> bool:
     """A line of mathematics by itself: set in, hardly a word in it. The limits of its sums are such lines too."""
     left, right = line.box.x0 - line.column.x0, line.column.x1 - line.box.x1
     words = len(_WORD.findall(re.sub(r"\$[^$]*\$", " ", line.text)))
-    if left < 1.2 * body.size and not _TAGGED.search(line.text):
+    if left < 1.2 * body.size and not TAG.search(line.text):
         return False
     if not words and len(line.text) <= _SCRAP and left > 0.1 * line.column.width:
         return True
@@ -172,7 +172,7 @@ def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: M
     if kind == CODE:
         return begins != CODE
     if kind == EQUATION:
-        another = bool(_TAGGED.search(before.text)) and len(line.text) > _SCRAP
+        another = bool(TAG.search(before.text)) and len(line.text) > _SCRAP
         return begins != EQUATION or another or line.gap > 1.6 * line.size
     if begins == CODE:
         return line.gap > usual + 0.1 or line.box.x0 > line.column.x0 + line.size

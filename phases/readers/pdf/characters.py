@@ -9,23 +9,14 @@ from functools import cached_property
 from typing import Any
 
 from phases.readers.pdf import pdfium
-from phases.readers.pdf.page import BoundingBox
+from phases.readers.pdf.page import BoundingBox, Character
 
 _BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_MATHEMATICS = re.compile(r"[=≤≥<>∈∼≈→←≠≡∝⊆⊂⇒⇔∑∏∫∀∃±]")
+_MOST_WORDS, _MOST_LINES = 4, 400
 _MOST_CHARACTERS = 200_000
 _LONGEST_LINE = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class Character:
-    """A letter or a sign that has ink."""
-
-    text: str
-    box: BoundingBox
-    size: float
-    font: str
-    blank: bool = False
-    """Whether a blank stands before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +68,13 @@ class PageText:
             found.append(Character(sign, box, size or box.height, font, blank))
             blank = False
         return found
+
+    def formula_characters(self) -> list[Character]:
+        """The characters of the lines that have hardly a word, on a page where some line has a sign of mathematics."""
+        lines = [line for line in self.lines() if len(_WORD.findall(line.text)) <= _MOST_WORDS]
+        if not any(_MATHEMATICS.search(line.text) for line in lines):
+            return []
+        return [one for line in lines[:_MOST_LINES] for one in self.characters(line)]
 
     def _box_at(self, place: int) -> BoundingBox | None:
         found = pdfium.box_of_letter(self._handle, place)

@@ -10,9 +10,9 @@ from dataclasses import replace
 from unicodedata import lookup, normalize
 
 from phases.readers.math_symbols import FUNCTIONS
-from phases.readers.pdf.characters import Character, PageText, TextLine, box_around, is_bold
+from phases.readers.pdf.characters import PageText, TextLine, box_around, is_bold
 from phases.readers.pdf.letters import mend_letters
-from phases.readers.pdf.page import BoundingBox, Item
+from phases.readers.pdf.page import BoundingBox, Character, Item
 
 _GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi pi rho sigma tau upsilon phi chi psi omega"

@@ -129,15 +129,17 @@ def _build_page(page: Any, scan: Scan) -> Page:
     items = [item for piece in kept for item in items_of(piece, page, turned)]
     with scan.page(page.page_num) as looked:
         items = [with_end_style(item, looked.font_at) for item in items if not looked.hides(item.box)]
-        if not turned and (text := looked.text()):
+        text = looked.text()
+        if not turned and text:
             known = " ".join(piece.text for piece in pieces)
             if is_right_to_left(known):
                 items = items_of_lines(text, looked.unseen)
             else:
                 items = with_dropped(items, text, known, looked.unseen)
         rulings = () if turned else tuple(looked.rulings)
+        glyphs = tuple(text.formula_characters()) if not turned and text else ()
     size = (page.height, page.width) if turned else (page.width, page.height)
-    return Page(page.page_num, *size, tuple(items), *_texts_aside(page, pieces, turned), rulings)
+    return Page(page.page_num, *size, tuple(items), *_texts_aside(page, pieces, turned), rulings, glyphs)
 
 
 def _texts_aside(page: Any, pieces: list[Any], turned: bool) -> tuple[str, str]:

@@ -70,6 +70,18 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Character:
+    """A letter or a sign that has ink."""
+
+    text: str
+    box: BoundingBox
+    size: float
+    font: str
+    blank: bool = False
+    """Whether a blank stands before it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """One page. `number` counts from 1."""
 
@@ -83,6 +95,8 @@ class Page:
     """What is printed along the edge of the sheet, in another direction: the stamp of arXiv."""
     rulings: tuple[BoundingBox, ...] = ()
     """The horizontal ones."""
+    glyphs: tuple[Character, ...] = ()
+    """The characters of lines that may be formulas."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from itertools import chain
 
 from phases.readers.pdf.blocks import Marks, blocks_of, in_flow
 from phases.readers.pdf.engine import read_document, read_plainly
+from phases.readers.pdf.equations import with_equations
 from phases.readers.pdf.furniture import contents_of, without_furniture
 from phases.readers.pdf.headings import body_of, headings_of, title_of
 from phases.readers.pdf.lines import Line, lines_of_pages
@@ -66,7 +67,8 @@ def _build_pages(document: Document) -> tuple[str | None, list[str], list[LeftOu
     found: dict[int, list[str]] = defaultdict(list)
     if title:
         found[1].append(f"# {title}")
-    for block in in_flow(blocks_of(lines, marks, words), marks.body):
+    blocks = with_equations(blocks_of(lines, marks, words), {page.number: page for page in pages})
+    for block in in_flow(blocks, marks.body):
         found[block.page].append(table_text(block.table) if block.table else text_of(block, words))
     for page in pages:
         if page.aside:
