@@ -16,6 +16,7 @@ CAPTION = re.compile(
 )
 _OTHER_FLOAT = re.compile(r"^(?:algorithm|algorithmus|procedure|listing|input|require|data\s*:)\b", re.IGNORECASE)
 _FIGURES = re.compile(r"[0-9]")
+_NUMBER = re.compile(r"[-−+±~<>]?[0-9][0-9.,]*(?:\s*±\s*[0-9.]+)?\s*[%*†]?")
 _SAME_EDGE, _SAME_HEIGHT, _JOINED = 4.0, 1.5, 1.5
 _NARROWEST = 60.0
 _NEAR_CAPTION = 45.0
@@ -279,8 +280,11 @@ def _merge_rows(
         before = merged[-1] if merged else None
         parted = any(middles[index - 1] < bound < middles[index] for bound in bounds) if index else True
         same_row = (by_rules or wordy) and not parted and (by_rules or _is_close(middles, index, heads))
-        if before is not None and (
-            same_row or _is_label(cells, before, middles, index) or _goes_on(cells, before, index, heads, grid)
+        figures = before is not None and any(map(_are_figures, before, cells))
+        if (
+            before is not None
+            and not figures
+            and (same_row or _is_label(cells, before, middles, index) or _goes_on(cells, before, index, heads, grid))
         ):
             merged[-1] = [_join_cells(above, below) for above, below in zip(before, cells, strict=True)]
         else:
@@ -292,6 +296,11 @@ def _join_cells(above: str, below: str) -> str:
     if above.endswith("-") and below[:1].islower():
         return above[:-1] + below
     return f"{above} {below}".strip()
+
+
+def _are_figures(above: str, below: str) -> bool:
+    """Two numbers below each other are two cells."""
+    return bool(_NUMBER.fullmatch(above) and _NUMBER.fullmatch(below))
 
 
 def _is_wordy(grid: Sequence[Sequence[str]]) -> bool:
