@@ -65,7 +65,7 @@ class Hidden:
     text: str
     page: int
     how: str
-    """invisible, white, tiny or off_page."""
+    """invisible, white, tiny, off_page, covered (by a box), layer (switched off) or replaced (given for words that are seen)."""
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,10 @@ def _build_page(page: Any, scan: Scan) -> Page:
         text = looked.text()
         if not turned and text:
             known = " ".join(piece.text for piece in pieces)
+            for instead, box in looked.replaced:
+                # the engine gives the words of the file, and the page shows others
+                items = [item for item in items if not box.holds(item.box) and item.text not in instead]
+                known = known.replace(instead, " ")
             if is_right_to_left(known):
                 items = items_of_lines(text, looked.unseen)
             else:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 from phases.readers.pdf import pdfium
@@ -13,7 +15,10 @@ from phases.readers.pdf.page import BoundingBox
 from phases.readers.reading import Hidden
 
 _MOST_PIECES = 20_000
-_TINIEST = 1.0
+_LETTERS = re.compile(r"[^\W_]")
+_FEWEST_LETTERS, _ALIKE = 8, 0.5
+_TINIEST = 1.6
+_MOST_COVERS = 60
 _MOST_PATHS, _THICKEST, _SHORTEST = 3000, 2.5, 4.0
 """Of the shapes of a page so many are looked at; one that is lower and wider than this is a ruling."""
 _WHITE = 250
@@ -76,7 +81,7 @@ class Scan:
             page = self._document[number - 1]
         except (pdfium.PdfiumError, IndexError):
             self.unopened.add(number)
-            yield PageScan(None, [], [], [])
+            yield PageScan(None, [], [], [], [])
             return
         try:
             found = PageObjects(page, number)
@@ -85,7 +90,7 @@ class Scan:
             if number not in self._seen:
                 self._seen.add(number)
                 self.hidden.extend(found.hidden[: MOST_HIDDEN - len(self.hidden)])
-            yield PageScan(page, found.texts, found.unseen, found.rulings)
+            yield PageScan(page, found.texts, found.unseen, found.rulings, found.replaced)
         finally:
             page.close()
 
@@ -108,11 +113,13 @@ class PageScan:
         texts: list[tuple[BoundingBox, Any]],
         unseen: list[BoundingBox],
         rulings: list[BoundingBox],
+        replaced: list[tuple[str, BoundingBox]],
     ) -> None:
         self._page = page
         self._texts = texts
         self.unseen = unseen
         self.rulings = rulings
+        self.replaced = replaced
         size = page.get_size() if page else (1.0, 1.0)
         self.width, self.height = float(size[0]), float(size[1])
 
@@ -155,11 +162,19 @@ class PageObjects:
         self.texts: list[tuple[BoundingBox, Any]] = []
         self.unseen: list[BoundingBox] = []
         self.hidden: list[Hidden] = []
+        self.replaced: list[tuple[str, BoundingBox]] = []
+        """Words that stand for others which are seen, and where."""
         self._page, self._number = page, number
         self._left, self._bottom, self._right, self._top = page.get_bbox()
         self._text_page: Any = None
         self._suspects: list[tuple[BoundingBox, Any, int, str]] = []
         self.rulings: list[BoundingBox] = []
+        self._places: list[int] = []
+        """How many shapes and pictures were drawn before each text."""
+        self._layered: list[tuple[BoundingBox, Any]] = []
+        self._picture: pdfium.GreyPicture | None = None
+        self._drawn = False
+        self._replaced: dict[str, list[tuple[BoundingBox, Any]]] = {}
         others: list[tuple[int, Any, pdfium.Matrix | None]] = []
         # decision 31: every text object is looked at, which is a third of the cost of reading a PDF
         for kind, item, matrix in pdfium.objects_of(page):
@@ -171,6 +186,9 @@ class PageObjects:
                     self._look_at_path(self._box(item, matrix))
         if self._suspects:
             self._judge(others)
+        self._judge_covered(others)
+        self._judge_layers()
+        self._judge_replaced()
         pictures = (self._box(item, matrix) for kind, item, matrix in others if kind == pdfium.IMAGE)
         self.is_picture = not self.texts and sum(map(self._share, pictures)) > _SCAN
 
@@ -185,11 +203,17 @@ class PageObjects:
     def _look(self, item: Any, box: BoundingBox, before: int) -> None:
         """Takes in a text object. `before` counts the shapes and pictures that were drawn earlier."""
         self.texts.append((box, item))
+        self._places.append(before)
+        for name, instead in pdfium.marks_of(item):
+            if name == "OC":
+                self._layered.append((box, item))
+            elif instead:
+                self._replaced.setdefault(instead, []).append((box, item))
         if pdfium.is_never_shown(item):
             self._suspects.append((box, item, before, "invisible"))
         elif box.x1 < 0 or box.y1 < 0 or box.x0 > self._width or box.y0 > self._height:
             self._tell(item, box, "off_page")
-        elif box.height < _TINIEST and (pdfium.size_of(item) or _TINIEST) < _TINIEST:
+        elif box.height < _TINIEST and 0 < (pdfium.size_of(item) or 0.0) < _TINIEST:
             self._tell(item, box, "tiny")
         else:
             colour = pdfium.fill_of(item)
@@ -221,6 +245,55 @@ class PageObjects:
                 seen = any(scan.holds(box) or box.holds(scan) for scan in scans)
             if not seen:
                 self._tell(item, box, how)
+
+    def _judge_covered(self, others: list[tuple[int, Any, pdfium.Matrix | None]]) -> None:
+        """Words below a box that was drawn over them are not seen."""
+        first = self._places[0] if self._places else 0
+        covers = [
+            (place, self._box(item, matrix))
+            for place, (kind, item, matrix) in enumerate(others[:_MOST_PATHS])
+            if place >= first and kind == pdfium.PATH and pdfium.is_solid_rectangle(item)
+        ]
+        # the largest ones: bars of a figure hide no words
+        covers = sorted(covers, key=lambda cover: -self._share(cover[1]))[:_MOST_COVERS]
+        for place, cover in covers:
+            for before, (box, item) in zip(self._places, self.texts, strict=True):
+                within = cover.x0 <= box.x0 and box.x1 <= cover.x1 and cover.y0 <= box.y0 and box.y1 <= cover.y1
+                known = any(unseen is box for unseen in self.unseen)
+                # a clip may keep the box from them, so the picture of the page has the last word
+                if before <= place and within and not known and not self._has_ink(box):
+                    self._tell(item, box, "covered")
+
+    def _judge_layers(self) -> None:
+        """Words of a layer are seen if the page shows anything where they stand: layers may be switched off."""
+        for box, item in self._layered:
+            if not self._has_ink(box):
+                self._tell(item, box, "layer")
+
+    def _has_ink(self, box: BoundingBox) -> bool:
+        if not self._drawn:
+            self._drawn, self._picture = True, pdfium.draw_in_grey(self._page)
+        return self._picture is None or self._picture.has_ink(box.x0, box.y0, box.x1, box.y1)
+
+    def _judge_replaced(self) -> None:
+        """Words that the file gives for others that are seen. LaTeX for a formula, and a name for a sign, say the same."""
+        told = {
+            instead: rows
+            for instead, rows in self._replaced.items()
+            if len(_LETTERS.findall(instead)) >= _FEWEST_LETTERS
+        }
+        if not told or any("\\" in instead for instead in told):
+            return
+        for rows in told.values():
+            for _, item in rows:
+                pdfium.remove_marks(item)
+        text_page = self._page.get_textpage()
+        for instead, rows in told.items():
+            shown = "".join(pdfium.words_of(item, text_page) for _, item in rows)
+            given, seen = ("".join(_LETTERS.findall(words)).lower() for words in (instead, shown))
+            if len(seen) >= _FEWEST_LETTERS and SequenceMatcher(None, given, seen, autojunk=False).ratio() < _ALIKE:
+                self.replaced += [(instead, box) for box, _ in rows]
+                self.hidden.append(Hidden(instead[:_LONGEST_HIDDEN], self._number, "replaced"))
 
     def _share(self, box: BoundingBox) -> float:
         """How much of the page a box fills."""
