@@ -6,11 +6,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
 
-from phases.readers.heading_patterns import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain_title
+from phases.readers.heading_patterns import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain_title, without_number
 from phases.readers.pdf.bookmarks import LONGEST, MOST_LINES, Heading, headings_by_bookmarks
 from phases.readers.pdf.lines import Line, has_holes
 from phases.readers.pdf.page import Bookmark
-from phases.readers.pdf.ruled_tables import CAPTION
 from phases.readers.pdf.unnumbered import (
     LARGER,
     BodyStyle,
@@ -38,12 +37,9 @@ _ROMANS = {"I": 1, "V": 5, "X": 10}
 _FIRST_LETTER = 1000
 """Appendices are counted in letters, behind all numbers."""
 _FEWEST_ROMANS = 3
+_ALL, _PART = 0.97, 0.8
 _WIDEST_HOLE = 2
 _MOST = 600
-_FEWEST_LETTERS = 8
-_FEWEST_CJK = 4
-_LONGEST = 300
-_MOST_LINES = 8
 
 
 def body_of(lines: Sequence[Line]) -> BodyStyle:
@@ -53,7 +49,10 @@ def body_of(lines: Sequence[Line]) -> BodyStyle:
     for line in lines:
         fonts[line.font] += len(line.text)
         sizes[line.size] += len(line.text)
-    return BodyStyle(fonts.most_common(1)[0][0], sizes.most_common(1)[0][0]) if lines else BodyStyle("", 10.0)
+    if not lines:
+        return BodyStyle("", 10.0)
+    font, letters = fonts.most_common(1)[0]
+    return BodyStyle(font, sizes.most_common(1)[0][0], letters >= _ALL * fonts.total())
 
 
 def headings_of(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]) -> list[Heading]:
@@ -85,7 +84,7 @@ def _is_missing(heading: Heading, line: Line, styles: Counter[Style], deepest: i
 def _by_rules(lines: Sequence[Line], body: BodyStyle, words: Words, outside: Set[int]) -> list[Heading]:
     candidates = [index for index in range(len(lines)) if index not in outside and _may_head(lines, index, body)]
     titles = {index: _title_text(lines, index) for index in candidates}
-    numbered = _numbered_ones(lines, titles)
+    numbered = _numbered_ones(lines, titles, body)
     styles: dict[Style, list[int]] = defaultdict(list)
     for index, depth in numbered.items():
         styles[style_of(lines[index])].append(depth)
@@ -103,7 +102,7 @@ def _by_rules(lines: Sequence[Line], body: BodyStyle, words: Words, outside: Set
     return _behind_the_front(headings)
 
 
-def _numbered_ones(lines: Sequence[Line], titles: Mapping[int, str]) -> dict[int, int]:
+def _numbered_ones(lines: Sequence[Line], titles: Mapping[int, str], body: BodyStyle) -> dict[int, int]:
     """Index -> depth of the headings with numbers. References that go on counting are set smaller, or not bold."""
     found: dict[int, int] = {}
     for _ in range(2):
@@ -114,8 +113,12 @@ def _numbered_ones(lines: Sequence[Line], titles: Mapping[int, str]) -> dict[int
             depth: Counter((lines[index].bold, lines[index].size) for index in found if found[index] == depth)
             for depth in set(found.values())
         }
-        odd = {index for index, depth in found.items() if _is_plainer(lines[index], *usual[depth].most_common(1)[0])}
-        if not odd:
+        odd = (
+            set()
+            if body.alone
+            else {index for index, depth in found.items() if _is_plainer(lines[index], *usual[depth].most_common(1)[0])}
+        )
+        if not odd or body.alone:
             break
         titles = {index: title for index, title in titles.items() if index not in odd}
     return found
@@ -156,6 +159,9 @@ def _may_head(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
 
 
 def _is_different(line: Line, body: BodyStyle) -> bool:
+    if body.alone and (number_of(line.text) or plain_title(line.text) in UNNUMBERED):
+        short = len(line.text) < LONGEST // 2 and line.box.width < _PART * line.column.width
+        return short and reads_like_a_title(without_number(line.text))
     capitals = sum(character.isupper() for character in line.text)
     small = sum(character.islower() for character in line.text)
     other_font = font_family(line.font) != font_family(body.font) and line.size >= body.size - 1.5
@@ -298,66 +304,3 @@ def _is_next(before: Path, after: Path) -> bool:
     if len(after) > len(before):
         return after == (*before, 1, 1)
     return after[:-1] == before[: len(after) - 1] and 1 <= after[-1] - before[len(after) - 1] <= _WIDEST_HOLE
-
-
-def title_of(lines: Sequence[Line], said: str | None, words: Words) -> tuple[str | None, range]:
-    """The title and the lines of the first page that it fills; without one, None and no lines."""
-    first = [line for line in lines if line.page == lines[0].page] if lines else []
-    if said and (place := _place_of(first, said)):
-        printed = words.join([first[index].text for index in place])
-        return (printed if plain_title(printed) == plain_title(said) else said), place
-    place = _largest_lines(first)
-    text = words.join([first[index].text for index in place])
-    return (text.rstrip("*∗†‡ "), place) if text and len(text) <= _LONGEST else (None, range(0))
-
-
-def _place_of(lines: Sequence[Line], said: str) -> range | None:
-    """The lines that say it, if there are any."""
-    wanted = plain_title(said)
-    if len(wanted) < _FEWEST_CJK:
-        return None
-    for start in range(len(lines)):
-        given = ""
-        for end in range(start, min(start + _MOST_LINES, len(lines))):
-            given += plain_title(lines[end].text)
-            if given == wanted or (given.startswith(wanted) and len(given) < len(wanted) + 4):
-                return range(start, end + 1)
-            if not wanted.startswith(given):
-                break
-    return None
-
-
-def _largest_lines(lines: Sequence[Line]) -> range:
-    """The lines above the abstract that are set in the largest type, if they are words."""
-    until = next((index for index, line in enumerate(lines) if plain_title(line.text) in ABSTRACT), len(lines))
-    above = list(lines[: until or len(lines)])
-    sizes = sorted({line.size for line in above}, reverse=True)
-    for size in sizes:
-        runs = [run for run in _runs_of(above, size) if _is_telling(above, run)]
-        if runs:
-            return min(runs, key=lambda run: above[run[0]].box.y0)
-    return range(0)
-
-
-def _runs_of(lines: Sequence[Line], size: float) -> list[range]:
-    runs: list[range] = []
-    for index, line in enumerate(lines):
-        large = line.size > size - 0.6 and line.size > 0
-        near = runs and runs[-1].stop == index and line.gap < 1.1 * size and line.bold == lines[index - 1].bold
-        if large and near:
-            runs[-1] = range(runs[-1].start, index + 1)
-        elif large:
-            runs.append(range(index, index + 1))
-    return [run for run in runs if len(run) <= _MOST_LINES]
-
-
-def _is_telling(lines: Sequence[Line], run: range) -> bool:
-    text = "".join(lines[index].text for index in run)
-    if CAPTION.match(lines[run[0]].text) or (
-        len(run) > 1 and sum(has_holes(lines[index]) for index in run) * 2 > len(run)
-    ):
-        return False
-    letters = [character for character in text if character.isalpha()]
-    wide = sum(ord(character) > 0x2E80 for character in letters)
-    spaced = sum(len(word) == 1 for word in text.split()) > len(text.split()) / 2 and not wide
-    return (len(letters) >= _FEWEST_LETTERS or wide >= _FEWEST_CJK) and not spaced

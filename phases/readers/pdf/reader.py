@@ -10,12 +10,13 @@ from phases.readers.pdf.blocks import Marks, blocks_of, in_flow
 from phases.readers.pdf.engine import read_document, read_plainly
 from phases.readers.pdf.equations import with_equations
 from phases.readers.pdf.furniture import contents_of, without_furniture
-from phases.readers.pdf.headings import body_of, headings_of, title_of
+from phases.readers.pdf.headings import body_of, headings_of
 from phases.readers.pdf.lines import Line, lines_of_pages
 from phases.readers.pdf.markdown import text_of
 from phases.readers.pdf.page import Bookmark, Document, PdfEngine
 from phases.readers.pdf.ruled_tables import with_ruled_tables
 from phases.readers.pdf.tables import table_text, tables_of
+from phases.readers.pdf.titles import title_of
 from phases.readers.pdf.words import Words
 from phases.readers.reading import NO_TEXT, READABLE, InputFile, LeftOut, Reading
 

@@ -28,6 +28,8 @@ class BodyStyle:
 
     font: str
     size: float
+    alone: bool = False
+    """Hardly a word is set otherwise: recognized text of a scan, or typewriting. Then type tells nothing."""
 
 
 def style_of(line: Line) -> Style:
