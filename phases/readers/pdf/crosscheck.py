@@ -31,6 +31,7 @@ _BARRED = re.compile(r"\\(?:overline|underline)\s*\{[^{}$]{8,}\}")
 _ALEFS, _LAM = frozenset("اأإآ"), "ل"
 _MOST_MISSING = 0.1
 _FEWEST_MISSING = 2
+_SHORTEST = 5
 _FEWEST_LETTERS = 12
 _CELL_GAP = 0.9
 """White as wide as this share of the letters' size parts two pieces."""
@@ -49,8 +50,11 @@ def with_dropped(items: Sequence[Item], text: PageText, known: str, skipped: Seq
     body = fold(_BARRED.sub(" ", known))
     lines = list(text.lines())
     letters = [fold(line.text) for line in lines]
+    whole = {fold(word) for word in known.split()}
     for index, line in enumerate(lines):
-        if letters[index] and letters[index] not in body:
+        # a figure or two stand in many a word
+        given = whole if len(letters[index]) < _SHORTEST else body
+        if letters[index] and letters[index] not in given:
             elsewhere = f"{''.join(letters[:index])}|{''.join(letters[index + 1 :])}"
             kept = _with_line(kept, line, text, skipped, elsewhere)
     return kept

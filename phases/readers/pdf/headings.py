@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 
 from phases.readers.heading_patterns import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain_title, without_number
 from phases.readers.pdf.bookmarks import LONGEST, MOST_LINES, Heading, headings_by_bookmarks
@@ -83,8 +83,10 @@ def _is_missing(heading: Heading, line: Line, styles: Counter[Style], deepest: i
 
 def _by_rules(lines: Sequence[Line], body: BodyStyle, words: Words, outside: Set[int]) -> list[Heading]:
     candidates = [index for index in range(len(lines)) if index not in outside and _may_head(lines, index, body)]
+    candidates = candidates if body.alone else _without_references(lines, candidates)
     titles = {index: _title_text(lines, index) for index in candidates}
-    numbered = _numbered_ones(lines, titles, body)
+    run = longest_run(list(titles.values()))
+    numbered = {candidates[place]: depth for place, depth in run.items()} if len(run) > 1 else {}
     styles: dict[Style, list[int]] = defaultdict(list)
     for index, depth in numbered.items():
         styles[style_of(lines[index])].append(depth)
@@ -102,32 +104,17 @@ def _by_rules(lines: Sequence[Line], body: BodyStyle, words: Words, outside: Set
     return _behind_the_front(headings)
 
 
-def _numbered_ones(lines: Sequence[Line], titles: Mapping[int, str], body: BodyStyle) -> dict[int, int]:
-    """Index -> depth of the headings with numbers. References that go on counting are set smaller, or not bold."""
-    found: dict[int, int] = {}
-    for _ in range(2):
-        indexes = list(titles)
-        run = longest_run(list(titles.values()))
-        found = {indexes[place]: depth for place, depth in run.items()} if len(run) > 1 else {}
-        usual = {
-            depth: Counter((lines[index].bold, lines[index].size) for index in found if found[index] == depth)
-            for depth in set(found.values())
-        }
-        odd = (
-            set()
-            if body.alone
-            else {index for index, depth in found.items() if _is_plainer(lines[index], *usual[depth].most_common(1)[0])}
-        )
-        if not odd or body.alone:
-            break
-        titles = {index: title for index, title in titles.items() if index not in odd}
-    return found
+def _without_references(lines: Sequence[Line], candidates: Sequence[int]) -> list[int]:
+    """The candidates without those behind the name of the references that are set otherwise than it and all before it.
 
-
-def _is_plainer(line: Line, usual: tuple[bool, float], count: int) -> bool:
-    """Whether a line is set with less weight than most headings of its depth."""
-    bold, size = usual
-    return count > 1 and ((bold and not line.bold and not line.bold_start) or line.size < size - 1.5 * LARGER)
+    References may go on counting where the sections end; an appendix looks like a section.
+    """
+    name = next((index for index in candidates if plain_title(lines[index].text) in REFERENCES), None)
+    if name is None:
+        return list(candidates)
+    before = [index for index in candidates if index == name or (index < name and number_of(lines[index].text))]
+    known = {(lines[index].size, lines[index].bold) for index in before}
+    return [index for index in candidates if index <= name or (lines[index].size, lines[index].bold) in known]
 
 
 def _behind_the_front(headings: Sequence[Heading]) -> list[Heading]:
@@ -161,7 +148,8 @@ def _may_head(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
 def _is_different(line: Line, body: BodyStyle) -> bool:
     if body.alone and (number_of(line.text) or plain_title(line.text) in UNNUMBERED):
         short = len(line.text) < LONGEST // 2 and line.box.width < _PART * line.column.width
-        return short and reads_like_a_title(without_number(line.text))
+        if short and reads_like_a_title(without_number(line.text)):
+            return True
     capitals = sum(character.isupper() for character in line.text)
     small = sum(character.islower() for character in line.text)
     other_font = font_family(line.font) != font_family(body.font) and line.size >= body.size - 1.5
