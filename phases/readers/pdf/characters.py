@@ -69,12 +69,12 @@ class PageText:
             blank = False
         return found
 
-    def formula_characters(self) -> list[Character]:
-        """The characters of the lines that have hardly a word, on a page where some line has a sign of mathematics."""
+    def formula_lines(self) -> list[tuple[Character, ...]]:
+        """The characters of each line that has hardly a word, on a page where some line has a sign of mathematics."""
         lines = [line for line in self.lines() if len(_WORD.findall(line.text)) <= _MOST_WORDS]
         if not any(_MATHEMATICS.search(line.text) for line in lines):
             return []
-        return [one for line in lines[:_MOST_LINES] for one in self.characters(line)]
+        return [tuple(found) for line in lines[:_MOST_LINES] if (found := self.characters(line))]
 
     def _box_at(self, place: int) -> BoundingBox | None:
         found = pdfium.box_of_letter(self._handle, place)

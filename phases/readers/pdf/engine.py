@@ -141,7 +141,7 @@ def _build_page(page: Any, scan: Scan) -> Page:
             else:
                 items = with_dropped(items, text, known, looked.unseen)
         rulings = () if turned else tuple(looked.rulings)
-        glyphs = tuple(text.formula_characters()) if not turned and text else ()
+        glyphs = tuple(text.formula_lines()) if not turned and text else ()
     size = (page.height, page.width) if turned else (page.width, page.height)
     return Page(page.page_num, *size, tuple(items), *_texts_aside(page, pieces, turned), rulings, glyphs)
 

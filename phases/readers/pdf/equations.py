@@ -17,7 +17,8 @@ _RELATION = re.compile(
 )
 _LONG_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
 _NAMED = re.compile(r"\\(?:mathrm|text)\{([^{}]*)\}")
-_MOST_WORDS = 3
+_MOST_WORDS, _MOST_WORDS_OF_CASES = 3, 12
+_BRACE, _TWO_LINES = frozenset("{\uf8f1\uf8f2\uf8f3\uf8f4⎧⎨⎩⎪"), 17.0
 _MOST_MISSING = 0.1
 _NEAR = 0.7
 _SHORT = 40
@@ -27,7 +28,7 @@ _SLACK = 1.5
 def with_equations(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> list[PdfBlock]:
     """The blocks, where formulas are whole and in LaTeX, and what only looks like one is text."""
     kept: list[PdfBlock] = []
-    for block in _whole_formulas(blocks):
+    for block in _whole_cases(_whole_formulas(blocks), pages):
         if block.kind == EQUATION:
             _set_text(block, pages.get(block.page))
             if not _is_equation(block.text or " ".join(line.text for line in block.lines)):
@@ -47,6 +48,38 @@ def _whole_formulas(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
         else:
             kept.append(block)
     return kept
+
+
+def _whole_cases(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> list[PdfBlock]:
+    """The blocks, where the lines beside one tall brace are one formula, be they words."""
+    kept: list[PdfBlock] = []
+    for block in blocks:
+        last = kept[-1] if kept else None
+        braces = _braces_of(pages[block.page]) if block.page in pages else []
+        if last and EQUATION in (last.kind, block.kind) and any(_are_beside(brace, last, block) for brace in braces):
+            kept[-1] = PdfBlock(EQUATION, last.page, [*last.lines, *block.lines], fresh=last.fresh)
+        else:
+            kept.append(block)
+    return kept
+
+
+def _braces_of(page: Page) -> list[BoundingBox]:
+    """The boxes of opening braces that are as high as two lines, also of those that are drawn in pieces."""
+    pieces = [one for line in page.glyphs for one in line if one.text in _BRACE]
+    found: list[BoundingBox] = []
+    for one in sorted(pieces, key=lambda one: (round(one.box.x0), one.box.y0)):
+        joins = found and abs(found[-1].x0 - one.box.x0) < 3 and one.box.y0 - found[-1].y1 < 3
+        if joins:
+            found[-1] = found[-1].around(one.box)
+        else:
+            found.append(one.box)
+    return [box for box in found if box.height > _TWO_LINES]
+
+
+def _are_beside(brace: BoundingBox, one: PdfBlock, other: PdfBlock) -> bool:
+    lines = (*one.lines, *other.lines)
+    within = all(brace.y0 - 3 <= line.box.middle <= brace.y1 + 3 and line.box.x1 > brace.x0 for line in lines)
+    return one.page == other.page and within
 
 
 def _belong_together(one: PdfBlock, other: PdfBlock) -> bool:
@@ -77,13 +110,18 @@ def _set_text(block: PdfBlock, page: Page | None) -> None:
     for line in block.lines:
         box = box.around(line.box)
     room = BoundingBox(box.x0 - _SLACK, box.y0 - _SLACK, box.x1 + _SLACK, box.y1 + _SLACK)
-    inside = [one for one in page.glyphs if room.holds(one.box)] if page else []
+    inside = [one for line in page.glyphs if _lies_in(line, room) for one in line] if page else []
     if page is None or not inside or not _are_all(inside, block):
         return
     number, rest = _without_number(inside)
     bars = [bar for bar in page.rulings if room.holds(bar)]
     text = latex_of(rest, bars)
     block.text = f"{text} ({number})" if number else text
+
+
+def _lies_in(line: Sequence[Character], room: BoundingBox) -> bool:
+    """Whether more of a line is in a room than out of it."""
+    return 2 * sum(room.holds(one.box) for one in line) > len(line)
 
 
 def _are_all(inside: Sequence[Character], block: PdfBlock) -> bool:
@@ -111,4 +149,4 @@ def _without_number(characters: Sequence[Character]) -> tuple[str, list[Characte
 def _is_equation(text: str) -> bool:
     """Whether it says how two things are related, and not in words."""
     prose = len(_LONG_WORD.findall(_NAMED.sub(r" \1 ", text.replace("$", " "))))
-    return bool(_RELATION.search(text)) and prose <= _MOST_WORDS
+    return bool(_RELATION.search(text)) and prose <= (_MOST_WORDS_OF_CASES if "{cases}" in text else _MOST_WORDS)

@@ -95,8 +95,8 @@ class Page:
     """What is printed along the edge of the sheet, in another direction: the stamp of arXiv."""
     rulings: tuple[BoundingBox, ...] = ()
     """The horizontal ones."""
-    glyphs: tuple[Character, ...] = ()
-    """The characters of lines that may be formulas."""
+    glyphs: tuple[tuple[Character, ...], ...] = ()
+    """The characters of lines that may be formulas, line by line."""
 
 
 @dataclass(frozen=True, slots=True)
