@@ -22,6 +22,8 @@ _LARGE_CODES = dict(
 _SYMBOL_CODES = {"h": "⟨", "i": "⟩", "k": "‖", "7": "↦", "0": "′", "f": "{", "g": "}", "j": "|", "6": "≠", "µ": "⪯"}
 _OPERATORS = frozenset("∑∏∫⋃⋂⨁⨂⋁⋀")
 _LIMITED = frozenset(["lim", "max", "min", "sup", "inf", "argmax", "argmin", "limsup", "liminf"])
+_ACCENTS = {"ˆ": "hat", "˜": "tilde", "¯": "bar", "˙": "dot", "¨": "ddot", "ˇ": "check", "´": "acute", "`": "grave"}
+_WHOLE = ("frac", "cases")
 _DELIMITERS = frozenset("()[]{}|‖⟨⟩⌈⌉⌊⌋")
 _DESCENDING = frozenset("gjpqyQβγζημξρςφχψϕ,;()[]{}|/∫")
 _SMALL = 0.82
@@ -30,7 +32,6 @@ _SPACE = 0.12
 _PLAIN = {"∆": "Δ", "Ω": "Ω", "µ": "μ", "Σ": "Σ", "\xad": "-", "\x00": ""}
 _TALL = 1.7
 _NEAR_BAR = 1.1
-_HIGHEST_PART = 2.8
 _DEEPEST = 6
 
 
@@ -50,7 +51,7 @@ class Token:
 
 def latex_of(characters: Iterable[Character], bars: Sequence[BoundingBox]) -> str:
     """The formula that these characters are; `bars` are the rulings among them. Lines are parted by two backslashes."""
-    tokens = _with_words(_tokens_of(characters))
+    tokens = _with_accents(_with_words(_tokens_of(characters)))
     return " ".join(_parse(_with_fractions(tokens, bars), 0).split())
 
 
@@ -124,6 +125,24 @@ def _runs_of_letters(run: Sequence[Token]) -> Iterator[list[Token]]:
         yield part
 
 
+def _with_accents(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens, where an accent is on the letter that it stands over."""
+    kept = [token for token in tokens if token.sign not in _ACCENTS]
+    for accent in (token for token in tokens if token.sign in _ACCENTS):
+        under = [index for index, token in enumerate(kept) if _is_under(token, accent)]
+        if not under:
+            kept.append(accent)
+            continue
+        place = min(under, key=lambda index: abs(kept[index].box.centre - accent.box.centre))
+        kept[place] = replace(kept[place], tex=f"\\{_ACCENTS[accent.sign]}{{{kept[place].tex.strip()}}}")
+    return kept
+
+
+def _is_under(token: Token, accent: Token) -> bool:
+    high = -0.6 * token.size < token.box.y0 - accent.box.y1 < 0.5 * token.size
+    return high and token.box.x0 - 1 <= accent.box.centre <= token.box.x1 + 1
+
+
 def _with_fractions(tokens: Sequence[Token], bars: Sequence[BoundingBox]) -> list[Token]:
     """The tokens, where what stands above and below a bar is one; narrow bars come first, they stand in wide ones."""
     left = list(tokens)
@@ -153,11 +172,11 @@ def _is_by(token: Token, bar: BoundingBox) -> bool:
 
 
 def _is_above(token: Token, bar: BoundingBox) -> bool:
-    return token.box.y1 <= bar.y1 + 1.5 and bar.y0 - token.box.y0 < _HIGHEST_PART * token.size and token.sign != "√"
+    return token.box.y1 <= bar.y1 + 1.5 and bar.y0 - token.box.y1 < _NEAR_BAR * token.size and token.sign != "√"
 
 
 def _is_below(token: Token, bar: BoundingBox) -> bool:
-    return token.box.y0 >= bar.y0 - 1.5 and token.box.y1 - bar.y1 < _HIGHEST_PART * token.size and token.sign != "√"
+    return token.box.y0 >= bar.y0 - 1.5 and token.box.y0 - bar.y1 < _NEAR_BAR * token.size and token.sign != "√"
 
 
 def _parse(tokens: Sequence[Token], depth: int) -> str:
@@ -212,7 +231,7 @@ def _is_loose(token: Token) -> bool:
 
 
 def _parse_line(line: Sequence[Token], size: float, depth: int) -> str:
-    main = [token for token in line if token.size > _SMALL * size or _is_large(token)]
+    main = [token for token in line if token.size > _SMALL * size or _is_large(token) or token.sign in _WHOLE]
     small = [token for token in line if token not in main]
     if not main:
         return (
