@@ -31,7 +31,7 @@ _RAISED = 0.27
 _SPACE = 0.12
 _PLAIN = {"∆": "Δ", "Ω": "Ω", "µ": "μ", "Σ": "Σ", "\xad": "-", "\x00": ""}
 _TALL = 1.7
-_NEAR_BAR = 1.1
+_NEAR_BAR = 1.5
 _DEEPEST = 6
 
 
