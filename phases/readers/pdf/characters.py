@@ -14,7 +14,7 @@ from phases.readers.pdf.page import BoundingBox, Character
 _BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _MATHEMATICS = re.compile(r"[=≤≥<>∈∼≈→←≠≡∝⊆⊂⇒⇔∑∏∫∀∃±]")
-_MOST_WORDS, _MOST_LINES = 4, 400
+_MOST_WORDS, _MOST_LINES, _AROUND = 4, 300, 4
 _MOST_CHARACTERS = 200_000
 _LONGEST_LINE = 2_000
 
@@ -33,7 +33,7 @@ class PageText:
     def __init__(self, page: Any, left: float, top: float) -> None:
         self._page = page
         self._left, self._top = left, top
-        self._fonts: dict[int, tuple[str, float]] = {}
+        self._fonts: dict[int, tuple[str, float, bool]] = {}
 
     @cached_property
     def _handle(self) -> Any:
@@ -58,37 +58,46 @@ class PageText:
         found: list[Character] = []
         blank = False
         for offset, sign in enumerate(line.text):
-            box = None if sign.isspace() else self._box_at(line.start + offset)
-            if box and pdfium.is_turned(self._handle, line.start + offset):
-                continue
+            place = line.start + offset
+            index = place if self._is_even else pdfium.index_of_letter(self._handle, place)
+            box = None if sign.isspace() else self._box_at(index)
             if box is None:
                 blank = True
                 continue
-            font, size = self._font_at(line.start + offset)
-            found.append(Character(sign, box, size or box.height, font, blank))
+            font, size, turned = self._font_at(index)
+            if not turned:
+                found.append(Character(sign, box, size or box.height, font, blank))
             blank = False
         return found
 
     def formula_lines(self) -> list[tuple[Character, ...]]:
         """The characters of each line that has hardly a word, on a page where some line has a sign of mathematics."""
         lines = [line for line in self.lines() if len(_WORD.findall(line.text)) <= _MOST_WORDS]
-        if not any(_MATHEMATICS.search(line.text) for line in lines):
-            return []
-        return [tuple(found) for line in lines[:_MOST_LINES] if (found := self.characters(line))]
+        signs = [index for index, line in enumerate(lines) if _MATHEMATICS.search(line.text)]
+        # limits and the parts of fractions come right before or behind the line with the sign
+        near = sorted({index + step for index in signs for step in range(-_AROUND, _AROUND + 1)})
+        chosen = [lines[index] for index in near if 0 <= index < len(lines)]
+        return [tuple(found) for line in chosen[:_MOST_LINES] if (found := self.characters(line))]
 
-    def _box_at(self, place: int) -> BoundingBox | None:
-        found = pdfium.box_of_letter(self._handle, place)
+    @cached_property
+    def _is_even(self) -> bool:
+        """Whether every character of the text is one of the page, so that their places are the same."""
+        return len(self.text) == pdfium.count_of_letters(self._handle)
+
+    def _box_at(self, index: int) -> BoundingBox | None:
+        found = pdfium.box_of_letter(self._handle, index)
         if found is None:
             return None
         x0, x1, y0, y1 = found
         return BoundingBox(x0 - self._left, self._top - y1, x1 - self._left, self._top - y0)
 
-    def _font_at(self, place: int) -> tuple[str, float]:
-        """Name and size of the font; each text object is asked once."""
-        address, item = pdfium.object_of_letter(self._handle, place)
+    def _font_at(self, index: int) -> tuple[str, float, bool]:
+        """Name and size of the font, and whether the letter is turned; each text object is asked once."""
+        address, item = pdfium.object_of_letter(self._handle, index)
         if address not in self._fonts:
+            turned = pdfium.is_turned(self._handle, index)
             known = (pdfium.font_of(item) or "", pdfium.size_of(item) or 0.0) if item else ("", 0.0)
-            self._fonts[address] = known
+            self._fonts[address] = (*known, turned)
         return self._fonts[address]
 
 

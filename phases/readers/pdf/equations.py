@@ -22,7 +22,7 @@ _BRACE, _TWO_LINES = frozenset("{\uf8f1\uf8f2\uf8f3\uf8f4⎧⎨⎩⎪"), 17.0
 _MOST_MISSING = 0.1
 _NEAR = 0.7
 _SHORT = 40
-_SLACK = 1.5
+_SLACK, _FAR = 1.5, 30.0
 
 
 def with_equations(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> list[PdfBlock]:
@@ -121,6 +121,8 @@ def _set_text(block: PdfBlock, page: Page | None) -> None:
 
 def _lies_in(line: Sequence[Character], room: BoundingBox) -> bool:
     """Whether more of a line is in a room than out of it."""
+    if line[0].box.y1 < room.y0 - _FAR or line[0].box.y0 > room.y1 + _FAR:
+        return False
     return 2 * sum(room.holds(one.box) for one in line) > len(line)
 
 

@@ -148,9 +148,18 @@ def text_of(text_page: Any, most: int) -> str:
     return str(text_page.get_text_range(0, count)) if count > 0 else ""
 
 
-def box_of_letter(text_page: Any, place: int) -> tuple[float, float, float, float] | None:
-    """Left, right, bottom and top of the letter at a place of a page's text; None for one without ink."""
-    index = raw.FPDFText_GetCharIndexFromTextIndex(text_page, place)
+def count_of_letters(text_page: Any) -> int:
+    """How many letters PDFium counts on a page, those that its text leaves out too."""
+    return int(raw.FPDFText_CountChars(text_page))
+
+
+def index_of_letter(text_page: Any, place: int) -> int:
+    """The number of the letter at a place of a page's text, negative where there is none."""
+    return int(raw.FPDFText_GetCharIndexFromTextIndex(text_page, place))
+
+
+def box_of_letter(text_page: Any, index: int) -> tuple[float, float, float, float] | None:
+    """Left, right, bottom and top of a letter; None for one without ink."""
     left, right, bottom, top = _EDGES
     if index < 0 or not raw.FPDFText_GetCharBox(text_page, index, left, right, bottom, top):
         return None
@@ -158,16 +167,14 @@ def box_of_letter(text_page: Any, place: int) -> tuple[float, float, float, floa
     return known if known[1] > known[0] or known[3] > known[2] else None
 
 
-def object_of_letter(text_page: Any, place: int) -> tuple[int, Any]:
-    """The text object that the letter at a place of a page's text belongs to, and its address."""
-    index = raw.FPDFText_GetCharIndexFromTextIndex(text_page, place)
+def object_of_letter(text_page: Any, index: int) -> tuple[int, Any]:
+    """The text object that a letter belongs to, and its address."""
     found = raw.FPDFText_GetTextObject(text_page, index) if index >= 0 else None
     return (ctypes.addressof(found.contents), found) if found else (0, None)
 
 
-def is_turned(text_page: Any, place: int) -> bool:
-    """Whether the letter at a place of a page's text stands at an angle."""
-    index = raw.FPDFText_GetCharIndexFromTextIndex(text_page, place)
+def is_turned(text_page: Any, index: int) -> bool:
+    """Whether a letter stands at an angle."""
     angle = raw.FPDFText_GetCharAngle(text_page, index) if index >= 0 else 0.0
     return bool(_UPRIGHT < angle < math.tau - _UPRIGHT)
 

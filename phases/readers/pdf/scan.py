@@ -18,7 +18,7 @@ _MOST_PIECES = 20_000
 _LETTERS = re.compile(r"[^\W_]")
 _FEWEST_LETTERS, _ALIKE = 8, 0.5
 _TINIEST = 1.6
-_MOST_COVERS = 60
+_MOST_COVERS, _LEAST_COVER = 60, 8.0
 _MOST_PATHS, _THICKEST, _SHORTEST = 3000, 2.5, 4.0
 """Of the shapes of a page so many are looked at; one that is lower and wider than this is a ruling."""
 _WHITE = 250
@@ -171,6 +171,7 @@ class PageObjects:
         self.rulings: list[BoundingBox] = []
         self._places: list[int] = []
         """How many shapes and pictures were drawn before each text."""
+        self._covers: list[tuple[int, Any, BoundingBox]] = []
         self._layered: list[tuple[BoundingBox, Any]] = []
         self._picture: pdfium.GreyPicture | None = None
         self._drawn = False
@@ -183,10 +184,10 @@ class PageObjects:
             elif kind != pdfium.FORM:
                 others.append((kind, item, matrix))
                 if kind == pdfium.PATH and len(others) < _MOST_PATHS:
-                    self._look_at_path(self._box(item, matrix))
+                    self._look_at_path(item, self._box(item, matrix), len(others) - 1)
         if self._suspects:
             self._judge(others)
-        self._judge_covered(others)
+        self._judge_covered()
         self._judge_layers()
         self._judge_replaced()
         pictures = (self._box(item, matrix) for kind, item, matrix in others if kind == pdfium.IMAGE)
@@ -196,7 +197,9 @@ class PageObjects:
         left, bottom, right, top = pdfium.bounds_of(item, matrix)
         return BoundingBox(left - self._left, self._top - top, right - self._left, self._top - bottom)
 
-    def _look_at_path(self, box: BoundingBox) -> None:
+    def _look_at_path(self, item: Any, box: BoundingBox, place: int) -> None:
+        if self.texts and box.width > _LEAST_COVER and box.height > _LEAST_COVER:
+            self._covers.append((place, item, box))
         if box.height < _THICKEST and box.width > _SHORTEST and box.width > 4 * box.height:
             self.rulings.append(box)
 
@@ -246,16 +249,11 @@ class PageObjects:
             if not seen:
                 self._tell(item, box, how)
 
-    def _judge_covered(self, others: list[tuple[int, Any, pdfium.Matrix | None]]) -> None:
+    def _judge_covered(self) -> None:
         """Words below a box that was drawn over them are not seen."""
-        first = self._places[0] if self._places else 0
-        covers = [
-            (place, self._box(item, matrix))
-            for place, (kind, item, matrix) in enumerate(others[:_MOST_PATHS])
-            if place >= first and kind == pdfium.PATH and pdfium.is_solid_rectangle(item)
-        ]
         # the largest ones: bars of a figure hide no words
-        covers = sorted(covers, key=lambda cover: -self._share(cover[1]))[:_MOST_COVERS]
+        largest = sorted(self._covers, key=lambda cover: -self._share(cover[2]))[:_MOST_COVERS]
+        covers = [(place, box) for place, item, box in largest if pdfium.is_solid_rectangle(item)]
         for place, cover in covers:
             for before, (box, item) in zip(self._places, self.texts, strict=True):
                 within = cover.x0 <= box.x0 and box.x1 <= cover.x1 and cover.y0 <= box.y0 and box.y1 <= cover.y1
