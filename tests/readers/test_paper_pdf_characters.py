@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from phases.readers.pdf.characters import TextLine
 from phases.readers.pdf.crosscheck import fold, items_of_lines, with_dropped
 from phases.readers.pdf.formulas import latex_of
+from phases.readers.pdf.letters import mend_letters
 from phases.readers.pdf.page import BoundingBox, Character, Item
 from phases.readers.pdf.reader import read_pdf
 from phases.readers.reading import NO_TEXT, OK, PARTIAL
@@ -196,3 +197,7 @@ def with_pictures(content: bytes, pages: Sequence[int]) -> bytes:
 @pytest.mark.parametrize("text", ["\\max (V_{i})-\\min", "σ and \\sigma", "ﬁne", "10^{-6}"])
 def test_latex_counts_as_what_it_shows(text: str) -> None:
     assert fold(text) in ("maxvimin", "σandσ", "fine", "106")
+
+
+def test_signs_of_keys_are_the_signs_of_mathematics_that_they_stand_for() -> None:
+    assert mend_letters("about 150⇥ with ↵ of ⇡") == "about 150× with α of π"

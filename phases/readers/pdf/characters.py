@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from phases.readers.pdf import pdfium
+from phases.readers.pdf.letters import KEYS
 from phases.readers.pdf.page import BoundingBox, Character
 
 _BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
@@ -66,7 +67,7 @@ class PageText:
                 continue
             font, size, turned = self._font_at(index)
             if not turned:
-                found.append(Character(sign, box, size or box.height, font, blank))
+                found.append(Character(sign.translate(KEYS), box, size or box.height, font, blank))
             blank = False
         return found
 

@@ -7,7 +7,9 @@ from collections import Counter
 from unicodedata import bidirectional, normalize
 
 _ODD_SPACES = re.compile(r"[\x00-\x1f\x7f\u00a0\u2000-\u200b\u2028\u2029\u202f\u3000\ufeff\ufffe\uffff]+")
-_LIGATURES = str.maketrans(
+KEYS = str.maketrans("⇥⇤↵⇡⇢⇣✏⌘⌃⌦⌫", "×∗απρζϵηΣΩν")
+"""Signs of a keyboard's keys, which a common maker of PDFs gives for those of TeX's fonts."""
+_LIGATURES = KEYS | str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-", "\x88": "•"}
 )
 _ACCENTS = {
