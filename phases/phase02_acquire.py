@@ -16,7 +16,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     from phases.readers.kinds import LATEX
     from phases.readers.markdown import paper_document
     from phases.readers.reader_subprocess import read_in_subprocess, run_worker
-    from phases.readers.reading import OK, explain_verdict
+    from phases.readers.reading import PARTIAL, READABLE, explain_verdict
 
     source = inputs["input.json"]
     first = source["files"][0]["path"]
@@ -30,7 +30,10 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     logger.debug("title {!r}, {} authors, {} links", reading.title, len(reading.authors), len(reading.links))
     for row in reading.hidden:
         logger.debug("hidden on page {} ({}): {}", row.page, row.how, row.text)
-    if reading.verdict != OK:
+    logger.debug("{} pieces of print are left out: running heads, page numbers and the like", len(reading.left_out))
+    if reading.verdict == PARTIAL:
+        logger.warning("the paper could be read in part: {}", reading.detail)
+    if reading.verdict not in READABLE:
         raise PhaseError(
             f"{source['origin']} {explain_verdict(reading, source['origin'])}",
             report={"input_verdict": reading.verdict},

@@ -1,10 +1,13 @@
 """Measures what becomes of papers, from the file to the plan, beside what other readers make of the same files.
 
-    python benchmarks/reader/bench.py [--papers FOLDER] [--only verdicts,headings,references,time,coverage,segments]
-        [--peers pdftotext,pypdfium2,markitdown,pymupdf4llm] [--scorer FILE.py] [--rounds N] [--folder WORK] [--each]
+    python benchmarks/reader/bench.py [--papers FOLDER] [--only verdicts,headings,references,time,coverage,segments,templates]
+        [--peers pdftotext,pypdfium2,markitdown,pymupdf4llm] [--scorer FILE.py] [--measure FOLDER]
+        [--rounds N] [--folder WORK] [--each]
 
 FOLDER holds manifest.json (a list of papers: id, file, expect, and where known latex_source, gt.gold, gt.rubric). A gold
 file lists title, sections and references. FILE.py has `score(rubric, text)`; without one the coverage is left out.
+Papers in other templates lie in FOLDER/other, their gold in FOLDER/gold-reading; --measure names the folder of
+reading_quality.py, which scores them. Their two halves are told apart (templates.py).
 Every figure comes from the real command in a tasks folder of its own; a peer's time is that of its text
 alone. A benchmark reports: the exit code is 0 in any case.
 """
@@ -25,6 +28,8 @@ sys.path.insert(0, HERE)
 import peers as others
 from measures import MEASURES, Row
 from runs import Bench, papers_of
+from templates import HALVES
+from templates import TARGETS as TEMPLATE_TARGETS
 
 TARGETS = {
     "verdicts and exit codes as expected": (">=", 1.0),
@@ -46,6 +51,8 @@ TARGETS = {
     "rubric coverage at 4k tokens": (">=", 0.80),
     "rubric coverage at 8k tokens": (">=", 0.85),
     "characters in exactly one segment": (">=", 1.0),
+    "times the bare text extraction, 95th percentile": ("<=", 10.0),
+    **{f"{figure}, {half}": target for figure, target in TEMPLATE_TARGETS.items() for half in HALVES.values()},
 }
 
 
@@ -56,6 +63,7 @@ def main() -> None:
     parser.add_argument("--papers", default=os.environ.get("PIPELINE_PAPERS", beside))
     parser.add_argument("--only", default=",".join(MEASURES), help="the sections to print")
     parser.add_argument("--peers", default=",".join(others.PEERS), help="whom to compare with; empty for nobody")
+    parser.add_argument("--measure", default=os.path.join(os.path.dirname(ROOT), "shared", "measure"))
     parser.add_argument("--scorer", help="a Python file with score(rubric, text)")
     parser.add_argument(
         "--rounds", type=lambda words: max(1, int(words)), default=5, help="pairs a paper, for the times"

@@ -13,7 +13,7 @@ from typing import Any
 import peers as others  # noqa: TC002 - a script beside this one, not a library
 
 SECONDS = 300
-OK = "ok"
+OK, PARTIAL = "ok", "partial"
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,12 @@ def paper_document(reading: Reading, source_sha256: str, kind: str) -> Markdown:
         "hidden_text": [
             {"text": _replace_surrogates(row.text), "page": row.page, "how": row.how} for row in reading.hidden
         ],
+        "left_out": [
+            {"text": _replace_surrogates(row.text), "page": row.page, "reason": row.reason} for row in reading.left_out
+        ],
     }
+    if reading.detail:
+        front["missing"] = _replace_surrogates(reading.detail)
     return compose_markdown(front, body)
 
 

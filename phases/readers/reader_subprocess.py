@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import IO
 
 from phases.readers.kinds import KINDS
-from phases.readers.reading import BROKEN, OK, Hidden, Link, Reading, installation
+from phases.readers.reading import BROKEN, READABLE, Hidden, LeftOut, Link, Reading, installation
 from pipeline.base.errors import PhaseError
 from pipeline.base.logs import logger
 from pipeline.base.workers import PATIENCE, worker_environment
@@ -83,7 +83,7 @@ def read_in_subprocess(
         return reading
     logger.debug("the usual engine crashed ({}): read again by the plain one, {:.0f} s left", reading.detail, left)
     again, _ = _try_reading(run, ["read-plainly", kind, path, address], secret, int(left))
-    return again if again.verdict == OK else reading
+    return again if again.verdict in READABLE else reading
 
 
 def draw_pages(path: str, password: str | None, *, run: RunWorker = run_worker) -> dict[int, bytes]:
@@ -131,8 +131,9 @@ def _parse_answer(output: bytes) -> Reading:
         )
     row = answer["reading"]
     links, hidden = (Link(**one) for one in row["links"]), (Hidden(**one) for one in row["hidden"])
+    left_out = tuple(LeftOut(**one) for one in row["left_out"])
     lists = {"pages": tuple(row["pages"]), "authors": tuple(row["authors"])}
-    return Reading(**{**row, **lists, "links": tuple(links), "hidden": tuple(hidden)})
+    return Reading(**{**row, **lists, "links": tuple(links), "hidden": tuple(hidden), "left_out": left_out})
 
 
 def _broken(detail: str) -> Reading:

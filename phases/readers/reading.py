@@ -9,7 +9,9 @@ from shlex import quote
 from pipeline import __version__
 from pipeline.base.errors import PipelineError
 
-OK, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "no_text", "garbled_text", "encrypted", "broken"
+OK, PARTIAL, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "partial", "no_text", "garbled_text", "encrypted", "broken"
+READABLE = (OK, PARTIAL)
+"""A paper with one of these verdicts has pages; with the others it has none."""
 WRONG_WORD = "the password is wrong"
 """The detail of an encrypted paper for which a password was given."""
 CURES = {
@@ -63,7 +65,17 @@ class Hidden:
     text: str
     page: int
     how: str
-    """invisible, white, tiny or off_page."""
+    """invisible, white, tiny, off_page, covered (by a box), layer (switched off) or replaced (given for words that are seen)."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Text that stands on a page and not in paper.md, and the reason."""
+
+    text: str
+    page: int
+    reason: str
+    """furniture (running heads, page numbers, line numbers) or margin (what is printed along the edge of the sheet)."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +91,8 @@ class Reading:
     links: tuple[Link, ...] = ()
     hidden: tuple[Hidden, ...] = ()
     detail: str = ""
+    """Why the verdict is not ok."""
+    left_out: tuple[LeftOut, ...] = ()
 
 
 class Unreadable(PipelineError):

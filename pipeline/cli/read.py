@@ -15,7 +15,7 @@ from phases.readers.markdown import paper_document
 from phases.readers.origins import is_path
 from phases.readers.outline import outline_of
 from phases.readers.reader_subprocess import draw_pages, read_in_subprocess, run_worker
-from phases.readers.reading import OK, Unreadable, explain_verdict
+from phases.readers.reading import READABLE, Unreadable, explain_verdict
 from pipeline.base.errors import PhaseError
 from pipeline.base.formats import Markdown
 from pipeline.cli.arguments import answers, complete_files, html_option
@@ -45,7 +45,7 @@ def read_command(file: str, html: str | None, as_markdown: bool, password: str |
     with tempfile.TemporaryDirectory() as folder:
         kind, path = _copy_source(file, folder, settings)
         reading = read_in_subprocess(kind, path, settings.password or None, run=run)
-        if reading.verdict != OK:
+        if reading.verdict not in READABLE:
             raise PhaseError(f"{file}: {reading.verdict}: it {explain_verdict(reading, file)}")
         paper = paper_document(reading, "0" * 64, kind)
         outline = outline_of(paper)
@@ -84,6 +84,8 @@ def _show_paper(file: str, paper: Markdown, outline: dict[str, Any]) -> None:
         print_text(f"  authors  {', '.join(outline['authors'])}")
     counts = ", ".join(f"{len(outline[name])} {name}" for name in _LISTED)
     print_text(f"  holds    {front['pages']} pages, {front['characters']:,} characters, {counts}")
+    if missing := front.get("missing"):
+        print_text(f"  missing  {missing}")
     if outline["hidden_text"]:
         print_text(f"  hidden   {len(outline['hidden_text'])} pieces of text that no page shows:")
         for row in outline["hidden_text"][:5]:

@@ -244,7 +244,7 @@ def _after_an_error(store: TaskStore, report: dict[str, Any]) -> Steps:
         ]
     if verdict == "encrypted":
         return [(f"pipeline resume {name} --password", "continue; you are asked for the password")]
-    if report["status"] == "error" and verdict not in (None, "ok"):
+    if report["status"] == "error" and verdict not in (None, "ok", "partial"):
         return _with_another_file(store, report)
     return [_continue(name, report), *_without_model(store, report)]
 

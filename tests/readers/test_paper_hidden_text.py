@@ -91,6 +91,24 @@ CASES = [
     pytest.param(paper(words(before="0 g 50 300 300 30 re f 1 g")), "white", id="white, with a dark box elsewhere"),
     pytest.param(paper(words(size=0.4)), "tiny", id="four tenths of a point"),
     pytest.param(paper(words(before="0.02 0 0 0.02 60 500 cm", at="0 0")), "tiny", id="large, and scaled down"),
+    pytest.param(paper(words(size=1.5)), "tiny", id="a point and a half"),
+    pytest.param(paper(words() + b"q 1 g 50 480 400 60 re f Q\n"), "covered", id="below a white box"),
+    pytest.param(paper(words() + b"q 0 g 50 480 400 60 re f Q\n"), "covered", id="below a black box"),
+    pytest.param(
+        paper(
+            b"/OC /L0 BDC\n" + words() + b"EMC\n",
+            page=with_resources(b"/Properties << /L0 6 0 R >>"),
+            o1=CATALOG[:-2] + b"/OCProperties << /OCGs [6 0 R] /D << /OFF [6 0 R] >> >> >>",
+            o6=b"<< /Type /OCG /Name (notes) >>",
+        ),
+        "layer",
+        id="on a layer that is switched off",
+    ),
+    pytest.param(
+        paper(b"/Span << /ActualText (%s) >> BDC\n" % SECRET.encode() + words("Rooms are many here") + b"EMC\n"),
+        "replaced",
+        id="given for words that are seen",
+    ),
     pytest.param(paper(words(at="-500 500")), "off_page", id="left of the page"),
     pytest.param(paper(words(at="60 900")), "off_page", id="above the page"),
     pytest.param(paper(words(at="60 -40")), "off_page", id="below the page"),
@@ -238,3 +256,44 @@ def test_white_words_in_a_form_are_hidden_where_the_form_stands_and_nothing_else
     assert SECRET not in text
     assert all(line in text for line in BODY), "what stands where the form's own coordinates point is kept"
     assert {row.how for row in told(reading)} == {"white"}
+
+
+def test_words_that_the_file_replaces_are_read_as_they_are_seen(tmp_path: Path) -> None:
+    marked = b"/Span << /ActualText (%s) >> BDC\n" % SECRET.encode() + words("Rooms are many here") + b"EMC\n"
+    assert "Rooms are many here" in " ".join(reading_of(tmp_path, paper(marked)).pages)
+
+
+def test_words_on_a_box_that_was_drawn_before_them_are_no_secret(tmp_path: Path) -> None:
+    reading = reading_of(tmp_path, paper(b"q 0.9 g 50 480 400 60 re f Q\n" + words("Rooms are many here")))
+    assert (reading.hidden, "Rooms are many here" in " ".join(reading.pages)) == ((), True)
+
+
+def test_a_layer_that_is_shown_is_read(tmp_path: Path) -> None:
+    content = paper(
+        b"/OC /L0 BDC\n" + words("Rooms are many here") + b"EMC\n",
+        page=with_resources(b"/Properties << /L0 6 0 R >>"),
+        o1=CATALOG[:-2] + b"/OCProperties << /OCGs [6 0 R] /D << /ON [6 0 R] >> >> >>",
+        o6=b"<< /Type /OCG /Name (notes) >>",
+    )
+    reading = reading_of(tmp_path, content)
+    assert (reading.hidden, "Rooms are many here" in " ".join(reading.pages)) == ((), True)
+
+
+def strips(count: int) -> bytes:
+    """A page whose picture comes in strips, with the recognized text unseen on them."""
+    height = 792 / count
+    shown = b"".join(b"q 612 0 0 %.2f 0 %.2f cm /I Do Q\n" % (height, height * row) for row in range(count))
+    picture = stream(bytes(64), PICTURE)
+    return paper(
+        b"",
+        first=shown + b"3 Tr\n",
+        page=with_resources(b"/XObject << /I 6 0 R >>"),
+        o6=picture,
+    )
+
+
+@pytest.mark.parametrize("count", [1, 4, 9])
+def test_the_recognized_text_of_a_scan_is_read_though_its_picture_comes_in_strips(count: int, tmp_path: Path) -> None:
+    reading = reading_of(tmp_path, strips(count))
+    assert_ordinary_text_stays(reading)
+    assert reading.hidden == ()

@@ -440,3 +440,24 @@ def test_any_source_is_read_or_refused_and_every_paragraph_is_one_line(pieces: l
         return
     assert re.search(r"[\x00-\x08\x0b-\x1f]", text) is None
     assert text == text.strip() + "\n"
+
+
+@pytest.mark.parametrize(
+    ("preamble", "body", "text"),
+    [
+        pytest.param(
+            r"\let\oldemph\emph \renewcommand{\emph}[1]{(\oldemph{#1})}", r"We \emph{wait}.", "We (wait).",
+            id="a command of LaTeX that is defined again with its old self",
+        ),
+        pytest.param(
+            r"\newcommand{\room}{hall} \let\place\room \renewcommand{\room}{door}", r"The \place{} and the \room.",
+            "The hall and the door.", id="a macro that is defined again",
+        ),
+        pytest.param(
+            r"\let\place=\textbf \renewcommand{\textbf}[1]{never}", r"\place{here}", "here", id="with a sign between them"
+        ),
+        pytest.param(r"\let\one\textbf \let\two\one", r"\two{here}", "here", id="a name of a name"),
+    ],
+)  # fmt: skip
+def test_let_gives_a_name_to_what_a_command_means_now(preamble: str, body: str, text: str) -> None:
+    assert page(body, preamble).replace("*", "") == text

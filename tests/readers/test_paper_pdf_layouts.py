@@ -63,6 +63,11 @@ class Sheet:
     """A page that is being set."""
 
     pieces: list[Piece] = field(default_factory=list)
+    rules: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def rule(self, x0: float, x1: float, y: float) -> None:
+        """Draws a ruling from the left to the right, at a height from the top."""
+        self.rules.append((x0, x1, y))
 
     def put(self, x: float, y: float, text: str, size: float = 10.0, font: str = ROMAN) -> None:
         """Sets a piece as it is."""
@@ -125,6 +130,7 @@ def printed(sheets: Sequence[Sheet], marks: Sequence[tuple[str, int, int]] = ())
     fonts = " ".join(f"/F{number} {10 + number} 0 R" for number in range(len(FONTS)))
     for index, sheet in enumerate(sheets):
         content = b"BT\n" + b"\n".join(_shown(piece) for piece in sheet.pieces) + b"\nET"
+        content += b"".join(b"\n%.1f %.1f %.1f 0.8 re f" % (x0, HEIGHT - y, x1 - x0) for x0, x1, y in sheet.rules)
         objects[20 + 2 * index] = (
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH:.0f} {HEIGHT:.0f}] /Contents {21 + 2 * index} 0 R "
             f"/Resources << /Font << {fonts} >> >> >>"
@@ -330,7 +336,96 @@ def test_cells_that_stand_close_are_cells(read: Any) -> None:
     ] == rows
 
 
+def ruled_table(sheet: Sheet, rows: Sequence[Sequence[tuple[float, str]]], y: float, *, rules: Sequence[int]) -> None:
+    """Sets rows of cells from a height on, with rulings above the rows of these numbers and below the last."""
+    sheet.put(LEFT, y - 14, "Table 1: What waiting costs in each room.", 10)
+    for number, row in enumerate(rows):
+        if number in rules:
+            sheet.rule(LEFT, LEFT + 300, y + 12 * number - 9)
+        for x, text in row:
+            sheet.put(x, y + 12 * number, text, 9)
+    sheet.rule(LEFT, LEFT + 300, y + 12 * len(rows) - 8)
+
+
+def test_a_table_between_rulings_has_its_columns_though_words_stand_close(read: Any) -> None:
+    sheet = first_sheet()
+    rows = [
+        [(76, "Method"), (150, "Rooms"), (200, "Cost"), (250, "Share")],
+        [(76, "Waiting in the hall"), (155, "12"), (200, "0.5"), (250, "97 %")],
+        [(76, "Our way"), (155, "3"), (200, "12.25"), (250, "3 %")],
+        [(76, "None"), (155, "450"), (200, "-1"), (250, "0 %")],
+    ]
+    ruled_table(sheet, rows, 300, rules=(0, 1))
+    filled(sheet, LEFT, 400, 1, width=460)
+    found = read([sheet])
+    assert [line for line in found.text.splitlines() if line.startswith("| ")] == [
+        "| Method | Rooms | Cost | Share |",
+        "| Waiting in the hall | 12 | 0.5 | 97 % |",
+        "| Our way | 3 | 12.25 | 3 % |",
+        "| None | 450 | -1 | 0 % |",
+    ]
+
+
+def test_a_name_over_two_columns_stands_over_both(read: Any) -> None:
+    sheet = first_sheet()
+    rows = [
+        [(150, "Rooms with a view"), (260, "Others")],
+        [(76, "Method"), (150, "first"), (205, "second"), (260, "all")],
+        [(76, "Ours"), (150, "0.5"), (205, "0.6"), (260, "0.7")],
+        [(76, "Theirs"), (150, "0.1"), (205, "0.2"), (260, "0.3")],
+    ]
+    ruled_table(sheet, rows, 300, rules=(0, 2))
+    sheet.rule(150, 240, 303)
+    filled(sheet, LEFT, 400, 1, width=460)
+    found = read([sheet])
+    assert "|  | Rooms with a view | Rooms with a view | Others |" in found.text
+    assert "| Ours | 0.5 | 0.6 | 0.7 |" in found.text
+
+
+def test_prose_in_a_frame_is_no_table(read: Any) -> None:
+    sheet = first_sheet()
+    lines = wrapped(prose(7), 280, 9)
+    sheet.rule(LEFT, LEFT + 300, 290)
+    sheet.column(LEFT + 4, 302, lines, size=9)
+    sheet.rule(LEFT, LEFT + 300, 306 + 11 * len(lines))
+    filled(sheet, LEFT, 420, 1, width=460)
+    found = read([sheet])
+    assert "|---|" not in found.text
+    assert prose(7) in found.text
+
+
 # What the printer put there
+
+
+def test_running_heads_are_named_as_left_out_with_the_reason(read: Any) -> None:
+    sheets, _ = pages_of_prose()
+    for number, sheet in enumerate(sheets, 1):
+        sheet.put(LEFT, 50, "Journal of Rooms, Volume 7", 9)
+        sheet.put(300, 745, str(number), 10)
+    rows = read(sheets).outline["left_out"]
+    assert {row["reason"] for row in rows} == {"furniture"}
+    assert [(row["text"], row["page"]) for row in rows if row["page"] == 2] == [
+        ("Journal of Rooms, Volume 7", 2),
+        ("2", 2),
+    ]
+
+
+@pytest.mark.parametrize("leading", [10.0, 12.0, 20.0], ids=["set solid", "usual", "wide"])
+def test_lines_of_the_text_at_the_edges_of_each_page_are_no_running_heads(read: Any, leading: float) -> None:
+    sheets, wanted = [], []
+    for page in range(8):
+        sheet = Sheet()
+        y, row = 66.0, 0
+        while y < 735:
+            for x in (LEFT, RIGHT):
+                wanted.append(f"Line {row} of page {page} at {int(x)} says what it has to say")
+                sheet.put(x, y, wanted[-1], 9)
+            y, row = y + leading, row + 1
+        sheets.append(sheet)
+    found = read(sheets)
+    letters = "".join(found.text.split())
+    assert [line for line in wanted if "".join(line.split()) not in letters] == []
+    assert found.outline["left_out"] == []
 
 
 def pages_of_prose(count: int = 5, width: float = 460) -> tuple[list[Sheet], list[str]]:
@@ -661,6 +756,60 @@ def test_an_abstract_that_begins_in_the_line_of_its_name_is_whole(read: Any, nam
     y = sheet.column(LEFT, y, ["1 Introduction"], size=14, font=BOLD) + 6
     filled(sheet, LEFT, y, 10, width=460)
     assert read([sheet]).outline["abstract"] == text
+
+
+def test_bold_headings_without_numbers_stand_one_level_below_numbered_ones(read: Any) -> None:
+    sheet = first_sheet()
+    y = 110.0
+    for number, name in enumerate(("1 Introduction", "2 The Rooms", "3 The End"), 1):
+        sheet.put(LEFT, y, name, 12, BOLD)
+        y = sheet.column(LEFT, y + 20, wrapped(prose(number, 2), 460)) + 8
+        for part in ("Doors and Windows", "Chairs"):
+            sheet.put(LEFT, y, f"{part} {'ABC'[number - 1]}x", 10, BOLD)
+            y = sheet.column(LEFT, y + 16, wrapped(prose(10 * number, 2), 460)) + 8
+    found = read([sheet])
+    assert found.headings[:4] == ["## 1 Introduction", "### Doors and Windows Ax", "### Chairs Ax", "## 2 The Rooms"]
+    assert len(found.headings) == 9
+
+
+def test_bold_words_of_a_figure_are_no_headings(read: Any) -> None:
+    sheet = first_sheet()
+    sheet.put(LEFT, 110, "1 Introduction", 12, BOLD)
+    y = sheet.column(LEFT, 130, wrapped(prose(1, 2), 460)) + 40
+    for x, word in ((90, "Waiting Room"), (250, "Entrance Hall"), (400, "Way Out")):
+        sheet.put(x, y, word, 8, BOLD)
+        sheet.put(x, y + 40, word[::-1].title(), 8, BOLD)
+    sheet.put(LEFT, y + 80, "Figure 1: The rooms.", 9)
+    y = sheet.column(LEFT, y + 110, wrapped(prose(2, 2), 460)) + 14
+    sheet.put(LEFT, y, "2 The Rooms", 12, BOLD)
+    sheet.column(LEFT, y + 20, wrapped(prose(3, 2), 460))
+    assert read([sheet]).headings == ["## 1 Introduction", "## 2 The Rooms"]
+
+
+def test_references_that_go_on_counting_are_no_headings(read: Any) -> None:
+    sheet = first_sheet()
+    y = 110.0
+    for number, name in enumerate(("1 Introduction", "2 The Rooms", "3 The End"), 1):
+        sheet.put(LEFT, y, name, 12, BOLD)
+        y = sheet.column(LEFT, y + 20, wrapped(prose(number, 2), 460)) + 14
+    sheet.put(LEFT, y, "References", 12, BOLD)
+    y += 24
+    for number in range(1, 8):
+        text = f"{number}. Author, A.: Waiting in room {number}. In: Rooms, pp. 1-9. Press (200{number})"
+        sheet.put(LEFT, y, text, 8.5, SANS)
+        y += 16
+    assert read([sheet]).headings == ["## 1 Introduction", "## 2 The Rooms", "## 3 The End", "## References"]
+
+
+def test_the_name_of_a_periodical_is_no_title(read: Any) -> None:
+    sheet = Sheet()
+    sheet.put(200, 50, "Contents lists available at RoomDirect", 8)
+    sheet.put(180, 72, "Rooms and Halls", 20, SANS)
+    sheet.put(200, 92, "journal homepage: www.example.org/rooms", 8)
+    sheet.put(LEFT, 130, "A study of slow waiting in many rooms", 15, BOLD)
+    sheet.put(LEFT, 150, "Ann Author and Ben Writer", 11)
+    filled(sheet, LEFT, 200, 1, width=460)
+    assert read([sheet]).reading.title == "A study of slow waiting in many rooms"
 
 
 def test_a_proposition_with_a_name_of_its_own_is_no_heading(read: Any) -> None:

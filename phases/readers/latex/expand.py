@@ -45,6 +45,8 @@ def _on_command(stream: Stream, lexeme: str) -> None:
     # the paper's own macros come first: it may define again what TeX has
     bare = lexeme.rstrip("*")
     macro = stream.macros.get(lexeme) or stream.macros.get(bare)
+    if not macro and bare in stream.originals:
+        bare, lexeme = stream.originals[bare], stream.originals[bare] + lexeme[len(bare) :]
     if macro and bare not in stream.protected:
         _expand_macro(stream, macro, lexeme)
     elif bare in _COMMANDS:

@@ -41,6 +41,7 @@ def _define_macro(stream: Stream, name: str, macro: Macro) -> None:
     internal = any(isinstance(piece, str) and piece[0] == "\\" and "@" in piece for piece in macro.body)
     if len(name) > 1 and name not in stream.protected and not internal:
         stream.macros[name] = macro
+        stream.originals.pop(name, None)
 
 
 def _read_signature(stream: Stream) -> tuple[tuple[str, ...] | None, ...]:
@@ -100,7 +101,13 @@ def _on_let(stream: Stream, lexeme: str) -> None:
         target = stream.next() or ""
     elif target.startswith("=") and len(target) > 1:
         target = target[1:]
-    if name[:1] == "\\" and target:
+    if name[:1] != "\\" or not target or name in stream.protected:
+        return
+    if target[0] == "\\" and target not in stream.macros:
+        # what the target means now, whatever the paper makes of that name later
+        stream.macros.pop(name, None)
+        stream.originals[name] = stream.originals.get(target, target)
+    else:
         _define_macro(stream, name, stream.macros.get(target) or Macro((), (target,)))
 
 

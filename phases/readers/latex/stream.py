@@ -47,6 +47,8 @@ class Stream:
         self.protected = protected
         """Commands and environments that a paper cannot redefine: the reader knows them itself."""
         self.macros: dict[str, Macro] = {}
+        self.originals: dict[str, str] = {}
+        """Names that \\let gave to commands of TeX and LaTeX, and those commands."""
         self.environments: dict[str, tuple[Macro, list[str]]] = {}
         self.switches: dict[str, bool] = {}
         self.out: list[str] = []

@@ -9,10 +9,10 @@ from statistics import median
 
 from phases.readers.heading_patterns import ABSTRACT, REFERENCES, plain_title
 from phases.readers.pdf.bookmarks import Heading
-from phases.readers.pdf.headings import BodyStyle
 from phases.readers.pdf.lines import Line, has_holes
 from phases.readers.pdf.references import reference_text, references_of
 from phases.readers.pdf.tables import Table
+from phases.readers.pdf.unnumbered import BodyStyle
 from phases.readers.pdf.words import Words
 
 HEADING, PARAGRAPH, CAPTION, TABLE, EQUATION = "heading", "paragraph", "caption", "table", "equation"
@@ -32,7 +32,7 @@ _FOOTNOTE = re.compile(r"^([0-9]{1,2}|[*∗†‡§¶])\s?(?=[A-Za-z\u00c0-\ufff
 _TYPEWRITER = re.compile(
     r"mono|nimbusmon|courier|typewriter|cmtt|cmvtt|lmtt|txtt|sftt|ectt|consol|inconsolata|menlo", re.IGNORECASE
 )
-_TAGGED = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)$")
+TAG = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)$")
 _SCRAP = 24
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0400-\u04ff]{3,}|[\u2e80-\u9fff\uac00-\ud7af]+")
 _ENDED = re.compile(r"[.!?:。！？：][\"”’)\]]?$")
@@ -112,7 +112,7 @@ def _add_block(lines: Sequence[Line], index: int, marks: Marks, usual: float, bl
     table = marks.tables.get(index)
     if table:
         end = index + table.count
-        blocks.append(PdfBlock(TABLE, line.page, list(lines[index:end]), table=table))
+        blocks.append(PdfBlock(TABLE, line.page, list(lines[index:end]), fresh=line.fresh, table=table))
         return end
     kind = CONTENTS if index in marks.contents else kind_of(lines, index, marks.body)
     if kind == ALGORITHM:
@@ -150,7 +150,7 @@ def is_display(line: Line, body: BodyStyle) -> bool:
     """A line of mathematics by itself: set in, hardly a word in it. The limits of its sums are such lines too."""
     left, right = line.box.x0 - line.column.x0, line.column.x1 - line.box.x1
     words = len(_WORD.findall(re.sub(r"\$[^$]*\$", " ", line.text)))
-    if left < 1.2 * body.size and not _TAGGED.search(line.text):
+    if left < 1.2 * body.size and not TAG.search(line.text):
         return False
     if not words and len(line.text) <= _SCRAP and left > 0.1 * line.column.width:
         return True
@@ -172,7 +172,7 @@ def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: M
     if kind == CODE:
         return begins != CODE
     if kind == EQUATION:
-        another = bool(_TAGGED.search(before.text)) and len(line.text) > _SCRAP
+        another = bool(TAG.search(before.text)) and len(line.text) > _SCRAP
         return begins != EQUATION or another or line.gap > 1.6 * line.size
     if begins == CODE:
         return line.gap > usual + 0.1 or line.box.x0 > line.column.x0 + line.size
@@ -229,7 +229,21 @@ def goes_on(before: str, after: str) -> bool:
 
 def in_flow(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:
     """The blocks as a reader takes them in."""
-    return list(_with_abstract(_join_paragraphs(_with_pictures(blocks, body))))
+    return list(_with_abstract(_join_paragraphs(_join_tables(_with_pictures(blocks, body)))))
+
+
+def _join_tables(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
+    """The blocks, where a table that goes on in the next column is one."""
+    kept: list[PdfBlock] = []
+    for block in blocks:
+        last = kept[-1] if kept else block
+        goes_on = block.table and last.table and block.fresh and len(block.table.rows[0]) == len(last.table.rows[0])
+        if goes_on and block is not last and block.table and last.table:
+            again = block.table.rows[0] == last.table.rows[0]
+            last.table = replace(last.table, rows=(*last.table.rows, *block.table.rows[again:]))
+        else:
+            kept.append(block)
+    return kept
 
 
 def _with_pictures(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:

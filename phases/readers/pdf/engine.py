@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-from phases.readers.pdf.letters import is_accent, is_language, mend_letters, with_accent
+from phases.readers.pdf.characters import is_bold
+from phases.readers.pdf.crosscheck import items_of_lines, with_dropped
+from phases.readers.pdf.letters import is_accent, is_language, is_right_to_left, mend_letters, with_accent
 from phases.readers.pdf.page import Bookmark, BoundingBox, Document, Item, Page
 from phases.readers.pdf.scan import Scan, open_pdf
-from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, Link, Unreadable
+from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, PARTIAL, Link, Unreadable
 
 MOST_PAGES = 2000
 _LONGEST_LINK = 200
 _MARGIN = 0.08
 _SMALLEST_SIZE = 2.0
 """What is said to be smaller is a font that is scaled elsewhere."""
-_BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
 _COUNTED = re.compile(r"[0-9A-Z][0-9.]*\s+\S.{0,100}$")
 _CELL_GAP = 1.0
 """White as wide as a letter is high parts two cells."""
 _MOST_WORDS = 200
+_MOST_SILENT = 0.1
+"""More pages than this share that give no text are told: a figure may fill one."""
+_MOST_NUMBERS = 20
 _SIZE_OF_HEIGHT = 0.75
-"""A font whose size is 1 is scaled elsewhere; its letters' height is what is left to go by."""
+"""A font whose size is 1, or far above its letters' height, is scaled elsewhere; that height is what is left to go by."""
+_LARGEST_OF_HEIGHT = 2.0
 
 
 def read_document(path: str, password: str | None) -> Document:
@@ -51,7 +56,19 @@ def read_document(path: str, password: str | None) -> Document:
         links = one_each(link for page in parsed.pages for link in _links_of(page))
         marks = tuple(Bookmark(*entry) for entry in scan.bookmarks())
         title, authors = scan.title_and_authors()
-        return Document(verdict, name, tuple(pages.values()), marks, title, authors, links, tuple(scan.hidden))
+        missing = _tell_missing(tuple(pages.values()), scan)
+        verdict = PARTIAL if missing else OK
+        return Document(verdict, name, tuple(pages.values()), marks, title, authors, links, tuple(scan.hidden), missing)
+
+
+def _tell_missing(pages: Sequence[Page], scan: Scan) -> str:
+    """In numbers what of a paper gave no text, where that is more than a figure or two; else nothing."""
+    found = {page.number for page in pages if page.items}
+    silent = sorted((scan.unopened | scan.pictured) - found)
+    if not (scan.unopened - found) and len(silent) <= _MOST_SILENT * scan.count:
+        return ""
+    numbers = ", ".join(map(str, silent[:_MOST_NUMBERS])) + (", …" if len(silent) > _MOST_NUMBERS else "")
+    return f"{len(silent)} of {scan.count} pages give no text, they are damaged or pictures: {numbers}"
 
 
 def _parse_document(path: str, password: str | None, *, pages: str | None = None) -> Any:
@@ -112,15 +129,32 @@ def _build_page(page: Any, scan: Scan) -> Page:
     items = [item for piece in kept for item in items_of(piece, page, turned)]
     with scan.page(page.page_num) as looked:
         items = [with_end_style(item, looked.font_at) for item in items if not looked.hides(item.box)]
+        text = looked.text()
+        if not turned and text:
+            known = " ".join(piece.text for piece in pieces)
+            for instead, box in looked.replaced:
+                # the engine gives the words of the file, and the page shows others
+                items = [item for item in items if not box.holds(item.box) and item.text not in instead]
+                known = known.replace(instead, " ")
+            if is_right_to_left(known):
+                items = items_of_lines(text, looked.unseen)
+            else:
+                items = with_dropped(items, text, known, looked.unseen)
+        rulings = () if turned else tuple(looked.rulings)
+        glyphs = tuple(text.formula_lines()) if not turned and text else ()
     size = (page.height, page.width) if turned else (page.width, page.height)
-    return Page(page.page_num, *size, tuple(items), _text_aside(page, pieces, turned))
+    return Page(page.page_num, *size, tuple(items), *_texts_aside(page, pieces, turned), rulings, glyphs)
 
 
-def _text_aside(page: Any, pieces: list[Any], turned: bool) -> str:
-    """The words that stand in the other direction, but for the stamp along the margin."""
-    others = [piece for piece in pieces if (piece.rotation % 180 != 0) != turned]
-    inner = [piece for piece in others if _MARGIN * page.width < piece.x < (1 - _MARGIN) * page.width]
-    return " ".join(mend_letters(piece.text) for piece in sorted(inner, key=lambda piece: (piece.x, -piece.y)))
+def _texts_aside(page: Any, pieces: list[Any], turned: bool) -> tuple[str, str]:
+    """The words that stand in the other direction, and apart from them the stamp along the margin."""
+    others = sorted(
+        (piece for piece in pieces if (piece.rotation % 180 != 0) != turned), key=lambda piece: (piece.x, -piece.y)
+    )
+    texts: dict[bool, list[str]] = {True: [], False: []}
+    for piece in others:
+        texts[_MARGIN * page.width < piece.x < (1 - _MARGIN) * page.width].append(mend_letters(piece.text))
+    return " ".join(texts[True]), " ".join(texts[False])
 
 
 def one_each(links: Iterable[Link]) -> tuple[Link, ...]:
@@ -177,7 +211,8 @@ def items_of(piece: Any, page: Any, turned: bool) -> list[Item]:
     elif turned:
         box = BoundingBox(box.y0, page.width - box.x1, box.y1, page.width - box.x0)
     size = piece.font_size or 0.0
-    size = round(size if size >= _SMALLEST_SIZE else box.height * _SIZE_OF_HEIGHT, 1)
+    scaled = size < _SMALLEST_SIZE or size > _LARGEST_OF_HEIGHT * max(box.height, _SMALLEST_SIZE)
+    size = round(box.height * _SIZE_OF_HEIGHT if scaled else size, 1)
     font = piece.font_name or ""
     bold = is_bold(font)
     words = [] if turned or len(piece.words or ()) > _MOST_WORDS else list(piece.words or ())
@@ -193,11 +228,6 @@ def with_end_style(item: Item, font_at: Callable[[BoundingBox], str | None]) -> 
     if last is None or (item.bold and is_bold(last)):
         return item
     return replace(item, bold_end=False) if item.bold else replace(item, font=last.rpartition("+")[2])
-
-
-def is_bold(font: str) -> bool:
-    """Whether a font's name says that it is bold."""
-    return bool(_BOLD.search(font))
 
 
 def _with_accents(text: str, words: list[Any]) -> str:
@@ -218,8 +248,7 @@ def _with_accents(text: str, words: list[Any]) -> str:
 def _split_cells(item: Item, text: str, words: list[Any]) -> list[Item]:
     """An item for each cell where the engine took the cells of a table for one piece."""
     gaps = [right.x - left.x - left.width for left, right in itertools.pairwise(words)]
-    wide = max(gaps, default=0.0) >= _CELL_GAP * item.size
-    if not wide or "".join(word.text for word in words) != text.replace(" ", ""):
+    if not words or "".join(word.text for word in words) != text.replace(" ", ""):
         return [item]
     parts: list[list[Any]] = [[words[0]]]
     for gap, word in zip(gaps, words[1:], strict=True):
@@ -229,8 +258,11 @@ def _split_cells(item: Item, text: str, words: list[Any]) -> list[Item]:
     return [
         replace(
             item,
-            text=mend_letters(" ".join(word.text for word in part)),
-            box=BoundingBox(part[0].x, item.box.y0, part[-1].x + part[-1].width, item.box.y1),
+            text=mend_letters(" ".join(word.text for word in part)) if len(parts) > 1 else item.text,
+            box=BoundingBox(part[0].x, item.box.y0, part[-1].x + part[-1].width, item.box.y1)
+            if len(parts) > 1
+            else item.box,
+            words=tuple((mend_letters(word.text), word.x, word.x + word.width) for word in part),
         )
         for part in parts
     ]

@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
+from statistics import median
 
 from phases.readers.pdf.lines import Line
-from phases.readers.pdf.page import Item, Page
+from phases.readers.pdf.page import BoundingBox, Item, Page
+from phases.readers.reading import LeftOut
 
-_EDGE = 0.12
+FURNITURE, MARGIN = "furniture", "margin"
+
+_EDGE = 0.14
 """Running heads and feet stand in this share of the page's height, at its top and its bottom."""
 _WHITE = 0.5
+_MORE = 1.5
+_FEWEST_WHITES = 5
 _FEWEST_PAGES = 3
 _FEWEST_LETTERS = 4
 _FEWEST_LINE_NUMBERS = 8
@@ -27,61 +34,86 @@ _FEWEST = 4
 _WIDEST_HOLE = 2
 
 
-def without_furniture(pages: Sequence[Page]) -> list[Page]:
-    """The pages with the author's text alone."""
+def without_furniture(pages: Sequence[Page]) -> tuple[list[Page], list[LeftOut]]:
+    """The pages with the author's text alone, and what was taken from them."""
     apart = [list(_apart_at_edges(page)) for page in pages]
-    heads = _find_repeats(apart, len(pages)) | _page_numbers(apart) | _at_usual_heights(apart, len(pages))
-    kept = []
+    heads = _find_repeats(apart, pages) | _page_numbers(apart, pages) | _at_usual_heights(apart, len(pages))
+    kept, left_out = [], []
     for page, edge in zip(pages, apart, strict=True):
-        heights = [item.box.y0 for _, item in edge if item in heads]
-        beside = {item for _, item in edge if any(abs(item.box.y0 - height) < _SAME_ROW for height in heights)}
+        heights = [item.box.y0 for item in page.items if item in heads]
+        edge_items = [*heads.intersection(page.items), *(item for _, item in edge)]
+        beside = {item for item in edge_items if any(abs(item.box.y0 - height) < _SAME_ROW for height in heights)}
         dropped = beside | set(_line_numbers(page))
         items = tuple(item for item in page.items if item not in dropped)
-        kept.append(Page(page.number, page.width, page.height, items, page.aside))
-    return kept
+        kept.append(replace(page, items=items))
+        left_out += [LeftOut(item.text, page.number, FURNITURE) for item in page.items if item in dropped and item.text]
+        left_out += [LeftOut(page.margin, page.number, MARGIN)] if page.margin else []
+    return kept, left_out
 
 
 def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
     """What stands at the top or the bottom of a page: nothing further out, and white between it and the text."""
     edge = [item for item in page.items if _is_outermost(item, page) or _PAGE_NUMBER.fullmatch(item.text.strip())]
+    usual = _usual_white(page)
     for item in edge:
         middle = item.box.middle
-        others = [other.box for other in page.items if abs(other.box.middle - middle) > item.box.height]
+        others = [other.box for other in page.items if abs(other.box.middle - middle) > item.box.height / 2]
         if middle < page.height / 2:
             further = any(box.y1 < item.box.y0 for box in others)
             white = min((box.y0 for box in others if box.y0 > middle), default=page.height) - item.box.y1
         else:
             further = any(box.y0 > item.box.y1 for box in others)
             white = item.box.y0 - max((box.y1 for box in others if box.y1 < middle), default=0.0)
-        if not further and white > _WHITE * item.box.height:
+        if not further and white > max(_WHITE * min(item.box.height, item.size), _MORE * usual):
             yield page.number, item
+
+
+def _usual_white(page: Page) -> float:
+    """The white between a line and the next one in the same column: wide leading is no reason to stand apart."""
+    below: dict[int, BoundingBox] = {}
+    whites = []
+    for item in sorted(page.items, key=lambda item: item.box.y0):
+        above = below.get(round(item.box.x0 / 3))
+        if above and above.y1 < item.box.middle < above.y1 + 3 * item.box.height:
+            whites.append(item.box.y0 - above.y1)
+        below[round(item.box.x0 / 3)] = item.box
+    return median(whites) if len(whites) >= _FEWEST_WHITES else 0.0
 
 
 def _is_outermost(item: Item, page: Page) -> bool:
     return item.box.y0 < _EDGE * page.height or item.box.y1 > (1 - _EDGE) * page.height
 
 
-def _find_repeats(apart: Sequence[Sequence[tuple[int, Item]]], pages: int) -> set[Item]:
-    """The same words at the same height of many pages, whatever their figures."""
+def _find_repeats(apart: Sequence[Sequence[tuple[int, Item]]], pages: Sequence[Page]) -> set[Item]:
+    """The same words at the same height of many pages, whatever their figures; on most of them they stand apart."""
     found: dict[tuple[str, int], list[tuple[int, Item]]] = defaultdict(list)
     for number, item in chain.from_iterable(apart):
-        shape = re.sub(r"[0-9]+", "0", item.text.lower())
+        shape = _shape_of(item)
         if sum(character.isalpha() for character in shape) >= _FEWEST_LETTERS:
             for near in (-1, 0, 1):
                 found[shape, round(item.box.y0 / 2) + near].append((number, item))
-    fewest = max(_FEWEST_PAGES, pages // 5)
-    return {item for same in found.values() if len({number for number, _ in same}) >= fewest for _, item in same}
+    fewest = max(_FEWEST_PAGES, len(pages) // 5)
+    usual = {key for key, same in found.items() if len({number for number, _ in same}) >= fewest}
+    if not usual:
+        return set()
+    edges = (item for page in pages for item in page.items if _is_outermost(item, page))
+    return {item for item in edges if (_shape_of(item), round(item.box.y0 / 2)) in usual}
 
 
-def _page_numbers(apart: Sequence[Sequence[tuple[int, Item]]]) -> set[Item]:
-    """Numbers that run with the pages."""
-    found: dict[int, list[Item]] = defaultdict(list)
+def _shape_of(item: Item) -> str:
+    return re.sub(r"[0-9]+", "0", item.text.lower())
+
+
+def _page_numbers(apart: Sequence[Sequence[tuple[int, Item]]], pages: Sequence[Page]) -> set[Item]:
+    """Numbers that run with the pages, at one end of them."""
+    found: dict[tuple[int, bool], list[Item]] = defaultdict(list)
+    half = pages[0].height / 2 if pages else 0.0
     for number, item in chain.from_iterable(apart):
         match = _PAGE_NUMBER.fullmatch(item.text.strip())
         if match:
-            found[int(match.group(1)) - number].append(item)
+            found[int(match.group(1)) - number, item.box.y0 < half].append(item)
         elif _ROMAN.fullmatch(item.text.strip()):
-            found[_NO_OFFSET].append(item)
+            found[_NO_OFFSET, item.box.y0 < half].append(item)
     return {item for same in found.values() if len(same) > 1 for item in same}
 
 
@@ -134,8 +166,14 @@ def contents_of(lines: Sequence[Line]) -> set[int]:
             groups[-1].append(index)
         else:
             groups.append([index])
-    kept = [group for group in groups if len(group) >= _FEWEST]
+    kept = [group for group in groups if len(group) >= _FEWEST and _counts_up([lines[index] for index in group])]
     return {index for group in kept for index in range(group[0], group[-1] + 1)}
+
+
+def _counts_up(entries: Sequence[Line]) -> bool:
+    """Whether the numbers at the ends are those of pages, which never go back: the last column of a table may."""
+    numbers = [int(found.group()) for line in entries if (found := re.search(r"[0-9]{1,4}$", line.text))]
+    return sum(before > after for before, after in pairwise(numbers)) * 10 <= len(numbers)
 
 
 def _is_entry(line: Line) -> bool:

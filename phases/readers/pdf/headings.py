@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 
-from phases.readers.heading_patterns import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain_title
+from phases.readers.heading_patterns import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain_title, without_number
 from phases.readers.pdf.bookmarks import LONGEST, MOST_LINES, Heading, headings_by_bookmarks
 from phases.readers.pdf.lines import Line, has_holes
 from phases.readers.pdf.page import Bookmark
-from phases.readers.pdf.tables import CAPTION
+from phases.readers.pdf.unnumbered import (
+    LARGER,
+    BodyStyle,
+    Style,
+    font_family,
+    reads_like_a_title,
+    style_of,
+    unnumbered_levels,
+)
 from phases.readers.pdf.words import Words
 
-_LARGER = 0.4
 _HOLE, _SPREAD = 1.6, 3.2
 _FEWEST_BOOKMARKS = 3
 _CHAPTER = re.compile(
@@ -26,26 +32,14 @@ _NO_HEADING = re.compile(
     re.IGNORECASE,
 )
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|[-]it$|ti[0-9]+$", re.IGNORECASE)
-Style = tuple[str, float, bool]
 Path = tuple[int, ...]
 _ROMANS = {"I": 1, "V": 5, "X": 10}
 _FIRST_LETTER = 1000
 """Appendices are counted in letters, behind all numbers."""
 _FEWEST_ROMANS = 3
+_ALL, _PART = 0.97, 0.8
 _WIDEST_HOLE = 2
 _MOST = 600
-_FEWEST_LETTERS = 8
-_FEWEST_CJK = 4
-_LONGEST = 300
-_MOST_LINES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class BodyStyle:
-    """How most of the text is set."""
-
-    font: str
-    size: float
 
 
 def body_of(lines: Sequence[Line]) -> BodyStyle:
@@ -55,7 +49,10 @@ def body_of(lines: Sequence[Line]) -> BodyStyle:
     for line in lines:
         fonts[line.font] += len(line.text)
         sizes[line.size] += len(line.text)
-    return BodyStyle(fonts.most_common(1)[0][0], sizes.most_common(1)[0][0]) if lines else BodyStyle("", 10.0)
+    if not lines:
+        return BodyStyle("", 10.0)
+    font, letters = fonts.most_common(1)[0]
+    return BodyStyle(font, sizes.most_common(1)[0][0], letters >= _ALL * fonts.total())
 
 
 def headings_of(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]) -> list[Heading]:
@@ -67,7 +64,7 @@ def headings_of(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Wor
     if len(marked) * 2 < len(bookmarks):
         return by_rules
     taken = {index for heading in marked for index in range(heading.first, heading.first + heading.count)}
-    styles = Counter(_style_of(lines[heading.first]) for heading in marked if heading.level == 1)
+    styles = Counter(style_of(lines[heading.first]) for heading in marked if heading.level == 1)
     deepest = max(heading.level for heading in marked)
     more = [
         heading
@@ -81,28 +78,43 @@ def _is_missing(heading: Heading, line: Line, styles: Counter[Style], deepest: i
     """What a PDF's own outline leaves out: sections without a number, and the deepest levels."""
     if number_of(heading.text):
         return heading.level > deepest
-    return plain_title(heading.text) in UNNUMBERED or _style_of(line) in styles
+    return plain_title(heading.text) in UNNUMBERED or style_of(line) in styles
 
 
 def _by_rules(lines: Sequence[Line], body: BodyStyle, words: Words, outside: Set[int]) -> list[Heading]:
     candidates = [index for index in range(len(lines)) if index not in outside and _may_head(lines, index, body)]
+    candidates = candidates if body.alone else _without_references(lines, candidates)
     titles = {index: _title_text(lines, index) for index in candidates}
     run = longest_run(list(titles.values()))
     numbered = {candidates[place]: depth for place, depth in run.items()} if len(run) > 1 else {}
     styles: dict[Style, list[int]] = defaultdict(list)
     for index, depth in numbered.items():
-        styles[_style_of(lines[index])].append(depth)
+        styles[style_of(lines[index])].append(depth)
+    levels = unnumbered_levels(lines, set(candidates) - set(numbered), body, styles)
     named = {plain_title(lines[index].text) for index in numbered}
     headings: list[Heading] = []
     until = 0
     for index in candidates:
-        level = numbered.get(index) or _level_without_number(lines, index, body, styles)
+        level = numbered.get(index) or _level_without_number(lines, index, body, styles, levels)
         again = index not in numbered and plain_title(lines[index].text) in named - set(REFERENCES)
         if level and index >= until and not (again and plain_title(lines[index].text) in UNNUMBERED):
             headings.append(_whole_heading(lines, index, level, words, run_on=index in numbered or lines[index].bold))
             until = index + headings[-1].count
             named.add(plain_title(lines[index].text))
     return _behind_the_front(headings)
+
+
+def _without_references(lines: Sequence[Line], candidates: Sequence[int]) -> list[int]:
+    """The candidates without those behind the name of the references that are set otherwise than it and all before it.
+
+    References may go on counting where the sections end; an appendix looks like a section.
+    """
+    name = next((index for index in candidates if plain_title(lines[index].text) in REFERENCES), None)
+    if name is None:
+        return list(candidates)
+    before = [index for index in candidates if index == name or (index < name and number_of(lines[index].text))]
+    known = {(lines[index].size, lines[index].bold) for index in before}
+    return [index for index in candidates if index <= name or (lines[index].size, lines[index].bold) in known]
 
 
 def _behind_the_front(headings: Sequence[Heading]) -> list[Heading]:
@@ -116,7 +128,7 @@ def _title_text(lines: Sequence[Line], index: int) -> str:
     """The text of a heading's first line; "Chapter 3" with a line of larger letters below is the number of what that says."""
     chapter = _CHAPTER.match(lines[index].text)
     below = lines[index + 1] if index + 1 < len(lines) else None
-    if chapter and below and below.size > lines[index].size - _LARGER and below.page == lines[index].page:
+    if chapter and below and below.size > lines[index].size - LARGER and below.page == lines[index].page:
         return f"{chapter.group(1)} {below.text}"
     return lines[index].text
 
@@ -134,14 +146,18 @@ def _may_head(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
 
 
 def _is_different(line: Line, body: BodyStyle) -> bool:
+    if body.alone and (number_of(line.text) or plain_title(line.text) in UNNUMBERED):
+        short = len(line.text) < LONGEST // 2 and line.box.width < _PART * line.column.width
+        if short and reads_like_a_title(without_number(line.text)):
+            return True
     capitals = sum(character.isupper() for character in line.text)
     small = sum(character.islower() for character in line.text)
-    other_font = _font_family(line.font) != _font_family(body.font) and line.size >= body.size - 1.5
+    other_font = font_family(line.font) != font_family(body.font) and line.size >= body.size - 1.5
     italic = _ITALIC.search(line.font) and not _ITALIC.search(body.font) and number_of(line.text)
     return (
         line.bold
         or bool(italic)
-        or line.size > body.size + _LARGER
+        or line.size > body.size + LARGER
         or other_font
         or (capitals > 3 and capitals > 2 * small)
     )
@@ -155,30 +171,24 @@ def _stands_alone(lines: Sequence[Line], index: int) -> bool:
     return line.fresh or line.gap > usual or (after is not None and not after.fresh and after.gap > 1.6 * usual)
 
 
-def _level_without_number(lines: Sequence[Line], index: int, body: BodyStyle, styles: dict[Style, list[int]]) -> int:
-    """The level of an unnumbered heading: that of numbered ones of the same type; 0 is no heading."""
+def _level_without_number(
+    lines: Sequence[Line], index: int, body: BodyStyle, styles: dict[Style, list[int]], levels: dict[Style, int]
+) -> int:
+    """The level of an unnumbered heading: that of numbered ones of the same type, or of its own; 0 is no heading."""
     line = lines[index]
     name = plain_title(line.text)
     if name in UNNUMBERED:
         return 1
-    if line.text.endswith((".", ",", ";", ":")) or number_of(line.text) or not line.text[:1].isalpha():
-        return 0
-    if sum(character.isalpha() for character in line.text) < 4 or (
-        not line.text[:1].isupper() and line.text[:1].islower()
-    ):
+    if number_of(line.text) or not reads_like_a_title(line.text):
         return 0
     after = lines[index + 1] if index + 1 < len(lines) else None
     if after and after.bold_start and not after.bold and after.gap < 0.5 * line.size and not after.fresh:
         # bold words that begin a paragraph go on in the next line; a heading does not
         return 0
-    depths = styles.get(_style_of(line))
-    if depths and (line.bold or line.size > body.size + _LARGER):
+    depths = styles.get(style_of(line))
+    if depths and (line.bold or line.size > body.size + LARGER):
         return min(depths)
-    if not styles and line.size > body.size + _LARGER and len(line.text) < LONGEST // 2:
-        return 1 if line.size > body.size + 1.5 else 2
-    if not styles and line.bold and line.gap > 0.5 * line.size and len(line.text) < LONGEST // 2:
-        return 2 if line.size <= body.size + _LARGER else 1
-    return 0
+    return levels.get(style_of(line), 0)
 
 
 def _whole_heading(lines: Sequence[Line], first: int, level: int, words: Words, *, run_on: bool) -> Heading:
@@ -191,7 +201,7 @@ def _whole_heading(lines: Sequence[Line], first: int, level: int, words: Words, 
     while count < MOST_LINES and first + count < len(lines):
         before, line = lines[first + count - 1], lines[first + count]
         bold = lines[first].bold or (lines[first].bold_start and "$" in lines[first].text)
-        same = _style_of(line)[:2] == _style_of(lines[first])[:2] and line.bold == bold
+        same = style_of(line)[:2] == style_of(lines[first])[:2] and line.bold == bold
         close = not line.fresh and line.page == before.page and line.gap < 0.55 * line.size
         if not (same and close and run_on) or number_of(line.text) or plain_title(line.text) in UNNUMBERED:
             break
@@ -199,14 +209,6 @@ def _whole_heading(lines: Sequence[Line], first: int, level: int, words: Words, 
             break
         count += 1
     return Heading(first, count, words.join([line.text for line in lines[first : first + count]]), level)
-
-
-def _style_of(line: Line) -> Style:
-    return line.font, line.size, line.bold
-
-
-def _font_family(font: str) -> str:
-    return re.sub(r"[-,0-9].*$|(?i:bold|regular|roman|italic|medi|light)", "", font)
 
 
 def longest_run(titles: Sequence[str]) -> dict[int, int]:
@@ -290,66 +292,3 @@ def _is_next(before: Path, after: Path) -> bool:
     if len(after) > len(before):
         return after == (*before, 1, 1)
     return after[:-1] == before[: len(after) - 1] and 1 <= after[-1] - before[len(after) - 1] <= _WIDEST_HOLE
-
-
-def title_of(lines: Sequence[Line], said: str | None, words: Words) -> tuple[str | None, range]:
-    """The title and the lines of the first page that it fills; without one, None and no lines."""
-    first = [line for line in lines if line.page == lines[0].page] if lines else []
-    if said and (place := _place_of(first, said)):
-        printed = words.join([first[index].text for index in place])
-        return (printed if plain_title(printed) == plain_title(said) else said), place
-    place = _largest_lines(first)
-    text = words.join([first[index].text for index in place])
-    return (text.rstrip("*∗†‡ "), place) if text and len(text) <= _LONGEST else (None, range(0))
-
-
-def _place_of(lines: Sequence[Line], said: str) -> range | None:
-    """The lines that say it, if there are any."""
-    wanted = plain_title(said)
-    if len(wanted) < _FEWEST_CJK:
-        return None
-    for start in range(len(lines)):
-        given = ""
-        for end in range(start, min(start + _MOST_LINES, len(lines))):
-            given += plain_title(lines[end].text)
-            if given == wanted or (given.startswith(wanted) and len(given) < len(wanted) + 4):
-                return range(start, end + 1)
-            if not wanted.startswith(given):
-                break
-    return None
-
-
-def _largest_lines(lines: Sequence[Line]) -> range:
-    """The lines above the abstract that are set in the largest type, if they are words."""
-    until = next((index for index, line in enumerate(lines) if plain_title(line.text) in ABSTRACT), len(lines))
-    above = list(lines[: until or len(lines)])
-    sizes = sorted({line.size for line in above}, reverse=True)
-    for size in sizes:
-        runs = [run for run in _runs_of(above, size) if _is_telling(above, run)]
-        if runs:
-            return min(runs, key=lambda run: above[run[0]].box.y0)
-    return range(0)
-
-
-def _runs_of(lines: Sequence[Line], size: float) -> list[range]:
-    runs: list[range] = []
-    for index, line in enumerate(lines):
-        large = line.size > size - 0.6 and line.size > 0
-        near = runs and runs[-1].stop == index and line.gap < 1.1 * size and line.bold == lines[index - 1].bold
-        if large and near:
-            runs[-1] = range(runs[-1].start, index + 1)
-        elif large:
-            runs.append(range(index, index + 1))
-    return [run for run in runs if len(run) <= _MOST_LINES]
-
-
-def _is_telling(lines: Sequence[Line], run: range) -> bool:
-    text = "".join(lines[index].text for index in run)
-    if CAPTION.match(lines[run[0]].text) or (
-        len(run) > 1 and sum(has_holes(lines[index]) for index in run) * 2 > len(run)
-    ):
-        return False
-    letters = [character for character in text if character.isalpha()]
-    wide = sum(ord(character) > 0x2E80 for character in letters)
-    spaced = sum(len(word) == 1 for word in text.split()) > len(text.split()) / 2 and not wide
-    return (len(letters) >= _FEWEST_LETTERS or wide >= _FEWEST_CJK) and not spaced

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from unicodedata import normalize
+from collections import Counter
+from unicodedata import bidirectional, normalize
 
 _ODD_SPACES = re.compile(r"[\x00-\x1f\x7f\u00a0\u2000-\u200b\u2028\u2029\u202f\u3000\ufeff\ufffe\uffff]+")
-_LIGATURES = str.maketrans(
+KEYS = str.maketrans("⇥⇤↵⇡⇢⇣✏⌘⌃⌦⌫", "×∗απρζϵηΣΩν")
+"""Signs of a keyboard's keys, which a common maker of PDFs gives for those of TeX's fonts."""
+_LIGATURES = KEYS | str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-", "\x88": "•"}
 )
 _ACCENTS = {
@@ -15,7 +18,8 @@ _ACCENTS = {
 }  # fmt: skip
 _LITTLE = (
     "the of and to in is for that with are der die und das den von ist mit für nicht les des est une dans que pour "
-    "los las del una por con el la le de che di il per non"
+    "los las del una por con el la le de che di il per non и в не на что по как из для في من على إلى أن عن هذا هذه التي "
+    "الذي مع של את על לא זה עם כי או גם از به در که این را با است"
 )
 _LITTLE_WORDS = frozenset(_LITTLE.split())
 _FEWEST_WORDS, _LITTLE_SHARE = 100, 0.08
@@ -26,6 +30,12 @@ def is_language(text: str) -> bool:
     """Whether enough of the words are the little ones that every text of their language has."""
     words = text.lower().split()
     return len(words) >= _FEWEST_WORDS and sum(word in _LITTLE_WORDS for word in words) > _LITTLE_SHARE * len(words)
+
+
+def is_right_to_left(text: str) -> bool:
+    """Whether most of the letters are of a script that is written from right to left."""
+    directions = Counter(bidirectional(character) for character in text)
+    return directions["R"] + directions["AL"] > directions["L"]
 
 
 def mend_letters(text: str) -> str:

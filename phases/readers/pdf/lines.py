@@ -23,6 +23,8 @@ _NARROWEST_GUTTER = 8.0
 _NARROWEST_LINE = 0.2
 _FEWEST_CELLS = 5
 _FEWEST_WIDE_ROWS = 3
+_FULL = 0.8
+_PITCH = 2.2
 _STRIPE = 0.5
 _NEAR = 30.0
 _MOST_CROSSING = 0.6
@@ -180,7 +182,7 @@ def _find_gutter(page: Page) -> float | None:
 
 def _is_gutter(page: Page, gutter: float, *, fewest: int) -> bool:
     """Text fills both sides, in lines that end and begin at the stripe; the cells of a table do not."""
-    wide = [item.box for item in page.items if item.box.width > _NARROWEST_LINE * page.width]
+    wide = [item.box for item in page.items if item.box.width > _NARROWEST_LINE * page.width and not item.table]
     left = sum(box.height for box in wide if box.x1 <= gutter + 2)
     right = sum(box.height for box in wide if box.x0 >= gutter - 2)
     crossing = sum(box.height for box in wide if box.x0 < gutter - 12 and box.x1 > gutter + 12)
@@ -214,7 +216,8 @@ def _items_across(items: Sequence[Item], gutter: float) -> list[Item]:
     for item in items:
         above = found[-1] if found else None
         if (item.box.x0 < gutter - 4 and item.box.x1 > gutter + 4) or item in wide_rows:
-            found.append(item)
+            if item in wide_rows or not _is_between_columns(item, items, gutter):
+                found.append(item)
         elif above and 0 <= item.box.y0 - above.box.y0 < 2 * above.box.height and abs(item.size - above.size) < 0.3:
             last = abs(item.box.x0 - above.box.x0) < 3 and item.box.y0 > above.box.y1 - 2
             if last and not any(other.box.x0 > gutter and _same_row(item, other) for other in items):
@@ -229,7 +232,7 @@ def _rows_of_wide_tables(items: Sequence[Item], gutter: float) -> set[Item]:
     for row in [*rows_of(items), []]:
         left = [item for item in row if item.box.x1 < gutter + 4]
         right = [item for item in row if item.box.x0 > gutter - 4]
-        short = all(item.box.width < 0.45 * gutter for item in row)
+        short = all(item.box.width < 0.45 * gutter for item in row) and not (_is_full(left) and _is_full(right))
         if min(len(left), len(right)) >= 2 and len(row) >= _FEWEST_CELLS and short:
             together.append(row)
             continue
@@ -237,6 +240,24 @@ def _rows_of_wide_tables(items: Sequence[Item], gutter: float) -> set[Item]:
             found.update(item for members in together for item in members)
         together = []
     return found
+
+
+def _is_between_columns(item: Item, items: Sequence[Item], gutter: float) -> bool:
+    """Whether both columns go on right above and right below: then the engine took two of their lines for one formula."""
+    sides = set()
+    for other in items:
+        above = 0 <= item.box.y0 - other.box.y0 < _PITCH * item.size
+        below = 0 <= other.box.y0 - item.box.y0 < _PITCH * item.size
+        across = other.box.x0 < gutter - 4 and other.box.x1 > gutter + 4
+        beside = abs(other.box.middle - item.box.middle) <= other.box.height / 2
+        if (above or below) and not (across or beside):
+            sides.add((above, other.box.centre < gutter))
+    return len(sides) == 4
+
+
+def _is_full(side: Sequence[Item]) -> bool:
+    """Whether hardly any white is between pieces: justified prose may come in many of them."""
+    return sum(item.box.width for item in side) > _FULL * (side[-1].box.x1 - side[0].box.x0) if side else False
 
 
 def _same_row(item: Item, other: Item) -> bool:

@@ -61,10 +61,10 @@ def escape_prose(text: str) -> str:
 def _render_equation(block: PdfBlock) -> str:
     """The lines of a formula as one; its number goes to the end, wherever on the page it stands."""
     pieces, number = [], ""
-    for line in block.lines:
-        tag = _TAG.search(line.text)
+    for text in [block.text] if block.text else [line.text for line in block.lines]:
+        tag = _TAG.search(text)
         number = tag.group(1) if tag else number
-        pieces.append(line.text[: tag.start()] if tag else line.text)
+        pieces.append(text[: tag.start()] if tag else text)
     content = " ".join(" ".join(pieces).replace("$", " ").split())
     return f"$$ {content} \\tag{{{number}}} $$" if number else f"$$ {content} $$"
 

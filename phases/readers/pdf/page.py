@@ -46,6 +46,12 @@ class BoundingBox:
         )
 
 
+Word = tuple[str, float, float]
+"""A word, and where it begins and ends."""
+Rows = tuple[tuple[str, ...], ...]
+"""The cells of a table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A piece of a line in one go; mathematics in it stands between dollar signs. `font` is that of its first letter."""
@@ -57,6 +63,22 @@ class Item:
     bold: bool
     bold_end: bool
     """Whether its last letter is bold too: a heading is, a paragraph that begins with a bold word is not."""
+    words: tuple[Word, ...] = ()
+    """Where its words stand, if the engine says so and they are all of its text."""
+    table: Rows | None = None
+    """Set where it stands for a whole table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    """A letter or a sign that has ink."""
+
+    text: str
+    box: BoundingBox
+    size: float
+    font: str
+    blank: bool = False
+    """Whether a blank stands before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +91,12 @@ class Page:
     items: tuple[Item, ...]
     aside: str = ""
     """What stands on it in another direction, as it comes: the cells of a turned table."""
+    margin: str = ""
+    """What is printed along the edge of the sheet, in another direction: the stamp of arXiv."""
+    rulings: tuple[BoundingBox, ...] = ()
+    """The horizontal ones."""
+    glyphs: tuple[tuple[Character, ...], ...] = ()
+    """The characters of lines that may be formulas, line by line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +121,8 @@ class Document:
     authors: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     hidden: tuple[Hidden, ...] = ()
+    missing: str = ""
+    """Which pages gave nothing, in numbers; with the verdict partial."""
 
 
 class PdfEngine(Protocol):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pypdfium2
@@ -16,9 +18,15 @@ Matrix = tuple[float, float, float, float, float, float]
 TEXT, PATH, IMAGE, FORM = raw.FPDF_PAGEOBJ_TEXT, raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_FORM
 _NEVER_SHOWN = (raw.FPDF_TEXTRENDERMODE_INVISIBLE, raw.FPDF_TEXTRENDERMODE_CLIP)
 _DEEPEST_FORM = 4
+_UPRIGHT = 0.1
+_MOST_MARKS = 8
+_RECTANGLE, _SOLID, _INK = 6, 255, 24
+_FEWEST_PIXELS, _MOST_PIXELS = 4, 4_000_000
 _MOST_OBJECTS = 200_000
 # One set for all calls: a page may have a hundred thousand objects, and PDFium is used by one thread.
 _BOUNDS = tuple(ctypes.c_float() for _ in range(4))
+_WIDE, _LENGTH = (ctypes.c_ushort * 600)(), ctypes.c_ulong()
+_EDGES = tuple(ctypes.c_double() for _ in range(4))
 _COLOUR = tuple(ctypes.c_uint() for _ in range(4))
 
 
@@ -132,3 +140,97 @@ def height_of_target(target: Any) -> float | None:
     """How far above the page's bottom a bookmark points, if it says so."""
     mode, place = target.get_view()
     return float(place[1]) if mode == raw.PDFDEST_VIEW_XYZ and len(place) > 1 and place[1] else None
+
+
+def text_of(text_page: Any, most: int) -> str:
+    """The text of a page up to so many characters, in PDFium's own order."""
+    count = min(raw.FPDFText_CountChars(text_page), most)
+    return str(text_page.get_text_range(0, count)) if count > 0 else ""
+
+
+def count_of_letters(text_page: Any) -> int:
+    """How many letters PDFium counts on a page, those that its text leaves out too."""
+    return int(raw.FPDFText_CountChars(text_page))
+
+
+def index_of_letter(text_page: Any, place: int) -> int:
+    """The number of the letter at a place of a page's text, negative where there is none."""
+    return int(raw.FPDFText_GetCharIndexFromTextIndex(text_page, place))
+
+
+def box_of_letter(text_page: Any, index: int) -> tuple[float, float, float, float] | None:
+    """Left, right, bottom and top of a letter; None for one without ink."""
+    left, right, bottom, top = _EDGES
+    if index < 0 or not raw.FPDFText_GetCharBox(text_page, index, left, right, bottom, top):
+        return None
+    known = left.value, right.value, bottom.value, top.value
+    return known if known[1] > known[0] or known[3] > known[2] else None
+
+
+def object_of_letter(text_page: Any, index: int) -> tuple[int, Any]:
+    """The text object that a letter belongs to, and its address."""
+    found = raw.FPDFText_GetTextObject(text_page, index) if index >= 0 else None
+    return (ctypes.addressof(found.contents), found) if found else (0, None)
+
+
+def is_turned(text_page: Any, index: int) -> bool:
+    """Whether a letter stands at an angle."""
+    angle = raw.FPDFText_GetCharAngle(text_page, index) if index >= 0 else 0.0
+    return bool(_UPRIGHT < angle < math.tau - _UPRIGHT)
+
+
+def marks_of(item: Any) -> list[tuple[str, str]]:
+    """The names of an object's marks in the content, and the text that each gives for what is drawn, if it gives one."""
+    found = []
+    for index in range(min(raw.FPDFPageObj_CountMarks(item), _MOST_MARKS)):
+        mark = raw.FPDFPageObj_GetMark(item, index)
+        name = _wide_text(partial(raw.FPDFPageObjMark_GetName, mark))
+        found.append((name, _wide_text(partial(raw.FPDFPageObjMark_GetParamStringValue, mark, b"ActualText"))))
+    return found
+
+
+def _wide_text(ask: Callable[[Any, int, Any], int]) -> str:
+    """What a call writes into a buffer of UTF-16; of what is longer than it, nothing."""
+    if not ask(_WIDE, ctypes.sizeof(_WIDE), _LENGTH):
+        return ""
+    return bytes(_WIDE)[: _LENGTH.value].decode("utf-16-le", "ignore").rstrip("\x00")
+
+
+def remove_marks(item: Any) -> None:
+    """Takes an object's marks from it, in memory: then the page's text is what is drawn."""
+    for _ in range(min(raw.FPDFPageObj_CountMarks(item), _MOST_MARKS)):
+        raw.FPDFPageObj_RemoveMark(item, raw.FPDFPageObj_GetMark(item, 0))
+
+
+def is_solid_rectangle(path: Any) -> bool:
+    """Whether a shape is a filled rectangle that nothing shines through."""
+    mode, stroke = ctypes.c_int(), ctypes.c_int()
+    if raw.FPDFPath_CountSegments(path) > _RECTANGLE or not raw.FPDFPath_GetDrawMode(path, mode, stroke):
+        return False
+    colour = fill_of(path)
+    return mode.value != 0 and colour is not None and colour[3] == _SOLID and not raw.FPDFPageObj_HasTransparency(path)
+
+
+class GreyPicture:
+    """A page drawn in greys, a pixel a point."""
+
+    def __init__(self, bitmap: Any) -> None:
+        self._bytes, self._stride = bytes(bitmap.buffer), bitmap.stride
+        self._width, self._height = bitmap.width, bitmap.height
+
+    def has_ink(self, x0: float, y0: float, x1: float, y1: float) -> bool:
+        """Whether a part of the page is of more than one grey; one of few pixels may be. Points, from the page's top left."""
+        left, right = max(0, math.ceil(x0)), min(self._width, int(x1))
+        rows = range(max(0, math.ceil(y0)), min(self._height, int(y1)))
+        if right - left < _FEWEST_PIXELS or len(rows) < _FEWEST_PIXELS:
+            return True
+        part = b"".join(self._bytes[row * self._stride + left : row * self._stride + right] for row in rows)
+        return bool(part) and max(part) - min(part) > _INK
+
+
+def draw_in_grey(page: Any) -> GreyPicture | None:
+    """What is seen of a page; None of one that is too large to draw."""
+    width, height = page.get_size()
+    if width * height > _MOST_PIXELS:
+        return None
+    return GreyPicture(page.render(scale=1, grayscale=True))

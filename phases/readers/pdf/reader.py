@@ -8,28 +8,42 @@ from itertools import chain
 
 from phases.readers.pdf.blocks import Marks, blocks_of, in_flow
 from phases.readers.pdf.engine import read_document, read_plainly
+from phases.readers.pdf.equations import with_equations
 from phases.readers.pdf.furniture import contents_of, without_furniture
-from phases.readers.pdf.headings import body_of, headings_of, title_of
+from phases.readers.pdf.headings import body_of, headings_of
 from phases.readers.pdf.lines import Line, lines_of_pages
 from phases.readers.pdf.markdown import text_of
 from phases.readers.pdf.page import Bookmark, Document, PdfEngine
+from phases.readers.pdf.ruled_tables import with_ruled_tables
 from phases.readers.pdf.tables import table_text, tables_of
+from phases.readers.pdf.titles import title_of
 from phases.readers.pdf.words import Words
-from phases.readers.reading import NO_TEXT, OK, InputFile, Reading
+from phases.readers.reading import NO_TEXT, READABLE, InputFile, LeftOut, Reading
 
-VERSION = 2
+VERSION = 3
+_MOST_LEFT_OUT = 5000
 
 
 def read_pdf(path: str, password: str | None = None, engine: PdfEngine = read_document) -> Reading:
     """The reading of a PDF file. Raises Unreadable where there is no document in it."""
     document = engine(path, password)
     reader = f"pdf {VERSION}, {document.engine}"
-    if document.verdict != OK:
+    if document.verdict not in READABLE:
         return Reading(document.verdict, reader)
-    title, pages = _title_and_pages(document)
+    title, pages, left_out = _build_pages(document)
     if not any(character.isalnum() for page in pages for character in page):
         return Reading(NO_TEXT, reader)
-    return Reading(OK, reader, tuple(pages), title, document.authors, document.links, document.hidden)
+    return Reading(
+        document.verdict,
+        reader,
+        tuple(pages),
+        title,
+        document.authors,
+        document.links,
+        document.hidden,
+        document.missing,
+        tuple(left_out[:_MOST_LEFT_OUT]),
+    )
 
 
 def read_pdf_input(source: InputFile) -> Reading:
@@ -42,8 +56,10 @@ def read_pdf_plainly(source: InputFile) -> Reading:
     return read_pdf(source.path, source.password, read_plainly)
 
 
-def _title_and_pages(document: Document) -> tuple[str | None, list[str]]:
-    pages = without_furniture(document.pages)
+def _build_pages(document: Document) -> tuple[str | None, list[str], list[LeftOut]]:
+    """The title, the text of each page, and what of the pages is in no text."""
+    pages, left_out = without_furniture(document.pages)
+    pages = [with_ruled_tables(page) for page in pages]
     lines = list(chain.from_iterable(lines_of_pages(pages)))
     words = Words(line.text for line in lines)
     title, place = title_of(lines, document.title, words)
@@ -52,12 +68,13 @@ def _title_and_pages(document: Document) -> tuple[str | None, list[str]]:
     found: dict[int, list[str]] = defaultdict(list)
     if title:
         found[1].append(f"# {title}")
-    for block in in_flow(blocks_of(lines, marks, words), marks.body):
+    blocks = with_equations(blocks_of(lines, marks, words), {page.number: page for page in pages})
+    for block in in_flow(blocks, marks.body):
         found[block.page].append(table_text(block.table) if block.table else text_of(block, words))
     for page in pages:
         if page.aside:
             found[page.number].append(f"> In another direction: {page.aside}")
-    return title, ["\n\n".join(text for text in found[page.number] if text) for page in pages]
+    return title, ["\n\n".join(text for text in found[page.number] if text) for page in pages], left_out
 
 
 def _find_marks(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words) -> Marks:

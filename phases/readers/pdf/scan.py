@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 from phases.readers.pdf import pdfium
+from phases.readers.pdf.characters import PageText
 from phases.readers.pdf.page import BoundingBox
 from phases.readers.reading import Hidden
 
 _MOST_PIECES = 20_000
-_TINIEST = 1.0
+_LETTERS = re.compile(r"[^\W_]")
+_FEWEST_LETTERS, _ALIKE = 8, 0.5
+_TINIEST = 1.6
+_MOST_COVERS, _LEAST_COVER = 60, 8.0
+_MOST_PATHS, _THICKEST, _SHORTEST = 3000, 2.5, 4.0
+"""Of the shapes of a page so many are looked at; one that is lower and wider than this is a ruling."""
 _WHITE = 250
 _SCAN = 0.5
-"""A picture that fills more of the page than this may be the scan that an invisible text layer belongs to."""
+"""Pictures that fill more of the page than this may be the scan that an invisible text layer belongs to."""
 MOST_HIDDEN = 200
 _LONGEST_HIDDEN = 300
 
@@ -29,11 +37,14 @@ def open_pdf(path: str, password: str | None) -> Iterator[Scan]:
 
 
 class Scan:
-    """Owns the open PDF. `hidden` fills while its pages are looked at."""
+    """Owns the open PDF. `hidden`, `unopened` and `pictured` fill while its pages are looked at."""
 
     def __init__(self, document: Any) -> None:
         self._document = document
         self.hidden: list[Hidden] = []
+        self.unopened: set[int] = set()
+        self.pictured: set[int] = set()
+        """Pages of pictures alone."""
         self._seen: set[int] = set()
 
     @property
@@ -69,14 +80,17 @@ class Scan:
         try:
             page = self._document[number - 1]
         except (pdfium.PdfiumError, IndexError):
-            yield PageScan(None, [], [])
+            self.unopened.add(number)
+            yield PageScan(None, [], [], [], [])
             return
         try:
             found = PageObjects(page, number)
+            if found.is_picture:
+                self.pictured.add(number)
             if number not in self._seen:
                 self._seen.add(number)
                 self.hidden.extend(found.hidden[: MOST_HIDDEN - len(self.hidden)])
-            yield PageScan(page, found.texts, found.unseen)
+            yield PageScan(page, found.texts, found.unseen, found.rulings, found.replaced)
         finally:
             page.close()
 
@@ -93,10 +107,19 @@ class TextPiece:
 class PageScan:
     """Where one page has text objects, and which of them are not seen. `page` is None for one that cannot be opened."""
 
-    def __init__(self, page: Any, texts: list[tuple[BoundingBox, Any]], unseen: list[BoundingBox]) -> None:
+    def __init__(
+        self,
+        page: Any,
+        texts: list[tuple[BoundingBox, Any]],
+        unseen: list[BoundingBox],
+        rulings: list[BoundingBox],
+        replaced: list[tuple[str, BoundingBox]],
+    ) -> None:
         self._page = page
         self._texts = texts
-        self._unseen = unseen
+        self.unseen = unseen
+        self.rulings = rulings
+        self.replaced = replaced
         size = page.get_size() if page else (1.0, 1.0)
         self.width, self.height = float(size[0]), float(size[1])
 
@@ -112,9 +135,16 @@ class PageScan:
             box = BoundingBox(x0 - left, top - y1, x1 - left, top - y0)
             yield TextPiece(text.get_text_bounded(x0, y0, x1, y1), box, pdfium.letter_size(text, place))
 
+    def text(self) -> PageText | None:
+        """The page's characters; None where it is shown turned, so that places on it are not those of the engine."""
+        if self._page is None or self._page.get_rotation():
+            return None
+        left, _, _, top = self._page.get_bbox()
+        return PageText(self._page, left, top)
+
     def hides(self, box: BoundingBox) -> bool:
         """Whether what stands here is not seen."""
-        return any(unseen.holds(box) for unseen in self._unseen)
+        return any(unseen.holds(box) for unseen in self.unseen)
 
     def font_at(self, box: BoundingBox) -> str | None:
         """The name of the font in which the last letters of this box are set."""
@@ -132,10 +162,20 @@ class PageObjects:
         self.texts: list[tuple[BoundingBox, Any]] = []
         self.unseen: list[BoundingBox] = []
         self.hidden: list[Hidden] = []
+        self.replaced: list[tuple[str, BoundingBox]] = []
+        """Words that stand for others which are seen, and where."""
         self._page, self._number = page, number
         self._left, self._bottom, self._right, self._top = page.get_bbox()
         self._text_page: Any = None
         self._suspects: list[tuple[BoundingBox, Any, int, str]] = []
+        self.rulings: list[BoundingBox] = []
+        self._places: list[int] = []
+        """How many shapes and pictures were drawn before each text."""
+        self._covers: list[tuple[int, Any, BoundingBox]] = []
+        self._layered: list[tuple[BoundingBox, Any]] = []
+        self._picture: pdfium.GreyPicture | None = None
+        self._drawn = False
+        self._replaced: dict[str, list[tuple[BoundingBox, Any]]] = {}
         others: list[tuple[int, Any, pdfium.Matrix | None]] = []
         # decision 31: every text object is looked at, which is a third of the cost of reading a PDF
         for kind, item, matrix in pdfium.objects_of(page):
@@ -143,21 +183,40 @@ class PageObjects:
                 self._look(item, self._box(item, matrix), len(others))
             elif kind != pdfium.FORM:
                 others.append((kind, item, matrix))
+                if kind == pdfium.PATH and len(others) < _MOST_PATHS:
+                    self._look_at_path(item, self._box(item, matrix), len(others) - 1)
         if self._suspects:
             self._judge(others)
+        self._judge_covered()
+        self._judge_layers()
+        self._judge_replaced()
+        pictures = (self._box(item, matrix) for kind, item, matrix in others if kind == pdfium.IMAGE)
+        self.is_picture = not self.texts and sum(map(self._share, pictures)) > _SCAN
 
     def _box(self, item: Any, matrix: pdfium.Matrix | None) -> BoundingBox:
         left, bottom, right, top = pdfium.bounds_of(item, matrix)
         return BoundingBox(left - self._left, self._top - top, right - self._left, self._top - bottom)
 
+    def _look_at_path(self, item: Any, box: BoundingBox, place: int) -> None:
+        if self.texts and box.width > _LEAST_COVER and box.height > _LEAST_COVER:
+            self._covers.append((place, item, box))
+        if box.height < _THICKEST and box.width > _SHORTEST and box.width > 4 * box.height:
+            self.rulings.append(box)
+
     def _look(self, item: Any, box: BoundingBox, before: int) -> None:
         """Takes in a text object. `before` counts the shapes and pictures that were drawn earlier."""
         self.texts.append((box, item))
+        self._places.append(before)
+        for name, instead in pdfium.marks_of(item):
+            if name == "OC":
+                self._layered.append((box, item))
+            elif instead:
+                self._replaced.setdefault(instead, []).append((box, item))
         if pdfium.is_never_shown(item):
             self._suspects.append((box, item, before, "invisible"))
         elif box.x1 < 0 or box.y1 < 0 or box.x0 > self._width or box.y0 > self._height:
             self._tell(item, box, "off_page")
-        elif box.height < _TINIEST and (pdfium.size_of(item) or _TINIEST) < _TINIEST:
+        elif box.height < _TINIEST and 0 < (pdfium.size_of(item) or 0.0) < _TINIEST:
             self._tell(item, box, "tiny")
         else:
             colour = pdfium.fill_of(item)
@@ -177,22 +236,68 @@ class PageObjects:
     def _judge(self, others: list[tuple[int, Any, pdfium.Matrix | None]]) -> None:
         """White words are seen on what is dark below them; invisible ones belong to a scan if it fills the page."""
         boxes = [self._box(item, matrix) for _, item, matrix in others]
-        pictures = [kind == pdfium.IMAGE for kind, _, _ in others]
-        area = self._width * self._height
-        scans = [
-            box
-            for box, picture in zip(boxes, pictures, strict=True)
-            if picture and box.width * box.height > _SCAN * area
-        ]
+        pictures = [box for box, (kind, _, _) in zip(boxes, others, strict=True) if kind == pdfium.IMAGE]
+        # a scan may come in strips: all of its pictures together fill the page
+        scans = pictures if sum(self._share(box) for box in pictures) > _SCAN else []
         dark = [self._is_dark(kind, item) for kind, item, _ in others]
         for box, item, before, how in self._suspects:
             if how == "white":
                 below = zip(boxes[:before], dark[:before], strict=True)
                 seen = any(cover.holds(box) for cover, is_dark in below if is_dark)
             else:
-                seen = any(scan.holds(box) for scan in scans)
+                seen = any(scan.holds(box) or box.holds(scan) for scan in scans)
             if not seen:
                 self._tell(item, box, how)
+
+    def _judge_covered(self) -> None:
+        """Words below a box that was drawn over them are not seen."""
+        # the largest ones: bars of a figure hide no words
+        largest = sorted(self._covers, key=lambda cover: -self._share(cover[2]))[:_MOST_COVERS]
+        covers = [(place, box) for place, item, box in largest if pdfium.is_solid_rectangle(item)]
+        for place, cover in covers:
+            for before, (box, item) in zip(self._places, self.texts, strict=True):
+                within = cover.x0 <= box.x0 and box.x1 <= cover.x1 and cover.y0 <= box.y0 and box.y1 <= cover.y1
+                known = any(unseen is box for unseen in self.unseen)
+                # a clip may keep the box from them, so the picture of the page has the last word
+                if before <= place and within and not known and not self._has_ink(box):
+                    self._tell(item, box, "covered")
+
+    def _judge_layers(self) -> None:
+        """Words of a layer are seen if the page shows anything where they stand: layers may be switched off."""
+        for box, item in self._layered:
+            if not self._has_ink(box):
+                self._tell(item, box, "layer")
+
+    def _has_ink(self, box: BoundingBox) -> bool:
+        if not self._drawn:
+            self._drawn, self._picture = True, pdfium.draw_in_grey(self._page)
+        return self._picture is None or self._picture.has_ink(box.x0, box.y0, box.x1, box.y1)
+
+    def _judge_replaced(self) -> None:
+        """Words that the file gives for others that are seen. LaTeX for a formula, and a name for a sign, say the same."""
+        told = {
+            instead: rows
+            for instead, rows in self._replaced.items()
+            if len(_LETTERS.findall(instead)) >= _FEWEST_LETTERS
+        }
+        if not told or any("\\" in instead for instead in told):
+            return
+        for rows in told.values():
+            for _, item in rows:
+                pdfium.remove_marks(item)
+        text_page = self._page.get_textpage()
+        for instead, rows in told.items():
+            shown = "".join(pdfium.words_of(item, text_page) for _, item in rows)
+            given, seen = ("".join(_LETTERS.findall(words)).lower() for words in (instead, shown))
+            if len(seen) >= _FEWEST_LETTERS and SequenceMatcher(None, given, seen, autojunk=False).ratio() < _ALIKE:
+                self.replaced += [(instead, box) for box, _ in rows]
+                self.hidden.append(Hidden(instead[:_LONGEST_HIDDEN], self._number, "replaced"))
+
+    def _share(self, box: BoundingBox) -> float:
+        """How much of the page a box fills."""
+        width = min(box.x1, self._width) - max(box.x0, 0.0)
+        height = min(box.y1, self._height) - max(box.y0, 0.0)
+        return max(width, 0.0) * max(height, 0.0) / max(self._width * self._height, 1.0)
 
     def _is_dark(self, kind: int, item: Any) -> bool:
         """Whether white words on it are seen: a filled shape that is not white, a picture, a shading."""

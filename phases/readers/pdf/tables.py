@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from bisect import bisect_right
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from phases.readers.heading_patterns import number_of
 from phases.readers.pdf.lines import Line, join_items
-from phases.readers.pdf.page import Item
+from phases.readers.pdf.page import Item, Rows
+from phases.readers.pdf.ruled_tables import CAPTION, cells_of_rows
 
-CAPTION = re.compile(
-    r"^(?:table|tab\.|tabelle|表|表|표)\s*\.?\s*(?:[0-9]|[A-Z]\.?[0-9]|[IVX]{1,6}\b|[A-Z]\b)", re.IGNORECASE
-)
 _CELL_GAP = 0.8
 """White of more than this share of the letters' size parts two cells."""
 _WIDE_GAP = 1.2
@@ -33,7 +30,7 @@ class Table:
 
     first: int
     count: int
-    rows: tuple[tuple[str, ...], ...]
+    rows: Rows
 
 
 def tables_of(lines: Sequence[Line], outside: Set[int]) -> list[Table]:
@@ -41,6 +38,10 @@ def tables_of(lines: Sequence[Line], outside: Set[int]) -> list[Table]:
     found = []
     index = 0
     while index < len(lines):
+        if ruled := lines[index].items[0].table:
+            found.append(Table(index, 1, ruled))
+            index += 1
+            continue
         end = index if index in outside else _end_of_run(lines, index)
         table = _build_table(lines, index, end) if end - index >= _FEWEST_CAPTIONED else None
         if table:
@@ -54,6 +55,8 @@ def _end_of_run(lines: Sequence[Line], first: int) -> int:
     end = index = first
     while index < len(lines):
         line = lines[index]
+        if line.items[0].table:
+            break
         if index > first and (line.fresh or line.gap > 1.8 * line.size or line.page != lines[first].page):
             break
         single = len(cells_of(line)) < 2
@@ -96,10 +99,9 @@ def _build_table(lines: Sequence[Line], first: int, end: int) -> Table | None:
         return None
     if not captioned and (figures < _FIGURES or broadest < 3):
         return None
-    starts = _column_starts(rows)
-    grid = [_place_cells(row, starts) for row in rows]
-    filled = sum(bool(cell) for row in grid for cell in row) / (len(grid) * len(starts))
-    if filled < _FILLED and not captioned:
+    grid = cells_of_rows([line.items for line in run], 1, run[0].size)
+    filled = sum(bool(cell) for row in grid for cell in row) / (len(grid) * len(grid[0]))
+    if len(grid[0]) < 2 or (filled < _FILLED and not captioned):
         return None
     return Table(first, end - first, tuple(tuple(row) for row in grid))
 
@@ -119,29 +121,6 @@ def _has_caption(lines: Sequence[Line], first: int, end: int) -> bool:
 
 def _has_wide_gap(row: Sequence[Sequence[Item]]) -> bool:
     return any(right[0].box.x0 - left[-1].box.x1 > _WIDE_GAP * right[0].size for left, right in itertools.pairwise(row))
-
-
-def _column_starts(rows: Sequence[Sequence[Sequence[Item]]]) -> list[float]:
-    """Where each column begins: cells that overlap from row to row stand in one; a cell over many columns parts none."""
-    spans = sorted(
-        (cell[0].box.x0, cell[-1].box.x1) for row in rows if len(row) * 2 >= max(map(len, rows)) for cell in row
-    )
-    columns: list[tuple[float, float]] = []
-    for start, end in spans:
-        if columns and start < columns[-1][1] - 1:
-            columns[-1] = (columns[-1][0], max(columns[-1][1], min(end, columns[-1][1] + (end - start) / 4)))
-        else:
-            columns.append((start, end))
-    return [start for start, _ in columns]
-
-
-def _place_cells(row: Sequence[Sequence[Item]], starts: Sequence[float]) -> list[str]:
-    cells = [""] * len(starts)
-    for cell in row:
-        middle = cell[0].box.x0 + min(4.0, (cell[-1].box.x1 - cell[0].box.x0) / 2)
-        place = max(0, bisect_right(starts, middle) - 1)
-        cells[place] = f"{cells[place]} {join_items(cell)}".strip()
-    return cells
 
 
 def table_text(table: Table) -> str:

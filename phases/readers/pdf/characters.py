@@ -1,0 +1,118 @@
+"""The characters of a page as PDFium has them, line by line, with place, size and font where somebody asks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from phases.readers.pdf import pdfium
+from phases.readers.pdf.letters import KEYS
+from phases.readers.pdf.page import BoundingBox, Character
+
+_BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_MATHEMATICS = re.compile(r"[=≤≥<>∈∼≈→←≠≡∝⊆⊂⇒⇔∑∏∫∀∃±]")
+_MOST_WORDS, _MOST_LINES, _AROUND = 4, 300, 4
+_MOST_CHARACTERS = 200_000
+_LONGEST_LINE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """A line of the page's text. `start` counts the characters of the text before it."""
+
+    text: str
+    start: int
+
+
+class PageText:
+    """The text of one page, in PDFium's own order. `left` and `top` are the edges of what is shown of the page."""
+
+    def __init__(self, page: Any, left: float, top: float) -> None:
+        self._page = page
+        self._left, self._top = left, top
+        self._fonts: dict[int, tuple[str, float, bool]] = {}
+
+    @cached_property
+    def _handle(self) -> Any:
+        return self._page.get_textpage()
+
+    @cached_property
+    def text(self) -> str:
+        """All of it. Lines end in line feeds; where a hyphen parted a word stands U+FFFE."""
+        return pdfium.text_of(self._handle, _MOST_CHARACTERS)
+
+    def lines(self) -> Iterator[TextLine]:
+        """The lines that have text."""
+        start = 0
+        # of the same length, so that places stay what they are
+        for line in self.text.replace("\ufffe", "\n").replace("\r", "\n").split("\n"):
+            if line.strip():
+                yield TextLine(line[:_LONGEST_LINE], start)
+            start += len(line) + 1
+
+    def characters(self, line: TextLine) -> list[Character]:
+        """The characters of a line that have ink and are not turned: a stamp may run across the page."""
+        found: list[Character] = []
+        blank = False
+        for offset, sign in enumerate(line.text):
+            place = line.start + offset
+            index = place if self._is_even else pdfium.index_of_letter(self._handle, place)
+            box = None if sign.isspace() else self._box_at(index)
+            if box is None:
+                blank = True
+                continue
+            font, size, turned = self._font_at(index)
+            if not turned:
+                found.append(Character(sign.translate(KEYS), box, size or box.height, font, blank))
+            blank = False
+        return found
+
+    def formula_lines(self) -> list[tuple[Character, ...]]:
+        """The characters of each line that has hardly a word, on a page where some line has a sign of mathematics."""
+        lines = [line for line in self.lines() if len(_WORD.findall(line.text)) <= _MOST_WORDS]
+        signs = [index for index, line in enumerate(lines) if _MATHEMATICS.search(line.text)]
+        # limits and the parts of fractions come right before or behind the line with the sign
+        near = sorted({index + step for index in signs for step in range(-_AROUND, _AROUND + 1)})
+        chosen = [lines[index] for index in near if 0 <= index < len(lines)]
+        return [tuple(found) for line in chosen[:_MOST_LINES] if (found := self.characters(line))]
+
+    @cached_property
+    def _is_even(self) -> bool:
+        """Whether every character of the text is one of the page, so that their places are the same."""
+        return len(self.text) == pdfium.count_of_letters(self._handle)
+
+    def _box_at(self, index: int) -> BoundingBox | None:
+        found = pdfium.box_of_letter(self._handle, index)
+        if found is None:
+            return None
+        x0, x1, y0, y1 = found
+        return BoundingBox(x0 - self._left, self._top - y1, x1 - self._left, self._top - y0)
+
+    def _font_at(self, index: int) -> tuple[str, float, bool]:
+        """Name and size of the font, and whether the letter is turned; each text object is asked once."""
+        address, item = pdfium.object_of_letter(self._handle, index)
+        if address not in self._fonts:
+            turned = pdfium.is_turned(self._handle, index)
+            known = (pdfium.font_of(item) or "", pdfium.size_of(item) or 0.0) if item else ("", 0.0)
+            self._fonts[address] = (*known, turned)
+        return self._fonts[address]
+
+
+def box_around(characters: Sequence[Character]) -> BoundingBox:
+    """The smallest box that holds them all."""
+    boxes = [character.box for character in characters]
+    return BoundingBox(
+        min(box.x0 for box in boxes),
+        min(box.y0 for box in boxes),
+        max(box.x1 for box in boxes),
+        max(box.y1 for box in boxes),
+    )
+
+
+def is_bold(font: str) -> bool:
+    """Whether a font's name says that it is bold."""
+    return bool(_BOLD.search(font))

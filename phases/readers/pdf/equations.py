@@ -1,0 +1,154 @@
+"""Which blocks are displayed formulas, and their LaTeX: what has no relation, or is prose, is none."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from phases.readers.pdf.blocks import EQUATION, ITEM, PARAGRAPH, TAG, PdfBlock
+from phases.readers.pdf.crosscheck import fold
+from phases.readers.pdf.formulas import latex_of
+from phases.readers.pdf.lines import Line
+from phases.readers.pdf.page import BoundingBox, Character, Page
+
+_RELATION = re.compile(
+    r"[=<>≤≥∈∼≈→←≠≡∝⊆⊂↦⇒⇔≺⪯⊑∀∃:]|\\(?:leq?|geq?|in|sim|approx|to|gets|propto|equiv|mapsto|neq?|leftarrow|rightarrow|Rightarrow|prec|subseteq|sqsubseteq)\b"
+)
+_LONG_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
+_NAMED = re.compile(r"\\(?:mathrm|text)\{([^{}]*)\}")
+_MOST_WORDS, _MOST_WORDS_OF_CASES = 3, 12
+_BRACE, _TWO_LINES = frozenset("{\uf8f1\uf8f2\uf8f3\uf8f4⎧⎨⎩⎪"), 17.0
+_MOST_MISSING = 0.1
+_NEAR = 0.7
+_SHORT = 40
+_SLACK, _FAR = 1.5, 30.0
+
+
+def with_equations(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> list[PdfBlock]:
+    """The blocks, where formulas are whole and in LaTeX, and what only looks like one is text."""
+    kept: list[PdfBlock] = []
+    for block in _whole_cases(_whole_formulas(blocks), pages):
+        if block.kind == EQUATION:
+            _set_text(block, pages.get(block.page))
+            if not _is_equation(block.text or " ".join(line.text for line in block.lines)):
+                block.kind, block.text = PARAGRAPH, ""
+        kept.append(block)
+    return kept
+
+
+def _whole_formulas(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
+    """The blocks, where the limits and the parts of fractions are in the formula that they stand by."""
+    kept: list[PdfBlock] = []
+    for block in blocks:
+        last = kept[-1] if kept else None
+        if last and EQUATION in (last.kind, block.kind) and _belong_together(last, block):
+            kind = EQUATION
+            kept[-1] = PdfBlock(kind, last.page, [*last.lines, *block.lines], fresh=last.fresh)
+        else:
+            kept.append(block)
+    return kept
+
+
+def _whole_cases(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> list[PdfBlock]:
+    """The blocks, where the lines beside one tall brace are one formula, be they words."""
+    kept: list[PdfBlock] = []
+    for block in blocks:
+        last = kept[-1] if kept else None
+        braces = _braces_of(pages[block.page]) if block.page in pages else []
+        if last and EQUATION in (last.kind, block.kind) and any(_are_beside(brace, last, block) for brace in braces):
+            kept[-1] = PdfBlock(EQUATION, last.page, [*last.lines, *block.lines], fresh=last.fresh)
+        else:
+            kept.append(block)
+    return kept
+
+
+def _braces_of(page: Page) -> list[BoundingBox]:
+    """The boxes of opening braces that are as high as two lines, also of those that are drawn in pieces."""
+    pieces = [one for line in page.glyphs for one in line if one.text in _BRACE]
+    found: list[BoundingBox] = []
+    for one in sorted(pieces, key=lambda one: (round(one.box.x0), one.box.y0)):
+        joins = found and abs(found[-1].x0 - one.box.x0) < 3 and one.box.y0 - found[-1].y1 < 3
+        if joins:
+            found[-1] = found[-1].around(one.box)
+        else:
+            found.append(one.box)
+    return [box for box in found if box.height > _TWO_LINES]
+
+
+def _are_beside(brace: BoundingBox, one: PdfBlock, other: PdfBlock) -> bool:
+    lines = (*one.lines, *other.lines)
+    within = all(brace.y0 - 3 <= line.box.middle <= brace.y1 + 3 and line.box.x1 > brace.x0 for line in lines)
+    return one.page == other.page and within
+
+
+def _belong_together(one: PdfBlock, other: PdfBlock) -> bool:
+    kinds = (EQUATION, PARAGRAPH, ITEM)
+    if one.kind not in kinds or other.kind not in kinds or one.page != other.page or other.fresh:
+        return False
+    if any(TAG.search(line.text) for line in one.lines) and any(TAG.search(line.text) for line in other.lines):
+        return False
+    loose = one if other.kind == EQUATION else other
+    if loose.kind != EQUATION and not all(map(_is_scrap, loose.lines)):
+        return False
+    gap = min(line.box.y0 for line in other.lines) - max(line.box.y1 for line in one.lines)
+    size = max(line.size for line in (*one.lines, *other.lines))
+    close = gap < (_NEAR * size if loose.kind != EQUATION else 0.1 * size)
+    beside = one.lines[-1].box.x0 < other.lines[0].box.x1 and other.lines[0].box.x0 < one.lines[-1].box.x1
+    return close and (beside or gap < 0)
+
+
+def _is_scrap(line: Line) -> bool:
+    """A piece of a formula: short, set in, and hardly a word."""
+    inside = line.box.x0 > line.column.x0 + line.size and len(line.text) <= _SHORT
+    return inside and len(_LONG_WORD.findall(re.sub(r"\$[^$]*\$", " ", line.text))) < 2
+
+
+def _set_text(block: PdfBlock, page: Page | None) -> None:
+    """Sets the formula's LaTeX, if the page's characters hold all of its letters."""
+    box = block.lines[0].box
+    for line in block.lines:
+        box = box.around(line.box)
+    room = BoundingBox(box.x0 - _SLACK, box.y0 - _SLACK, box.x1 + _SLACK, box.y1 + _SLACK)
+    inside = [one for line in page.glyphs if _lies_in(line, room) for one in line] if page else []
+    if page is None or not inside or not _are_all(inside, block):
+        return
+    number, rest = _without_number(inside)
+    bars = [bar for bar in page.rulings if room.holds(bar)]
+    text = latex_of(rest, bars)
+    block.text = f"{text} ({number})" if number else text
+
+
+def _lies_in(line: Sequence[Character], room: BoundingBox) -> bool:
+    """Whether more of a line is in a room than out of it."""
+    if line[0].box.y1 < room.y0 - _FAR or line[0].box.y0 > room.y1 + _FAR:
+        return False
+    return 2 * sum(room.holds(one.box) for one in line) > len(line)
+
+
+def _are_all(inside: Sequence[Character], block: PdfBlock) -> bool:
+    wanted = Counter(fold(" ".join(line.text for line in block.lines)))
+    have = Counter(fold("".join(one.text for one in inside)))
+    return sum((wanted - have).values()) <= _MOST_MISSING * max(1, sum(wanted.values()))
+
+
+def _without_number(characters: Sequence[Character]) -> tuple[str, list[Character]]:
+    """The number in parentheses at the right end, and the rest."""
+    right = max(one.box.x1 for one in characters)
+    for row in sorted({round(one.box.y1) for one in characters if one.box.x1 > right - 3 and one.text == ")"}):
+        level = [one for one in characters if abs(one.box.middle - (row - one.box.height / 2)) < one.size]
+        level.sort(key=lambda one: one.box.x0)
+        text = "".join(one.text for one in level)
+        match = re.search(r"\(([0-9A-Z.]{1,6}[a-z]?)\)$", text)
+        if not match or not match.start():
+            continue
+        tag = level[match.start() :]
+        if tag[0].box.x0 - level[match.start() - 1].box.x1 > tag[0].size:
+            return match.group(1), [one for one in characters if one not in tag]
+    return "", list(characters)
+
+
+def _is_equation(text: str) -> bool:
+    """Whether it says how two things are related, and not in words."""
+    prose = len(_LONG_WORD.findall(_NAMED.sub(r" \1 ", text.replace("$", " "))))
+    return bool(_RELATION.search(text)) and prose <= (_MOST_WORDS_OF_CASES if "{cases}" in text else _MOST_WORDS)

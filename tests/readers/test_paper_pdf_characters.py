@@ -1,0 +1,203 @@
+"""PDFium's characters decide what stands on a page: lines that the engine drops come back, and formulas are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phases.readers.pdf.characters import TextLine
+from phases.readers.pdf.crosscheck import fold, items_of_lines, with_dropped
+from phases.readers.pdf.formulas import latex_of
+from phases.readers.pdf.letters import mend_letters
+from phases.readers.pdf.page import BoundingBox, Character, Item
+from phases.readers.pdf.reader import read_pdf
+from phases.readers.reading import NO_TEXT, OK, PARTIAL
+from tests.papers import pdf, scan
+
+WIDE = 5.0
+
+
+def set_line(text: str, x: float = 70.0, y: float = 100.0, size: float = 10.0, font: str = "Times") -> list[Character]:
+    """The characters of a line, each as wide as the others, on a base line."""
+    found, blank = [], False
+    for index, sign in enumerate(text):
+        box = BoundingBox(x + WIDE * index, y - 0.7 * size, x + WIDE * index + WIDE, y)
+        if not sign.isspace():
+            found.append(Character(sign, box, size, font, blank))
+        blank = sign.isspace()
+    return found
+
+
+class Printed:
+    """A page's text as PDFium gives it."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+
+    def lines(self) -> Iterator[TextLine]:
+        """All lines, the first at the top."""
+        for index, line in enumerate(self._lines):
+            yield TextLine(line, index)
+
+    def characters(self, line: TextLine) -> list[Character]:
+        """Those of one line."""
+        return set_line(line.text, y=100.0 + 12 * line.start)
+
+
+def given_items(lines: Sequence[str], kept: Sequence[int]) -> list[Item]:
+    """What an engine makes of these lines, but for those that it drops."""
+    return [
+        Item(line, BoundingBox(70, 91 + 12 * index, 70 + WIDE * len(line), 103 + 12 * index), 10, "Times", False, False)
+        for index, line in enumerate(lines)
+        if index in kept
+    ]
+
+
+LINES = [
+    "rounds, in which the pages to be sent",
+    "n are those of round n − 1 (all pages",
+    "are sent in the first round)",
+]
+
+
+def test_a_line_that_the_engine_drops_comes_back_in_its_place() -> None:
+    items = given_items(LINES, (0, 2))
+    found = with_dropped(items, Printed(LINES), " ".join(item.text for item in items), [])  # type: ignore[arg-type]
+    assert [item.text for item in sorted(found, key=lambda item: item.box.y0)] == LINES
+
+
+def test_what_nobody_sees_does_not_come_back() -> None:
+    items = given_items(LINES, (0, 2))
+    unseen = [BoundingBox(60, 103, 500, 115)]
+    assert with_dropped(items, Printed(LINES), " ".join(item.text for item in items), unseen) == items  # type: ignore[arg-type]
+
+
+@given(
+    st.lists(st.text("abcdefghij ×±−≈0123456789.", min_size=1, max_size=40), min_size=1, max_size=8),
+    st.sets(st.integers(0, 7)),
+)
+def test_every_letter_of_the_page_is_in_its_items(lines: list[str], kept: set[int]) -> None:
+    items = given_items(lines, sorted(kept))
+    found = with_dropped(items, Printed(lines), " ".join(item.text for item in items), [])  # type: ignore[arg-type]
+    have = fold("".join(item.text for item in found))
+    assert all(have.count(sign) >= 1 for line in lines for sign in fold(line))
+    for line in lines:
+        assert len(fold(line)) < 5 or fold(line) in have
+
+
+def test_a_line_that_is_there_is_not_given_twice() -> None:
+    items = given_items(LINES, (0, 1, 2))
+    assert with_dropped(items, Printed(LINES), " ".join(LINES), []) == items  # type: ignore[arg-type]
+
+
+def test_lam_and_alef_of_one_glyph_stand_in_their_order() -> None:
+    class Arabic(Printed):
+        def characters(self, line: TextLine) -> list[Character]:
+            one, two = BoundingBox(80, 93, 85, 100), BoundingBox(70, 93, 78, 100)
+            return [Character("خ", one, 10, "T"), Character("ا", two, 10, "T"), Character("ل", two, 10, "T")]
+
+    assert [item.text for item in items_of_lines(Arabic(["خال"]), [])] == ["خلا"]  # type: ignore[arg-type]
+
+
+def placed(text: str, x: float, y: float, size: float = 10.0, font: str = "CMMI10") -> list[Character]:
+    """Signs side by side, without blanks."""
+    return [
+        Character(sign, BoundingBox(x + 5 * index, y - 0.7 * size, x + 5 * index + 5, y), size, font)
+        for index, sign in enumerate(text)
+    ]
+
+
+def test_a_fraction_stands_over_its_bar() -> None:
+    signs = [*placed("y=", 50, 100), *placed("a+b", 70, 92), *placed("cd", 72, 108)]
+    assert latex_of(signs, [BoundingBox(69, 97, 86, 97.5)]) == r"y= \frac{a+b}{cd}"
+
+
+def test_limits_stand_below_and_above_their_sum() -> None:
+    total = [Character("∑", BoundingBox(60, 90, 72, 104), 10, "CMEX10")]
+    signs = [*total, *placed("k=1", 60, 112, 7, "CMMI7"), *placed("d", 64, 88, 7, "CMMI7"), *placed("x", 75, 100)]
+    found = latex_of([*signs, *placed("k", 80, 102, 7, "CMMI7")], [])
+    assert found.replace(" ", "") == r"\sum_{k=1}^{d}x_{k}"
+
+
+def test_raised_and_lowered_letters_are_scripts() -> None:
+    signs = [*placed("x", 50, 100), *placed("i", 55, 102, 7), *placed("2", 55, 95, 7), *placed("+1", 62, 100)]
+    assert latex_of(signs, []).replace(" ", "") == "x_{i}^{2}+1"
+
+
+def test_lines_behind_a_tall_brace_are_cases() -> None:
+    pieces = [
+        Character(sign, BoundingBox(70, 80 + 10 * index, 75, 90 + 10 * index), 10, "CMEX10")
+        for index, sign in enumerate("\uf8f1\uf8f2\uf8f3")
+    ]
+    signs = [*placed("f=", 50, 98), *pieces, *placed("0,x", 80, 90), *placed("1,y", 80, 106)]
+    assert latex_of(signs, []).replace(" ", "") == r"f=\begin{cases}0,x\\1,y\end{cases}"
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abxyz012=+−∑∫√{}()⟨,.\uf8f1\uf8f2"),
+            st.integers(0, 120),
+            st.integers(0, 60),
+            st.sampled_from([5.0, 7.0, 10.0, 0.0]),
+            st.sampled_from(["CMMI10", "CMR10", "CMEX10", ""]),
+        ),
+        max_size=30,
+    ),
+    st.lists(st.tuples(st.integers(0, 100), st.integers(0, 60), st.integers(1, 60)), max_size=5),
+)
+def test_wherever_signs_stand_their_formula_has_all_letters(
+    signs: list[tuple[str, int, int, float, str]], bars: list[tuple[int, int, int]]
+) -> None:
+    characters = [Character(sign, BoundingBox(x, y, x + 5, y + 7), size, font) for sign, x, y, size, font in signs]
+    found = latex_of(characters, [BoundingBox(x, y, x + wide, y + 0.5) for x, y, wide in bars])
+    for sign in "abxyz012":
+        wanted = sum(one.text == sign for one in characters)
+        assert found.count(sign) >= wanted
+
+
+def test_a_paper_of_which_pages_are_pictures_alone_is_partial_and_says_which(tmp_path: Path) -> None:
+    path = tmp_path / "paper.pdf"
+    lines = ["# Slow Waiting", *["Waiting is old, and it has been studied many times."] * 20]
+    path.write_bytes(with_pictures(pdf([lines, lines, lines, [], []]), (4, 5)))
+    reading = read_pdf(str(path))
+    assert (reading.verdict, reading.detail) == (
+        PARTIAL,
+        "2 of 5 pages give no text, they are damaged or pictures: 4, 5",
+    )
+    assert "studied many times" in reading.pages[0]
+
+
+def test_an_empty_page_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "paper.pdf"
+    lines = ["# Slow Waiting", *["Waiting is old, and it has been studied many times."] * 20]
+    path.write_bytes(pdf([lines, [], lines, []]))
+    assert read_pdf(str(path)).verdict == OK
+
+
+def test_a_scan_without_text_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "paper.pdf"
+    path.write_bytes(scan())
+    assert read_pdf(str(path)).verdict == NO_TEXT
+
+
+def with_pictures(content: bytes, pages: Sequence[int]) -> bytes:
+    """The PDF with a picture over the whole of these pages, which are empty."""
+    picture = b"q 612 0 0 792 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x40 EI Q"
+    parts = content.split(b"BT\nET")
+    assert len(parts) == len(pages) + 1
+    grown = (b"<< /Length 5 >>", b"<< /Length %d >>" % len(picture))
+    return picture.join(parts).replace(*grown)
+
+
+@pytest.mark.parametrize("text", ["\\max (V_{i})-\\min", "σ and \\sigma", "ﬁne", "10^{-6}"])
+def test_latex_counts_as_what_it_shows(text: str) -> None:
+    assert fold(text) in ("maxvimin", "σandσ", "fine", "106")
+
+
+def test_signs_of_keys_are_the_signs_of_mathematics_that_they_stand_for() -> None:
+    assert mend_letters("about 150⇥ with ↵ of ⇡") == "about 150× with α of π"
