@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
+from phases.evidence.demands import demands_of
 from phases.evidence.mutants import MOST
 from phases.evidence.observation import NOTHING, Observation, Watch
 from phases.evidence.places import find_all_places
@@ -73,13 +74,13 @@ class Look:
         places, sources = find_all_places(workspace, plan), read_sources(workspace)
         watch, mutants, most = self._watch, *self._wanted()
         if watch is None or not change or mutants == OFF:
-            return climb(plan["requirements"], places, sources, seen)
+            return climb(demands_of(plan), places, sources, seen)
 
         def run_jobs(jobs: Sequence[Any]) -> Mapping[int, Any]:
             self._commands.tell(f"tries whether the tests notice {len(jobs)} small changes to the code")
             return run_trials(jobs, self._commands.box, watch, seen.paths, self._took)
 
-        return climb(plan["requirements"], places, sources, seen, run_jobs, mutants, most)
+        return climb(demands_of(plan), places, sources, seen, run_jobs, mutants, most)
 
     def end(self) -> None:
         """Leaves no notes behind."""

@@ -11,5 +11,4 @@ __all__ = [
     "model.rerank_references",
     "rules.plan",
     "rules.requirement_text",
-    "rules.requirements",
 ]
