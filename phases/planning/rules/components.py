@@ -14,7 +14,7 @@ from typing import Any
 
 from phases.planning.rules.blocks import ITEM
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, SETUP, Section, is_named_after_content
+from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, RESULTS, SETUP, Section, is_named_after_content
 
 MOST = 18
 _LONGEST_STEPS = 40
@@ -93,7 +93,7 @@ def own_names(paper: PaperText) -> list[str]:
             if re.search(r"\b(?:we|our)\b", sentence.text[: match.start()])
         ]
     names += _proper_names(paper, lead)
-    kept = [name.strip() for name in dict.fromkeys(names) if _is_name(name) and not name.islower()]
+    kept = [name.strip() for name in dict.fromkeys(names) if _is_name(name) and (not name.islower() or len(name.split()) > 2)]
     return sorted(kept, key=lambda name: -sum(name in one.text for one in paper.sentences))[:8]
 
 
@@ -170,7 +170,7 @@ def _algorithms(paper: PaperText) -> Iterator[Component]:
     for row in paper.outline["algorithms"]:
         section = sections.get(row["section"])
         name = _clean(row["text"])
-        if section is None or paper.roles.get(section["id"]) in ("proof", "other") or not name:
+        if section is None or paper.roles.get(section["id"]) not in (BUILD, SETUP, MIXED, RESULTS) or not name:
             continue
         steps = _steps(paper.text, row)
         yield Component(name, None, section, row["page"], 6.0, row["label"], steps)
@@ -264,16 +264,16 @@ def _phrases(paper: PaperText) -> Iterator[Component]:
     counts: Counter[str] = Counter()
     first: dict[str, Sentence] = {}
     for sentence in paper.sentences:
-        if sentence.role != BUILD:
+        if sentence.role not in (BUILD, SETUP):
             continue
         for match in _PHRASE.finditer(sentence.text):
             name = " ".join((match.group(1) + match.group(2)).split()).lower().rstrip("s")
             if _is_name(name) and len(name) > 7:
-                counts[name] += 1
+                counts[name] += 2 if sentence.role == BUILD else 1
                 first.setdefault(name, sentence)
     for name, count in counts.most_common(24):
-        if count >= 2:
-            yield Component(name, first[name], first[name].section, first[name].page, 0.9 + 0.25 * min(count, 8))
+        if count >= 3:
+            yield Component(name, first[name], first[name].section, first[name].page, 0.9 + 0.12 * min(count, 16))
 
 
 def _is_cited(said: str, name: str) -> bool:

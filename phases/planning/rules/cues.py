@@ -74,7 +74,7 @@ RULES = (
     _rule(
         "points elsewhere",
         r"\b(?:are|is|can be|were|will be) (?:\w+ ){0,2}(?:shown|presented|given|listed|provided|summari[sz]ed|found|included|deferred|discussed|depicted|described|reported) (?:below |further |again )?(?:in|at|by) (?:the )?(?:\(?(?:our )?(?:table|fig|section|sec\b|sec\.|appendix|supplement|§|algorithm|next|following|https?)|Tables)"
-        r"|\b(?:see|refer to|we refer)\b [^.]{0,60}\b(?:for|section|appendix|table|figure)|in the (?:following|next|remainder|rest)|this (?:section|paper|appendix) (?:describes?|presents?|discusses|is)|in this (?:section|appendix),? we|we (?:describe|discuss|present|report|review|now (?:describe|turn)) (?:\w+ ){0,5}(?:below|next|in (?:section|appendix|table|fig))|^(?:figure|fig\.|table|algorithm) [0-9A-Z.]+ (?:shows|presents|gives|describes|depicts|illustrates|summari[sz]es|lists|compares)",
+        r"|(?<!\()\b(?:see|refer to|we refer)\b [^.]{0,60}\b(?:for|section|appendix|table|figure)|in the (?:following|next|remainder|rest)|^(?:in |section )?§|explains? in (?:more )?detail|\bshowcase|full breakdown|this (?:section|paper|appendix) (?:describes?|presents?|discusses|is)|in this (?:section|appendix),? we|we (?:describe|discuss|present|report|review|now (?:describe|turn)) (?:\w+ ){0,5}(?:below|next|in (?:section|appendix|table|fig))|^(?:figure|fig\.|table|algorithm) [0-9A-Z.]+ (?:shows|presents|gives|describes|depicts|illustrates|summari[sz]es|lists|compares)",
     ),
 )  # fmt: skip
 _DEED = (
@@ -91,6 +91,7 @@ _DONE = re.compile(
     r"|\b(?:is|are|was|were|be|been) (?:not |\w+ly |then |also |first |only |both |further |simply |again |moved |reset )?\w{2,}(?:ed|zed|wn|set|ilt|hosen|epent|pt|un|iven|aken|rawn|ound|plit)\b"
     r"|\b(?:consists? (?:of|in)|composed of|followed by|contains?|takes?|outputs?|returns?|comprises?|supports?|defines?|maps?|stores?|represents?|produces?|inserts?|wraps?|provides?|requires?|uses?|parameterized by|set to|is (?:an?|the|then)|are (?:the|then))\b"
     r"|[=∈←]|\\in\b|\\leftarrow|\b[0-9][0-9.,]* ?(?:k|K|M|B|%|[a-z]{3,})|\b(?:if|otherwise|let|for each|for every|at each|whenever|until)\b"
+    r"|\bwe (?:\w+ly |then |also |first |only |further )?(?!have\b|had\b|are\b|were\b|can\b|note\b|see\b|refer\b|do\b|will\b|would\b|call\b|want\b|need\b)[a-z]{3,}\b"
     r"|verwende|berechne|trainier|definier|gegeben|setze|使用|采用|训练|定义|计算|设置|设为|选择|采样|输入|输出|사용|학습|用い|学習",
     re.IGNORECASE,
 )
@@ -108,7 +109,8 @@ _KINDS = {
 _CUES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS.items())
 _LETTERS = re.compile(r"[^\W\d_]{2,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 _FEWEST_WORDS, _FEWEST_LETTERS, _MOST_NUMBERS, _MOST_REPEATED = 4, 0.5, 0.4, 0.5
-_TORN = re.compile(r"\w- \w|\ufffd|…|\.\.\.\.|(?:\b\w\b ?){8,}")
+_FORMULA = re.compile(r"\$[^$]*\$")
+_TORN = re.compile(r"\w- \w|>>>|\ufffd|…|\.\.\.\.|(?:\b\w\b ?){8,}")
 _ASIDE = re.compile(r"^(?:and|or|but|where|which|who|because|since they|so|as well)\b", re.IGNORECASE)
 
 
@@ -138,7 +140,7 @@ def kind_of_statement(text: str, role: str) -> str:
 
 
 def _is_language(sentence: str) -> bool:
-    words, parts = _LETTERS.findall(sentence), sentence.split()
+    words, parts = _LETTERS.findall(sentence), _FORMULA.sub("", sentence).split() or ["0"]
     counted = sum(any(map(str.isdigit, part)) for part in parts)
     if counted > _MOST_NUMBERS * len(parts) or len(set(parts)) < _MOST_REPEATED * len(parts):
         return False  # mostly numbers, or the same words again and again: the labels of a picture

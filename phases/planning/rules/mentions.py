@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, OTHER, PROOF, RESULTS, SETUP
-from phases.planning.rules.tables import cells_of
+from phases.planning.rules.tables import cells_of, read_grid
 
 
 class Mention(NamedTuple):
@@ -162,9 +162,9 @@ def find_baselines(paper: PaperText, own: Iterable[str]) -> list[Mention]:
         if table.role not in (RESULTS, MIXED, SETUP):
             continue
         for row in cells_of(table.text)[1:]:
-            match = re.match(r"([A-Z][\w+. /&-]{1,40}?) ?(?:\[[0-9, ]+\]|\([^()]*(?:19|20)[0-9]{2}[a-z]?\))", row[0])
-            if match and sum(any(map(str.isdigit, cell)) for cell in row[1:]) > 0:
-                name = match.group(1).strip() if not match.group(1).strip().endswith("al.") else match.group(0)
+            cited = re.match(r"([A-Z][\w+. /&-]{1,40}?) ?(?:\[[0-9, ]+\]|\([^()]*(?:19|20)[0-9]{2}[a-z]?\))", row[0])
+            if cited and sum(any(map(str.isdigit, cell)) for cell in row[1:]) > 0:
+                name = cited.group(0) if cited.group(1).strip().endswith("al.") else cited.group(1).strip()
                 found.setdefault(name, Mention(name, Sentence(row[0], table.section, table.page, table.role, "table")))
     for one in (*_parts_of(paper, _BASE_HEADING), *_labels(paper, mine)):
         found.setdefault(one.name, one)
@@ -200,30 +200,35 @@ _GENERIC = re.compile(
 
 
 def _labels(paper: PaperText, own: list[str]) -> Iterator[Mention]:
-    """Rows of result tables that stand beside a row of the method's own."""
+    """The methods that tables of results have beside the paper's own: labels of rows, else heads of columns."""
     counts: Counter[str] = Counter()
     first: dict[str, Mention] = {}
     for table in paper.tables:
-        rows = cells_of(table.text)
-        labels = [re.sub(r"[*_$\\{}]", "", row[0] or (row[1] if len(row) > 1 else "")).strip() for row in rows[1:]]
-        if not any(name in label.lower() for name in own for label in labels if name) and not any(
-            _OURS.search(label) for label in labels
-        ):
-            continue
-        for row, label in zip(rows[1:], labels, strict=True):
-            plain = re.sub(r" [0-9.]+$| ?\([^()]*\)$| ?\[[0-9, ]+\]$", "", label)
-            is_own = any(name and name in plain.lower() for name in own) or _OURS.search(plain)
-            if (
-                is_own
-                or not re.match(r"[A-Za-z]", plain)
-                or len(plain) < 2
-                or len(plain.split()) > 5
-                or not any(map(str.isdigit, "".join(row[1:])))
-            ):
-                continue
-            counts[plain] += 1
-            first.setdefault(plain, Mention(plain, Sentence(label, table.section, table.page, table.role, "table")))
+        cells = cells_of(table.text)
+        grid = read_grid(cells)
+        labels = [label for label, _ in grid.rows]
+        heads = [head.partition(" / ")[0] for head in grid.heads]
+        is_listed = bool(cells and re.search(r"method|model|optimi[sz]er|algorithm|approach|system", " ".join(cells[0][:2] + cells[min(1, len(cells) - 1)][:2]), re.IGNORECASE))
+        names = labels if is_listed or _has_own(labels, own) else heads if _has_own(heads, own) else []
+        for name in dict.fromkeys(names):
+            plain = re.sub(r"(?: [0-9.]+| ?\([^()]*\)| ?\[[0-9, ]+\])+$| (?:paper|code|ours)$", "", name).strip()
+            if _is_method(plain, own) and len(names) <= 24:
+                counts[plain] += 1
+                first.setdefault(plain, Mention(plain, Sentence(name, table.section, table.page, table.role, "table")))
     yield from (first[name] for name, _ in counts.most_common(8))
+
+
+def _has_own(labels: list[str], own: list[str]) -> bool:
+    return any(_OURS.search(label) or any(name and name in label.lower() for name in own) for label in labels)
+
+
+def _is_method(name: str, own: list[str]) -> bool:
+    """Whether a label may be another method's name: no number, no variant without a part, and not the paper's own."""
+    if not re.match(r"[A-Z]", name) or not 1 < len(name) <= 40 or len(name.split()) > 5 or _GENERIC.search(name):
+        return False
+    if re.search(r"\b(?:w/o|without|dataset|average|mean|total|all|params?)\b|[=<>%×]|^[A-Z]?[0-9]", name, re.IGNORECASE):
+        return False
+    return not _OURS.search(name) and not any(one and one in name.lower() for one in own)
 
 
 _OURS = re.compile(r"\b(?:ours?|proposed|this work)\b", re.IGNORECASE)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from phases.planning.rules.blocks import CAPTION, EQUATION, FENCE, ITEM, NOTE, PROSE, TABLE, TextBlock, blocks_of
-from phases.planning.rules.sections import OTHER, Section, roles_of
+from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, RESULTS, SETUP, Section, roles_of
 from phases.planning.rules.sentences import sentences_of, without_marks
 from phases.readers.outline import pages_of
 
 _LONGEST_BLOCK = 20_000
 _MOST_SENTENCES = 20_000
 _LONGEST_FORMULA = 600
+_LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
+"""Between a heading and its page, in a table of contents."""
 
 
 @dataclass(frozen=True)
@@ -70,22 +73,31 @@ class _Walk:
 
 def read_paper(text: str, outline: Mapping[str, Any], body_start: int = 0) -> PaperText:
     """The sentences, tables and listings of a paper. A paper without headings is one section that may say anything."""
-    sections = list(outline["sections"]) or [_whole(text, outline, body_start)]
-    roles = roles_of(sections)
+    sections = list(outline["sections"])
+    roles = _with_a_body(roles_of(sections))
+    if not set(roles.values()) & {BUILD, SETUP, MIXED, RESULTS}:
+        # what stands before the first heading is all that there is
+        sections.insert(0, _front(text, body_start, sections[0]["start"] if sections else len(text)))
+        roles["S0"] = BUILD
     walk = _Walk()
     for section in sections:
         if len(walk.sentences) > _MOST_SENTENCES:
             break
         _read_section(text, section, roles.get(section["id"], OTHER), walk)
-    return PaperText(
-        outline, roles, tuple(walk.sentences), _with_captions(walk.tables, outline), tuple(walk.listings), text
-    )
+    return PaperText(outline, roles, tuple(walk.sentences), tuple(walk.tables), tuple(walk.listings), text)
 
 
-def _whole(text: str, outline: Mapping[str, Any], body_start: int) -> Section:
+def _with_a_body(roles: dict[str, str]) -> dict[str, str]:
+    """The roles; where no section is built or set up, what leads to such sections in other papers is read as one."""
+    if set(roles.values()) & {BUILD, SETUP, MIXED}:
+        return roles
+    return {name: BUILD if role == BACKGROUND else role for name, role in roles.items()}
+
+
+def _front(text: str, body_start: int, end: int) -> Section:
     # own_text leaves out the first line, which is a heading in every other section
     start = max(body_start - 1, 0)
-    return {"id": "S0", "number": None, "title": "", "level": 1, "page": 1, "start": start, "end": len(text)}
+    return {"id": "S0", "number": None, "title": "", "level": 1, "page": 1, "start": start, "end": end}
 
 
 def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
@@ -106,6 +118,8 @@ def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
 
 def _sentences(block: TextBlock, section: Section, page: int, role: str, walk: _Walk) -> Iterator[Sentence]:
     before, first = "", ""
+    if _LEADERS.search(block.text):
+        return
     for sentence in filter(None, sentences_of(block.text[:_LONGEST_BLOCK])):
         said = without_marks(sentence)
         first = first or said
@@ -123,7 +137,3 @@ def _add_formula(text: str, walk: _Walk) -> None:
         walk.sentences[-1] = Sentence(
             last.text, last.section, last.page, last.role, last.kind, last.before, last.lead, formula
         )
-
-
-def _with_captions(tables: list[Table], outline: Mapping[str, Any]) -> tuple[Table, ...]:
-    return tuple(tables)

@@ -14,6 +14,8 @@ from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import is_whole, leans_on
 
 MOST = 60
+_FEW = 20
+"""With fewer than this, what is built is read loosely: all that says neither why, nor what came out, nor what others did."""
 LONGEST = 480
 """Two sentences that are longer together are read badly, and one alone is a paragraph."""
 _SHORTEST, _LONGEST_SENTENCE = 25, 400
@@ -42,7 +44,9 @@ def choose_requirements(paper: PaperText, names: Iterable[str] = ()) -> list[Req
     """At most MOST requirements in the order of the paper. `names`: what the paper calls its own parts."""
     wanted = [re.escape(name) for name in names if len(name) > 2]
     own = re.compile(rf"\b(?:{'|'.join(wanted)})\b", re.IGNORECASE) if wanted else None
-    found = [row for row in _candidates(paper.sentences, own) if row]
+    found = list(_candidates(paper.sentences, own))
+    if len(found) < _FEW:
+        found = list(_candidates(paper.sentences, own, loosely=True))
     best = sorted(found, key=lambda row: (-row.score, row.place))[:MOST]
     return sorted(best, key=lambda row: row.place)
 
@@ -74,13 +78,15 @@ def quote_start(words: str) -> str:
     return line[: end if 0 < end <= 2 * _QUOTE else _QUOTE]
 
 
-def _candidates(sentences: Sequence[Sentence], own: re.Pattern[str] | None) -> Iterable[Requirement]:
+def _candidates(
+    sentences: Sequence[Sentence], own: re.Pattern[str] | None, *, loosely: bool = False
+) -> Iterable[Requirement]:
     """Each sentence that asks for something, with the one before it where it leans on that."""
     taken = -1
     rows: list[Requirement] = []
     known: set[str] = set()
     for place, sentence in enumerate(sentences):
-        if not _asks(sentence) or sentence.text in known:
+        if not _asks(sentence, own, loosely=loosely) or sentence.text in known:
             continue
         known.add(sentence.text)
         if not leans_on(sentence.text):
@@ -100,12 +106,15 @@ def _candidates(sentences: Sequence[Sentence], own: re.Pattern[str] | None) -> I
     return rows
 
 
-def _asks(sentence: Sentence) -> bool:
-    if sentence.role not in (BUILD, SETUP, MIXED) or not _is_readable(sentence):
+def _asks(sentence: Sentence, own: re.Pattern[str] | None, *, loosely: bool = False) -> bool:
+    """Whether it says what is done; of what is built, also what one of its parts is. `loosely`: or what there is."""
+    if sentence.role not in (BUILD, SETUP, MIXED) or not _is_readable(sentence) or why_not(sentence.text):
         return False
-    if not says_what_is_done(sentence.text) or why_not(sentence.text):
-        return False
-    return sentence.role != MIXED or says_firmly(sentence.text)
+    if sentence.role == MIXED:
+        return says_what_is_done(sentence.text) and says_firmly(sentence.text)
+    return says_what_is_done(sentence.text) or bool(
+        sentence.role == BUILD and (loosely or (own and own.search(sentence.text)))
+    )
 
 
 def _is_readable(sentence: Sentence) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from phases.planning.rules.numbers import NUMBER, number_of
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sections import MIXED, RESULTS
-from phases.planning.rules.tables import cells_of
+from phases.planning.rules.tables import CELL_VALUE, Grid, cells_of, read_grid
 
 MOST = 80
 _MOST_OF_TABLE, _MOST_UNSURE = 30, 24
@@ -22,20 +22,10 @@ _RESULTS = re.compile(
     re.IGNORECASE,
 )
 _OURS = re.compile(r"\b(?:ours?|proposed|this (?:work|paper)|full (?:method|model)|our method)\b", re.IGNORECASE)
-_CELL_VALUE = re.compile(rf"^[*_$\\textbf{{}} ]*(?:{NUMBER})(?![\w.])")
 _METRIC = re.compile(
     r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror\b|\brate\b|\btime\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|\bsteps\b|reward|return|fidelity|coverage|accesses|insert|search|params|throughput|latency|drop|succ",
     re.IGNORECASE,
 )
-_MARKS = re.compile(r"[*_$\\{}]|<[^<>]{0,20}>|\\text\w+")
-
-
-class Grid(NamedTuple):
-    """A table with its heads told from its body."""
-
-    heads: list[str]
-    rows: list[tuple[str, list[str]]]
-    """Label and cells."""
 
 
 def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
@@ -79,51 +69,10 @@ def _is_result_table(table: Table, label: str, caption: str) -> bool:
     return table.role in (RESULTS, MIXED) or bool(_RESULTS.search(caption))
 
 
-def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
-    """The heads of a table joined by column, and its rows by label; a head that spans columns stands over each."""
-    width = max((len(row) for row in cells), default=0)
-    rows = [[*row, *[""] * (width - len(row))] for row in cells]
-    first = next(
-        (at for at, row in enumerate(rows) if _count_numbers(row[1:]) >= max(1, 0.4 * sum(map(bool, row[1:])))),
-        len(rows),
-    )
-    if first == len(rows) or width < 2:
-        return Grid([], [])
-    first = max(first, 1) if _count_numbers(rows[0][1:]) == 0 else first
-    heads = [[""] * width]
-    for depth, row in enumerate(rows[:first]):
-        filled, last = [], ""
-        for at, cell in enumerate(row):
-            last = cell if cell or depth > 0 or at == 0 else last
-            filled.append(cell if cell or depth > 0 else last)
-        heads.append(filled)
-    joined = [" / ".join(dict.fromkeys(filter(None, (_plain(row[at]) for row in heads)))) for at in range(width)]
-    return Grid(joined[1:], list(_labelled_rows(rows[first:])))
-
-
-def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
-    group = ""
-    for row in rows:
-        label, cells = _plain(row[0]), list(row[1:])
-        if _count_numbers(cells) == 0:
-            group = label or group
-            continue
-        if not label and cells and not _CELL_VALUE.match(cells[0]):
-            label = _plain(cells[0])
-            # a label and the first value may have fallen into one cell
-            if split := re.match(rf"(.*?[A-Za-z)].*?) ({NUMBER})(?: .*)?$", label):
-                label, cells[0] = split.group(1), split.group(2)
-        yield f"{group} {label}".strip() if label.startswith("w/") else label or group, cells
-
-
-def _count_numbers(cells: Sequence[str]) -> int:
-    return sum(bool(_CELL_VALUE.match(cell)) for cell in cells)
-
-
 def _own_cells(grid: Grid, own: Sequence[str]) -> tuple[list[tuple[str, str, str]], bool]:
     """(row, column, cell) of the method's own rows, else of its own columns, else of all."""
     cells = [(label, head, cell) for label, row in grid.rows for head, cell in _split_cells(grid.heads, row)]
-    cells = [one for one in cells if _CELL_VALUE.match(one[2])]
+    cells = [one for one in cells if CELL_VALUE.match(one[2])]
     rows = [one for one in cells if _is_own(one[0], own)]
     columns = [one for one in cells if _is_own(one[1], own)]
     ours = [one for one in columns if _OURS.search(one[1]) and _is_own(one[1].replace("ours", ""), own)]
@@ -142,7 +91,7 @@ def _split_cells(heads: Sequence[str], row: Sequence[str]) -> Iterator[tuple[str
         values = cell.split()
         above, _, names = head.rpartition(" / ")
         parts = names.split()
-        if len(values) > 1 and len(values) == len(parts) and all(_CELL_VALUE.match(value) for value in values):
+        if len(values) > 1 and len(values) == len(parts) and all(CELL_VALUE.match(value) for value in values):
             yield from ((f"{above} / {part}".strip(" /"), value) for part, value in zip(parts, values, strict=True))
         else:
             yield head, cell
@@ -158,7 +107,7 @@ def _is_own(label: str, own: Sequence[str]) -> bool:
 def _row(one: tuple[str, str, str], label: str, caption: str, table: Table) -> dict[str, Any]:
     """The row of a plan; nothing where the cell holds no number."""
     row, column, cell = one
-    shown = _CELL_VALUE.match(cell)
+    shown = CELL_VALUE.match(cell)
     number = re.search(NUMBER, shown.group(0)) if shown else None
     value = number_of(number.group(0)) if number else None
     if value is None or len(row) < 1 or not label:
@@ -178,10 +127,6 @@ def _row(one: tuple[str, str, str], label: str, caption: str, table: Table) -> d
 
 def _short(text: str, words: int) -> str:
     return " ".join(text.split()[:words])
-
-
-def _plain(cell: str) -> str:
-    return " ".join(_MARKS.sub("", cell).split())
 
 
 def experiments_of(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ MOST = 90
 METHOD = "method"
 """The owner of what belongs to the paper's own method, or to everything that is run."""
 _DEED = re.compile(
-    r"\b(?:we|were|was|is|are|all|each) (?:\w+ly |then |also |only |first |always )?(?:use[sd]?|using|set|train(?:ed)?|employ(?:ed)?|choose|chose|chosen|fix(?:ed)?|run|ran|sampled?|averaged?|initiali[sz]ed?|tuned?|fine-?tuned?|apply|applied|adopt(?:ed)?|performed?|repeat(?:ed)?|limit(?:ed)?|delete[d]?|pick(?:ed)?|select(?:ed)?|split|evaluated?|optimi[sz]ed?|implement(?:ed)?|consist(?:s|ed)?|employed|meta-train)\b|\bused (?:a |an |the )?\w+"
+    r"\b(?:we|were|was|is|are|all|each) (?:\w+ly |then |also |only |first |always )?(?:use[sd]?|using|set|train(?:ed)?|employ(?:ed)?|choose|chose|chosen|fix(?:ed)?|run|ran|sampled?|averaged?|initiali[sz]ed?|tuned?|fine-?tuned?|apply|applied|report(?:ed)?|adopt(?:ed)?|performed?|repeat(?:ed)?|limit(?:ed)?|delete[d]?|pick(?:ed)?|select(?:ed)?|split|evaluated?|optimi[sz]ed?|implement(?:ed)?|consist(?:s|ed)?|employed|meta-train)\b|\bused (?:a |an |the )?\w+"
     r"|verwende|setze|使用|设置|设为|采用",
     re.IGNORECASE,
 )
@@ -47,6 +47,7 @@ _NO_OWNER = frozenset(
     """the we our all this these in for on it each both they a an its as at during figure table section appendix algorithm training optimizer following note here
     specifically additionally similarly finally first second moreover furthermore however therefore hence thus then also instead since while although because encoder decoder hidden data models model""".split()
 )
+_NO_CONDITION = frozenset(["in all", "in total", "in between", "on average", "in practice", "in our experiments", "in this work", "in particular", "in this paper", "for all", "in addition"])
 _KINDS = (
     (
         "data",
@@ -159,11 +160,13 @@ def _of_sentence(sentence: Sentence, known: Known) -> Iterator[Setting]:
             or (trail.group(1) if trail else "")
             or (lead.group(1) if lead and value.start > lead.end() else "")
         )
-        yield Setting(value, owner, _short(condition), sentence)
+        yield Setting(value, owner, _condition(condition, owner), sentence)
 
 
-def _short(text: str) -> str:
-    return " ".join(re.sub(r"[$\\{}]", "", text).split()[:10])
+def _condition(text: str, owner: str) -> str:
+    """When a value holds, in at most ten words; empty where that says no more than whose it is."""
+    said = " ".join(re.sub(r"[$\\{}]", "", text).split()[:10])
+    return "" if said.lower() in _NO_CONDITION or said.lower() in (f"for {owner.lower()}", f"on {owner.lower()}") else said
 
 
 def _owner(sentence: Sentence, value: Value, known: Known) -> str:

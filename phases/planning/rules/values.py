@@ -30,7 +30,7 @@ _WHOLE = r"(?![\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|
 """No number stops in the middle of a formula, or of a fraction."""
 _SIGN = re.compile(
     r"(?<![\w\\{^.])([α-ωϵϕµA-Za-z](?:_[\w-]{1,24}|[0-9])?|[A-Za-z][A-Za-z]{1,20}(?:[_-][A-Za-z0-9]{1,20}){0,4})"
-    rf"(?: ?=[^=<>,;.]{{1,24}}?)? ?(?:=|∈|←|:=) ?{_SEVERAL}{_WHOLE}"
+    rf"(?: ?=[^=<>,;.]{{1,24}}?)? ?(?:=|∈|←|:=|from(?= ?[{{\[])) ?{_SEVERAL}{_WHOLE}"
 )
 _NAMED = re.compile(
     rf"\b({_HEADS})\b(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:(?:\(?which )?(?:is |are |was |were |be |being )?(?:\w+ly )?(?:set |fixed |equal |chosen |initiali[sz]ed |restricted |tuned |varied |limited )?"
@@ -44,13 +44,20 @@ _SET = re.compile(
 _COUNTED = re.compile(
     rf"(?<![\w.,^_/⁄±=-])((?>{_ONE}(?:{_NEXT}){{0,8}})|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|as|by|from|than|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{_UNITS})(?: intervals?)?)\b(?![-_][a-z])"
 )
+_ONE_COUNTED = re.compile(rf"(?<= and )((?>{_ONE}))[ -]((?:[a-z][\w-]*[ -])?(?:{_UNITS}))\b(?![-_][a-z])")
+"""The last of two numbers, of which the first belongs to another name: "a rate of 0.1 and 100 epochs"."""
 _WORD_UNITS = re.compile(
     r"(?:layers?|heads|blocks|seeds|gpus|tpus|epochs|runs|folds|steps|iterations|perceptrons|filters|channels|neurons|words|bits|bytes)$"
 )
 _MEASURES = r"seconds?|minutes?|hours?|days?|weeks?|gb|mb|kb|ms|intervals?"
 _POINTED = re.compile(
-    r"\b(?:vs\.?|versus|one of|each of|these|those|first|latter|other|of the|among the|all) (?:the )?$", re.IGNORECASE
+    r"\b(?:vs\.?|versus|one of|each of|these|those|latter|other|of the|among the|all) (?:the )?$", re.IGNORECASE
 )
+_STEPS = re.compile(r"(?:steps|iterations|epochs|updates|episodes)$")
+_MEASURED = re.compile(
+    r"\b(?:after|within|than|at|in|by|every|(?<!up )to|vs\.?|versus)(?: about| only| just)? $", re.IGNORECASE
+)
+"""What comes before a number of steps that was needed, and not set."""
 _SPACED = re.compile(
     rf"\b(rate|size|momentum|decay|dropout|dimension|temperature|seed|dim|stride|ReLU|RELU|lr|epochs|batch)[ ]({NUMBER}){_WHOLE}"
 )
@@ -257,6 +264,8 @@ def _is_index(plain: str, before: str, read: str, end: int, value: object) -> bo
         r"(?:∑|\bsum\b|\bprod\b|_)$", before.rstrip()
     ):
         return True
+    if plain.rpartition("_")[2] in _INDEXES and "_" in plain:
+        return True
     return plain in _INDEXES and not isinstance(value, tuple) and value in (0, 1, 2, 3) and not _name_before(before)
 
 
@@ -285,14 +294,16 @@ def _set_to(read: str) -> Iterator[_Reading]:
 
 
 def _counted(read: str) -> Iterator[_Reading]:
-    for match in _COUNTED.finditer(read):
+    for match in (*_COUNTED.finditer(read), *_ONE_COUNTED.finditer(read)):
         before, shown, noun = (
             read[max(0, match.start() - 40) : match.start()],
             match.group(1).strip(),
             match.group(2).strip(),
         )
-        if _RESULT_BEFORE.search(before) or _POINTED.search(before):
+        if (_RESULT_BEFORE.search(before) and not (before.endswith("up to ") and _STEPS.search(noun))) or _POINTED.search(before):
             continue
+        if before.endswith(" of ") and " and " in shown:
+            continue  # the first number belongs to what stands before it
         value, last = _parse(shown), noun.split()[-1].lower()
         is_word = shown.lower() in WORDS
         if (
@@ -304,6 +315,8 @@ def _counted(read: str) -> Iterator[_Reading]:
         if last == "bit" and re.match(
             r" (?:architecture|machine|computer|version|processor|system)", read[match.end() :]
         ):
+            continue
+        if _STEPS.search(last) and _MEASURED.search(before) and not re.search(r"\bwe\b", read):
             continue
         if isinstance(value, int) and 1900 <= value <= 2100 and noun[:1].isupper():
             continue  # a year in the name of a data set
