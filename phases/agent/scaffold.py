@@ -6,9 +6,11 @@ when somebody writes a body.
 
 from __future__ import annotations
 
+import keyword
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -39,26 +41,36 @@ def _module(plan: Row, row: Row) -> str:
     own = [components[name] for name in row.get("components", ()) if name in components]
     constants, bodies = [], []
     ids = [name for name in row.get("implements", ()) if name in values]
-    declared = [line for line in row.get("interface", ()) if _CONSTANT.match(line)]
-    for identifier, line in zip(ids, declared, strict=False):
+    declared = [line for line in row.get("interface", ()) if _constant_name(line)]
+    for identifier, line in zip_longest(ids, declared[: len(ids)], fillvalue=""):
         constants += _constant(values[identifier], line)
-    definitions = [match for line in row.get("interface", ()) if (match := _DEFINED.match(line))]
-    for match, component in zip(definitions, own, strict=False):
-        bodies.append(_definition(match.group(1), match.group(2), _docstring(component, plan), component["id"]))
-    told = {name for component in own for name in component["requirements"]}
+    definitions = [found for line in row.get("interface", ()) if (found := _defined(line))]
+    for (word, name), component in zip(definitions, own, strict=False):
+        bodies.append(_definition(word, name, _docstring(component, plan), component["id"]))
+    told = {name for component in own[: len(definitions)] for name in component["requirements"]}
     rest = [name for name in row.get("implements", ()) if name not in told and name not in values]
-    for match in definitions[len(own) :]:
-        said = _wrapped_rows(rest, plan)
-        bodies.append(_definition(match.group(1), match.group(2), _doc(match.group(2).replace("_", " "), said), "this"))
+    others = definitions[len(own) :] or ([("def", "what_is_left")] if rest else [])
+    for word, name in others:
+        bodies.append(_definition(word, name, _doc(name.replace("_", " "), _wrapped_rows(rest, plan)), name))
         rest = []
     head = [f'"""{escape_backslashes(_title(purpose))}."""\n']
     head += ["from __future__ import annotations\n"] if bodies else []
     return "\n".join([*head, *constants, *("\n" + body for body in bodies)]).rstrip("\n") + "\n"
 
 
-def _constant(value: Row, line: str) -> list[str]:
+def _defined(line: str) -> tuple[str, str] | None:
+    """ "class" or "def", and the name; None where a line of an edited plan is neither."""
+    match = _DEFINED.match(line)
+    return (match.group(1), match.group(2)) if match and not keyword.iskeyword(match.group(2)) else None
+
+
+def _constant_name(line: str) -> str:
     match = _CONSTANT.match(line)
-    name = match.group(1) if match else "VALUE"
+    return match.group(1) if match and not keyword.iskeyword(match.group(1)) else ""
+
+
+def _constant(value: Row, line: str) -> list[str]:
+    name = _constant_name(line) or f"VALUE_{value['id']}"
     given = value["value"] if "value" in value else tuple(value["values"])
     source = value["source"]
     place = f"section {one_plain_line(source['section'])}, " if source["section"] else ""
@@ -114,7 +126,9 @@ def _wrapped_rows(names: Sequence[str], plan: Row) -> list[str]:
         if name in known:
             row = known[name]
             formula = f" {one_plain_line(row['formula'])}" if row.get("formula") else ""
-            said.append(_wrap(f"{name}: {one_plain_line(row['text'])}{formula}"))
+            source = row["source"]
+            section = f"section {one_plain_line(source['section'])}, " if source["section"] else ""
+            said.append(_wrap(f"{name} ({section}page {source['page']}): {one_plain_line(row['text'])}{formula}"))
     return said
 
 
@@ -213,10 +227,8 @@ def _tests(plan: Row) -> str:
     names = {}
     for row in plan["file_structure"]:
         if row["path"].endswith(".py"):
-            found = (_DEFINED.match(line) or _CONSTANT.match(line) for line in row.get("interface", ()))
-            names[row["path"][:-3].replace("/", ".")] = tuple(
-                match.group(match.lastindex if match.re is _DEFINED else 1) for match in found if match
-            )
+            found = ((_defined(line) or ("", _constant_name(line)))[1] for line in row.get("interface", ()))
+            names[row["path"][:-3].replace("/", ".")] = tuple(filter(None, found))
     table = "\n".join(f"    {module!r}: {names.get(module, ())!r}," for module in _modules(plan))
     return f'''"""What the scaffold promises: it imports, and every name that the plan gives it is there. Stubs are not called."""
 

@@ -20,15 +20,19 @@ MOST = 18
 _LONGEST_STEPS = 40
 _CAPS = r"[A-Z][A-Za-z0-9]*(?:[A-Z0-9*+-][A-Za-z0-9*+-]*)+"
 _CAMEL = re.compile(
-    r"(?<![\w./])((?:[A-Z][a-z0-9]+){2,}|[A-Z]{2,}[0-9A-Z]*[A-Z][a-z]+[A-Za-z0-9]*|[A-Z][a-z]*[0-9][A-Za-z0-9]*[A-Z]\w+)(?![\w])"
+    r"(?<![\w./])((?:[A-Z][a-z0-9]+){2,}|[A-Z]{2,}[0-9A-Z]*[A-Z][a-z]+[A-Za-z0-9]*"
+    r"|[A-Z][a-z]*[0-9][A-Za-z0-9]*[A-Z]\w+)(?![\w])"
 )
 _CALLED = re.compile(
-    r"\b(?:call(?:ed|s)?|named?|term(?:ed)?|dubbed|denoted(?: by| as)?|refer(?:red)? to (?:it |this |them )?as|known as) (?:this |it |our (?:\w+ ){0,3}|the |a |an |these )?[\"“‘'*]*"
+    r"\b(?:call(?:ed|s)?|named?|term(?:ed)?|dubbed|denoted(?: by| as)?|refer(?:red)? to (?:it |this |them )?as"
+    r"|known as) (?:this |it |our (?:\w+ ){0,3}|the |a |an |these )?[\"“‘'*]*"
     r"((?:[A-Za-z][\w'’*-]+ ?){1,4}?)[\"”’'*]*(?<! is)(?=[ ]?(?:[.,;:(\[]| which| that| and| is| are| to| in| for| with|$))"
 )
 _PROPOSED = re.compile(
-    r"\b(?:we|this (?:paper|work)|[Ii]t) (?:\w+ly |also |first |then |further )?(?:propose|introduce|present|develop|design|describe)s? (?:(?:a|an|the|our|two|several|new|novel|simple|efficient) ){0,3}"
-    r"((?:[A-Za-z][\w*+-]* ){0,4}?[A-Za-z][\w*+-]*(?: \([A-Z][\w*+-]+\))?)(?=[.,;:(]| (?:which|that|to|for|with|in|based|where|on|by|as|of|using)\b)"
+    r"\b(?:we|this (?:paper|work)|[Ii]t) (?:\w+ly |also |first |then |further )?(?:propose|introduce|present"
+    r"|develop|design|describe)s? (?:(?:a|an|the|our|two|several|new|novel|simple|efficient) ){0,3}"
+    r"((?:[A-Za-z][\w*+-]* ){0,4}?[A-Za-z][\w*+-]*(?: \([A-Z][\w*+-]+\))?)(?=[.,;:(]| (?:which|that|to|for|with"
+    r"|in|based|where|on|by|as|of|using)\b)"
 )
 _ABBREVIATED = re.compile(
     r"((?:[A-Z][\w*+-]*[ -]){1,5}(?:[a-z]+ )?(?:[A-Z][\w*+-]*)?) ?\(([A-Z][A-Za-z0-9*+-]{1,9}s?)\)"
@@ -36,15 +40,24 @@ _ABBREVIATED = re.compile(
 _QUOTED = re.compile(r"[\"“]([A-Za-z][A-Za-z -]{3,38})[\"”]")
 _RUN_IN = re.compile(r"^([A-Z][\w()/’'-]*(?: [\w()/’'&-]+){0,4})[.:] (?=[A-Z])")
 _HEADS = (
-    "attention|network|networks|embeddings?|encodings?|encoder|decoder|loss|objective|layers?|module|classifier|predictor|extractor|learner|optimi[sz]er|algorithm|operator"
-    "|kernel|model|forecasting|weighting|detection|removal|search|sampling|sampler|scheduler|schedule|augmentation|normali[sz]ation|smoothing|averaging|dropout|backup|urgency"
-    "|urgencies|simulations?|table|tables|tree|trie|map|list|lists|pool|cache|buffer|queue|index|bucket|node|hash function|hash|insertion|deletion|selection|update|estimator|estimation"
-    "|regression|projection|preconditioner|line search|sequence|matrix|mask|masking|parser|recipe|policy|critic|actor|reward|environment|generator|discriminator|posterior|prior"
-    "|likelihood|gradient|function|penalty|regulari[sz]ation|regulari[sz]er|clustering|scoring|ranking|protocol|server|client|store|log|manager|dispatch|resizing|routing|split|splitting|pruning"
-    "|parameters|bias|scalars|distribution|distance|similarity|perturbation|initiali[sz]ation|iteration|step|process|system|solver|controller|filter|transform|convolution|pooling|block"
+    "attention|network|networks|embeddings?|encodings?|encoder|decoder|loss|objective|layers?|module|classifier"
+    "|predictor|extractor|learner|optimi[sz]er|algorithm|operator"
+    "|kernel|model|forecasting|weighting|detection|removal|search|sampling|sampler|scheduler|schedule"
+    "|augmentation|normali[sz]ation|smoothing|averaging|dropout|backup|urgency"
+    "|urgencies|simulations?|table|tables|tree|trie|map|list|lists|pool|cache|buffer|queue|index|bucket|node"
+    "|hash function|hash|insertion|deletion|selection|update|estimator|estimation"
+    "|regression|projection|preconditioner|line search|sequence|matrix|mask|masking|parser|recipe|policy|critic"
+    "|actor|reward|environment|generator|discriminator|posterior|prior"
+    "|likelihood|gradient|function|penalty|regulari[sz]ation|regulari[sz]er|clustering|scoring|ranking|protocol"
+    "|server|client|store|log|manager|dispatch|resizing|routing|split|splitting|pruning"
+    "|parameters|bias|scalars|distribution|distance|similarity|perturbation|initiali[sz]ation|iteration|step"
+    "|process|system|solver|controller|filter|transform|convolution|pooling|block"
 )
 _PHRASE = re.compile(
-    rf"(?<![\w-])((?:(?!(?:the|a|an|of|and|or|in|on|to|for|with|by|is|are|was|be|our|this|that|these|each|all|its|their|we|as|at|from|which|where|both|single|same|other|different|such|new|one|two|first|second|following|proposed|any|every|more|most|no|not|using|use|used|given|only|current|final|next|standard|usual|whole|total|entire|existing|additional|corresponding)\b)[A-Za-z][\w-]*[ -]){{1,3}})({_HEADS})\b"
+    r"(?<![\w-])((?:(?!(?:the|a|an|of|and|or|in|on|to|for|with|by|is|are|was|be|our|this|that|these|each|all"
+    r"|its|their|we|as|at|from|which|where|both|single|same|other|different|such|new|one|two|first|second"
+    r"|following|proposed|any|every|more|most|no|not|using|use|used|given|only|current|final|next|standard"
+    rf"|usual|whole|total|entire|existing|additional|corresponding)\b)[A-Za-z][\w-]*[ -]){{1,3}})({_HEADS})\b"
 )
 _TRIVIAL = frozenset(
     """true false duplicates compared to is the in solution pdfs ptlms odes pdes dnns llms one two first last previous updated identical essentials
@@ -54,7 +67,10 @@ _TRIVIAL = frozenset(
     parameters implementation datasets dataset baselines metrics essentials""".split()
 )
 _NOISE = re.compile(
-    r"\b(?:results?|details?|overview|comparison|analysis|preliminar\w+|problem setting|problem setup|setup|experiments?|experimental|discussion|proof|theorem|related|evaluation|performance|conclusion|appendix|additional|notation|examples?|introduction|motivation|background|dataset|datasets|baselines?|state-of-the-art|future|work|paper|contributions?|advantages?)\b",
+    r"\b(?:results?|details?|overview|comparison|analysis|preliminar\w+|problem setting|problem setup|setup"
+    r"|experiments?|experimental|discussion|proof|theorem|related|evaluation|performance|conclusion|appendix"
+    r"|additional|notation|examples?|introduction|motivation|background|dataset|datasets|baselines?"
+    r"|state-of-the-art|future|work|paper|contributions?|advantages?)\b",
     re.IGNORECASE,
 )
 
@@ -93,7 +109,11 @@ def own_names(paper: PaperText) -> list[str]:
             if re.search(r"\b(?:we|our)\b", sentence.text[: match.start()])
         ]
     names += _proper_names(paper, lead)
-    kept = [name.strip() for name in dict.fromkeys(names) if _is_name(name) and (not name.islower() or len(name.split()) > 2)]
+    kept = [
+        name.strip()
+        for name in dict.fromkeys(names)
+        if _is_name(name) and (not name.islower() or len(name.split()) > 2)
+    ]
     return sorted(kept, key=lambda name: -sum(name in one.text for one in paper.sentences))[:8]
 
 
@@ -112,7 +132,10 @@ def _proper_names(paper: PaperText, lead: list[Sentence]) -> Iterator[str]:
 
 
 _OTHERS = frozenset(
-    "adam sgd gpu cpu nlp ai ml dl rl llm llms gpt bert cnn rnn lstm gru mlp l-bfgs mnist cifar-10 imagenet bleu f1 auc tpu api pdf ode odes pde pdes dnn dnns gan gans vae vaes mdp pomdp".split()
+    (
+        "adam sgd gpu cpu nlp ai ml dl rl llm llms gpt bert cnn rnn lstm gru mlp l-bfgs mnist cifar-10 imagenet"
+        " bleu f1 auc tpu api pdf ode odes pde pdes dnn dnns gan gans vae vaes mdp pomdp"
+    ).split()
 )
 
 
@@ -211,7 +234,8 @@ def _headings(paper: PaperText) -> Iterator[Component]:
         ):
             continue
         if role == SETUP and re.search(
-            r"\b(?:data|metrics?|hardware|implementation|training|hyper|config|models?|tasks?|settings?|prompt|usage|parameters?)",
+            r"\b(?:data|metrics?|hardware|implementation|training|hyper|config|models?|tasks?|settings?|prompt"
+            r"|usage|parameters?)",
             name,
             re.IGNORECASE,
         ):

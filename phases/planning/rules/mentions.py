@@ -19,14 +19,135 @@ class Mention(NamedTuple):
     sentence: Sentence
 
 
-_KNOWN_DATA = """
-MNIST CIFAR-10 CIFAR-100 CIFAR10 CIFAR100 CIFAR-FS miniImageNet tieredImageNet ImageNet ImageNet-1k Tiny-ImageNet Omniglot SVHN CelebA LSUN FFHQ Fashion-MNIST FashionMNIST
-EMNIST KMNIST STL-10 Caltech-101 Food-101 CUB-200 COCO MS-COCO PASCAL-VOC Cityscapes ADE20K KITTI Kinetics UCF101 GLUE SuperGLUE SQuAD SNLI MNLI QNLI SST-2 MRPC QQP RTE CoLA
-WikiText-2 WikiText-103 PTB Penn-Treebank enwik8 text8 C4 OpenWebText BookCorpus Wikipedia CoNLL-2003 OntoNotes WMT IWSLT newstest2013 newstest2014 LibriSpeech TIMIT AudioSet VCTK
-GSM8K MATH MMLU HellaSwag ARC PIQA WinoGrande BoolQ HumanEval MBPP AQuA-RAT SVAMP StrategyQA CommonsenseQA TriviaQA HotpotQA WTQ SQA TabFact WikiSQL Spider P3 BIG-Bench TruthfulQA
-MovieLens Netflix Yelp IMDB AG-News 20-Newsgroups Reuters Cora Citeseer Pubmed ogbn-arxiv PROTEINS MUTAG QM9 ZINC MoleculeNet Adult COMPAS Iris
-MuJoCo Atari Hopper HalfCheetah Walker2d Ant Humanoid Reacher CartPole D4RL DeepMind-Control TPC-C TPC-H YCSB TREC MSMARCO LETOR BEIR ShapeNet ModelNet40 ScanNet
-""".split()
+_KNOWN_DATA = [
+    "MNIST",
+    "CIFAR-10",
+    "CIFAR-100",
+    "CIFAR10",
+    "CIFAR100",
+    "CIFAR-FS",
+    "miniImageNet",
+    "tieredImageNet",
+    "ImageNet",
+    "ImageNet-1k",
+    "Tiny-ImageNet",
+    "Omniglot",
+    "SVHN",
+    "CelebA",
+    "LSUN",
+    "FFHQ",
+    "Fashion-MNIST",
+    "FashionMNIST",
+    "EMNIST",
+    "KMNIST",
+    "STL-10",
+    "Caltech-101",
+    "Food-101",
+    "CUB-200",
+    "COCO",
+    "MS-COCO",
+    "PASCAL-VOC",
+    "Cityscapes",
+    "ADE20K",
+    "KITTI",
+    "Kinetics",
+    "UCF101",
+    "GLUE",
+    "SuperGLUE",
+    "SQuAD",
+    "SNLI",
+    "MNLI",
+    "QNLI",
+    "SST-2",
+    "MRPC",
+    "QQP",
+    "RTE",
+    "CoLA",
+    "WikiText-2",
+    "WikiText-103",
+    "PTB",
+    "Penn-Treebank",
+    "enwik8",
+    "text8",
+    "C4",
+    "OpenWebText",
+    "BookCorpus",
+    "Wikipedia",
+    "CoNLL-2003",
+    "OntoNotes",
+    "WMT",
+    "IWSLT",
+    "newstest2013",
+    "newstest2014",
+    "LibriSpeech",
+    "TIMIT",
+    "AudioSet",
+    "VCTK",
+    "GSM8K",
+    "MATH",
+    "MMLU",
+    "HellaSwag",
+    "ARC",
+    "PIQA",
+    "WinoGrande",
+    "BoolQ",
+    "HumanEval",
+    "MBPP",
+    "AQuA-RAT",
+    "SVAMP",
+    "StrategyQA",
+    "CommonsenseQA",
+    "TriviaQA",
+    "HotpotQA",
+    "WTQ",
+    "SQA",
+    "TabFact",
+    "WikiSQL",
+    "Spider",
+    "P3",
+    "BIG-Bench",
+    "TruthfulQA",
+    "MovieLens",
+    "Netflix",
+    "Yelp",
+    "IMDB",
+    "AG-News",
+    "20-Newsgroups",
+    "Reuters",
+    "Cora",
+    "Citeseer",
+    "Pubmed",
+    "ogbn-arxiv",
+    "PROTEINS",
+    "MUTAG",
+    "QM9",
+    "ZINC",
+    "MoleculeNet",
+    "Adult",
+    "COMPAS",
+    "Iris",
+    "MuJoCo",
+    "Atari",
+    "Hopper",
+    "HalfCheetah",
+    "Walker2d",
+    "Ant",
+    "Humanoid",
+    "Reacher",
+    "CartPole",
+    "D4RL",
+    "DeepMind-Control",
+    "TPC-C",
+    "TPC-H",
+    "YCSB",
+    "TREC",
+    "MSMARCO",
+    "LETOR",
+    "BEIR",
+    "ShapeNet",
+    "ModelNet40",
+    "ScanNet",
+]
 _KNOWN_METRICS = (
     "cell selection accuracy", "denotation accuracy", "binary classification accuracy", "classification accuracy", "validation accuracy", "test accuracy", "training accuracy",
     "validation loss", "training loss", "test loss", "accuracy", "precision", "recall", "F1", "AUC", "AUROC", "ROC", "BLEU", "ROUGE", "METEOR", "perplexity", "bits per dimension",
@@ -38,7 +159,19 @@ _KNOWN_METRICS = (
     "coverage", "Brier score", "calibration error", "ECE", "top-1 accuracy", "top-5 accuracy", "loss", "mean error", "edit distance", "bandwidth", "scalability", "CPU utilization",
 )  # fmt: skip
 _WIDE_METRICS = frozenset(
-    "loss accuracy return reward correlation error coverage sparsity bandwidth precision recall".split()
+    [
+        "loss",
+        "accuracy",
+        "return",
+        "reward",
+        "correlation",
+        "error",
+        "coverage",
+        "sparsity",
+        "bandwidth",
+        "precision",
+        "recall",
+    ]
 )
 _PACKAGES = {
     "PyTorch": "torch", "Pytorch": "torch", "torch": "torch", "TensorFlow": "tensorflow", "Tensorflow": "tensorflow", "tensor2tensor": "tensor2tensor", "Keras": "keras", "JAX": "jax", "Flax": "flax",
@@ -54,18 +187,35 @@ _PACKAGES = {
 _NAME = r"(?:[A-Z][\w@+.-]*\w|[a-z]+[A-Z]\w*)(?:[ -](?:[A-Z0-9][\w+.-]*|[0-9]+)){0,3}"
 _DATA_NAMED = (
     re.compile(rf"\b({_NAME})(?: \[[0-9, ]+\]| \([^()]*\))? (?:data ?sets?|corp(?:us|ora)|benchmarks?|treebank)\b"),
-    re.compile(rf"\b(?:data ?sets?|corpora|benchmarks|tasks|environments)(?: \([^()]*\))?(?: namely| called|:| such as| including| \w+ing)?:? ((?:{_NAME}(?:,? ?(?:\[[0-9, ]+\]|\([^()]*[0-9]{{4}}[^()]*\)))?(?:, and |, | and ))+{_NAME})"),
-    re.compile(rf"\b(?:evaluat\w+|experiments?|test(?:ed)?|trained|train|results?|models?) on (?:the )?(?:\w+ )?({_NAME}(?:(?:, and |, | and ){_NAME})*)(?= (?:data|[\[(])|[.,;]| with| using| and)"),
+    re.compile(
+        r"\b(?:data ?sets?|corpora|benchmarks|tasks|environments)(?: \([^()]*\))?(?: namely| called|:| such as|"
+        rf" including| \w+ing)?:? ((?:{_NAME}(?:,? ?(?:\[[0-9, ]+\]|\([^()]*[0-9]{{4}}[^()]*\)))?(?:, and |, | and"
+        rf" ))+{_NAME})"
+    ),
+    re.compile(
+        r"\b(?:evaluat\w+|experiments?|test(?:ed)?|trained|train|results?|models?) on (?:the )?(?:\w+"
+        rf" )?({_NAME}(?:(?:, and |, | and ){_NAME})*)(?= (?:data|[\[(])|[.,;]| with| using| and)"
+    ),
 )  # fmt: skip
 _TASKS_NAMED = re.compile(
-    r"\b(?:tasks|problems|data ?sets|equations|environments): ((?:[a-z][\w -]{2,30}(?:, and |, | and )){1,6}[a-z][\w -]{2,24}?)(?= (?:operations|tasks|problems)|[.;])"
+    r"\b(?:tasks|problems|data ?sets|equations|environments): ((?:[a-z][\w -]{2,30}(?:, and |, | and"
+    r" )){1,6}[a-z][\w -]{2,24}?)(?= (?:operations|tasks|problems)|[.;])"
 )
 _NOT_DATA = re.compile(
-    r"^(?:We|The|Our|This|These|In|For|On|All|Both|Each|Table|Figure|Section|Appendix|Algorithm|Each|Adam|SGD|GPU|CPU|NVIDIA|It|If|To|As|An?|At|And|Test|Train|Training|Evaluation|Experiments?|Model|Data|AI|NLP|ML|LLMs?|RL|TPU|Python|Synthetic|Large|Natural|Most|Such|Here|Existing|Several)\b",
+    r"^(?:We|The|Our|This|These|In|For|On|All|Both|Each|Table|Figure|Section|Appendix|Algorithm|Each|Adam|SGD"
+    r"|GPU|CPU|NVIDIA|It|If|To|As|An?|At|And|Test|Train|Training|Evaluation|Experiments?|Model|Data|AI|NLP|ML"
+    r"|LLMs?|RL|TPU|Python|Synthetic|Large|Natural|Most|Such|Here|Existing|Several)\b",
 )
 _BASE_NAMED = (
-    re.compile(rf"\b(?:compare[ds]?|comparing|comparison|compared) (?:\w+ ){{0,6}}?(?:with|to|against|and|between) (?:the )?(?:\w+ ){{0,3}}?((?:{_NAME})(?:(?: \[[0-9, ]+\]| \([^()]*\))?(?:, and |, | and | or |; )(?:{_NAME}))*)"),
-    re.compile(rf"\bbaselines?(?: methods?| models?| algorithms?)?(?:,| \(|:| such as| including| are| is| include)+ ?(?:the )?((?:{_NAME})(?:(?: \[[0-9, ]+\]| \([^()]*\))?(?:, and |, | and |; )(?:{_NAME}))*)"),
+    re.compile(
+        rf"\b(?:compare[ds]?|comparing|comparison|compared) (?:\w+ ){{0,6}}?(?:with|to|against|and|between) (?:the"
+        rf" )?(?:\w+ ){{0,3}}?((?:{_NAME})(?:(?: \[[0-9, ]+\]| \([^()]*\))?(?:, and |, | and | or |;"
+        rf" )(?:{_NAME}))*)"
+    ),
+    re.compile(
+        r"\bbaselines?(?: methods?| models?| algorithms?)?(?:,| \(|:| such as| including| are| is| include)+"
+        rf" ?(?:the )?((?:{_NAME})(?:(?: \[[0-9, ]+\]| \([^()]*\))?(?:, and |, | and |; )(?:{_NAME}))*)"
+    ),
     re.compile(rf"\b({_NAME})(?: \[[0-9, ]+\]| \([^()]*\))? (?:as (?:a |the |our )?baselines?|baselines?\b)"),
 )  # fmt: skip
 _JOINED = re.compile(r"(?: \[[0-9, ]+\]| \([^()]*\))?(?:, and |, | and | or |; )")
@@ -89,7 +239,9 @@ def find_datasets(paper: PaperText) -> list[Mention]:
         for pattern in (
             ()
             if weak
-            else _DATA_NAMED[: 3 if re.search(r"data ?set|corp(?:us|ora)|benchmark", sentence.text, re.I) else 2]
+            else _DATA_NAMED[
+                : 3 if re.search(r"data ?set|corp(?:us|ora)|benchmark", sentence.text, re.IGNORECASE) else 2
+            ]
         ):
             for match in pattern.finditer(sentence.text):
                 for name in _split(match.group(1)):
@@ -124,7 +276,7 @@ def find_metrics(paper: PaperText) -> list[Mention]:
         if (
             name not in first
             and name.lower() not in _WIDE_METRICS
-            and re.search(rf"(?<![\w-]){re.escape(name)}(?!\w)", heads, re.I if not name.isupper() else 0)
+            and re.search(rf"(?<![\w-]){re.escape(name)}(?!\w)", heads, re.IGNORECASE if not name.isupper() else 0)
             and paper.tables
         ):
             table = paper.tables[0]
@@ -138,7 +290,7 @@ def find_metrics(paper: PaperText) -> list[Mention]:
             )
     for name in list(counts):
         counts[name] += 6 * bool(
-            re.search(rf"(?<![\w-]){re.escape(name)}(?!\w)", heads, re.I if not name.isupper() else 0)
+            re.search(rf"(?<![\w-]){re.escape(name)}(?!\w)", heads, re.IGNORECASE if not name.isupper() else 0)
         )
     ranked = [name for name, count in counts.most_common() if count >= (9 if name in _WIDE_METRICS else 6)]
     whole = [
@@ -194,7 +346,8 @@ _DATA_HEADING = re.compile(
 )
 _BASE_HEADING = re.compile(r"\b(?:baselines?|compared methods|competitors|comparison methods)\b", re.IGNORECASE)
 _GENERIC = re.compile(
-    r"\b(?:details?|statistics|split|splits|evaluation|metrics?|preprocessing|setup|methodology|networks?|training|baselines?|data ?sets?|overview|implementation)\b|\$",
+    r"\b(?:details?|statistics|split|splits|evaluation|metrics?|preprocessing|setup|methodology|networks?"
+    r"|training|baselines?|data ?sets?|overview|implementation)\b|\$",
     re.IGNORECASE,
 )
 
@@ -208,7 +361,14 @@ def _labels(paper: PaperText, own: list[str]) -> Iterator[Mention]:
         grid = read_grid(cells)
         labels = [label for label, _ in grid.rows]
         heads = [head.partition(" / ")[0] for head in grid.heads]
-        is_listed = bool(cells and re.search(r"method|model|optimi[sz]er|algorithm|approach|system", " ".join(cells[0][:2] + cells[min(1, len(cells) - 1)][:2]), re.IGNORECASE))
+        is_listed = bool(
+            cells
+            and re.search(
+                r"method|model|optimi[sz]er|algorithm|approach|system",
+                " ".join(cells[0][:2] + cells[min(1, len(cells) - 1)][:2]),
+                re.IGNORECASE,
+            )
+        )
         names = labels if is_listed or _has_own(labels, own) else heads if _has_own(heads, own) else []
         for name in dict.fromkeys(names):
             plain = re.sub(r"(?: [0-9.]+| ?\([^()]*\)| ?\[[0-9, ]+\])+$| (?:paper|code|ours)$", "", name).strip()
@@ -226,7 +386,9 @@ def _is_method(name: str, own: list[str]) -> bool:
     """Whether a label may be another method's name: no number, no variant without a part, and not the paper's own."""
     if not re.match(r"[A-Z]", name) or not 1 < len(name) <= 40 or len(name.split()) > 5 or _GENERIC.search(name):
         return False
-    if re.search(r"\b(?:w/o|without|dataset|average|mean|total|all|params?)\b|[=<>%×]|^[A-Z]?[0-9]", name, re.IGNORECASE):
+    if re.search(
+        r"\b(?:w/o|without|dataset|average|mean|total|all|params?)\b|[=<>%×]|^[A-Z]?[0-9]", name, re.IGNORECASE
+    ):
         return False
     return not _OURS.search(name) and not any(one and one in name.lower() for one in own)
 
@@ -270,8 +432,13 @@ def _is_one_word(name: str) -> bool:
 
 
 _ORDINARY = frozenset(
-    "first second third also then when where while using given since after before during however moreover note let see finally additionally because although training testing"
-    " figure table section similarly instead overall specifically results language image text model method methods models dataset datasets".split()
+    (
+        "first second third also then when where while using given since after before during however moreover note"
+        " let see finally additionally because although training testing"
+    )(
+        " figure table section similarly instead overall specifically results language image text model method"
+        " methods models dataset datasets"
+    ).split()
 )
 
 

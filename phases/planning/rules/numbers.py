@@ -31,7 +31,8 @@ GREEK = dict(zip(_SPELLINGS.split()[::2], _SPELLINGS.split()[1::2], strict=True)
 _NUMBERS = r"[1-9][0-9]{0,2}(?:(?: ?[,;–-] ?| )[1-9][0-9]{0,2}){0,20}"
 _PLACES = (
     "refs?|references?|eqs?|eqns?|equations?|figs?|figures?|tabs?|tables?|secs?|sects?|sections?|chap|chapters?|app|appendix"
-    "|appendices|algs?|algorithms?|thms?|theorems?|lemmas?|props?|propositions?|definitions?|corollary|pages?|pg|lines?|footnotes?"
+    "|appendices|algs?|algorithms?|thms?|theorems?|lemmas?|props?|propositions?|definitions?|corollary|pages?"
+    "|pg|lines?|footnotes?"
     "|assumptions?|runs?|rows?|columns?|steps?(?= [0-9]+(?: to |[–-])[0-9]+ of)|points?(?= \\([a-z0-9]\\))"
     "|gl|gleichung(?:en)?|abb|abbildung(?:en)?|tabellen?|abschnitt|kapitel|seiten?|anhang|équations?|tableaux?|ecuaci[oó]n"
     "|tablas?|figuras?|página|secci[oó]n"
@@ -43,7 +44,10 @@ _POINTERS = (
     re.compile(r"\[(?=[^\[\]]{0,300}[0-9]{2})[^\W\d_][^\[\]]{1,300}\](?!\()"),  # [Smith 2019], [Smi19]
     re.compile(r"\((?=[^()]{0,300}[^\W\d_])[^()]{0,300}\b(?:19|20)[0-9]{2}[a-z]?\b[^()]{0,300}\)"),  # (Smith, 2019)
     re.compile(r"[(\[](?:19|20)[0-9]{2}[a-z]?[)\]]"),
-    re.compile(r"\bet al\.?,? ?(?:\(?(?:19|20)[0-9]{2}\b|[0-9]{1,3}\b)|\b(?:in|since|until|im Jahr|of) (?:19|20)[0-9]{2}(?! [a-z]+s\b)(?![.\w])"),
+    re.compile((
+        r"\bet al\.?,? ?(?:\(?(?:19|20)[0-9]{2}\b|[0-9]{1,3}\b)|\b(?:in|since|until|im Jahr|of) (?:19"
+        r"|20)[0-9]{2}(?! [a-z]+s\b)(?![.\w])"
+    )),
     re.compile(r"\[\^[^\]\s]{1,9}\]|(?<![0-9\s])\$\^\{?\[?[0-9,–-]{1,12}\]?\}?\$|<sup>[^<>]{0,40}</sup>"),
     re.compile(
         rf"(?:\b(?:{_PLACES}|pp?(?=\.)|nos?(?=\.))\b\.?|§+)[ ~]?[(\[]?(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)*[a-z]?\b[)\]]?"
@@ -78,7 +82,8 @@ def number_of(text: str) -> int | float | None:
 
 
 _FOLDED = re.compile(
-    r"\\(?:times|cdot|ast)(?![A-Za-z]) ?|\\(?:ldots|dots|cdots)(?![A-Za-z])|\\(?:mathrm|mathbf|text|mathit|operatorname|mathcal|rm)(?![A-Za-z])"
+    r"\\(?:times|cdot|ast)(?![A-Za-z]) ?|\\(?:ldots|dots|cdots)(?![A-Za-z])|\\(?:mathrm|mathbf|text|mathit"
+    r"|operatorname|mathcal|rm)(?![A-Za-z])"
     r"|\\[{}%]|\\([A-Za-z]{2,10}) ?|\\[,;! ]|\$| ?_ ?\{([^{}]{1,30})\}|\^ ?\{([^{}]{1,12})\}|[{}]| {2,}"
 )
 _NAMES = {name: letter for letter, name in reversed(list(GREEK.items()))}
@@ -86,6 +91,8 @@ _NAMES = {name: letter for letter, name in reversed(list(GREEK.items()))}
 
 def fold(text: str) -> tuple[str, list[int]]:
     """The text with formulas in plain letters, and for each of its characters the place where it stands in the text."""
+    if "$" not in text and "\\" not in text:
+        return text, list(range(len(text) + 1))
     read: list[str] = []
     places: list[int] = []
     at = 0

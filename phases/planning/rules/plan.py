@@ -182,20 +182,29 @@ def _uncertain(
     if len(requirements) < _FEWEST:
         rows.append(
             {
-                "what": f"Only {len(requirements)} sentences are known as requirements: {_why_few(paper)} Read the paper, and add what is missing."
+                "what": (
+                    f"Only {len(requirements)} sentences are known as requirements: {_why_few(paper)} Read the"
+                    " paper, and add what is missing."
+                )
             }
         )
     rows += [
         {
             "about": table,
-            "what": f"Which rows of {table} are the method's own is not said in words that the rules know: its first cells are given as they stand.",
+            "what": (
+                f"Which rows of {table} are the method's own is not said in words that the rules know: its first"
+                " cells are given as they stand."
+            ),
         }
         for table in dict.fromkeys(tables)
     ]
     rows += [
         {
             "about": row["id"],
-            "what": f"{row['name']} has several values: whether it is a grid that was searched, or each belongs to a case, is for the reviewer to say.",
+            "what": (
+                f"{row['name']} has several values: whether it is a grid that was searched, or each belongs to a"
+                " case, is for the reviewer to say."
+            ),
         }
         for row in values
         if "values" in row

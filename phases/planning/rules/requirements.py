@@ -22,7 +22,8 @@ _SHORTEST, _LONGEST_SENTENCE = 25, 400
 _STOP = re.compile(r"[.!?。！？]\s+(?=[\"“(\[A-Z0-9\u3040-\u9fff])")
 _QUOTE = 90
 _IMPERATIVE = re.compile(
-    r"^(?:If|When|Whenever|For each|For every|At each|Given|Otherwise|Start|First|Second|Third|Finally|During|Each|All|Every|Once|After|Before)\b"
+    r"^(?:If|When|Whenever|For each|For every|At each|Given|Otherwise|Start|First|Second|Third|Finally|During"
+    r"|Each|All|Every|Once|After|Before)\b"
 )
 _CITATION = re.compile(r"\[[0-9, –-]+\]|\((?:[^()]*\b(?:19|20)[0-9]{2}[a-z]?)\)")
 

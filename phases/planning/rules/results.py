@@ -14,16 +14,22 @@ from phases.planning.rules.tables import CELL_VALUE, Grid, cells_of, read_grid
 MOST = 80
 _MOST_OF_TABLE, _MOST_UNSURE = 30, 24
 _SETTINGS = re.compile(
-    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|architecture) (?:settings?|choices?|values?|configurations?|details?)|parameters? (?:used|of)\b|\bnotation|statistics|\bsymbols|search space|\bgrid|temperature sets|\btypes of\b|超参数|参数设置",
+    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|architecture) (?:settings?|choices?|values?"
+    r"|configurations?|details?)|parameters? (?:used|of)\b|\bnotation|statistics|\bsymbols|search space|\bgrid"
+    r"|temperature sets|\btypes of\b|超参数|参数设置",
     re.IGNORECASE,
 )
 _RESULTS = re.compile(
-    r"\bresults?\b|accurac|perplexit|\bscores?\b|\bperformance|\bBLEU|\bF1\b|\berrors?\b|\bcompar|ablation|attain|achiev|variations|\btest set\b|\brates?\b|\bloss\b|\btimes?\b|\bsuccess|evaluat|\baverage|throughput|latency|experiments?\b|结果|准确率|比较|Ergebnis",
+    r"\bresults?\b|accurac|perplexit|\bscores?\b|\bperformance|\bBLEU|\bF1\b|\berrors?\b|\bcompar|ablation"
+    r"|attain|achiev|variations|\btest set\b|\brates?\b|\bloss\b|\btimes?\b|\bsuccess|evaluat|\baverage"
+    r"|throughput|latency|experiments?\b|结果|准确率|比较|Ergebnis",
     re.IGNORECASE,
 )
 _OURS = re.compile(r"\b(?:ours?|proposed|this (?:work|paper)|full (?:method|model)|our method)\b", re.IGNORECASE)
 _METRIC = re.compile(
-    r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror\b|\brate\b|\btime\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|\bsteps\b|reward|return|fidelity|coverage|accesses|insert|search|params|throughput|latency|drop|succ",
+    r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror\b|\brate\b"
+    r"|\btime\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|\bsteps\b|reward|return|fidelity|coverage"
+    r"|accesses|insert|search|params|throughput|latency|drop|succ",
     re.IGNORECASE,
 )
 
@@ -137,7 +143,10 @@ def experiments_of(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
             "id": f"X{number}",
             "what": f"Compute what {table} reports: {next(str(row['condition']) for row in results if row['table'] == table)}",
             "results": [str(row["id"]) for row in results if row["table"] == table],
-            "quick": "One seed, the smallest data set that the paper names, and a tenth of the steps: only the order of the rows is looked at.",
+            "quick": (
+                "One seed, the smallest data set that the paper names, and a tenth of the steps: only the order of"
+                " the rows is looked at."
+            ),
             "full": "All seeds, data sets and steps that the values name; each result is compared with its row.",
         }
         for number, table in enumerate(tables, 1)

@@ -40,12 +40,14 @@ _RULES = (
         OTHER,
         r"\b(?:limitations?|broader impact|impact statement|ethic|societal|future (?:work|direction)|discussions?$"
         r"|checklist|licen[cs]e|reproducibility statement|author contribution|glossary|summary|intuition|open problems?"
-        r"|lessons|failure (?:cases|scenarios)|vignette|case stud|visuali[sz]ations?$|shot prompts|prompt templates?|(?:sample|example) (?:outputs?|prompts?|generations?)|frequently asked"
+        r"|lessons|failure (?:cases|scenarios)|vignette|case stud|visuali[sz]ations?$|shot prompts|prompt"
+        r" templates?|(?:sample|example) (?:outputs?|prompts?|generations?)|frequently asked"
         r"|(?:availability|statement)$)|^why\b|\?$|^discussion\b",
     ),
     (
         PROOF,
-        r"^proofs?\b|\bproofs?$|\bproof of|theor(?:y|em|etical)|\blemma|corollar|convergence\b|guarantees?\b|formal statement|correctness"
+        r"^proofs?\b|\bproofs?$|\bproof of|theor(?:y|em|etical)|\blemma|corollar|convergence\b|guarantees?\b"
+        r"|formal statement|correctness"
         r"|complexity analysis|Beweis|证明",
     ),
     (
@@ -55,21 +57,28 @@ _RULES = (
     ),
     (
         RESULTS,
-        r"\bresults?$|\banalys[ie]s$|^(?:performance )?comparisons?\b|\bsampling from multiple\b|\bsample analysis|operation counts",
+        r"\bresults?$|\banalys[ie]s$|^(?:performance )?comparisons?\b|\bsampling from multiple\b|\bsample"
+        r" analysis|operation counts",
     ),
     (
         SETUP,
-        r"set-?ups?\b|settings?\b|\bimplementation\b|\bconfigurations?\b|hyper-?\s?param|\bparameters?\b|\bdata ?sets?\b|\bdata\b(?! structure)"
-        r"|\bcorpora\b|\bcorpus\b|\bbaselines?\b|compared methods|\bmetrics?\b|\bmeasures\b|\bmethodology$|^training\b|training (?:details|data|and)"
-        r"|\boptimi[sz]er$|\bregulari[sz]ation$|\bhardware\b|\bbenchmarks?$|\bprompt|\bprotocol$|\bdetails\b|\btestbed|\bworkloads?\b"
-        r"|\benvironments?$|\btasks?$|\bGPUs?\b|pre-?processing|evaluation (?:setup|procedure|metrics?|protocol)|language models$|reproducib"
+        r"set-?ups?\b|settings?\b|\bimplementation\b|\bconfigurations?\b|hyper-?\s?param|\bparameters?\b|\bdata"
+        r" ?sets?\b|\bdata\b(?! structure)"
+        r"|\bcorpora\b|\bcorpus\b|\bbaselines?\b|compared methods|\bmetrics?\b|\bmeasures\b|\bmethodology$"
+        r"|^training\b|training (?:details|data|and)"
+        r"|\boptimi[sz]er$|\bregulari[sz]ation$|\bhardware\b|\bbenchmarks?$|\bprompt|\bprotocol$|\bdetails\b"
+        r"|\btestbed|\bworkloads?\b"
+        r"|\benvironments?$|\btasks?$|\bGPUs?\b|pre-?processing|evaluation (?:setup|procedure|metrics?"
+        r"|protocol)|language models$|reproducib"
         r"|Versuchsaufbau|实验设置|数据集|実験設定",
     ),
     (
         RESULTS,
         r"\bresults?\b|\bperformance\b|\bcomparisons?\b|\bablations?\b|\befficiency\b|\beffects?\b|\bfindings\b|\banalys[ie]s$"
-        r"|\banaly[sz]ing\b|\bimpact of\b|\brobustness\b|\bvariations?$|\bevaluation$|\bperturbation results|\b(?:run|execution)[ -]?times?\b|wall-clock"
-        r"|space used|sensitivity|scalability|qualitative|\bquality\b|\bimprov(?:es|ing|ement)\b|\b(?:is|are|requires?|gives?|leads?|optimizes|outperforms|generalizes|improves|matters?) "
+        r"|\banaly[sz]ing\b|\bimpact of\b|\brobustness\b|\bvariations?$|\bevaluation$|\bperturbation results"
+        r"|\b(?:run|execution)[ -]?times?\b|wall-clock"
+        r"|space used|sensitivity|scalability|qualitative|\bquality\b|\bimprov(?:es|ing|ement)\b|\b(?:is|are"
+        r"|requires?|gives?|leads?|optimizes|outperforms|generalizes|improves|matters?) "
         r"|\bgrows? with\b|early termination|number of replayed|\bt-sne\b|结果|結果|결과|Ergebnis",
     ),
     (MIXED, r"\bexperiments?\b|\bexperimental\b|\bempirical\b|\bevaluat|\bsimulations?$|\bstudy$|实验|実験|실험"),

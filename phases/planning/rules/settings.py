@@ -20,7 +20,11 @@ MOST = 90
 METHOD = "method"
 """The owner of what belongs to the paper's own method, or to everything that is run."""
 _DEED = re.compile(
-    r"\b(?:we|were|was|is|are|all|each) (?:\w+ly |then |also |only |first |always )?(?:use[sd]?|using|set|train(?:ed)?|employ(?:ed)?|choose|chose|chosen|fix(?:ed)?|run|ran|sampled?|averaged?|initiali[sz]ed?|tuned?|fine-?tuned?|apply|applied|report(?:ed)?|adopt(?:ed)?|performed?|repeat(?:ed)?|limit(?:ed)?|delete[d]?|pick(?:ed)?|select(?:ed)?|split|evaluated?|optimi[sz]ed?|implement(?:ed)?|consist(?:s|ed)?|employed|meta-train)\b|\bused (?:a |an |the )?\w+"
+    r"\b(?:we|were|was|is|are|all|each) (?:\w+ly |then |also |only |first |always )?(?:use[sd]?|using|set"
+    r"|train(?:ed)?|employ(?:ed)?|choose|chose|chosen|fix(?:ed)?|run|ran|sampled?|averaged?|initiali[sz]ed?"
+    r"|tuned?|fine-?tuned?|apply|applied|report(?:ed)?|adopt(?:ed)?|performed?|repeat(?:ed)?|limit(?:ed)?"
+    r"|delete[d]?|pick(?:ed)?|select(?:ed)?|split|evaluated?|optimi[sz]ed?|implement(?:ed)?|consist(?:s|ed)?"
+    r"|employed|meta-train)\b|\bused (?:a |an |the )?\w+"
     r"|verwende|setze|使用|设置|设为|采用",
     re.IGNORECASE,
 )
@@ -28,16 +32,21 @@ _NEVER = ("related", "of authors", "proof", "rejected approach")
 _ONLY_BY_DEED = ("result", "discussion", "motivation", "points elsewhere")
 _CODE = re.compile(r"\b\w+\.\w+[(\[]|\w\(\)|\[[0-9]+\]\.|(?:https?://|www\.)")
 _DATA_UNIT = re.compile(
-    r"\b(?:examples?|samples?|sentences?|sentence pairs|pairs|images?|questions?|question sequences|queries|documents?|classes|categories|instances?|characters?|users?|items?|tasks?|articles?|utterances?|labels?|splits?)\b",
+    r"\b(?:examples?|samples?|sentences?|sentence pairs|pairs|images?|questions?|question sequences|queries"
+    r"|documents?|classes|categories|instances?|characters?|users?|items?|tasks?|articles?|utterances?|labels?"
+    r"|splits?)\b",
     re.IGNORECASE,
 )
 _NAMED = r"(?:[A-Z][\w+*.()-]*(?: (?:[A-Z0-9(][\w+*.()-]*|and(?= [A-Z])))*)"
 _FOR = re.compile(
-    rf"^(?:For|In the case of|When (?:using|training)) (?:the |our |all )?({_NAMED}|base models?|big models?|small models?|large models?)(?: (?:experiments?|models?|data ?set|training|task))?(?:,| we\b| the\b)"
+    rf"^(?:For|In the case of|When (?:using|training)) (?:the |our |all )?({_NAMED}|base models?|big models?"
+    r"|small models?|large models?)(?: (?:experiments?|models?|data ?set|training|task))?(?:,| we\b| the\b)"
 )
 _HELD = re.compile(rf"({_NAMED}) \($")
 _SUBJECT = re.compile(
-    rf"^(?:Both |All )?(?:[Tt]he |[Oo]ur |[Aa]n? )?({_NAMED})(?: (?:model|network|method|algorithm|data ?set|corpus|implementation|baseline|agent))?s?(?: \([^)]*\)| \[[0-9, ]+\])* (?:\w+ly )?(?:is|are|has|have|uses?|used|employs?|contains?|consists?|comprises?|was|were|provides?|includes?|takes?)\b"
+    rf"^(?:Both |All )?(?:[Tt]he |[Oo]ur |[Aa]n? )?({_NAMED})(?: (?:model|network|method|algorithm|data ?set"
+    r"|corpus|implementation|baseline|agent))?s?(?: \([^)]*\)| \[[0-9, ]+\])* (?:\w+ly )?(?:is|are|has|have"
+    r"|uses?|used|employs?|contains?|consists?|comprises?|was|were|provides?|includes?|takes?)\b"
 )
 _LEAD = re.compile(r"^((?:For|On|In|When|During|With|After|Before|At) [^,;:]{3,70}),")
 _TRAIL = re.compile(
@@ -47,19 +56,35 @@ _NO_OWNER = frozenset(
     """the we our all this these in for on it each both they a an its as at during figure table section appendix algorithm training optimizer following note here
     specifically additionally similarly finally first second moreover furthermore however therefore hence thus then also instead since while although because encoder decoder hidden data models model""".split()
 )
-_NO_CONDITION = frozenset(["in all", "in total", "in between", "on average", "in practice", "in our experiments", "in this work", "in particular", "in this paper", "for all", "in addition"])
+_NO_CONDITION = frozenset(
+    [
+        "in all",
+        "in total",
+        "in between",
+        "on average",
+        "in practice",
+        "in our experiments",
+        "in this work",
+        "in particular",
+        "in this paper",
+        "for all",
+        "in addition",
+    ]
+)
 _KINDS = (
     (
         "data",
         re.compile(
-            r"examples?|samples|sentences|pairs|images|questions|queries|documents|classes|vocabulary|corpus|dataset|split|alphabet|cardinality|sequences|characters|trajectories|users|items",
+            r"examples?|samples|sentences|pairs|images|questions|queries|documents|classes|vocabulary|corpus"
+            r"|dataset|split|alphabet|cardinality|sequences|characters|trajectories|users|items",
             re.I,
         ),
     ),
     (
         "architecture",
         re.compile(
-            r"layers?|heads?|dimension|hidden|units|filters|channels|kernel size|stride|padding|blocks?|activation|width|depth|d_\w+|embedding|neurons|bits|table|entries|node",
+            r"layers?|heads?|dimension|hidden|units|filters|channels|kernel size|stride|padding|blocks?"
+            r"|activation|width|depth|d_\w+|embedding|neurons|bits|table|entries|node",
             re.I,
         ),
     ),
@@ -67,17 +92,22 @@ _KINDS = (
     (
         "training",
         re.compile(
-            r"optimizer|learning rate|batch|epochs?|steps?|iterations?|warmup|schedule|decay|dropout|loss|momentum|GPUs?|initiali[sz]|beta|gradient|smoothing",
+            r"optimizer|learning rate|batch|epochs?|steps?|iterations?|warmup|schedule|decay|dropout|loss"
+            r"|momentum|GPUs?|initiali[sz]|beta|gradient|smoothing",
             re.I,
         ),
     ),
 )
 _SETTINGS_TABLE = re.compile(
-    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture|experiment\w*) (?:settings?|choices?|values?|configurations?|details?)|parameters? (?:used|of|for)\b|search space|temperature sets|settings? (?:of|for)|Einstellung|超参数|参数设置",
+    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture|experiment\w*) (?:settings?"
+    r"|choices?|values?|configurations?|details?)|parameters? (?:used|of|for)\b|search space|temperature sets"
+    r"|settings? (?:of|for)|Einstellung|超参数|参数设置",
     re.IGNORECASE,
 )
 _KNOWN = re.compile(
-    r"(?:learning|dropout|batch|momentum|weight decay|warm|epochs|(?:number|#|no\.?) ?of|num|n_|max|min|layers|hidden|heads|steps|iterations|temperature|optimi[sz]er|decay|size|seed|discount|entropy|clip|gamma|buffer|embedding|α|β|γ|λ|η|\\(?:alpha|beta|gamma|lambda|eta))",
+    r"(?:learning|dropout|batch|momentum|weight decay|warm|epochs|(?:number|#|no\.?) ?of|num|n_|max|min|layers"
+    r"|hidden|heads|steps|iterations|temperature|optimi[sz]er|decay|size|seed|discount|entropy|clip|gamma"
+    r"|buffer|embedding|α|β|γ|λ|η|\\(?:alpha|beta|gamma|lambda|eta))",
     re.IGNORECASE,
 )
 _RESULT_TABLE = re.compile(
@@ -166,7 +196,9 @@ def _of_sentence(sentence: Sentence, known: Known) -> Iterator[Setting]:
 def _condition(text: str, owner: str) -> str:
     """When a value holds, in at most ten words; empty where that says no more than whose it is."""
     said = " ".join(re.sub(r"[$\\{}]", "", text).split()[:10])
-    return "" if said.lower() in _NO_CONDITION or said.lower() in (f"for {owner.lower()}", f"on {owner.lower()}") else said
+    return (
+        "" if said.lower() in _NO_CONDITION or said.lower() in (f"for {owner.lower()}", f"on {owner.lower()}") else said
+    )
 
 
 def _owner(sentence: Sentence, value: Value, known: Known) -> str:

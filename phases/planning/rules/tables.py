@@ -78,5 +78,3 @@ def _count_numbers(cells: Sequence[str]) -> int:
 
 def _plain(cell: str) -> str:
     return " ".join(_MARKS.sub("", cell).split())
-
-

@@ -10,17 +10,33 @@ from phases.planning.rules.numbers import GREEK, NUMBER, WORDS, fold, number_of,
 
 Scalar = int | float | str
 _UNITS = (
-    "epochs?|iterations?|steps?|updates?|layers?|sub-?layers?|heads?|seeds?|units?|trials?|neurons?|clusters?|blocks?|filters?|channels?"
-    "|GPUs?|TPUs?|CPUs?|cores?|machines?|servers?|nodes?|workers?|threads?|samples?|examples?|sentences?|sentence pairs|pairs?|tokens?|words?|characters?|documents?"
-    "|images?|questions?|question sequences|queries|tasks?|classes|categories|categor(?:y|ies)|episodes?|trajectories|rollouts?|simulations?|games?|positions?|points?|checkpoints?|models?|runs?|repetitions|times"
-    "|folds?|splits?|users?|items?|participants?|subjects?|annotators?|labels?|dimensions?|features?|parameters?|weights?|bits?|bytes?|KB|MB|GB|Mb|ms|seconds?|minutes?|hours?|days?|weeks?|months?|years?"
-    "|entries|buckets?|levels?|keys?|key sets|records?|hidden units|neighbou?rs|components?|modules?|stages?|phases?|types?|scalars?|relations?|agents?|particles?|transformations?|experiments?|instances?|variables?|frames?|patches|windows?|rounds?|demonstrations?|shots?|ways?|candidates?|responses?|paths?|linked lists|lists|degrees?|percent|characters|partitions?|replicas?|requests?|temperatures?|constraints?|topics?|states?|actions?|environments?|terms?|matrices|vectors?|functions?|operators?|problems?|datasets?|data sets?|attention layers|transformer layers|convolutions?"
+    "epochs?|iterations?|steps?|updates?|layers?|sub-?layers?|heads?|seeds?|units?|trials?|neurons?|clusters?"
+    "|blocks?|filters?|channels?"
+    "|GPUs?|TPUs?|CPUs?|cores?|machines?|servers?|nodes?|workers?|threads?|samples?|examples?|sentences?"
+    "|sentence pairs|pairs?|tokens?|words?|characters?|documents?"
+    "|images?|questions?|question sequences|queries|tasks?|classes|categories|categor(?:y|ies)|episodes?"
+    "|trajectories|rollouts?|simulations?|games?|positions?|points?|checkpoints?|models?|runs?|repetitions"
+    "|times"
+    "|folds?|splits?|users?|items?|participants?|subjects?|annotators?|labels?|dimensions?|features?"
+    "|parameters?|weights?|bits?|bytes?|KB|MB|GB|Mb|ms|seconds?|minutes?|hours?|days?|weeks?|months?|years?"
+    "|entries|buckets?|levels?|keys?|key sets|records?|hidden units|neighbou?rs|components?|modules?|stages?"
+    "|phases?|types?|scalars?|relations?|agents?|particles?|transformations?|experiments?|instances?|variables?"
+    "|frames?|patches|windows?|rounds?|demonstrations?|shots?|ways?|candidates?|responses?|paths?|linked lists"
+    "|lists|degrees?|percent|characters|partitions?|replicas?|requests?|temperatures?|constraints?|topics?"
+    "|states?|actions?|environments?|terms?|matrices|vectors?|functions?|operators?|problems?|datasets?|data"
+    " sets?|attention layers|transformer layers|convolutions?"
 )
 _HEADS = (
-    "weight decay|learning[- ]rates?|step[- ]?sizes?|batch[- ]?sizes?|rates?|decay|momentum|dropout|epochs|layers|sizes?|dimensions?|dimensionality"
-    "|heads|steps|iterations|temperatures?|margins?|factors?|coefficients?|smoothing|clipping|norm|lengths?|seeds?|clusters|thresholds?"
-    "|strength|patience|tolerance|weights?|penalty|probabilit(?:y|ies)|ratios?|width|depth|units|ranks?|neighbou?rs|bandwidth|trials|frequency|capacity|budgets?"
-    "|degrees?|bonus|bias(?:es)?|beams?|neurons|filters|stride|padding|perplexity|variance|deviation|mean|slope|discount|horizon|window|k|vocabulary(?: size)?|resolution|interval|fraction|constant|base|level|limit|number|max(?:imum)?|top-[kp]|tokens|hyper-?parameters?|parameters?|scale|radius|order|memory(?: size)?|kernel size|precision|sparsity|damping|offset|cardinality|urgency|komi|points|value"
+    "weight decay|learning[- ]rates?|step[- ]?sizes?|batch[- ]?sizes?|rates?|decay|momentum|dropout|epochs"
+    "|layers|sizes?|dimensions?|dimensionality"
+    "|heads|steps|iterations|temperatures?|margins?|factors?|coefficients?|smoothing|clipping|norm|lengths?"
+    "|seeds?|clusters|thresholds?"
+    "|strength|patience|tolerance|weights?|penalty|probabilit(?:y|ies)|ratios?|width|depth|units|ranks?"
+    "|neighbou?rs|bandwidth|trials|frequency|capacity|budgets?"
+    "|degrees?|bonus|bias(?:es)?|beams?|neurons|filters|stride|padding|perplexity|variance|deviation|mean|slope"
+    "|discount|horizon|window|k|vocabulary(?: size)?|resolution|interval|fraction|constant|base|level|limit"
+    "|number|max(?:imum)?|top-[kp]|tokens|hyper-?parameters?|parameters?|scale|radius|order|memory(?: size)?"
+    "|kernel size|precision|sparsity|damping|offset|cardinality|urgency|komi|points|value"
 )
 _ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?(?: ?(?:million|billion|thousand)\b|[kKMB]\b)?"
 _NEXT = rf"(?:,|;|,? and|,? or) ?{_ONE}"
@@ -30,24 +46,29 @@ _WHOLE = r"(?![\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|
 """No number stops in the middle of a formula, or of a fraction."""
 _SIGN = re.compile(
     r"(?<![\w\\{^.])([α-ωϵϕµA-Za-z](?:_[\w-]{1,24}|[0-9])?|[A-Za-z][A-Za-z]{1,20}(?:[_-][A-Za-z0-9]{1,20}){0,4})"
-    rf"(?: ?=[^=<>,;.]{{1,24}}?)? ?(?:=|∈|←|:=|from(?= ?[{{\[])) ?{_SEVERAL}{_WHOLE}"
+    rf"(?: ?=[^=<>,;.]{{1,24}}?)? ?(?:=|∈|←|:=|from) ?{_SEVERAL}{_WHOLE}"
 )
 _NAMED = re.compile(
-    rf"\b({_HEADS})\b(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:(?:\(?which )?(?:is |are |was |were |be |being )?(?:\w+ly )?(?:set |fixed |equal |chosen |initiali[sz]ed |restricted |tuned |varied |limited )?"
+    rf"\b({_HEADS})\b(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:(?:\(?which )?(?:is |are |was |were |be |being"
+    r" )?(?:\w+ly )?(?:set |fixed |equal |chosen |initiali[sz]ed |restricted |tuned |varied |limited )?"
     rf"(?:to be|to|as|of|is|are|was|were|from|at|in|over|among|starts as|by a grid search (?:on|over|in)|=|∈|:|\|)|\()"
     rf"(?: (?:about|approximately|around|either|a value of|value|up to|a|the range|be))? ?{_SEVERAL}{_WHOLE}",
     re.IGNORECASE,
 )
 _SET = re.compile(
-    rf"((?:[A-Za-z][\w-]* ){{1,5}})(?:is|are|was|were|be)? ?(?:then |also |all )?(?:initiali[sz]ed|set|reset|fixed|equal|defaults?) (?:to|at|with) (?:be )?({_ONE}|zero|one)(?![\w×^*/(]| ?[×*·])"
+    rf"((?:[A-Za-z][\w-]* ){{1,5}})(?:is|are|was|were|be)? ?(?:then |also |all )?(?:initiali[sz]ed|set|reset"
+    rf"|fixed|equal|defaults?) (?:to|at|with) (?:be )?({_ONE}|zero|one)(?![\w×^*/(]| ?[×*·])"
 )
 _COUNTED = re.compile(
-    rf"(?<![\w.,^_/⁄±=-])((?>{_ONE}(?:{_NEXT}){{0,8}})|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|as|by|from|than|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{_UNITS})(?: intervals?)?)\b(?![-_][a-z])"
+    rf"(?<![\w.,^_/⁄±=-])((?>{_ONE}(?:{_NEXT}){{0,8}})|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
+    r"|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|as|by|from|than"
+    rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{_UNITS})(?: intervals?)?)\b(?![-_][a-z])"
 )
 _ONE_COUNTED = re.compile(rf"(?<= and )((?>{_ONE}))[ -]((?:[a-z][\w-]*[ -])?(?:{_UNITS}))\b(?![-_][a-z])")
 """The last of two numbers, of which the first belongs to another name: "a rate of 0.1 and 100 epochs"."""
 _WORD_UNITS = re.compile(
-    r"(?:layers?|heads|blocks|seeds|gpus|tpus|epochs|runs|folds|steps|iterations|perceptrons|filters|channels|neurons|words|bits|bytes)$"
+    r"(?:layers?|heads|blocks|seeds|gpus|tpus|epochs|runs|folds|steps|iterations|perceptrons|filters|channels"
+    r"|neurons|words|bits|bytes)$"
 )
 _MEASURES = r"seconds?|minutes?|hours?|days?|weeks?|gb|mb|kb|ms|intervals?"
 _POINTED = re.compile(
@@ -59,7 +80,8 @@ _MEASURED = re.compile(
 )
 """What comes before a number of steps that was needed, and not set."""
 _SPACED = re.compile(
-    rf"\b(rate|size|momentum|decay|dropout|dimension|temperature|seed|dim|stride|ReLU|RELU|lr|epochs|batch)[ ]({NUMBER}){_WHOLE}"
+    r"\b(rate|size|momentum|decay|dropout|dimension|temperature|seed|dim|stride|ReLU|RELU|lr|epochs|batch)["
+    rf" ]({NUMBER}){_WHOLE}"
 )
 _SHAPE = re.compile(
     r"(?<![\w×x.])([0-9]{1,5}(?: ?(?:×|x) ?[0-9]{1,5}){1,3})(?![\w×.])[ -]?((?:[a-zA-Z][a-z-]+ ?){0,2})"
@@ -67,11 +89,13 @@ _SHAPE = re.compile(
 _CONSTANT = re.compile(r"\b(?:const|int|float|unsigned|double|let)\b")
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w{0,30}) ?= ?(0x[0-9A-Fa-f]+|-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)(?=[,; )]|$)")
 _IDENTIFIER = re.compile(
-    r"\b([a-z]{2,20}(?:[_-][a-z0-9]{1,20}){1,4}|sampling|metric|kernel|padding|gamma|nu) ?(?:=|:|set to|is set to) ?([A-Za-z_][\w.]*|[0-9][\w.,]*[0-9]|[0-9])"
+    r"\b([a-z]{2,20}(?:[_-][a-z0-9]{1,20}){1,4}|sampling|metric|kernel|padding|gamma|nu) ?(?:=|:|set to|is set"
+    r" to) ?([A-Za-z_][\w.]*|[0-9][\w.,]*[0-9]|[0-9])"
 )
 _WORDS_AS_VALUES = ("auto", "scale", "true", "false", "none", "linear", "rbf", "same", "valid", "euclidean", "cosine")
 _LABEL = re.compile(
-    rf"^[-•* ]*([A-Za-z][\w ()/.-]{{1,60}}?)(?:(?: |[,:(] ?)([α-ωϵϕ](?:_\w+)?|[A-Za-z](?:_\w+)?)\)?)? ?[:=] ?{_SEVERAL}(?: ([a-z]+))?\.?$"
+    rf"^[-•* ]*([A-Za-z][\w ()/.-]{{1,60}}?)(?:(?: |[,:(] ?)([α-ωϵϕ](?:_\w+)?|[A-Za-z](?:_\w+)?)\)?)? ?[:=]"
+    rf" ?{_SEVERAL}(?: ([a-z]+))?\.?$"
 )
 _GOES_ON = re.compile(
     rf"( (?:for|on|in|when|to|with) [^,;.0-9]{{2,60}}?),? (?:and|or) ({_ONE})((?: (?:for|on|in|when|to|with) [^,;.]{{2,50}}))"
@@ -85,15 +109,18 @@ def _word(name: str, pattern: str) -> tuple[str, re.Pattern[str]]:
 _LEXICON = (
     _word(
         "optimizer",
-        r"\b(AdamW|Adam|RMS[Pp]rop|Adagrad|AdaGrad|Adadelta|Adafactor|SGD|LAMB|Lion|Nadam)\b(?= (?:optimi[sz]er|algorithm|with)|[^.]{0,12}optimi[sz]er)",
+        r"\b(AdamW|Adam|RMS[Pp]rop|Adagrad|AdaGrad|Adadelta|Adafactor|SGD|LAMB|Lion|Nadam)\b(?= (?:optimi[sz]er"
+        r"|algorithm|with)|[^.]{0,12}optimi[sz]er)",
     ),
     _word(
         "optimizer",
-        r"(?:optimi[sz]er(?: is|:)|(?:using|with|use|by|used|via) (?:the )?)(?<!\w)(AdamW|Adam|RMS[Pp]rop|Adagrad|AdaGrad|Adadelta|Adafactor|(?:stochastic gradient descent|SGD)(?: with momentum)?)\b(?!\+)",
+        r"(?:optimi[sz]er(?: is|:)|(?:using|with|use|by|used|via) (?:the )?)(?<!\w)(AdamW|Adam|RMS[Pp]rop"
+        r"|Adagrad|AdaGrad|Adadelta|Adafactor|(?:stochastic gradient descent|SGD)(?: with momentum)?)\b(?!\+)",
     ),
     _word(
         "activation function",
-        r"\b((?:[Ll]eaky )?ReLU|RELU|GELU|SiLU|Swish|ELU|tanh|sigmoid|softplus|hyperbolic tangent)(?:[- ](?:non-?linear(?:ity|ities)?|activations?|units?|functions?|hidden))",
+        r"\b((?:[Ll]eaky )?ReLU|RELU|GELU|SiLU|Swish|ELU|tanh|sigmoid|softplus|hyperbolic tangent)(?:[-"
+        r" ](?:non-?linear(?:ity|ities)?|activations?|units?|functions?|hidden))",
     ),
     _word(
         "weight initialization",
@@ -101,11 +128,13 @@ _LEXICON = (
     ),
     _word(
         "loss function",
-        r"\b((?:binary |categorical |softmax )?cross[- ]entropy|mean[- ]squared[- ]error|hinge|negative log[- ]likelihood|Huber|triplet|contrastive)(?= (?:loss|objective|criterion|function))",
+        r"\b((?:binary |categorical |softmax )?cross[- ]entropy|mean[- ]squared[- ]error|hinge|negative log[-"
+        r" ]likelihood|Huber|triplet|contrastive)(?= (?:loss|objective|criterion|function))",
     ),
     _word(
         "learning rate schedule",
-        r"\b((?:linear|cosine)(?: (?:warm-?up|decay|annealing|learning rate decay)){1,2}|(?:cosine|linear|exponential|step|polynomial)(?= (?:learning rate |rate )?(?:decay|schedule|annealing)))",
+        r"\b((?:linear|cosine)(?: (?:warm-?up|decay|annealing|learning rate decay)){1,2}|(?:cosine|linear"
+        r"|exponential|step|polynomial)(?= (?:learning rate |rate )?(?:decay|schedule|annealing)))",
     ),
     _word("line search", r"\b(strong Wolfe|Armijo|backtracking)(?= line search| conditions?)"),
     _word("kernel", r"\b(linear|RBF|Gaussian|polynomial)(?= kernels?\b)"),
@@ -114,7 +143,9 @@ _LEXICON = (
     _word("padding", r"['\"’ʼ‘“](same|valid)['\"’ʼ”] padding|\b(?:with )?(same)(?= padding)"),
 )
 _RESULT_BEFORE = re.compile(
-    r"\b(?:by|than|up to|score of|accuracy of|F1 of|BLEU of|(?:an?|the) (?:average|mean) (?:\w+ )?of|total time of|improvement of|reduction of|took|takes about|within|achiev\w+|reach\w*|drops? (?:of|to)|attain\w*|error of|speedup of)(?: about| around| at least| at most| almost| nearly)? \$?$",
+    r"\b(?:by|than|up to|score of|accuracy of|F1 of|BLEU of|(?:an?|the) (?:average|mean) (?:\w+ )?of|total time"
+    r" of|improvement of|reduction of|took|takes about|within|achiev\w+|reach\w*|drops? (?:of|to)|attain\w*"
+    r"|error of|speedup of)(?: about| around| at least| at most| almost| nearly)? \$?$",
     re.IGNORECASE,
 )
 _LOOSE = re.compile(
@@ -129,7 +160,10 @@ _STOPS = frozenset(
     train trained apply applied perform performed consist consists include includes""".split()
 )
 _VAGUE = frozenset(
-    "factor factors range ranges size sizes weight weights parameter parameters length lengths number value times terms points k base order scale level types".split()
+    (
+        "factor factors range ranges size sizes weight weights parameter parameters length lengths number value"
+        " times terms points k base order scale level types"
+    ).split()
 )
 _INDEXES = frozenset(["i", "j", "k", "m", "n", "t", "ij", "l", "x", "y", "p"])
 _SHARES = re.compile(r"(?:dropout|probability|momentum)$")
@@ -300,7 +334,9 @@ def _counted(read: str) -> Iterator[_Reading]:
             match.group(1).strip(),
             match.group(2).strip(),
         )
-        if (_RESULT_BEFORE.search(before) and not (before.endswith("up to ") and _STEPS.search(noun))) or _POINTED.search(before):
+        if (
+            _RESULT_BEFORE.search(before) and not (before.endswith("up to ") and _STEPS.search(noun))
+        ) or _POINTED.search(before):
             continue
         if before.endswith(" of ") and " and " in shown:
             continue  # the first number belongs to what stands before it
