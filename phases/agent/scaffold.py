@@ -182,14 +182,15 @@ def _modules(plan: Row) -> list[str]:
 
 
 def _readme(plan: Row) -> str:
-    title, package = one_plain_line(plan["paper"]["title"]), plan["file_structure"][0]["path"].partition("/")[0]
+    title, package = one_plain_line(plan["paper"]["title"]), str(plan["file_structure"][0]["path"]).partition("/")[0]
+    command = one_plain_line(next(iter(plan["validation_approach"]["verify_commands"]), ""))
     components = "\n".join(f"- {one_plain_line(row['name'])}" for row in plan["components"])
     contribution = textwrap.fill(one_plain_line(plan["paper"]["core_contribution"]), _WIDTH)
     return (
         f"# {title}: a scaffold\n\n{contribution}\n\nThis is a scaffold, written by rules and without a model. The constants in "
         f"`{package}/config.py` are what the\npaper states; every function and class below is a stub that holds the sentences of "
         f"the paper and raises\nNotImplementedError.\n\n{components}\n\n    python -m {package}            lists what is "
-        "demanded, and what of it is a stub\n    " + plan["validation_approach"]["verify_commands"][0] + "\n"
+        f"demanded, and what of it is a stub\n    {command}\n"
     )
 
 

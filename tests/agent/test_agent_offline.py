@@ -62,16 +62,16 @@ def planned(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """A plan with a component for each requirement; what has a value is one."""
     said = [row for row in rows if "value" not in row]
     parts = [
-        {"id": f"C{number}", "name": row["text"] or "part", "what": row["text"], "source": row["source"], "requirements": [row["id"]],
-         "equations": [row["text"]], "steps": [row["text"]]}
+        {"id": f"C{number}", "name": row["text"] or "part", "what": row["text"], "source": row["source"],
+         "requirements": [row["id"]], "equations": [row["text"]], "steps": [row["text"]]}
         for number, row in enumerate(said, 1)
     ]  # fmt: skip
     values = [
-        {"id": f"V{number}", "name": row["text"] or "x", "symbol": row["text"], "value": row["value"], "owner": row["text"] or "x",
-         "condition": row["text"], "kind": "training", "source": row["source"]}
+        {"id": f"V{number}", "name": row["text"] or "x", "symbol": row["text"], "value": row["value"],
+         "owner": row["text"] or "x", "condition": row["text"], "kind": "training", "source": row["source"]}
         for number, row in enumerate((row for row in rows if "value" in row), 1)
     ]  # fmt: skip
-    nothing = {
+    nothing: dict[str, list[Any]] = {
         name: [] for name in ("datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
     }
     return assemble_plan(OUTLINE, {"requirements": said, "components": parts, "values": values, **nothing}, [])

@@ -50,11 +50,12 @@ expected_results: what the paper reports for its own method, numbered E1, …: t
   page. They are targets of a reproduction, and never constants of the code.
 experiments: what to run for which results, numbered X1, …: what, results (ids), quick (a small size), full (the paper's size).
 uncertain: what you could not decide, for the reviewer: what, and about (ids) where it is about some.
-file_structure: one small Python package of five to ten files named after the components, and its tests. Paths are relative, of
-  letters, digits, `_`, `-` and `.`. Plan `<package>/__init__.py`, `<package>/config.py` with the values, `<package>/__main__.py`,
-  `tests/__init__.py` and `tests/test_*.py`. `python -m <package> --help` must explain what can be run, and must work without data.
+file_structure: one small Python package of five to ten files named after the components, and its tests. Paths are relative,
+  of letters, digits, `_`, `-` and `.`. Plan `<package>/__init__.py`, `<package>/config.py` with the values,
+  `<package>/__main__.py`,
+  `tests/__init__.py` and `tests/test_*.py`. `python -m <package> --help` must explain what can be run, and work without data.
   purpose: what it holds. components: ids. implements: ids of requirements and values; every one is in some file. depends_on:
-  planned files that it imports; no circles. interface: the signatures that others use, like "def step(x: Array, rate: float) -> Array".
+  planned files that it imports; no circles. interface: the signatures that others use, like "def step(x: Array) -> Array".
   Tests must fail where the method is not there or is done wrongly: they check values worked out by hand, invariants, or small
   cases from the paper, not only that things can be imported. They run offline within a minute, without a GPU.
 validation_approach: verify_commands: ["{command}"], or others where the paper needs them; never empty. None may hide how it

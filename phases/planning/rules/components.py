@@ -59,13 +59,15 @@ _PHRASE = re.compile(
     r"|following|proposed|any|every|more|most|no|not|using|use|used|given|only|current|final|next|standard"
     rf"|usual|whole|total|entire|existing|additional|corresponding)\b)[A-Za-z][\w-]*[ -]){{1,3}})({_HEADS})\b"
 )
-_TRIVIAL = frozenset(
-    """true false duplicates compared to is the in solution pdfs ptlms odes pdes dnns llms one two first last previous updated identical essentials
-    method methods model models approach experiments results data training evaluation algorithm overview details network framework system paper work
-    section appendix figure table problem setting setup introduction number time performance cost learning neural setup notation preliminaries analysis
-    contributions limitations example examples note proof the this we it design architecture methodology additional supplementary hyperparameters
-    parameters implementation datasets dataset baselines metrics essentials""".split()
-)
+_TRIVIAL_TEXT = """
+true false duplicates compared to is the in solution pdfs ptlms odes pdes dnns llms one two first last previous
+updated identical essentials method methods model models approach experiments results data training evaluation
+algorithm overview details network framework system paper work section appendix figure table problem setting setup
+introduction number time performance cost learning neural setup notation preliminaries analysis contributions
+limitations example examples note proof the this we it design architecture methodology additional supplementary
+hyperparameters parameters implementation datasets dataset baselines metrics essentials
+"""
+_TRIVIAL = frozenset(_TRIVIAL_TEXT.split())
 _NOISE = re.compile(
     r"\b(?:results?|details?|overview|comparison|analysis|preliminar\w+|problem setting|problem setup|setup"
     r"|experiments?|experimental|discussion|proof|theorem|related|evaluation|performance|conclusion|appendix"
@@ -100,8 +102,7 @@ def own_names(paper: PaperText) -> list[str]:
     for sentence in lead:
         if not re.search(r"\b(?:we|our|this (?:paper|work))\b", sentence.text, re.IGNORECASE):
             continue
-        for match in _PROPOSED.finditer(sentence.text):
-            names.append(re.sub(r" \(.*", "", match.group(1)))
+        names += [re.sub(r" \(.*", "", match.group(1)) for match in _PROPOSED.finditer(sentence.text)]
         names += [
             part
             for match in _ABBREVIATED.finditer(sentence.text)
@@ -131,12 +132,11 @@ def _proper_names(paper: PaperText, lead: list[Sentence]) -> Iterator[str]:
             yield name
 
 
-_OTHERS = frozenset(
-    (
-        "adam sgd gpu cpu nlp ai ml dl rl llm llms gpt bert cnn rnn lstm gru mlp l-bfgs mnist cifar-10 imagenet"
-        " bleu f1 auc tpu api pdf ode odes pde pdes dnn dnns gan gans vae vaes mdp pomdp"
-    ).split()
-)
+_OTHERS_TEXT = """
+adam sgd gpu cpu nlp ai ml dl rl llm llms gpt bert cnn rnn lstm gru mlp l-bfgs mnist cifar-10 imagenet bleu f1 auc tpu
+api pdf ode odes pde pdes dnn dnns gan gans vae vaes mdp pomdp
+"""
+_OTHERS = frozenset(_OTHERS_TEXT.split())
 
 
 def _is_name(name: str) -> bool:
@@ -206,7 +206,7 @@ def _steps(text: str, row: dict[str, Any]) -> list[str]:
         lines = own.split("\n")
     else:
         following = text[row["end"] : row["end"] + 4000]
-        fence = re.match(r"\s*```[^\n]*\n(.*?)```", following, re.S)
+        fence = re.match(r"\s*```[^\n]*\n(.*?)```", following, re.DOTALL)
         lines = (
             fence.group(1).split("\n")
             if fence
@@ -276,7 +276,7 @@ def _named(paper: PaperText, own: list[str]) -> Iterator[Component]:
         if sentence_ := next(
             (one for one in paper.sentences if name in one.text and one.role in (BUILD, SETUP, MIXED)), None
         ):
-            counts[_clean(name)] += 3  # type: ignore[assignment]
+            counts[_clean(name)] += 3
             first.setdefault(_clean(name), sentence_)
     for name, points in counts.items():
         if points >= 1.5:

@@ -15,28 +15,8 @@ def plan_files(
     package: str, requirements: Sequence[Row], components: Sequence[Row], values: Sequence[Row]
 ) -> list[Row]:
     """The rows of file_structure, in the order of writing."""
-    files = [_file(f"{package}/__init__.py", "the package")]
-    constants: set[str] = set()
-    config = _file(
-        f"{package}/config.py",
-        "every value that the paper states, with its owner, its condition and its place",
-        implements=[row["id"] for row in values],
-        interface=[f"{constant_name(row, constants)} = {_literal(row)}" for row in values],
-    )
-    files.append(config)
-    known, names, symbols = {row["id"]: row for row in requirements}, {"config", "experiments"}, set[str]()
-    for group in _groups(components):
-        met = [name for row in group for name in row["requirements"] if name in known]
-        files.append(
-            _file(
-                f"{package}/{module_name(group[0]['name'], names)}.py",
-                join_names(row["name"] for row in group),
-                implements=list(dict.fromkeys(met)),
-                needs=[config["path"]],
-                interface=[declare_component(row["name"], symbols) for row in group],
-                components=[row["id"] for row in group],
-            )
-        )
+    files = [_file(f"{package}/__init__.py", "the package"), _config(package, values)]
+    files += _modules(package, requirements, components, files[1]["path"])
     placed = {name for row in files for name in row["implements"]}
     rest = [row["id"] for row in requirements if row["id"] not in placed]
     if rest or len(files) < 3:
@@ -50,18 +30,44 @@ def plan_files(
             )
         )
     modules = [row["path"] for row in files]
+    main = "the entry script: lists what is implemented and what is not"
     return [
         *files,
-        _file(
-            f"{package}/__main__.py",
-            "the entry script: lists what is implemented and what is not",
-            needs=modules,
-            interface=["def main"],
-        ),
+        _file(f"{package}/__main__.py", main, needs=modules, interface=["def main"]),
         _file("README.md", "what the paper is about, what of it is here, and what is a stub"),
         _file("tests/__init__.py", "the tests"),
         _file("tests/test_scaffold.py", "every module imports and has its planned names", needs=modules),
     ]
+
+
+def _config(package: str, values: Sequence[Row]) -> Row:
+    constants: set[str] = set()
+    return _file(
+        f"{package}/config.py",
+        "every value that the paper states, with its owner, its condition and its place",
+        implements=[row["id"] for row in values],
+        interface=[f"{constant_name(row, constants)} = {_literal(row)}" for row in values],
+    )
+
+
+def _modules(package: str, requirements: Sequence[Row], components: Sequence[Row], config: str) -> list[Row]:
+    """A file for each group of components, with the requirements of these."""
+    known = {row["id"] for row in requirements}
+    names, symbols = {"config", "experiments"}, set[str]()
+    files = []
+    for group in _groups(components):
+        met = [name for row in group for name in row["requirements"] if name in known]
+        files.append(
+            _file(
+                f"{package}/{module_name(group[0]['name'], names)}.py",
+                join_names(row["name"] for row in group),
+                implements=list(dict.fromkeys(met)),
+                needs=[config],
+                interface=[declare_component(row["name"], symbols) for row in group],
+                components=[row["id"] for row in group],
+            )
+        )
+    return files
 
 
 def _file(

@@ -19,144 +19,33 @@ class Mention(NamedTuple):
     sentence: Sentence
 
 
-_KNOWN_DATA = [
-    "MNIST",
-    "CIFAR-10",
-    "CIFAR-100",
-    "CIFAR10",
-    "CIFAR100",
-    "CIFAR-FS",
-    "miniImageNet",
-    "tieredImageNet",
-    "ImageNet",
-    "ImageNet-1k",
-    "Tiny-ImageNet",
-    "Omniglot",
-    "SVHN",
-    "CelebA",
-    "LSUN",
-    "FFHQ",
-    "Fashion-MNIST",
-    "FashionMNIST",
-    "EMNIST",
-    "KMNIST",
-    "STL-10",
-    "Caltech-101",
-    "Food-101",
-    "CUB-200",
-    "COCO",
-    "MS-COCO",
-    "PASCAL-VOC",
-    "Cityscapes",
-    "ADE20K",
-    "KITTI",
-    "Kinetics",
-    "UCF101",
-    "GLUE",
-    "SuperGLUE",
-    "SQuAD",
-    "SNLI",
-    "MNLI",
-    "QNLI",
-    "SST-2",
-    "MRPC",
-    "QQP",
-    "RTE",
-    "CoLA",
-    "WikiText-2",
-    "WikiText-103",
-    "PTB",
-    "Penn-Treebank",
-    "enwik8",
-    "text8",
-    "C4",
-    "OpenWebText",
-    "BookCorpus",
-    "Wikipedia",
-    "CoNLL-2003",
-    "OntoNotes",
-    "WMT",
-    "IWSLT",
-    "newstest2013",
-    "newstest2014",
-    "LibriSpeech",
-    "TIMIT",
-    "AudioSet",
-    "VCTK",
-    "GSM8K",
-    "MATH",
-    "MMLU",
-    "HellaSwag",
-    "ARC",
-    "PIQA",
-    "WinoGrande",
-    "BoolQ",
-    "HumanEval",
-    "MBPP",
-    "AQuA-RAT",
-    "SVAMP",
-    "StrategyQA",
-    "CommonsenseQA",
-    "TriviaQA",
-    "HotpotQA",
-    "WTQ",
-    "SQA",
-    "TabFact",
-    "WikiSQL",
-    "Spider",
-    "P3",
-    "BIG-Bench",
-    "TruthfulQA",
-    "MovieLens",
-    "Netflix",
-    "Yelp",
-    "IMDB",
-    "AG-News",
-    "20-Newsgroups",
-    "Reuters",
-    "Cora",
-    "Citeseer",
-    "Pubmed",
-    "ogbn-arxiv",
-    "PROTEINS",
-    "MUTAG",
-    "QM9",
-    "ZINC",
-    "MoleculeNet",
-    "Adult",
-    "COMPAS",
-    "Iris",
-    "MuJoCo",
-    "Atari",
-    "Hopper",
-    "HalfCheetah",
-    "Walker2d",
-    "Ant",
-    "Humanoid",
-    "Reacher",
-    "CartPole",
-    "D4RL",
-    "DeepMind-Control",
-    "TPC-C",
-    "TPC-H",
-    "YCSB",
-    "TREC",
-    "MSMARCO",
-    "LETOR",
-    "BEIR",
-    "ShapeNet",
-    "ModelNet40",
-    "ScanNet",
-]
+_KNOWN_DATA_TEXT = """
+MNIST CIFAR-10 CIFAR-100 CIFAR10 CIFAR100 CIFAR-FS miniImageNet tieredImageNet ImageNet ImageNet-1k Tiny-ImageNet
+Omniglot SVHN CelebA LSUN FFHQ Fashion-MNIST FashionMNIST EMNIST KMNIST STL-10 Caltech-101 Food-101 CUB-200 COCO
+MS-COCO PASCAL-VOC Cityscapes ADE20K KITTI Kinetics UCF101 GLUE SuperGLUE SQuAD SNLI MNLI QNLI SST-2 MRPC QQP RTE CoLA
+WikiText-2 WikiText-103 PTB Penn-Treebank enwik8 text8 C4 OpenWebText BookCorpus Wikipedia CoNLL-2003 OntoNotes WMT
+IWSLT newstest2013 newstest2014 LibriSpeech TIMIT AudioSet VCTK GSM8K MATH MMLU HellaSwag ARC PIQA WinoGrande BoolQ
+HumanEval MBPP AQuA-RAT SVAMP StrategyQA CommonsenseQA TriviaQA HotpotQA WTQ SQA TabFact WikiSQL Spider P3 BIG-Bench
+TruthfulQA MovieLens Netflix Yelp IMDB AG-News 20-Newsgroups Reuters Cora Citeseer Pubmed ogbn-arxiv PROTEINS MUTAG
+QM9 ZINC MoleculeNet Adult COMPAS Iris MuJoCo Atari Hopper HalfCheetah Walker2d Ant Humanoid Reacher CartPole D4RL
+DeepMind-Control TPC-C TPC-H YCSB TREC MSMARCO LETOR BEIR ShapeNet ModelNet40 ScanNet
+"""
+_KNOWN_DATA = _KNOWN_DATA_TEXT.split()
 _KNOWN_METRICS = (
-    "cell selection accuracy", "denotation accuracy", "binary classification accuracy", "classification accuracy", "validation accuracy", "test accuracy", "training accuracy",
-    "validation loss", "training loss", "test loss", "accuracy", "precision", "recall", "F1", "AUC", "AUROC", "ROC", "BLEU", "ROUGE", "METEOR", "perplexity", "bits per dimension",
-    "bits per character", "mean squared error", "root mean squared error", "mean absolute error", "MSE", "RMSE", "MAE", "L2 relative error", "L2RE", "relative error", "error rate",
-    "word error rate", "exact match", "edit success rate", "EM drop ratio", "mean average precision", "MAP", "NDCG", "MRR", "IoU", "FID", "inception score", "SSIM", "PSNR", "log-likelihood",
-    "negative log-likelihood", "ELBO", "KL divergence", "KL", "cumulative reward", "average return", "total reward", "return", "reward", "regret", "throughput", "latency", "response time",
-    "running time", "execution time", "wall-clock time", "memory usage", "hit rate", "hit ratio", "miss rate", "compression ratio", "speedup", "win rate", "winning rate", "silhouette score", "gradient norm",
-    "correlation", "Spearman correlation", "Pearson correlation", "success rate", "fidelity score", "fidelity", "sparsity", "load factor", "space utilization", "prediction variation percentage",
-    "coverage", "Brier score", "calibration error", "ECE", "top-1 accuracy", "top-5 accuracy", "loss", "mean error", "edit distance", "bandwidth", "scalability", "CPU utilization",
+    "cell selection accuracy", "denotation accuracy", "binary classification accuracy", "classification accuracy",
+    "validation accuracy", "test accuracy", "training accuracy", "validation loss", "training loss", "test loss",
+    "accuracy", "precision", "recall", "F1", "AUC", "AUROC", "ROC", "BLEU", "ROUGE", "METEOR", "perplexity",
+    "bits per dimension", "bits per character", "mean squared error", "root mean squared error",
+    "mean absolute error", "MSE", "RMSE", "MAE", "L2 relative error", "L2RE", "relative error", "error rate",
+    "word error rate", "exact match", "edit success rate", "EM drop ratio", "mean average precision", "MAP", "NDCG",
+    "MRR", "IoU", "FID", "inception score", "SSIM", "PSNR", "log-likelihood", "negative log-likelihood", "ELBO",
+    "KL divergence", "KL", "cumulative reward", "average return", "total reward", "return", "reward", "regret",
+    "throughput", "latency", "response time", "running time", "execution time", "wall-clock time", "memory usage",
+    "hit rate", "hit ratio", "miss rate", "compression ratio", "speedup", "win rate", "winning rate",
+    "silhouette score", "gradient norm", "correlation", "Spearman correlation", "Pearson correlation",
+    "success rate", "fidelity score", "fidelity", "sparsity", "load factor", "space utilization",
+    "prediction variation percentage", "coverage", "Brier score", "calibration error", "ECE", "top-1 accuracy",
+    "top-5 accuracy", "loss", "mean error", "edit distance", "bandwidth", "scalability", "CPU utilization",
 )  # fmt: skip
 _WIDE_METRICS = frozenset(
     [
@@ -174,15 +63,23 @@ _WIDE_METRICS = frozenset(
     ]
 )
 _PACKAGES = {
-    "PyTorch": "torch", "Pytorch": "torch", "torch": "torch", "TensorFlow": "tensorflow", "Tensorflow": "tensorflow", "tensor2tensor": "tensor2tensor", "Keras": "keras", "JAX": "jax", "Flax": "flax",
-    "NumPy": "numpy", "Numpy": "numpy", "SciPy": "scipy", "scikit-learn": "scikit-learn", "sklearn": "scikit-learn", "Scikit-learn": "scikit-learn", "pandas": "pandas", "Matplotlib": "matplotlib",
-    "Hugging Face": "transformers", "HuggingFace": "transformers", "Transformers": "transformers", "spaCy": "spacy", "sciSpaCy": "scispacy", "NLTK": "nltk", "gensim": "gensim",
-    "XGBoost": "xgboost", "LightGBM": "lightgbm", "OpenAI Gym": "gymnasium", "OpenAI gym": "gymnasium", "Gym": "gymnasium", "Stable Baselines": "stable-baselines3", "Stable-Baselines3": "stable-baselines3",
-    "Stable Baselines 3": "stable-baselines3", "RLlib": "ray", "MuJoCo": "mujoco", "NetworkX": "networkx", "PyTorch Geometric": "torch-geometric", "DGL": "dgl", "Theano": "theano", "Lasagne": "lasagne", "Ray": "ray",
-    "statsmodels": "statsmodels", "OpenCV": "opencv-python", "Pillow": "pillow", "pdfplumber": "pdfplumber", "pdf2image": "pdf2image", "PySBD": "pysbd", "LayoutParser": "layoutparser", "PyHessian": "pyhessian",
-    "fairseq": "fairseq", "Fairseq": "fairseq", "SentencePiece": "sentencepiece", "sacreBLEU": "sacrebleu", "librosa": "librosa", "torchvision": "torchvision", "DeepSpeed": "deepspeed", "vLLM": "vllm", "Optuna": "optuna",
-    "CVXPY": "cvxpy", "Gurobi": "gurobipy", "SymPy": "sympy", "Numba": "numba", "CuPy": "cupy", "faiss": "faiss-cpu", "FAISS": "faiss-cpu", "PyMC": "pymc", "Pyro": "pyro-ppl", "Edward": "edward", "Captum": "captum", "SHAP": "shap",
-    "FEniCS": "fenics", "FreeFem": "", "DeepXDE": "deepxde", "gcc": "", "CUDA": "", "MATLAB": "", "Matlab": "",
+    "PyTorch": "torch", "Pytorch": "torch", "torch": "torch", "TensorFlow": "tensorflow",
+    "Tensorflow": "tensorflow", "tensor2tensor": "tensor2tensor", "Keras": "keras", "JAX": "jax", "Flax": "flax",
+    "NumPy": "numpy", "Numpy": "numpy", "SciPy": "scipy", "scikit-learn": "scikit-learn", "sklearn": "scikit-learn",
+    "Scikit-learn": "scikit-learn", "pandas": "pandas", "Matplotlib": "matplotlib", "Hugging Face": "transformers",
+    "HuggingFace": "transformers", "Transformers": "transformers", "spaCy": "spacy", "sciSpaCy": "scispacy",
+    "NLTK": "nltk", "gensim": "gensim", "XGBoost": "xgboost", "LightGBM": "lightgbm", "OpenAI Gym": "gymnasium",
+    "OpenAI gym": "gymnasium", "Gym": "gymnasium", "Stable Baselines": "stable-baselines3",
+    "Stable-Baselines3": "stable-baselines3", "Stable Baselines 3": "stable-baselines3", "RLlib": "ray",
+    "MuJoCo": "mujoco", "NetworkX": "networkx", "PyTorch Geometric": "torch-geometric", "DGL": "dgl",
+    "Theano": "theano", "Lasagne": "lasagne", "Ray": "ray", "statsmodels": "statsmodels", "OpenCV": "opencv-python",
+    "Pillow": "pillow", "pdfplumber": "pdfplumber", "pdf2image": "pdf2image", "PySBD": "pysbd",
+    "LayoutParser": "layoutparser", "PyHessian": "pyhessian", "fairseq": "fairseq", "Fairseq": "fairseq",
+    "SentencePiece": "sentencepiece", "sacreBLEU": "sacrebleu", "librosa": "librosa", "torchvision": "torchvision",
+    "DeepSpeed": "deepspeed", "vLLM": "vllm", "Optuna": "optuna", "CVXPY": "cvxpy", "Gurobi": "gurobipy",
+    "SymPy": "sympy", "Numba": "numba", "CuPy": "cupy", "faiss": "faiss-cpu", "FAISS": "faiss-cpu", "PyMC": "pymc",
+    "Pyro": "pyro-ppl", "Edward": "edward", "Captum": "captum", "SHAP": "shap", "FEniCS": "fenics", "FreeFem": "",
+    "DeepXDE": "deepxde", "gcc": "", "CUDA": "", "MATLAB": "", "Matlab": "",
 }  # fmt: skip
 _NAME = r"(?:[A-Z][\w@+.-]*\w|[a-z]+[A-Z]\w*)(?:[ -](?:[A-Z0-9][\w+.-]*|[0-9]+)){0,3}"
 _DATA_NAMED = (
@@ -431,15 +328,12 @@ def _is_one_word(name: str) -> bool:
     return bool(_PLAIN_WORD.match(name)) and name.lower() in _ORDINARY
 
 
-_ORDINARY = frozenset(
-    (
-        "first second third also then when where while using given since after before during however moreover note"
-        " let see finally additionally because although training testing"
-    )(
-        " figure table section similarly instead overall specifically results language image text model method"
-        " methods models dataset datasets"
-    ).split()
-)
+_ORDINARY_TEXT = """
+first second third also then when where while using given since after before during however moreover note let see finally
+additionally because although training testing figure table section similarly instead overall specifically results language
+image text model method methods models dataset datasets
+"""
+_ORDINARY = frozenset(_ORDINARY_TEXT.split())
 
 
 def _unlike(found: list[Mention]) -> list[Mention]:

@@ -12,101 +12,13 @@ from phases.planning.rules.numbers import GREEK, symbol_of
 
 LONGEST_NAME = 40
 _MOST_WORDS = 4
-_STOP_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "by",
-        "for",
-        "from",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "of",
-        "on",
-        "or",
-        "our",
-        "that",
-        "the",
-        "their",
-        "this",
-        "to",
-        "via",
-        "we",
-        "with",
-        "section",
-        "algorithm",
-        "following",
-        "use",
-        "used",
-        "using",
-        "can",
-        "be",
-        "which",
-        "these",
-        "each",
-        "all",
-        "two",
-        "one",
-        "more",
-        "additional",
-        "details",
-        "further",
-        "how",
-        "does",
-        "do",
-        "what",
-        "why",
-        "not",
-        "i",
-        "you",
-        "he",
-        "she",
-        "they",
-        "must",
-        "should",
-        "shall",
-        "will",
-        "would",
-        "may",
-        "might",
-        "need",
-        "needs",
-        "want",
-        "wants",
-        "please",
-        "let",
-        "make",
-        "sure",
-        "so",
-        "there",
-        "then",
-        "than",
-        "also",
-        "only",
-        "always",
-        "never",
-        "when",
-        "if",
-        "while",
-        "given",
-        "any",
-        "every",
-        "some",
-        "has",
-        "have",
-        "had",
-        "was",
-        "were",
-        "been",
-    ]
-)
+_STOP_WORDS_TEXT = """
+a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm
+following use used using can be which these each all two one more additional details further how does do what why not
+i you he she they must should shall will would may might need needs want wants please let make sure so there then than
+also only always never when if while given any every some has have had was were been
+"""
+_STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
 _REQUEST = re.compile(
     r"^(?:please |also |then |and |first |finally )*(?:(?:i|we|you|users?) (?:want|need|would like|wish|should"
     r" be able)(?: to be able)?(?: (?:it|you|the \w+))? (?:to )?(?:be able to )?|(?:it|this|the \w+|a \w+|they"
@@ -149,7 +61,7 @@ def request_name(text: str) -> str:
 
 def declare_component(name: str, taken: set[str]) -> str:
     """The signature of a component: a class for what holds a state by its name, else a function. Adds it to `taken`."""
-    words = [word for word in telling_words(name)][:_MOST_WORDS] or ["component"]
+    words = telling_words(name)[:_MOST_WORDS] or ["component"]
     is_class = bool(_STATEFUL.search(name))
     plain = "".join(word.capitalize() for word in words) if is_class else "_".join(words)
     symbol = _free(_sound(plain[:LONGEST_NAME].strip("_"), "component"), taken)

@@ -14,12 +14,10 @@ NUMBER = (
     rf"(?:{_PLAIN} ?(?:\\times|\\cdot|×|x|\*|·) ?(?:{_POWER}|10 ?[-−–]? ?[0-9]{{1,3}})|{_PLAIN}[eE][-−]?[0-9]+"
     rf"|{_POWER}|{_LOST_POWER}|{_PLAIN}|\.[0-9]+)"
 )
-WORDS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
-    )
-}
+_NUMBER_WORDS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+"""
+WORDS = {word: number for number, word in enumerate(_NUMBER_WORDS.split())}
 WORDS.update(twenty=20, thirty=30, fifty=50, hundred=100)
 _SCALES = {"k": 1_000, "K": 1_000, "M": 1_000_000, "B": 1_000_000_000, "million": 1_000_000, "billion": 1_000_000_000,
            "thousand": 1_000}  # fmt: skip
@@ -44,10 +42,10 @@ _POINTERS = (
     re.compile(r"\[(?=[^\[\]]{0,300}[0-9]{2})[^\W\d_][^\[\]]{1,300}\](?!\()"),  # [Smith 2019], [Smi19]
     re.compile(r"\((?=[^()]{0,300}[^\W\d_])[^()]{0,300}\b(?:19|20)[0-9]{2}[a-z]?\b[^()]{0,300}\)"),  # (Smith, 2019)
     re.compile(r"[(\[](?:19|20)[0-9]{2}[a-z]?[)\]]"),
-    re.compile((
+    re.compile(
         r"\bet al\.?,? ?(?:\(?(?:19|20)[0-9]{2}\b|[0-9]{1,3}\b)|\b(?:in|since|until|im Jahr|of) (?:19"
         r"|20)[0-9]{2}(?! [a-z]+s\b)(?![.\w])"
-    )),
+    ),
     re.compile(r"\[\^[^\]\s]{1,9}\]|(?<![0-9\s])\$\^\{?\[?[0-9,–-]{1,12}\]?\}?\$|<sup>[^<>]{0,40}</sup>"),
     re.compile(
         rf"(?:\b(?:{_PLACES}|pp?(?=\.)|nos?(?=\.))\b\.?|§+)[ ~]?[(\[]?(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)*[a-z]?\b[)\]]?"

@@ -36,7 +36,7 @@ _NEW = re.compile(
     r"|\bour (?:approach|method|framework|model|algorithm)|wir (?:stellen|zeigen)|提出|本文",
     re.IGNORECASE,
 )
-_FEWEST = 8
+_FEWEST, _MOST_DOUBTS = 8, 8
 Row = dict[str, Any]
 
 
@@ -167,7 +167,7 @@ def _home_of(requirement: Row, components: Sequence[Row]) -> Row | None:
     named = [row for row in (*same, *chapter, *components) if row["name"].lower() in said]
     if named:
         return max(named[:6], key=lambda row: (row in same, len(row["name"])))
-    return (same or chapter or [None])[0]
+    return next(iter(same or chapter), None)
 
 
 def _mention_rows(found: Sequence[Mention]) -> list[Row]:
@@ -178,51 +178,43 @@ def _uncertain(
     paper: PaperText, requirements: Sequence[Row], values: Sequence[Row], tables: Sequence[str]
 ) -> list[Row]:
     """What the rules could not decide, for the reviewer."""
-    rows: list[Row] = []
-    if len(requirements) < _FEWEST:
-        rows.append(
-            {
-                "what": (
-                    f"Only {len(requirements)} sentences are known as requirements: {_why_few(paper)} Read the"
-                    " paper, and add what is missing."
-                )
-            }
-        )
+    few = f"Only {len(requirements)} sentences are known as requirements: {_why_few(paper)} Read the paper, and add what is "
+    few += "missing."
+    rows: list[Row] = [{"what": few}] if len(requirements) < _FEWEST else []
     rows += [
         {
             "about": table,
-            "what": (
-                f"Which rows of {table} are the method's own is not said in words that the rules know: its first"
-                " cells are given as they stand."
-            ),
+            "what": f"Which rows of {table} are the method's own is not said in words that the rules know: its first cells are "
+            "given as they stand.",
         }
         for table in dict.fromkeys(tables)
     ]
+    grids = [row for row in values if "values" in row]
     rows += [
         {
             "about": row["id"],
-            "what": (
-                f"{row['name']} has several values: whether it is a grid that was searched, or each belongs to a"
-                " case, is for the reviewer to say."
-            ),
+            "what": f"{row['name']} has several values: whether it is a grid that was searched, or each belongs to a case, is "
+            "for the reviewer to say.",
         }
-        for row in values
-        if "values" in row
-    ][:8]
+        for row in grids[:_MOST_DOUBTS]
+    ]
+    rows += _stated_twice(values)
+    return rows if values else [*rows, {"what": "No value is stated in a sentence or table that the rules can read."}]
+
+
+def _stated_twice(values: Sequence[Row]) -> list[Row]:
+    """Values of one name and owner that differ."""
     same: dict[tuple[str, str], list[Row]] = {}
     for row in values:
         same.setdefault((str(row.get("symbol") or row["name"]).lower(), row["owner"]), []).append(row)
-    rows += [
+    several = [group for group in same.values() if len(group) > 1]
+    return [
         {
             "about": ", ".join(row["id"] for row in group),
             "what": f"{group[0]['name']} is stated {len(group)} times with different values: see their conditions.",
         }
-        for group in same.values()
-        if len(group) > 1
-    ][:8]
-    if not values:
-        rows.append({"what": "No value is stated in a sentence or table that the rules can read."})
-    return rows
+        for group in several[:_MOST_DOUBTS]
+    ]
 
 
 def _why_few(paper: PaperText) -> str:
@@ -242,7 +234,8 @@ def _why_few(paper: PaperText) -> str:
 def _core_contribution(abstract: str) -> str:
     """The sentences of an abstract that say what is new, else its first ones; whole ones, as many as fit."""
     sentences = list(sentences_of(" ".join(abstract.split())))
-    kept, length = [], 0
+    kept: list[str] = []
+    length = 0
     for sentence in [sentence for sentence in sentences if _NEW.search(sentence)] or sentences:
         length += len(sentence) + 1
         if kept and length > _LONGEST_CONTRIBUTION:

@@ -34,7 +34,7 @@ def plan_of_text(body: str, outline: Mapping[str, Any], requests: Sequence[str] 
         sentence = Sentence(line, dict(_SECTION), 1, "build", PROSE)
         settings += [Setting(value, METHOD, value.condition, sentence) for value in values_in(line)]
     values = [value_row(one, f"V{number}") for number, one in enumerate(settings, 1)]
-    nothing = {
+    nothing: dict[str, list[Row]] = {
         name: [] for name in ("datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
     }
     return assemble_plan(

@@ -35,8 +35,14 @@ tabellenverzeichnis authorcontribution authornote conflictofinterest conflictsof
 referenceliste conclusion concludingremarks schluss fazit 结论 結論 总结 おわりに 결론 conclusión заключение
 """
 _BACKGROUND_STARTS, _BESIDE_STARTS = tuple(_BACKGROUND_BEGINNINGS.split()), tuple(_BESIDE_BEGINNINGS.split())
+
+
+def _rule(role: str, pattern: str) -> tuple[str, re.Pattern[str]]:
+    return role, re.compile(pattern, re.IGNORECASE)
+
+
 _RULES = (
-    (
+    _rule(
         OTHER,
         r"\b(?:limitations?|broader impact|impact statement|ethic|societal|future (?:work|direction)|discussions?$"
         r"|checklist|licen[cs]e|reproducibility statement|author contribution|glossary|summary|intuition|open problems?"
@@ -44,23 +50,23 @@ _RULES = (
         r" templates?|(?:sample|example) (?:outputs?|prompts?|generations?)|frequently asked"
         r"|(?:availability|statement)$)|^why\b|\?$|^discussion\b",
     ),
-    (
+    _rule(
         PROOF,
         r"^proofs?\b|\bproofs?$|\bproof of|theor(?:y|em|etical)|\blemma|corollar|convergence\b|guarantees?\b"
         r"|formal statement|correctness"
         r"|complexity analysis|Beweis|证明",
     ),
-    (
+    _rule(
         BACKGROUND,
         r"\b(?:related (?:work|method|research|literature)|prior work|previous work|background|motivation|overview of related"
         r"|comparison (?:to|with) (?:related|existing|prior|other|previous))\b|^challenges\b",
     ),
-    (
+    _rule(
         RESULTS,
         r"\bresults?$|\banalys[ie]s$|^(?:performance )?comparisons?\b|\bsampling from multiple\b|\bsample"
         r" analysis|operation counts",
     ),
-    (
+    _rule(
         SETUP,
         r"set-?ups?\b|settings?\b|\bimplementation\b|\bconfigurations?\b|hyper-?\s?param|\bparameters?\b|\bdata"
         r" ?sets?\b|\bdata\b(?! structure)"
@@ -72,7 +78,7 @@ _RULES = (
         r"|protocol)|language models$|reproducib"
         r"|Versuchsaufbau|实验设置|数据集|実験設定",
     ),
-    (
+    _rule(
         RESULTS,
         r"\bresults?\b|\bperformance\b|\bcomparisons?\b|\bablations?\b|\befficiency\b|\beffects?\b|\bfindings\b|\banalys[ie]s$"
         r"|\banaly[sz]ing\b|\bimpact of\b|\brobustness\b|\bvariations?$|\bevaluation$|\bperturbation results"
@@ -81,9 +87,8 @@ _RULES = (
         r"|requires?|gives?|leads?|optimizes|outperforms|generalizes|improves|matters?) "
         r"|\bgrows? with\b|early termination|number of replayed|\bt-sne\b|结果|結果|결과|Ergebnis",
     ),
-    (MIXED, r"\bexperiments?\b|\bexperimental\b|\bempirical\b|\bevaluat|\bsimulations?$|\bstudy$|实验|実験|실험"),
+    _rule(MIXED, r"\bexperiments?\b|\bexperimental\b|\bempirical\b|\bevaluat|\bsimulations?$|\bstudy$|实验|実験|실험"),
 )
-_COMPILED = tuple((role, re.compile(pattern, re.IGNORECASE)) for role, pattern in _RULES)
 _FIXED = {BACKGROUND, PROOF, OTHER}
 _OWN_WORDS = re.compile(r"\b(?:preliminar|problem|notation)", re.IGNORECASE)
 _NAME_WITH_LETTERS = re.compile(r"\([A-Z][A-Za-z0-9+*-]{1,8}\)$")
@@ -125,7 +130,7 @@ def _role_of(title: str, over: str) -> str:
         return OTHER
     if name in ABSTRACT or name.startswith(_BACKGROUND_STARTS):
         return BACKGROUND
-    found = next((role for role, pattern in _COMPILED if pattern.search(title)), "")
+    found = next((role for role, pattern in _RULES if pattern.search(title)), "")
     if not found and _NAME_WITH_LETTERS.search(title):
         return BUILD
     if over == RESULTS and found not in (*_FIXED, SETUP):

@@ -52,10 +52,12 @@ _LEAD = re.compile(r"^((?:For|On|In|When|During|With|After|Before|At) [^,;:]{3,7
 _TRAIL = re.compile(
     r"^[^,;.]{0,40}?\b((?:for|on|when|during|in|at|per|between|over) (?:the |each |both |all |our )?[^,;.()0-9]{3,60})"
 )
-_NO_OWNER = frozenset(
-    """the we our all this these in for on it each both they a an its as at during figure table section appendix algorithm training optimizer following note here
-    specifically additionally similarly finally first second moreover furthermore however therefore hence thus then also instead since while although because encoder decoder hidden data models model""".split()
-)
+_NO_OWNER_TEXT = """
+the we our all this these in for on it each both they a an its as at during figure table section appendix algorithm
+training optimizer following note here specifically additionally similarly finally first second moreover furthermore
+however therefore hence thus then also instead since while although because encoder decoder hidden data models model
+"""
+_NO_OWNER = frozenset(_NO_OWNER_TEXT.split())
 _NO_CONDITION = frozenset(
     [
         "in all",
@@ -77,7 +79,7 @@ _KINDS = (
         re.compile(
             r"examples?|samples|sentences|pairs|images|questions|queries|documents|classes|vocabulary|corpus"
             r"|dataset|split|alphabet|cardinality|sequences|characters|trajectories|users|items",
-            re.I,
+            re.IGNORECASE,
         ),
     ),
     (
@@ -85,16 +87,19 @@ _KINDS = (
         re.compile(
             r"layers?|heads?|dimension|hidden|units|filters|channels|kernel size|stride|padding|blocks?"
             r"|activation|width|depth|d_\w+|embedding|neurons|bits|table|entries|node",
-            re.I,
+            re.IGNORECASE,
         ),
     ),
-    ("evaluation", re.compile(r"seeds?|runs|folds|trials|beam|evaluat|test|games|repetitions|confidence", re.I)),
+    (
+        "evaluation",
+        re.compile(r"seeds?|runs|folds|trials|beam|evaluat|test|games|repetitions|confidence", re.IGNORECASE),
+    ),
     (
         "training",
         re.compile(
             r"optimizer|learning rate|batch|epochs?|steps?|iterations?|warmup|schedule|decay|dropout|loss"
             r"|momentum|GPUs?|initiali[sz]|beta|gradient|smoothing",
-            re.I,
+            re.IGNORECASE,
         ),
     ),
 )
@@ -152,7 +157,7 @@ def value_row(one: Setting, identifier: str) -> dict[str, Any]:
     """The value as the plan has it. A several-valued one has `values`, and no `value`."""
     value, source = one.value, one.sentence
     held: dict[str, Any] = {"values": list(value.value)} if isinstance(value.value, tuple) else {"value": value.value}
-    row = {
+    return {
         "id": identifier,
         "name": value.name,
         **({"symbol": value.symbol} if value.symbol and value.symbol != value.name else {}),
@@ -167,7 +172,6 @@ def value_row(one: Setting, identifier: str) -> dict[str, Any]:
             "quote": value.quote,
         },
     }
-    return row
 
 
 def _may_set(sentence: Sentence) -> bool:
@@ -268,7 +272,7 @@ def _once(found: Sequence[Setting]) -> Iterator[Setting]:
 
 
 def _of_table(table: Table, paper: PaperText, known: Known) -> Iterator[Setting]:
-    label, caption = caption_of(table, paper)
+    _, caption = caption_of(table, paper)
     rows = cells_of(table.text)
     if not rows or table.role not in (BUILD, SETUP, MIXED, RESULTS, "other", "background"):
         return
