@@ -63,7 +63,7 @@ def paper_material(paper: Markdown, outline: Mapping[str, Any], rows: Iterable[M
         outline["abstract"] or "",
         tuple(_outline_line(row) for row in outline["sections"]),
         tuple(segments),
-        tuple(_split_pages(paper.text[paper.body_start :])),
+        tuple(split_pages(paper.text[paper.body_start :])),
         tuple(dict.fromkeys(left_out)),
         tuple(dict.fromkeys(row["url"] for row in outline["links"])),
         len(outline["hidden_text"]),
@@ -152,7 +152,7 @@ def _outline_line(row: Mapping[str, Any]) -> str:
     return f"{'  ' * (row['level'] - 1)}{row['number'] or '-'} {' '.join(row['title'].split())} (page {row['page']})"
 
 
-def _split_pages(text: str) -> list[tuple[int, str]]:
+def split_pages(text: str) -> list[tuple[int, str]]:
     """Number and text of each page."""
     marks = list(PAGE_MARK.finditer(text))
     ends = [*(mark.start() for mark in marks[1:]), len(text)]

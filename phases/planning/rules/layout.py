@@ -94,7 +94,8 @@ def _groups(components: Sequence[Row]) -> list[list[Row]]:
     groups: list[list[Row]] = []
     for row in components:
         chapter = _chapter(row)
-        if groups and _chapter(groups[-1][0]) == chapter:
+        # what was asked for at the review joins what is there: no file gets another name for it
+        if groups and chapter in (_chapter(groups[-1][0]), "review"):
             groups[-1].append(row)
         else:
             groups.append([row])
