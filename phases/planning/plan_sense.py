@@ -16,9 +16,7 @@ _LISTS = {"R": "requirements", "V": "values", "C": "components", "E": "expected_
 def doubts_about(plan: Mapping[str, Any], data: bytes, pages: list[tuple[int, str]], requests: list[str]) -> list[str]:
     """One line a fault, with the line of the file where it is known. `pages`: number and text of each page of the paper."""
     cited = QuoteIndex(pages, requests)
-    return [
-        f"{_place(fault, plan, data)}{fault}" for fault in problems_of(plan, cited) if not _is_of_review(fault, plan)
-    ]
+    return [f"{_place(fault, plan, data)}{fault}" for fault in problems_of(plan, cited) if not _is_borne(fault)]
 
 
 def _is_borne(fault: str) -> bool:

@@ -39,7 +39,8 @@ RULES = (
             r"|\b(?:improv(?:es?|ed|ing)|increas(?:es?|ed)|decreas(?:es?|ed)|reduc(?:es?|ed)|drops?|dropped) (?:\w+"
             r" ){0,4}(?:by|from|performance|accuracy|results?|significantly)\b"
         r"|\b(?:speed-?ups?|in bold|bold numbers|nearly identical|on par|similar(?:ly)? (?:results?|performance))\b"
-            r"|\bas (?:shown|seen|reported|demonstrated|can be seen) (?:in|by)\b|can be seen|we (?:see|note that"
+            r"|(?:higher|lower|better|worse|faster|slower) (?:\w+ ){1,3}than\b|\bas (?:shown|seen|reported"
+                r"|demonstrated|can be seen) (?:in|by)\b|can be seen|we (?:see|note that"
             r" the results)|performs? (?:\w+ )?(?:well|poorly|best|better|worse|similarly)"
             r"|\bp ?[<=] ?0?\.[0-9]|\beffectiveness\b|performance (?:drop|gain|gap|improvement)|consistently"
             r"|\bprovides? (?:further )?improvement",
@@ -151,6 +152,7 @@ _DEED = (
         r"|limit(?:ed)?|restrict(?:ed)?|index(?:ed)?"
 )  # fmt: skip
 _DONE = re.compile(
+    r"^(?:start|begin|keep|find|compute|go|move|let|return|repeat)\b|"
     r"\b(?:we|to|and|then|can|will|must|should|by) (?:\w+ly |then |also |first |only |further |instead "
     rf"|additionally )?(?:{_DEED})\b|^(?:{_DEED})\b"
     r"|\b(?:is|are|was|were|be|been) (?:not |\w+ly |then |also |first |only |both |further |simply |again "

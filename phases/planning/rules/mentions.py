@@ -103,6 +103,8 @@ _NOT_DATA = re.compile(
     r"|GPU|CPU|NVIDIA|It|If|To|As|An?|At|And|Test|Train|Training|Evaluation|Experiments?|Model|Data|AI|NLP|ML"
     r"|LLMs?|RL|TPU|Python|Synthetic|Large|Natural|Most|Such|Here|Existing|Several)\b",
 )
+_OPTIMISERS = ("Adam", "SGD")
+"""No data sets, but what others are compared with."""
 _BASE_NAMED = (
     re.compile(
         rf"\b(?:compare[ds]?|comparing|comparison|compared) (?:\w+ ){{0,6}}?(?:with|to|against|and|between) (?:the"
@@ -220,7 +222,10 @@ def find_baselines(paper: PaperText, own: Iterable[str]) -> list[Mention]:
     kept = [
         one
         for name, one in found.items()
-        if name.lower() not in mine and not _NOT_DATA.match(name) and not _is_one_word(name) and len(name) > 1
+        if name.lower() not in mine
+        and (name.startswith(_OPTIMISERS) or not _NOT_DATA.match(name))
+        and not _is_one_word(name)
+        and len(name) > 1
     ]
     return _unlike(kept)[:_MOST]
 

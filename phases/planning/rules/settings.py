@@ -30,7 +30,7 @@ _DEED = re.compile(
 )
 _NEVER = ("related", "of authors", "proof", "rejected approach")
 _ONLY_BY_DEED = ("result", "discussion", "motivation", "points elsewhere")
-_CODE = re.compile(r"\b\w+\.\w+[(\[]|\w\(\)|\[[0-9]+\]\.|(?:https?://|www\.)")
+_CODE = re.compile(r"\b\w+\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)")
 _DATA_UNIT = re.compile(
     r"\b(?:examples?|samples?|sentences?|sentence pairs|pairs|images?|questions?|question sequences|queries"
     r"|documents?|classes|categories|instances?|characters?|users?|items?|tasks?|articles?|utterances?|labels?"

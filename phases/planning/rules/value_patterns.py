@@ -7,7 +7,7 @@ import re
 from phases.planning.rules.numbers import NUMBER, WORDS
 
 UNITS = (
-    "epochs?|iterations?|steps?|updates?|layers?|sub-?layers?|heads?|seeds?|units?|trials?|neurons?|clusters?"
+    "epochs?|iterations?|(?:mini-?)?batches|steps?|updates?|layers?|sub-?layers?|heads?|seeds?|units?|trials?|neurons?|clusters?"
     "|blocks?|filters?|channels?"
     "|GPUs?|TPUs?|CPUs?|cores?|machines?|servers?|nodes?|workers?|threads?|samples?|examples?|sentences?"
     "|sentence pairs|pairs?|tokens?|words?|characters?|documents?"
@@ -57,7 +57,7 @@ SET = re.compile(
     rf"|fixed|equal|defaults?) (?:to|at|with) (?:be )?({ONE}|zero|one)(?![\w×^*/(]| ?[×*·])"
 )
 COUNTED = re.compile(
-    rf"(?<![\w.,^_/⁄±=-])((?>{ONE}(?:{NEXT}){{0,8}})|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
+    rf"(?<![\w.,^_/⁄±=-])((?>{ONE}(?:{NEXT}){{0,8}})[\]}}]?|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
     r"|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|as|by|from|than"
     rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})(?: intervals?)?)\b(?![-_][a-z])"
 )
@@ -73,7 +73,7 @@ POINTED = re.compile(
 )
 STEPS = re.compile(r"(?:steps|iterations|epochs|updates|episodes)$")
 MEASURED = re.compile(
-    r"\b(?:after|within|than|at|in|by|every|(?<!up )to|vs\.?|versus)(?: about| only| just)? $", re.IGNORECASE
+    r"\b(?:after|within|than|at|in|by|(?<!up )to|vs\.?|versus)(?: about| only| just)? $", re.IGNORECASE
 )
 """What comes before a number of steps that was needed, and not set."""
 SPACED = re.compile(
@@ -93,7 +93,7 @@ LABEL = re.compile(
     rf" ?{SEVERAL}(?: ([a-z]+))?\.?$"
 )
 GOES_ON = re.compile(
-    rf"( (?:for|on|in|when|to|with) [^,;.0-9]{{2,60}}?),? (?:and|or) ({ONE})((?: (?:for|on|in|when|to|with) [^,;.]{{2,50}}))"
+    rf"( (?:for|on|in|when|to|with) [^,;.]{{2,60}}?),? (?:and|or) ({ONE})((?: (?:for|on|in|when|to|with) [^,;.]{{2,50}}))"
 )
 
 

@@ -159,7 +159,8 @@ def _signs(read: str) -> Iterator[_Reading]:
             rf" ?((?:(?!(?:in|for|on|and|or|as|to|the|our|of|with|at|by|from)\b)[a-z][\w-]* ){{0,3}}?(?:{UNITS}))\b",
             read[match.end() :],
         )
-        named = _name_before(before) or (noun.group(1) if noun else "")
+        bare = re.sub(r" (?:of|with|to|at)(?: a)?(?: value(?: of)?)? $", " ", before)
+        named = _name_before(bare) or (noun.group(1) if noun else "")
         yield _read(named or plain, value, match, 2, symbol=plain)
 
 
