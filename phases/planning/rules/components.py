@@ -46,12 +46,12 @@ _HEADS = (
     "|augmentation|normali[sz]ation|smoothing|averaging|dropout|backup|urgency"
     "|urgencies|simulations?|table|tables|tree|trie|map|list|lists|pool|cache|buffer|queue|index|bucket|node"
     "|hash function|hash|insertion|deletion|selection|update|estimator|estimation"
-    "|regression|projection|preconditioner|line search|sequence|matrix|mask|masking|parser|recipe|policy|critic"
+    "|regression|projection|preconditioner|line search|matrix|mask|masking|parser|recipe|policy|critic"
     "|actor|reward|environment|generator|discriminator|posterior|prior"
     "|likelihood|gradient|function|penalty|regulari[sz]ation|regulari[sz]er|clustering|scoring|ranking|protocol"
-    "|server|client|store|log|manager|dispatch|resizing|routing|split|splitting|pruning"
-    "|parameters|bias|scalars|distribution|distance|similarity|perturbation|initiali[sz]ation|iteration|step"
-    "|process|system|solver|controller|filter|transform|convolution|pooling|block"
+    "|server|client|store|log|manager|dispatch|resizing|routing|pruning"
+    "|parameters|bias|scalars|distribution|distance|similarity|perturbation|initiali[sz]ation"
+    "|solver|controller|filter|transform|convolution|pooling|block"
 )
 _PHRASE = re.compile(
     r"(?<![\w-])((?:(?!(?:the|a|an|of|and|or|in|on|to|for|with|by|is|are|was|be|our|this|that|these|each|all"
@@ -139,8 +139,35 @@ api pdf ode odes pde pdes dnn dnns gan gans vae vaes mdp pomdp
 _OTHERS = frozenset(_OTHERS_TEXT.split())
 
 
+_NO_BEGINNING = frozenset(
+    [
+        "to",
+        "is",
+        "in",
+        "of",
+        "as",
+        "with",
+        "for",
+        "by",
+        "on",
+        "at",
+        "from",
+        "are",
+        "be",
+        "and",
+        "or",
+        "when",
+        "if",
+        "that",
+        "it",
+    ]
+)
+
+
 def _is_name(name: str) -> bool:
     words = name.lower().split()
+    if words and words[0] in _NO_BEGINNING:
+        return False
     return bool(words) and len(name) > 2 and not all(word in _TRIVIAL for word in words) and not _NOISE.search(name)
 
 

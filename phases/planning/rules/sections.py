@@ -93,6 +93,8 @@ _FIXED = {BACKGROUND, PROOF, OTHER}
 _OWN_WORDS = re.compile(r"\b(?:preliminar|problem|notation)", re.IGNORECASE)
 _NAME_WITH_LETTERS = re.compile(r"\([A-Z][A-Za-z0-9+*-]{1,8}\)$")
 """A method with its abbreviation: "NysNewton-CG (NNCG)"."""
+_ANALYSIS = re.compile(r"^(?!.*\bresult).*\banalys[ie]s$", re.IGNORECASE)
+"""Under a heading of what is built it is a part of the method."""
 _ENTRY = re.compile(r"^[0-9]+$")
 
 
@@ -101,17 +103,28 @@ def roles_of(sections: Sequence[Section]) -> dict[str, str]:
     roles: dict[str, str] = {}
     above: list[tuple[Section, str]] = []
     is_after_references = False
-    for section in sections:
+    first = _first_of_body(sections)
+    for place, section in enumerate(sections):
         while above and not _is_part(section, above[-1][0]):
             above.pop()
         over = above[-1][1] if above else ""
         role = _role_of(section["title"], over)
         if is_after_references and _ENTRY.match(section["number"] or "") and "." in section["title"]:
             role = OTHER  # an entry of the list of references that was read as a heading
+        if place < first and not section["number"] and role not in _FIXED:
+            role = BACKGROUND  # the title, the authors and the abstract under one heading
         is_after_references |= _plain_name(section["title"]) in REFERENCES
         roles[section["id"]] = role
         above.append((section, role))
     return roles
+
+
+def _first_of_body(sections: Sequence[Section]) -> int:
+    """The place of the introduction, else of section 1; what stands before it is the front of the paper."""
+    for place, section in enumerate(sections):
+        if _plain_name(section["title"]).startswith("introduction") or section["number"] in ("1", "I"):
+            return place
+    return 0
 
 
 def is_named_after_content(title: str) -> bool:
@@ -132,6 +145,8 @@ def _role_of(title: str, over: str) -> str:
         return BACKGROUND
     found = next((role for role, pattern in _RULES if pattern.search(title)), "")
     if not found and _NAME_WITH_LETTERS.search(title):
+        return BUILD
+    if over == BUILD and found == RESULTS and _ANALYSIS.search(title):
         return BUILD
     if over == RESULTS and found not in (*_FIXED, SETUP):
         return RESULTS

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+from phases.planning.rules.blocks import PROSE
 from phases.planning.rules.cues import why_not
 from phases.planning.rules.numbers import NUMBER, number_of
 from phases.planning.rules.passages import PaperText, Sentence, Table
@@ -177,6 +178,8 @@ def value_row(one: Setting, identifier: str) -> dict[str, Any]:
 def _may_set(sentence: Sentence) -> bool:
     if sentence.role not in (BUILD, SETUP, MIXED, RESULTS) or _CODE.search(sentence.text):
         return False
+    if sentence.kind == PROSE and not sentence.before and sentence.text[:1].islower():
+        return False  # the end of a sentence that a column or a page divides
     does = bool(_DEED.search(sentence.text))
     if sentence.role in (RESULTS, MIXED) and not does:
         return False

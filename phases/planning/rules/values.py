@@ -238,6 +238,7 @@ def _counted(read: str) -> Iterator[_Reading]:
         unit = noun.split()[-1] if re.fullmatch(MEASURES, last) else ""
         if last in ("parameters", "params") and re.fullmatch(r"[0-9.]+ ?[KMB]", shown):
             value = shown.replace(" ", "")  # a model is known by this: 7B
+        noun += "s" if re.search(r"(?:layer|bit|shot|way|sentence|head|block|unit|step|epoch)$", noun) else ""
         yield _read(f"{of}{noun}" if of or unit else f"number of {noun}", value, match, 1, unit=unit)
 
 
