@@ -49,9 +49,10 @@ def plan_for(command: Command, source: Path) -> str:
     first = {name: value for name, value in plan["requirements"][0].items() if name != "component"}
     plan["requirements"] = [{**first, "id": "R1", "kind": "artifact"}]
     plan.update(
-        dict.fromkeys(
-            ("values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain"), []
-        )
+        {
+            name: []
+            for name in ("values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
+        }
     )
     plan["file_structure"] = [
         {"path": "a.py", "purpose": "the value", "implements": ["R1"]},

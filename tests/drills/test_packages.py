@@ -38,9 +38,10 @@ def run(command: Command, folder: Path, package: str, *more: str) -> Ended:
     plan["environment_setup"]["packages"] = [package]
     plan["requirements"] = [{**plan["requirements"][0], "id": "R1", "component": "C1"}]
     plan.update(
-        dict.fromkeys(
-            ("values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain"), []
-        )
+        {
+            name: []
+            for name in ("values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
+        }
     )
     plan["file_structure"] = [{"path": "a.py", "purpose": "all", "implements": ["R1"]}]
     plan["components"] = [{**plan["components"][0], "id": "C1", "requirements": ["R1"]}]

@@ -439,7 +439,7 @@ def test_a_paper_in_another_language_has_an_honest_plan(words: str) -> None:
 
 def test_a_long_paper_has_a_plan_that_can_still_be_read() -> None:
     prose = "\n\n".join(f"We use item{n} with kind{n} for the step{n} and store it in box{n}." for n in range(500))
-    rows = read(f"# T\n\n## A Appendix\n\n{prose}\n\n## 1 Method\n\nWe keep a queue of all rooms.\n").requirements
+    rows = read(f"# T\n\n## 1 Method\n\nWe keep a queue of all rooms.\n\n## A Appendix\n\n{prose}\n").requirements
     assert len(rows) == MOST
     assert max(len(row["text"]) for row in rows) <= LONGEST
 

@@ -176,6 +176,15 @@ _STRONG = re.compile(
     r"|\bconsists? of\b|\b[0-9][0-9.,]*\b|=|←",
     re.IGNORECASE,
 )
+_SET_UP = re.compile(
+    r"\b(?:we|were|was|is|are|all|each) (?:\w+ly |then |also |only |first |always )?(?:use[sd]?|using|set"
+    r"|train(?:ed)?|employ(?:ed)?|choose|chose|chosen|fix(?:ed)?|run|ran|sampled?|averaged?|initiali[sz]ed?"
+    r"|tuned?|fine-?tuned?|apply|applied|report(?:ed)?|compared?|adopt(?:ed)?|performed?|repeat(?:ed)?|limit(?:ed)?"
+    r"|delete[d]?|pick(?:ed)?|select(?:ed)?|split|evaluated?|optimi[sz]ed?|implement(?:ed)?|consist(?:s|ed)?"
+    r"|employed|meta-train)\b|\bused (?:a |an |the )?\w+"
+    r"|verwende|setze|使用|设置|设为|采用",
+    re.IGNORECASE,
+)
 _KINDS = {
     "baseline": (
         r"\bbaselines?\b|\bcompar(?:e|ed|ing) (?:\w+ ){0,4}(?:with|to|against)\b|competitors?\b|compared methods"
@@ -217,6 +226,11 @@ def says_what_is_done(sentence: str) -> bool:
 def says_firmly(sentence: str) -> bool:
     """Whether it says so of the authors' own work, or with a number."""
     return bool(_STRONG.search(sentence))
+
+
+def says_what_is_set(sentence: str) -> bool:
+    """Whether it says what the authors used, set, trained or ran."""
+    return bool(_SET_UP.search(sentence))
 
 
 def kind_of_statement(text: str, role: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from phases.planning.rules.blocks import ITEM, NOTE
-from phases.planning.rules.cues import kind_of_statement, says_firmly, says_what_is_done, why_not
+from phases.planning.rules.cues import kind_of_statement, says_firmly, says_what_is_done, says_what_is_set, why_not
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import is_whole, leans_on
@@ -112,7 +112,7 @@ def _asks(sentence: Sentence, own: re.Pattern[str] | None, *, loosely: bool = Fa
     if sentence.role not in (BUILD, SETUP, MIXED) or not _is_readable(sentence) or why_not(sentence.text):
         return False
     if sentence.role == MIXED:
-        return says_what_is_done(sentence.text) and says_firmly(sentence.text)
+        return says_what_is_set(sentence.text)
     return says_what_is_done(sentence.text) or bool(
         sentence.role == BUILD and (loosely or (own and own.search(sentence.text)))
     )

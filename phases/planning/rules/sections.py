@@ -48,7 +48,7 @@ _RULES = (
         r"|checklist|licen[cs]e|reproducibility statement|author contribution|glossary|summary|intuition|open problems?"
         r"|lessons|failure (?:cases|scenarios)|vignette|case stud|visuali[sz]ations?$|shot prompts|prompt"
         r" templates?|(?:sample|example) (?:outputs?|prompts?|generations?)|frequently asked"
-        r"|(?:availability|statement)$)|^why\b|\?$|^discussion\b",
+        r"|availability|(?:impact|ethics?|funding|data|availability|reproducibility) statement$)|^why\b|\?$|^discussion\b",
     ),
     _rule(
         PROOF,

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 from phases.planning.rules.blocks import PROSE
-from phases.planning.rules.cues import why_not
+from phases.planning.rules.cues import says_what_is_set, why_not
 from phases.planning.rules.numbers import NUMBER, number_of
 from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.results import caption_of
@@ -20,15 +20,6 @@ from phases.planning.rules.values import Value, values_in
 MOST = 90
 METHOD = "method"
 """The owner of what belongs to the paper's own method, or to everything that is run."""
-_DEED = re.compile(
-    r"\b(?:we|were|was|is|are|all|each) (?:\w+ly |then |also |only |first |always )?(?:use[sd]?|using|set"
-    r"|train(?:ed)?|employ(?:ed)?|choose|chose|chosen|fix(?:ed)?|run|ran|sampled?|averaged?|initiali[sz]ed?"
-    r"|tuned?|fine-?tuned?|apply|applied|report(?:ed)?|adopt(?:ed)?|performed?|repeat(?:ed)?|limit(?:ed)?"
-    r"|delete[d]?|pick(?:ed)?|select(?:ed)?|split|evaluated?|optimi[sz]ed?|implement(?:ed)?|consist(?:s|ed)?"
-    r"|employed|meta-train)\b|\bused (?:a |an |the )?\w+"
-    r"|verwende|setze|使用|设置|设为|采用",
-    re.IGNORECASE,
-)
 _NEVER = ("related", "of authors", "proof", "rejected approach")
 _ONLY_BY_DEED = ("result", "discussion", "motivation", "points elsewhere")
 _CODE = re.compile(r"\b\w+\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)")
@@ -180,7 +171,7 @@ def _may_set(sentence: Sentence) -> bool:
         return False
     if sentence.kind == PROSE and not sentence.before and sentence.text[:1].islower():
         return False  # the end of a sentence that a column or a page divides
-    does = bool(_DEED.search(sentence.text))
+    does = says_what_is_set(sentence.text)
     if sentence.role in (RESULTS, MIXED) and not does:
         return False
     why = why_not(sentence.text)
