@@ -139,6 +139,7 @@ api pdf ode odes pde pdes dnn dnns gan gans vae vaes mdp pomdp
 _OTHERS = frozenset(_OTHERS_TEXT.split())
 
 
+_ARTICLE = re.compile(r"^(?:the|an?|this|that|these|each|our|one|two|three|four|five|six|any|such|if|when|in|for|to) ")
 _NO_BEGINNING = frozenset(
     [
         "to",
@@ -318,8 +319,8 @@ def _phrases(paper: PaperText) -> Iterator[Component]:
         if sentence.role not in (BUILD, SETUP):
             continue
         for match in _PHRASE.finditer(sentence.text):
-            name = " ".join((match.group(1) + match.group(2)).split()).lower().rstrip("s")
-            if _is_name(name) and len(name) > 7:
+            name = _ARTICLE.sub("", " ".join((match.group(1) + match.group(2)).split()).lower().rstrip("s"))
+            if " " in name and _is_name(name) and len(name) > 7:
                 counts[name] += 2 if sentence.role == BUILD else 1
                 first.setdefault(name, sentence)
     for name, count in counts.most_common(24):
