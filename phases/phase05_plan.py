@@ -21,11 +21,16 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 def _plan_by_rules(inputs: Documents, requests: list[str], ctx: Context) -> dict[str, Any]:
     from phases.planning.rules.plan import plan_by_rules
+    from phases.planning.rules.requirement_text import plan_of_text
+    from phases.readers.kinds import REQUIREMENT
     from pipeline.base.logs import logger
 
-    plan = plan_by_rules(inputs["outline.json"], _find_requirements(inputs), requests)
-    files, requirements = len(plan["file_structure"]), len(plan["requirements"])
-    logger.info("rules planned {} files for {} requirements", files, requirements)
+    paper, outline = inputs["paper.md"], inputs["outline.json"]
+    is_wish = paper.front["kind"] == REQUIREMENT
+    asked = plan_of_text(paper.text[paper.body_start :], outline, requests) if is_wish else None
+    plan = asked or plan_by_rules(paper.text, outline, requests, body_start=paper.body_start)
+    files, requirements, values = (len(plan[name]) for name in ("file_structure", "requirements", "values"))
+    logger.info("rules planned {} files for {} requirements and {} values", files, requirements, values)
     # a person's todos outlive a change of the plan: no planner writes any (decision 83)
     return {**plan, **(_todos_of_before(ctx) if requests else {})}
 
@@ -37,16 +42,6 @@ def _plan_with_model(inputs: Documents, requests: list[str], ctx: Context) -> di
 
     paper = paper_material(inputs["paper.md"], inputs["outline.json"], inputs[INDEX]["segments"])
     return plan_with_model(paper, requests, require_model(ctx), ctx, version=PHASE.version)
-
-
-def _find_requirements(inputs: Documents) -> list[dict[str, Any]]:
-    from phases.planning.rules.requirement_text import requirements_of_text
-    from phases.planning.rules.requirements import requirements_of
-    from phases.readers.kinds import REQUIREMENT
-
-    paper = inputs["paper.md"]
-    asked = requirements_of_text(paper.text[paper.body_start :]) if paper.front["kind"] == REQUIREMENT else []
-    return asked or requirements_of(paper.text, inputs["outline.json"], inputs[INDEX]["segments"], paper.body_start)
 
 
 def _todos_of_before(ctx: Context) -> dict[str, Any]:
@@ -68,5 +63,6 @@ PHASE = Phase(
     settings=("model", "plan_model"),
     owns=("plan_journal.jsonl",),
     run=run,
+    # not counted up for version 2 of the plan: one that is finished stays as it is, and approved
     version=3,
 )

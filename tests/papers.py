@@ -18,7 +18,6 @@ import pytest
 from hypothesis import strategies as st
 
 from phases.planning.rules.plan import plan_by_rules
-from phases.planning.rules.requirements import requirements_of
 from phases.readers.markdown import paper_document
 from phases.readers.outline import outline_of
 from phases.readers.pdf.reader import read_pdf
@@ -207,8 +206,8 @@ def read_on(document: Markdown, requests: Sequence[str] = ()) -> Read:
     """What the phases make of paper.md."""
     outline = outline_of(document)
     index, texts = segments_of(document.text, outline)
-    requirements = requirements_of(document.text, outline, index["segments"], document.body_start)
-    return Read(document, outline, index, texts, requirements, plan_by_rules(outline, requirements, list(requests)))
+    plan = plan_by_rules(document.text, outline, list(requests), body_start=document.body_start)
+    return Read(document, outline, index, texts, plan["requirements"], plan)
 
 
 @cache

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from phases.evidence.demands import demands_of
 from phases.evidence.places import Place, find_all_places, split_lines
 from phases.evidence.rungs import IMPLEMENTED
 from phases.evidence.traceability import DIFFERENT
@@ -104,7 +105,7 @@ class Judge:
         run = {row["id"] for row in evidence if row["rung"] in IMPLEMENTED}
         first = {place.identifier: place.path for place in reversed(places) if not place.is_test}
         groups = dict[str, list[Mapping[str, Any]]]()
-        for row in self.plan["requirements"]:
+        for row in demands_of(self.plan):
             if row["id"] in run and row["id"] in first:
                 groups.setdefault(first[row["id"]], []).append(row)
         return groups

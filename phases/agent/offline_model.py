@@ -11,6 +11,9 @@ import textwrap
 from typing import Any
 
 from phases.agent.prompt import parse_first_messages
+from phases.agent.scaffold import escape_backslashes as _escape_backslashes
+from phases.agent.scaffold import one_plain_line as _one_plain_line
+from phases.agent.scaffold import scaffold_text
 from phases.llm.model import Reachability, Reply, Request, ToolCall
 
 _WIDTH, _PAD = 100, "    "
@@ -37,7 +40,7 @@ class OfflineModel:
             self._told = request.messages[1].digest
             self._plan, self._write = parse_first_messages(request.messages)
         if request.turn > len(self._write):
-            return Reply("ok", "Every planned file is written. What the plan demands beyond values is a stub.")
+            return Reply("ok", "The scaffold is written. What the plan demands beyond values is a stub.")
         path = self._write[request.turn - 1]
         arguments = {"file_path": path, "content": file_text(self._plan, path)}
         return Reply("ok", "", (ToolCall(f"write-{request.turn}", "Write", arguments),))
@@ -53,6 +56,9 @@ class OfflineModel:
 
 
 def file_text(plan: dict[str, Any], path: str) -> str:
+    """The text of one planned file, for a plan of either version."""
+    if plan.get("plan_version") == 2:
+        return scaffold_text(plan, path)
     row = next(row for row in plan["file_structure"] if row["path"] == path)
     if not path.endswith(".py"):
         return f"{row['purpose']}\n"
@@ -122,16 +128,6 @@ def _source_of(requirement: dict[str, Any]) -> str:
     source = requirement["source"]
     section = f", section {_one_plain_line(source['section'])}" if source["section"] else ""
     return f"{requirement['id']} ({requirement['kind']}){section}, page {source['page']}"
-
-
-def _one_plain_line(text: str) -> str:
-    """Text of the paper on one line, with nothing invisible in it and no double quote."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace('"', "'")
-
-
-def _escape_backslashes(text: str) -> str:
-    """What goes between the quotes of a docstring. Wrapping and cutting come first: they would cut an escape in two."""
-    return text.replace("\\", "\\\\")
 
 
 def _modules_of(plan: dict[str, Any]) -> list[str]:

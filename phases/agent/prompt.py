@@ -68,9 +68,8 @@ def describe_next_file(
     needs = {
         "next_file": row or {"path": path},
         "requirements": [entry for entry in plan["requirements"] if entry["id"] in wanted],
-        "components": [
-            entry for entry in plan["implementation_components"] if wanted & set(entry.get("requirements", []))
-        ],
+        **({"values": values} if (values := [row for row in plan.get("values", ()) if row["id"] in wanted]) else {}),
+        "components": [entry for entry in _components_of(plan) if wanted & set(entry.get("requirements", []))],
         **({"reference_code": list(helps)} if helps else {}),
     }
     hint = " It is there from an earlier plan: read it and change what the plan changed." if there else ""
@@ -96,5 +95,10 @@ def _without_quotes(plan: Mapping[str, Any]) -> dict[str, Any]:
         "requirements": [
             {"id": row["id"], "kind": row["kind"], "text": row["text"][:160]} for row in plan["requirements"]
         ],
-        "implementation_components": [],
+        **({"components": []} if "components" in plan else {"implementation_components": []}),
     }
+
+
+def _components_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Those of a plan of either version."""
+    return list(plan["components"] if "components" in plan else plan["implementation_components"])

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
+from phases.evidence.demands import demands_of
 from phases.evidence.lookup import find_by_name, name_all
 from phases.evidence.mutants import MOST
 from phases.evidence.observation import NOTHING, Observation, Watch
@@ -96,13 +97,13 @@ class Look:
         seen = seen._replace(named=name_all(seen, places)) if by_name else seen
         watch, mutants, most = self._watch, *self._wanted()
         if watch is None or not change or mutants == OFF:
-            return self._in_words(climb(plan["requirements"], places, sources, seen))
+            return self._in_words(climb(demands_of(plan), places, sources, seen))
 
         def run_jobs(jobs: Sequence[Any]) -> Mapping[int, Any]:
             self._commands.tell(f"tries whether the tests notice {len(jobs)} small changes to the code")
             return run_trials(jobs, self._commands.box, watch, seen.paths, self._took)
 
-        return self._in_words(climb(plan["requirements"], places, sources, seen, run_jobs, mutants, most))
+        return self._in_words(climb(demands_of(plan), places, sources, seen, run_jobs, mutants, most))
 
     def _in_words(self, rows: Rows) -> Rows:
         """Code that was made elsewhere need not name a requirement."""

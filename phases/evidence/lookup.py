@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from phases.evidence.demands import demands_of
 from phases.evidence.observation import Observation
 from phases.evidence.places import (
     CLASS,
@@ -71,7 +72,7 @@ def find_by_name(workspace: Workspace, plan: Mapping[str, Any]) -> list[Place]:
     for row in [*plan.get("values", ()), *(each for each in plan["requirements"] if "value" in each)]:
         found += [place._replace(identifier=row["id"]) for place in _of_value(row, values)]
     for path, text in files.items():  # where the code does name one, that is believed
-        found += find_places(path, text, {row["id"] for row in plan["requirements"]})
+        found += find_places(path, text, {row["id"] for row in demands_of(plan)})
     return list(dict.fromkeys(found))
 
 

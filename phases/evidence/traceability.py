@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from phases.evidence.demands import demands_of, is_value
 from phases.evidence.observation import NOTHING
 from phases.evidence.places import Place, find_all_places
 from phases.evidence.rungs import DIFFERS, EXECUTED, IMPLEMENTED, NAMED, RUNGS, STUBBED, climb
@@ -24,9 +25,9 @@ def trace_requirements(
 ) -> dict[str, Any]:
     """The document. `evidence` is what a check of just this code found; without it nothing was run, and nothing is tested."""
     places = find_all_places(workspace, plan)
-    rows = evidence or climb(plan["requirements"], places, read_sources(workspace), NOTHING)
+    rows = evidence or climb(demands_of(plan), places, read_sources(workspace), NOTHING)
     known = {row["id"]: row for row in rows}
-    return {"version": 2, "requirements": [_trace_row(row, known[row["id"]], places) for row in plan["requirements"]]}
+    return {"version": 2, "requirements": [_trace_row(row, known[row["id"]], places) for row in demands_of(plan)]}
 
 
 def _trace_row(requirement: Mapping[str, Any], known: Mapping[str, Any], places: Sequence[Place]) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def _trace_row(requirement: Mapping[str, Any], known: Mapping[str, Any], places:
     tests = dict.fromkeys(place.name for place in own if place.is_test)
     return {
         "id": requirement["id"],
-        "kind": "requirement",
+        "kind": "value" if is_value(requirement) else "requirement",
         "text": requirement["text"],
         "status": known["rung"],
         "why": known["why"],

@@ -15,7 +15,8 @@ def value_difference(requirement: dict[str, Any], places: Sequence[Place]) -> st
         return ""
     own = [(place, _literal_value(place.value)) for place in places if place.identifier == requirement["id"]]
     told = [(place.name, found) for place, found in own if isinstance(found, (str, int, float))]
-    if any(_is_same_value(found, requirement["value"]) for _, found in told):
+    wanted = requirement["value"] if isinstance(requirement["value"], list) else [requirement["value"]]
+    if any(_is_same_value(found, one) for _, found in told for one in wanted):
         return ""  # a requirement may be about more than the one value that the plan names
     return "; ".join(f"the plan says {requirement['value']!r}, {name} is {found!r}" for name, found in told)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from phases.evidence.demands import demands_of
 from phases.evidence.places import Place, split_lines
 from phases.evidence.values import value_difference
 from phases.pages import style
@@ -41,7 +42,7 @@ class _Quote(NamedTuple):
 
 def render_page(traced: Traced) -> str:
     """The page, as HTML."""
-    requirements = {row["id"]: row for row in traced.plan["requirements"]}
+    requirements = {row["id"]: row for row in demands_of(traced.plan)}
     statuses = {row["id"]: row["status"] for row in traced.rows}
     quotes = sorted(_find_quotes(traced.paper, requirements, statuses))
     anchors = _code_anchors(traced)

@@ -9,7 +9,9 @@ __all__ = [
     "model.material",
     "model.planning",
     "model.rerank_references",
+    "plan_edits",
+    "plan_sense",
+    "plan_view",
     "rules.plan",
     "rules.requirement_text",
-    "rules.requirements",
 ]

@@ -13,6 +13,8 @@ _LONGEST_LINE = 140
 _FIELDS_OF_FILES = ("purpose", "implements", "depends_on", "interface")
 _FIELDS_OF_REQUIREMENTS = ("text", "kind", "value", "name")
 """A requirement that differs in these is another one for the code; where it is cited from is not the code's concern."""
+_FIELDS_OF_VALUES = ("values", "symbol", "unit", "owner", "condition")
+_LISTS = ("values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
 _SECTIONS = (
     ("validation_approach", "verify_commands"),
     ("validation_approach", "experiments"),
@@ -66,10 +68,11 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
         *_requirement_lines(_requirements_of(old_plan), _requirements_of(new_plan)),
         *_file_lines(_files_of(old_plan), _files_of(new_plan)),
     ]
-    if old_plan["implementation_components"] != new_plan["implementation_components"]:
-        lines.append("~ implementation_components")
+    if _components_of(old_plan) != _components_of(new_plan):
+        lines.append("~ components" if "components" in new_plan else "~ implementation_components")
+    lines += [line for name in _LISTS for line in _list_lines(name, old_plan.get(name, ()), new_plan.get(name, ()))]
     for section, name in _SECTIONS:
-        before, after = old_plan[section][name], new_plan[section][name]
+        before, after = old_plan[section].get(name, []), new_plan[section].get(name, [])
         if isinstance(after, list):
             gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
             lines += [f"- {name}: {text}" for text in gone.elements()]
@@ -82,6 +85,31 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
     if [path for path in before if path in after] != [path for path in after if path in before]:
         lines.append("~ implementation_strategy: another order")
     return [_shorten_line(line) for line in lines]
+
+
+def _components_of(plan: Mapping[str, Any]) -> list[_Row]:
+    return list(plan["components"] if "components" in plan else plan["implementation_components"])
+
+
+def _list_lines(name: str, old: Sequence[_Row], new: Sequence[_Row]) -> Iterator[str]:
+    """The rows of a list that are new, differ or are gone, by id, else by name."""
+    before, after = (
+        {str(row.get("id") or row.get("name") or row.get("what")): row for row in rows} for rows in (old, new)
+    )
+    for key, row in after.items():
+        if key not in before:
+            yield f"+ {name} {key}: {_describe_row(row)}"
+        elif before[key] != row:
+            yield f"~ {name} {key}: {_describe_row(before[key])} -> {_describe_row(row)}"
+    yield from (f"- {name} {key}: {_describe_row(row)}" for key, row in before.items() if key not in after)
+
+
+def _describe_row(row: _Row) -> str:
+    shown = row.get("value", row.get("values"))
+    said = row.get("name") or row.get("what") or f"{row.get('table', '')} {row.get('row', '')} {row.get('column', '')}"
+    owner = f", of {row['owner']}" if row.get("owner") else ""
+    condition = f", {row['condition']}" if row.get("condition") else ""
+    return f"{said} = {shown}{owner}{condition}" if shown is not None else str(said)
 
 
 def _todo_lines(old: Sequence[_Row], new: Sequence[_Row]) -> list[str]:
@@ -117,15 +145,19 @@ def _interface_of(row: _Row | None) -> list[str] | None:
 
 def _diff_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
     """Ids of requirements that are new, differ or are gone."""
-    old, new = _requirements_of(old_plan), _requirements_of(new_plan)
-    differing = {name for name, row in new.items() if _differing_fields(old.get(name), row, _FIELDS_OF_REQUIREMENTS)}
+    old, new = (
+        {**_requirements_of(plan), **{row["id"]: row for row in plan.get("values", ())}}
+        for plan in (old_plan, new_plan)
+    )
+    fields = (*_FIELDS_OF_REQUIREMENTS, *_FIELDS_OF_VALUES)
+    differing = {name for name, row in new.items() if _differing_fields(old.get(name), row, fields)}
     return differing | (old.keys() - new.keys())
 
 
 def _diff_components(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
     """Ids of requirements in a component that is new, differs or is gone: what a file is told of them is another thing."""
     old, new = (
-        [{name: value for name, value in row.items() if value} for row in plan["implementation_components"]]
+        [{name: value for name, value in row.items() if value} for row in _components_of(plan)]
         for plan in (old_plan, new_plan)
     )
     differing = [row for row in old if row not in new] + [row for row in new if row not in old]
@@ -134,7 +166,10 @@ def _diff_components(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -
 
 def _by_section(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
     """The files that a change outside requirements and files reaches."""
-    changed = {name for section, name in _SECTIONS if old_plan[section][name] != new_plan[section][name]}
+    changed = {
+        name for section, name in _SECTIONS if old_plan[section].get(name, []) != new_plan[section].get(name, [])
+    }
+    changed |= {"experiments"} if old_plan.get("experiments") != new_plan.get("experiments") else set()
     files, reached = _files_of(new_plan), set()
     if "verify_commands" in changed:
         reached |= {path for path in files if path.startswith(_TESTS)}

@@ -14,6 +14,8 @@ from pipeline.base.errors import FormatError
 
 DEEPEST = 64
 LARGEST = 4 * 1024 * 1024
+_WIDTH = 86
+_IDENTIFIER = re.compile(r"[A-Z][0-9]{1,5}")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 # What the dumper leaves unquoted must be read as a text: these are its own spellings of a number with a fraction.
 _FLOAT = r"[-+]?[0-9]+\.[0-9]*(?:[eE][-+][0-9]+)?|\.[0-9]+(?:[eE][-+][0-9]+)?"
@@ -39,12 +41,35 @@ def dump_yaml(value: Any) -> bytes:
         def ignore_aliases(self, data: Any) -> bool:
             return True  # parse_yaml refuses them, so a value that stands in two places is written twice
 
-    # decision 39: the innermost maps and lists in one line each, so that a person can scroll a long plan.
-    form: dict[str, Any] = {"allow_unicode": True, "width": 180, "encoding": "utf-8", "default_flow_style": None}
+        def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> Any:
+            short = all(
+                isinstance(item, (int, float)) or (isinstance(item, str) and _IDENTIFIER.fullmatch(item))
+                for item in sequence
+            )
+            return super().represent_sequence(tag, sequence, flow_style=short)
+
+    # decision 39: a line a field, and an empty line between entries: a person reads it from top to bottom.
+    form: dict[str, Any] = {"allow_unicode": True, "width": _WIDTH, "encoding": "utf-8", "default_flow_style": False}
     try:
-        return bytes(yaml.dump(value, Dumper=Dumper, sort_keys=False, **form))
+        return _space_out(bytes(yaml.dump(value, Dumper=Dumper, sort_keys=False, **form)))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise FormatError(f"cannot be written as YAML: {' '.join(str(error).split())[:200]}") from error
+
+
+def _space_out(data: bytes) -> bytes:
+    """An empty line before each key of the document and each entry of its lists.
+
+    Texts that go on over lines are indented, so what begins a line is always a key or an entry.
+    """
+    lines = data.split(b"\n")
+    spaced: list[bytes] = []
+    for line, following in zip(lines, [*lines[1:], b""], strict=True):
+        is_entry = line.startswith(b"- ") and following.startswith(b"  ")
+        is_key = bool(line) and not line.startswith((b" ", b"-")) and (following.startswith((b" ", b"- ")))
+        if spaced and (is_entry or is_key) and spaced[-1]:
+            spaced.append(b"")
+        spaced.append(line)
+    return b"\n".join(spaced)
 
 
 class _YamlBuilder:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +22,7 @@ PLAN = "initial_plan.txt"
 DECISION = "plan_decision.json"
 REQUESTS = "plan_requests.json"
 _ASKED = 20
+_MOST_DOUBTS = 20
 
 
 @click.command("review")
@@ -28,30 +31,50 @@ _ASKED = 20
 @click.option("--reject", "verdict", flag_value="reject", help="Reject it; the next run stops with exit code 4.")
 @click.option("--edit", is_flag=True, help="Open the plan in $EDITOR first; an edit that does not parse is not kept.")
 @click.option("--change", metavar="TEXT", help="Ask the planner for another plan that takes up TEXT.")
+@click.option("--strike", multiple=True, metavar="ID", help="Strike a requirement, value, component, … by its id.")
+@click.option(
+    "--set", "changed", multiple=True, metavar="ID.FIELD=VALUE", help="Change a field of a row, like V3.value=0.1."
+)
+@click.option(
+    "--add", "added", nargs=2, multiple=True, metavar="KIND TEXT", help="Add a requirement, or a value: NAME = VALUE."
+)
+@click.option("--diff", is_flag=True, help="Show what differs from the version that was up for review before.")
 @click.option("--plan", "shown", metavar="SHA256", help="Decide only if the plan's sha256 still begins with this.")
-def review_command(store: TaskStore, verdict: str | None, edit: bool, change: str | None, shown: str | None) -> Answer:
+def review_command(store: TaskStore, verdict: str | None, edit: bool, change: str | None, **more: Any) -> Answer:
     """Show a task's plan, or decide about it. A decision is bound to the plan's sha256: another plan needs another one.
 
     \b
     pipeline review paper
     pipeline review paper --approve
     pipeline review paper --edit --approve
+    pipeline review paper --strike R7 --set V3.value=0.1 --add value "batch size = 32"
+    pipeline review paper --diff
     pipeline review paper --change "use the second data set too"
     """
     if not store.exists(PLAN):
         raise UsageError(
             f"task {store.id} has no plan yet; make one with: pipeline resume {command_name(store)} --until plan"
         )
-    if verdict or edit or change:
+    if more["diff"]:
+        return Answer(_plan_standing(store), lambda: _show_difference(store))
+    rows = [(name, more[name]) for name in ("strike", "changed", "added") if more[name]]
+    if verdict or edit or change or rows:
         with store.writing():
-            _apply_decision(store, verdict, edit, change, shown)
+            if rows:
+                _change_rows(store, more)
+            _apply_decision(store, verdict, edit, change, more["shown"])
         return Answer(_plan_standing(store), lambda: None)  # what was done is told on stderr
     return Answer(_plan_standing(store), lambda: _show_plan(store))
 
 
 def _show_plan(store: TaskStore) -> None:
-    store.load(PLAN)  # raises where it is damaged
-    print_text(read_bytes(store.path(PLAN)).decode("utf-8"))
+    # imported here: TAB must import no phase
+    from phases.planning.plan_view import render_plan
+
+    print_text(render_plan(store.load(PLAN)))
+    print_text(f"the file is {store.path(PLAN)}")
+    for line in _doubts(store):
+        print_warning(line)
     print_text(f"plan {store.digest(PLAN)}, {_plan_standing(store)['standing']}")
     for line in note_packages(store):
         print_advice(line)
@@ -61,10 +84,69 @@ def _show_plan(store: TaskStore) -> None:
         )
 
 
+def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
+    """Strikes, changes and adds what the command names, in this order; the plan before is kept among its versions."""
+    # imported here: TAB must import no phase
+    from phases.planning.plan_edits import add_row, change_row, strike_row
+
+    plan, before = store.load(PLAN), read_bytes(store.path(PLAN))
+    for identifier in more["strike"]:
+        plan = strike_row(plan, identifier.upper())
+    for text in more["changed"]:
+        match = re.fullmatch(r"([A-Za-z][0-9]+)\.([a-z_]+)=(.*)", text, re.DOTALL)
+        if not match:
+            raise UsageError(f"'{text}' is not of the form ID.FIELD=VALUE, like V3.value=0.1")
+        plan = change_row(plan, match.group(1).upper(), match.group(2), match.group(3))
+    for kind, text in more["added"]:
+        plan = add_row(plan, kind, " ".join(text.split()))
+    data = store.contracts.serialise(PLAN, plan, writer=user_name())
+    _keep_version(store, before)
+    write_durable(store.path(PLAN), data)
+    notify(f"the plan was changed; its sha256 is now {sha256(data)[:12]}")
+    for line in _doubts(store):
+        print_warning(line)
+
+
+def _doubts(store: TaskStore) -> list[str]:
+    """What makes no sense in the plan: ids that lead nowhere, quotes that the paper does not have; each with its line."""
+    # imported here: TAB must import no phase
+    from phases.planning.model.material import split_pages
+    from phases.planning.plan_sense import doubts_about
+
+    if not store.exists("paper.md"):
+        return []
+    paper = store.load("paper.md")
+    requests = [row["text"] for row in store.load(REQUESTS)["requests"]] if store.exists(REQUESTS) else []
+    data = read_bytes(store.path(PLAN))
+    return doubts_about(store.load(PLAN), data, split_pages(paper.text[paper.body_start :]), requests)[:_MOST_DOUBTS]
+
+
+def _show_difference(store: TaskStore) -> None:
+    """The lines that differ between the plan and the newest of its other versions."""
+    # imported here: TAB must import no phase
+    from phases.planning.changes import plan_difference
+
+    folder, digest = store.path("plan_versions"), (store.digest(PLAN) or "")[:16]
+    names = (
+        [name for name in os.listdir(folder) if name.endswith(".txt") and not name.startswith(digest)]
+        if os.path.isdir(folder)
+        else []
+    )
+    if not names:
+        print_text("there is no other version of this plan")
+        return
+    newest = max(names, key=lambda name: (os.stat(os.path.join(folder, name)).st_mtime_ns, name))
+    before = store.contracts.parse(PLAN, read_bytes(os.path.join(folder, newest)), writer="an earlier review")
+    lines = plan_difference(before, store.load(PLAN)) or ["nothing differs"]
+    print_text("\n".join([f"from {newest[:12]} to {digest[:12]}:", *lines]))
+
+
 def _apply_decision(store: TaskStore, verdict: str | None, edit: bool, change: str | None, shown: str | None) -> None:
     name = command_name(store)
     if edit:
         notify("the plan was edited" if edit_plan(store) else "the plan is as it was")
+        for line in _doubts(store):
+            print_warning(line)
     if change:
         request_change(store, change)
         notify(f"noted; plan again with: pipeline resume {name}")
@@ -205,7 +287,11 @@ def _ask_person(store: TaskStore, plan: str, digest: str) -> Decision:
             f"plan {digest[:12]} waits for a decision, and nobody is at the terminal: "
             f"pipeline review {command_name(store)} --approve"
         )
-    print_text(f"\n{plan}")
+    from phases.planning.plan_view import render_plan  # imported here: TAB must import no phase
+
+    print_text(f"\n{render_plan(store.contracts.parse(PLAN, plan.encode('utf-8'), writer='phase 05'))}")
+    for line in _doubts(store):
+        notify(line)
     for line in note_packages(store):
         notify(line)
     notify(f"This is plan {digest[:12]}. Nothing is written before you approve it.")

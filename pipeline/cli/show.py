@@ -42,7 +42,7 @@ def show_command(store: TaskStore, document: str | None) -> Answer:
 
     \b
     pipeline show paper
-    pipeline show paper plan
+    pipeline show paper plan                          in sections and tables; initial_plan.txt is the file
     pipeline show paper acceptance                    every attempt to have the code accepted
     pipeline show paper generate_code/src/config.py
     """
@@ -57,6 +57,11 @@ def show_command(store: TaskStore, document: str | None) -> Answer:
     path = os.path.realpath(store.path(name))
     if not path.startswith(os.path.realpath(store.root) + os.sep) or not os.path.isfile(path):
         raise UsageError(f"task {store.id} has no document '{document}'{did_you_mean(document, sorted(SHORT))}")
+    if document == "plan":
+        # imported here: TAB must import no phase
+        from phases.planning.plan_view import render_plan
+
+        return Answer(lambda: store.load(name), lambda: print_text(render_plan(store.load(name)).rstrip("\n")))
     return Answer(
         lambda: getattr(value := store.load(name), "front", value),
         lambda: print_text(read_bytes(path).decode("utf-8", "replace").rstrip("\n")),

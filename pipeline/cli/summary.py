@@ -162,7 +162,12 @@ def _open_requirement_lines(store: TaskStore, requirements: dict[str, Any]) -> l
     rows.sort(key=lambda row: len(row[1]) < min(_FEW, len(row[0]["text"])))
     room = min(width_of_terminal(), _NARROW) - 18
     more = len(rows) - _SHOWN
+    offline = model_for(store.load("task.json")["settings"], "implement") == "offline"
+    scaffold = (
+        ["", "The code is a scaffold, written without a model: constants of the paper, and stubs."] if offline else []
+    )
     return [
+        *scaffold,
         *("", f"Not implemented: {len(rows)} of {requirements['total']} requirements of the paper"),
         *(f"  {row['id']:<5} {row['status']:<8} {_shorten_text(start, room)}" for row, start in rows[:_SHOWN]),
         *([f"  … and {more} more: pipeline trace {command_name(store)}"] if more > 0 else []),

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from phases.evidence.demands import demands_of
 from phases.evidence.places import Place, find_all_places, split_lines
 from phases.evidence.traceability import describe_judgement
 from phases.evidence.values import value_difference
@@ -64,7 +65,7 @@ def _read_code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None
 
 def _join_plan(rows: list[dict[str, Any]], plan: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
     """Each row with what the plan knows of it. A plan that was edited since may know less."""
-    planned = {row["id"]: row for row in plan["requirements"]}
+    planned = {row["id"]: row for row in demands_of(plan)}
     unknown = {"kind": "", "source": {"section": None, "page": 0, "quote": ""}}
     if changed := sorted({row["id"] for row in rows} ^ set(planned)):
         print_warning(f"the plan was changed since the code was traced: {', '.join(changed[:10])}")

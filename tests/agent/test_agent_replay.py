@@ -46,14 +46,19 @@ def plan_for(command: Command, source: Path) -> str:
     """The plan by rules, cut down to two files and one requirement."""
     command("run", "--fast", source, "--id", "rules", "--until", "plan")
     plan: dict[str, Any] = command("show", "rules", "plan", "--json").json()
-    value = next(row for row in plan["requirements"] if row["kind"] == "hyperparameter")
-    value = {**value, "id": "R1", "kind": "artifact"}
-    plan["requirements"] = [value]
+    first = {name: value for name, value in plan["requirements"][0].items() if name != "component"}
+    plan["requirements"] = [{**first, "id": "R1", "kind": "artifact"}]
+    plan.update(
+        {
+            name: []
+            for name in ("values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
+        }
+    )
     plan["file_structure"] = [
         {"path": "a.py", "purpose": "the value", "implements": ["R1"]},
         {"path": "b.py", "purpose": "uses it", "depends_on": ["a.py"]},
     ]
-    plan["implementation_components"] = [{"name": "all", "requirements": ["R1"]}]
+    plan["components"] = [{**plan["components"][0], "id": "C1", "requirements": ["R1"]}]
     plan["implementation_strategy"] = ["a.py", "b.py"]
     plan["validation_approach"] = {
         "verify_commands": ["python -c 'import b; assert b.B == 2, b.B'", check_of("b.py")],

@@ -74,9 +74,37 @@ def test_the_plan_is_shown_before_it_is_decided_about(command: Command) -> None:
     wait_for_review(command)
     shown = command("review", "paper")
     assert shown.code == 0
-    assert plan_of(command).read_text().strip() in shown.out
+    for words in ("\nRequirements\n", "\nValues\n", "We minimize the cross-entropy loss of the waiter over all rooms."):
+        assert words in shown.out
     assert hashlib.sha256(plan_of(command).read_bytes()).hexdigest() in shown.out
     assert command("resume", "paper", "--review", "file").code == 5, "looking at a plan approves nothing"
+
+
+def test_a_reviewer_strikes_changes_and_adds_by_id_and_sees_what_differs(command: Command) -> None:
+    wait_for_review(command)
+    ended = command("review", "paper", "--strike", "R2", "--set", "V2.value=0.25", "--add", "value", "queue length = 7")
+    assert ended.code == 0, ended.err
+    text = plan_of(command).read_text()
+    assert "id: R2\n" not in text
+    assert "LEARNING_RATE = 0.25" in text
+    assert "QUEUE_LENGTH = 7" in text
+    told = command("review", "paper", "--diff").out
+    assert "learning rate = 0.1, of method -> learning rate = 0.25, of method" in told
+    assert command("review", "paper", "--set", "V2.value").code == 2
+    assert command("review", "paper", "--approve").code == 0
+
+
+def test_a_hand_edit_that_makes_no_sense_is_told_with_its_line(command: Command) -> None:
+    wait_for_review(command)
+    plan = plan_of(command)
+    plan.write_text(
+        plan.read_text().replace(
+            "    quote: We report the accuracy over 5 epochs.", "    quote: nobody ever wrote this down", 1
+        )
+    )
+    told = command("review", "paper").err
+    assert "line " in told
+    assert "'nobody ever wrote this down' is not in the paper" in told
 
 
 def test_an_approval_of_an_older_plan_does_not_count(command: Command) -> None:
@@ -172,7 +200,7 @@ def test_an_edit_in_the_editor_is_kept_and_so_is_the_version_before(command: Com
     ("script", "code"),
     [
         pytest.param("echo 'paper: [' > \"$1\"", 1, id="it is not YAML any more"),
-        pytest.param("sed -i 's/^  kind: algorithm/  kind: miracle/' \"$1\"", 1, id="it breaks its schema"),
+        pytest.param("sed -i 's/^  kind: metric/  kind: miracle/' \"$1\"", 1, id="it breaks its schema"),
         pytest.param(': > "$1"', 1, id="it is empty"),
         pytest.param("exit 1", 1, id="the editor fails"),
         pytest.param("exit 0", 0, id="nothing was changed"),

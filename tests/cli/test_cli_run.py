@@ -394,8 +394,8 @@ def test_a_damaged_plan_ends_the_run_with_line_and_column(text: str, place: str,
 
 BREACHES = [
     pytest.param("file_structure:", "file_structure: []\nleft_over:", id="no file is planned and a key is unknown"),
-    pytest.param("plan_version: 1", "plan_version: 7", id="another version"),
-    pytest.param("  kind: algorithm", "  kind: miracle", id="an unknown kind of requirement"),
+    pytest.param("plan_version: 2", "plan_version: 7", id="another version"),
+    pytest.param("  kind: metric", "  kind: miracle", id="an unknown kind of requirement"),
     pytest.param("page: 1", "page: first", id="words for a page"),
 ]
 

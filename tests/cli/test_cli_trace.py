@@ -105,7 +105,7 @@ def test_code_that_was_changed_since_is_said_to_be(command: Command) -> None:
 def test_a_value_that_is_not_the_plans_is_noted(command: Command) -> None:
     row = next(row for row in rows_of(command) if row["kind"] == "hyperparameter" and "0.1" in str(row["text"]))
     path = code_of(command, str(row["places"][0]))  # type: ignore[index]
-    path.write_text(path.read_text().replace(" = 0.1 ", " = 0.7 "))
+    path.write_text(path.read_text().replace(" = 0.1\n", " = 0.7\n"))
     assert "note   the plan says 0.1, " in command("trace", "paper").out
     assert "is 0.7" in command("trace", "paper", "--requirement", str(row["id"])).out
 

@@ -36,9 +36,15 @@ def run(command: Command, folder: Path, package: str, *more: str) -> Ended:
     command("run", "--fast", source, "--id", "rules", "--until", "plan")
     plan = command("show", "rules", "plan", "--json").json()
     plan["environment_setup"]["packages"] = [package]
-    plan["requirements"] = [{**plan["requirements"][0], "id": "R1"}]
+    plan["requirements"] = [{**plan["requirements"][0], "id": "R1", "component": "C1"}]
+    plan.update(
+        {
+            name: []
+            for name in ("values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
+        }
+    )
     plan["file_structure"] = [{"path": "a.py", "purpose": "all", "implements": ["R1"]}]
-    plan["implementation_components"] = [{"name": "all", "requirements": ["R1"]}]
+    plan["components"] = [{**plan["components"][0], "id": "C1", "requirements": ["R1"]}]
     plan["implementation_strategy"] = ["a.py"]
     plan["validation_approach"] = {"verify_commands": ["python -c 'import a; print(a.meet())'"], "experiments": []}
     code = (

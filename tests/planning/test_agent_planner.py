@@ -144,7 +144,7 @@ def test_json_is_read_as_json_and_not_as_yaml() -> None:
         pytest.param(AS_JSON[:-9], "the plan, line 1, column", id="half of it"),
         pytest.param("{}", "'plan_version' is a required property", id="an empty object"),
         pytest.param(
-            AS_YAML.replace("plan_version: 1", "plan_version: 2"), "line 1, column 15, at $.plan_version", id="YAML"
+            AS_YAML.replace("plan_version: 2", "plan_version: 3"), "line 1, column 15, at $.plan_version", id="YAML"
         ),
         pytest.param(json.dumps({**PLAN, "file_structure": []}), "at $.file_structure: [] ", id="no file"),
         pytest.param(json.dumps({**PLAN, "more": 1}), "'more' was unexpected", id="a key that is not known"),
@@ -215,7 +215,7 @@ def test_a_plan_that_hangs_together_has_no_fault() -> None:
             id="implements",
         ),
         pytest.param(
-            lambda plan: plan["implementation_components"][0].update(requirements=["R999"]),
+            lambda plan: plan["components"][0].update(requirements=["R999"]),
             "names R999",
             id="a component",
         ),

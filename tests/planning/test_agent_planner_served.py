@@ -60,7 +60,7 @@ def test_a_row_that_the_model_never_mends_is_warned_of_on_the_screen_and_the_run
     said = [{**PLANNED, "requirements": rows}, *[{"requirements": rows[:1]}] * 3]
     with LlmServer(*[Says(json.dumps(value), piece=900) for value in said]) as server:
         ended = command("run", "--fast", "paper.md", *served(server))
-        assert server.asked == 4
+        assert server.asked == 3
     assert ended.code == 5
     assert (
         "warning: R1 of the plan is marked as inferred: the quote 'nobody wrote this down' is not in the paper"

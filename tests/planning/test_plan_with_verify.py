@@ -17,7 +17,7 @@ from tests.strategies import QUICK, json_values
 NAME = "initial_plan.txt"
 CONTRACTS = Contracts()
 PLAN: dict[str, Any] = {
-    **CONTRACTS.schema(NAME)["examples"][0],
+    **CONTRACTS.schema(NAME)["examples"][-1],
     "todos": [{"id": "data", "content": "ask for the data set", "required": True}],
 }
 VALUES = [

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.planning.rules.requirement_text import requirements_of_text
+from phases.planning.rules.requirement_text import plan_of_text
 from phases.readers.reading import BROKEN, OK, Unreadable
 from phases.readers.text import read_requirement, read_text
 from tests.papers import MARKDOWN, PAPER, ROOT
@@ -185,27 +185,47 @@ def test_the_title_of_a_requirement_is(text: str, title: str) -> None:
     assert read_requirement(text.encode()).title == title
 
 
+OUTLINE = {"title": "Wishes", "abstract": "", "equations": []}
+
+
 def test_each_sentence_and_item_of_a_requirement_is_asked_for() -> None:
-    wishes = requirements_of_text(
-        "Build a queue. It must survive a crash.\n\n- Keep items on the disk\n- Tell the length\n"
+    plan = plan_of_text(
+        "Build a queue. It must survive a crash.\n\n- Keep items on the disk\n- Tell the length\n", OUTLINE
     )
-    assert [wish["text"] for wish in wishes] == [
+    assert plan
+    assert [wish["text"] for wish in plan["requirements"]] == [
         "Build a queue.",
         "It must survive a crash.",
         "Keep items on the disk",
         "Tell the length",
     ]
-    assert [wish["id"] for wish in wishes] == ["R1", "R2", "R3", "R4"]
+    assert [wish["id"] for wish in plan["requirements"]] == ["R1", "R2", "R3", "R4"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "name"),
+    [
+        ("It must survive a crash.", "def survive_crash"),
+        ("The tool should read CSV files and print a total.", "def read_csv_files"),
+        ("I want to be able to undo the last step", "def undo_last_step"),
+        ("Please write a cache", "class WriteCache"),
+        ("Users can sort rows by name.", "def sort_rows"),
+    ],
+)
+def test_a_wish_gets_a_name_that_a_person_would_give(wish: str, name: str) -> None:
+    plan = plan_of_text(wish, OUTLINE)
+    assert plan
+    assert name in [line for row in plan["file_structure"] for line in row["interface"]]
 
 
 def test_each_value_in_a_requirement_is_asked_for_by_its_name() -> None:
-    wishes = requirements_of_text("Train it with a learning rate of 0.1 and a batch size of 32.")
-    values = {wish["name"]: wish["value"] for wish in wishes if wish["kind"] == "hyperparameter"}
-    assert values == {"learning_rate": 0.1, "batch_size": 32}
+    plan = plan_of_text("Train it with a learning rate of 0.1 and a batch size of 32.", OUTLINE)
+    assert plan
+    assert {row["name"]: row["value"] for row in plan["values"]} == {"learning rate": 0.1, "batch size": 32}
 
 
 def test_what_says_nothing_is_not_asked_for() -> None:
-    assert requirements_of_text("...\n\n--\n\n1 2 3\n\nok\n") == []
+    assert plan_of_text("...\n\n--\n\n1 2 3\n\nok\n", OUTLINE) is None
 
 
 @given(MARKDOWN)
@@ -213,9 +233,9 @@ def test_what_says_nothing_is_not_asked_for() -> None:
 @example("x" * 900 + ". " + "y " * 700)
 @QUICK
 def test_every_wish_quotes_its_own_words(text: str) -> None:
-    wishes = requirements_of_text(text)
+    plan = plan_of_text(text, OUTLINE)
     plain = " ".join(text.split())
-    assert len(wishes) <= 200
+    wishes = plan["requirements"] if plan else []
     assert len({wish["id"] for wish in wishes}) == len(wishes)
     for wish in wishes:
         assert wish["source"]["quote"] in plain, "a quote stands in the text"
@@ -241,7 +261,7 @@ def test_every_wish_quotes_its_own_words(text: str) -> None:
 )
 def test_to_find_the_requirements_takes_time_in_proportion_to_the_text(text: str) -> None:
     in_time(
-        "import sys\nfrom phases.planning.rules.requirement_text import requirements_of_text\n"
-        "requirements_of_text(sys.stdin.read())",
+        "import sys\nfrom phases.planning.rules.requirement_text import plan_of_text\n"
+        "plan_of_text(sys.stdin.read(), {'title': 'T', 'abstract': '', 'equations': []})",
         text,
     )

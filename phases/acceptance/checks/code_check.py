@@ -22,6 +22,7 @@ from phases.acceptance.checks.test_runs import (
     counts_row,
     find_tests_not_run,
 )
+from phases.evidence.demands import demands_of
 from phases.evidence.look import EvidenceSetting, Look
 from phases.evidence.observation import FAILED, NOTHING, Observation
 from phases.evidence.rungs import EXECUTED, NAMED
@@ -88,7 +89,7 @@ def check_code(
         try:
             run = _run_checks(workspace, plan, python, commands, missing, look)
             if judge and not run.problems:
-                run = _judge_closed(run, judge(workspace, run.evidence), plan["requirements"])
+                run = _judge_closed(run, judge(workspace, run.evidence), demands_of(plan))
         finally:
             look.end()
     verification = _build_verification(run, tree_digest(workspace), commands.box.kind, missing)
@@ -141,7 +142,7 @@ def _run_checks(
     if commands.box.kind != NONE:
         commands.take_back()
     run = run._replace(evidence=evidence)
-    _add_open_requirements(run, plan["requirements"])
+    _add_open_requirements(run, demands_of(plan))
     run.doubts.extend(f"{path} stands in for {_OWN}" for path in find_shadows(paths))
     return run
 

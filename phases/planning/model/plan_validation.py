@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from phases.planning.plan_faults import command_faults, package_faults, reference_faults
+from phases.planning.quotes import find_nearly
 from pipeline.base.errors import ContractError, FormatError, PipelineError
 from pipeline.base.formats import parse_json
 from pipeline.engine.phase import Checker
@@ -44,15 +46,45 @@ def plan_in_reply(text: str, contracts: Checker, writer: str) -> dict[str, Any]:
 
 
 def rows_in_reply(text: str, contracts: Checker) -> list[dict[str, Any]]:
-    """The requirements in a reply that holds some rows of a plan, as JSON, or the whole plan. Raises NoPlan."""
+    """The requirements and values in a reply that holds some rows of a plan, as JSON, or the whole plan. Raises NoPlan."""
     try:
         value = parse_json(_strip_fence(text).strip("\ufeff \n\r\t").encode("utf-8"))
     except (FormatError, UnicodeError) as error:
         raise NoPlan(str(error)) from error
-    rows: Any = value.get("requirements") if isinstance(value, dict) else value
-    if breach := contracts.breach(contracts.schema(PLAN)["properties"]["requirements"], rows):
-        raise NoPlan(f"the requirements {breach}")
-    return list(rows)
+    found: list[dict[str, Any]] = []
+    for name in QUOTED if isinstance(value, dict) else QUOTED[:1]:
+        rows: Any = (
+            value.get(name, [] if found or name != QUOTED[0] or QUOTED[1] in value else None)
+            if isinstance(value, dict)
+            else value
+        )
+        rule = {
+            **contracts.schema(PLAN)["properties"][name],
+            "minItems": 0 if name != QUOTED[0] or (isinstance(value, dict) and QUOTED[1] in value) else 1,
+        }
+        if breach := contracts.breach(rule, rows):
+            raise NoPlan(f"the {name} {breach}")
+        found += rows
+    return found
+
+
+QUOTED = ("requirements", "values")
+"""The lists of a plan whose rows quote the paper, and are mended row by row."""
+
+
+def quoted_rows(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The requirements and values of a plan of either version."""
+    return [row for name in QUOTED for row in plan.get(name, ())]
+
+
+def with_rows(plan: Mapping[str, Any], said: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The plan with these rows, by their ids, in the place of those that it has."""
+    return {**plan, **{name: [said.get(row["id"], row) for row in plan[name]] for name in QUOTED if name in plan}}
+
+
+def components_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The components of a plan of either version."""
+    return list(plan["components"] if "components" in plan else plan.get("implementation_components", ()))
 
 
 def may_end_in(plan: Mapping[str, Any], texts: Sequence[str], contracts: Checker) -> bool:
@@ -65,12 +97,14 @@ def may_end_in(plan: Mapping[str, Any], texts: Sequence[str], contracts: Checker
             with suppress(NoPlan):
                 mended += rows_in_reply(text, contracts)
             continue
-        if {**whole, "requirements": None, "todos": None} != {**plan, "requirements": None, "todos": None}:
+        # what is mended by row, what a person adds, and what is found beside the model's word
+        others = dict.fromkeys((*QUOTED, "todos", "uncertain"))
+        if {**whole, **others} != {**plan, **others}:
             return False
-        said = [*whole["requirements"], *mended]
-        return len(plan["requirements"]) == len(whole["requirements"]) and all(
+        said = [*quoted_rows(whole), *mended]
+        return len(quoted_rows(plan)) == len(quoted_rows(whole)) and all(
             row in said or (not row["source"]["quote"] and _without_source(row) in map(_without_source, said))
-            for row in plan["requirements"]
+            for row in quoted_rows(plan)
         )
     return False
 
@@ -78,7 +112,7 @@ def may_end_in(plan: Mapping[str, Any], texts: Sequence[str], contracts: Checker
 def _without_source(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row without the quote that may have been taken from it."""
     taken = {"section": None, "page": 0, "quote": ""}
-    return {**row, "source": taken, "status": "missing" if row["status"] == "missing" else "inferred"}
+    return {**row, "source": taken, "status": "missing" if row.get("status") == "missing" else "inferred"}
 
 
 def _strip_fence(text: str) -> str:
@@ -104,9 +138,9 @@ def problems_of(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str
 def misquotes_of(
     plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None = None
 ) -> dict[str, str]:
-    """Requirement id -> why its source cannot stand."""
-    kept = {row["id"]: row for row in present["requirements"]} if present else {}
-    faults = ((row["id"], cited.fault(row)) for row in plan["requirements"] if row != kept.get(row["id"]))
+    """Id of a requirement or value -> why its source cannot stand."""
+    kept = {row["id"]: row for row in quoted_rows(present)} if present else {}
+    faults = ((row["id"], cited.fault(row)) for row in quoted_rows(plan) if row != kept.get(row["id"]))
     return {name: fault for name, fault in faults if fault}
 
 
@@ -115,7 +149,7 @@ def without_quote(row: Mapping[str, Any], cited: QuoteIndex) -> dict[str, Any]:
     source = row["source"]
     page = source["page"] if cited.has_page(source["page"]) else 0
     section = None if source["section"] == REVIEW else source["section"]
-    status = "missing" if row["status"] == "missing" else "inferred"
+    status = "missing" if row.get("status") == "missing" else "inferred"
     return {**row, "source": {**source, "section": section, "page": page, "quote": ""}, "status": status}
 
 
@@ -141,7 +175,7 @@ class QuoteIndex:
         source, quote = row["source"], _letters_of(row["source"]["quote"])
         if source["section"] == REVIEW and source["page"] == 0:
             return None if quote in self._requests else "nobody asked for what it quotes"
-        if not quote and row["status"] != "stated":
+        if not quote and row.get("status", "stated") != "stated":
             return None if source["page"] in (0, *self._numbers) else self._no_page(source["page"])
         if source["page"] not in self._numbers:
             return self._no_page(source["page"])
@@ -158,25 +192,30 @@ class QuoteIndex:
 
     def _pages_of(self, quote: str) -> set[int]:
         """Every page that the quote stands on, in whole or in part."""
-        found, at = set(), self._text.find(quote)
+        found, at = set[int](), self._text.find(quote)
         while at >= 0:
-            first, last = (bisect_right(self._starts, place) - 1 for place in (at, at + len(quote) - 1))
-            found |= set(self._numbers[first : last + 1])
+            found |= self._pages_between(at, at + len(quote))
             at = self._text.find(quote, at + len(quote))
+        if not found and (near := find_nearly(quote, self._text)):
+            found = self._pages_between(*near)
         return found
+
+    def _pages_between(self, start: int, end: int) -> set[int]:
+        first, last = (bisect_right(self._starts, place) - 1 for place in (start, end - 1))
+        return set(self._numbers[first : last + 1])
 
     def _no_page(self, page: int) -> str:
         return f"there is no page {page}; the pages are {min(self._numbers)} to {max(self._numbers)}"
 
 
 def _requirement_faults(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None) -> Iterator[str]:
-    known = Counter(row["id"] for row in plan["requirements"])
+    known = Counter(row["id"] for row in quoted_rows(plan))
     yield from (f"requirements: the id {name} stands {count} times" for name, count in known.items() if count > 1)
     yield from (f"{name}: {fault}" for name, fault in misquotes_of(plan, cited, present).items())
     for row in plan["file_structure"]:
         yield from (f"{row['path']}: implements {name}, which is no requirement" for name in row.get("implements", ())
                     if name not in known)  # fmt: skip
-    for row in plan["implementation_components"]:
+    for row in components_of(plan):
         yield from (f"the component {row['name']!r} names {name}, which is no requirement" for name in row["requirements"]
                     if name not in known)  # fmt: skip
 
@@ -213,6 +252,10 @@ def _other_faults(plan: Mapping[str, Any]) -> Iterator[str]:
     commands = plan["validation_approach"]["verify_commands"]
     if not any(command.strip() for command in commands):
         yield "validation_approach: verify_commands is empty; nothing would show that the code works"
+    if plan["plan_version"] > 1:
+        yield from reference_faults(plan)
+        yield from package_faults(plan["environment_setup"]["packages"])
+        yield from command_faults(commands)
 
 
 def _find_cycle(needs: Mapping[str, Sequence[str]]) -> list[str]:
@@ -240,7 +283,9 @@ def _letters_of(text: str) -> str:
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
-_DROPPED = ("$schema", "title", "description", "examples", "default", "mayBePlaceholder", "volatile")
+_DROPPED = (
+    "$schema", "title", "description", "examples", "default", "mayBePlaceholder", "volatile", "allOf", "oneOf",
+)  # fmt: skip
 # decision 83: a person adds them, and no model can drop or weaken them.
 _NOT_ASKED = ("todos",)
 _LENGTHS = {
@@ -254,6 +299,9 @@ _LENGTHS = {
     "python": 20,
     "packages": 80,
     "equations": 400,
+    "what": 400,
+    "formula": 400,
+    "steps": 300,
 }
 _LENGTH = 240
 _ITEMS = {
@@ -262,10 +310,12 @@ _ITEMS = {
     "implementation_strategy": 80,
     "verify_commands": 6,
     "packages": 40,
+    "values": 150,
+    "expected_results": 150,
 }
 _COUNT = 60
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,38}"
-_PATTERNS = {"^R[0-9]+$": "^R[0-9]{1,4}$"}
+_PATTERNS = {f"^{letter}[0-9]+$": f"^{letter}[0-9]{{1,4}}$" for letter in ("R", "V", "C", "E", "X", "[RV]")}
 _PATH = f"^{_PART}(/{_PART}){{0,4}}$"
 
 
@@ -277,9 +327,13 @@ def restrict_schema(schema: Mapping[str, Any], name: str = "") -> dict[str, Any]
         kept = {
             key: value
             for key, value in made["properties"].items()
-            if key not in _NOT_ASKED and set(value) - set(_DROPPED)
+            if key not in _NOT_ASKED and set(value) - set(_DROPPED) and not value.get("deprecated")
         }
         made["properties"] = {key: restrict_schema(value, key) for key, value in kept.items()}
+    if not name and "allOf" in schema:
+        # a new plan is of the newest version
+        made["required"] = [*made["required"], *schema["allOf"][0]["then"]["required"]]
+        made["properties"]["plan_version"] = {"const": max(schema["properties"]["plan_version"]["enum"])}
     if "items" in made:
         made["items"] = restrict_schema(made["items"], name)
         made["maxItems"] = _ITEMS.get(name, _COUNT)

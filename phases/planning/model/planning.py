@@ -29,14 +29,17 @@ from phases.llm.model import (
 from phases.planning.model.material import Paper, pack_batches
 from phases.planning.model.plan_validation import (
     PLAN,
+    QUOTED,
     NoPlan,
     QuoteIndex,
     may_end_in,
     misquotes_of,
     plan_in_reply,
     problems_of,
+    quoted_rows,
     restrict_schema,
     rows_in_reply,
+    with_rows,
     without_quote,
 )
 from phases.planning.model.prompt import (
@@ -54,7 +57,9 @@ from pipeline.engine.phase import Checker, Context
 
 _LEAST_NOTES = 150
 """Notes on a part in fewer tokens than this say nothing; a model that has no more room is too small for the paper."""
-_TYPICAL_PLAN = 7_000
+_TYPICAL_PLAN = 9_000
+_MOST_TRIES = 2
+"""So often a row that misquotes is asked for again; after that it is marked as inferred."""
 _Accepted = TypeVar("_Accepted")
 
 
@@ -271,17 +276,18 @@ class _Planning:
         self, messages: Sequence[Message], first: Reply, plan: dict[str, Any], schema: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Asks for the rows that misquote, and for nothing else; those that stay so lose their quote, and are told of."""
-        wanted = {**schema, "properties": {"requirements": schema["properties"]["requirements"]}}
+        named = [name for name in QUOTED if name in plan]
+        wanted = {**schema, "properties": {name: schema["properties"][name] for name in named}}
         wanted["required"] = ["requirements"]
         problem = ""
-        for _ in range(MOST_REPAIRS):
+        for _ in range(MOST_REPAIRS if plan["plan_version"] == 1 else _MOST_TRIES):
             wrong = self._misquotes(plan)
             if not wrong:
                 return plan
-            rows = [row for row in plan["requirements"] if row["id"] in wrong]
+            rows = [row for row in quoted_rows(plan) if row["id"] in wrong]
             asked = self._repair(messages, first, misquote_message(rows, wrong, problem))
             self._check_deadline()
-            about = f"the quotes of {len(rows)} requirements"
+            about = f"the quotes of {len(rows)} rows"
             reply = self._conversation.ask(asked, schema=wanted, about=about, digest=question_digest(asked, wanted))
             plan, problem = self._with_rows(plan, wrong, reply)
         return self._unquoted(plan)
@@ -297,16 +303,16 @@ class _Planning:
             said = {row["id"]: row for row in rows_in_reply(reply.text, self._ctx.contracts)}
         except NoPlan as error:
             return plan, str(error)
-        rows = [said.get(row["id"], row) if row["id"] in wrong else row for row in plan["requirements"]]
-        return {**plan, "requirements": rows}, ""
+        return with_rows(plan, {name: row for name, row in said.items() if name in wrong}), ""
 
     def _unquoted(self, plan: dict[str, Any]) -> dict[str, Any]:
         wrong = self._misquotes(plan)
         for name, fault in wrong.items():
             told = fault.partition(";")[0]
             self._ctx.tell(f"warning: {name} of the plan is marked as inferred: {told}; check it in initial_plan.txt")
-        rows = [without_quote(row, self._cited) if row["id"] in wrong else row for row in plan["requirements"]]
-        return {**plan, "requirements": rows}
+        return with_rows(
+            plan, {row["id"]: without_quote(row, self._cited) for row in quoted_rows(plan) if row["id"] in wrong}
+        )
 
     def _ask(
         self,

@@ -24,33 +24,44 @@ Then plan and cite that in the same way.)
 
 {data}
 
-Reply with the plan and nothing else: one JSON object (a YAML document of the same shape is read too). All keys below are
-needed but `name`, `value`, `implements`, `depends_on`, `interface`, `equations` and `hyperparameters`; there are no others.
+Reply with the plan and nothing else: one JSON object (a YAML document of the same shape is read too). There are no keys but
+these; those that a row does not need may be left out where the text below says "where".
 
 {shape}
 
 paper: the title, and in two or three sentences what is new in the paper.
-requirements: everything that the paper demands of an implementation, one fact a requirement, numbered R1, R2, R3, …
+requirements: what the paper demands of an implementation, numbered R1, R2, R3, …; 20 to 60 of them. Algorithms and equations
+  first, then the set-up, then the rest. Nothing of motivation, related work, results, proofs, or approaches that it rejects.
   kind: algorithm, model, equation, loss, dataset, metric, hyperparameter, experiment, baseline or artifact.
-  text: complete enough to be built from: steps, formulas, shapes, ranges, and what the symbols mean.
+  component: the id of the component that it belongs to, where there is one.
+  text: one whole sentence of the paper, or two that follow each other, word for word; where it is inferred or missing, your own.
   source: where the paper says so. section: its number, or its title where it has none. page: as in the last mark
     `<!-- page N -->` before the words. quote: 5 to 25 words copied from that page exactly as they stand, from one place, with
-    nothing left out. Every quote is looked up in the paper, and a plan with one that is not found is refused.
+    nothing left out. Every quote is looked up in the paper, and a row with one that is not found is sent back.
   status: stated (the paper says it), inferred (it follows from what the paper says; quote what it follows from), or missing
     (an implementation needs it and the paper does not give it: say what to assume; quote may be "", page 0).
-  name, value: of a hyperparameter only: its name in snake_case and its value (write 0.001, not 1e-3).
-file_structure: one small Python package, and its tests. A file does one thing and would fit in about 200 lines. Paths are
-  relative, of letters, digits, `_`, `-` and `.`. Plan `<package>/__init__.py`, `<package>/__main__.py`, `tests/__init__.py`
-  and `tests/test_*.py`. `python -m <package> --help` must explain what can be run, and must work without data or training.
-  purpose: what it holds. implements: ids; every requirement is in some file. depends_on: planned files that it imports; no
-  circles. interface: the signatures that others use, with types, like "def step(x: Array, rate: float) -> Array".
+components: what is built, numbered C1, C2, …: algorithms and the parts that the paper names, never a section. what: one sentence.
+  algorithm: its label, steps: its lines, equations: those that it needs, where the paper has them. requirements: ids.
+values: every value that the paper sets, numbered V1, V2, …: name, symbol where it has one, value (or values for a grid; write
+  0.001, not 1e-3), unit where it has one, owner (method, or the baseline or data set that it belongs to), condition where it
+  holds for a case alone, kind (hyperparameter, training, architecture, data, evaluation), source. No result, no citation.
+datasets, metrics, baselines: name and source of each that the paper uses.
+expected_results: what the paper reports for its own method, numbered E1, …: table, row, column, condition, metric, value, unit,
+  page. They are targets of a reproduction, and never constants of the code.
+experiments: what to run for which results, numbered X1, …: what, results (ids), quick (a small size), full (the paper's size).
+uncertain: what you could not decide, for the reviewer: what, and about (ids) where it is about some.
+file_structure: one small Python package of five to ten files named after the components, and its tests. Paths are relative,
+  of letters, digits, `_`, `-` and `.`. Plan `<package>/__init__.py`, `<package>/config.py` with the values,
+  `<package>/__main__.py`,
+  `tests/__init__.py` and `tests/test_*.py`. `python -m <package> --help` must explain what can be run, and work without data.
+  purpose: what it holds. components: ids. implements: ids of requirements and values; every one is in some file. depends_on:
+  planned files that it imports; no circles. interface: the signatures that others use, like "def step(x: Array) -> Array".
   Tests must fail where the method is not there or is done wrongly: they check values worked out by hand, invariants, or small
   cases from the paper, not only that things can be imported. They run offline within a minute, without a GPU.
-implementation_components: requirements that belong together, with the equations and hyperparameters that they need.
-validation_approach: verify_commands: ["{command}"], or others where the paper needs them; never empty. experiments: what
-  to run to see the paper's results, each with the figures that the paper reports.
-environment_setup: the Python version, and only the packages that the code cannot do without (the standard library and numpy
-  go a long way); [] where none is needed.
+validation_approach: verify_commands: ["{command}"], or others where the paper needs them; never empty. None may hide how it
+  ended: no `|| true`, no pipe without pipefail, nothing in the background.
+environment_setup: the Python version, and only the packages that the code cannot do without, each a line that pip can install
+  ("scikit-learn>=1.3"); the standard library and numpy go a long way; [] where none is needed.
 implementation_strategy: every planned path once, a file after all that it depends on.
 
 A good plan leaves out nothing that changes results, invents nothing, says what the paper does not give, and is as small as
@@ -72,36 +83,51 @@ _KEEP = """\
 Change only what the requests below need. Keep the ids, paths and texts of all else byte for byte: every file whose row
 changes is written anew. Give new requirements new ids, and reuse none. The present plan may have taken up the earlier
 requests already."""
+_SOURCE = {"section": "4.1", "page": 5, "quote": "we use a step size of 0.1 throughout"}
 _SHAPE = {
-    "plan_version": 1,
+    "plan_version": 2,
     "paper": {"title": "…", "core_contribution": "…"},
     "requirements": [
         {
             "id": "R1",
-            "kind": "hyperparameter",
-            "text": "The step size is 0.1 in all experiments.",
-            "source": {"section": "4.1", "page": 5, "quote": "we use a step size of 0.1 throughout"},
+            "kind": "experiment",
+            "component": "C1",
+            "text": "In all experiments we use a step size of 0.1 throughout.",
+            "source": _SOURCE,
             "status": "stated",
-            "name": "step_size",
-            "value": 0.1,
         }
     ],
+    "components": [
+        {"id": "C1", "name": "…", "what": "…", "source": _SOURCE, "algorithm": "Algorithm 1", "steps": ["…"],
+         "equations": ["…"], "requirements": ["R1"]}
+    ],
+    "values": [
+        {"id": "V1", "name": "step size", "symbol": "eta", "value": 0.1, "unit": "", "owner": "method",
+         "condition": "in all experiments", "kind": "training", "source": _SOURCE}
+    ],
+    "datasets": [{"name": "…", "source": _SOURCE}],
+    "metrics": [{"name": "…", "source": _SOURCE}],
+    "baselines": [{"name": "…", "source": _SOURCE}],
+    "expected_results": [
+        {"id": "E1", "table": "Table 2", "row": "…", "column": "…", "condition": "…", "metric": "…", "value": 92.1,
+         "unit": "%", "page": 7}
+    ],
+    "experiments": [{"id": "X1", "what": "…", "results": ["E1"], "quick": "…", "full": "…"}],
+    "uncertain": [{"about": "V1", "what": "…"}],
     "file_structure": [
         {
             "path": "package/config.py",
             "purpose": "…",
-            "implements": ["R1"],
+            "components": ["C1"],
+            "implements": ["R1", "V1"],
             "depends_on": [],
             "interface": ["STEP_SIZE: float"],
         }
     ],
-    "implementation_components": [
-        {"name": "…", "requirements": ["R1"], "equations": ["…"], "hyperparameters": ["step_size"]}
-    ],
-    "validation_approach": {"verify_commands": [VERIFY], "experiments": ["…"]},
+    "validation_approach": {"verify_commands": [VERIFY]},
     "environment_setup": {"python": ">=3.11", "packages": []},
     "implementation_strategy": ["package/config.py"],
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -167,8 +193,9 @@ def misquote_message(rows: Sequence[dict[str, Any]], faults: Mapping[str, str], 
     lines = "\n".join(f"- {name}: {fault}" for name, fault in faults.items())
     useless = f"Your last reply could not be used: {problem}.\n" if problem else ""
     return (
-        f"{useless}These requirements of your plan do not quote the paper:\n{lines}\nAll else of the plan is accepted. Reply "
-        'with one JSON object {"requirements": [...]} that holds these rows alone, each of them whole and with its id, the '
+        f"{useless}These rows of your plan do not quote the paper:\n{lines}\nAll else of the plan is accepted. Reply "
+        'with one JSON object {"requirements": [...], "values": [...]} that holds these rows alone, each of'
+        " them whole and with its id, the "
         "quote copied word for word from the page that it names. Where the paper does not say it, the status is inferred "
         '(quote what it follows from) or missing (quote "", page 0). The rows as they are:\n'
         + json.dumps(rows, ensure_ascii=False)

@@ -1,105 +1,253 @@
-"""The words by which a sentence is known as a demand of some kind, or as none."""
+"""By which words a sentence is known to say what is built, or to say something else. Each rule has its examples in the tests."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
+
+class Rule(NamedTuple):
+    """Why a sentence asks for nothing, and how such sentences are known."""
+
+    why: str
+    pattern: re.Pattern[str]
+
+
+def _rule(why: str, pattern: str) -> Rule:
+    return Rule(why, re.compile(pattern, re.IGNORECASE))
+
+
+_CITED = (
+    r"(?:[A-Z][\w'’-]+ (?:et al\.?|and [A-Z][\w'’-]+|& [A-Z][\w'’-]+),? ?[(\[]?[0-9]{4}|[A-Z][\w'’-]+ ?\[[0-9]+\]"
+    r"|[A-Z][\w'’-]+ et al)"
+)
+RULES = (
+    _rule(
+        "result",
+            r"(?:out|under|over|under-|over-)(?:perform|estimat)|mixed results|instabilit|inaccura|primitive"
+            r"|\bsuperior|state[- ]of[- ]the[- ]art|significantly|surprising|interestingly|notably|remarkabl"
+            r"|(?:results?|experiments?|figure|fig\.?|table|analys[ie]s|curves?|we|it|this|these|that|which)"
+            r" (?:\([^)]*\) )?(?:\[?[0-9.]+\]? )?(?:\w+ly )?"
+            r"(?:also )?(?:shows?|showed|shown|notices?|demonstrat\w+|indicat\w+|suggests?|suggested|implies"
+            r"|confirms?|reveal\w*|validates?|illustrat\w+"
+        r"|summari[sz]es?|observe[sd]?|finds?|found|concludes?|witness|compares)\b(?! (?:the )?following)"
+            r"|\b(?:better|worse|higher|lower|larger|smaller|faster|slower|stronger|more \w+|less \w+|fewer)"
+            r" than\b(?! or equal| the (?:threshold|number))"
+            r"|(?:achiev|attain|yield|obtain|exhibit|boost)(?:e?s|e?d|ing)? (?:an? |the |\w+ ){0,3}(?:best|better"
+            r"|higher|lower|lowest|highest|comparable|competitive|strong|gains?|accurac\w+|performance"
+            r"|improvements?|reduction)\b"
+            r"|\b(?:improv(?:es?|ed|ing)|increas(?:es?|ed)|decreas(?:es?|ed)|reduc(?:es?|ed)|drops?|dropped) (?:\w+"
+            r" ){0,4}(?:by|from|performance|accuracy|results?|significantly)\b"
+        r"|\b(?:speed-?ups?|in bold|bold numbers|nearly identical|on par|similar(?:ly)? (?:results?|performance))\b"
+            r"|(?:higher|lower|better|worse|faster|slower) (?:\w+ ){1,3}than\b|\bas (?:shown|seen|reported"
+                r"|demonstrated|can be seen) (?:in|by)\b|can be seen|we (?:see|note that"
+            r" the results)|performs? (?:\w+ )?(?:well|poorly|best|better|worse|similarly)"
+            r"|\bp ?[<=] ?0?\.[0-9]|\beffectiveness\b|performance (?:drop|gain|gap|improvement)|consistently"
+            r"|\bprovides? (?:further )?improvement",
+    ),
+    _rule(
+        "discussion",
+            r"\b(?:suspect|hypothesi[sz]e[sd]?|conjecture|believe|expect(?:ed)?|speculate|argue|attribute"
+            r"|surmise)\b(?! to be| value| loss| risk)"
+            r"|\b(?:perhaps|presumably|likely due|plausibl\w+|arguably|unsurprising|unfortunately|fortunately)\b"
+            r"|may be (?:due|because|beneficial)"
+            r"|\b(?:might|would (?:be|waste|require|make|lead|have)|could (?:be (?:restricted|used|extended"
+            r"|improved)|also|help|lead|improve|enhance|enable))\b"
+            r"|future (?:work|research|stud)|remains? (?:an )?open|further (?:research|investigation|work)|we"
+            r" (?:plan|hope|think|leave|recommend|anticipate|encourage)"
+            r"|\bit is (?:important|interesting|clear|worth|well|known|fine|possible that|likely|unlikely|not clear"
+            r"|unclear|natural)\b|\bthe (?:main |key )?(?:reason|advantage|benefit|drawback|disadvantage|limitation"
+            r"|intuition|downside)s?\b"
+            r"|\b(?:advantages?|drawbacks?|shortcomings?|trade-?offs?) (?:of|is|are|over)\b|to (?:the best of )?our"
+            r" knowledge|one (?:can|could|may|might) (?:see|argue|expect|also)|note that (?:this|the (?:results?"
+            r"|performance))|in theory\b|another way of"
+            r"|\b(?:versatil\w+|flexibility|promising|crucial|appealing|elegant|attractive|highlight(?:s|ed)?"
+            r"|underscor\w+|intuitive(?:ly)?)\b",
+    ),
+    _rule(
+        "motivation",
+            r"attract(?:s|ed)|challenging|has been (?:widely|extensively|very)|have been (?:widely|extensively|very"
+            r"|proposed|shown)|has (?:seen|become|received)|have (?:seen|become|received)"
+            r"|recent(?:ly)?,? (?:work|studies|advances|years|progress|approaches)|in recent|increasing(?:ly)?"
+            r" (?:interest|popular|important)|growing (?:interest|need)|success(?:ful|es)? (?:in|for|of|at)\b"
+            r"|widespread|well-known|ubiquitous|\b(?:suffer|hinder|prohibit|hamper|preclude)(?:s|ed|ing)?\b"
+            r"|existing (?:work|method|approach|stud|model|system|solution)|traditional(?:ly)?|conventional(?:ly)?"
+            r"|\bdespite\b"
+            r"|most (?:competitive|existing|current|prior|previous|modern|commonly)|previous (?:work|method"
+            r"|approach|stud)|prior (?:work|method|approach|stud)|(?:many|several|most|few|some|other) (?:works?"
+            r"|researchers|papers|studies|authors|methods|approaches)\b"
+            r"|\b(?:researchers|practitioners|people|experts|scientists)\b|typically|in (?:many|most) (?:cases"
+            r"|domains|applications)|is (?:well|widely) (?:known|used|studied)|cornerstone|suboptimal",
+    ),
+    _rule(
+        "related",
+            rf"^(?:{_CITED})|^(?:Their|His|Her|They)\b|\b(?:introduced|proposed|presented|described|developed"
+            rf"|suggested|studied|shown|demonstrated) (?:in|by) (?:{_CITED}|\[)"
+            rf"|(?:{_CITED}[)\]]*) (?:\w+ly |also |further |first )?(?:propos|introduc|present|develop|suggest|stud"
+            r"|show|demonstrat|leverag|learn|us|build|apply|appli|extend|find|found|train|argu|provid|investigat"
+            r"|combin|describ|dissect)\w*"
+            r"|^(?:another|other|similar) (?:\w+ ){0,3}(?:method|approach|work|tool|model|example|technique)"
+            r"|\b(?:unlike|in contrast to|compared (?:to|with)|similar to|different from) (?:the )?(?:previous"
+            r"|prior|existing|other|earlier|traditional|[A-Z][a-z]+ )",
+    ),
+    _rule(
+        "rejected approach",
+            r"\bwe (?:also )?(?:tried|experimented with|attempted|considered but|explored (?:but|and found))|did"
+            r" not (?:improve|help|work|yield|lead|focus|use)|\bdoes not (?:improve|help|work|seem)|\bnot (?:employ"
+            r"|pursue|adopt)"
+            r"|\brejected\b|counter-?example|instead of (?:adding|using|the) [^,.]{0,60}, we (?:mask|found|find)"
+            r"|\bwould (?:waste|be too|be prohibitive)|\bprohibitive|\btoo (?:slow|expensive|costly|much|many"
+            r"|large)\b|straightforward (?:method|way|approach)|na[iï]ve(?:ly)? |a simple alternative|one"
+            r" alternative|an alternative (?:would|is to)",
+    ),
+    _rule(
+        "proof",
+            r"\b(?:Lemmas?|Theorems?|Corollary|Corollaries|Propositions?|Proof|Q\.E\.D|w\.l\.o\.g|Beweis|Satz"
+            r"|Korollar)\b|it follows that|we have that|completes? the proof|\bwe (?:prove|show that|derive that"
+            r"|obtain that)\b|holds? (?:with probability|for all|true)|implies that|is bounded (?:by|above|below)"
+            r"|证明",
+    ),
+    _rule(
+        "of authors",
+            r"equal contribution|contributed equally|corresponding author|correspondence (?:to\b|should)"
+            r"|\w@[\w-]+(?:\.[a-z]{2,})+\b|\b(?:work|research) (?:was |were )?(?:done|performed|conducted|carried"
+            r" out) (?:while|when|during)\b|\bare grateful"
+            r"|(?:supported|funded|sponsored) (?:in part |partially )?by (?:the|an?|grants?)\b|\bgrants? (?:no"
+            r"|number|agreement)|permission to (?:make|copy|reproduce)|copyright|©|all rights reserved|\bthank\b"
+            r"|arXiv:[0-9]|authors? (?:declares?|contributed|agree)"
+            r"|(?:University|Department) of\b|gleichen Teilen|gefördert (?:von|durch)|contribution égale|financé"
+            r" par|financiado por|通[讯信]作者|同等贡献|资助|資助|교신저자|責任著者|workshop|\bin Proceedings\b|proceedings of",
+    ),
+    _rule(
+        "points elsewhere",
+            r"\b(?:are|is|can be|were|will be) (?:\w+ ){0,2}(?:shown|presented|given|listed|provided|summari[sz]ed"
+            r"|found|included|deferred|discussed|depicted|described|reported) (?:below |further |again )?(?:in|at"
+            r"|by) (?:the )?(?:\(?(?:our )?(?:table|fig|section|sec\b|sec\.|appendix|supplement|§|algorithm|next"
+            r"|following|https?)|Tables)"
+            r"|(?<!\()\b(?:see|refer to|we refer)\b [^.]{0,60}\b(?:for|section|appendix|table|figure)|in the"
+            r" (?:following|next|remainder|rest)|^(?:in |section )?§|explains? in (?:more )?detail|\bshowcase|full"
+            r" breakdown|this (?:section|paper|appendix) (?:describes?|presents?|discusses|is)|in this (?:section"
+            r"|appendix),? we|we (?:describe|discuss|present|report|review|now (?:describe|turn)) (?:\w+"
+            r" ){0,5}(?:below|next|in (?:section|appendix|table|fig))|^(?:figure|fig\.|table|algorithm) [0-9A-Z.]+"
+            r" (?:shows|presents|gives|describes|depicts|illustrates|summari[sz]es|lists|compares)",
+    ),
+)  # fmt: skip
+_DEED = (
+        r"use[sd]?|using|utili[sz]e[sd]?|employ(?:s|ed)?|adopt(?:s|ed)?|appl(?:y|ies|ied)|(?:re|pre"
+        r"|fine)?-?train(?:s|ed)?|(?:fine-?)?tuned?|set|fix(?:ed)?|compute[sd]?|calculate[sd]?"
+        r"|evaluate[sd]?|assess(?:ed)?|measure[sd]?|report(?:ed)?|test(?:ed)?|sample[sd]?|draws?|select(?:s|ed)?"
+        r"|choose|chose|chosen|pick(?:ed)?|initiali[sz]e[sd]?|update[sd]?|minimi[sz]e[sd]?"
+        r"|maximi[sz]e[sd]?|optimi[sz]e[sd]?|add(?:s|ed)?|append(?:s|ed)?|define[sd]?|denote[sd]?|construct(?:s"
+        r"|ed)?|buil[dt]s?|create[sd]?|generate[sd]?|split|partition(?:ed)?|divide[sd]?"
+        r"|include[sd]?|implement(?:s|ed)?|run|ran|repeat(?:ed)?|perform(?:s|ed)?|conduct(?:ed)?|collect(?:ed)?"
+        r"|gather|remove[sd]?|filter(?:ed)?|normali[sz]e[sd]?|assign(?:s|ed)?|obtain(?:s|ed)?|feeds?|fed"
+        r"|takes?|encode[sd]?|parameteri[sz]e[sd]?|fre?oze|compare[sd]?|var(?:y|ied)|sweep|search(?:es|ed)?"
+        r"|replace[sd]?|concatenate[sd]?|predict(?:s|ed)?|estimate[sd]?|design(?:ed)?|propose[sd]?|introduce[sd]?"
+        r"|model(?:s|ed|led)?|formulate[sd]?|learns?|solve[sd]?|extract(?:s|ed)?|parse[sd]?|store[sd]?|record(?:s"
+        r"|ed)?|rank(?:s|ed)?|sort(?:s|ed)?|mask(?:s|ed)?|augment(?:s|ed)?|average[sd]?|consider|represent(?:s|ed)?"
+        r"|provides?"
+        r"|inserts?|inserted|deleted?|returns?|maps?|reads?|writes?|sends?|receives?|allocate[sd]?|increments?"
+        r"|incremented|copied|counts?|counted|considered|performed|rehash(?:ed)?|scale[sd]?|multipl(?:y|ied)"
+        r"|projects?|weigh(?:t|ted)?|cluster(?:ed)?|cache[sd]?|modif(?:y|ied)|share[sd]?|follow(?:s|ed)?"
+        r"|limit(?:ed)?|restrict(?:ed)?|index(?:ed)?"
+)  # fmt: skip
+_DONE = re.compile(
+    r"^(?:start|begin|keep|find|compute|go|move|let|return|repeat)\b|"
+    r"\b(?:we|to|and|then|can|will|must|should|by) (?:\w+ly |then |also |first |only |further |instead "
+    rf"|additionally )?(?:{_DEED})\b|^(?:{_DEED})\b"
+    r"|\b(?:is|are|was|were|be|been) (?:not |\w+ly |then |also |first |only |both |further |simply |again "
+    r"|moved |reset )?\w{2,}(?:ed|zed|wn|set|ilt|hosen|epent|pt|un|iven|aken|rawn|ound|plit)\b"
+    r"|\b(?:consists? (?:of|in)|composed of|followed by|contains?|takes?|outputs?|returns?|comprises?|supports?"
+    r"|defines?|maps?|stores?|represents?|produces?|inserts?|wraps?|provides?|requires?|uses?|parameterized by"
+    r"|set to|is (?:an?|the|then)|are (?:the|then))\b"
+    r"|[=∈←]|\\in\b|\\leftarrow|\b[0-9][0-9.,]* ?(?:k|K|M|B|%|[a-z]{3,})|\b(?:if|otherwise|let|for each|for"
+    r" every|at each|whenever|until)\b"
+    r"|\bwe (?:\w+ly |then |also |first |only |further )?(?!have\b|had\b|are\b|were\b|can\b|note\b|see\b"
+    r"|refer\b|do\b|will\b|would\b|call\b|want\b|need\b)[a-z]{3,}\b"
+    r"|verwende|berechne|trainier|definier|gegeben|setze|使用|采用|训练|定义|计算|设置|设为|选择|采样|输入|输出|사용|학습|用い|学習",
+    re.IGNORECASE,
+)
+_STRONG = re.compile(
+    rf"\bwe (?:\w+ly |then |also |first |only |further |instead |additionally )?(?:{_DEED})\b|\b(?:is|are|was"
+    r"|were) (?:then |also |first |only |\w+ly )?(?:used|set|trained|computed|calculated|defined"
+    r"|initiali[sz]ed|updated|composed|sampled|chosen|split|applied|performed|replaced|added|moved|copied"
+    r"|stored|evaluated|generated|implemented|optimi[sz]ed|run|fixed|tuned|selected|divided|concatenated"
+    r"|removed)\b"
+    r"|\bconsists? of\b|\b[0-9][0-9.,]*\b|=|←",
+    re.IGNORECASE,
+)
+_SET_UP = re.compile(
+    r"\b(?:we|were|was|is|are|all|each) (?:\w+ly |then |also |only |first |always )?(?:use[sd]?|using|set"
+    r"|train(?:ed)?|employ(?:ed)?|choose|chose|chosen|fix(?:ed)?|run|ran|sampled?|averaged?|initiali[sz]ed?"
+    r"|tuned?|fine-?tuned?|apply|applied|report(?:ed)?|compared?|adopt(?:ed)?|performed?|repeat(?:ed)?|limit(?:ed)?"
+    r"|delete[d]?|pick(?:ed)?|select(?:ed)?|split|evaluated?|optimi[sz]ed?|implement(?:ed)?|consist(?:s|ed)?"
+    r"|employed|meta-train)\b|\bused (?:a |an |the )?\w+"
+    r"|verwende|setze|使用|设置|设为|采用",
+    re.IGNORECASE,
+)
 _KINDS = {
     "baseline": (
-        r"baselines?\b|compar(?:e|ed|ing) (?:\w+ ){0,4}(?:with|to|against)\b|competitors?\b|compared methods"
+        r"\bbaselines?\b|\bcompar(?:e|ed|ing) (?:\w+ ){0,4}(?:with|to|against)\b|competitors?\b|compared methods"
         r"|Vergleichsverfahren|基线"
     ),
     "dataset": (
-        r"data ?sets?\b|corp(?:us|ora)\b|benchmarks? (?:suite|data)|(?:training|test|validation"
+        r"\bdata ?sets?\b|\bcorp(?:us|ora)\b|benchmarks? (?:suite|data)|(?:training|test|validation"
         r"|dev(?:elopment)?) (?:set|split|data)\b|Datens[aä]tz|数据集|데이터셋"
     ),
     "loss": (
-        r"loss function|training loss|objective function|cross[- ]entropy|[a-z-]{2,40} loss\b|(?:^|\bwe )(?:mini"
-        r"|maxi|opti)mi[sz]e|Verlustfunktion|Zielfunktion|损失|目标函数|손실"
+        r"\bloss\b|objective function|cross[- ]entropy|(?:^|\bwe )(?:mini|maxi|opti)mi[sz]e|Verlustfunktion"
+        r"|Zielfunktion|损失|目标函数|손실"
     ),
     "metric": (
-        r"metrics?\b|measure[sd]? (?:by|as|with|the)\b|accuracy\b|\bF1\b|BLEU|ROUGE|perplexity|error rate|\bR?MSE\b"
-        r"|mean squared error|\bAUC\b|precision and recall|mistakes?\b|Genauigkeit|Fehlerrate|准确率|指标|정확도"
+        r"\bmetrics?\b|measure[sd]? (?:by|as|with|the)\b|accuracy\b|\bF1\b|BLEU|ROUGE|perplexity|error rate"
+        r"|\bR?MSE\b|mean squared error|\bAUC\b|precision and recall|Genauigkeit|Fehlerrate|准确率|指标|정확도"
     ),
-}
+}  # fmt: skip
 _CUES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS.items())
-_CLAIM = re.compile(
-    r"(?:out|under)perform|superior|state[- ]of[- ]the[- ]art (?:performance|results)|(?:results?|experiments?"
-    r"|figure|table|analys[ie]s|we|it|this|that) (?:\w+ )?(?:shows?|showed|notices?|demonstrates?|indicates?"
-    r"|suggests?|implies|confirms?|reveal(?:s|ed)?|validates?|illustrates?|summari[sz]es?|observed?|observes|finds?"
-    r"|found|concludes?|witness|hypothesi[sz]e|believe|conjecture|expect)\b|significantly (?:better|higher|worse"
-    r"|improves?|faster)|surprising|interestingly|notably|likely due|(?:achieve|attain|yield|obtain|exhibit|improve"
-    r"|boost|increase|decrease|reduce|drop)(?:s|d|ed)? (?:\w+ ){0,3}(?:by|best|better|higher|lower|comparable"
-    r"|competitive|strong|slight|gains?|accuracy|performance)\b|promising|future work|remains? (?:an )?open"
-    r"|to (?:the best of )?our knowledge|(?:worse|better|higher|lower|larger|smaller|faster|slower) than"
-    r"|attract(?:s|ed)|challenging|has been (?:widely|extensively)|recent(?:ly)? (?:work|studies|advances)"
-    r"|existing stud|thank\b|supported by|\b(?:demonstrat(?:e|es|ed|ing)|suggesting|indicating|highlighting"
-    r"|showcas\w+|prov(?:es?|ing) that|tends? to|varied|remained|effectiveness (?:of|in)|(?:positively"
-    r"|negatively) affects?|perform(?:s|ed)? (?:above|below|well|poorly|similar\w*|on par))\b|(?:visible|seen"
-    r"|depicted|evident) (?:in|from) (?:the |our )?(?:results?|tables?|figures?)|it is (?:important|interesting"
-    r"|clear|worth|well)|(?:key|following) observations?|this (?:aligns|means)|may be (?:due|because)|in bold"
-    r"|bold numbers|(?:results?|scores?|details?|settings?|proofs?|curves?|comparisons?"
-    r"|discussion) (?:[\w ]{1,30} )?(?:are|is|can be) (?:shown|reported|presented|given|listed|provided"
-    r"|summari[sz]ed|found|included|deferred|in [A-Z])|(?:present|report|provide|show)s? (?:the |our |more "
-    r"|additional |detailed |full |further )*(?:results|details)",
-    re.IGNORECASE,
-)
-_PROVEN = re.compile(
-    r"\b(?:Lemma|Theorem|Corollary|Proposition|Proof|Assumption|Q\.E\.D|w\.l\.o\.g|Beweis|Satz|Korollar)\b"
-    r"|it follows that|we have that|completes? the proof|证明"
-)
-_OF_AUTHORS = re.compile(
-    r"equal contribution|contributed equally|corresponding author|correspondence (?:to\b|should)|\w@[\w-]+(?:\.[a-z]{2,})+\b"
-    r"|\b(?:work|research) (?:was |were )?(?:done|performed|conducted|carried out) (?:while|when|during)\b|\bare grateful"
-    r"|(?:supported|funded|sponsored) (?:in part |partially )?by (?:the|an?|grants?)\b|\bgrants? (?:no|number|agreement)"
-    r"|permission to (?:make|copy|reproduce)|copyright (?:©|held|is held|by|\(c\)|[12][0-9]{3})|©|all rights reserved"
-    r"|\bwe (?:would like to )?thank\b|arXiv:[0-9]|authors? (?:declares?|contributed)|(?:University|Department) of\b"
-    r"|gleichen Teilen|gefördert (?:von|durch)|contribution égale|financé par|financiado por|通[讯信]作者|同等贡献|资助|資助"
-    r"|교신저자|責任著者",
-    re.IGNORECASE,
-)
-_DEED = (
-    r"use|utili[sz]e|employ|adopt|apply|train|pre-?train|re-?train|fine-?tune|tune|set|fix|compute|calculate"
-    r"|evaluate|assess|measure|report|test|sample|draw|select|choose|pick|initiali[sz]e|update|mini?mi[sz]e"
-    r"|maximi[sz]e|optimi[sz]e|add|append|define|denote|construct|build|create|generate|split|partition|divide"
-    r"|include|implement|run|repeat|perform|conduct|collect|gather|remove|filter|normali[sz]e|assign|obtain|feed"
-    r"|take|encode|parameteri[sz]e|freeze|compare|vary|sweep|search|replace|combine|concatenate|predict|estimate"
-    r"|design|propose|introduce|model|formulate|learn|solve|extract|parse|store|record|rank|sort|mask|augment"
-    r"|average|consider"
-)
-_DONE = re.compile(
-    rf"\b(?:we|to|and|then|can|will|by) (?:\w+ly |then |also |first |only )?(?:{_DEED})\b|^(?:{_DEED})s?\b"
-    r"|\b(?:is|are|was|were|be|been) (?:\w+ly |then |also |first |only |both )?(?:used|set|built|chosen|drawn|run"
-    r"|fed|taken|given|kept|split"
-    r"|defined|computed|\w{3,}(?:ed|zed))\b|\b(?:consists? of|composed of|followed by|contains?|takes?|outputs?"
-    r"|returns?)\b"
-    r"|\b(?:set to|using (?:the|an?)|at the end of|parameterized by)\b"
-    r"|[=∈]|\\in\b|\b[0-9][0-9.,]* (?:epochs|steps|layers|iterations|examples|samples|seeds|runs|tasks|heads|units"
-    r"|points|trials)\b"
-    r"|verwende|berechne|trainier|definier|gegeben|setze|使用|采用|训练|定义|计算|设置|设为|选择|采样|输入|输出|사용|학습",
-    re.IGNORECASE,
-)
-_LETTERS = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
-_FEWEST_WORDS, _FEWEST_LETTERS, _MOST_NUMBERS, _MOST_REPEATED = 3, 0.5, 0.4, 0.5
+_LETTERS = re.compile(r"[^\W\d_]{2,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+_FEWEST_WORDS, _FEWEST_LETTERS, _MOST_NUMBERS, _MOST_REPEATED = 4, 0.5, 0.4, 0.5
+_FORMULA = re.compile(r"\$[^$]*\$")
+_TORN = re.compile(r"\w- \w|>>>|\ufffd|…|\.\.\.\.|(?:\b\w\b ?){8,}")
+_ASIDE = re.compile(r"^(?:and|or|but|where|which|who|because|since they|so|as well)\b", re.IGNORECASE)
 
 
-def asks_for_code(sentence: str, *, loosely: bool = False) -> bool:
-    """Whether a sentence says what is done; `loosely`: or what there is. What praises, proves or thanks asks for nothing."""
-    words, parts = _LETTERS.findall(sentence), sentence.split()
-    counted = sum(any(map(str.isdigit, part)) for part in parts)
-    if counted > _MOST_NUMBERS * len(parts) or len(set(parts)) < _MOST_REPEATED * len(parts):
-        # mostly numbers, or the same words again and again: the labels of a picture
-        return False
-    if len(words) < _FEWEST_WORDS or sum(map(len, words)) < _FEWEST_LETTERS * len(sentence.replace(" ", "")):
-        return False
-    if _PROVEN.search(sentence) or _CLAIM.search(sentence) or _OF_AUTHORS.search(sentence):
-        return False
-    return loosely or bool(_DONE.search(sentence))
+def why_not(sentence: str) -> str:
+    """Why a sentence is no requirement: the first rule that knows it; empty where none does."""
+    if not _is_language(sentence):
+        return "no sentence"
+    return next((rule.why for rule in RULES if rule.pattern.search(sentence)), "")
 
 
-def kind_of_statement(text: str, section_kind: str) -> str:
-    """The kind of requirement that a statement is, by its words, else by the kind of section it stands in."""
+def says_what_is_done(sentence: str) -> bool:
+    """Whether a sentence says what is done, or how something is made."""
+    return bool(_DONE.search(sentence))
+
+
+def says_firmly(sentence: str) -> bool:
+    """Whether it says so of the authors' own work, or with a number."""
+    return bool(_STRONG.search(sentence))
+
+
+def says_what_is_set(sentence: str) -> bool:
+    """Whether it says what the authors used, set, trained or ran."""
+    return bool(_SET_UP.search(sentence))
+
+
+def kind_of_statement(text: str, role: str) -> str:
+    """The kind of requirement that a statement is, by its words, else by what its section is for."""
     for kind, cue in _CUES:
         if cue.search(text):
             return kind
-    return "experiment" if section_kind == "experiment" else "model"
+    return "experiment" if role in ("setup", "mixed", "results", "experiment") else "model"
+
+
+def _is_language(sentence: str) -> bool:
+    words, parts = _LETTERS.findall(sentence), _FORMULA.sub("", sentence).split() or ["0"]
+    counted = sum(any(map(str.isdigit, part)) for part in parts)
+    if counted > _MOST_NUMBERS * len(parts) or len(set(parts)) < _MOST_REPEATED * len(parts):
+        return False  # mostly numbers, or the same words again and again: the labels of a picture
+    if len(words) < _FEWEST_WORDS and not re.search(r"[\u3040-\u9fff\uac00-\ud7af]{6}", sentence):
+        return False
+    if sum(map(len, words)) < _FEWEST_LETTERS * len(sentence.replace(" ", "")):
+        return False
+    return not _TORN.search(sentence) and not _ASIDE.match(sentence)

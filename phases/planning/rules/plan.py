@@ -1,195 +1,257 @@
-"""The plan by rules: from requirements to files, components, order and checks. Deterministic, and without a model."""
+"""The plan by rules: what the paper says, sentence by sentence and value by value, and the files that would meet it.
+
+Deterministic, and without a model. Nothing here is invented: what the rules cannot decide is told in `uncertain`.
+"""
 
 from __future__ import annotations
 
-import keyword
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.planning.rules.body import is_named_after_content
-from phases.planning.rules.requirements import shorten_line
+from phases.planning.rules.components import Component, find_components, own_names
+from phases.planning.rules.layout import plan_files
+from phases.planning.rules.mentions import (
+    Mention,
+    find_baselines,
+    find_datasets,
+    find_metrics,
+    find_packages,
+    mention_row,
+)
+from phases.planning.rules.naming import package_name, request_name
+from phases.planning.rules.passages import PaperText, read_paper
+from phases.planning.rules.requirements import choose_requirements, quote_start, requirement_row
+from phases.planning.rules.results import expected_results, experiments_of
+from phases.planning.rules.sections import BUILD
 from phases.planning.rules.sentences import sentences_of
+from phases.planning.rules.settings import Known, find_settings, value_row
 
 PYTHON = ">=3.11"
 # decision 16: it must run where only Python is installed.
 VERIFY = "python -m unittest discover -s tests -t ."
-# file name, kinds of requirement, purpose; in the order of writing
-_MODULES = (
-    ("config", ("hyperparameter",), "every hyper-parameter that the paper states, with its source"),
-    ("data", ("dataset",), "the data sets"),
-    ("losses", ("loss",), "the losses and objectives"),
-    ("model", ("model", "equation", "artifact"), "the parts of the method"),
-    ("algorithms", ("algorithm",), "the algorithms"),
-    ("metrics", ("metric",), "the metrics"),
-    ("baselines", ("baseline",), "what the method is compared with"),
-    ("experiments", ("experiment",), "the experiments"),
-)
-_LONGEST_CONTRIBUTION, _LONGEST_EQUATION = 360, 200
+_LONGEST_CONTRIBUTION = 600
 _NEW = re.compile(
     r"\b(?:we|this (?:paper|work)) (?:\w+ )?(?:propos|introduc|present|develop|design|study|investigat)"
     r"|\bour (?:approach|method|framework|model|algorithm)|wir (?:stellen|zeigen)|提出|本文",
     re.IGNORECASE,
 )
-LONGEST_NAME = 40
-_MOST_WORDS = 4
-_PREFIX = {"dataset": "load", "experiment": "run", "metric": "measure", "baseline": "baseline", "loss": "loss"}
-_STOPS = """
-a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm
-following use used using can be which these each all two one more additional details further how does do what why not
-"""
-_STOP_WORDS = frozenset(_STOPS.split())
+_FEWEST, _MOST_DOUBTS = 8, 8
+Row = dict[str, Any]
 
 
-def plan_by_rules(outline: dict[str, Any], requirements: list[dict[str, Any]], requests: list[str]) -> dict[str, Any]:
-    """initial_plan.txt as a value. What people asked for becomes a requirement of its own."""
-    rows = [*requirements, *_requirements_of_requests(requests, len(requirements))]
-    package = package_name(outline["title"] or "paper")
-    files = _plan_files(package, rows, symbols_of(rows, outline))
+def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str] = (), *, body_start: int = 0) -> Row:
+    """initial_plan.txt as a value. What people asked for becomes a requirement and a component of its own."""
+    paper = read_paper(text, outline, body_start)
+    datasets, metrics = find_datasets(paper), find_metrics(paper)
+    named = {one.name.lower() for one in (*datasets, *metrics)}
+    own = [name for name in own_names(paper) if name.lower() not in named]
+    baselines = find_baselines(paper, own)
+    found = [one for one in find_components(paper, own) if one.name.lower() not in named]
+    chosen = choose_requirements(paper, [*own, *(one.name for one in found)])
+    order = sorted(chosen, key=lambda row: (row.sentences[0].role != BUILD, row.place))
+    requirements = [requirement_row(row, f"R{number}") for number, row in enumerate(order, 1)]
+    components = _component_rows(found, requirements)
+    known = Known(tuple(own), tuple(one.name for one in datasets), tuple(one.name for one in baselines))
+    values = [value_row(one, f"V{number}") for number, one in enumerate(find_settings(paper, known), 1)]
+    results, unsure = expected_results(paper, own)
+    results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
+    packages = find_packages(paper)
+    uncertain = _uncertain(paper, requirements, values, unsure)
+    return assemble_plan(
+        outline,
+        {
+            "requirements": requirements,
+            "components": components,
+            "values": values,
+            "datasets": _mention_rows(datasets),
+            "metrics": _mention_rows(metrics),
+            "baselines": _mention_rows(baselines),
+            "expected_results": results,
+            "experiments": experiments_of(results),
+            "uncertain": uncertain,
+        },
+        requests,
+        [name for name, _ in packages],
+    )
+
+
+def assemble_plan(outline: Mapping[str, Any], found: Row, requests: Sequence[str], packages: Sequence[str] = ()) -> Row:
+    """The plan of what was found and asked for, with its files and their order."""
+    requirements, components = list(found["requirements"]), list(found["components"])
+    for text in requests:
+        _add_request(text, requirements, components)
+    if not requirements:
+        requirements = [_missing_requirement(outline)]
+    files = plan_files(package_name(outline["title"] or "paper"), requirements, components, found["values"])
     return {
-        "plan_version": 1,
+        "plan_version": 2,
         "paper": {
             "title": outline["title"] or "untitled",
             "core_contribution": _core_contribution(outline["abstract"] or outline["title"] or ""),
         },
-        "requirements": rows,
+        **found,
+        "requirements": requirements,
+        "components": components,
         "file_structure": files,
-        "implementation_components": _build_components(rows, outline),
-        "validation_approach": {
-            "verify_commands": [VERIFY],
-            "experiments": [
-                f"{row['id']}: {next(sentences_of(row['text']))}" for row in rows if row["kind"] == "experiment"
-            ],
-        },
-        "environment_setup": {"python": PYTHON, "packages": []},
-        "implementation_strategy": [file["path"] for file in files],
+        "validation_approach": {"verify_commands": [VERIFY]},
+        "environment_setup": {"python": PYTHON, "packages": list(packages)},
+        "implementation_strategy": [row["path"] for row in files],
     }
 
 
-def package_name(title: str) -> str:
-    """A Python package name from the first telling words of a title."""
-    name = "_".join(telling_words(title)[:3])[:LONGEST_NAME].strip("_") or "paper"
-    # a package named like a standard module would hide it
-    taken = keyword.iskeyword(name) or name in sys.stdlib_module_names or name == "tests"
-    return f"paper_{name}" if name[0].isdigit() or taken else name
+def component_of_wish(text: str, requirement: Mapping[str, Any], number: int) -> Row:
+    """The component of a wish in plain words."""
+    return {
+        "id": f"C{number}",
+        "name": request_name(text) or "wish",
+        "what": text,
+        "source": requirement["source"],
+        "requirements": [requirement["id"]],
+    }
+
+
+def _add_request(text: str, requirements: list[Row], components: list[Row]) -> None:
+    said = " ".join(text.split())
+    row: Row = {
+        "id": f"R{len(requirements) + 1}",
+        "kind": "artifact",
+        "component": f"C{len(components) + 1}",
+        "text": said,
+        "source": {"section": "review", "page": 0, "quote": quote_start(said)},
+        "status": "stated",
+    }
+    requirements.append(row)
+    components.append(component_of_wish(said, row, len(components) + 1))
+
+
+def _component_rows(found: Sequence[Component], requirements: Sequence[Row]) -> list[Row]:
+    """The components with their requirements; each requirement is told its component."""
+    rows: list[Row] = []
+    for number, one in enumerate(found, 1):
+        said = one.sentence.text if one.sentence else ""
+        rows.append(
+            {
+                "id": f"C{number}",
+                "name": one.name,
+                "what": said,
+                "source": {
+                    "section": one.section["number"] or one.section["title"] or None,
+                    "page": one.sentence.page if one.sentence else one.page,
+                    "quote": quote_start(said) if said else one.name,
+                },
+                **({"algorithm": one.algorithm} if one.algorithm else {}),
+                **({"steps": one.steps} if one.steps else {}),
+                **({"equations": one.equations} if one.equations else {}),
+                "requirements": [],
+            }
+        )
+    for requirement in requirements:
+        home = _home_of(requirement, rows)
+        if home is not None:
+            requirement["component"] = home["id"]
+            home["requirements"].append(requirement["id"])
+    return rows
+
+
+def _home_of(requirement: Row, components: Sequence[Row]) -> Row | None:
+    """The component that a requirement names, else the first of its section, else of its chapter."""
+    section = str(requirement["source"]["section"] or "")
+    said = requirement["text"].lower()
+    same = [row for row in components if str(row["source"]["section"] or "") == section]
+    chapter = [
+        row
+        for row in components
+        if section and str(row["source"]["section"] or "").partition(".")[0] == section.partition(".")[0]
+    ]
+    named = [row for row in (*same, *chapter, *components) if row["name"].lower() in said]
+    if named:
+        return max(named[:6], key=lambda row: (row in same, len(row["name"])))
+    return next(iter(same or chapter), None)
+
+
+def _mention_rows(found: Sequence[Mention]) -> list[Row]:
+    return [mention_row(one) for one in found]
+
+
+def _uncertain(
+    paper: PaperText, requirements: Sequence[Row], values: Sequence[Row], tables: Sequence[str]
+) -> list[Row]:
+    """What the rules could not decide, for the reviewer."""
+    few = f"Only {len(requirements)} sentences are known as requirements: {_why_few(paper)} Read the paper, and add what is "
+    few += "missing."
+    rows: list[Row] = [{"what": few}] if len(requirements) < _FEWEST else []
+    rows += [
+        {
+            "about": table,
+            "what": f"Which rows of {table} are the method's own is not said in words that the rules know: its first cells are "
+            "given as they stand.",
+        }
+        for table in dict.fromkeys(tables)
+    ]
+    grids = [row for row in values if "values" in row]
+    rows += [
+        {
+            "about": row["id"],
+            "what": f"{row['name']} has several values: whether it is a grid that was searched, or each belongs to a case, is "
+            "for the reviewer to say.",
+        }
+        for row in grids[:_MOST_DOUBTS]
+    ]
+    rows += _stated_twice(values)
+    return rows if values else [*rows, {"what": "No value is stated in a sentence or table that the rules can read."}]
+
+
+def _stated_twice(values: Sequence[Row]) -> list[Row]:
+    """Values of one name and owner that differ."""
+    same: dict[tuple[str, str], list[Row]] = {}
+    for row in values:
+        same.setdefault((str(row.get("symbol") or row["name"]).lower(), row["owner"]), []).append(row)
+    several = [group for group in same.values() if len(group) > 1]
+    return [
+        {
+            "about": ", ".join(row["id"] for row in group),
+            "what": f"{group[0]['name']} is stated {len(group)} times with different values: see their conditions.",
+        }
+        for group in several[:_MOST_DOUBTS]
+    ]
+
+
+def _why_few(paper: PaperText) -> str:
+    letters = "".join(one.text for one in paper.sentences[:400])
+    if letters and sum(letter.isascii() for letter in letters) < 0.7 * len(letters):
+        return "the rules know English words best, and the paper is in another language."
+    if not paper.sentences:
+        return "the paper has no text that could be read."
+    roles = set(paper.roles.values())
+    return (
+        "no section is known to say what is built."
+        if not roles & {"build", "setup"}
+        else "few of its sentences say plainly what is done."
+    )
 
 
 def _core_contribution(abstract: str) -> str:
-    """The sentences of an abstract that say what is new, else its first ones."""
+    """The sentences of an abstract that say what is new, else its first ones; whole ones, as many as fit."""
     sentences = list(sentences_of(" ".join(abstract.split())))
-    kept = [sentence for sentence in sentences if _NEW.search(sentence)] or sentences
-    return shorten_line(" ".join(kept), _LONGEST_CONTRIBUTION)
+    kept: list[str] = []
+    length = 0
+    for sentence in [sentence for sentence in sentences if _NEW.search(sentence)] or sentences:
+        length += len(sentence) + 1
+        if kept and length > _LONGEST_CONTRIBUTION:
+            break
+        kept.append(sentence)
+    return " ".join(kept)[: 2 * _LONGEST_CONTRIBUTION]
 
 
-def _requirements_of_requests(requests: list[str], before: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": f"R{before + index}",
-            "kind": "artifact",
-            "text": " ".join(text.split()),
-            "status": "stated",
-            "source": {"section": "review", "page": 0, "quote": shorten_line(text)},
-        }
-        for index, text in enumerate(requests, 1)
-    ]
-
-
-def _plan_files(package: str, rows: list[dict[str, Any]], named: dict[str, str]) -> list[dict[str, Any]]:
-    files = [_file_row(f"{package}/__init__.py", "the package")]
-    config = f"{package}/config.py"
-    for module, kinds, purpose in _MODULES:
-        met = [row for row in rows if row["kind"] in kinds]
-        if met or module == "config":
-            needs = [config] if module != "config" else []
-            needs += [file["path"] for file in files[2:]] if module == "experiments" else []
-            interface = [_declare_symbol(row, named[row["id"]]) for row in met]
-            files.append(_file_row(f"{package}/{module}.py", purpose, [row["id"] for row in met], needs, interface))
-    modules = [file["path"] for file in files]
-    main = "the entry script: lists what is implemented and what is not"
-    return [
-        *files,
-        _file_row(f"{package}/__main__.py", main, needs=modules, interface=["def main"]),
-        _file_row("tests/__init__.py", "the tests"),
-        _file_row("tests/test_scaffold.py", "imports, values and stubs are what the plan says", needs=modules),
-    ]
-
-
-def _file_row(
-    path: str, purpose: str, met: Sequence[str] = (), needs: Sequence[str] = (), interface: Sequence[str] = ()
-) -> dict[str, Any]:
-    lists = {"implements": list(met), "depends_on": list(needs), "interface": list(interface)}
-    return {"path": path, "purpose": purpose, **lists}
-
-
-def _declare_symbol(row: dict[str, Any], name: str) -> str:
-    forms = {"model": f"class {name}", "hyperparameter": f"{name} = {row.get('value')!r}"}
-    return forms.get(row["kind"], f"def {name}")
-
-
-def _build_components(rows: list[dict[str, Any]], outline: dict[str, Any]) -> list[dict[str, Any]]:
-    values = [row["id"] for row in rows if row["kind"] == "hyperparameter"]
-    # outlines of older versions may hold empty equations
-    known = [row for row in outline["equations"] if shorten_line(row["text"])]
-    equations = [shorten_line(f"{row['label']} {row['text']}".strip(), _LONGEST_EQUATION) for row in known]
-    components = []
-    for module, kinds, _ in _MODULES:
-        met = [row["id"] for row in rows if row["kind"] in kinds]
-        if met and module != "config":
-            central = module in ("model", "algorithms", "losses")
-            components.append(
-                {
-                    "name": module,
-                    "requirements": met,
-                    "equations": equations[:20] if central else [],
-                    "hyperparameters": values if central else [],
-                }
-            )
-    return components or [
-        {"name": "config", "requirements": values or [rows[0]["id"]], "equations": [], "hyperparameters": values}
-    ]
-
-
-def symbols_of(rows: Sequence[Mapping[str, Any]], outline: Mapping[str, Any]) -> dict[str, str]:
-    """Requirement id -> the symbol that will meet it."""
-    titles = {section["number"] or section["title"]: section["title"] for section in outline.get("sections", [])}
-    symbols: dict[str, str] = {}
-    taken: dict[str, int] = {}
-    for row in rows:
-        base = _symbol_for(row, titles.get(row["source"]["section"], ""))
-        number, name = taken.get(base, 0) + 1, base
-        while number > 1 and (name := f"{base}_{number}") in taken:
-            number += 1
-        taken[base] = number
-        taken.setdefault(name, 1)
-        symbols[row["id"]] = name
-    return symbols
-
-
-def telling_words(text: str) -> list[str]:
-    """The words of a text that say what it is about, in small letters."""
-    return [word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _STOP_WORDS]
-
-
-def _symbol_for(row: Mapping[str, Any], title: str) -> str:
-    kind = row["kind"]
-    if kind == "hyperparameter" and "name" in row:
-        return str(row["name"]).upper()
-    words = _naming_words(kind, row["text"], title) or [kind]
-    if kind == "model":
-        name = "".join(word.capitalize() for word in words)
-    else:
-        name = "_".join([_PREFIX[kind], *words] if kind in _PREFIX and words[0] != _PREFIX[kind] else words)
-    name = name[:LONGEST_NAME].strip("_")
-    return name if name.isidentifier() and not keyword.iskeyword(name) else f"{kind}_{name}"
-
-
-def _naming_words(kind: str, text: str, title: str) -> list[str]:
-    """What a symbol is called after: an algorithm's caption, an equation's number, else the section."""
-    if kind == "equation":
-        return re.findall(r"[a-z0-9]+", text.partition(":")[0].lower())[:2]
-    about = title if title and is_named_after_content(title) else text
-    if kind == "algorithm":
-        about = text.partition(": ")[2].partition(":")[0] or text
-    words = [word for word in telling_words(about) if not word.isdigit()][:_MOST_WORDS]
-    return words or [word for word in telling_words(text) if not word.isdigit()][:_MOST_WORDS]
+def _missing_requirement(outline: Mapping[str, Any]) -> Row:
+    """The one requirement of a paper in which no rule finds any: it says so."""
+    named = " ".join(str(outline["title"] or outline["abstract"] or "what was given").split())[:240]
+    return {
+        "id": "R1",
+        "kind": "artifact",
+        "text": f"Nothing to build was found by rules in: {named}. Say at the review what is wanted, or plan with a model "
+        "(--plan-model).",
+        "source": {"section": None, "page": 1, "quote": ""},
+        "status": "missing",
+    }

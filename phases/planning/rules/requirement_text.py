@@ -1,39 +1,63 @@
-"""The requirements in a text of plain words, sentence by sentence, where there is no paper."""
+"""The plan of a text of plain words, sentence by sentence, where there is no paper."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from phases.planning.rules.blocks import ITEM, NOTE, PROSE, blocks_of
 from phases.planning.rules.cues import kind_of_statement
+from phases.planning.rules.passages import Sentence
+from phases.planning.rules.plan import Row, assemble_plan, component_of_wish
 from phases.planning.rules.sentences import sentences_of
+from phases.planning.rules.settings import METHOD, Setting, value_row
 from phases.planning.rules.values import values_in
 
-_MOST = 5000
+_MOST = 2000
 _LONGEST_TEXT, _LONGEST_QUOTE = 2000, 120
 _FEWEST_LETTERS = 3
+_SECTION: Mapping[str, Any] = {"id": "S0", "number": None, "title": "", "level": 1, "page": 1, "start": 0, "end": 0}
 
 
-def requirements_of_text(body: str) -> list[dict[str, Any]]:
-    """The requirements in the words of a body of text: one for each sentence or list item, and one for each value."""
-    rows = list(_build_rows(body))[:_MOST]
-    return [{"id": f"R{number}", **row} for number, row in enumerate(rows, 1)]
+def plan_of_text(body: str, outline: Mapping[str, Any], requests: Sequence[str] = ()) -> Row | None:
+    """The plan of what somebody asks for; None where the text says nothing."""
+    lines = list(_lines(body))[:_MOST]
+    if not lines:
+        return None
+    requirements: list[Row] = []
+    components: list[Row] = []
+    settings: list[Setting] = []
+    for number, line in enumerate(lines, 1):
+        row = _requirement(line, number)
+        requirements.append(row)
+        components.append(component_of_wish(line, row, number))
+        sentence = Sentence(line, dict(_SECTION), 1, "build", PROSE)
+        settings += [Setting(value, METHOD, value.condition, sentence) for value in values_in(line)]
+    values = [value_row(one, f"V{number}") for number, one in enumerate(settings, 1)]
+    nothing: dict[str, list[Row]] = {
+        name: [] for name in ("datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
+    }
+    return assemble_plan(
+        outline, {"requirements": requirements, "components": components, "values": values, **nothing}, requests
+    )
 
 
-def _build_rows(body: str) -> Iterator[dict[str, Any]]:
+def _lines(body: str) -> Iterator[str]:
+    """Each sentence and each item of a list, on a line."""
     for block in blocks_of(body):
         for sentence in sentences_of(block.text) if block.kind in (PROSE, ITEM, NOTE) else [block.text]:
             line = " ".join(sentence.split())[:_LONGEST_TEXT]
-            if sum(map(str.isalpha, line)) < _FEWEST_LETTERS:
-                continue
-            kind = kind_of_statement(line, "other")
-            yield _build_row("artifact" if kind == "model" else kind, line, line)
-            for value in values_in(line):
-                row = _build_row("hyperparameter", f"{value.name} = {value.value}", value.quote)
-                yield {**row, "name": value.name, "value": value.value}
+            if sum(map(str.isalpha, line)) >= _FEWEST_LETTERS:
+                yield line
 
 
-def _build_row(kind: str, text: str, quote: str) -> dict[str, Any]:
-    source = {"section": None, "page": 1, "quote": " ".join(quote.split())[:_LONGEST_QUOTE].rstrip()}
-    return {"kind": kind, "text": text[:_LONGEST_TEXT], "source": source, "status": "stated"}
+def _requirement(line: str, number: int) -> Row:
+    kind = kind_of_statement(line, "other")
+    return {
+        "id": f"R{number}",
+        "kind": "artifact" if kind == "model" else kind,
+        "component": f"C{number}",
+        "text": line,
+        "source": {"section": None, "page": 1, "quote": line[:_LONGEST_QUOTE].rstrip()},
+        "status": "stated",
+    }

@@ -1,213 +1,335 @@
-"""Hyper-parameters and their values, as papers state them in sentences."""
+"""What a sentence sets: a number or a word, what it is called, and the words that say so."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-LARGEST_VALUE = 1e18
-_POWER = r"10(?: ?\^ ?\{? ?[-−–]? ?[0-9]{1,3} ?\}?|⁻?[⁰¹²³⁴-⁹]{1,3})"
-# text layers lose that it is raised
-_LOST_POWER = r"10[−–][0-9]{1,2}(?![0-9.])"
-_PLAIN = r"[-−]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?"
-NUMBER = (
-    rf"(?:{_PLAIN} ?(?:\\times|\\cdot|×|x|\*|·) ?(?:{_POWER}|10 ?[-−–]? ?[0-9]{{1,3}})|{_PLAIN}[eE][-−]?[0-9]+"
-    rf"|{_POWER}|{_LOST_POWER}|{_PLAIN}|\.[0-9]+)"
+from phases.planning.rules.numbers import GREEK, NUMBER, WORDS, fold, number_of, scaled, symbol_of, without_pointers
+from phases.planning.rules.value_patterns import (
+    ASSIGNED,
+    CONSTANT,
+    COUNTED,
+    GOES_ON,
+    HEADS,
+    IDENTIFIER,
+    INDEXES,
+    LABEL,
+    LEXICON,
+    LONGEST_QUOTE,
+    LOOSE,
+    MEASURED,
+    MEASURES,
+    NAMED,
+    ONE,
+    ONE_COUNTED,
+    POINTED,
+    RESULT_BEFORE,
+    SET,
+    SHAPE,
+    SHARES,
+    SIGN,
+    SPACED,
+    STEPS,
+    STOPS,
+    UNITS,
+    VAGUE,
+    WORD_UNITS,
+    WORDS_AS_VALUES,
 )
-_COUNTS = "epochs|iterations|layers|heads|steps|seeds|units|trials|neurons|clusters"
-_ONE = rf"{NUMBER}(?:(?:/|⁄){NUMBER}(?![0-9/⁄]))?(?: ?\\?%)?"
-_MORE = rf"(?:,|;|,? and|,? or|/) ?{_ONE}(?![0-9])(?![- ](?:[a-z-]+[- ]){{0,2}}(?:{_COUNTS}|runs|times|samples)\b)"
-_WHOLE = r"(?![\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\$]|\.[0-9]| ?\$?(?:\\times|\\cdot|\\sqrt|\\frac|×|√|\^|/|⁄|·)|\$?[A-Za-z(\\])"
-"""No number stops in the middle of a formula, or of a fraction."""
-_SEVERAL = rf"\$?\\?[{{\[]? ?((?>{_ONE}(?:{_MORE}){{0,11}})){_WHOLE}"
-_HEADS = (
-    "weight decay|learning rates?|step sizes?|batch sizes?|rates?|decay|momentum|dropout|epochs|layers|sizes?"
-    "|dimensions?|dimensionality|heads|steps|iterations|temperatures?|margin|factor|coefficients?|smoothing"
-    "|clipping|norm|lengths?|seeds?|samples|clusters|thresholds?|strength|patience|range|bits|tolerance|weights?"
-    "|penalty|probability|ratios?|width|depth|units|ranks?|neighbou?rs|bandwidth|trials|frequency|capacity|budgets?"
-    "|degree|parameters?|bonus|bias|beams?|neurons|filters"
-)
-_GREEK = "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|kappa|lambda|mu|nu|rho|sigma|tau|phi|psi|omega|xi"
-_SPELLINGS = (
-    "α alpha β beta γ gamma δ delta ϵ epsilon ε epsilon ζ zeta η eta θ theta κ kappa λ lambda µ mu μ mu ν nu ρ rho σ sigma"
-    " τ tau φ phi ϕ phi ψ psi ω omega ξ xi"
-)
-_LETTERS = dict(zip(_SPELLINGS.split()[::2], _SPELLINGS.split()[1::2], strict=True))
-_HEAD = re.compile(
-    rf"\b({_HEADS})\b(?: ?\(?\$?\\?[A-Za-zα-ωϵϕ][\w{{}}]{{0,12}}\$?\)?)?"
-    r" ?(?:(?:is |are |was |were )?(?:set |fixed |equal )?(?:to|as|of|is|are|from|in(?= ?\$?\\?[{{\[])|=|∈|:|\|)|\\in"
-    r"|by a grid search (?:on|over|in))"
-    r"(?: be| about)? ?" + _SEVERAL,
-    re.IGNORECASE,
-)
-_BARE = re.compile(r"\b(rate|size|momentum|decay|dropout|dimension|temperature|seed) " + _SEVERAL)
-_SPELLED = re.compile(r"\b([a-z]{2,20}(?:_[a-z0-9]{1,20}){1,4}) ?= ?" + _SEVERAL)
-_COUNTED = re.compile(rf"(?<![\w.,$^_/⁄-])([0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)[ -]((?:[a-z]+[ -])?(?:{_COUNTS}))\b")
-_MEASURED = re.compile(
-    r"\b(?:after|about|approximately|around"
-    r"|first|last|every|than|within|at|in|by|(?<!up )to|vs\.?|versus|the) $",
-    re.IGNORECASE,
-)
-"""What comes before a number of steps that was needed, and not set."""
-_COMPARED = re.compile(r"\b(?:by|within) an? (?:[a-z]+ )?$", re.IGNORECASE)
-_VAGUE_NAMES = "factor range ranges size sizes weight weights parameter parameters samples length lengths bits"
-_VAGUE = frozenset(_VAGUE_NAMES.split())
-_SHARES = re.compile(r"(?:dropout|probability|momentum|dropout_rate)$")
-_SIGN = re.compile(
-    rf"(?<![^\s(${{,])(?<![_^]\{{)(\\(?:{_GREEK})|[α-ωϵϕ]|[A-HK-TWa-hkmo-s])(?: ?_\{{?([A-Za-z0-9]{{1,8}})\}}?|([0-9]))?\$? ?"
-    r"(?:=|\\in|∈|from(?= ?\$?\\?[{\[])) ?" + _SEVERAL + r"(?!\w|[\^+*/(\\]| ?[-+<≤]|,? ?(?:\.\.\.|…|\\[lc]?dots))"
-)
-_MODIFIER = re.compile(r"(?:^|(?<=[\s(]))([A-Za-z][A-Za-z-]{1,20})[ -]$")
-_STOP_WORDS = """
-the a an of with and or our we use used using set to is are for in by on from as at its their fixed same default best
-each per all that this which whose where when has have total both initial vary tune select choose different various these
-following
-see report get let denote observe employ adopt fix
-"""
-_STOPS = frozenset(_STOP_WORDS.split())
-_CONDITION = re.compile(r"\b(?:if|when|for|case|any|iff|until|wenn|für) \$?$", re.IGNORECASE)
-_SAME = {
-    "number_of_epochs": "epochs", "training_epochs": "epochs", "number_of_iterations": "iterations",
-    "random_seeds": "number_of_seeds", "seeds": "number_of_seeds", "learning_rates": "learning_rate",
-    "batch_sizes": "batch_size",
-}  # fmt: skip
-_INDEXES = ("i", "j", "k", "m", "n", "t", "ij")
-_SHORTEST_QUOTE = 30
-_NUMBERS = r"[1-9][0-9]{0,2}(?:(?: ?[,;–-] ?| )[1-9][0-9]{0,2}){0,20}"
-_PLACES = (
-    "refs?|references?|eqs?|eqns?|equations?|figs?|figures?|tabs?|tables?|secs?|sects?|sections?|chap|chapters?|app|appendix"
-    "|appendices|algs?|algorithms?|thms?|theorems?|lemmas?|props?|propositions?|definitions?|corollary|pages?|lines?|footnotes?"
-    "|gl|gleichung(?:en)?|abb|abbildung(?:en)?|tabellen?|abschnitt|kapitel|seiten?|anhang|équations?|tableaux?|ecuaci[oó]n"
-    "|tablas?|figuras?|página|secci[oó]n"
-)
-_POINTERS = (
-    # [33], [4, 12]; a set or a range to choose from is none
-    re.compile(rf"(?<![=∈$\w])(?<![=∈] )(?<!\\in )\[{_NUMBERS}\]"),
-    re.compile(r"\[(?=[^\[\]]{0,300}[0-9]{2})[^\W\d_][^\[\]]{1,300}\](?!\()"),  # [Smith 2019], [Smi19]
-    re.compile(r"\((?=[^()]{0,300}[^\W\d_])[^()]{0,300}\b(?:19|20)[0-9]{2}[a-z]?\b[^()]{0,300}\)"),  # (Smith, 2019)
-    re.compile(r"\((?:19|20)[0-9]{2}[a-z]?\)"),
-    re.compile(r"\bet al\.?,? (?:19|20)[0-9]{2}\b|\b(?:in|since|until|im Jahr) (?:19|20)[0-9]{2}(?! [a-z]+s\b)\b"),
-    re.compile(r"\[\^[^\]\s]{1,9}\]|(?<![0-9\s])\$\^\{?\[?[0-9,–-]{1,12}\]?\}?\$|<sup>[^<>]{0,40}</sup>"),
-    re.compile(
-        rf"(?:\b(?:{_PLACES}|pp?(?=\.)|nos?(?=\.))\b\.?|§+)[ ~]?[(\[]?(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)*[a-z]?\b[)\]]?"
-        r"(?:(?:, ?| and | und | & |[–-]| to )[(\[]?(?:[A-Z]\.)?[0-9]+(?:\.[0-9]+)*[a-z]?\b[)\]]?(?! ?[a-z]+s\b))*",
-        re.IGNORECASE,
-    ),
-    re.compile(r"[表图圖式] ?[(（]?[0-9]+(?:\.[0-9]+)*[)）]?|第 ?[0-9]+ ?[章节節页頁]|(?:표|그림|식) ?\(?[0-9]+\)?"),
-)
-_CHOSEN_FROM = re.compile(r"(?:from|range|interval|between|over|grid|values?|set) \$?$", re.IGNORECASE)
+
+Scalar = int | float | str
 
 
 @dataclass(frozen=True)
 class Value:
-    """A hyper-parameter, what it is set to (a text where the paper names several), and the words that say so."""
+    """Something that a sentence sets, and the words that say so."""
 
     name: str
-    value: int | float | str
+    value: Scalar | tuple[Scalar, ...]
     quote: str
+    symbol: str = ""
+    unit: str = ""
+    start: int = 0
+    end: int = 0
+    """Where the value stands in its sentence."""
+    condition: str = ""
 
 
-def values_in(text: str) -> Iterator[Value]:
-    """The values that one line of running text gives to hyper-parameters."""
-    # numbers of equations, tables and years look like values
-    read = without_pointers(text)
-    for match in (*_HEAD.finditer(read), *_BARE.finditer(read)):
-        name = symbol_of(_with_modifiers(read, match.start(1)) + match.group(1))
-        if name not in _VAGUE and not _COMPARED.search(_text_before(match)):
-            yield from _build_values(name, match.group(2), text, match)
-    for match in _COUNTED.finditer(read):
-        if not _MEASURED.search(_text_before(match)):
-            yield from _build_values(symbol_of(match.group(2)), match.group(1), text, match)
-    for match in _SIGN.finditer(read):
-        if not _CONDITION.search(_text_before(match)) and match.group(2) not in _INDEXES:
-            letter = match.group(1).lstrip("\\")
-            below = match.group(2) or match.group(3)
-            name = _LETTERS.get(letter, letter) + (f"_{below}" if below else "")
-            yield from _build_values(symbol_of(name), match.group(4), text, match)
-    for match in _SPELLED.finditer(read):
-        yield from _build_values(match.group(1), match.group(2), text, match)
+def values_in(text: str) -> list[Value]:
+    """What one sentence or list item sets, from left to right; of two readings of a number the first rule's holds."""
+    read, places = fold(text)
+    read = without_pointers(read)
+    taken: list[tuple[int, int]] = []
+    found: list[Value] = []
+    for reading in _readings(read):
+        for one in _apart(reading, read):
+            if any(start < one.end and one.start < end for start, end in taken):
+                continue
+            taken.append((one.start, one.end))
+            quote = _quote(text, places[one.first], places[one.end])
+            found.append(
+                Value(
+                    one.name, one.value, quote, one.symbol, one.unit, places[one.start], places[one.end], one.condition
+                )
+            )
+    return sorted(found, key=lambda value: value.start)
 
 
-def symbol_of(name: str) -> str:
-    """The name of a constant, in snake case; empty where a name has no Latin or Greek letter."""
-    spelled = "".join(f" {_LETTERS[sign]} " if sign in _LETTERS else sign for sign in name.lower())
-    plain = re.sub(r"[^a-z0-9]+", "_", spelled).strip("_")[:40].strip("_")
-    return _SAME.get(plain, plain) if re.search("[a-z]", plain) and not plain[:1].isdigit() else ""
+@dataclass(frozen=True)
+class _Reading:
+    name: str
+    value: Scalar | tuple[Scalar, ...]
+    first: int
+    start: int
+    end: int
+    symbol: str = ""
+    unit: str = ""
+    condition: str = ""
 
 
-def number_of(text: str) -> int | float | None:
-    """The number that a text is, in any of the spellings of papers; None where it is none, or one of no reasonable size."""
-    plain = re.sub(r"[\s{}$]", "", text).replace("−", "-").replace("–", "-")
-    plain = re.sub(r"(?<=10)[⁻⁰¹²³⁴-⁹]+", lambda raised: f"^{unicodedata.normalize('NFKC', raised.group())}", plain)
-    plain = plain.replace("−", "-")
-    plain = re.sub(r"\\times|\\cdot|×|\*|·", "x", plain)
-    power = re.fullmatch(r"(?:(-?[0-9.,]+)x)?10\^(-?[0-9]{1,3})", plain) or re.fullmatch(
-        r"(?:(-?[0-9.,]+)x)10(-?[0-9]{1,3})|10(-[0-9]{1,2})", plain
+def _readings(read: str) -> Iterator[_Reading]:
+    yield from _assigned(read)
+    yield from _labelled(read)
+    yield from _identifiers(read)
+    yield from _signs(read)
+    yield from _shapes(read)
+    yield from _named(read)
+    yield from _set_to(read)
+    yield from _counted(read)
+    yield from _words(read)
+
+
+def _apart(one: _Reading, read: str) -> Iterator[_Reading]:
+    """Two numbers joined by "and" are two values, and what goes on with "and N for" is another; a set or grid is one."""
+    value, shown = one.value, read[one.start : one.end]
+    is_apart = isinstance(value, tuple) and (
+        "respectively" in read[one.end :]
+        or (len(value) == 2 and re.search(r" and ", shown) and read[one.start - 1] not in "{[(")
     )
-    try:
-        if power:
-            plain = f"{(power.group(1) or '1').replace(',', '')}e{power.group(power.lastindex or 2)}"
-        digits = plain.rstrip(".,").replace(",", "")
-        value = float(digits) if re.search(r"[.eE]", digits) else int(digits)
-    except ValueError:
-        return None
-    return value if abs(value) < LARGEST_VALUE else None
+    if is_apart and isinstance(value, tuple):
+        for part, match in zip(value, re.finditer(ONE, shown), strict=False):
+            yield _Reading(
+                one.name, part, one.first, one.start + match.start(), one.start + match.end(), one.symbol, one.unit
+            )
+        return
+    yield one
+    if more := GOES_ON.match(read, one.end):
+        second = _parse(more.group(2))
+        if second is not None and not isinstance(second, tuple):
+            yield _Reading(
+                one.name, second, one.first, more.start(2), more.end(2), one.symbol, one.unit, more.group(3).strip()
+            )
 
 
-def _text_before(match: re.Match[str]) -> str:
-    return match.string[max(0, match.start() - 24) : match.start()]
+def _assigned(read: str) -> Iterator[_Reading]:
+    """Constants of a listing: unsigned int a=31415,b=27183."""
+    for match in ASSIGNED.finditer(read) if CONSTANT.search(read) else ():
+        shown = match.group(2)
+        number = None if shown.startswith("0x") else number_of(shown)
+        yield _read(match.group(1), shown if number is None else number, match, 2, symbol=match.group(1))
 
 
-def _build_values(name: str, stated: str, text: str, match: re.Match[str]) -> Iterator[Value]:
-    found = [number_of(number) for number in re.findall(NUMBER, stated)[:12]]
-    numbers = [number for number in found if number is not None]
-    if name and numbers and len(numbers) == len(found) and _is_possible(name, stated, numbers):
-        start = match.start()
-        while match.end() - start < _SHORTEST_QUOTE and start > 0:
-            start = text.rfind(" ", 0, start - 1) + 1
-        value: int | float | str = numbers[0] if len(numbers) == 1 else ", ".join(map(str, numbers))
-        if "%" in stated or re.fullmatch(r"[^,;]*[0-9][/⁄][0-9][^/⁄,;]*", stated):
-            # a share or a fraction stays as it is written: 30% is not 30, and 1/2 is not 1
-            value = stated.replace("\\", "").replace(" ", "")
-        yield Value(name, value, text[start : match.end()].strip())
+def _labelled(read: str) -> Iterator[_Reading]:
+    """An item of a list that is a name and a value: "Hidden dimension: 128"."""
+    if match := LABEL.match(read):
+        value = _parse(match.group(3))
+        name = match.group(1).strip()
+        if value is not None and len(name.split()) <= 9:
+            yield _read(name, value, match, 3, symbol=plain_symbol(match.group(2) or ""), unit=match.group(4) or "")
 
 
-def _is_possible(name: str, stated: str, numbers: Sequence[float]) -> bool:
+def _identifiers(read: str) -> Iterator[_Reading]:
+    for match in IDENTIFIER.finditer(read):
+        shown = match.group(2).rstrip(".,")
+        number = number_of(shown)
+        if number is not None or shown.lower() in WORDS_AS_VALUES:
+            yield _read(match.group(1), shown if number is None else number, match, 2, symbol=match.group(1))
+
+
+def _signs(read: str) -> Iterator[_Reading]:
+    for match in SIGN.finditer(read):
+        before = read[max(0, match.start() - 30) : match.start()]
+        plain = plain_symbol(match.group(1))
+        value = _parse(match.group(2))
+        if value is None or not plain or _is_index(plain, before, read, match.end(), value):
+            continue
+        noun = re.match(
+            rf" ?((?:(?!(?:in|for|on|and|or|as|to|the|our|of|with|at|by|from)\b)[a-z][\w-]* ){{0,3}}?(?:{UNITS}))\b",
+            read[match.end() :],
+        )
+        bare = re.sub(r" (?:of|with|to|at)(?: a)?(?: value(?: of)?)? $", " ", before)
+        named = _name_before(bare) or (noun.group(1) if noun else "")
+        yield _read(named or plain, value, match, 2, symbol=plain)
+
+
+def _is_index(plain: str, before: str, read: str, end: int, value: object) -> bool:
+    if LOOSE.search(before) and not re.search(r"\b(?:set|use)\b", before):
+        return True
+    if re.match(r" ?(?:,? ?(?:\.\.\.|…|· · ·)| ?[-+<≤∑∏]|,? (?:if|when|otherwise)\b)", read[end:]) or re.search(
+        r"(?:∑|\bsum\b|\bprod\b|_)$", before.rstrip()
+    ):
+        return True
+    if plain.rpartition("_")[2] in INDEXES and "_" in plain:
+        return True
+    return plain in INDEXES and not isinstance(value, tuple) and value in (0, 1, 2, 3) and not _name_before(before)
+
+
+def _named(read: str) -> Iterator[_Reading]:
+    for match in (*NAMED.finditer(read), *SPACED.finditer(read)):
+        before = read[max(0, match.start() - 40) : match.start()]
+        name = _with_modifiers(before, match.group(1))
+        value = _parse(match.group(2))
+        if (
+            value is None
+            or name.lower() in VAGUE
+            or RESULT_BEFORE.search(read[max(0, match.start(2) - 40) : match.start(2)])
+        ):
+            continue
+        if not re.search(r"\b(?:by|within) an? (?:[a-z]+ )?$", before) and _is_possible(name, match.group(2), value):
+            yield _read(name, value, match, 2)
+
+
+def _set_to(read: str) -> Iterator[_Reading]:
+    """Biases are initialized to zero; the urgency is set to 1."""
+    for match in SET.finditer(read):
+        value = _parse(match.group(2))
+        words = [word for word in match.group(1).split() if word.lower() not in STOPS]
+        if value is not None and words:
+            yield _read(" ".join(words[-4:]), value, match, 2)
+
+
+def _counted(read: str) -> Iterator[_Reading]:
+    for match in (*COUNTED.finditer(read), *ONE_COUNTED.finditer(read)):
+        before, shown, noun = (
+            read[max(0, match.start() - 40) : match.start()],
+            match.group(1).strip(),
+            match.group(2).strip(),
+        )
+        if (RESULT_BEFORE.search(before) and not (before.endswith("up to ") and STEPS.search(noun))) or POINTED.search(
+            before
+        ):
+            continue
+        if before.endswith(" of ") and " and " in shown:
+            continue  # the first number belongs to what stands before it
+        value, last = _parse(shown), noun.split()[-1].lower()
+        is_word = shown.lower() in WORDS
+        if (
+            value is None
+            or (is_word and (WORDS[shown.lower()] < 2 or not WORD_UNITS.search(last)))
+            or last in ("times", "percent", "gb", "mb", "second")
+        ):
+            continue
+        if last == "bit" and re.match(
+            r" (?:architecture|machine|computer|version|processor|system)", read[match.end() :]
+        ):
+            continue
+        if STEPS.search(last) and MEASURED.search(before) and not re.search(r"\bwe\b", read):
+            continue
+        if isinstance(value, int) and 1900 <= value <= 2100 and noun[:1].isupper():
+            continue  # a year in the name of a data set
+        what = re.search(r"([a-z][\w-]*) of (?:about |approximately |size |around )?$", before)
+        of = (
+            f"{what.group(1)} of "
+            if what and what.group(1) not in (*STOPS, "consisting", "composed", "set", "stack", "maximum")
+            else ""
+        )
+        unit = noun.split()[-1] if re.fullmatch(MEASURES, last) else ""
+        if last in ("parameters", "params") and re.fullmatch(r"[0-9.]+ ?[KMB]", shown):
+            value = shown.replace(" ", "")  # a model is known by this: 7B
+        noun += "s" if re.search(r"(?:layer|bit|shot|way|sentence|head|block|unit|step|epoch)$", noun) else ""
+        yield _read(f"{of}{noun}" if of or unit else f"number of {noun}", value, match, 1, unit=unit)
+
+
+def _shapes(read: str) -> Iterator[_Reading]:
+    for match in SHAPE.finditer(read):
+        noun = " ".join(word for word in match.group(2).split() if word not in STOPS)
+        before = _name_before(read[max(0, match.start() - 30) : match.start()])
+        if noun or before:
+            yield _read(f"{noun or before} size", match.group(1), match, 1)
+
+
+def _words(read: str) -> Iterator[_Reading]:
+    """What is set to a word: an optimizer, an activation, a loss."""
+    for name, pattern in LEXICON:
+        for match in pattern.finditer(read):
+            group = match.lastindex or 1
+            yield _read(name, match.group(group), match, group)
+
+
+def _read(
+    name: str, value: Scalar | tuple[Scalar, ...], match: re.Match[str], group: int, symbol: str = "", unit: str = ""
+) -> _Reading:
+    return _Reading(" ".join(name.split()), value, match.start(), match.start(group), match.end(group), symbol, unit)
+
+
+def _quote(text: str, start: int, end: int) -> str:
+    """The clause around a value, in whole words; all of a short sentence."""
+    if len(text) <= LONGEST_QUOTE:
+        return text
+    room = max(LONGEST_QUOTE - (end - start), 40)
+    first = text.rfind(" ", 0, max(0, start - room // 2)) + 1 if start > room // 2 else 0
+    last = text.find(" ", min(len(text), end + room // 2))
+    return text[first : last if last > 0 else len(text)].strip()
+
+
+def _parse(shown: str) -> Scalar | tuple[Scalar, ...] | None:
+    """A number, or several; a share keeps its sign and a fraction its bar: 30% is not 30, and 1/2 is not 1."""
+    shown = shown.strip()
+    if re.search(r"(?<![0-9.,])0[0-9]", shown):
+        return None  # the end of a longer number, such as 20, 000
+    if re.fullmatch(rf"{NUMBER}/{NUMBER}|2\^[0-9]{{1,2}}", shown):
+        return shown
+    if shown.lower() in WORDS:
+        return WORDS[shown.lower()]
+    values: list[Scalar] = []
+    for number, share, word, letter in re.findall(
+        rf"({NUMBER})( ?%)?(?: ?(million|billion|thousand)\b|([kKMB])\b)?", shown
+    )[:14]:
+        value = number_of(number)
+        if value is None:
+            return None
+        scale = word or letter
+        values.append(f"{number.strip()}%" if share else scaled(value, scale) if scale else value)
+    return (values[0] if len(values) == 1 else tuple(values)) if values else None
+
+
+def plain_symbol(sign: str) -> str:
+    """A symbol in plain letters: d_{model} is d_model, \\eta is eta."""
+    spelled = "".join(GREEK.get(letter, letter) for letter in sign).replace("\\", "")
+    return re.sub(r"[^A-Za-z0-9_*-]+", "_", re.sub(r"[{}$ ]", "", spelled)).strip("_")
+
+
+def _name_before(before: str) -> str:
+    """The noun that stands directly before a symbol: "of dimension d = 512"."""
+    words = re.findall(r"[A-Za-z][\w-]*", re.split(r"[,.;:()]|\$[^$]*\$", before)[-1])
+    kept: list[str] = []
+    for word in reversed(words[-4:]):
+        if word.lower() in STOPS:
+            break
+        kept.insert(0, word)
+    named = " ".join(kept)
+    return (
+        named if (kept and re.search(rf"\b(?:{HEADS})$", named, re.IGNORECASE)) or (kept and len(kept[-1]) > 3) else ""
+    )
+
+
+def _with_modifiers(before: str, head: str) -> str:
+    """A name with up to three words before it that belong to it: "mask", "hidden layer"; or what is counted."""
+    words = re.findall(r"[A-Za-z][\w-]*|[.,;:()$]", before)
+    kept: list[str] = []
+    for word in reversed(words[-3:]):
+        if word.lower() in STOPS or not word[0].isalpha():
+            break
+        kept.insert(0, word)
+    return " ".join([*kept, head])
+
+
+def _is_possible(name: str, stated: str, value: Scalar | tuple[Scalar, ...]) -> bool:
     """A text layer that loses a raised sign makes a share of more than the whole, and a fraction's bar a factor of 1."""
-    if re.search(r"(?<![0-9.,])0[0-9]", stated):
-        # a number that begins with 0 is the end of a longer one, such as 20, 000
-        return False
     # decision 135: a wrong constant costs more than a missing one
-    share = _SHARES.search(name) and "%" not in stated
-    if share and any(not 0 <= number <= 1 for number in numbers):
+    numbers = [one for one in (value if isinstance(value, tuple) else (value,)) if not isinstance(one, str)]
+    if SHARES.search(symbol_of(name)) and "%" not in stated and any(not 0 <= number <= 1 for number in numbers):
         return False
     return not (name.endswith("factor") and numbers == [1])
-
-
-def _with_modifiers(text: str, start: int) -> str:
-    """Up to two words before a name that belong to it: "mask", "hidden layer"; with "of", also what is counted."""
-    words = ""
-    for _ in range(2):
-        match = _MODIFIER.search(text, max(0, start - 24), start)
-        if not match or match.group(1).lower() in _STOPS:
-            break
-        words = match.group(1) + " " + words
-        start = match.start(1)
-    if text[max(0, start - 10) : start].lower() == "number of ":
-        words = "number of " + words
-    return words
-
-
-def without_pointers(text: str) -> str:
-    """The text with blanks where it points elsewhere; everything else stays at its place."""
-    for pattern in _POINTERS:
-        text = pattern.sub(_blank_out, text)
-    return text
-
-
-def _blank_out(match: re.Match[str]) -> str:
-    words, before = match.group(), match.string[max(0, match.start() - 12) : match.start()]
-    is_range = words.startswith("[") and re.search(r"[,;]", words) and _CHOSEN_FROM.search(before)
-    return words if is_range else " " * len(words)

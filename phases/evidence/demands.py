@@ -1,0 +1,38 @@
+"""What a plan demands of the code, requirement by requirement and value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def demands_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The requirements of a plan and its values, as rows of one form. A plan of version 1 has its values among the first."""
+    return [*plan["requirements"], *map(_demand_of_value, plan.get("values", ()))]
+
+
+def is_value(row: Mapping[str, Any]) -> bool:
+    """Whether a row of `demands_of` is a value of the plan."""
+    return str(row["id"]).startswith("V")
+
+
+def describe_value(row: Mapping[str, Any]) -> str:
+    """A value in words: its name, its symbol, what it is, whose, and when."""
+    shown = row["value"] if "value" in row else ", ".join(map(str, row["values"]))
+    symbol = f" ({row['symbol']})" if row.get("symbol") else ""
+    unit = f" {row['unit']}" if row.get("unit") else ""
+    owner = f", of {row['owner']}" if row.get("owner") not in (None, "", "method") else ""
+    condition = f", {row['condition']}" if row.get("condition") else ""
+    return f"{row['name']}{symbol} = {shown}{unit}{owner}{condition}"
+
+
+def _demand_of_value(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "kind": "hyperparameter",
+        "text": describe_value(row),
+        "source": row["source"],
+        "status": row.get("status", "stated"),
+        "name": row["name"],
+        "value": row["value"] if "value" in row else list(row["values"]),
+    }

@@ -1,0 +1,131 @@
+"""Strikes, changes and adds rows of a plan by their ids, and leaves nothing behind that leads nowhere."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pipeline.base.errors import FormatError, UsageError
+from pipeline.base.plain_yaml import parse_yaml
+
+_LISTS = {"R": "requirements", "C": "components", "V": "values", "E": "expected_results", "X": "experiments"}
+_CONSTANT = re.compile(r"[A-Za-z_]\w* = ")
+Plan = dict[str, Any]
+
+
+def strike_row(plan: Mapping[str, Any], identifier: str) -> Plan:
+    """The plan without one row, and without every mention of it. Raises UsageError where there is no such row."""
+    made = copy.deepcopy(dict(plan))
+    rows = _list_of(made, identifier)
+    made[_LISTS[identifier[0]]] = [row for row in rows if row["id"] != identifier]
+    for name, field in (("components", "requirements"), ("experiments", "results"), ("file_structure", "components")):
+        for row in made.get(name, ()):
+            if field in row:
+                row[field] = [one for one in row[field] if one != identifier]
+    for row in made["file_structure"]:
+        _drop_constant(row, identifier)
+        row["implements"] = [one for one in row.get("implements", ()) if one != identifier]
+    for row in made["requirements"]:
+        if row.get("component") == identifier:
+            del row["component"]
+    made["uncertain"] = [row for row in made.get("uncertain", ()) if row.get("about") != identifier]
+    return made
+
+
+def change_row(plan: Mapping[str, Any], identifier: str, field: str, text: str) -> Plan:
+    """The plan with another value in one field of a row; `text` is read as YAML, so 0.1 is a number and [1, 2] a list."""
+    made = copy.deepcopy(dict(plan))
+    row = next(row for row in _list_of(made, identifier) if row["id"] == identifier)
+    if field == "id":
+        raise UsageError(f"{identifier} keeps its id; strike it, and add another")
+    try:
+        value = parse_yaml(text.encode())
+    except FormatError:
+        value = text
+    if field in ("text", "name", "owner", "condition", "what", "unit"):
+        value = text
+    if field in ("value", "values"):
+        row.pop("values", None)
+        row.pop("value", None)
+        field = "values" if isinstance(value, list) else "value"
+        for file in made["file_structure"]:
+            _set_constant(file, identifier, tuple(value) if isinstance(value, list) else value)
+    row[field] = value
+    return made
+
+
+def add_row(plan: Mapping[str, Any], kind: str, text: str) -> Plan:
+    """The plan with one requirement ("It must …") or one value ("name = 0.1") more, in the file where such rows are."""
+    made = copy.deepcopy(dict(plan))
+    source = {"section": "review", "page": 0, "quote": text}
+    if kind == "requirement":
+        identifier = _next_id(made, "R")
+        made["requirements"].append(
+            {"id": identifier, "kind": "artifact", "text": text, "source": source, "status": "stated"}
+        )
+    elif kind == "value":
+        name, equals, shown = text.partition("=")
+        if not equals or not name.strip() or not shown.strip():
+            raise UsageError('a value is added as "NAME = VALUE", like "learning rate = 0.1"')
+        identifier = _next_id(made, "V")
+        row = {"id": identifier, "name": name.strip(), "value": None, "owner": "method", "kind": "hyperparameter"}
+        made["values"].append({**row, "source": source})
+        made = change_row(made, identifier, "value", shown.strip())
+    else:
+        raise UsageError(f"'{kind}' cannot be added; add a requirement or a value")
+    home = _home(made, identifier[0])
+    home["implements"] = [*home.get("implements", ()), identifier]
+    if identifier[0] == "V" and home["path"].endswith("config.py"):
+        value = made["values"][-1]
+        given = value["value"] if "value" in value else tuple(value["values"])
+        name = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in value["name"]).upper()
+        home["interface"] = [*home.get("interface", ()), f"{name.strip('_') or identifier} = {given!r}"]
+    return made
+
+
+def _constants(file: Mapping[str, Any]) -> dict[str, int]:
+    """Value id -> which line of a file's interface declares its constant."""
+    lines = [at for at, line in enumerate(file.get("interface", ())) if _CONSTANT.match(line)]
+    values = [one for one in file.get("implements", ()) if one.startswith("V")]
+    return dict(zip(values, lines, strict=False))
+
+
+def _drop_constant(file: dict[str, Any], identifier: str) -> None:
+    at = _constants(file).get(identifier)
+    if at is not None:
+        file["interface"] = [line for number, line in enumerate(file["interface"]) if number != at]
+
+
+def _set_constant(file: dict[str, Any], identifier: str, value: object) -> None:
+    at = _constants(file).get(identifier)
+    if at is not None:
+        name = file["interface"][at].partition(" = ")[0]
+        file["interface"] = [
+            f"{name} = {value!r}" if number == at else line for number, line in enumerate(file["interface"])
+        ]
+
+
+def _list_of(plan: Plan, identifier: str) -> list[dict[str, Any]]:
+    if plan["plan_version"] == 1:
+        raise UsageError("this plan is of version 1; change it with --edit")
+    rows = list(plan.get(_LISTS.get(identifier[:1], ""), ()))
+    if not any(row["id"] == identifier for row in rows):
+        raise UsageError(f"the plan has no row {identifier}; `pipeline show TASK plan` lists them")
+    return rows
+
+
+def _next_id(plan: Plan, letter: str) -> str:
+    if plan["plan_version"] == 1:
+        raise UsageError("this plan is of version 1; change it with --edit")
+    numbers = [int(row["id"][1:]) for row in plan[_LISTS[letter]]]
+    return f"{letter}{max(numbers, default=0) + 1}"
+
+
+def _home(plan: Plan, letter: str) -> dict[str, Any]:
+    """The file where rows of this letter are; the first one with code where none is yet."""
+    files: list[dict[str, Any]] = plan["file_structure"]
+    with_some = [row for row in files if any(one.startswith(letter) for one in row.get("implements", ()))]
+    code = [row for row in files if row["path"].endswith(".py") and "__" not in row["path"]]
+    return (with_some or code or files)[-1 if letter == "R" else 0]

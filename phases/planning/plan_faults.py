@@ -1,0 +1,61 @@
+"""What no schema can say of a plan: ids that lead nowhere, packages that cannot be installed, checks that hide how they ended."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_VERSION = r"(?:===|==|~=|!=|<=|>=|<|>) ?[0-9A-Za-z][0-9A-Za-z.*+!_-]*"
+_PACKAGE = re.compile(
+    rf"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9._, -]+\])? ?(?:{_VERSION}(?: ?, ?{_VERSION})*)?(?: ?; ?\S.*)?"
+)
+_HIDDEN = (
+    (re.compile(r"\|\|\s*(?:true|:|echo\b|exit 0)"), "what stands after || makes it end well whatever the check said"),
+    (re.compile(r";\s*(?:true|:|echo\b[^;&|]*|exit 0)\s*$"), "its last command ends well whatever the check said"),
+    (re.compile(r"(?<![&>])&\s*$"), "it runs in the background, and nobody waits for it"),
+    (re.compile(r"^\s*!|\bset \+e\b"), "it turns round or ignores how the check ended"),
+)
+_PIPE = re.compile(r"(?<!\|)\|(?!\|)")
+_IDS = {"components": "C", "values": "V", "expected_results": "E", "experiments": "X", "requirements": "R"}
+
+
+def reference_faults(plan: Mapping[str, Any]) -> Iterator[str]:
+    """Ids that stand twice, and ids that lead nowhere, in a plan of version 2."""
+    known: set[str] = set()
+    for name in _IDS:
+        counted = Counter(row["id"] for row in plan[name])
+        known |= set(counted)
+        yield from (f"{name}: the id {one} stands {count} times" for one, count in counted.items() if count > 1)
+    leads = [
+        *((f"{row['id']}: component", row["component"]) for row in plan["requirements"] if "component" in row),
+        *((f"{row['id']}: requirements", one) for row in plan["components"] for one in row["requirements"]),
+        *((f"{row['id']}: results", one) for row in plan["experiments"] for one in row.get("results", ())),
+        *((f"{row['path']}: components", one) for row in plan["file_structure"] for one in row.get("components", ())),
+    ]
+    yield from (f"{place} names {one}, which the plan does not have" for place, one in leads if one not in known)
+
+
+def package_faults(packages: Sequence[str]) -> Iterator[str]:
+    """Lines that pip cannot install, with the form that it can."""
+    for line in packages:
+        if not _PACKAGE.fullmatch(line.strip()):
+            yield (
+                f"environment_setup: {line!r} is no line that can be installed; write the name in the package index, and a "
+                "version if it matters, like 'scikit-learn>=1.3'"
+            )
+
+
+def command_faults(commands: Sequence[str]) -> Iterator[str]:
+    """Verify commands that hide how they ended."""
+    for command in commands:
+        why = next((why for pattern, why in _HIDDEN if pattern.search(command)), "")
+        if not why and _PIPE.search(_without_quotes(command)) and "pipefail" not in command:
+            why = "a pipe ends as its last command does; leave the pipe out"
+        if why:
+            yield f"validation_approach: the check {command!r} hides how it ended: {why}"
+
+
+def _without_quotes(command: str) -> str:
+    return re.sub(r"'[^']*'|\"[^\"]*\"", "", command)

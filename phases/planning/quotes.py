@@ -1,0 +1,48 @@
+"""Looks for a quote in a text that may differ from it in a letter out of twenty."""
+
+from __future__ import annotations
+
+_LETTERS_A_SLIP = 20
+_MOST_PLACES = 40
+"""Where a piece of a quote stands more often than this, it is no piece to find it by."""
+
+
+def find_nearly(quote: str, text: str) -> tuple[int, int] | None:
+    """Start and end of the place where the quote stands with at most one wrong letter in twenty; None where there is none.
+
+    Cut into one piece more than it may have wrong letters, a quote that stands there has a piece without one.
+    """
+    slips = len(quote) // _LETTERS_A_SLIP
+    if not slips:
+        return None
+    width = len(quote) // (slips + 1)
+    for number in range(slips + 1):
+        offset = number * width
+        piece = quote[offset : offset + width]
+        at = text.find(piece)
+        for _ in range(_MOST_PLACES):
+            if at < 0:
+                break
+            start = max(0, at - offset)
+            if _distance(quote, text[start : start + len(quote)], slips) <= slips:
+                return start, min(len(text), start + len(quote))
+            at = text.find(piece, at + 1)
+    return None
+
+
+def _distance(one: str, other: str, most: int) -> int:
+    """How many letters have to be changed, left out or put in to make one of the other; more than `most` is not counted on."""
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, 1):
+        first, last = max(1, number - most), min(len(other), number + most)
+        following = [most + 1] * (len(other) + 1)
+        following[0] = number
+        for place in range(first, last + 1):
+            following[place] = min(
+                row[place] + 1, following[place - 1] + 1, row[place - 1] + (letter != other[place - 1])
+            )
+        row = following
+        if min(row[max(0, first - 1) : last + 1]) > most:
+            return most + 1
+    # letters that were put in push others over the end
+    return min(row[max(0, len(other) - most) :])

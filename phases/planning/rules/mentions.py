@@ -1,0 +1,365 @@
+"""The data sets, metrics, baselines and packages that a paper names, each with the place where it does."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from phases.planning.rules.passages import PaperText, Sentence
+from phases.planning.rules.sections import BUILD, MIXED, OTHER, PROOF, RESULTS, SETUP
+from phases.planning.rules.tables import cells_of, read_grid
+
+
+class Mention(NamedTuple):
+    """A name, and the sentence that has it."""
+
+    name: str
+    sentence: Sentence
+
+
+_KNOWN_DATA_TEXT = """
+MNIST CIFAR-10 CIFAR-100 CIFAR10 CIFAR100 CIFAR-FS miniImageNet tieredImageNet ImageNet ImageNet-1k Tiny-ImageNet
+Omniglot SVHN CelebA LSUN FFHQ Fashion-MNIST FashionMNIST EMNIST KMNIST STL-10 Caltech-101 Food-101 CUB-200 COCO
+MS-COCO PASCAL-VOC Cityscapes ADE20K KITTI Kinetics UCF101 GLUE SuperGLUE SQuAD SNLI MNLI QNLI SST-2 MRPC QQP RTE CoLA
+WikiText-2 WikiText-103 PTB Penn-Treebank enwik8 text8 C4 OpenWebText BookCorpus Wikipedia CoNLL-2003 OntoNotes WMT
+IWSLT newstest2013 newstest2014 LibriSpeech TIMIT AudioSet VCTK GSM8K MATH MMLU HellaSwag ARC PIQA WinoGrande BoolQ
+HumanEval MBPP AQuA-RAT SVAMP StrategyQA CommonsenseQA TriviaQA HotpotQA WTQ SQA TabFact WikiSQL Spider P3 BIG-Bench
+TruthfulQA MovieLens Netflix Yelp IMDB AG-News 20-Newsgroups Reuters Cora Citeseer Pubmed ogbn-arxiv PROTEINS MUTAG
+QM9 ZINC MoleculeNet Adult COMPAS Iris MuJoCo Atari Hopper HalfCheetah Walker2d Ant Humanoid Reacher CartPole D4RL
+DeepMind-Control TPC-C TPC-H YCSB TREC MSMARCO LETOR BEIR ShapeNet ModelNet40 ScanNet
+"""
+_KNOWN_DATA = _KNOWN_DATA_TEXT.split()
+_KNOWN_METRICS = (
+    "cell selection accuracy", "denotation accuracy", "binary classification accuracy", "classification accuracy",
+    "validation accuracy", "test accuracy", "training accuracy", "validation loss", "training loss", "test loss",
+    "accuracy", "precision", "recall", "F1", "AUC", "AUROC", "ROC", "BLEU", "ROUGE", "METEOR", "perplexity",
+    "bits per dimension", "bits per character", "mean squared error", "root mean squared error",
+    "mean absolute error", "MSE", "RMSE", "MAE", "L2 relative error", "L2RE", "relative error", "error rate",
+    "word error rate", "exact match", "edit success rate", "EM drop ratio", "mean average precision", "MAP", "NDCG",
+    "MRR", "IoU", "FID", "inception score", "SSIM", "PSNR", "log-likelihood", "negative log-likelihood", "ELBO",
+    "KL divergence", "KL", "cumulative reward", "average return", "total reward", "return", "reward", "regret",
+    "throughput", "latency", "response time", "running time", "execution time", "wall-clock time", "memory usage",
+    "hit rate", "hit ratio", "miss rate", "compression ratio", "speedup", "win rate", "winning rate",
+    "silhouette score", "gradient norm", "correlation", "Spearman correlation", "Pearson correlation",
+    "success rate", "fidelity score", "fidelity", "sparsity", "load factor", "space utilization",
+    "prediction variation percentage", "coverage", "Brier score", "calibration error", "ECE", "top-1 accuracy",
+    "top-5 accuracy", "loss", "mean error", "edit distance", "bandwidth", "scalability", "CPU utilization",
+)  # fmt: skip
+_WIDE_METRICS = frozenset(
+    [
+        "loss",
+        "accuracy",
+        "return",
+        "reward",
+        "correlation",
+        "error",
+        "coverage",
+        "sparsity",
+        "bandwidth",
+        "precision",
+        "recall",
+    ]
+)
+_PACKAGES = {
+    "PyTorch": "torch", "Pytorch": "torch", "torch": "torch", "TensorFlow": "tensorflow",
+    "Tensorflow": "tensorflow", "tensor2tensor": "tensor2tensor", "Keras": "keras", "JAX": "jax", "Flax": "flax",
+    "NumPy": "numpy", "Numpy": "numpy", "SciPy": "scipy", "scikit-learn": "scikit-learn", "sklearn": "scikit-learn",
+    "Scikit-learn": "scikit-learn", "pandas": "pandas", "Matplotlib": "matplotlib", "Hugging Face": "transformers",
+    "HuggingFace": "transformers", "Transformers": "transformers", "spaCy": "spacy", "sciSpaCy": "scispacy",
+    "NLTK": "nltk", "gensim": "gensim", "XGBoost": "xgboost", "LightGBM": "lightgbm", "OpenAI Gym": "gymnasium",
+    "OpenAI gym": "gymnasium", "Gym": "gymnasium", "Stable Baselines": "stable-baselines3",
+    "Stable-Baselines3": "stable-baselines3", "Stable Baselines 3": "stable-baselines3", "RLlib": "ray",
+    "MuJoCo": "mujoco", "NetworkX": "networkx", "PyTorch Geometric": "torch-geometric", "DGL": "dgl",
+    "Theano": "theano", "Lasagne": "lasagne", "Ray": "ray", "statsmodels": "statsmodels", "OpenCV": "opencv-python",
+    "Pillow": "pillow", "pdfplumber": "pdfplumber", "pdf2image": "pdf2image", "PySBD": "pysbd",
+    "LayoutParser": "layoutparser", "PyHessian": "pyhessian", "fairseq": "fairseq", "Fairseq": "fairseq",
+    "SentencePiece": "sentencepiece", "sacreBLEU": "sacrebleu", "librosa": "librosa", "torchvision": "torchvision",
+    "DeepSpeed": "deepspeed", "vLLM": "vllm", "Optuna": "optuna", "CVXPY": "cvxpy", "Gurobi": "gurobipy",
+    "SymPy": "sympy", "Numba": "numba", "CuPy": "cupy", "faiss": "faiss-cpu", "FAISS": "faiss-cpu", "PyMC": "pymc",
+    "Pyro": "pyro-ppl", "Edward": "edward", "Captum": "captum", "SHAP": "shap", "FEniCS": "fenics", "FreeFem": "",
+    "DeepXDE": "deepxde", "gcc": "", "CUDA": "", "MATLAB": "", "Matlab": "",
+}  # fmt: skip
+_NAME = r"(?:[A-Z][\w@+.-]*\w|[a-z]+[A-Z]\w*)(?:[ -](?:[A-Z0-9][\w+.-]*|[0-9]+)){0,3}"
+_DATA_NAMED = (
+    re.compile(rf"\b({_NAME})(?: \[[0-9, ]+\]| \([^()]*\))? (?:data ?sets?|corp(?:us|ora)|benchmarks?|treebank)\b"),
+    re.compile(
+        r"\b(?:data ?sets?|corpora|benchmarks|tasks|environments)(?: \([^()]*\))?(?: namely| called|:| such as|"
+        rf" including| \w+ing)?:? ((?:{_NAME}(?:,? ?(?:\[[0-9, ]+\]|\([^()]*[0-9]{{4}}[^()]*\)))?(?:, and |, | and"
+        rf" ))+{_NAME})"
+    ),
+    re.compile(
+        r"\b(?:evaluat\w+|experiments?|test(?:ed)?|trained|train|results?|models?) on (?:the )?(?:\w+"
+        rf" )?({_NAME}(?:(?:, and |, | and ){_NAME})*)(?= (?:data|[\[(])|[.,;]| with| using| and)"
+    ),
+)  # fmt: skip
+_TASKS_NAMED = re.compile(
+    r"\b(?:tasks|problems|data ?sets|equations|environments): ((?:[a-z][\w -]{2,30}(?:, and |, | and"
+    r" )){1,6}[a-z][\w -]{2,24}?)(?= (?:operations|tasks|problems)|[.;])"
+)
+_NOT_DATA = re.compile(
+    r"^(?:We|The|Our|This|These|In|For|On|All|Both|Each|Table|Figure|Section|Appendix|Algorithm|Each|Adam|SGD"
+    r"|GPU|CPU|NVIDIA|It|If|To|As|An?|At|And|Test|Train|Training|Evaluation|Experiments?|Model|Data|AI|NLP|ML"
+    r"|LLMs?|RL|TPU|Python|Synthetic|Large|Natural|Most|Such|Here|Existing|Several)\b",
+)
+_OPTIMISERS = ("Adam", "SGD")
+"""No data sets, but what others are compared with."""
+_BASE_NAMED = (
+    re.compile(
+        rf"\b(?:compare[ds]?|comparing|comparison|compared) (?:\w+ ){{0,6}}?(?:with|to|against|and|between) (?:the"
+        rf" )?(?:\w+ ){{0,3}}?((?:{_NAME})(?:(?: \[[0-9, ]+\]| \([^()]*\))?(?:, and |, | and | or |;"
+        rf" )(?:{_NAME}))*)"
+    ),
+    re.compile(
+        r"\bbaselines?(?: methods?| models?| algorithms?)?(?:,| \(|:| such as| including| are| is| include)+"
+        rf" ?(?:the )?((?:{_NAME})(?:(?: \[[0-9, ]+\]| \([^()]*\))?(?:, and |, | and |; )(?:{_NAME}))*)"
+    ),
+    re.compile(rf"\b({_NAME})(?: \[[0-9, ]+\]| \([^()]*\))? (?:as (?:a |the |our )?baselines?|baselines?\b)"),
+)  # fmt: skip
+_JOINED = re.compile(r"(?: \[[0-9, ]+\]| \([^()]*\))?(?:, and |, | and | or |; )")
+_PLAIN_WORD = re.compile(r"^[A-Z][a-z]+$")
+_MOST = 12
+
+
+def find_datasets(paper: PaperText) -> list[Mention]:
+    """The data sets on which is trained or measured."""
+    found: dict[str, Mention] = {}
+    counts: Counter[str] = Counter()
+    known = re.compile(
+        rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(_KNOWN_DATA, key=len, reverse=True)))})(?![\w-])"
+    )
+    for sentence in _of(paper, (BUILD, SETUP, MIXED, RESULTS, "background")):
+        weak = sentence.role == "background"
+        for match in known.finditer(sentence.text):
+            counts[match.group(0)] += 1
+            if not weak:
+                found.setdefault(match.group(0), Mention(match.group(0), sentence))
+        for pattern in (
+            ()
+            if weak
+            else _DATA_NAMED[
+                : 3 if re.search(r"data ?set|corp(?:us|ora)|benchmark", sentence.text, re.IGNORECASE) else 2
+            ]
+        ):
+            for match in pattern.finditer(sentence.text):
+                for name in _split(match.group(1)):
+                    counts[name] += 1
+                    if not _NOT_DATA.match(name) and not _is_one_word(name):
+                        found.setdefault(name, Mention(name, sentence))
+        for match in () if weak else _TASKS_NAMED.finditer(sentence.text):
+            for name in re.split(r", and |, | and ", match.group(1)):
+                found.setdefault(name.strip(), Mention(name.strip(), sentence))
+    kept = [one for name, one in found.items() if counts[name] > 1 or one.sentence.role in (SETUP, MIXED)]
+    return _unlike([*_parts_of(paper, _DATA_HEADING), *kept])[:_MOST]
+
+
+def find_metrics(paper: PaperText) -> list[Mention]:
+    """By what results are measured: words of a lexicon, in set-up, results and captions."""
+    counts: Counter[str] = Counter()
+    first: dict[str, Sentence] = {}
+    for sentence in _of(paper, (SETUP, MIXED, RESULTS, BUILD)):
+        said = sentence.text.lower()
+        for name in _KNOWN_METRICS:
+            if re.search(
+                rf"(?<![\w-]){re.escape(name.lower() if not name.isupper() else name)}(?![\w])",
+                said if not name.isupper() else sentence.text,
+            ):
+                counts[name] += 3 if sentence.role != BUILD else 1
+                first.setdefault(name, sentence)
+                said = said.replace(name.lower(), " ") if " " in name else said
+    heads = " ".join(" ".join(row) for table in paper.tables for row in cells_of(table.text)[:3])
+    captions = [(row["text"], row["page"]) for row in (*paper.outline["tables"], *paper.outline["figures"])]
+    heads += " " + " ".join(text for text, _ in captions)
+    for name in _KNOWN_METRICS:
+        if (
+            name not in first
+            and name.lower() not in _WIDE_METRICS
+            and re.search(rf"(?<![\w-]){re.escape(name)}(?!\w)", heads, re.IGNORECASE if not name.isupper() else 0)
+            and paper.tables
+        ):
+            table = paper.tables[0]
+            first[name] = Sentence(name, table.section, table.page, table.role, "table")
+            counts[name] += 1
+    if re.search(r"\bP \W*R \W*F1\b", heads):
+        counts.update({"precision": 12, "recall": 12, "F1": 12})
+        for name in ("precision", "recall", "F1"):
+            first.setdefault(
+                name, Sentence("P R F1", paper.tables[0].section, paper.tables[0].page, paper.tables[0].role, "table")
+            )
+    for name in list(counts):
+        counts[name] += 6 * bool(
+            re.search(rf"(?<![\w-]){re.escape(name)}(?!\w)", heads, re.IGNORECASE if not name.isupper() else 0)
+        )
+    ranked = [name for name, count in counts.most_common() if count >= (9 if name in _WIDE_METRICS else 6)]
+    whole = [
+        name
+        for name in ranked[:7]
+        if not any(name != other and name in other and counts[name] < 3 * counts[other] for other in ranked[:7])
+    ]
+    return [Mention(name, first[name]) for name in whole]
+
+
+def find_baselines(paper: PaperText, own: Iterable[str]) -> list[Mention]:
+    """What the method is compared with, by sentences that compare and by rows of result tables with a citation."""
+    mine = [name.lower() for name in own]
+    found: dict[str, Mention] = {}
+    for sentence in _of(paper, (SETUP, MIXED, RESULTS)):
+        for pattern in _BASE_NAMED:
+            for match in pattern.finditer(sentence.text):
+                for name in _split(match.group(1)):
+                    found.setdefault(name, Mention(name, sentence))
+    for table in paper.tables:
+        if table.role not in (RESULTS, MIXED, SETUP):
+            continue
+        for row in cells_of(table.text)[1:]:
+            cited = re.match(r"([A-Z][\w+. /&-]{1,40}?) ?(?:\[[0-9, ]+\]|\([^()]*(?:19|20)[0-9]{2}[a-z]?\))", row[0])
+            if cited and sum(any(map(str.isdigit, cell)) for cell in row[1:]) > 0:
+                name = cited.group(0) if cited.group(1).strip().endswith("al.") else cited.group(1).strip()
+                found.setdefault(name, Mention(name, Sentence(row[0], table.section, table.page, table.role, "table")))
+    for one in (*_parts_of(paper, _BASE_HEADING), *_labels(paper, mine)):
+        found.setdefault(one.name, one)
+    kept = [
+        one
+        for name, one in found.items()
+        if name.lower() not in mine
+        and (name.startswith(_OPTIMISERS) or not _NOT_DATA.match(name))
+        and not _is_one_word(name)
+        and len(name) > 1
+    ]
+    return _unlike(kept)[:_MOST]
+
+
+def _parts_of(paper: PaperText, heading: re.Pattern[str]) -> Iterator[Mention]:
+    """The headings under a heading that promises data sets, or baselines: each is one."""
+    over: list[dict[str, Any]] = []
+    for section in paper.outline["sections"]:
+        number = str(section["number"] or "")
+        if any(number.startswith(f"{above['number']}.") for above in over if above["number"]):
+            title = section["title"].strip()
+            if len(title.split()) <= 4 and not _GENERIC.search(title):
+                yield Mention(title, Sentence(title, section, section["page"], SETUP, "heading"))
+        elif heading.search(section["title"]) and paper.roles.get(section["id"]) in (SETUP, MIXED, BUILD):
+            over.append(section)
+
+
+_DATA_HEADING = re.compile(
+    r"\b(?:data ?sets?|problem setup|benchmark problems|tasks|environments|corpora)$", re.IGNORECASE
+)
+_BASE_HEADING = re.compile(r"\b(?:baselines?|compared methods|competitors|comparison methods)\b", re.IGNORECASE)
+_GENERIC = re.compile(
+    r"\b(?:details?|statistics|split|splits|evaluation|metrics?|preprocessing|setup|methodology|networks?"
+    r"|training|baselines?|data ?sets?|overview|implementation)\b|\$",
+    re.IGNORECASE,
+)
+
+
+def _labels(paper: PaperText, own: list[str]) -> Iterator[Mention]:
+    """The methods that tables of results have beside the paper's own: labels of rows, else heads of columns."""
+    counts: Counter[str] = Counter()
+    first: dict[str, Mention] = {}
+    for table in paper.tables:
+        cells = cells_of(table.text)
+        grid = read_grid(cells)
+        labels = [label for label, _ in grid.rows]
+        heads = [head.partition(" / ")[0] for head in grid.heads]
+        is_listed = bool(
+            cells
+            and re.search(
+                r"method|model|optimi[sz]er|algorithm|approach|system",
+                " ".join(cells[0][:2] + cells[min(1, len(cells) - 1)][:2]),
+                re.IGNORECASE,
+            )
+        )
+        names = labels if is_listed or _has_own(labels, own) else heads if _has_own(heads, own) else []
+        for name in dict.fromkeys(names):
+            plain = re.sub(r"(?: [0-9.]+| ?\([^()]*\)| ?\[[0-9, ]+\])+$| (?:paper|code|ours)$", "", name).strip()
+            if _is_method(plain, own) and len(names) <= 24:
+                counts[plain] += 1
+                first.setdefault(plain, Mention(plain, Sentence(name, table.section, table.page, table.role, "table")))
+    yield from (first[name] for name, _ in counts.most_common(8))
+
+
+def _has_own(labels: list[str], own: list[str]) -> bool:
+    return any(_OURS.search(label) or any(name and name in label.lower() for name in own) for label in labels)
+
+
+def _is_method(name: str, own: list[str]) -> bool:
+    """Whether a label may be another method's name: no number, no variant without a part, and not the paper's own."""
+    if not re.match(r"[A-Z]", name) or not 1 < len(name) <= 40 or len(name.split()) > 5 or _GENERIC.search(name):
+        return False
+    if re.search(
+        r"\b(?:w/o|without|dataset|average|mean|total|all|params?)\b|[=<>%×]|^[A-Z]?[0-9]", name, re.IGNORECASE
+    ):
+        return False
+    return not _OURS.search(name) and not any(one and one in name.lower() for one in own)
+
+
+_OURS = re.compile(r"\b(?:ours?|proposed|this work)\b", re.IGNORECASE)
+
+
+def find_packages(paper: PaperText) -> list[tuple[str, Sentence]]:
+    """Lines that pip can install, of the packages that the paper says it uses, with the version where it gives one."""
+    found: dict[str, tuple[str, Sentence]] = {}
+    for sentence in _of(paper, (BUILD, SETUP, MIXED, RESULTS, OTHER)):
+        for shown, package in _PACKAGES.items():
+            match = re.search(
+                rf"(?<![\w/.-]){re.escape(shown)}(?![\w-])(?: (?:version )?v?([0-9]+(?:\.[0-9]+){{1,2}}))?",
+                sentence.text,
+            )
+            if not match or not package or package in found:
+                continue
+            if shown in ("Transformers", "Gym", "Ray", "Edward", "Pyro") and not re.search(
+                r"librar|package|framework|toolkit|Wolf|OpenAI|Brockman|implement", sentence.text
+            ):
+                continue
+            if sentence.role == OTHER and not re.search(r"implement|code|librar", sentence.text):
+                continue
+            found[package] = (package, sentence)
+    return list(found.values())
+
+
+def _of(paper: PaperText, roles: tuple[str, ...]) -> Iterator[Sentence]:
+    return (sentence for sentence in paper.sentences if sentence.role in roles and sentence.role != PROOF)
+
+
+def _split(names: str) -> list[str]:
+    parts = (re.sub(r" ?(?:\[[0-9, ]*\]?|\([^()]*\)?)$", "", part).strip(" .,;:(") for part in _JOINED.split(names))
+    return [part for part in parts if part and len(part) > 1]
+
+
+def _is_one_word(name: str) -> bool:
+    """An ordinary word at the start of a sentence is no name."""
+    return bool(_PLAIN_WORD.match(name)) and name.lower() in _ORDINARY
+
+
+_ORDINARY_TEXT = """
+first second third also then when where while using given since after before during however moreover note let see finally
+additionally because although training testing figure table section similarly instead overall specifically results language
+image text model method methods models dataset datasets
+"""
+_ORDINARY = frozenset(_ORDINARY_TEXT.split())
+
+
+def _unlike(found: list[Mention]) -> list[Mention]:
+    """Each name once: what another name contains, or differs from in marks alone, is the same."""
+    kept: list[Mention] = []
+    for one in found:
+        plain = re.sub(r"[\W_]", "", one.name.lower())
+        same = next((at for at, other in enumerate(kept) if re.sub(r"[\W_]", "", other.name.lower()) == plain), None)
+        if same is None:
+            kept.append(one)
+    return kept
+
+
+def mention_row(one: Mention) -> dict[str, Any]:
+    """A mention as the plan has it."""
+    source = one.sentence
+    return {
+        "name": one.name,
+        "source": {
+            "section": source.section["number"] or source.section["title"] or None,
+            "page": source.page,
+            "quote": source.text[:200],
+        },
+    }

@@ -1,0 +1,106 @@
+"""Names of files, functions, classes and constants, as a person would give them."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from phases.planning.rules.numbers import GREEK, symbol_of
+
+LONGEST_NAME = 40
+_MOST_WORDS = 4
+_STOP_WORDS_TEXT = """
+a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm
+following use used using can be which these each all two one more additional details further how does do what why not
+i you he she they must should shall will would may might need needs want wants please let make sure so there then than
+also only always never when if while given any every some has have had was were been
+"""
+_STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
+_REQUEST = re.compile(
+    r"^(?:please |also |then |and |first |finally )*(?:(?:i|we|you|users?) (?:want|need|would like|wish|should"
+    r" be able)(?: to be able)?(?: (?:it|you|the \w+))? (?:to )?(?:be able to )?|(?:it|this|the \w+|a \w+|they"
+    r"|there|users?|one)(?: \w+)? (?:must|should|shall|has to|have to|needs? to|will|can|is to|may)(?: be able"
+    r" to| also| always| only| not| never)* |make sure (?:that )?)",
+    re.IGNORECASE,
+)
+_STATEFUL = re.compile(
+    r"\b(?:model|network|encoder|decoder|extractor|classifier|predictor|tree|trie|table|cache|queue|server"
+    r"|client|buffer|pool|store|index|environment|transformer|policy|critic|discriminator|generator|learner"
+    r"|machine|parser)$",
+    re.IGNORECASE,
+)
+
+
+def package_name(title: str) -> str:
+    """A Python package name from the first telling words of a title."""
+    name = "_".join(telling_words(title)[:3])[:LONGEST_NAME].strip("_") or "paper"
+    # a package named like a standard module would hide it
+    taken = keyword.iskeyword(name) or name in sys.stdlib_module_names or name == "tests"
+    return f"paper_{name}" if name[0].isdigit() or taken else name
+
+
+def telling_words(text: str) -> list[str]:
+    """The words of a text that say what it is about, in small letters."""
+    plain = "".join(GREEK.get(letter, letter) for letter in re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", text))
+    return [word for word in re.findall(r"[a-z0-9]+", plain.lower()) if word not in _STOP_WORDS]
+
+
+def request_name(text: str) -> str:
+    """What a wish in plain words is about: the deed and its object, without who wants it and how much."""
+    said = _REQUEST.sub("", " ".join(text.split()))
+    said = (
+        re.split(r"[,.;:(]| (?:and|or|so|because|while|when|if|that|which|without|with|for|on|from|in|by|as) ", said)[0]
+        or said
+    )
+    words = [word for word in telling_words(said) if not word.isdigit()][:3]
+    return " ".join(words) or " ".join(telling_words(text)[:3])
+
+
+def declare_component(name: str, taken: set[str]) -> str:
+    """The signature of a component: a class for what holds a state by its name, else a function. Adds it to `taken`."""
+    words = telling_words(name)[:_MOST_WORDS] or ["component"]
+    is_class = bool(_STATEFUL.search(name))
+    plain = "".join(word.capitalize() for word in words) if is_class else "_".join(words)
+    symbol = _free(_sound(plain[:LONGEST_NAME].strip("_"), "component"), taken)
+    return f"class {symbol}" if is_class else f"def {symbol}"
+
+
+def constant_name(row: Mapping[str, Any], taken: set[str]) -> str:
+    """The constant of a value: its name, after its owner where that is not the method. Adds it to `taken`."""
+    owner = "" if row["owner"] == "method" else "_".join(telling_words(row["owner"])[:2])
+    name = symbol_of(str(row["name"]).removeprefix("number of ")) or symbol_of(str(row.get("symbol", ""))) or "value"
+    plain = f"{owner}_{name}".strip("_")[:LONGEST_NAME].strip("_").upper()
+    if plain in taken and row.get("symbol") and symbol_of(str(row["symbol"])):
+        plain = f"{plain}_{symbol_of(str(row['symbol'])).upper()}"[:LONGEST_NAME]
+    return _free(_sound(plain, "VALUE"), taken)
+
+
+def module_name(name: str, taken: set[str]) -> str:
+    """The file of a component, without its ending. Adds it to `taken`."""
+    plain = "_".join(telling_words(name)[:3])[:LONGEST_NAME].strip("_")
+    return _free(_sound(plain, "method"), taken)
+
+
+def _sound(name: str, otherwise: str) -> str:
+    if not name:
+        return otherwise
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"{otherwise}_{name}"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    taken.add(free)
+    return free
+
+
+def join_names(names: Iterable[str], most: int = 3) -> str:
+    """A few names in a row, for a purpose: "encoder, decoder and 2 more"."""
+    listed = list(names)
+    more = len(listed) - most
+    return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")

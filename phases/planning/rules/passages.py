@@ -1,0 +1,139 @@
+"""The sentences of a paper in their order, each with its section, its page and what the section is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from phases.planning.rules.blocks import CAPTION, EQUATION, FENCE, ITEM, NOTE, PROSE, TABLE, TextBlock, blocks_of
+from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, RESULTS, SETUP, Section, roles_of
+from phases.planning.rules.sentences import sentences_of, without_marks
+from phases.readers.outline import pages_of
+
+_LONGEST_BLOCK = 20_000
+_MOST_SENTENCES = 20_000
+_LONGEST_FORMULA = 600
+_LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
+"""Between a heading and its page, in a table of contents."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence as it stands in the paper."""
+
+    text: str
+    section: Section
+    page: int
+    role: str
+    kind: str
+    """PROSE, ITEM or NOTE."""
+    before: str = ""
+    """The sentence before it in its paragraph; empty for the first."""
+    lead: str = ""
+    """What a list is introduced by, for an item of it; the paragraph's first words for others."""
+    formula: str = ""
+    """The equation that follows it."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A pipe table, its caption, and where it stands."""
+
+    text: str
+    caption: str
+    section: Section
+    page: int
+    role: str
+
+
+@dataclass(frozen=True)
+class PaperText:
+    """A paper as the rules read it."""
+
+    outline: Mapping[str, Any]
+    roles: Mapping[str, str]
+    sentences: tuple[Sentence, ...]
+    tables: tuple[Table, ...]
+    listings: tuple[tuple[str, Section, int], ...]
+    """Code and algorithms in fences."""
+    text: str = ""
+
+
+@dataclass
+class _Walk:
+    """What is carried from block to block of a section."""
+
+    sentences: list[Sentence] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    listings: list[tuple[str, Section, int]] = field(default_factory=list)
+    lead: str = ""
+
+
+def read_paper(text: str, outline: Mapping[str, Any], body_start: int = 0) -> PaperText:
+    """The sentences, tables and listings of a paper. A paper without headings is one section that may say anything."""
+    sections = list(outline["sections"])
+    roles = _with_a_body(roles_of(sections))
+    if not set(roles.values()) & {BUILD, SETUP, MIXED, RESULTS}:
+        # what stands before the first heading is all that there is
+        sections.insert(0, _front(text, body_start, sections[0]["start"] if sections else len(text)))
+        roles["S0"] = BUILD
+    walk = _Walk()
+    for section in sections:
+        if len(walk.sentences) > _MOST_SENTENCES:
+            break
+        _read_section(text, section, roles.get(section["id"], OTHER), walk)
+    return PaperText(outline, roles, tuple(walk.sentences), tuple(walk.tables), tuple(walk.listings), text)
+
+
+def _with_a_body(roles: dict[str, str]) -> dict[str, str]:
+    """The roles; where no section is built or set up, what leads to such sections in other papers is read as one."""
+    if set(roles.values()) & {BUILD, SETUP, MIXED}:
+        return roles
+    return {name: BUILD if role == BACKGROUND else role for name, role in roles.items()}
+
+
+def _front(text: str, body_start: int, end: int) -> Section:
+    # own_text leaves out the first line, which is a heading in every other section
+    start = max(body_start - 1, 0)
+    return {"id": "S0", "number": None, "title": "", "level": 1, "page": 1, "start": start, "end": end}
+
+
+def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
+    walk.lead, caption = "", ""
+    for page, part in pages_of(text, section):
+        for block in blocks_of(part):
+            if block.kind == CAPTION:
+                caption = block.text
+            elif block.kind == TABLE:
+                walk.tables.append(Table(block.text, caption, section, page, role))
+            elif block.kind == FENCE:
+                walk.listings.append((block.text, section, page))
+            elif block.kind == EQUATION:
+                _add_formula(block.text, walk)
+            elif block.kind in (PROSE, ITEM, NOTE):
+                walk.sentences += _sentences(block, section, page, role, walk)
+
+
+def _sentences(block: TextBlock, section: Section, page: int, role: str, walk: _Walk) -> Iterator[Sentence]:
+    before, first = "", ""
+    if _LEADERS.search(block.text):
+        return
+    for sentence in filter(None, sentences_of(block.text[:_LONGEST_BLOCK])):
+        said = without_marks(sentence)
+        first = first or said
+        lead = walk.lead if block.kind == ITEM else first
+        yield Sentence(said, section, page, role, block.kind, before, lead)
+        before = said
+    if block.kind == PROSE:
+        walk.lead = before
+
+
+def _add_formula(text: str, walk: _Walk) -> None:
+    if walk.sentences and not walk.sentences[-1].formula:
+        last = walk.sentences[-1]
+        formula = " ".join(text.replace("$$", " ").split())[:_LONGEST_FORMULA]
+        walk.sentences[-1] = Sentence(
+            last.text, last.section, last.page, last.role, last.kind, last.before, last.lead, formula
+        )

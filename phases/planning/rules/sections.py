@@ -1,0 +1,168 @@
+"""What each section of a paper is for, by its heading and the headings above it.
+
+Requirements come from sections that are built or set up alone; targets of a reproduction come from results.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from phases.readers.heading_patterns import ABSTRACT, REFERENCES, plain_title
+
+Section = dict[str, Any]
+BUILD, SETUP, RESULTS, MIXED, BACKGROUND, PROOF, OTHER = (
+    "build", "setup", "results", "mixed", "background", "proof", "other",
+)  # fmt: skip
+"""MIXED: experiments under one heading, where what is done stands beside what came out."""
+_COUNTED = re.compile(r"^(?:第?[0-9一二三四五六七八九十]+[章节節部]?|제?[0-9]+[장절])(?=\D)")
+_BACKGROUND_BEGINNINGS = """
+introduction einleitung einführung introducción introdução introduzione inleiding 引言 绪论 緒論 前言 导言 はじめに 序論 緒言
+서론 머리말 введение relatedwork relatedliterature otherrelatedwork priorwork previouswork earlierwork literaturereview
+literaturesurvey background motivation stateoftheart verwandtearbeiten standdertechnik standderforschung travauxconnexes
+étatdelart trabajosrelacionados estadodelarte trabalhosrelacionados lavoricorrelati 相关工作 相關工作 相关研究 文献综述 研究现状
+関連研究 先行研究 관련연구 관련작업 선행연구 kurzfassung resumo riassunto abstrakt 中文摘要 概要 аннотация executivesummary
+"""
+_BESIDE_BEGINNINGS = """
+authors authorinformation aboutauthors abouttheauthors authoraddresses authorsaddresses addresses affiliations
+correspondence equalcontribution funding contents inhalt sommaire índice indice contenido contenidos sumário inhoud 目录 目錄
+目次 목차 autoren auteurs autores 作者简介 作者信息 基金项目 著者 저자 acknowledg danksagung remerciements agradecimientos
+agradecimentos ringraziamenti dankwoord 致谢 致謝 謝辞 감사의글 감사의말 사사 благодарности tableofcontents
+inhaltsverzeichnis tabledesmatières tabladecontenido listoffigures listoftables abbildungsverzeichnis
+tabellenverzeichnis authorcontribution authornote conflictofinterest conflictsofinterest competinginterest
+referenceliste conclusion concludingremarks schluss fazit 结论 結論 总结 おわりに 결론 conclusión заключение
+"""
+_BACKGROUND_STARTS, _BESIDE_STARTS = tuple(_BACKGROUND_BEGINNINGS.split()), tuple(_BESIDE_BEGINNINGS.split())
+
+
+def _rule(role: str, pattern: str) -> tuple[str, re.Pattern[str]]:
+    return role, re.compile(pattern, re.IGNORECASE)
+
+
+_RULES = (
+    _rule(
+        OTHER,
+        r"\b(?:limitations?|broader impact|impact statement|ethic|societal|future (?:work|direction)|discussions?$"
+        r"|checklist|licen[cs]e|reproducibility statement|author contribution|glossary|summary|intuition|open problems?"
+        r"|lessons|failure (?:cases|scenarios)|vignette|case stud|visuali[sz]ations?$|shot prompts|prompt"
+        r" templates?|(?:sample|example) (?:outputs?|prompts?|generations?)|frequently asked"
+        r"|availability|(?:impact|ethics?|funding|data|availability|reproducibility) statement$)|^why\b|\?$|^discussion\b",
+    ),
+    _rule(
+        PROOF,
+        r"^proofs?\b|\bproofs?$|\bproof of|theor(?:y|em|etical)|\blemma|corollar|convergence\b|guarantees?\b"
+        r"|formal statement|correctness"
+        r"|complexity analysis|Beweis|证明",
+    ),
+    _rule(
+        BACKGROUND,
+        r"\b(?:related (?:work|method|research|literature)|prior work|previous work|background|motivation|overview of related"
+        r"|comparison (?:to|with) (?:related|existing|prior|other|previous))\b|^challenges\b",
+    ),
+    _rule(
+        RESULTS,
+        r"\bresults?$|\banalys[ie]s$|^(?:performance )?comparisons?\b|\bsampling from multiple\b|\bsample"
+        r" analysis|operation counts",
+    ),
+    _rule(
+        SETUP,
+        r"set-?ups?\b|settings?\b|\bimplementation\b|\bconfigurations?\b|hyper-?\s?param|\bparameters?\b|\bdata"
+        r" ?sets?\b|\bdata\b(?! structure)"
+        r"|\bcorpora\b|\bcorpus\b|\bbaselines?\b|compared methods|\bmetrics?\b|\bmeasures\b|\bmethodology$"
+        r"|^training\b|training (?:details|data|and)"
+        r"|\boptimi[sz]er$|\bregulari[sz]ation$|\bhardware\b|\bbenchmarks?$|\bprompt|\bprotocol$|\bdetails\b"
+        r"|\btestbed|\bworkloads?\b"
+        r"|\benvironments?$|\btasks?$|\bGPUs?\b|pre-?processing|evaluation (?:setup|procedure|metrics?"
+        r"|protocol)|language models$|reproducib"
+        r"|Versuchsaufbau|实验设置|数据集|実験設定",
+    ),
+    _rule(
+        RESULTS,
+        r"\bresults?\b|\bperformance\b|\bcomparisons?\b|\bablations?\b|\befficiency\b|\beffects?\b|\bfindings\b|\banalys[ie]s$"
+        r"|\banaly[sz]ing\b|\bimpact of\b|\brobustness\b|\bvariations?$|\bevaluation$|\bperturbation results"
+        r"|\b(?:run|execution)[ -]?times?\b|wall-clock"
+        r"|space used|sensitivity|scalability|qualitative|\bquality\b|\bimprov(?:es|ing|ement)\b|\b(?:is|are"
+        r"|requires?|gives?|leads?|optimizes|outperforms|generalizes|improves|matters?) "
+        r"|\bgrows? with\b|early termination|number of replayed|\bt-sne\b|结果|結果|결과|Ergebnis",
+    ),
+    _rule(MIXED, r"\bexperiments?\b|\bexperimental\b|\bempirical\b|\bevaluat|\bsimulations?$|\bstudy$|实验|実験|실험"),
+)
+_FIXED = {BACKGROUND, PROOF, OTHER}
+_OWN_WORDS = re.compile(r"\b(?:preliminar|problem|notation)", re.IGNORECASE)
+_NAME_WITH_LETTERS = re.compile(r"\([A-Z][A-Za-z0-9+*-]{1,8}\)$")
+"""A method with its abbreviation: "NysNewton-CG (NNCG)"."""
+_ANALYSIS = re.compile(r"^(?!.*\bresult).*\banalys[ie]s$", re.IGNORECASE)
+"""Under a heading of what is built it is a part of the method."""
+_ENTRY = re.compile(r"^[0-9]+$")
+
+
+def roles_of(sections: Sequence[Section]) -> dict[str, str]:
+    """Section id -> what the section is for. A part of a background, a proof or a conclusion is one too."""
+    roles: dict[str, str] = {}
+    above: list[tuple[Section, str]] = []
+    is_after_references = False
+    first = _first_of_body(sections)
+    for place, section in enumerate(sections):
+        while above and not _is_part(section, above[-1][0]):
+            above.pop()
+        over = above[-1][1] if above else ""
+        role = _role_of(section["title"], over)
+        if is_after_references and _ENTRY.match(section["number"] or "") and "." in section["title"]:
+            role = OTHER  # an entry of the list of references that was read as a heading
+        if place < first and not section["number"] and role not in _FIXED:
+            role = BACKGROUND  # the title, the authors and the abstract under one heading
+        is_after_references |= _plain_name(section["title"]) in REFERENCES
+        roles[section["id"]] = role
+        above.append((section, role))
+    return roles
+
+
+def _first_of_body(sections: Sequence[Section]) -> int:
+    """The place of the introduction, else of section 1; what stands before it is the front of the paper."""
+    for place, section in enumerate(sections):
+        if _plain_name(section["title"]).startswith("introduction") or section["number"] in ("1", "I"):
+            return place
+    return 0
+
+
+def is_named_after_content(title: str) -> bool:
+    """Whether a heading says what stands under it; those that every paper has do not."""
+    name = _plain_name(title)
+    return not (name in ABSTRACT or name in REFERENCES or name.startswith((*_BACKGROUND_STARTS, *_BESIDE_STARTS)))
+
+
+def _role_of(title: str, over: str) -> str:
+    name = _plain_name(title)
+    if over == BACKGROUND and _OWN_WORDS.search(title):
+        return BUILD
+    if over in _FIXED:
+        return over
+    if name in REFERENCES or name.startswith(_BESIDE_STARTS):
+        return OTHER
+    if name in ABSTRACT or name.startswith(_BACKGROUND_STARTS):
+        return BACKGROUND
+    found = next((role for role, pattern in _RULES if pattern.search(title)), "")
+    if not found and _NAME_WITH_LETTERS.search(title):
+        return BUILD
+    if over == BUILD and found == RESULTS and _ANALYSIS.search(title):
+        return BUILD
+    if over == RESULTS and found not in (*_FIXED, SETUP):
+        return RESULTS
+    if over == MIXED and not found:
+        return MIXED
+    if over == SETUP and found in ("", MIXED):
+        return SETUP
+    return found or BUILD
+
+
+def _is_part(section: Section, whole: Section) -> bool:
+    # levels are guessed from the look of a page, numbers are the author's
+    if section["number"] and whole["number"]:
+        return str(section["number"]).startswith(f"{whole['number']}.")
+    return bool(section["level"] > whole["level"])
+
+
+def _plain_name(title: str) -> str:
+    return _COUNTED.sub("", plain_title(unicodedata.normalize("NFKC", title)))

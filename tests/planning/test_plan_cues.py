@@ -1,0 +1,81 @@
+"""By which words a sentence is no requirement: each rule with its examples, and the sentences beside them that are one."""
+
+from __future__ import annotations
+
+import pytest
+
+from phases.planning.rules.cues import says_what_is_done, why_not
+from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS, SETUP, roles_of
+
+NO_REQUIREMENT = [
+    ("result", "Our method outperforms all of the baselines on this task."),
+    ("result", "Table 2 shows the accuracy of the waiter in each of the rooms."),
+    ("result", "The waiter reaches higher accuracy than the baseline does."),
+    ("discussion", "We suspect that the waiter is confused by the doors."),
+    ("discussion", "This could be restricted to a neighbourhood of the rooms."),
+    ("motivation", "Recent work on waiting has seen a lot of progress in this field."),
+    ("motivation", "Most existing methods wait for too long in the hall."),
+    ("related", "Their method adapts the step sizes of each of the layers."),
+    ("related", "Hu et al. (2021) proposed to freeze the weights of the waiter."),
+    ("rejected approach", "We also tried to add the bias before the scaling operation."),
+    ("rejected approach", "We also experimented with using learned positions instead."),
+    ("proof", "By Lemma 3 the sequence of all iterates is bounded in norm."),
+    ("of authors", "We thank the reviewers for all of their words on this text."),
+    ("points elsewhere", "Details of the waiter are given in Appendix B of the text."),
+    ("no sentence", "0.1 0.2 0.3 0.4 Top10 Top20 Top10 Top20 Top10 waiting"),
+]
+REQUIREMENTS = [
+    "We employ a residual connection [11] around each of the two sub-layers.",
+    "The encoder is composed of a stack of six identical layers.",
+    "If the sub-hash table contains two entries then the remaining entry is moved to the parent.",
+    "For Adam, we tune the learning rate by a grid search on $\\{10^{-5},10^{-4},10^{-3}\\}$.",
+    "The model is trained with a batch size of 512 for 50 epochs.",
+    "Start with only one node at the root of the tree.",
+]
+
+
+@pytest.mark.parametrize(("why", "sentence"), NO_REQUIREMENT)
+def test_what_is_no_requirement_is_known_by_its_words(why: str, sentence: str) -> None:
+    assert why_not(sentence) == why
+
+
+@pytest.mark.parametrize("sentence", REQUIREMENTS)
+def test_what_says_what_is_done_is_none_of_these(sentence: str) -> None:
+    assert why_not(sentence) == ""
+    assert says_what_is_done(sentence)
+
+
+SECTIONS = [
+    ("1", "Introduction", BACKGROUND),
+    ("2", "Background", BACKGROUND),
+    ("2.1", "Problem Setting", BUILD),
+    ("3", "The Waiting Network", BUILD),
+    ("3.1", "Positional Encoding", BUILD),
+    ("3.2", "Why Waiting", OTHER),
+    ("4", "Experimental Setup", SETUP),
+    ("4.1", "Doors", SETUP),
+    ("5", "Results", RESULTS),
+    ("5.1", "Rooms", RESULTS),
+    ("5.2", "Implementation Details", SETUP),
+    ("6", "Experiments", MIXED),
+    ("7", "Theory", PROOF),
+    ("7.1", "The Waiting Lemma", PROOF),
+    ("8", "Conclusion", OTHER),
+    ("A", "Ablations", RESULTS),
+]
+
+
+def test_a_section_is_known_by_its_heading_and_those_above_it() -> None:
+    rows = [
+        {
+            "id": f"S{at}",
+            "number": number,
+            "title": title,
+            "level": 1 + number.count("."),
+            "page": 1,
+            "start": 0,
+            "end": 0,
+        }
+        for at, (number, title, _) in enumerate(SECTIONS)
+    ]
+    assert list(roles_of(rows).values()) == [role for _, _, role in SECTIONS]
