@@ -248,7 +248,9 @@ class Chain:
         """The files that changed since checks failed, where all of them are tests or settings of tests; else empty."""
         rows = self.journal.all_rows()
         verdicts = [number for number, row in enumerate(rows) if row["kind"] == VERDICT]
-        failed = verdicts and any(row["exit_code"] for row in rows[verdicts[-1]]["result"]["verification"]["commands"])
+        failed = verdicts and any(
+            row["exit_code"] != 0 for row in rows[verdicts[-1]]["result"]["verification"]["commands"]
+        )
         if not failed:
             return []
         later = [row["result"] for row in rows[verdicts[-1] :] if row["kind"] == "result"]

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from phases.evidence.places import CLASS, DATA, FUNCTION, MODULE, VALUE, Place
+from phases.evidence.places import CLASS, DATA, FUNCTION, MODULE, VALUE, Place, split_lines
 from phases.evidence.stubs import SETS_UP, Function
 from phases.workspace.syntax import parse_python
 
@@ -123,7 +123,7 @@ def change_value(place: Place, sources: Mapping[str, str]) -> list[Mutant]:
             for text in texts
         ]
     if place.kind == DATA:
-        lines = source.split("\n")
+        lines = split_lines(source)
         line = lines[place.first - 1] if place.first <= len(lines) else ""
         return [
             Mutant(
@@ -286,7 +286,7 @@ def _other_values(value: object) -> list[object]:
 
 def _replace_span(source: str, node: ast.expr, text: str) -> str:
     """The source with the text of one expression replaced."""
-    lines = source.removeprefix("\ufeff").split("\n")
+    lines = split_lines(source.removeprefix("\ufeff"))
     first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
     head = lines[first].encode()[: node.col_offset].decode()
     tail = lines[last].encode()[node.end_col_offset or 0 :].decode()

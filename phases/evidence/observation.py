@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from phases.evidence.places import read_ids
+from phases.evidence.places import ids_in_name, read_ids
 from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes
 
@@ -20,7 +20,10 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 OF_USER = "../user_tests/"
 """What the names of the user's own tests begin with: they lie beside the workspace."""
 _LARGEST = 64 * 2**20
-_MOST_FILES = 2000
+_MOST_FILES, _LONGEST_NUMBER = 2000, 15
+_MOST_BYTES = 512 * 2**20
+"""Of all notes of one look."""
+_LONGEST_TEST = 1e6
 
 
 class Observation(NamedTuple):
@@ -38,6 +41,8 @@ class Observation(NamedTuple):
     """Where in the workspace the tests find modules."""
     seconds: Mapping[str, float] = {}
     """How long each test took."""
+    aliases: Mapping[str, frozenset[str]] = {}
+    """By the name of a test where it is defined: as which it ran. One of a base class runs as those of other classes."""
     cut_off: bool = False
     """A test run began and did not come to its end, whatever its exit code."""
     is_blind: bool = False
@@ -65,7 +70,7 @@ class Watch:
     def begin(self) -> None:
         """Forgets what an earlier look noted."""
         shutil.rmtree(self.notes, ignore_errors=True)
-        os.makedirs(self.notes, mode=0o700)
+        os.makedirs(self.notes, mode=0o700, exist_ok=True)
 
     def end(self) -> None:
         """Leaves nothing behind."""
@@ -98,13 +103,17 @@ def _read_notes(notes: str) -> Observation:
     """How each test ended, which lines it ran, and whether a run of tests did not end."""
     tests, named, paths, begun, ended = dict[str, str](), dict[str, frozenset[str]](), list[str](), 0, 0
     lines, could_run, seconds = dict[str, dict[int, set[str]]](), dict[str, set[int]](), dict[str, float]()
+    aliases = dict[str, set[str]]()
     for row in _all_rows(notes):
         test, outcome = row.get("test"), row.get("outcome")
         if isinstance(test, str) and outcome in (PASSED, FAILED, SKIPPED):
             tests[test] = _worse(tests.get(test), outcome)
             took = row.get("seconds")
-            seconds[test] = seconds.get(test, 0.0) + (took if isinstance(took, (int, float)) else 0.0)
-            named[test] = named.get(test, frozenset()).union(read_ids(str(row.get("parameters", ""))))
+            is_time = isinstance(took, (int, float)) and 0 <= took < _LONGEST_TEST
+            seconds[test] = seconds.get(test, 0.0) + (float(took) if took and is_time else 0.0)
+            aliases.setdefault(str(row.get("defined") or test), set()).add(test)
+            said = f"{row.get('parameters', '')} {' '.join(ids_in_name(test))}"
+            named[test] = named.get(test, frozenset()).union(read_ids(said))
         begun += row.get("session") == "begun"
         ended += row.get("session") == "ended"
         given = row.get("paths")
@@ -114,10 +123,23 @@ def _read_notes(notes: str) -> Observation:
                 lines.setdefault(path, {}).setdefault(line, set()).add(str(row.get("ran", "")))
         for path, numbers in _lines_by_file(row.get("could_run")):
             could_run.setdefault(path, set()).update(numbers)
-    ran = {path: {line: frozenset(by) for line, by in found.items()} for path, found in lines.items()}
+    ran = {
+        path: {line: frozenset(_with_those_set_up(by, tests)) for line, by in found.items()}
+        for path, found in lines.items()
+    }
     unrun = {path: frozenset(numbers - ran.get(path, {}).keys()) for path, numbers in could_run.items()}
     where = tuple(dict.fromkeys(paths)) or (".",)
-    return Observation(tests, ran, unrun, named, where, seconds, begun > ended)
+    same = {name: frozenset(found) for name, found in aliases.items()}
+    return Observation(tests, ran, unrun, named, where, seconds, same, begun > ended)
+
+
+def _with_those_set_up(by: set[str], tests: Mapping[str, str]) -> set[str]:
+    """The tests that ran a line; for what a class or a module of tests sets up, all tests of it."""
+    found = set[str]()
+    for name in by:
+        inside = {test for test in tests if test.startswith(f"{name}::")} if name and name not in tests else set[str]()
+        found |= inside or {name}
+    return found
 
 
 def _lines_by_file(noted: object) -> Iterator[tuple[str, list[int]]]:
@@ -128,8 +150,21 @@ def _lines_by_file(noted: object) -> Iterator[tuple[str, list[int]]]:
 
 
 def _all_rows(notes: str) -> list[dict[str, Any]]:
-    names = [name for name in sorted(os.listdir(notes)) if name.startswith("notes.")]
-    return [row for name in names[:_MOST_FILES] for row in read_rows(os.path.join(notes, name))]
+    try:
+        names = [name for name in sorted(os.listdir(notes)) if name.startswith("notes.")][:_MOST_FILES]
+        sizes = [os.lstat(os.path.join(notes, name)).st_size for name in names]
+    except OSError:
+        return []
+    if sum(sizes) > _MOST_BYTES:
+        return []
+    return [row for name in names for row in read_rows(os.path.join(notes, name))]
+
+
+def _bounded_int(digits: str) -> int:
+    """A number as Python's own tools write it; ValueError for one that nothing could be done with."""
+    if len(digits) > _LONGEST_NUMBER:
+        raise ValueError("too large")
+    return int(digits)
 
 
 def _worse(before: str | None, now: str) -> str:
@@ -145,9 +180,10 @@ def read_rows(path: str) -> list[dict[str, Any]]:
     rows = []
     for line in lines:
         try:
-            row = json.loads(line)
+            row = json.loads(line, parse_int=_bounded_int)
+            line.decode("utf-8")
         except (ValueError, RecursionError):
             continue
-        if isinstance(row, dict):
+        if isinstance(row, dict) and b"\\ud" not in line.lower():  # half a character could not be written down again
             rows.append(row)
     return rows

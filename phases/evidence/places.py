@@ -18,8 +18,8 @@ from phases.workspace.workspace import Workspace, WorkspaceError
 
 FUNCTION, CLASS, MODULE, VALUE, DATA, TEXT = "function", "class", "module", "value", "data", "text"
 _RANGE = re.compile(r"\b([RV])([0-9]+)\s*(?:-|–|—|\.\.\.?|\bto\b|\bthrough\b)\s*\1?([0-9]+)\b")
-_ID = re.compile(r"\b[RV][0-9]+\b")
-_ID_IN_NAME = re.compile(r"(?<![a-z0-9])[rv][0-9]+(?![0-9])")
+_ID = re.compile(r"\b[RV][0-9]+\b(?![ _-]?(?:[Ss]core|[Ss]quared|[Ss]tatistic|[Mm]etric|[Cc]oefficient))")  # no R2 score
+_ID_IN_NAME = re.compile(r"(?<![a-z0-9])[rv][0-9]+(?![0-9])(?!_score|_squared)")
 _ID_IN_CLASS_NAME = re.compile(r"[RV][0-9]+(?![0-9a-z])")
 _MOST_IN_RANGE = 60
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -111,8 +111,13 @@ def is_test_file(path: str) -> bool:
     return bool({"tests", "test"} & set(directories)) or name.startswith("test_") or name.endswith("_test.py")
 
 
+def ids_in_name(name: str) -> list[str]:
+    """The ids in the name of a test: `test_r3_and_r4` is about two."""
+    return [part.upper() for part in _ID_IN_NAME.findall(name)]
+
+
 def decides_checks(path: str) -> bool:
-    """Whether a file that is no test says what the checks of a project mean: what is collected, how it is run."""
+    """Whether a file that is no test says what the checks of a project mean."""
     return path.rsplit("/", 1)[-1] in _DECIDING
 
 
@@ -175,7 +180,7 @@ class _PythonFile:
             return
         yield ast.get_docstring(node, clean=False) or ""
         if self._is_test(one):
-            yield " ".join(part.upper() for part in _ID_IN_NAME.findall(node.name))
+            yield " ".join(ids_in_name(node.name))
         elif self._in_tests and isinstance(node, ast.ClassDef):
             yield " ".join(_ID_IN_CLASS_NAME.findall(node.name))
 

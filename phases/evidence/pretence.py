@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from phases.evidence.places import FUNCTION, Place
+from phases.evidence.places import CLASS, FUNCTION, MODULE, Place
 from phases.evidence.stubs import Function, gives_up, is_stub, last_word
 from phases.workspace.syntax import parse_python
 
@@ -13,7 +13,7 @@ _ANSWERS = ("equation", "algorithm", "model", "loss", "metric", "baseline", "pro
 """Kinds of requirement that are worked out, and cannot be looked up."""
 _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set)
 _LOOKS_UP = ("get", "index")
-_SIZES = ("len", "isinstance", "range", "list", "tuple")
+_SIZES = ("len", "isinstance")
 
 
 def find_overload(places: Sequence[Place], others: Sequence[Place], kinds: Mapping[str, str], source: str) -> str:
@@ -23,13 +23,17 @@ def find_overload(places: Sequence[Place], others: Sequence[Place], kinds: Mappi
         same = {
             each.identifier for each in others if each[1:5] == place[1:5] and kinds.get(each.identifier) in _ANSWERS
         }
-        node = next((each for each in _functions_of(tree) if place.first <= each.lineno <= place.last), None)
-        if place.kind != FUNCTION or node is None:
-            continue
-        count = sum(isinstance(each, ast.stmt) for each in ast.walk(node)) - 1
-        if len(same) > count - (ast.get_docstring(node) is not None) + 1:
+        inside = [each for each in _functions_of(tree) if place.first <= each.lineno <= place.last]
+        count = sum(_statements_in(each) for each in inside)
+        if place.kind in (FUNCTION, CLASS, MODULE) and inside and len(same) > count + 1:
             return f"{place.symbol} is too small for all of {', '.join(sorted(same))}: name the code of each"
     return ""
+
+
+def _statements_in(function: Function) -> int:
+    return (
+        sum(isinstance(each, ast.stmt) for each in ast.walk(function)) - 1 - (ast.get_docstring(function) is not None)
+    )
 
 
 def _functions_of(tree: ast.Module | None) -> list[Function]:
@@ -44,8 +48,8 @@ def find_pretence(
     if tree is None:
         return ""
     own = [place for place in places if not place.is_abstract]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.stmt) and gives_up(node) and _is_within(node, own):
+    for node in _parts_given_up(tree):
+        if _is_within(node, own) and node.lineno not in ran:
             return f"line {node.lineno} of {path} raises NotImplementedError"
     functions = _functions_of(tree)
     stubs = {node.name for node in functions if is_stub(node) and any(map(gives_up, node.body))}
@@ -68,8 +72,16 @@ def _is_within(node: ast.stmt, places: Sequence[Place]) -> bool:
     return any(first <= node.lineno <= last for place in places for first, last in place.body)
 
 
+def _parts_given_up(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Statements that give up in a case of their own. At the end of a function, or in an else, they refuse what is unknown."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.If, ast.For, ast.While, ast.With)):
+            yield from filter(gives_up, node.body)
+
+
 def _called(node: ast.AST) -> set[str]:
-    return {last_word(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
+    """The functions that are called by their bare names; a method may be another class's."""
+    return {each.func.id for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
 
 
 def _inner(node: Function) -> Iterator[Function]:
@@ -109,7 +121,15 @@ def _tables(tree: ast.Module) -> Mapping[str, ast.expr]:
         and isinstance(each.targets[0], ast.Name)
         and isinstance(each.value, (ast.Dict, ast.List, ast.Tuple))
         and not any(isinstance(inner, (ast.Lambda, ast.Name)) for inner in ast.walk(each.value))
+        and not _is_named(each.value)
     }
+
+
+def _is_named(node: ast.expr) -> bool:
+    """Whether a table is one of settings: its keys are names."""
+    keys = node.keys if isinstance(node, ast.Dict) else []
+    texts = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    return bool(texts) and len(texts) == len(keys) and all(text.isidentifier() for text in texts)
 
 
 def _is_answer(node: ast.expr, tables: Mapping[str, ast.expr]) -> bool:
@@ -125,7 +145,7 @@ def _is_answer(node: ast.expr, tables: Mapping[str, ast.expr]) -> bool:
 def _is_table(node: ast.expr, tables: Mapping[str, ast.expr]) -> bool:
     if isinstance(node, ast.Subscript):
         return _is_table(node.value, tables)
-    return isinstance(node, ast.Dict) or (isinstance(node, ast.Name) and node.id in tables)
+    return (isinstance(node, ast.Dict) and not _is_named(node)) or (isinstance(node, ast.Name) and node.id in tables)
 
 
 def _is_number(node: ast.AST) -> bool:

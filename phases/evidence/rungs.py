@@ -33,6 +33,8 @@ MISSING, NAMED, STUBBED, EXECUTED, TESTED, GUARDED = RUNGS = (
 DIFFERS = "differs"
 IMPLEMENTED = (EXECUTED, TESTED, GUARDED)
 """What counts as implemented where one word must do."""
+WORKED_OUT = ("equation", "algorithm", "loss")
+"""Kinds of requirement that no constant and no text can meet."""
 ENOUGH_WHEN_EXECUTED = ("artifact", "dataset", "experiment")
 ALL, STUB_ALONE, OFF = "all", "stub", "off"
 _MOST_TESTS, _MOST_VALUES = 40, 3
@@ -161,13 +163,14 @@ def _with_overload(
     if one.rung != EXECUTED or one.why:
         return one
     kinds = {str(row["id"]): str(row.get("kind")) for row in requirements}
-    told = (find_overload([place], places, kinds, sources.get(place.path, "")) for place in one.code)
-    return one._replace(why=next(filter(None, told), ""))
+    told = [find_overload([place], places, kinds, sources.get(place.path, "")) for place in one.code]
+    return one._replace(why=told[0] if told and all(told) else "")
 
 
 def _tests_naming(identifier: str, places: Sequence[Place], seen: Observation) -> set[str]:
     """The tests that name a requirement, by their own words or by those of their parameters."""
-    named = {test_name(place) for place in places if place.is_test and place.identifier == identifier}
+    defined = {test_name(place) for place in places if place.is_test and place.identifier == identifier}
+    named = {test for name in defined for test in seen.aliases.get(name, frozenset([name]))}
     return named | {test for test, ids in seen.named.items() if identifier in ids}
 
 
@@ -176,19 +179,15 @@ def _code_by_tests(
 ) -> dict[str, list[Place]]:
     """The code of requirements that tests alone name. More names than functions and tests say nothing of which is whose."""
     named = {place.identifier for place in places if not place.is_test}
-    found, testing = dict[str, list[Place]](), dict[frozenset[str], set[str]]()
+    found = dict[str, list[Place]]()
     for row in requirements:
         if row["id"] not in named:
             tests = _tests_naming(row["id"], places, seen)
             passing = frozenset(name for name in tests if seen.tests.get(name) == PASSED)
             found[row["id"]] = _code_of_tests(row["id"], passing, sources, seen)
-            testing.setdefault(_names_of(found[row["id"]]), set()).update(passing)
-    sharing = Counter(map(_names_of, found.values()))
-    return {
-        name: code
-        for name, code in found.items()
-        if sharing[_names_of(code)] <= max(len(code), len(testing[_names_of(code)]))
-    }
+    kinds = {row["id"]: row.get("kind") for row in requirements}
+    sharing = Counter(_names_of(code) for name, code in found.items() if kinds[name] != "hyperparameter")
+    return {name: code for name, code in found.items() if sharing[_names_of(code)] <= max(len(code), 1)}
 
 
 def _names_of(code: Sequence[Place]) -> frozenset[str]:
@@ -262,9 +261,18 @@ def _why_untested(identifier: str, named: set[str], passing: frozenset[str], use
         return f"no test names {identifier}: {runs} runs it; name {identifier} in the test that checks it"
     if not passing:
         return f"{min(named)} names {identifier}, and did not pass when the checks ran"
-    if not passing & users:
+    if not _proving(passing, users):
         return f"{min(passing)} names {identifier}, and does not run it"
     return ""
+
+
+def _proving(naming: frozenset[str], users: frozenset[str]) -> frozenset[str]:
+    """The tests that name a requirement and run it, or share what another test of their file has set up. On changed code each
+    runs alone, and shows whether it depends on it."""
+    files = {test.partition("::")[0] for test in users}
+    return frozenset(
+        test for test in naming if not test.startswith(OF_USER) and (test in users or test.partition("::")[0] in files)
+    )
 
 
 def _jobs_for(one: _Known, sources: Mapping[str, str], seen: Observation, mutants: str, most: int) -> list[Job]:
@@ -282,7 +290,8 @@ def _jobs_for(one: _Known, sources: Mapping[str, str], seen: Observation, mutant
         changes += [Mutant(place.path, 1, f"{place.path} is empty", "") for place in texts]
         return [Job(name, mutant, tests) for mutant in changes if tests]
     # The quickest first: for most changes the first failure is enough.
-    tests = tuple(sorted(one.naming & one.users, key=lambda test: (seen.seconds.get(test, 0.0), test)))
+    proving = _proving(one.naming, one.users)
+    tests = tuple(sorted(proving, key=lambda test: (seen.seconds.get(test, 0.0), test)))
     if not tests or one.why:
         return []
     jobs = [Job(name, mutant, tests, is_whole=True) for mutant in changed_results(one.code, sources)]
@@ -303,7 +312,7 @@ def _judge(
     ]
     naming = one.naming
     by_tests = [(job, found) for job, found in own if found.hung or found.failed & naming]
-    asserted = [job for job, found in own if found.asserted & naming]
+    asserted = [job for job, found in own if found.asserted & naming and _is_of(job, one)]
     rung, why = one.rung, one.why
     if one.is_value and rung == NAMED:
         if any(found.is_noticed for _, found in own):
@@ -317,7 +326,9 @@ def _judge(
             why = f"no test fails when {own[0][0].mutant.what}"
         elif all(place.kind == TEXT for place in one.code):
             why = f"no passing test depends on {_names(one.code)}"
-    if rung == EXECUTED and asserted and (one.is_value or not why):
+    if rung == EXECUTED and one.is_value and one.row.get("kind") in WORKED_OUT:
+        why = f"{_names(one.code)} holds a value or a text, and {one.identifier} must be worked out by code"
+    elif rung == EXECUTED and asserted and (one.is_value or not why):
         rung, why = TESTED, ""
         counted = [job for job, _ in own if not job.is_whole]
         noticed = [job for job, _ in by_tests if not job.is_whole]
@@ -334,9 +345,15 @@ def _judge(
     return _row(one, rung, why, (noticed_jobs, len(counted_jobs)), is_unseen=unseen)
 
 
+def _is_of(job: Job, one: _Known) -> bool:
+    """Whether a change is one of the requirement's own code: what only a helper of it does proves the helper."""
+    spans = [(place.first, place.last) for place in one.code if place.path == job.mutant.path]
+    return job.is_whole or one.is_value or any(first <= job.mutant.line <= last for first, last in spans)
+
+
 def _row(one: _Known, rung: str, why: str, noticed: tuple[int, int], *, is_unseen: bool) -> dict[str, Any]:
     """The row of one requirement. `is_unseen`: nothing here could see more of it."""
-    naming = one.naming if one.is_value else one.naming & one.users
+    naming = one.naming if one.is_value else _proving(one.naming, one.users)
     enough = rung in (TESTED, GUARDED) or (rung == EXECUTED and one.row.get("kind") in ENOUGH_WHEN_EXECUTED)
     cannot = rung in (NAMED, EXECUTED) and is_unseen
     return {
@@ -360,7 +377,7 @@ def _why_value_untested(one: _Known) -> str:
 
 
 def _why_unnoticed(one: _Known, own: Sequence[tuple[Job, JobResult]], *, tried: bool) -> str:
-    tests = ", ".join(sorted(one.naming & one.users)[:2])
+    tests = ", ".join(sorted(_proving(one.naming, one.users))[:2])
     if own:
         return f"{tests} passes whatever {_names(one.code)} gives: assert what the result must be"
     if tried:

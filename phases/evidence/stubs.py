@@ -22,7 +22,12 @@ def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False
         methods = [child for child in node.body if isinstance(child, Function)]
         working = [method for method in methods if method.name not in SETS_UP] or methods
         return all(is_stub(method) for method in working) if working else all(_is_nothing(child) for child in node.body)
-    return all(_is_nothing(child) for child in node.body) or any(gives_up(child) for child in node.body)
+    rest = [child for child in node.body if not _is_text(child)]
+    return all(map(_is_nothing, rest)) or gives_up(rest[0])
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _is_nothing(node: ast.stmt) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,7 +17,8 @@ from phases.evidence.rungs import Job, JobResult
 from phases.sandbox.box import Box
 from phases.sandbox.commands import run_command
 from phases.workspace.backup_tree import copy_tree
-from pipeline.base.files import write_durable
+from phases.workspace.syntax import parse_python
+from pipeline.base.files import read_bytes, write_durable
 from pipeline.base.logs import logger
 
 SECONDS = 180
@@ -55,6 +57,10 @@ def _run_share(
         return {}
     everyone = sorted({test for number in share for test in jobs[number].tests})
     rows = [_row(-1, Mutant("", 0, "", ""), everyone, _MOST_SECONDS, is_whole=True)]
+    # A test that fails already where only the layout of a file is another one looks at the text, and not at what it does.
+    changed = dict.fromkeys(jobs[number].mutant.path for number in share if jobs[number].mutant.path.endswith(".py"))
+    laid_out = [plain for path in changed if (plain := _laid_out(box, path))]
+    rows += [_row(-1, plain, everyone, _MOST_SECONDS, is_whole=True) for plain in laid_out]
     rows += [
         _row(number, jobs[number].mutant, jobs[number].tests, seconds, is_whole=jobs[number].is_whole)
         for number in share
@@ -79,6 +85,16 @@ def _run_share(
     return results
 
 
+def _laid_out(box: Box, path: str) -> Mutant | None:
+    """A file with the same code, laid out by Python itself."""
+    tree = parse_python(read_bytes(os.path.join(box.workspace, path)).decode("utf-8", "replace"))
+    return Mutant(path, 0, "", ast.unparse(tree)) if tree else None
+
+
+def _texts(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
 def _row(number: int, mutant: Mutant, tests: Sequence[str], seconds: float, *, is_whole: bool) -> dict[str, Any]:
     """A job as the worker reads it. Which tests notice other results must be known of each; one that notices a line is enough."""
     return {
@@ -94,12 +110,11 @@ def _row(number: int, mutant: Mutant, tests: Sequence[str], seconds: float, *, i
 def _read_results(path: str) -> dict[int, JobResult]:
     failing, results = frozenset[str](), dict[int, JobResult]()
     for row in read_rows(path):
-        failed, asserted = (frozenset(map(str, row.get(name) or ())) for name in ("failed", "asserted"))
+        failed, asserted = (frozenset(_texts(row.get(name))) for name in ("failed", "asserted"))
         number = row.get("job")
         if number == -1:
-            passed: Mapping[str, None] = dict.fromkeys(map(str, row.get("passed") or ()))
-            failing = frozenset(failed)
-            if not passed:
+            failing |= failed
+            if not _texts(row.get("passed")):
                 return {}  # the tests do not run like this, so a failure would say nothing
         elif isinstance(number, int):
             # A change that lets nothing be collected fails every test, and no test says so.

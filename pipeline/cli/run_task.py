@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 import threading
 import time
@@ -67,6 +68,8 @@ def check_options(options: dict[str, Any]) -> tuple[Settings, dict[str, Any]]:
     if {settings.model, settings.plan_model, settings.code_model} - {"", Settings().model}:
         for phase in ("", "plan", "implement"):
             open_model(settings._asdict(), phase)
+    if not re.fullmatch(r"auto|off|[1-9][0-9]?", settings.mutants):
+        raise UsageError(f"--mutants {settings.mutants}: give a number from 1 to 99, off, or auto")
     if settings.judge == Settings().model:
         raise UsageError(
             "--judge offline: rules cannot judge code; name a model (`pipeline models` lists them), or same"

@@ -8,6 +8,9 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from functools import wraps
 from typing import Any
 
@@ -49,6 +52,10 @@ def change(value: Any, depth: int = 0) -> Any:
         return value[:-1] + ("?" if value[-1] != "?" else "!") if value else "?"
     if isinstance(value, (bytes, bytearray)):
         return type(value)(bytes(value[:-1]) + (b"?" if value[-1:] != b"?" else b"!"))
+    if isinstance(value, Enum):
+        return next((other for other in type(value) if other is not value), value)
+    if isinstance(value, (Decimal, Fraction)):
+        return value * 2 + 1
     if depth >= _DEEPEST or value is None or isinstance(value, type):
         return value
     return _change_inside(value, depth + 1)
@@ -85,7 +92,8 @@ def _change_array(value: Any) -> Any:
 
 def _change_object(value: Any, depth: int) -> Any:
     try:
-        fields = vars(value)
+        slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+        fields = vars(value) if hasattr(value, "__dict__") else {name: getattr(value, name) for name in slots}
         other = copy.copy(value)
         for name, field in fields.items():
             object.__setattr__(other, name, change(field, depth))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Generator
 from typing import Any
 
@@ -51,7 +53,24 @@ def _note_end(item: pytest.Item, name: str) -> None:
         outcome = evidence_start.FAILED if real and not expected else evidence_start.SKIPPED
     else:
         outcome = evidence_start.FAILED if faults else evidence_start.PASSED
-    evidence_start.note_test(name, outcome, faults[0] if faults else None, parameters)
+    evidence_start.note_test(name, outcome, faults[0] if faults else None, parameters, _defined_as(item))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps to the tests that are asked for, in their order; a name that nothing here has is no reason to run none."""
+    if not (wanted := os.environ.get("PIPELINE_ONLY")):
+        return
+    order = {name: number for number, name in enumerate(json.loads(wanted))}
+    items[:] = sorted((item for item in items if _name_of(item) in order), key=lambda item: order[_name_of(item)])
+
+
+def _defined_as(item: pytest.Item) -> str:
+    """The name of the test where it is defined: in a base class, say."""
+    function = getattr(item, "function", None)
+    code = getattr(function, "__code__", None)
+    if function is None or code is None:
+        return ""
+    return str(evidence_start.name_test(code.co_filename, function.__qualname__.split(".")))
 
 
 def _name_of(item: pytest.Item) -> str:

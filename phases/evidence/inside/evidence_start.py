@@ -20,6 +20,8 @@ import line_probes  # type: ignore[import-not-found]
 NOTES, WORKSPACE, TEST, LINES = "PIPELINE_EVIDENCE", "PIPELINE_WORKSPACE", "PIPELINE_TEST", "PIPELINE_LINES"
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 BEGUN, ENDED = "begun", "ended"
+_ASSERTS = ("assert", "check_", "expect", "verify_")
+"""What the names of functions that assert for tests begin with."""
 _began = [0.0]
 """When the test at work began."""
 
@@ -31,11 +33,22 @@ def note(row: dict[str, Any]) -> None:
         file.write(json.dumps(row, separators=(",", ":")) + "\n")
 
 
-def note_test(test: str, outcome: str, error: BaseException | None = None, parameters: str = "") -> None:
+def note_test(
+    test: str, outcome: str, error: BaseException | None = None, parameters: str = "", defined: str = ""
+) -> None:
     """How a test ended. `asserted`: it says by itself that something is wrong, and was not cut off by an error of the code."""
     asserted = outcome == FAILED and is_assertion(error)
     took = time.monotonic() - _began[0]
-    note({"test": test, "outcome": outcome, "asserted": asserted, "parameters": parameters, "seconds": took})
+    note(
+        {
+            "test": test,
+            "outcome": outcome,
+            "asserted": asserted,
+            "parameters": parameters,
+            "seconds": took,
+            "defined": defined,
+        }
+    )
 
 
 def note_session(what: str) -> None:
@@ -70,6 +83,8 @@ def is_assertion(error: BaseException | None) -> bool:
     workspace = os.path.realpath(os.environ[WORKSPACE]) + os.sep
     last, trace = "", error.__traceback__
     while trace is not None:
+        if trace.tb_frame.f_code.co_name.startswith(_ASSERTS):
+            return True  # a helper of tests, wherever it lies
         path = os.path.realpath(trace.tb_frame.f_code.co_filename)
         last = path.removeprefix(workspace) if path.startswith(workspace) else last
         trace = trace.tb_next
@@ -103,8 +118,27 @@ def _watch_unittest() -> None:
         note_session(ENDED)
         return found
 
+    for name in ("_handleClassSetUp", "_handleModuleFixture"):
+        _note_set_up(unittest.TestSuite, name)
     unittest.TestCase.run = run_noted  # type: ignore[method-assign]
     unittest.TextTestRunner.run = run_all_noted  # type: ignore[method-assign]
+
+
+def _note_set_up(suite: Any, name: str) -> None:
+    """What a class or a module of tests sets up is run by that class, or that module."""
+    usual = getattr(suite, name)
+
+    @wraps(usual)
+    def set_up(self: Any, test: Any, result: Any) -> Any:
+        file = getattr(sys.modules.get(type(test).__module__), "__file__", None)
+        parts = type(test).__qualname__.split(".") if name == "_handleClassSetUp" else []
+        begin_test(name_test(file, parts) if file else "")
+        try:
+            return usual(self, test, result)
+        finally:
+            begin_test("")
+
+    setattr(suite, name, set_up)
 
 
 def _noted_method(case: Any, call: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
