@@ -18,7 +18,9 @@ from phases.workspace.workspace import Workspace, WorkspaceError
 
 FUNCTION, CLASS, MODULE, VALUE, DATA, TEXT = "function", "class", "module", "value", "data", "text"
 _RANGE = re.compile(r"\b([RV])([0-9]+)\s*(?:-|–|—|\.\.\.?|\bto\b|\bthrough\b)\s*\1?([0-9]+)\b")
-_ID = re.compile(r"\b[RV][0-9]+\b(?![ _-]?(?:[Ss]core|[Ss]quared|[Ss]tatistic|[Mm]etric|[Cc]oefficient))")  # no R2 score
+_ID = re.compile(
+    r"\b[RV][0-9]+\b(?![ _-]?(?:[Ss]core|[Ss]quared|[Ss]tatistic|[Mm]etric|[Cc]oefficient))"
+)  # no R2 score
 _ID_IN_NAME = re.compile(r"(?<![a-z0-9])[rv][0-9]+(?![0-9])(?!_score|_squared)")
 _ID_IN_CLASS_NAME = re.compile(r"[RV][0-9]+(?![0-9a-z])")
 _MOST_IN_RANGE = 60

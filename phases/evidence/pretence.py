@@ -107,6 +107,8 @@ def _is_looked_up(node: Function, tree: ast.Module) -> bool:
     equal = all(
         isinstance(each.ops[0], (ast.Eq, ast.In)) and isinstance(each.comparators[-1], _LITERALS) for each in tests
     )
+    if tests and all(_compares_names(each) for each in tests):
+        return False  # which setting is meant
     asked = tests or any(not isinstance(back, _LITERALS) and not _is_negative(back) for back in backs)
     others = [each for each in ast.walk(node) if isinstance(each, (ast.For, ast.While, ast.AugAssign, ast.BinOp))]
     return equal and bool(asked) and all(_is_number(each) for each in others)
@@ -123,6 +125,11 @@ def _tables(tree: ast.Module) -> Mapping[str, ast.expr]:
         and not any(isinstance(inner, (ast.Lambda, ast.Name)) for inner in ast.walk(each.value))
         and not _is_named(each.value)
     }
+
+
+def _compares_names(node: ast.Compare) -> bool:
+    texts = [each.value for each in ast.walk(node.comparators[-1]) if isinstance(each, ast.Constant)]
+    return bool(texts) and all(isinstance(text, str) and text.isidentifier() for text in texts)
 
 
 def _is_named(node: ast.expr) -> bool:

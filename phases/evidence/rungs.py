@@ -295,9 +295,9 @@ def _jobs_for(one: _Known, sources: Mapping[str, str], seen: Observation, mutant
     if not tests or one.why:
         return []
     jobs = [Job(name, mutant, tests, is_whole=True) for mutant in changed_results(one.code, sources)]
-    if mutants == ALL:
-        ran = {path: {line for line, by in lines.items() if by & set(tests)} for path, lines in seen.lines.items()}
-        jobs += [Job(name, mutant, tests) for mutant in change_lines(one.code, sources, ran, most)]
+    ran = {path: {line for line, by in lines.items() if by} for path, lines in seen.lines.items()}
+    # One line at least: what a function does to its object no other result shows.
+    jobs += [Job(name, mutant, tests) for mutant in change_lines(one.code, sources, ran, most if mutants == ALL else 1)]
     return jobs
 
 

@@ -60,7 +60,7 @@ def _run_share(
     # A test that fails already where only the layout of a file is another one looks at the text, and not at what it does.
     changed = dict.fromkeys(jobs[number].mutant.path for number in share if jobs[number].mutant.path.endswith(".py"))
     laid_out = [plain for path in changed if (plain := _laid_out(box, path))]
-    rows += [_row(-1, plain, everyone, _MOST_SECONDS, is_whole=True) for plain in laid_out]
+    rows += [_row(-2, plain, everyone, _MOST_SECONDS, is_whole=True) for plain in laid_out]
     rows += [
         _row(number, jobs[number].mutant, jobs[number].tests, seconds, is_whole=jobs[number].is_whole)
         for number in share
@@ -112,7 +112,9 @@ def _read_results(path: str) -> dict[int, JobResult]:
     for row in read_rows(path):
         failed, asserted = (frozenset(_texts(row.get(name))) for name in ("failed", "asserted"))
         number = row.get("job")
-        if number == -1:
+        if number == -2:
+            failing |= failed
+        elif number == -1:
             failing |= failed
             if not _texts(row.get("passed")):
                 return {}  # the tests do not run like this, so a failure would say nothing
