@@ -113,8 +113,14 @@ class Asked:
 class LlmServer:
     """A server that runs for as long as the block lasts."""
 
-    def __init__(self, *script: Answer | Script, models: Sequence[str | Mapping[str, Any]] = ("tiny",)) -> None:
-        self.script, self.models = script, models
+    def __init__(
+        self,
+        *script: Answer | Script,
+        models: Sequence[str | Mapping[str, Any]] = ("tiny",),
+        pages: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`pages`: what it says at paths beside the API, Ollama's and llama.cpp's; 404 at all others."""
+        self.script, self.models, self.pages = script, models, pages
         self.requests: list[Asked] = []
         """Every question that was asked, the checks left out."""
         self.faults: list[str] = []
@@ -195,14 +201,30 @@ class _Talk(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
         """Says nothing."""
 
+    def _page(self) -> bool:
+        """Answers at a path beside the API."""
+        if self.path.startswith("/v1"):
+            return False
+        pages = self.server.scene.pages or {}
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = pages.get(self.path, "")
+        self._whole(Status(200 if self.path in pages else 404, body if isinstance(body, str) else json.dumps(body)))
+        return True
+
     def do_GET(self) -> None:
+        if self._page():
+            return
         self.server.scene.listings.append({name.lower(): value for name, value in self.headers.items()})
         kind = {"object": "model", "type": "model"}
         models = self.server.scene.models
-        rows = [{"id": row, **kind} if isinstance(row, str) else {**kind, **row} for row in models]
+        rows = [
+            {"id": row, "max_model_len": 32_768, **kind} if isinstance(row, str) else {**kind, **row} for row in models
+        ]
         self._whole(Status(200, json.dumps({"object": "list", "data": rows, "has_more": False})))
 
     def do_POST(self) -> None:
+        if self._page():
+            return
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = self.server.scene.next_answer(Asked(self.path.partition("?")[0], headers, body))

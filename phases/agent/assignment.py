@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from phases.acceptance.hook_registry import MOST_CONTINUES, HookSetting
 from phases.agent.reference_context import ReferenceContext, reference_context_of
 from phases.evidence.bare_python import bare_python
-from phases.llm.model import Model
+from phases.llm.model import Model, as_model
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.task_paths import TaskPaths, task_paths
 from pipeline.base.errors import StorageError
@@ -122,4 +122,4 @@ def assignment_of(
 def _judge_of(ctx: Context) -> Model | None:
     """The model that the user set as the judge; None where he set none."""
     model = ctx.open_other("judge") if ctx.limits.get("judge") else None
-    return model if isinstance(model, Model) else None
+    return as_model(model)

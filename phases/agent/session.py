@@ -21,8 +21,8 @@ from phases.agent.earlier_code import (
 )
 from phases.agent.given_code import GivenCode
 from phases.agent.kernel_setting import RULES, RULES_KEY, read_wanted
-from phases.llm.journal import Journal, can_continue, header_row
-from phases.llm.model import Model
+from phases.llm.journal import Journal, can_continue, header_row, read_journal
+from phases.llm.model import AssumesWindow, Model
 from phases.workspace.backup_tree import carry_directory_over, latest_aside
 from phases.workspace.workspace import CONTROL, Workspace
 from pipeline.base.errors import PhaseError
@@ -112,12 +112,25 @@ def begin_session(
     return session_from(journal, planned)
 
 
+def _find_window(work: Assignment, model: Model) -> int:
+    """The model's window; where nobody knows it any more, the one that the recorded work was begun with."""
+    try:
+        return model.window
+    except PhaseError:
+        header = next(iter(read_journal(work.places.journal)), {})
+        window = header.get("begun", {}).get("window")
+        if not isinstance(model, AssumesWindow) or not isinstance(window, int) or window <= 0:
+            raise
+        model.take_window(window)
+        return window
+
+
 def _start_facts(work: Assignment, model: Model, installed: Sequence[str]) -> dict[str, Any]:
     """What stays as it is at the beginning."""
     supervisor, _ = read_wanted(work)
     return {
         "packages": list(installed),
-        "window": model.window,
+        "window": _find_window(work, model),
         "hand": OFFLINE if model.name == OFFLINE else "model",
         "supervisor": supervisor,
         RULES_KEY: RULES,

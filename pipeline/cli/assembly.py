@@ -225,7 +225,7 @@ def open_model(values: dict[str, Any], phase: str = "", *, judges_only: bool = F
 
         return GivenCode(cast("Model", open_model(values, phase)).name)
     from phases.llm.factory import open_model as open_named  # imported here: TAB must import no phase
-    from phases.llm.providers import Access, keys_in, with_settings
+    from phases.llm.providers import Access, gateways_in, keys_in, with_settings
 
     name = model_for(values, phase)
     if name == "offline":
@@ -241,6 +241,7 @@ def open_model(values: dict[str, Any], phase: str = "", *, judges_only: bool = F
         int(values["context_tokens"]),
         read_prices(config_directory()),
         keys_in(values),
+        gateways_in(values),
         int(values["max_output_tokens"]),
     )
     return open_named(name, access)
@@ -271,8 +272,8 @@ def _refuse_idle_address(values: dict[str, Any]) -> None:
     providers = sorted({provider.name for provider in map(provider_of, names) if provider.takes_address})
     if not providers:
         raise UsageError(
-            f"base_url is set, and {names[0]} answers at its own address alone; leave it out (--base-url ''), or name the model "
-            "compatible:NAME"
+            f"base_url is set, and {names[0]} does not take it; leave it out (--base-url ''), name the model compatible:NAME, or "
+            f"set {provider_of(names[0]).address_setting} for a gateway that may have the vendor's key"
         )
     if len(providers) > 1:
         raise UsageError(

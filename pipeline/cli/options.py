@@ -44,6 +44,7 @@ _OPTIONS = (
     _text("--plan-model", "NAME", "Use a different model for planning."),
     _text("--code-model", "NAME", "Use a different model for the code."),
     _text("--base-url", "URL", "Address of your own model server."),
+    _text("--context-tokens", "N", "Say how many tokens the model can read at once, where its server does not."),
     _text("--max-output-tokens", "N", "Limit a reply to N tokens, including thinking."),
     _text("--max-usd", "N", "Make no more calls once N dollars are spent on the task."),
     _text("--add-usd", "N", "Raise that limit by N dollars.", callback=_parse_amount),

@@ -37,7 +37,8 @@ STORED = (
     *_REFERENCES,
 )
 """The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
-SECRET = ("password", "api_key", "openai_api_key", "openrouter_api_key", "anthropic_api_key")
+_VENDOR_KEYS = ("openai", "openrouter", "anthropic", "gemini", "deepseek", "mistral", "groq")
+SECRET = ("password", "api_key", *(f"{vendor}_api_key" for vendor in _VENDOR_KEYS))
 """The settings that are written down nowhere."""
 _CHOICES = {
     "mode": ("fast", "full"),
@@ -86,6 +87,28 @@ class Settings(NamedTuple):
     """The same for openrouter and OPENROUTER_API_KEY."""
     anthropic_api_key: str = ""
     """The same for anthropic and ANTHROPIC_API_KEY."""
+    gemini_api_key: str = ""
+    """The same for google and GEMINI_API_KEY."""
+    deepseek_api_key: str = ""
+    """The same for deepseek and DEEPSEEK_API_KEY."""
+    mistral_api_key: str = ""
+    """The same for mistral and MISTRAL_API_KEY."""
+    groq_api_key: str = ""
+    """The same for groq and GROQ_API_KEY."""
+    openai_base_url: str = ""
+    """A gateway that is asked instead of OpenAI, and gets OpenAI's key. Like base_url, no task remembers it."""
+    openrouter_base_url: str = ""
+    """The same for openrouter."""
+    anthropic_base_url: str = ""
+    """The same for anthropic."""
+    google_base_url: str = ""
+    """The same for google."""
+    deepseek_base_url: str = ""
+    """The same for deepseek."""
+    mistral_base_url: str = ""
+    """The same for mistral."""
+    groq_base_url: str = ""
+    """The same for groq."""
     context_tokens: int = 0
     """How much the model can read at once; 0: what is known of it."""
     max_output_tokens: int = 0

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from phases.llm.error_classification import ReplyError, Server, classify_connection_error, classify_status
 from phases.llm.model import FATAL, MALFORMED, MOST_TOKENS, TRANSIENT
@@ -18,8 +19,9 @@ MOST_ERROR_BYTES = 64 * 1024
 """Few, because a body may be packed, though that is not asked for."""
 NO_KEY = "none"
 """In place of a key, where a server wants none: the SDK wants one all the same."""
-_WITH_SDK = frozenset(provider.wire.sdk for provider in PROVIDERS.values())
-"""Whose the SDKs are."""
+_AT_HOME = frozenset(urlsplit(PROVIDERS[name].base_url).netloc for name in ("openai", "anthropic"))
+"""Where the vendors of the SDKs answer themselves."""
+_ANTHROPIC_HEADERS = ("anthropic-version",)
 _PLAIN_HEADERS = (
     *("host", "connection", "accept", "accept-encoding", "content-type", "content-length", "user-agent"),
     "x-stainless-raw-response",  # by this one the SDK knows again what it was asked for
@@ -102,11 +104,16 @@ def _strip_for(connection: Connection) -> Callable[[Any], None]:
     """Takes out of a request what the SDKs add from variables of their vendor (OPENAI_ORG_ID, …): nobody else gets that."""
 
     def strip(request: Any) -> None:
-        if connection.server.provider in _WITH_SDK:
+        if connection.server.host in _AT_HOME:
             return
-        for name in [name for name in request.headers if name not in _PLAIN_HEADERS]:
+        # An Anthropic-compatible gateway reads the key where Anthropic does, whichever way its package sends it.
+        kept = (*_PLAIN_HEADERS, *_ANTHROPIC_HEADERS)
+        own_key = "x-api-key" in request.headers
+        for name in [name for name in request.headers if name not in kept]:
             del request.headers[name]
         request.headers["authorization"] = f"Bearer {connection.key or NO_KEY}"
+        if own_key:
+            request.headers["x-api-key"] = connection.key
 
     return strip
 
