@@ -20,6 +20,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from tests.responses_wire import RESPONSES, responses_events, responses_fault
+
 OPENAI, ANTHROPIC = "/v1/chat/completions", "/v1/messages"
 _STOPS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
 
@@ -233,7 +235,7 @@ class _Talk(BaseHTTPRequestHandler):
             return
         raw = answer
         if isinstance(raw, Says):
-            raw = Raw(tuple(anthropic_events(raw) if self.path.startswith(ANTHROPIC) else openai_chunks(raw)))
+            raw = Raw(tuple(_events_of(self.path, raw)))
         self._stream(raw)
 
     def _whole(self, answer: Status) -> None:
@@ -262,7 +264,13 @@ class _Talk(BaseHTTPRequestHandler):
             self.connection.close()
 
 
-# The two wire formats
+# The wire formats
+
+
+def _events_of(path: str, says: Says) -> Iterator[bytes]:
+    if path.startswith(RESPONSES):
+        return responses_events(says)
+    return anthropic_events(says) if path.startswith(ANTHROPIC) else openai_chunks(says)
 
 
 def sse(value: Any, event: str = "") -> bytes:
@@ -392,6 +400,8 @@ def transcript_fault(request: Asked) -> str:
         return _openai_fault(request.body["messages"])
     if request.path == ANTHROPIC:
         return _anthropic_fault(request.body)
+    if request.path == RESPONSES:
+        return responses_fault(request.body)
     return f"nothing answers at {request.path}"
 
 

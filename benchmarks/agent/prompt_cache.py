@@ -86,7 +86,7 @@ def record() -> None:
 
     def ask(model: ReplayModel, request: Request) -> Reply:
         with open(bodies, "a", encoding="utf-8") as file:
-            file.write(json.dumps(_build_body("a-model", request)) + "\n")
+            file.write(json.dumps(_build_body("a-model", request, eager=True)) + "\n")
         return answer(model, request)
 
     ReplayModel.ask, bodies = ask, os.path.abspath(BODIES)  # type: ignore[method-assign]

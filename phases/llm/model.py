@@ -69,6 +69,9 @@ class Request:
     """Which turn of it. Not sent."""
     on_text: Callable[[int], None] = lambda characters: None
     """Called while the reply arrives, with the number of its characters so far."""
+    effort: str = ""
+    """How much it should think: none, low, medium or high; empty: as the vendor has it. A server that does not know it is
+    asked without."""
     lasting: Sequence[int] = ()
     """The places of messages up to which later questions will be the same: where a provider's cache is worth marking."""
     answered_before: bool = False

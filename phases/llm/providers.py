@@ -19,9 +19,11 @@ class Wire(NamedTuple):
     """The vendor, and its package; the extra of the same name installs it."""
     added: str = ""
     """What the package adds to an address by itself."""
+    responses: str = ""
+    """The module for the same vendor's newer API, where there is one."""
 
 
-_OPENAI = Wire("phases.llm.adapters.openai_chat", "openai")
+_OPENAI = Wire("phases.llm.adapters.openai_chat", "openai", responses="phases.llm.adapters.openai_responses")
 _ANTHROPIC = Wire("phases.llm.adapters.anthropic_messages", "anthropic", added="/v1")
 
 
@@ -187,3 +189,7 @@ class Access:
     """Where vendors are asked instead of at their own addresses, by their names."""
     most_output: int = 0
     """The setting max_output_tokens; 0: what is known of the model."""
+    effort: str = ""
+    """How much the model should think; empty: as the vendor has it."""
+    openai_api: str = ""
+    """chat or responses; empty: by the model."""

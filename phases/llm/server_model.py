@@ -70,13 +70,24 @@ def open_server_model(
     tariff = tariff_of(name, access.prices)
     facts = facts_of(name, tariff)
     # late: the adapter of the other wire format is not needed
-    adapter: Adapter = import_module(provider.wire.adapter).open_adapter(provider, connection, tariff)
+    adapter: Adapter = import_module(_choose_adapter(provider, facts, access.openai_api)).open_adapter(
+        provider, connection, facts
+    )
     room, fault = room_for(facts, access.most_output), key_fault(provider, key)
     windows = Windows(access.context_tokens, tariff.window, facts.window, partial(ask_window, connection))
     logger.debug("{} is asked at {}; its window: {:,} by the table", name, host, facts.window)
     return ServedModel(
-        name, provider, adapter, server, facts, windows=windows, room=room, fault=fault, timing=timing or Timing()
-    )
+        *(name, provider, adapter, server, facts, windows),
+        room=room, effort=access.effort, fault=fault, timing=timing or Timing(),
+    )  # fmt: skip
+
+
+def _choose_adapter(provider: Provider, facts: Tariff, said: str) -> str:
+    """The module that speaks to a model: OpenAI's models that reason keep their thoughts on the Responses API alone."""
+    if not provider.wire.responses or said == "chat":
+        return provider.wire.adapter
+    reasons = provider.name == "openai" and any(mark in facts.marks for mark in "rR")
+    return provider.wire.responses if said == "responses" or reasons else provider.wire.adapter
 
 
 class Windows(NamedTuple):
@@ -94,14 +105,14 @@ class Windows(NamedTuple):
 
 class ServedModel:
     def __init__(
-        self, name: str, provider: Provider, adapter: Adapter, server: Server, facts: Tariff, *,
-        windows: Windows, room: Room, fault: str, timing: Timing,
+        self, name: str, provider: Provider, adapter: Adapter, server: Server, facts: Tariff, windows: Windows, *,
+        room: Room, effort: str, fault: str, timing: Timing,
     ) -> None:  # fmt: skip
         self.name, self.room, self.marks = name, room, facts.marks
         self.detail, self.secrets = f"{server.model} at {server.host}", server.secrets
         self.priced, self.reports_cost = facts.known, provider.reports_cost
         self._adapter, self._tariff, self._fault, self._timing = adapter, facts, fault, timing
-        self._windows, self._recorded = windows, 0
+        self._windows, self._recorded, self._effort = windows, 0, effort
         # Ollama cuts a longer request off at its front without a word, so there nothing is assumed.
         self._assumes = provider.name != "ollama"
         self._told_window: int | None = None
@@ -137,6 +148,7 @@ class ServedModel:
         """One reply, after as many tries as make sense. Nothing is raised but Interrupted."""
         if self._fault:
             return Reply(FATAL, detail=self._fault)
+        request = replace(request, effort=self._effort)
         reply = ask_patiently(self._adapter.ask, request, sleep=self._timing.sleep, chance=self._timing.chance)
         return redact_reply(reply, self.secrets)
 

@@ -243,6 +243,8 @@ def open_model(values: dict[str, Any], phase: str = "", *, judges_only: bool = F
         keys_in(values),
         gateways_in(values),
         int(values["max_output_tokens"]),
+        effort_for(values, phase),
+        str(values["openai_api"]),
     )
     return open_named(name, access)
 
@@ -255,6 +257,14 @@ def model_for(values: dict[str, Any], phase: str) -> str:
         phase
     )
     return str((values[own] if own else "") or values["model"])
+
+
+def effort_for(values: dict[str, Any], phase: str) -> str:
+    """How much the model of a phase should think; empty: as its vendor has it."""
+    own = {"plan": "plan_effort", "references": "plan_effort", "implement": "code_effort", "judge": "code_effort"}.get(
+        phase
+    )
+    return str((values[own] if own else "") or values["effort"])
 
 
 def is_served(name: str) -> bool:

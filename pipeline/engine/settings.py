@@ -12,6 +12,7 @@ from pipeline.base.files import read_bytes
 
 PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
+_EFFORTS = ("effort", "plan_effort", "code_effort")
 _WATCH = ("supervisor", "supervisor_shadow")
 _CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence")
 _REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
@@ -31,6 +32,7 @@ STORED = (
     "sandbox",
     "install",
     "max_output_tokens",
+    *_EFFORTS,
     *_LIMITS_OF_A_TASK,
     *_WATCH,
     *_CHECKS,
@@ -45,6 +47,8 @@ _CHOICES = {
     "review": ("", "auto", "ask", "file"),
     "sandbox": ("required", "off"),
     "supervisor": ("", "off", "adaptive", "strict"),
+    "openai_api": ("", "chat", "responses"),
+    **dict.fromkeys(_EFFORTS, ("", "none", "low", "medium", "high")),
 }
 _SWITCHES = {
     "allow_own_code": ("no", "yes"),
@@ -113,6 +117,14 @@ class Settings(NamedTuple):
     """How much the model can read at once; 0: what is known of it."""
     max_output_tokens: int = 0
     """How long a reply may be, what the model thinks included; 0: by the model, and longer where it was cut off thinking."""
+    effort: str = ""
+    """How much a model thinks before it answers: none, low, medium or high. Empty: as its vendor has it."""
+    plan_effort: str = ""
+    """The same for planning. Empty: the same as effort."""
+    code_effort: str = ""
+    """The same for the code. Empty: the same as effort."""
+    openai_api: str = ""
+    """How servers of OpenAI's kind are asked: chat or responses. Empty: by the model, and chat where it is not OpenAI's."""
     max_usd: float = 0.0
     """No call is made once this much money is spent on a task; 0 means no limit."""
     max_tokens: int = 0

@@ -538,7 +538,9 @@ def test_every_adapter_is_some_providers() -> None:
         for path in (ROOT / "phases" / "llm" / "adapters").glob("*.py")
         if "def open_adapter(" in path.read_text()
     }
-    assert adapters == {provider.wire.adapter.rpartition(".")[2] for provider in PROVIDERS.values()}
+    wires = {provider.wire for provider in PROVIDERS.values()}
+    named = {module for wire in wires for module in (wire.adapter, wire.responses) if module}
+    assert adapters == {module.rpartition(".")[2] for module in named}
 
 
 # Waiting

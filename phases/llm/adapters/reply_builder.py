@@ -17,7 +17,7 @@ from pipeline.base.formats import dump_json_line, parse_json
 
 LARGEST_REPLY = 4 * 1024 * 1024
 MOST_CALLS = 500
-_AT_THE_LIMIT = ("length", "max_tokens")
+_AT_THE_LIMIT = ("length", "max_tokens", "max_output_tokens")
 _LITTLE = 5
 """An answer that is a fifth of what came, or less, has hardly begun."""
 _GOOD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
