@@ -28,9 +28,11 @@ sys.path.insert(0, ROOT)
 
 from phases.llm.adapters.anthropic_messages import _build_body
 from phases.llm.adapters.replay import ReplayModel
+from phases.llm.error_classification import Server
 from phases.llm.model import Reply, Request
 from pipeline.cli import main as pipeline
 
+SERVER = Server("anthropic", "api.anthropic.com", "a-model")
 READ, WRITTEN, LIFETIME, LOOKS_BACK, MOST_BREAKPOINTS = 0.1, 1.25, 300.0, 20, 4
 BODIES = "bodies.jsonl"
 
@@ -86,7 +88,7 @@ def record() -> None:
 
     def ask(model: ReplayModel, request: Request) -> Reply:
         with open(bodies, "a", encoding="utf-8") as file:
-            file.write(json.dumps(_build_body("a-model", request, eager=True)) + "\n")
+            file.write(json.dumps(_build_body(SERVER, request, eager=True)) + "\n")
         return answer(model, request)
 
     ReplayModel.ask, bodies = ask, os.path.abspath(BODIES)  # type: ignore[method-assign]

@@ -74,6 +74,10 @@ class Request:
     asked without."""
     lasting: Sequence[int] = ()
     """The places of messages up to which later questions will be the same: where a provider's cache is worth marking."""
+    most_usd: float = 0.0
+    """What all tries of this question together may cost; 0: no limit. Not sent."""
+    worst_usd: float = 0.0
+    """What one try may cost. Not sent."""
     answered_before: bool = False
     """Whether the model answered a call of this task: a lost connection is then an outage, and no wrong address. Not sent."""
     on_wait: Callable[[float, str], None] = lambda seconds, detail: None
@@ -193,6 +197,12 @@ def describe_unknown_window(name: str) -> str:
         f"{name}: the context window is not known, and the server does not say it; say how many tokens the server was "
         "started with: --context-tokens N, or context_tokens in the settings file"
     )
+
+
+def dearest(model: Model, tokens_in: int) -> float:
+    """What a request of so many tokens costs where all of it goes into the provider's cache, which may cost more than none."""
+    price = getattr(model, "dearest", None)
+    return float(price(tokens_in)) if callable(price) else model.price(tokens_in, 0)
 
 
 def room_of(model: Model) -> Room:

@@ -167,6 +167,10 @@ class ServedModel:
         """What so many tokens cost where the provider's cache has no part in it."""
         return self._tariff.usd(Usage(tokens_in, 0, tokens_out))
 
+    def dearest(self, tokens_in: int) -> float:
+        """What so many tokens of a request cost at most: where all of them are put into the provider's cache."""
+        return max(self._tariff.usd(Usage(tokens_in, 0, 0, written)) for written in (0, tokens_in))
+
 
 THINKS = 32_768
 """What a model that reasons gets at first."""
@@ -221,7 +225,7 @@ def ask_patiently(
     policy = Retrying(
         retry=retry_if_result(lambda reply: reply.outcome in (RATE_LIMITED, *MOST_TRIES)),
         wait=_WaitAsTold(chance),
-        stop=stop_any(_StopAfterTries(request.answered_before), _StopBeforeLongWait()),
+        stop=stop_any(_StopAfterTries(request.answered_before), _StopBeforeLongWait(), _StopAtLimit(request)),
         before_sleep=before_wait,
         sleep=sleep,
         retry_error_callback=_reply_of,
@@ -262,6 +266,18 @@ class _StopAfterTries(stop_base):
         # decision 132: what broke off in the middle was charged for, and an address that never answered may be wrong.
         down = reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and self._answered_before)
         return down and not reply.tokens_in and (state.seconds_since_start or 0.0) < LONGEST_PATIENCE
+
+
+class _StopAtLimit(stop_base):
+    """Stops where another try might cost more than is left. Good for one question."""
+
+    def __init__(self, request: Request) -> None:
+        self._request, self._spent = request, 0.0
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        self._spent += _reply_of(retry_state).usd
+        most = self._request.most_usd
+        return bool(most and self._spent) and self._spent + self._request.worst_usd > most
 
 
 class _StopBeforeLongWait(stop_base):
