@@ -146,7 +146,11 @@ class Memory:
     def useless(self, reply: Reply) -> None:
         """Takes in that a reply could not be used, so that the next question is another one."""
         if reply.outcome == OVERFLOW:
-            self._room = int(self._look() * _SHRINK)
+            size = self._look()
+            if 0 < reply.window < self.window:
+                self.widen(reply.window)
+            # Where it should have fitted all the same, the tokens are denser than they were counted.
+            self._room = self._room if self._room < size else int(size * _SHRINK)
         elif reply.outcome == TRUNCATED:
             self.told(
                 "Your last reply was longer than is allowed and was cut off; nothing of it was used. Say less at once: write one "

@@ -126,6 +126,9 @@ class Conversation:
             row = self.journal.replay_or_record("reply", key, partial(self._paid, request, call))
             reply = reply_from_json(row)
             self.ledger.recover([(call, row["model"], reply)])
+            # From the journal, too: else a resume would ask the same once more, and be refused the same.
+            if reply.window and row["model"] == self.model.name and isinstance(self.model, AssumesWindow):
+                self.model.learn_window(reply.window)
             if not reply.room:
                 self._useless = self._useless + 1 if reply.outcome in _USELESS else 0
                 return reply

@@ -105,6 +105,8 @@ class Reply:
     """Of a reply that was cut off while the model still thought: how many tokens it might have had; else 0."""
     limit: int = 0
     """Of a request that was refused for the length of its reply: how long one may be, in the server's words; else 0."""
+    window: int = 0
+    """Of a request that was too long: the window, in the server's words; else 0."""
 
 
 class Room(NamedTuple):
@@ -175,6 +177,10 @@ class AssumesWindow(Protocol):
 
     def take_window(self, window: int) -> None:
         """Takes the window that recorded work was begun with, where the user says none."""
+        ...
+
+    def learn_window(self, window: int) -> None:
+        """Takes the window that the server named when a request was too long: whatever was known, it is no larger."""
         ...
 
 
@@ -260,7 +266,7 @@ def reply_to_json(reply: Reply) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value or name not in _RARE}
 
 
-_RARE = ("reasoning", "room", "limit")
+_RARE = ("reasoning", "room", "limit", "window")
 OWNER = "model"
 """The key of `reasoning` that says whose it is: another model cannot check a signature, and may refuse it."""
 BESIDE = ("model", "about")

@@ -115,6 +115,8 @@ class ServedModel:
         self._windows, self._recorded, self._effort = windows, 0, effort
         # Ollama cuts a longer request off at its front without a word, so there nothing is assumed.
         self._assumes = provider.name != "ollama"
+        self._refused_at = 0
+        """The window that the server named when a request was too long; 0: none was."""
         self._told_window: int | None = None
         """What the server says, 0 where it says nothing; None: it was not asked yet."""
         self._listed: ModelListing | None = None
@@ -127,6 +129,8 @@ class ServedModel:
         Raises PhaseError where nobody knows it: with a guess, a paper would be planned from notes and nobody would see it.
         """
         known = self._windows.said or self._recorded or self._windows.listed
+        if self._refused_at:
+            return min(known or self._refused_at, self._refused_at)
         if not known and self._told_window is None:
             self._listed = self._list()
         if known := known or self._told_window or (self._windows.usual if self._assumes else 0):
@@ -143,6 +147,10 @@ class ServedModel:
     def take_window(self, window: int) -> None:
         """Takes the window that recorded work was begun with, where the user says none."""
         self._recorded = window
+
+    def learn_window(self, window: int) -> None:
+        """Takes the window that the server named when a request was too long: whatever was known, it is no larger."""
+        self._refused_at = min(window, self._refused_at or window)
 
     def ask(self, request: Request) -> Reply:
         """One reply, after as many tries as make sense. Nothing is raised but Interrupted."""

@@ -97,4 +97,5 @@ def test_tries_that_were_charged_and_gave_nothing_count_before_the_next_one() ->
     for left, tries in ((0.5, 1), (0.95, 2), (0.0, 4)):
         asked.clear()
         reply = ask_patiently(ask, Request((), most_usd=left, worst_usd=0.5), sleep=lambda seconds: None)
-        assert (len(asked), reply.usd) == (tries, pytest.approx(0.4 * tries))
+        assert len(asked) == tries
+        assert reply.usd == pytest.approx(0.4 * tries)

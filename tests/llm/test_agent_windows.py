@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from phases.llm.model import Model
+from phases.llm.error_classification import Server, classify_status, window_told
+from phases.llm.model import OVERFLOW, Model
 from phases.llm.prices import facts_by_name, plain_name, tariff_of
 from phases.llm.providers import PROVIDERS, Access
 from phases.llm.server_model import open_server_model
 from pipeline.base.errors import PhaseError
-from tests.llm_server import LlmServer
+from tests.agents import carry_out, small_plan
+from tests.llm_server import Answer, LlmServer, Says, Status, call, error_body
 
 pytest.importorskip("openai", reason="the openai package is not installed")
 
@@ -90,3 +94,56 @@ def test_a_name_is_known_again_however_it_is_served() -> None:
     names = ("Qwen/Qwen3-8B", "openrouter/qwen/qwen3-8b:free", "qwen3-8b-2025-04-28", "qwen3-8b")
     assert {plain_name(name) for name in names} == {"qwen3-8b"}
     assert json.dumps(facts_by_name("nobody-knows-it")._asdict()).count("0") >= 1
+
+
+TOLD = {
+    "OpenAI": (
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 10000 tokens.",
+        8192,
+    ),
+    "Anthropic": ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
+    "Anthropic, with the reply": (
+        "input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000",
+        200_000,
+    ),
+    "llama.cpp": ("request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it", 4096),
+    "Google": ("The input token count (1200000) exceeds the maximum number of tokens allowed (1,048,576).", 1_048_576),
+    "Mistral": ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32_768),
+    "nobody": ("Please reduce the length of the messages or completion.", 0),
+}
+
+
+@pytest.mark.parametrize("who", TOLD)
+def test_a_window_is_learnt_from_the_words_of_a_refusal(who: str) -> None:
+    words, window = TOLD[who]
+    error = classify_status(Server("compatible", "h", "m"), 400, {}, error_body(words))
+    assert error.outcome == OVERFLOW
+    assert window_told(error) == window
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_refused_length_sets_the_window_and_no_later_request_is_too_long_again(resumed: bool, tmp_path: Path) -> None:
+    window, refused = 12_000, list[int]()
+
+    def answer(body: dict[str, Any]) -> Answer:
+        said = sum(len(str(message.get("content") or "")) for message in body["messages"])
+        told = len([message for message in body["messages"] if message["role"] == "assistant"])
+        if said // 4 + 1_000 > window:
+            refused.append(said)
+            return Status(400, error_body(f"This model's maximum context length is {window} tokens."))
+        if resumed and told == 9 and not gone:
+            gone.append(True)
+            return Status(401, error_body("no"))
+        return Says("done") if told > 12 else Says("", (call("Read", file_path="a.py", offset=told + 1),))
+
+    gone: list[bool] = []
+    long = "".join(f"LINE_{number} = '{'x' * 120}'\n" for number in range(40))
+    first = Says("", (call("Write", file_path="a.py", content=long),))
+    script: list[Any] = [first, *[answer] * 60]
+    with LlmServer(*script, models=({"id": "tiny", "max_model_len": 90_000},)) as server:
+        for _ in range(1 + resumed):
+            model = open_server_model("compatible:tiny", PROVIDERS["compatible"], Access(server.base_url))
+            with suppress(PhaseError):
+                carry_out(tmp_path, model, small_plan("a.py"))
+            assert model.window == (window if refused else 90_000)
+        assert len(refused) == 1
