@@ -68,11 +68,12 @@ def test_a_paper_without_sections_has_none(text: str) -> None:
 def test_the_model_is_shown_what_the_file_at_hand_cites_and_the_machine(tmp_path: Path) -> None:
     (tmp_path / "paper.md").write_text(PAPER, encoding="utf-8")
     plan = small_plan("a.py", "b.py")
-    cited = plan["requirements"][0]["source"]["section"]
-    (tmp_path / "paper.md").write_text(PAPER.replace("## 2 Method", f"## {cited} Method"), encoding="utf-8")
+    source = {"section": "2", "page": 1, "quote": "A preamble."}
+    plan["requirements"] = [{"id": "R1", "kind": "equation", "text": "waits", "source": source, "status": "stated"}]
+    plan["file_structure"][0]["implements"] = ["R1"]
 
     def answer(request: Request) -> Reply:
-        path = ("a.py", "b.py", "")[len(model.requests) - 1]
+        path = ("a.py", "b.py", "")[min(len(model.requests), 3) - 1]
         call = ToolCall(f"write-{path[:1]}", "Write", {"file_path": path, "content": "A = 1\n"})
         return Reply("ok", "", (call,)) if path else Reply("ok", "done")
 
