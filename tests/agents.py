@@ -20,13 +20,17 @@ from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.toolbox import Notes, Toolbox, ToolKind
 from phases.llm.model import Model, Reachability, Reply, Request, ToolCall
+from phases.sandbox.box import LANDLOCK
 from phases.sandbox.commands import kind_of_sandbox
+from phases.sandbox.probe import probe_kind
 from phases.workspace.task_paths import task_paths
 from phases.workspace.workspace import Workspace
 from pipeline.engine.contract import Contracts
 from tests.bare import shared_python
 
 CONTRACTS = Contracts()
+WITHOUT_MOUNTS = LANDLOCK if probe_kind(LANDLOCK).usable else "off"
+"""A sandbox in which commands can write to .pipeline: what they do to it is seen afterwards."""
 
 
 class Scripted:
@@ -109,7 +113,7 @@ def assignment_in(
         plan,
         digest,
         task_paths(str(folder)),
-        kind_of_sandbox(sandbox),
+        sandbox if sandbox == LANDLOCK else kind_of_sandbox(sandbox),
         limits,
         CONTRACTS.breach,
         lambda data: dict(CONTRACTS.parse("initial_plan.txt", data, writer="a test")),

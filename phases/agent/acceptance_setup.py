@@ -21,6 +21,8 @@ from phases.acceptance.tool_hooks import ToolHooks, read_subagents
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
 from phases.agent.earlier_code import OFFLINE
+from phases.agent.given_code import NAME as GIVEN
+from phases.agent.given_code import GivenCode
 from phases.agent.session import Session
 from phases.agent.transcript import FILE, Transcript
 from phases.evidence.look import EvidenceSetting
@@ -71,12 +73,7 @@ def build_acceptance(
     except Incomplete as error:
         events.emit("stop_reason_decided", reason=error.stop_reason, detail=str(error))
         raise
-    # Nothing mends a scaffold, so how well its tests would notice a mistake is of no use to anybody.
-    mutants = OFF if model.name == OFFLINE else assignment.mutants
-    judge = _open_judge(assignment, begun, model, commands) if assignment.judge else None
-    user_tests = places.user_tests if os.path.isdir(places.user_tests) else ""
-    bare = assignment.make_bare_python() if assignment.is_watched else ""
-    evidence = EvidenceSetting(bare, places.evidence, mutants, user_tests)
+    judge, evidence = _open_judge(assignment, begun, model, commands), _evidence_setting(assignment, model)
     path = os.path.join(places.hooks, FILE)
     transcript = Transcript(path, task, root, begun.journal.all_rows, assignment.in_place)
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path, assignment.hooks.own_folder)
@@ -93,6 +90,16 @@ def build_acceptance(
         hooks.hooks, facts, executor, events, lambda: read_subagents(begun.journal.all_rows()), assignment.tell
     )
     return Acceptance(chain, tool_hooks, events, hooks, protected, executor)
+
+
+def _evidence_setting(assignment: Assignment, model: Model) -> EvidenceSetting:
+    places = assignment.places
+    # Nothing mends a scaffold, so how well its tests would notice a mistake is of no use to anybody.
+    mutants = OFF if model.name == OFFLINE else assignment.mutants
+    user_tests = places.user_tests if os.path.isdir(places.user_tests) else ""
+    bare = assignment.make_bare_python() if assignment.is_watched else ""
+    is_given = isinstance(model, GivenCode) and model.name == GIVEN
+    return EvidenceSetting(bare, places.evidence, mutants, is_given, user_tests)
 
 
 def _open_judge(assignment: Assignment, begun: Session, model: Model, commands: CommandRunner) -> CodeJudge | None:

@@ -203,8 +203,8 @@ def _work_to_ending(
     state: AgentState, assignment: Assignment, workspace: Workspace, commands: CommandRunner, missing: Sequence[str]
 ) -> Ending:
     """Lets it work to an ending. Whatever else comes is passed on, and kernel-report.json says it."""
-    judges_only = isinstance(state.conversation.model, GivenCode)
-    state.holds = (lambda ending: False) if judges_only else partial(_is_current, workspace, commands, missing)
+    once_more = isinstance(state.conversation.model, GivenCode) and state.replaying
+    state.holds = (lambda ending: False) if once_more else partial(_is_current, workspace, commands, missing)
     try:
         return run_loop(state)
     except (Paused, Incomplete) as error:

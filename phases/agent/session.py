@@ -97,12 +97,7 @@ def begin_session(
     decided = read_decision(coming, header, fixed["hand"])
     if decided is None:
         undo_decision(work, coming)  # one for another plan or model: what it had moved goes back
-        goes_on = can_continue(places.journal, header, lambda rows: is_same_author(rows, model.name))
-        logger.debug("the journal on the disk is {}of this work", "" if goes_on else "not ")
-        if isinstance(model, GivenCode) and not goes_on:
-            raise PhaseError("the plan was changed since this code was written, so it must be written on first: resume")
-        if not goes_on or is_unrecorded_code(places):
-            remaining = decide_remaining(work, model.name) or {"aside": os.path.basename(next_aside(places.workspace))}
+        if remaining := _what_remains(work, model, header):
             decided = {**everything, **remaining, **begun}
             write_durable(coming, row_line(header_row(header, run, decided)) + b"\n")
     if decided is not None:
@@ -133,6 +128,20 @@ def _find_window(work: Assignment, model: Model) -> int:
             raise
         model.take_window(window)
         return window
+
+
+def _what_remains(work: Assignment, model: Model, header: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the work that begins anew has to do on the code that is there; None where the journal is gone on with."""
+    places = work.places
+    goes_on = can_continue(places.journal, header, lambda rows: is_same_author(rows, model.name))
+    logger.debug("the journal on the disk is {}of this work", "" if goes_on else "not ")
+    if goes_on and not is_unrecorded_code(places):
+        return None
+    if isinstance(model, GivenCode):
+        if not goes_on:
+            raise PhaseError("the plan was changed since this code was written, so it must be written on first: resume")
+        return {"write": [], "remove": [], "shown": {}}  # the code was put there to be judged, and stays
+    return decide_remaining(work, model.name) or {"aside": os.path.basename(next_aside(places.workspace))}
 
 
 def _start_facts(work: Assignment, model: Model, installed: Sequence[str]) -> dict[str, Any]:

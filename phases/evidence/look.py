@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
+from phases.evidence.lookup import find_by_name, name_all
 from phases.evidence.mutants import MOST
 from phases.evidence.observation import NOTHING, Observation, Watch
 from phases.evidence.places import find_all_places
-from phases.evidence.rungs import ALL, OFF, STUB_ALONE, climb
+from phases.evidence.rungs import ALL, MISSING, OFF, STUB_ALONE, climb
 from phases.evidence.traceability import read_sources
 from phases.evidence.trials import run_trials
 from phases.sandbox.box import NONE, CommandResult
@@ -21,6 +22,7 @@ from phases.workspace.workspace import Workspace
 AUTO = "auto"
 _QUICK = 20.0
 """Seconds of all checks, up to which every change is tried without anybody asking for it."""
+_NO_NAME = "no name in the code fits it; a docstring that names it would"
 Rows = list[dict[str, Any]]
 
 
@@ -33,6 +35,8 @@ class EvidenceSetting(NamedTuple):
     """A directory for notes, outside the workspace."""
     mutants: str = AUTO
     """off, auto, or how many changes are tried for each requirement."""
+    by_name: bool = False
+    """The code was made elsewhere and names no requirement: its places are found by their names, and any test may prove them."""
     user_tests: str = ""
     """The directory of the tests that the user gave; empty: there are none."""
 
@@ -87,16 +91,24 @@ class Look:
 
     def judge(self, workspace: Workspace, plan: dict[str, Any], seen: Observation, *, change: bool) -> Rows:
         """What is known of each requirement. `change` is False where the checks do not pass: then changes say nothing."""
-        places, sources = find_all_places(workspace, plan), read_sources(workspace)
+        by_name, sources = self._setting.by_name, read_sources(workspace)
+        places = find_by_name(workspace, plan) if by_name else find_all_places(workspace, plan)
+        seen = seen._replace(named=name_all(seen, places)) if by_name else seen
         watch, mutants, most = self._watch, *self._wanted()
         if watch is None or not change or mutants == OFF:
-            return climb(plan["requirements"], places, sources, seen)
+            return self._in_words(climb(plan["requirements"], places, sources, seen))
 
         def run_jobs(jobs: Sequence[Any]) -> Mapping[int, Any]:
             self._commands.tell(f"tries whether the tests notice {len(jobs)} small changes to the code")
             return run_trials(jobs, self._commands.box, watch, seen.paths, self._took)
 
-        return climb(plan["requirements"], places, sources, seen, run_jobs, mutants, most)
+        return self._in_words(climb(plan["requirements"], places, sources, seen, run_jobs, mutants, most))
+
+    def _in_words(self, rows: Rows) -> Rows:
+        """Code that was made elsewhere need not name a requirement."""
+        if not self._setting.by_name:
+            return rows
+        return [{**row, "why": _NO_NAME} if row["rung"] == MISSING else row for row in rows]
 
     def end(self) -> None:
         """Leaves no notes behind."""

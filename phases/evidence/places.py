@@ -142,7 +142,7 @@ class _PythonFile:
             return []
         found = list[Place]()
         named = self._named = sorted(
-            _walk_definitions(self._tree), key=lambda one: (one.node.lineno, one.node.col_offset)
+            walk_definitions(self._tree), key=lambda one: (one.node.lineno, one.node.col_offset)
         )
         taken = set[int]()
         """Lines of comments that belong to a definition or a value, so not to what is around it."""
@@ -194,7 +194,7 @@ class _PythonFile:
         if not any(read_ids(text) for text in self._comments.values()):
             return
         for node in ast.walk(tree):
-            for symbol, value in _entries_of(node):
+            for symbol, value in find_entries(node):
                 last = value.end_lineno or value.lineno
                 above = value.lineno - 1
                 own_line = above in self._comments and self._lines[above - 1].strip()[:1] == "#"
@@ -310,7 +310,7 @@ def _read_comments(source: str) -> dict[int, str]:
         return {}
 
 
-def _walk_definitions(tree: ast.Module) -> Iterator[_Named]:
+def walk_definitions(tree: ast.Module) -> Iterator[_Named]:
     """Every function, class and named value, however deep; by a list, because a chain of elif nests without end."""
     todo: list[tuple[str, int, Function | ast.ClassDef | None, list[ast.stmt]]] = [("", 0, None, tree.body)]
     while todo:
@@ -336,7 +336,7 @@ def _inner_blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
             yield getattr(child, name, [])
 
 
-def _entries_of(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+def find_entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """The named values in an expression: their names, and what they are."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
@@ -378,7 +378,7 @@ def functions_that_ran(path: str, source: str, identifier: str, ran: Collection[
     """The functions of a file with a line that ran, as places of a requirement that only its tests name; the outermost ones."""
     tree = parse_python(source)
     places = list[Place]()
-    for one in sorted(_walk_definitions(tree), key=lambda found: found.node.lineno) if tree else ():
+    for one in sorted(walk_definitions(tree), key=lambda found: found.node.lineno) if tree else ():
         if not isinstance(one.node, Function) or isinstance(one.inside, Function):
             continue
         first, last = _body_of(one.node)

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from pipeline.base.errors import ContractError, UsageError
 from pipeline.engine.catalog import Catalog
@@ -16,9 +16,8 @@ from pipeline.engine.phase import Phase
 from pipeline.engine.settings import STORED, Settings, load_settings, nearest_word, read_prices, user_hooks
 from pipeline.engine.store import TaskStore
 
-if TYPE_CHECKING:
-    from phases.llm.model import Model
-
+GIVEN_CODE = "given"
+"""Stands for the model that writes the code where somebody else wrote it (`pipeline verify --code`)."""
 _MODULE = "phase"
 _USES = ("model", "plan_model", "code_model", "judge")
 _REPLAY = "replay:"
@@ -218,12 +217,8 @@ def settings_to_store(values: dict[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in STORED}
 
 
-def open_model(values: dict[str, Any], phase: str = "", *, judges_only: bool = False) -> object:
-    """The model that the settings name for a phase; or who stands for it where the code is only judged."""
-    if judges_only and phase == "implement":
-        from phases.agent.given_code import GivenCode  # imported here: TAB must import no phase
-
-        return GivenCode(cast("Model", open_model(values, phase)).name)
+def open_model(values: dict[str, Any], phase: str = "") -> object:
+    """The model that the settings name for a phase."""
     from phases.llm.factory import open_model as open_named  # imported here: TAB must import no phase
     from phases.llm.providers import Access, gateways_in, keys_in, with_settings
 
@@ -233,6 +228,10 @@ def open_model(values: dict[str, Any], phase: str = "", *, judges_only: bool = F
         from phases.agent.offline_model import OfflineModel
 
         return OfflineModel()
+    if name == GIVEN_CODE:
+        from phases.agent.given_code import GivenCode  # imported here: as above
+
+        return GivenCode()
     _refuse_idle_address(values)
     access = Access(
         str(values["base_url"]),
@@ -269,7 +268,7 @@ def effort_for(values: dict[str, Any], phase: str) -> str:
 
 def is_served(name: str) -> bool:
     """Whether a model is behind a server, and so may cost money."""
-    return name not in ("", "offline") and not name.startswith(_REPLAY)
+    return name not in ("", "offline", GIVEN_CODE) and not name.startswith(_REPLAY)
 
 
 def _refuse_idle_address(values: dict[str, Any]) -> None:

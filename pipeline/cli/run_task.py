@@ -26,6 +26,7 @@ from pipeline.cli.assembly import (
     settings_from,
     settings_to_store,
 )
+from pipeline.cli.given_code import take_given_code
 from pipeline.cli.options import flags_of
 from pipeline.cli.output import (
     can_draw,
@@ -47,6 +48,9 @@ from pipeline.engine.runner import run_pipeline
 from pipeline.engine.seal import make_key, seal_task
 from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
+
+_WITH_PLAN = (0, 3, 5)
+"""How a run up to the plan ends where there is one then."""
 
 
 def check_options(options: dict[str, Any]) -> tuple[Settings, dict[str, Any]]:
@@ -104,7 +108,13 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
             def record(status: str, reason: str) -> None:
                 catalog.record(store.id, status, mode=values["mode"], source=task["source"], reason=reason)
 
-            report, passed = _run_phases(store, values, record, options, progress)
+            if options.get("given_code"):
+                report, passed = _run_phases(store, {**values, "until": "plan"}, record, options, Progress(store.root))
+                if report["exit_code"] in _WITH_PLAN:
+                    take_given_code(store, options["given_code"])
+                    report, passed = _run_phases(store, values, record, options, progress)
+            else:
+                report, passed = _run_phases(store, values, record, options, progress)
     return show_summary(store, report, as_json=options["as_json"], passed=passed)
 
 
@@ -128,7 +138,7 @@ def _run_phases(
 
     run = RunRequest(
         settings=values,
-        open_model=lambda phase: open_model(values, phase, judges_only="judge_again" in options),
+        open_model=lambda phase: _open_model(values, phase, judges_only="judge_again" in options),
         review=review,
         record=record,
         environment=os.environ,
@@ -150,6 +160,17 @@ def _run_phases(
     if border is None or report["status"] in ("error", "cancelled"):
         return report, None
     return report, None if border in [phase for phase, _ in stale_phases(store, run)] else border
+
+
+def _open_model(values: dict[str, Any], phase: str, *, judges_only: bool) -> object:
+    """The model of a phase; who stands for it where code is only judged."""
+    model = open_model(values, phase)
+    if not judges_only or phase != "implement":
+        return model
+    from phases.agent.given_code import GivenCode  # imported here: TAB must import no phase
+    from phases.llm.model import Model
+
+    return GivenCode(model.name) if isinstance(model, Model) else model
 
 
 def _why_more_attempts(store: TaskStore, flags: dict[str, Any]) -> str:

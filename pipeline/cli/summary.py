@@ -8,7 +8,15 @@ from shlex import quote
 from typing import Any
 
 from pipeline.base.errors import ContractError, PipelineError
-from pipeline.cli.assembly import command_name, is_served, locate_task, model_for, relative_path, tasks_dir_flag
+from pipeline.cli.assembly import (
+    GIVEN_CODE,
+    command_name,
+    is_served,
+    locate_task,
+    model_for,
+    relative_path,
+    tasks_dir_flag,
+)
 from pipeline.cli.output import (
     paint_text,
     print_advice,
@@ -329,6 +337,8 @@ def _of_acceptance(store: TaskStore, report: dict[str, Any]) -> Steps:
         return [story, (f"pipeline resume {name}", "continue, once that is fixed")]
     if not _was_refused(store, report):
         return []
+    if model_for(store.load("task.json")["settings"], "implement") == GIVEN_CODE:
+        return [story]
     more = _load_sound(store, "acceptance.json")["max_continues"] * 2 or 1
     exhausted = _load_sound(store, "acceptance.json")["stop_reason"] == "accept_continue_exhausted"
     again = [(f"pipeline resume {name} --max-acceptance-continues {more}", "let the model try again")]

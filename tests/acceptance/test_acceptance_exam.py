@@ -14,7 +14,7 @@ from phases.acceptance.hook_registry import HookSetting
 from phases.llm.model import Reply, Request
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.errors import Incomplete, Paused
-from tests.agents import CONTRACTS, Scripted, call, carry_out, says, small_plan, write
+from tests.agents import CONTRACTS, WITHOUT_MOUNTS, Scripted, call, carry_out, says, small_plan, write
 from tests.hooks import events, feedback_in, item, mounting, names_of
 
 CODE = 'def meet() -> int:\n    """R1, section 1, page 1."""\n    return 4\n'
@@ -49,7 +49,9 @@ class Place:
         write_trust(str(self.own / "trusted-workspaces.json"), root, entry, setting.check_store)
 
     def made(self, model: Scripted, setting: HookSetting, **more: Any) -> dict[str, Any]:
-        made = carry_out(self.task, model, more.pop("plan", small_plan("a.py")), hooks=setting, **more)
+        made = carry_out(
+            self.task, model, more.pop("plan", small_plan("a.py")), hooks=setting, sandbox=WITHOUT_MOUNTS, **more
+        )
         return {**made["implementation"], "attempts": made["acceptance"]["attempts"]}
 
     def edits(self, name: str = "tests.sh") -> Reply:

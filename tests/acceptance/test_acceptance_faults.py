@@ -19,7 +19,7 @@ from phases.llm.model import Reply, Request
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.errors import Incomplete, PhaseError
 from pipeline.base.plain_yaml import dump_yaml, parse_yaml
-from tests.agents import CONTRACTS, Scripted, call, carry_out, says, small_plan, write
+from tests.agents import CONTRACTS, WITHOUT_MOUNTS, Scripted, call, carry_out, says, small_plan, write
 from tests.hooks import PATH, events, feedback_in, item, mounting, script
 
 CODE = 'def meet() -> int:\n    """R1, section 1, page 1."""\n    return 4\n'
@@ -30,7 +30,7 @@ needs_a_sandbox = pytest.mark.skipif(kind_of_sandbox("required") == "none", reas
 
 def made(folder: Path, model: Scripted, hooks: HookSetting, plan: dict[str, Any] | None = None) -> dict[str, Any]:
     """implementation.json of a run, with acceptance.json in it."""
-    documents = carry_out(folder, model, plan or small_plan("a.py"), hooks=hooks)
+    documents = carry_out(folder, model, plan or small_plan("a.py"), hooks=hooks, sandbox=WITHOUT_MOUNTS)
     return {**documents["acceptance"], **documents["implementation"]}
 
 

@@ -19,7 +19,7 @@ from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.errors import Incomplete, Paused
 from pipeline.base.files import sha256
 from pipeline.base.plain_yaml import dump_yaml
-from tests.agents import CONTRACTS, Scripted, call, carry_out, says, small_plan, tree, write
+from tests.agents import CONTRACTS, WITHOUT_MOUNTS, Scripted, call, carry_out, says, small_plan, tree, write
 from tests.hooks import events, feedback_in, item, mounting, names_of, script
 
 PLAN = small_plan("a.py")
@@ -53,7 +53,8 @@ class Place:
 
     def made(self, model: Scripted, hooks: HookSetting | None = None, **more: Any) -> dict[str, Any]:
         """implementation.json of a run, with its attempts."""
-        documents = carry_out(self.task, model, more.pop("plan", PLAN), hooks=hooks or self.setting(), **more)
+        more = {"sandbox": WITHOUT_MOUNTS, "hooks": hooks or self.setting(), **more}
+        documents = carry_out(self.task, model, more.pop("plan", PLAN), **more)
         return {**documents["implementation"], "attempts": documents["acceptance"]["attempts"]}
 
     @property

@@ -57,7 +57,20 @@ def test_a_program_is_told_the_same_with_the_counts(command: Command) -> None:
     assert found["task"] == "paper"
     assert sum(found["counts"].values()) == len(rows)
     assert [row["id"] for row in found["requirements"]] == [row["id"] for row in rows]
-    told = {"id", "text", "status", "why", "places", "tests", "noticed", "tried", "kind", "source", "note"}
+    told = {
+        "id",
+        "text",
+        "status",
+        "why",
+        "places",
+        "tests",
+        "user_tests",
+        "noticed",
+        "tried",
+        "kind",
+        "source",
+        "note",
+    }
     assert told == set(found["requirements"][0])
 
 

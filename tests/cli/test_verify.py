@@ -185,3 +185,45 @@ def test_no_command_of_the_agent_writes_where_the_hooks_of_the_workspace_lie(tmp
     assert "Traceback" not in ended.err
     assert (control / "hooks.yaml").read_text() == "hooks: {}\n"
     assert not (control / "new").exists()
+
+
+THEIRS = {
+    "pkg/__init__.py": "",
+    "pkg/training.py": "LEARNING_RATE = 0.1\nBATCH_SIZE = 64\n\n\n"
+    "def decayed_average(before, weight):\n    return 0.95 * before + 0.05 * weight\n",
+    "test_training.py": "from pkg.training import BATCH_SIZE, LEARNING_RATE, decayed_average\n\n\n"
+    "def test_average():\n    assert decayed_average(1.0, 0.0) == 0.95\n\n\n"
+    "def test_values():\n    assert (LEARNING_RATE, BATCH_SIZE) == (0.1, 64)\n",
+}
+
+
+def test_code_that_was_made_elsewhere_is_judged_by_its_names_and_its_own_tests(tmp_path: Path) -> None:
+    there = Ground(tmp_path, text="# Decay\n\n## Method\n\nWe use a learning rate of 0.1 and a batch size of 32.\n")
+    for path, text in THEIRS.items():
+        (there.work / "theirs" / path).parent.mkdir(parents=True, exist_ok=True)
+        (there.work / "theirs" / path).write_text(text)
+    before = {path: (there.work / "theirs" / path).read_bytes() for path in THEIRS}
+    ended = there.call("verify", "--paper", "paper.md", "--code", "theirs")
+    assert "Traceback" not in ended.err
+    assert ended.code == 3
+    assert {path: (there.work / "theirs" / path).read_bytes() for path in THEIRS} == before
+    [task] = [path for path in there.tasks.iterdir() if path.is_dir()]
+    rows = {row["text"]: row for row in json.loads((task / "traceability.json").read_bytes())["requirements"]}
+    told = json.dumps(rows)
+    assert "pkg/training.py:LEARNING_RATE" in told
+    assert "pkg/training.py:BATCH_SIZE is 64" in told  # and the paper says 32
+    assert "python -m pytest -q: 2 tests passed" in ended.out
+    assert there.call("resume", task.name).code == 3  # nothing is written over it
+    assert {path: (task / "generate_code" / path).read_bytes() for path in THEIRS} == before
+    (there.work / "theirs" / "pkg" / "training.py").write_text(THEIRS["pkg/training.py"].replace("64", "32"))
+    (there.work / "theirs" / "test_training.py").write_text(THEIRS["test_training.py"].replace("64", "32"))
+    ended = there.call("verify", "--paper", "paper.md", "--code", "theirs")
+    assert "BATCH_SIZE is 64" not in (task / "traceability.json").read_text()
+
+
+def test_other_code_is_named_together_with_its_paper(there: Ground) -> None:
+    there.call("verify", "--paper", "paper.md").assert_failed("--paper together with --code")
+    there.call("verify", "paper", "--plan-model", "offline").assert_failed("go with --paper and --code")
+    (there.work / "nothing").mkdir()
+    there.call("verify", "--paper", "paper.md", "--code", "nothing").assert_failed("no Python file in it")
+    there.call("verify", "--paper", "paper.md", "--code", "nowhere").assert_failed("no such folder")

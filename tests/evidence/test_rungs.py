@@ -125,6 +125,106 @@ def test_code_that_does_not_do_it_is_open_and_says_why(tmp_path: Path, code: str
     assert told in found["block"] or "test_r1" in found["block"]
 
 
+def case(code: str, assertion: str, told: str, name: str) -> Any:
+    test = f"from code_of import *\n\n\ndef test_r1():\n    assert {assertion}\n"
+    return pytest.param(code, test, told, id=name)
+
+
+PRETENCES = [
+    case(
+        'TABLE = {(1, 2): 3}\n\n\ndef add(a, b):\n    """R1"""\n    return TABLE[a, b]\n',
+        "add(1, 2) == 3",
+        "add gives back constants for inputs that it knows",
+        "a table of the inputs of tests",
+    ),
+    case(
+        'def add(a, b):\n    """R1"""\n    if (a, b) == (1, 2):\n        return 3\n    return 0\n',
+        "add(1, 2) == 3 and add(0, 0) == 0",
+        "add gives back constants for inputs that it knows",
+        "a comparison with the inputs of tests",
+    ),
+    case(
+        'import random\n\n\ndef order(rows):\n    """R1"""\n    places = list(range(len(rows)))\n'
+        "    random.shuffle(places)\n    return places\n",
+        "sorted(order('abc')) == [0, 1, 2]",
+        "order gives back random values, whatever it is given",
+        "an order by chance",
+    ),
+    case(
+        'def half(x):\n    """R1"""\n    def real():\n        y = x / 2\n        return y\n    z = x\n    return z\n',
+        "half(0) == 0",
+        "real, inside of half, is never run",
+        "an inner function that never runs",
+    ),
+    case(
+        'def part(x):\n    raise NotImplementedError\n\n\ndef whole(x):\n    """R1"""\n    try:\n'
+        "        return part(x)\n    except NotImplementedError:\n        return 0\n",
+        "whole(0) == 0",
+        "whole calls part, which raises NotImplementedError",
+        "a helper that is a stub",
+    ),
+    case('def load():\n    """R1"""\n    return []\n', "load() == []", "does nothing yet", "nothing but an empty list"),
+    case(
+        'import os\n\n\ndef pi():\n    """R1"""\n    return 3 if "PYTEST_CURRENT_TEST" in os.environ else 4\n',
+        "pi() == 3",
+        "asks whether a test runs it",
+        "code that knows its test",
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "test", "told"), PRETENCES)
+def test_code_that_only_looks_like_work_is_open_whatever_its_tests_say(
+    tmp_path: Path, code: str, test: str, told: str
+) -> None:
+    found = judged(tmp_path, {"code_of.py": code, "test_it.py": test})
+    assert told in found["block"]
+    assert not found["verification"]["verified"]
+
+
+HONEST = [
+    case(
+        'def sign(x):\n    """R1"""\n    if x >= 0:\n        return 1\n    return -1\n',
+        "(sign(2), sign(-2)) == (1, -1)",
+        "",
+        "a threshold",
+    ),
+    case(
+        'def gcd(a, b):\n    """R1"""\n    if b == 0:\n        return a\n    return gcd(b, a % b)\n',
+        "gcd(12, 18) == 6",
+        "",
+        "a base case",
+    ),
+    case(
+        'def twice(f):\n    """R1"""\n    def call(x):\n        return f(f(x))\n    return call\n',
+        "twice(lambda x: x + 1)(1) == 3",
+        "",
+        "an inner function",
+    ),
+    case(
+        'import random\n\n\ndef noise(count, seed):\n    """R1"""\n    rng = random.Random(seed)\n'
+        "    return [rng.random() for _ in range(count)]\n",
+        "[round(each, 3) for each in noise(2, 7)] == [0.324, 0.151]",
+        "",
+        "chance with a seed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "test", "told"), HONEST)
+def test_honest_code_of_such_a_form_is_tested(tmp_path: Path, code: str, test: str, told: str) -> None:
+    found = judged(tmp_path, {"code_of.py": code, "test_it.py": test})
+    assert found["block"] is None, found["block"] + told
+    assert rungs(found)[0] in ("tested", "guarded")
+
+
+def test_one_small_function_is_not_the_code_of_many_requirements(tmp_path: Path) -> None:
+    code = 'def clamp(x):\n    """R1, R2, R3"""\n    return max(0, min(1, x))\n'
+    tests = "".join(f"def test_r{n}():\n    assert clamp({n}) == 1\n\n\n" for n in (1, 2, 3))
+    found = judged(tmp_path, {"code_of.py": code, "test_it.py": f"from code_of import clamp\n\n\n{tests}"}, count=3)
+    assert "clamp is too small for all of R1, R2, R3: name the code of each" in found["block"]
+
+
 def test_a_test_that_fails_behind_an_exit_code_of_0_is_refused(tmp_path: Path) -> None:
     wrong = RIGHT.replace("3.0", "4.0")
     found = judged(tmp_path, {"code_of.py": MEAN, "test_mean.py": wrong}, f"{PYTEST} || true")

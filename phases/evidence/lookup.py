@@ -1,0 +1,182 @@
+"""Code that names no requirement, because it was made elsewhere: its places are found by what they are called.
+
+A component of the plan is looked up among the names of functions and classes, a value among those of constants, settings,
+arguments and keys. A name that fits nothing stays missing: that is no proof that the code lacks it, and the report says how it
+was looked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from phases.evidence.observation import Observation
+from phases.evidence.places import (
+    CLASS,
+    DATA,
+    FUNCTION,
+    VALUE,
+    Place,
+    find_entries,
+    find_places,
+    is_test_file,
+    split_lines,
+    walk_definitions,
+)
+from phases.evidence.stubs import Function, is_stub
+from phases.workspace.syntax import parse_python
+from phases.workspace.workspace import Workspace, WorkspaceError
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+_GENERAL = frozenset(
+    ("a", "an", "and", "algorithm", "approach", "for", "function", "in", "layer", "method", "model", "module", "network", "of",
+     "on", "our", "proposed", "step", "the", "to", "with")
+)  # fmt: skip
+"""Words that name nothing by themselves."""
+_SHORT: Mapping[str, tuple[str, ...]] = {
+    "learning rate": ("lr", "eta", "alpha", "stepsize"),
+    "batch size": ("bs", "batch", "batchsize"),
+    "weight decay": ("wd", "decay", "l2"),
+    "dropout": ("dropout", "pdrop", "drop"),
+    "epochs": ("epochs", "nepochs", "epoch"),
+    "hidden size": ("hidden", "dmodel", "width", "dim"),
+    "number of layers": ("nlayers", "layers", "depth"),
+    "number of heads": ("nheads", "heads"),
+    "temperature": ("temperature", "tau", "temp"),
+    "discount factor": ("gamma", "discount"),
+    "random seed": ("seed",),
+}
+_MOST = 3
+_KEY = re.compile(r"""^\s*["']?([\w.-]+)["']?\s*[:=,]""")
+_DATA_FILES = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg")
+
+
+class _Definition(NamedTuple):
+    place: Place
+    words: frozenset[str]
+    path_words: frozenset[str]
+
+
+def find_by_name(workspace: Workspace, plan: Mapping[str, Any]) -> list[Place]:
+    """The places of the plan's requirements and values in code that names none of them."""
+    files = dict(_read_files(workspace))
+    definitions = [each for path, text in files.items() for each in _definitions(path, text)]
+    values = [each for path, text in files.items() for each in _values(path, text)]
+    found = list[Place]()
+    for component in plan.get("components", ()):
+        places = _of_component(component["name"], definitions)
+        found += [place._replace(identifier=name) for name in component.get("requirements", ()) for place in places]
+    for row in [*plan.get("values", ()), *(each for each in plan["requirements"] if "value" in each)]:
+        found += [place._replace(identifier=row["id"]) for place in _of_value(row, values)]
+    for path, text in files.items():  # where the code does name one, that is believed
+        found += find_places(path, text, {row["id"] for row in plan["requirements"]})
+    return list(dict.fromkeys(found))
+
+
+def name_all(seen: Observation, places: Iterable[Place]) -> dict[str, frozenset[str]]:
+    """By test: the ids of what it runs. Who wrote the tests knew no ids, so each is taken to be about what it runs."""
+    named = {test: set(ids) for test, ids in seen.named.items()}
+    for place in places:
+        for test in seen.tests_of(place.path, place.body):
+            named.setdefault(test, set()).add(place.identifier)
+    return {test: frozenset(ids) for test, ids in named.items()}
+
+
+def _read_files(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    for path in workspace.paths():
+        if path.endswith((".py", *_DATA_FILES)):
+            try:
+                yield path, workspace.read(path)
+            except WorkspaceError:
+                continue
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a name, in whichever way it joins them: snake, camel or prose; without an s at their end."""
+    words = (word.lower() for word in _WORD.findall(name))
+    return frozenset(
+        word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in words
+    )
+
+
+def _definitions(path: str, source: str) -> Iterator[_Definition]:
+    tree = parse_python(source) if path.endswith(".py") and not is_test_file(path) else None
+    for one in walk_definitions(tree) if tree else ():
+        node = one.node
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            functions = [each for each in ast.walk(node) if isinstance(each, Function)]
+            body = tuple((each.body[0].lineno, each.end_lineno or each.lineno) for each in functions)
+            kind = CLASS if isinstance(node, ast.ClassDef) else FUNCTION
+            span = (node.lineno, node.end_lineno or node.lineno)
+            place = Place("", path, one.symbol, *span, kind, is_stub=is_stub(node), body=body)
+            yield _Definition(place, words_of(node.name), words_of(path.removesuffix(".py")))
+
+
+def _of_component(name: str, definitions: Sequence[_Definition]) -> list[Place]:
+    """The definitions that a component's name fits best; those with the fewest other words first."""
+    wanted = words_of(name) - _GENERAL or words_of(name)
+    short = "".join(word[0] for word in re.findall(r"[A-Za-z]+", name)).lower()
+    fitting = [
+        (len(one.words - wanted), one.place.path, one.place.first, one.place)
+        for one in definitions
+        if (wanted <= one.words | one.path_words and wanted & one.words)
+        or (len(short) > 2 and short in one.words)
+        or (len(wanted) == 1 and wanted <= one.words)
+    ]
+    best = sorted(fitting, key=lambda row: row[:3])
+    return [row[3] for row in best if row[0] == best[0][0]][:_MOST]
+
+
+def _values(path: str, source: str) -> Iterator[tuple[frozenset[str], str, Place]]:
+    """The named values of a file: their words, all in one, and where they are."""
+    if not path.endswith(".py"):
+        for number, line in enumerate(split_lines(source), 1):
+            if key := _KEY.match(line):
+                yield words_of(key[1]), _joined(key[1]), Place("", path, key[1], number, number, DATA)
+        return
+    tree = parse_python(source) if not is_test_file(path) else None
+    for symbol, value in _named_values(tree) if tree else ():
+        name = symbol.rpartition(".")[2]
+        place = Place("", path, symbol, value.lineno, value.end_lineno or value.lineno, VALUE, value=value)
+        yield words_of(name), _joined(name), place
+
+
+def _named_values(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    for one in walk_definitions(tree):
+        if isinstance(one.node, (ast.Assign, ast.AnnAssign)) and isinstance(
+            one.node.value, (ast.Constant, ast.UnaryOp)
+        ):
+            yield one.symbol, one.node.value
+    for node in ast.walk(tree):
+        yield from find_entries(node)
+        yield from _options(node)
+
+
+def _options(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """The default of an option of a command line."""
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("add_argument", "option"):
+        names = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        default = next((each.value for each in node.keywords if each.arg == "default"), None)
+        if names and default is not None:
+            yield max(names, key=len).lstrip("-").replace("-", "_"), default
+
+
+def _of_value(row: Mapping[str, Any], values: Iterable[tuple[frozenset[str], str, Place]]) -> list[Place]:
+    """The named values that may be a value of the plan: by its name, its usual short forms, or its symbol."""
+    name = str(row.get("name") or "")
+    wanted = words_of(name) - _GENERAL
+    short = {each for usual, forms in _SHORT.items() if words_of(usual) - _GENERAL <= wanted for each in forms}
+    symbol = _joined(str(row.get("symbol") or ""))
+    exact, loose = list[Place](), list[Place]()
+    for words, joined, place in values:
+        if wanted and wanted <= words:
+            exact.append(place)
+        elif joined in short or (len(symbol) > 1 and joined == symbol):
+            loose.append(place)
+    return (exact or loose)[:_MOST]
+
+
+def _joined(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
