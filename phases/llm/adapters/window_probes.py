@@ -6,13 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phases.llm.adapters.connection import QUICK, Connection, http_client
+from phases.llm.adapters.connection import Connection, fetch_page
 from phases.llm.error_classification import ReplyError
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 from pipeline.base.logs import logger
 
-_LARGEST = 4 * 1024 * 1024
 _LEAST, _MOST = 1_024, 10_000_000
 _NUM_CTX = re.compile(r"^num_ctx\s+([0-9]{3,9})\s*$", re.MULTILINE)
 
@@ -51,23 +50,10 @@ _PROBES: Mapping[str, Callable[[Connection], int]] = {"ollama": _window_of_ollam
 
 def _fetch(connection: Connection, method: str, path: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
     """The JSON object at a path beside /v1; an empty one where there is none, whatever the reason."""
-    import httpx2  # late: it comes with a vendor's package, and takes time
-
-    quick = Connection(connection.server, connection.base_url, connection.key, QUICK)
     try:
-        with (
-            http_client(quick) as http,
-            http.stream(method, connection.base_url.removesuffix("/v1") + path, json=body) as response,
-        ):
-            pieces, size = list[bytes](), 0
-            for piece in response.iter_bytes():
-                size += len(piece)
-                if size > _LARGEST:
-                    return {}
-                pieces.append(piece)
-            content = parse_json(b"".join(pieces)) if response.is_success else {}
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ReplyError, FormatError) as error:
-        logger.debug("{} does not say its window at {} ({})", connection.server.host, path, type(error).__name__)
+        content = parse_json(fetch_page(connection, method, path, body))
+    except (ReplyError, FormatError) as error:
+        logger.debug("{} does not say its window at {} ({})", connection.server.host, path, error)
         return {}
     return content if isinstance(content, Mapping) else {}
 
