@@ -20,6 +20,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from tests.responses_wire import RESPONSES, responses_events, responses_fault
+
 OPENAI, ANTHROPIC = "/v1/chat/completions", "/v1/messages"
 _STOPS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
 
@@ -113,8 +115,14 @@ class Asked:
 class LlmServer:
     """A server that runs for as long as the block lasts."""
 
-    def __init__(self, *script: Answer | Script, models: Sequence[str | Mapping[str, Any]] = ("tiny",)) -> None:
-        self.script, self.models = script, models
+    def __init__(
+        self,
+        *script: Answer | Script,
+        models: Sequence[str | Mapping[str, Any]] = ("tiny",),
+        pages: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`pages`: what it says at paths beside the API, Ollama's and llama.cpp's; 404 at all others."""
+        self.script, self.models, self.pages = script, models, pages
         self.requests: list[Asked] = []
         """Every question that was asked, the checks left out."""
         self.faults: list[str] = []
@@ -195,14 +203,30 @@ class _Talk(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
         """Says nothing."""
 
+    def _page(self) -> bool:
+        """Answers at a path beside the API."""
+        if self.path.startswith("/v1"):
+            return False
+        pages = self.server.scene.pages or {}
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = pages.get(self.path, "")
+        self._whole(Status(200 if self.path in pages else 404, body if isinstance(body, str) else json.dumps(body)))
+        return True
+
     def do_GET(self) -> None:
+        if self._page():
+            return
         self.server.scene.listings.append({name.lower(): value for name, value in self.headers.items()})
         kind = {"object": "model", "type": "model"}
         models = self.server.scene.models
-        rows = [{"id": row, **kind} if isinstance(row, str) else {**kind, **row} for row in models]
+        rows = [
+            {"id": row, "max_model_len": 32_768, **kind} if isinstance(row, str) else {**kind, **row} for row in models
+        ]
         self._whole(Status(200, json.dumps({"object": "list", "data": rows, "has_more": False})))
 
     def do_POST(self) -> None:
+        if self._page():
+            return
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = self.server.scene.next_answer(Asked(self.path.partition("?")[0], headers, body))
@@ -211,7 +235,7 @@ class _Talk(BaseHTTPRequestHandler):
             return
         raw = answer
         if isinstance(raw, Says):
-            raw = Raw(tuple(anthropic_events(raw) if self.path.startswith(ANTHROPIC) else openai_chunks(raw)))
+            raw = Raw(tuple(_events_of(self.path, raw)))
         self._stream(raw)
 
     def _whole(self, answer: Status) -> None:
@@ -240,7 +264,13 @@ class _Talk(BaseHTTPRequestHandler):
             self.connection.close()
 
 
-# The two wire formats
+# The wire formats
+
+
+def _events_of(path: str, says: Says) -> Iterator[bytes]:
+    if path.startswith(RESPONSES):
+        return responses_events(says)
+    return anthropic_events(says) if path.startswith(ANTHROPIC) else openai_chunks(says)
 
 
 def sse(value: Any, event: str = "") -> bytes:
@@ -370,6 +400,8 @@ def transcript_fault(request: Asked) -> str:
         return _openai_fault(request.body["messages"])
     if request.path == ANTHROPIC:
         return _anthropic_fault(request.body)
+    if request.path == RESPONSES:
+        return responses_fault(request.body)
     return f"nothing answers at {request.path}"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.llm_server import ANTHROPIC, Answer, Asked, LlmServer, Says, Script, Status, error_body, signature_of
+from tests.responses_wire import RESPONSES, reasoning_item, turns_of
 
 _FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
 _Key = tuple[str, tuple[tuple[str, str], ...]]
@@ -36,6 +37,8 @@ class ThinkingServer(LlmServer):
         return answer
 
     def _fault(self, request: Asked) -> str:
+        if request.path == RESPONSES:
+            return _responses_fault(request.body["input"], self._said)
         of_one = _anthropic_fault if request.path == ANTHROPIC else self._openai_fault
         for place, message in enumerate(request.body["messages"]):
             if message["role"] == "assistant" and (fault := of_one(place, message, self._said)):
@@ -91,6 +94,20 @@ def _anthropic_fault(place: int, message: Mapping[str, Any], known: Mapping[_Key
         return f"messages.{place}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{content[0]['type']}`"
     if thought != wanted:
         return f"messages.{place}: Invalid `signature` in `thinking` block, or it was modified"
+    return ""
+
+
+def _responses_fault(items: Sequence[Mapping[str, Any]], known: Mapping[_Key, Says]) -> str:
+    for turn in turns_of(items):
+        calls = [(item["name"], json.loads(item["arguments"])) for item in turn if item.get("type") == "function_call"]
+        text = "".join(item["content"] for item in turn if item.get("role") == "assistant")
+        said = known.get(_key(text, calls))
+        sent = [item for item in turn if item.get("type") == "reasoning"]
+        wanted = [reasoning_item(said.thinks)] if said and said.thinks else []
+        if sent != wanted or turn[: len(sent)] != sent:
+            return f"Item 'fc_1' was provided without its required 'reasoning' item: {sent} is not {wanted}"
+        if said and any(item.get("phase") != "commentary" for item in turn if item.get("role") == "assistant"):
+            return "the phase of a message was not preserved"
     return ""
 
 

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from phases.acceptance.hook_registry import MOST_CONTINUES, HookSetting
 from phases.agent.reference_context import ReferenceContext, reference_context_of
 from phases.evidence.bare_python import bare_python
-from phases.llm.model import Model
+from phases.llm.model import Model, as_model
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.task_paths import TaskPaths, task_paths
 from pipeline.base.errors import StorageError
+from pipeline.base.files import read_bytes
 from pipeline.engine.phase import Context
 
 _MOST_TURNS = 400
@@ -65,6 +66,11 @@ class Assignment(NamedTuple):
             with suppress(StorageError):
                 return bare_python(self.cache_directory)
         return bare_python(os.path.dirname(self.places.python))
+
+    def read_paper(self) -> str:
+        """The text of paper.md; empty where there is none, as in a task of an earlier release."""
+        path = self.places.paper
+        return read_bytes(path).decode("utf-8", "replace") if os.path.isfile(path) else ""
 
     @property
     def is_watched(self) -> bool:
@@ -122,4 +128,4 @@ def assignment_of(
 def _judge_of(ctx: Context) -> Model | None:
     """The model that the user set as the judge; None where he set none."""
     model = ctx.open_other("judge") if ctx.limits.get("judge") else None
-    return model if isinstance(model, Model) else None
+    return as_model(model)

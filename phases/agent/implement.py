@@ -163,7 +163,7 @@ def build_state(
     box = Toolbox([*tools(notes), *own, *others, explorers.tool()], assignment.breach)
     digests = {path: session.before.get(path, "") for path in session.planned}
     runner = ToolRunner(box, hooks, workspace, commands, explorers, notes, digests)
-    memory = Memory(assignment.plan, session, runner.schemas)
+    memory = Memory(assignment.plan, session, runner.schemas, paper=assignment.read_paper())
     state = AgentState(
         Conversation(model, session.journal, ledger, "implement", on_text=events.receiving, on_wait=events.working),
         memory,

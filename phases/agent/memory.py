@@ -10,8 +10,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from phases.agent.cited_sections import split_paper
 from phases.agent.interfaces import outline_of
-from phases.agent.prompt import describe_next_file, first_messages, without_result
+from phases.agent.prompt import describe_next_file, describe_sections, first_messages, without_result
 from phases.llm.journal import digest_of
 from phases.llm.model import OVERFLOW, TRUNCATED, Message, Reply, message_of, most_tokens, tokens_of
 from pipeline.base.errors import PhaseError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _KEPT_WHOLE = 2
 _SHORT = 60
+_PART_FOR_PAPER = 6
+"""Of the room: so much of it the sections of the paper may take."""
 _SHRINK = 0.6
 _LONGEST_TOLD = 2000
 _TELLING = ("file_path", "command", "pattern", "description")
@@ -30,7 +33,11 @@ _TELLING = ("file_path", "command", "pattern", "description")
 class Memory:
     """The transcript of one implementation."""
 
-    def __init__(self, plan: Mapping[str, Any], begun: Session, tools: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self, plan: Mapping[str, Any], begun: Session, tools: Sequence[Mapping[str, Any]], *, paper: str = ""
+    ) -> None:
+        """`paper` is the text of paper.md."""
+        self._sections = split_paper(paper)
         self._plan, self._open, self._first_time, self._kept = plan, list(begun.write), set(begun.write), begun.kept
         self._tools = digest_of(json.dumps(list(tools), sort_keys=True))
         self._tools_size = tokens_of(json.dumps(list(tools)))
@@ -72,7 +79,7 @@ class Memory:
         self._aside = [Message("user", aside)] if aside else []
         size = self._look()
         # From what costs the model least to what costs it most; each step only where the one before was not enough.
-        for reduce in (self._leave_out_results, self._shorten, self._shorten_all, self._outline):
+        for reduce in (self._leave_out_results, self._leave_out_paper, self._shorten, self._shorten_all, self._outline):
             if size <= self._room:
                 break
             logger.debug("{} tokens, and room for {}: {}", size, self._room, reduce.__name__.strip("_"))
@@ -146,7 +153,11 @@ class Memory:
     def useless(self, reply: Reply) -> None:
         """Takes in that a reply could not be used, so that the next question is another one."""
         if reply.outcome == OVERFLOW:
-            self._room = int(self._look() * _SHRINK)
+            size = self._look()
+            if 0 < reply.window < self.window:
+                self.widen(reply.window)
+            # Where it should have fitted all the same, the tokens are denser than they were counted.
+            self._room = self._room if self._room < size else int(size * _SHRINK)
         elif reply.outcome == TRUNCATED:
             self.told(
                 "Your last reply was longer than is allowed and was cut off; nothing of it was used. Say less at once: write one "
@@ -162,7 +173,8 @@ class Memory:
             there = self.target in self._kept
             helps = (self._references or {}).get(self.target, ())
             told = describe_next_file(self._plan, self.target, len(self._open), there=there, helps=helps)
-            self._step = [Message("user", told)]
+            cited = describe_sections(self._plan, self.target, self._sections, self._room // _PART_FOR_PAPER)
+            self._step = [Message("user", text) for text in (told, cited) if text]
         elif self._written:
             self._step = [
                 Message("user", "Every planned file is written. Run the checks of the plan; mend what fails.")
@@ -197,6 +209,10 @@ class Memory:
         for turn in self._recent[:-_KEPT_WHOLE]:
             turn[:] = [without_result(message) for message in turn]
         self.forgotten += 1
+
+    def _leave_out_paper(self) -> None:
+        """The sections of the paper go, until the next file: the quotes stay, and the paper can be read."""
+        self._step = self._step[:1]
 
     def _fold(self) -> None:
         """Takes changed interfaces in, behind those that did not change: only now, so that the prefix holds until then."""

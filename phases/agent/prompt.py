@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from phases.agent.cited_sections import Section, cited_sections
 from phases.llm.model import Message, tokens_of
 
 if TYPE_CHECKING:  # the offline model, which commands load that run nothing, reads prompts and needs no session
@@ -28,7 +29,11 @@ How to work:
   formula gives for inputs that you worked out by hand, not types or shapes. Python's standard library, pytest and coverage are
   there, and what stands under `packages_installed`; nothing else of this machine is.
 - What you really cannot implement raises NotImplementedError. A stub is never called done: the syntax tree is looked at.
-- The whole paper is ../paper.md for Bash (`grep -n`, `sed -n 1,80p`), to be read only: look up what a quote leaves out.
+- With each file come the sections of the paper that its requirements cite. Equations, algorithms and tables there go before the
+  plan's words. The whole paper is ../paper.md for Bash (`grep -n`, `sed -n 1,80p`), to be read only.
+- Check as you go: after a file with a formula, run it in a line of Bash on an input whose result you know. Calls that do not
+  need each other's results belong in one reply; what builds on a result waits until you have read it. Give Task a question
+  that takes the reading of many files: you keep its answer, not the files.
 - When every file is written, run the plan's verify_commands with Bash and mend what fails. Then answer in a sentence without
   a tool call. Files, checks and hooks of the user decide whether the work is done, not your words: what they refuse comes
   back to you as acceptance-feedback, a few times at most. Mend the cause; leave the files that decide (.pipeline, scripts of
@@ -45,7 +50,8 @@ _LIBRARY = """
 
 def first_messages(plan: Mapping[str, Any], begun: Session, room: int) -> list[Message]:
     """The transcript before the first turn. The second message is one JSON object: the plan, and what is to be written."""
-    beside = {"write": list(begun.write), "packages_installed": list(begun.packages)}
+    machine = {"machine": begun.machine} if begun.machine else {}
+    beside = {"write": list(begun.write), "packages_installed": list(begun.packages), **machine}
     whole = json.dumps({"plan": plan, **beside}, ensure_ascii=False)
     if tokens_of(whole) > room // 2:
         whole = json.dumps({"plan": _without_quotes(plan), **beside}, ensure_ascii=False)
@@ -76,6 +82,18 @@ def describe_next_file(
     return f"Files left to write: {left}. The next one, with what the paper demands of it:{hint}\n" + json.dumps(
         needs, ensure_ascii=False
     )
+
+
+def describe_sections(plan: Mapping[str, Any], path: str, sections: Sequence[Section], room: int) -> str:
+    """The sections of the paper that the next file's requirements cite; empty where there are none."""
+    row: Mapping[str, Any] = next((row for row in plan["file_structure"] if row["path"] == path), {})
+    wanted = set(row.get("implements", []))
+    shown, left_out = cited_sections(sections, [one for one in plan["requirements"] if one["id"] in wanted], room)
+    if not shown and not left_out:
+        return ""
+    rest = [f"section {one.title}: sed -n {one.first},{one.last}p ../paper.md" for one in left_out]
+    told = {"paper": [one.text for one in shown], **({"too_long_to_show": rest} if rest else {})}
+    return "What these requirements cite of the paper, whole:\n" + json.dumps(told, ensure_ascii=False)
 
 
 def without_result(message: Message) -> Message:

@@ -21,8 +21,9 @@ from phases.agent.earlier_code import (
 )
 from phases.agent.given_code import GivenCode
 from phases.agent.kernel_setting import RULES, RULES_KEY, read_wanted
-from phases.llm.journal import Journal, can_continue, header_row
-from phases.llm.model import Model
+from phases.agent.machine_facts import machine_facts
+from phases.llm.journal import Journal, can_continue, header_row, read_journal
+from phases.llm.model import AssumesWindow, Model
 from phases.workspace.backup_tree import carry_directory_over, latest_aside
 from phases.workspace.workspace import CONTROL, Workspace
 from pipeline.base.errors import PhaseError
@@ -30,7 +31,7 @@ from pipeline.base.files import make_directory, next_aside, replace_file, sync_d
 from pipeline.base.jsonl import row_line
 from pipeline.base.logs import logger
 
-_NEXT = ".next"
+_NEXT, _MACHINE = ".next", "machine"
 
 
 class Session(NamedTuple):
@@ -49,6 +50,8 @@ class Session(NamedTuple):
     """The model's at the beginning."""
     references: Mapping[str, Any] | None
     """Planned file -> what of other people's code helps with it, as it was at the beginning; None: there was no such code."""
+    machine: Mapping[str, Any] | None = None
+    """What the model is told of the machine, as it was at the beginning; None: nothing was."""
 
     def untouched(self, workspace: Workspace) -> list[str]:
         """Files that were to be changed, were written by no tool, and are as they were."""
@@ -59,7 +62,14 @@ class Session(NamedTuple):
 def session_from(journal: Journal, planned: Sequence[str]) -> Session:
     """The session that the header of a journal tells of. Raises KeyError where it says too little."""
     told = journal.begun
-    fixed = (told["kept"], told["before"], tuple(told["packages"]), told["window"], told.get("references"))
+    fixed = (
+        told["kept"],
+        told["before"],
+        tuple(told["packages"]),
+        told["window"],
+        told.get("references"),
+        told.get(_MACHINE),
+    )
     return Session(journal, tuple(planned), tuple(told["write"]), *fixed)
 
 
@@ -100,11 +110,24 @@ def begin_session(
     make_directory(places.workspace)
     journal = Journal(places.journal, header, run, work.in_place, begun={**everything, **begun}, clean=clean)
     journal.on_other_question = work.tell
-    if not journal.begun.keys() >= {*everything, *fixed} - {"references", RULES_KEY}:
+    if not journal.begun.keys() >= {*everything, *fixed} - {"references", RULES_KEY, _MACHINE}:
         raise PhaseError(
             f"{places.journal}, line 1: does not say how the work began; start afresh with --redo implement"
         )
     return session_from(journal, planned)
+
+
+def _find_window(work: Assignment, model: Model) -> int:
+    """The model's window; where nobody knows it any more, the one that the recorded work was begun with."""
+    try:
+        return model.window
+    except PhaseError:
+        header = next(iter(read_journal(work.places.journal)), {})
+        window = header.get("begun", {}).get("window")
+        if not isinstance(model, AssumesWindow) or not isinstance(window, int) or window <= 0:
+            raise
+        model.take_window(window)
+        return window
 
 
 def _what_remains(work: Assignment, model: Model, header: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -126,10 +149,11 @@ def _start_facts(work: Assignment, model: Model, installed: Sequence[str]) -> di
     supervisor, _ = read_wanted(work)
     return {
         "packages": list(installed),
-        "window": model.window,
+        "window": _find_window(work, model),
         "hand": OFFLINE if model.name == OFFLINE else "model",
         "supervisor": supervisor,
         RULES_KEY: RULES,
+        _MACHINE: machine_facts(),
         # An index that was made anew would ask other questions than those on record (decision 113).
         **({"references": work.library.relations} if work.library else {}),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 
 from phases.llm.journal import QUESTION, Journal, can_continue, digest_of, read_journal
 from phases.llm.ledger import Ledger, LedgerCall, paid_replies
-from phases.llm.ledger_rows import has_answered, longest_reply, usd_a_token
+from phases.llm.ledger_rows import has_answered, longest_reply, tokens_at_most, usd_a_token
 from phases.llm.model import (
     EMPTY,
     FATAL,
@@ -32,6 +33,7 @@ from phases.llm.model import (
     Reply,
     Request,
     Room,
+    dearest,
     message_of,
     most_tokens,
     reply_from_json,
@@ -124,6 +126,9 @@ class Conversation:
             row = self.journal.replay_or_record("reply", key, partial(self._paid, request, call))
             reply = reply_from_json(row)
             self.ledger.recover([(call, row["model"], reply)])
+            # From the journal, too: else a resume would ask the same once more, and be refused the same.
+            if reply.window and row["model"] == self.model.name and isinstance(self.model, AssumesWindow):
+                self.model.learn_window(reply.window)
             if not reply.room:
                 self._useless = self._useless + 1 if reply.outcome in _USELESS else 0
                 return reply
@@ -155,10 +160,8 @@ class Conversation:
         )
 
     def _paid(self, request: Request, call: LedgerCall) -> dict[str, Any]:
-        # decision 133: it must fit before it is made, and its length is never cut: a cut-off reply is money for nothing.
         tokens, usd = self._least(request)
-        reply_usd = self.model.price(0, longest_reply(self.ledger.rows(), self.thread, self.model.name))
-        self.ledger.enforce_limits(self.model, self.thread, usd + reply_usd)
+        request = self._affordable(request, tokens, usd)
         counts = bool(usd) or not self.model.priced
         if counts:  # a run may be killed in the call, or end beside it: then this note is what it cost (decision 116)
             self.ledger.begin(call, self.model.name, tokens, usd)
@@ -186,6 +189,22 @@ class Conversation:
             call, self.model.name, reply, used=False
         )  # not journalled: the next run asks again (decision 27)
         raise self._ending(reply, call, answered=before or reply.tokens_in > 0)
+
+    def _affordable(self, request: Request, tokens: int, usd: float) -> Request:
+        """The request, with no more room than there is money for. Raises Paused where that would not do for a likely reply."""
+        # decision 169: the cap holds for the call in flight too; a likely reply must fit, or the money is spent for nothing.
+        rows, model = self.ledger.rows(), self.model
+        if model.priced:
+            usd = max(usd, dearest(model, tokens_at_most(rows, model.name, tokens)))
+        likely = model.price(0, min(longest_reply(rows, self.thread, model.name), request.most_tokens))
+        worst = usd + model.price(0, request.most_tokens)
+        left = self.ledger.enforce_limits(model, self.thread, usd + likely, most=worst)
+        if left == math.inf or not model.price(0, 1_000_000):
+            return request
+        room = math.floor((left - usd) / model.price(0, 1_000_000) * 1_000_000)
+        return replace(
+            request, most_tokens=min(request.most_tokens, max(1, room)), most_usd=left, worst_usd=min(worst, left)
+        )
 
     def _least(self, request: Request) -> tuple[int, float]:
         """About what a question costs, without its answer: tokens, dollars."""

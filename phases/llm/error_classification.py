@@ -24,7 +24,12 @@ _FIRST_OF_GATEWAYS = 520
 _LONGEST = 300
 _OVERFLOW = re.compile(
     r"context.?length|context.?window|context.?size|maximum context|prompt is too long|input is too long"
+    r"|context.?limit|maximum number of tokens allowed"
     r"|maximum prompt length|too many input tokens|reduce the length of the (messages|prompt|input)|request_too_large"
+)
+_WINDOW_TOLD = re.compile(
+    r"(?:maximum context length (?:is|of) |> ?|context size \(|tokens allowed \(|context window (?:is|of) |for model with )"
+    r"([0-9][0-9,]{3,9})"
 )
 _LENGTH_REFUSED = re.compile(r"max_(?:completion_)?tokens|(?:output|completion) tokens")
 _LEAST_LIMIT = 1024
@@ -83,6 +88,13 @@ def classify_status(
         status=status,
         said=words,
     )
+
+
+def window_told(error: ReplyError) -> int:
+    """The window that a server names where a request is too long for it; 0: it names none."""
+    found = _WINDOW_TOLD.search(error.said) if error.outcome == OVERFLOW else None
+    window = int(found[1].replace(",", "")) if found else 0
+    return window if window >= _LEAST_LIMIT else 0
 
 
 def length_limit(error: ReplyError, most_tokens: int) -> int:

@@ -12,7 +12,7 @@ def open_model(name: str, access: Access | None = None) -> Model:
     """The adapter for the name of a recording, or of a model behind a server; the offline model is the agent's own.
 
     Raises UsageError for a name, an address or a price that makes no sense.
-    A vendor is asked at its own address, whatever the settings say: its key goes nowhere else.
+    A vendor is asked at its own address, or at the gateway that the settings name for it alone: its key goes nowhere else.
     A key or a package that is missing is no reason to fail here: the model says so when it is asked.
     """
     if name.startswith("replay:"):
@@ -23,4 +23,5 @@ def open_model(name: str, access: Access | None = None) -> Model:
     from phases.llm.server_model import open_server_model  # late: it brings tenacity and the connection, 60 ms
 
     access = access or Access()
-    return open_server_model(name, provider, access if provider.takes_address else replace(access, base_url=""))
+    address = access.base_url if provider.takes_address else access.gateways.get(provider.name, "")
+    return open_server_model(name, provider, replace(access, base_url=address))

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from phases.llm.journal import find_journals, read_journal, run_of
 from phases.llm.ledger_rows import (
+    EXPECTED,
     ZERO,
     forget_open_call,
     is_noted,
@@ -82,7 +83,7 @@ class Ledger:
         self._reserved = _RESERVED.setdefault(os.path.realpath(path), {})
         self._rows: list[dict[str, Any]] = []
         self._known: set[tuple[Any, ...]] = set()
-        self._begun: dict[str, str] = {}
+        self._begun: dict[str, tuple[str, int]] = {}
         self.spent: dict[str, Any] = dict(ZERO)
         with self._lock:  # what looks torn may be a line that another phase is just adding
             repair_tail(path)
@@ -100,11 +101,12 @@ class Ledger:
         self._catch_up()
         return 1 + max((row["run"] for row in self._rows if row["thread"] == thread), default=0)
 
-    def enforce_limits(self, model: Model, thread: str = "", usd: float = 0.0) -> None:
-        """Reserves what the next call of a thread costs at least, until its row is there.
+    def enforce_limits(self, model: Model, thread: str = "", usd: float = 0.0, *, most: float = 0.0) -> float:
+        """Reserves what the next call of a thread costs, until its row is there: `most`, or as much of it as is left.
 
-        Raises Paused where a limit is reached or has no room for that: the call must not be made. Raises PhaseError for a
-        limit that cannot be kept.
+        Returns what is left in dollars, infinity without a limit: more the call may not cost. Raises Paused where a limit is
+        reached or has no room for `usd`, which it costs at least: then it must not be made. Raises PhaseError for a limit
+        that cannot be kept.
         """
         limits = self._limits
         if (limits.get("max_usd") or limits.get("batch_usd")) and not (model.priced or model.reports_cost):
@@ -113,13 +115,15 @@ class Ledger:
                 "give its price in prices.yaml beside the settings file, or limit tokens instead with --max-tokens"
             )
         with self._lock:
-            under_way = sum(other for name, other in self._reserved.items() if name != thread)
+            under_way, left = sum(other for name, other in self._reserved.items() if name != thread), math.inf
             for name, used in self.used().items():
                 logger.debug("{}: {:g} of {:g} are used before the next call of {}", name, used, limits[name], thread)
                 over = used + usd + under_way - limits[name] if name.endswith("_usd") else 0.0
                 if used >= limits[name] or over > _ROUNDING:
                     raise self._no_room(name, used, usd, under_way)
-            self._reserved[thread] = usd
+                left = min(left, limits[name] - used - under_way) if name.endswith("_usd") else left
+            self._reserved[thread] = min(max(usd, most), left)
+            return left
 
     def _no_room(self, name: str, used: float, usd: float, under_way: float) -> Paused:
         limit, spent, more = self._limits[name], self.spent, "N"
@@ -165,12 +169,13 @@ class Ledger:
         # decision 116: a signal reaches no thread, and kill -9 nobody, so the call is noted before it is made.
         self._in_place()
         row = self._row(call, model, Reply(TRANSIENT, "", (), tokens_in, usd=usd, detail=_CUT_OFF))
-        self._begun[call.thread] = row["at"]
+        self._begun[call.thread] = row["at"], tokens_in
         note_open_call(self._path, row)
 
     def record(self, call: LedgerCall, model: str, reply: Reply, *, used: bool) -> None:
         """Adds what a call cost; on the disk when it returns. `used`: a journal holds the reply."""
-        begun = {"begun": at} if (at := self._begun.pop(call.thread, None)) else {}
+        noted = self._begun.pop(call.thread, None)
+        begun = {"begun": noted[0], EXPECTED: noted[1]} if noted else {}
         row = {**self._row(call, model, reply), "used": used, **begun}
         if reply.outcome != OK and reply.text:
             row["partial"] = reply.text[:_LONGEST_PARTIAL]

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import stat
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phases.llm.model import OK
+from phases.llm.model import OK, TRUNCATED
 from pipeline.base.errors import PipelineError
 from pipeline.base.files import make_directory, read_bytes, write_without_sync
 from pipeline.base.formats import parse_json
 from pipeline.base.jsonl import read_rows
 
 ZERO = {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0, "seconds": 0.0}
+EXPECTED = "expected"
+"""In a row: how many tokens the request was thought to have."""
+_FIRST_REPLY = 500
+_UNTRIED, _MARGIN = 1.25, 1.1
 _INFINITE = float("inf")
 
 
@@ -74,10 +79,18 @@ def has_answered(rows: Iterable[Mapping[str, Any]], model: str) -> bool:
 
 
 def longest_reply(rows: Iterable[Mapping[str, Any]], thread: str, model: str) -> int:
-    """Of all replies of a model to a kind of thread, in tokens: the next one may be as long."""
+    """Of all replies of a model to a kind of thread, in tokens: the next one may be as long. Those that were cut off, too: with
+    less room they would be cut off again."""
     kind = thread.partition("-")[0]
     own = (row for row in rows if row["model"] == model and row["thread"].partition("-")[0] == kind)
-    return max((int(row["tokens_out"]) for row in own if row["outcome"] == OK), default=1)
+    return max((int(row["tokens_out"]) for row in own if row["outcome"] in (OK, TRUNCATED)), default=_FIRST_REPLY)
+
+
+def tokens_at_most(rows: Iterable[Mapping[str, Any]], model: str, tokens: int) -> int:
+    """How many tokens a request may turn out to have that is thought to have so many: learnt from the calls before."""
+    own = [row for row in rows if row["model"] == model and row["used"] and row.get(EXPECTED)]
+    factor = max((row["tokens_in"] / row[EXPECTED] for row in own), default=0.0) * _MARGIN if own else _UNTRIED
+    return math.ceil(tokens * factor)
 
 
 def usd_a_token(rows: Iterable[Mapping[str, Any]], model: str) -> float:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from pipeline.base.errors import PhaseError
 
@@ -17,7 +17,6 @@ OVERFLOW, RATE_LIMITED, UNAVAILABLE, TRANSIENT, FATAL = "overflow", "rate_limite
 OUTCOMES = (OK, TRUNCATED, REFUSED, EMPTY, MALFORMED, OVERFLOW, RATE_LIMITED, UNAVAILABLE, TRANSIENT, FATAL)
 """Architecture, section 6: every reply is one of these, and only ok becomes content."""
 MOST_TOKENS = 16_384
-UNKNOWN_WINDOW = 32_768
 _BYTES_A_TOKEN = 3
 _LONGEST_REPLY = 131_072
 _notified: set[str] = set()
@@ -70,8 +69,15 @@ class Request:
     """Which turn of it. Not sent."""
     on_text: Callable[[int], None] = lambda characters: None
     """Called while the reply arrives, with the number of its characters so far."""
+    effort: str = ""
+    """How much it should think: none, low, medium or high; empty: as the vendor has it. A server that does not know it is
+    asked without."""
     lasting: Sequence[int] = ()
     """The places of messages up to which later questions will be the same: where a provider's cache is worth marking."""
+    most_usd: float = 0.0
+    """What all tries of this question together may cost; 0: no limit. Not sent."""
+    worst_usd: float = 0.0
+    """What one try may cost. Not sent."""
     answered_before: bool = False
     """Whether the model answered a call of this task: a lost connection is then an outage, and no wrong address. Not sent."""
     on_wait: Callable[[float, str], None] = lambda seconds, detail: None
@@ -99,6 +105,8 @@ class Reply:
     """Of a reply that was cut off while the model still thought: how many tokens it might have had; else 0."""
     limit: int = 0
     """Of a request that was refused for the length of its reply: how long one may be, in the server's words; else 0."""
+    window: int = 0
+    """Of a request that was too long: the window, in the server's words; else 0."""
 
 
 class Room(NamedTuple):
@@ -118,7 +126,6 @@ class Reachability(NamedTuple):
     """The server, or what is wrong with the setting and what to type."""
 
 
-@runtime_checkable
 class Model(Protocol):
     """Anything that answers."""
 
@@ -164,34 +171,59 @@ class Finite(Protocol):
 class AssumesWindow(Protocol):
     """A model whose window nobody set: its server may say it, and may say another one tomorrow."""
 
-    @property
-    def window_is_assumed(self) -> bool:
-        """Whether the server did not say it either."""
+    def assumes_window(self) -> bool:
+        """Whether the server did not say it either, so that it is what servers of this model usually have."""
         ...
 
     def take_window(self, window: int) -> None:
-        """Takes the window that recorded work was begun with, where neither the user nor the table says one."""
+        """Takes the window that recorded work was begun with, where the user says none."""
+        ...
+
+    def learn_window(self, window: int) -> None:
+        """Takes the window that the server named when a request was too long: whatever was known, it is no larger."""
         ...
 
 
 def notify_assumed_window(model: Model, tell: Callable[[str], None]) -> None:
-    """Says once that a window is assumed, and how to set it."""
-    if isinstance(model, AssumesWindow) and model.window_is_assumed and model.name not in _notified:
+    """Says once that a window is assumed, and how to set it. Raises PhaseError where nobody knows it."""
+    if isinstance(model, AssumesWindow) and model.assumes_window() and model.name not in _notified:
         _notified.add(model.name)
         tell(f"{model.name}: {describe_assumed_window(model.window)}")
 
 
 def describe_assumed_window(window: int) -> str:
     return (
-        f"context window unknown; assuming {window:,} tokens (set PIPELINE_CONTEXT_TOKENS=N, or context_tokens in the "
-        "settings file)"
+        f"its server does not say its context window; taking {window:,} tokens, as models of that name usually have (say it "
+        "with --context-tokens N, or context_tokens in the settings file)"
     )
+
+
+def describe_unknown_window(name: str) -> str:
+    return (
+        f"{name}: the context window is not known, and the server does not say it; say how many tokens the server was "
+        "started with: --context-tokens N, or context_tokens in the settings file"
+    )
+
+
+def dearest(model: Model, tokens_in: int) -> float:
+    """What a request of so many tokens costs where all of it goes into the provider's cache, which may cost more than none."""
+    price = getattr(model, "dearest", None)
+    return float(price(tokens_in)) if callable(price) else model.price(tokens_in, 0)
 
 
 def room_of(model: Model) -> Room:
     """How long its replies may be, where it says so."""
     room = getattr(model, "room", None)
     return room if isinstance(room, Room) else Room()
+
+
+@runtime_checkable
+class _Asks(Protocol):
+    """The part of a model that nothing else has."""
+
+    def ask(self, request: Request) -> Reply: ...
+
+    def check(self) -> Reachability: ...
 
 
 class _OpensModel(Protocol):
@@ -202,10 +234,15 @@ class _OpensModel(Protocol):
 
 
 def require_model(ctx: _OpensModel) -> Model:
-    model = ctx.open_model()
-    if not isinstance(model, Model):
+    model = as_model(ctx.open_model())
+    if model is None:
         raise PhaseError("this phase needs a model, and the run was started without one")
     return model
+
+
+def as_model(value: object) -> Model | None:
+    """The value where it is a model. Its window is not looked at: that may ask a server, and fail."""
+    return cast("Model", value) if isinstance(value, _Asks) else None
 
 
 def tokens_of(text: str) -> int:
@@ -229,7 +266,7 @@ def reply_to_json(reply: Reply) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value or name not in _RARE}
 
 
-_RARE = ("reasoning", "room", "limit")
+_RARE = ("reasoning", "room", "limit", "window")
 OWNER = "model"
 """The key of `reasoning` that says whose it is: another model cannot check a signature, and may refuse it."""
 BESIDE = ("model", "about")

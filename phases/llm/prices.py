@@ -1,8 +1,9 @@
-"""What models cost: the table that comes along, and the user's own over it."""
+"""What models cost and can: the tables that come along, and the user's own over them."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -12,10 +13,13 @@ from pipeline.base.files import read_bytes
 from pipeline.base.formats import parse_json
 
 _TABLE = os.path.join(os.path.dirname(__file__), "prices.json")
+_FACTS = os.path.join(os.path.dirname(__file__), "model_facts.json")
 _MILLION = 1_000_000
 _CACHE_WRITE = 1.25
 """What providers charge for a token that goes into their cache, in prices of one that does not, where they charge for it."""
-_FIELDS = ("in", "cached", "out", "window")
+_FIELDS = ("in", "cached", "written", "out", "window", "reply")
+_SIZES = ("window", "reply")
+_DATE = re.compile(r"[-@](20[0-9]{2}-[01][0-9]-[0-3][0-9]|20[0-9]{6}|latest)$")
 
 
 class Usage(NamedTuple):
@@ -35,11 +39,18 @@ class Tariff(NamedTuple):
     output: float = 0.0
     window: int = 0
     """0: not known."""
+    reply: int = 0
+    """How long a reply may be; 0: not known."""
+    written: float | None = None
+    """What a token costs that goes into the cache; None: as most charge for it."""
+    marks: str = ""
+    """r: it reasons; v: it sees pictures; e: it takes an effort; R: it answers on the Responses API alone."""
 
     def usd(self, usage: Usage) -> float:
         """What a call costs; 0.0 where the price is not known."""
         plain = max(0, usage.tokens_in - usage.cached - usage.written)
-        weighed = (plain + usage.written * _CACHE_WRITE) * self.input + usage.cached * self.cached
+        written = self.input * _CACHE_WRITE if self.written is None else self.written
+        weighed = plain * self.input + usage.written * written + usage.cached * self.cached
         return (weighed + usage.out * self.output) / _MILLION
 
 
@@ -47,12 +58,39 @@ UNKNOWN = Tariff()
 
 
 def tariff_of(name: str, own: Mapping[str, Any], where: str = "prices.yaml") -> Tariff:
-    """The price of a model, by its whole name or the longest `prefix*`; the user's own table goes first. Raises UsageError."""
+    """The price of a model, by its whole name or the longest `prefix*`; the user's own table goes first. Raises UsageError.
+
+    A model whose name ends in a date costs what the same name without it does. What else is known of it comes along.
+    """
     for rows, place in ((_check_rows(own, where), where), (_load_table(), _TABLE)):
         key = _best_key(name, rows)
         if key is not None:
             return _parse_tariff(rows[key], key, place)
-    return UNKNOWN
+    models = _load_facts()["models"]
+    found = next((one for one in (name, _DATE.sub("", name)) if one in models), "")
+    return _parse_tariff(models[found], found, _FACTS) if found else UNKNOWN
+
+
+def facts_by_name(name: str) -> Tariff:
+    """What is known of a model whoever serves it: window, longest reply and abilities, and no price."""
+    row = _load_facts()["windows"].get(plain_name(name), {})
+    return Tariff(window=row.get("window", 0), reply=row.get("reply", 0), marks=row.get("marks", ""))
+
+
+def plain_name(name: str) -> str:
+    """A model's name without who serves it, its date and the word after a colon: `openrouter/qwen/Qwen3-8B:free` is qwen3-8b."""
+    return _DATE.sub("", name.lower().rpartition("/")[2].partition(":")[0]).replace(".", "-")
+
+
+def facts_date() -> str:
+    """The day on which the prices that come along were listed."""
+    return str(_load_facts()["date"])
+
+
+@cache
+def _load_facts() -> Mapping[str, Any]:
+    facts: dict[str, Any] = parse_json(read_bytes(_FACTS))
+    return facts
 
 
 def _best_key(name: str, rows: Mapping[str, Any]) -> str | None:
@@ -79,13 +117,18 @@ def _check_rows(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
 def _parse_tariff(row: object, key: str, where: str) -> Tariff:
     if not isinstance(row, Mapping):
         raise UsageError(f"{where}: {key} must have prices, like {{in: 1.25, cached: 0.125, out: 10}}")
+    marks = str(row.get("marks", "")) if where == _FACTS else ""
     for name, value in row.items():
+        if name == "marks" and where == _FACTS:
+            continue
         if name not in _FIELDS:
             raise UsageError(f"{where}: {key} has '{name}', and only {', '.join(_FIELDS)} are known there")
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not 0 <= value < _MILLION * 100 or (name == "window" and int(value) != value):
+        if not number or not 0 <= value < _MILLION * 100 or (name in _SIZES and int(value) != value):
             raise UsageError(f"{where}: {key}, {name} must be a number (0 or more), not {value!r}")
     if missing := [name for name in ("in", "out") if name not in row]:
         raise UsageError(f"{where}: {key} has no price '{missing[0]}' (US dollars a million tokens)")
     cached = float(row.get("cached", row["in"]))
-    return Tariff(True, float(row["in"]), cached, float(row["out"]), int(row.get("window", 0)))
+    written = float(row["written"]) if "written" in row else None
+    sizes = int(row.get("window", 0)), int(row.get("reply", 0))
+    return Tariff(True, float(row["in"]), cached, float(row["out"]), *sizes, written, marks)

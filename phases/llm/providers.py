@@ -19,9 +19,11 @@ class Wire(NamedTuple):
     """The vendor, and its package; the extra of the same name installs it."""
     added: str = ""
     """What the package adds to an address by itself."""
+    responses: str = ""
+    """The module for the same vendor's newer API, where there is one."""
 
 
-_OPENAI = Wire("phases.llm.adapters.openai_chat", "openai")
+_OPENAI = Wire("phases.llm.adapters.openai_chat", "openai", responses="phases.llm.adapters.openai_responses")
 _ANTHROPIC = Wire("phases.llm.adapters.anthropic_messages", "anthropic", added="/v1")
 
 
@@ -43,13 +45,18 @@ class Provider(NamedTuple):
 
     @property
     def takes_address(self) -> bool:
-        """Whether the settings may say where it answers: a vendor answers at its own address alone."""
-        # decision 41: a vendor's key goes nowhere else.
+        """Whether the setting base_url is for it: a vendor has one of its own, for a gateway."""
+        # decision 41: a vendor's key goes where the user said of that vendor by name, and nowhere else.
         return self.key_variable is None
 
     @property
     def key_setting(self) -> str:
         return self.key_variable.lower() if self.key_variable else "api_key"
+
+    @property
+    def address_setting(self) -> str:
+        """The user's setting that says where it is asked: of a vendor, the gateway before it."""
+        return f"{self.name}_base_url" if self.key_variable else "base_url"
 
 
 _ROWS = (
@@ -59,6 +66,12 @@ _ROWS = (
     ),
     Provider("openrouter", _OPENAI, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", reports_cost=True),
     Provider("anthropic", _ANTHROPIC, "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+    Provider(
+        "google", _OPENAI, "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", silence=300
+    ),
+    Provider("deepseek", _OPENAI, "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", silence=300),
+    Provider("mistral", _OPENAI, "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    Provider("groq", _OPENAI, "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     Provider("ollama", _OPENAI, "http://localhost:11434/v1", None),
     Provider("vllm", _OPENAI, "http://localhost:8000/v1", None),
     Provider("llamacpp", _OPENAI, "http://localhost:8080/v1", None),
@@ -101,7 +114,7 @@ def address_of(provider: Provider, base_url: str) -> str:
         or " " in address
     ):
         raise UsageError(
-            "the setting base_url is no address of a server; it looks like https://server.example/v1, "
+            f"the setting {provider.address_setting} is no address of a server; it looks like https://server.example/v1, "
             "with no name, key or question mark in it"
         )
     return address
@@ -128,6 +141,12 @@ def with_settings(environment: Mapping[str, str], settings: Mapping[str, Any]) -
     keys = {vendor.key_variable: settings[vendor.key_setting] for vendor in _ROWS if vendor.key_variable}
     added = {name: str(key) for name, key in keys.items() if key and not environment.get(name, "").strip()}
     return {**environment, **added}
+
+
+def gateways_in(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Where the user wants vendors to be asked instead of at their own addresses, by their names."""
+    named = {vendor.name: str(settings[vendor.address_setting]) for vendor in _ROWS if vendor.key_variable}
+    return {name: address for name, address in named.items() if address}
 
 
 def keys_in(settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -166,5 +185,11 @@ class Access:
     """The user's own price table, of the same shape as prices.json; it goes before that one."""
     unsent: tuple[str, ...] = field(default=(), repr=False)
     """Further keys of the user's, which may not be written down either."""
+    gateways: Mapping[str, str] = field(default_factory=dict)
+    """Where vendors are asked instead of at their own addresses, by their names."""
     most_output: int = 0
     """The setting max_output_tokens; 0: what is known of the model."""
+    effort: str = ""
+    """How much the model should think; empty: as the vendor has it."""
+    openai_api: str = ""
+    """chat or responses; empty: by the model."""

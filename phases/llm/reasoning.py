@@ -13,7 +13,9 @@ from phases.llm.model import OWNER, Message, is_deep
 
 TEXTS = ("reasoning_content", "reasoning")
 DETAILS, EXTRAS, BLOCKS = "reasoning_details", "extra_content", "blocks"
-THINKING = ("thinking", "redacted_thinking")
+ITEM = "reasoning"
+"""A part of a reply of the Responses API."""
+THINKING = ("thinking", "redacted_thinking", ITEM)
 _WORDS = ("reasoning", "thinking", "signature")
 _GROWING = ("text", "summary")
 """The parts of a detail that come piece by piece."""
@@ -51,6 +53,15 @@ class Thoughts:
             for name in _GROWING:
                 if row.get(name):
                     self._grown[-1][name].append(row[name])
+
+    def count(self, piece: object) -> None:
+        """Counts a piece of what comes whole at its end."""
+        self._take(piece)
+
+    def add_block(self, block: Mapping[str, Any]) -> None:
+        """Takes a block that came whole: a part of a reply of the Responses API, in its place among the others."""
+        self._take(block.get("encrypted_content") or "\n")  # each costs room, an empty one too
+        self._blocks.append(dict(block))
 
     def begin_block(self, index: int, block: Mapping[str, Any]) -> None:
         """Takes the beginning of one of Anthropic's blocks, whatever its kind: their order must stay."""
@@ -109,7 +120,7 @@ def refuses_reasoning(said: str, messages: Sequence[Message]) -> bool:
 
 
 def order_blocks(text: str, reasoning: Mapping[str, Any], calls: Sequence[Any]) -> Iterator[Any]:
-    """Anthropic's blocks of a message as they came: thinking blocks, parts of the text, and `calls`, blocks too."""
+    """The blocks of a message as they came: thinking, parts of the text, and `calls`, which are blocks too."""
     rows = [dict(row) for row in reasoning.get(BLOCKS, ()) if isinstance(row, dict)]
     rest = list(calls)
     sizes = [row.get("characters") for row in rows if row.get("type") == "text"]
@@ -123,7 +134,7 @@ def order_blocks(text: str, reasoning: Mapping[str, Any], calls: Sequence[Any]) 
         elif row.get("type") == "text":
             piece, text = text[: row["characters"]], text[row["characters"] :]
             if piece.strip():
-                yield {"type": "text", "text": piece}
+                yield {**{name: value for name, value in row.items() if name != "characters"}, "text": piece}
         elif row.get("type") == "tool_use":
             yield rest.pop(0)
     yield from rest

@@ -10,8 +10,9 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from tenacity import RetryCallState, Retrying, retry_if_result, stop_any, wait_exponential
@@ -20,6 +21,7 @@ from tenacity.wait import wait_base
 
 from phases.llm.adapters.connection import Connection, Timeouts
 from phases.llm.adapters.streams import ModelListing
+from phases.llm.adapters.window_probes import ask_window
 from phases.llm.error_classification import Server
 from phases.llm.model import (
     EMPTY,
@@ -27,16 +29,17 @@ from phases.llm.model import (
     RATE_LIMITED,
     TRANSIENT,
     UNAVAILABLE,
-    UNKNOWN_WINDOW,
     Model,
     Reachability,
     Reply,
     Request,
     Room,
+    describe_unknown_window,
 )
-from phases.llm.prices import Tariff, Usage, tariff_of
+from phases.llm.prices import Tariff, Usage, facts_by_name, tariff_of
 from phases.llm.providers import Access, Provider, address_of, key_fault, key_of, secrets_in
 from phases.llm.redaction import redact_reply, redact_text
+from pipeline.base.errors import PhaseError
 from pipeline.base.logs import logger
 
 
@@ -65,24 +68,55 @@ def open_server_model(
     server = Server(provider.name, host, name.partition(":")[2], provider.key_variable, secrets)
     connection = Connection(server, base_url, key, timeouts or Timeouts(silence=provider.silence))
     tariff = tariff_of(name, access.prices)
-    if access.context_tokens:
-        tariff = tariff._replace(window=access.context_tokens)
+    facts = facts_of(name, tariff)
     # late: the adapter of the other wire format is not needed
-    adapter: Adapter = import_module(provider.wire.adapter).open_adapter(provider, connection, tariff)
-    room, fault = room_for(name, access.most_output), key_fault(provider, key)
-    logger.debug("{} is asked at {}; its window: {:,} by the table", name, host, tariff.window)
-    return ServedModel(name, provider, adapter, server, tariff, room=room, fault=fault, timing=timing or Timing())
+    adapter: Adapter = import_module(_choose_adapter(provider, facts, access.openai_api)).open_adapter(
+        provider, connection, facts
+    )
+    room, fault = room_for(facts, access.most_output), key_fault(provider, key)
+    windows = Windows(access.context_tokens, tariff.window, facts.window, partial(ask_window, connection))
+    logger.debug("{} is asked at {}; its window: {:,} by the table", name, host, facts.window)
+    return ServedModel(
+        *(name, provider, adapter, server, facts, windows),
+        room=room, effort=access.effort, fault=fault, timing=timing or Timing(),
+    )  # fmt: skip
+
+
+def _choose_adapter(provider: Provider, facts: Tariff, said: str) -> str:
+    """The module that speaks to a model: OpenAI's models that reason keep their thoughts on the Responses API alone."""
+    if not provider.wire.responses or said == "chat":
+        return provider.wire.adapter
+    reasons = provider.name == "openai" and any(mark in facts.marks for mark in "rR")
+    return provider.wire.responses if said == "responses" or reasons else provider.wire.adapter
+
+
+class Windows(NamedTuple):
+    """What may be known of a model's window; 0: nothing."""
+
+    said: int
+    """By the user."""
+    listed: int
+    """In the price table, under the vendor's name."""
+    usual: int
+    """Of that model, whoever serves it."""
+    asked: Callable[[], int]
+    """What a server says in its own way, beside its list of models."""
 
 
 class ServedModel:
     def __init__(
-        self, name: str, provider: Provider, adapter: Adapter, server: Server, tariff: Tariff, *,
-        room: Room, fault: str, timing: Timing,
+        self, name: str, provider: Provider, adapter: Adapter, server: Server, facts: Tariff, windows: Windows, *,
+        room: Room, effort: str, fault: str, timing: Timing,
     ) -> None:  # fmt: skip
-        self.name, self.room = name, room
+        self.name, self.room, self.marks = name, room, facts.marks
         self.detail, self.secrets = f"{server.model} at {server.host}", server.secrets
-        self.priced, self.reports_cost = tariff.known, provider.reports_cost
-        self._adapter, self._tariff, self._fault, self._timing = adapter, tariff, fault, timing
+        self.priced, self.reports_cost = facts.known, provider.reports_cost
+        self._adapter, self._tariff, self._fault, self._timing = adapter, facts, fault, timing
+        self._windows, self._recorded, self._effort = windows, 0, effort
+        # Ollama cuts a longer request off at its front without a word, so there nothing is assumed.
+        self._assumes = provider.name != "ollama"
+        self._refused_at = 0
+        """The window that the server named when a request was too long; 0: none was."""
         self._told_window: int | None = None
         """What the server says, 0 where it says nothing; None: it was not asked yet."""
         self._listed: ModelListing | None = None
@@ -90,23 +124,39 @@ class ServedModel:
 
     @property
     def window(self) -> int:
-        """As the user says, else the table, else the server; else a careful guess."""
-        if not self._tariff.window and self._told_window is None:
-            self._listed = self._list()
-        return self._tariff.window or self._told_window or UNKNOWN_WINDOW
+        """As the user says, else as recorded work began, else the vendor's table, else the server, else what is usual.
 
-    @property
-    def window_is_assumed(self) -> bool:
-        return self.window == UNKNOWN_WINDOW and not (self._tariff.window or self._told_window)
+        Raises PhaseError where nobody knows it: with a guess, a paper would be planned from notes and nobody would see it.
+        """
+        known = self._windows.said or self._recorded or self._windows.listed
+        if self._refused_at:
+            return min(known or self._refused_at, self._refused_at)
+        if not known and self._told_window is None:
+            self._listed = self._list()
+        if known := known or self._told_window or (self._windows.usual if self._assumes else 0):
+            return known
+        if self._listed is not None and not self._listed.reachable:
+            raise PhaseError(f"{self.name}: {redact_text(self._listed.detail, self.secrets)}")
+        raise PhaseError(describe_unknown_window(self.name), flag="--context-tokens N")
+
+    def assumes_window(self) -> bool:
+        """Whether the window is only what servers of this model usually have."""
+        known = self._windows.said or self._recorded or self._windows.listed
+        return not known and bool(self.window) and not self._told_window
 
     def take_window(self, window: int) -> None:
-        """Takes the window that recorded work was begun with, where neither the user nor the table says one."""
-        self._told_window = window
+        """Takes the window that recorded work was begun with, where the user says none."""
+        self._recorded = window
+
+    def learn_window(self, window: int) -> None:
+        """Takes the window that the server named when a request was too long: whatever was known, it is no larger."""
+        self._refused_at = min(window, self._refused_at or window)
 
     def ask(self, request: Request) -> Reply:
         """One reply, after as many tries as make sense. Nothing is raised but Interrupted."""
         if self._fault:
             return Reply(FATAL, detail=self._fault)
+        request = replace(request, effort=self._effort)
         reply = ask_patiently(self._adapter.ask, request, sleep=self._timing.sleep, chance=self._timing.chance)
         return redact_reply(reply, self.secrets)
 
@@ -117,44 +167,39 @@ class ServedModel:
 
     def _list(self) -> ModelListing:
         found = ModelListing(False, self._fault) if self._fault else self._adapter.check()
-        self._told_window = self._told_window or found.window
+        if found.reachable and not self._told_window:
+            self._told_window = self._windows.asked() or found.window
         return found
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         """What so many tokens cost where the provider's cache has no part in it."""
         return self._tariff.usd(Usage(tokens_in, 0, tokens_out))
 
+    def dearest(self, tokens_in: int) -> float:
+        """What so many tokens of a request cost at most: where all of them are put into the provider's cache."""
+        return max(self._tariff.usd(Usage(tokens_in, 0, 0, written)) for written in (0, tokens_in))
+
 
 THINKS = 32_768
-_REPLY_LIMITS = (
-    # The beginning of a model's name; how much it gets at first (0: as much as any other), and its own limit (0: not known).
-    ("gpt-4.1", 0, 32_768),
-    ("gpt-4o", 0, 16_384),
-    ("gpt-5", THINKS, 128_000),
-    ("gpt-6", THINKS, 0),
-    ("o3", THINKS, 100_000),
-    ("o4-mini", THINKS, 100_000),
-    ("claude-opus-4-1", 0, 32_000),
-    ("claude-opus-4-5", THINKS, 64_000),
-    ("claude-sonnet-4-5", THINKS, 64_000),
-    ("claude-haiku-4-5", THINKS, 64_000),
-    ("claude-opus", THINKS, 0),
-    ("claude-sonnet", THINKS, 0),
-    ("claude-fable", THINKS, 0),
-    ("deepseek-reasoner", THINKS, 64_000),
-    ("deepseek-r1", THINKS, 0),
-    ("kimi-k2-thinking", THINKS, 0),
-)
+"""What a model that reasons gets at first."""
 
 
-def room_for(name: str, setting: int) -> Room:
-    """What a model gets: what the user says, else what is known of it. `name` is as in the setting `model`."""
+def room_for(facts: Tariff, setting: int) -> Room:
+    """What a model gets: what the user says, else what is known of it."""
     if setting:
         return Room(setting, setting)
-    plain = name.partition(":")[2].rpartition("/")[2].lower().replace(".", "-")
-    found = [row for row in _REPLY_LIMITS if plain.startswith(row[0].replace(".", "-"))]
-    _, first, most = max(found, key=lambda row: len(row[0]), default=("", 0, 0))
-    return Room(first, most or Room().most)
+    most = facts.reply or Room().most
+    return Room(min(THINKS, most) if "r" in facts.marks else 0, most)
+
+
+def facts_of(name: str, tariff: Tariff) -> Tariff:
+    """What is known of a model: by the name that it has with its vendor, else by the name that many serve it under."""
+    if tariff.window and tariff.reply:
+        return tariff
+    plain = facts_by_name(name.partition(":")[2])
+    return tariff._replace(
+        window=tariff.window or plain.window, reply=tariff.reply or plain.reply, marks=tariff.marks or plain.marks
+    )
 
 
 MOST_TRIES = {UNAVAILABLE: 4, TRANSIENT: 4, EMPTY: 3}
@@ -188,7 +233,7 @@ def ask_patiently(
     policy = Retrying(
         retry=retry_if_result(lambda reply: reply.outcome in (RATE_LIMITED, *MOST_TRIES)),
         wait=_WaitAsTold(chance),
-        stop=stop_any(_StopAfterTries(request.answered_before), _StopBeforeLongWait()),
+        stop=stop_any(_StopAfterTries(request.answered_before), _StopBeforeLongWait(), _StopAtLimit(request)),
         before_sleep=before_wait,
         sleep=sleep,
         retry_error_callback=_reply_of,
@@ -229,6 +274,18 @@ class _StopAfterTries(stop_base):
         # decision 132: what broke off in the middle was charged for, and an address that never answered may be wrong.
         down = reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and self._answered_before)
         return down and not reply.tokens_in and (state.seconds_since_start or 0.0) < LONGEST_PATIENCE
+
+
+class _StopAtLimit(stop_base):
+    """Stops where another try might cost more than is left. Good for one question."""
+
+    def __init__(self, request: Request) -> None:
+        self._request, self._spent = request, 0.0
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        self._spent += _reply_of(retry_state).usd
+        most = self._request.most_usd
+        return bool(most and self._spent) and self._spent + self._request.worst_usd > most
 
 
 class _StopBeforeLongWait(stop_base):

@@ -220,7 +220,7 @@ def settings_to_store(values: dict[str, Any]) -> dict[str, Any]:
 def open_model(values: dict[str, Any], phase: str = "") -> object:
     """The model that the settings name for a phase."""
     from phases.llm.factory import open_model as open_named  # imported here: TAB must import no phase
-    from phases.llm.providers import Access, keys_in, with_settings
+    from phases.llm.providers import Access, gateways_in, keys_in, with_settings
 
     name = model_for(values, phase)
     if name == "offline":
@@ -240,7 +240,10 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
         int(values["context_tokens"]),
         read_prices(config_directory()),
         keys_in(values),
+        gateways_in(values),
         int(values["max_output_tokens"]),
+        effort_for(values, phase),
+        str(values["openai_api"]),
     )
     return open_named(name, access)
 
@@ -253,6 +256,14 @@ def model_for(values: dict[str, Any], phase: str) -> str:
         phase
     )
     return str((values[own] if own else "") or values["model"])
+
+
+def effort_for(values: dict[str, Any], phase: str) -> str:
+    """How much the model of a phase should think; empty: as its vendor has it."""
+    own = {"plan": "plan_effort", "references": "plan_effort", "implement": "code_effort", "judge": "code_effort"}.get(
+        phase
+    )
+    return str((values[own] if own else "") or values["effort"])
 
 
 def is_served(name: str) -> bool:
@@ -270,8 +281,8 @@ def _refuse_idle_address(values: dict[str, Any]) -> None:
     providers = sorted({provider.name for provider in map(provider_of, names) if provider.takes_address})
     if not providers:
         raise UsageError(
-            f"base_url is set, and {names[0]} answers at its own address alone; leave it out (--base-url ''), or name the model "
-            "compatible:NAME"
+            f"base_url is set, and {names[0]} does not take it; leave it out (--base-url ''), name the model compatible:NAME, or "
+            f"set {provider_of(names[0]).address_setting} for a gateway that may have the vendor's key"
         )
     if len(providers) > 1:
         raise UsageError(

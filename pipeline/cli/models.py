@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 import click
 
-from phases.llm.model import AssumesWindow, Message, Request, describe_assumed_window, require_model
-from phases.llm.providers import PROVIDERS, key_of, with_settings
+from phases.llm.model import AssumesWindow, Message, Model, Request, describe_assumed_window, require_model
+from phases.llm.prices import facts_date
+from phases.llm.providers import PROVIDERS, gateways_in, key_of, with_settings
+from pipeline.base.errors import PhaseError
 from pipeline.cli.arguments import answers
 from pipeline.cli.assembly import open_model, settings_from
 from pipeline.cli.output import Answer, notify, print_table, print_text
@@ -60,9 +62,7 @@ def _try_model(name: str, uses: list[str], settings: Settings, *, call: bool) ->
     row: dict[str, Any] = {"name": name, "settings": uses, "at": model.detail}
     reachable, detail = model.check()
     if served:
-        row["window"], row["reports_cost"] = model.window, model.reports_cost
-    if isinstance(model, AssumesWindow) and model.window_is_assumed:
-        row["window_assumed"] = describe_assumed_window(model.window)
+        row |= {"reports_cost": model.reports_cost, **_abilities(model), **_describe_window(model, reachable=reachable)}
     if served and model.priced:
         row["usd_per_million"] = {"in": model.price(1_000_000, 0), "out": model.price(0, 1_000_000)}
     row |= {"reachable": reachable, "detail": detail}
@@ -82,6 +82,22 @@ def _try_model(name: str, uses: list[str], settings: Settings, *, call: bool) ->
     }
 
 
+def _abilities(model: Model) -> dict[str, bool]:
+    """Whether it reasons and sees pictures, as far as that is known of a model of its name."""
+    marks = str(getattr(model, "marks", ""))
+    return {"reasoning": "r" in marks, "vision": "v" in marks}
+
+
+def _describe_window(model: Model, *, reachable: bool) -> dict[str, Any]:
+    """The window; or that nobody knows it, with what to type. Of a server that cannot be asked there is nothing to say."""
+    try:
+        window = model.window
+    except PhaseError as error:
+        return {"window": None, **({"window_unknown": str(error)} if reachable else {})}
+    assumed = isinstance(model, AssumesWindow) and model.assumes_window()
+    return {"window": window, **({"window_assumed": describe_assumed_window(window)} if assumed else {})}
+
+
 class _ModelOpener(NamedTuple):
     """The part of a phase's context that opening a model needs."""
 
@@ -89,11 +105,11 @@ class _ModelOpener(NamedTuple):
 
 
 def _list_providers(settings: Settings) -> list[dict[str, Any]]:
-    environment = with_settings(os.environ, settings._asdict())
+    environment, gateways = with_settings(os.environ, settings._asdict()), gateways_in(settings._asdict())
     return [
         {
             "name": provider.name,
-            "address": provider.base_url or None,
+            "address": gateways.get(provider.name) or provider.base_url or None,
             "key_variable": provider.key_variable,
             "key_set": bool(key_of(provider, settings.api_key, environment)),
         }
@@ -108,8 +124,9 @@ def _show_models(rows: list[dict[str, Any]], providers: list[dict[str, Any]]) ->
         )
         print_text(f"  {row['at']}; {_describe_price(row)}")
         print_text(f"  {row['detail']}")
-        if "window_assumed" in row:
-            print_text(f"  {row['window_assumed']}")
+        for word in ("window_assumed", "window_unknown"):
+            if word in row:
+                print_text(f"  {row[word]}")
     print_text()
     shown = [(f"{row['name']}:NAME", row["address"] or "set base_url", _describe_key(row)) for row in providers]
     print_table(
@@ -129,7 +146,9 @@ def _describe_verdict(row: dict[str, Any]) -> str:
 def _describe_price(row: dict[str, Any]) -> str:
     if "window" not in row:
         return "costs nothing"
-    reads = f"reads and writes {row['window']:,} tokens at once"
+    reads = f"reads and writes {row['window']:,} tokens at once" if row["window"] else "its window is not known"
+    able = [word for word, mark in (("reasons", "reasoning"), ("sees pictures", "vision")) if row[mark]]
+    reads = ", ".join([reads, *able])
     if "usd_per_million" not in row and row["reports_cost"]:
         return f"{reads}; its price is not known, and its server says what each call cost: max_usd goes by that"
     if "usd_per_million" not in row:
@@ -137,7 +156,7 @@ def _describe_price(row: dict[str, Any]) -> str:
     price = row["usd_per_million"]
     if not price["in"] and not price["out"]:
         return f"{reads}; costs nothing"
-    return f"{reads}; ${price['in']:g} a million tokens in, ${price['out']:g} out (list prices, check yours)"
+    return f"{reads}; ${price['in']:g} a million tokens in, ${price['out']:g} out (list prices of {facts_date()}, check yours)"
 
 
 def _describe_key(row: dict[str, Any]) -> str:

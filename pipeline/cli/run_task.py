@@ -171,9 +171,10 @@ def _open_model(values: dict[str, Any], phase: str, *, judges_only: bool) -> obj
     if not judges_only or phase != "implement":
         return model
     from phases.agent.given_code import GivenCode  # imported here: TAB must import no phase
-    from phases.llm.model import Model
+    from phases.llm.model import as_model
 
-    return GivenCode(model.name) if isinstance(model, Model) else model
+    served = as_model(model)
+    return model if served is None else GivenCode(served.name)
 
 
 def _why_more_attempts(store: TaskStore, flags: dict[str, Any]) -> str:

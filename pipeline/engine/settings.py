@@ -12,6 +12,7 @@ from pipeline.base.files import read_bytes
 
 PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
+_EFFORTS = ("effort", "plan_effort", "code_effort")
 _WATCH = ("supervisor", "supervisor_shadow")
 _CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence")
 _REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
@@ -31,19 +32,23 @@ STORED = (
     "sandbox",
     "install",
     "max_output_tokens",
+    *_EFFORTS,
     *_LIMITS_OF_A_TASK,
     *_WATCH,
     *_CHECKS,
     *_REFERENCES,
 )
 """The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
-SECRET = ("password", "api_key", "openai_api_key", "openrouter_api_key", "anthropic_api_key")
+_VENDOR_KEYS = ("openai", "openrouter", "anthropic", "gemini", "deepseek", "mistral", "groq")
+SECRET = ("password", "api_key", *(f"{vendor}_api_key" for vendor in _VENDOR_KEYS))
 """The settings that are written down nowhere."""
 _CHOICES = {
     "mode": ("fast", "full"),
     "review": ("", "auto", "ask", "file"),
     "sandbox": ("required", "off"),
     "supervisor": ("", "off", "adaptive", "strict"),
+    "openai_api": ("", "chat", "responses"),
+    **dict.fromkeys(_EFFORTS, ("", "none", "low", "medium", "high")),
 }
 _SWITCHES = {
     "allow_own_code": ("no", "yes"),
@@ -86,10 +91,40 @@ class Settings(NamedTuple):
     """The same for openrouter and OPENROUTER_API_KEY."""
     anthropic_api_key: str = ""
     """The same for anthropic and ANTHROPIC_API_KEY."""
+    gemini_api_key: str = ""
+    """The same for google and GEMINI_API_KEY."""
+    deepseek_api_key: str = ""
+    """The same for deepseek and DEEPSEEK_API_KEY."""
+    mistral_api_key: str = ""
+    """The same for mistral and MISTRAL_API_KEY."""
+    groq_api_key: str = ""
+    """The same for groq and GROQ_API_KEY."""
+    openai_base_url: str = ""
+    """A gateway that is asked instead of OpenAI, and gets OpenAI's key. Like base_url, no task remembers it."""
+    openrouter_base_url: str = ""
+    """The same for openrouter."""
+    anthropic_base_url: str = ""
+    """The same for anthropic."""
+    google_base_url: str = ""
+    """The same for google."""
+    deepseek_base_url: str = ""
+    """The same for deepseek."""
+    mistral_base_url: str = ""
+    """The same for mistral."""
+    groq_base_url: str = ""
+    """The same for groq."""
     context_tokens: int = 0
     """How much the model can read at once; 0: what is known of it."""
     max_output_tokens: int = 0
     """How long a reply may be, what the model thinks included; 0: by the model, and longer where it was cut off thinking."""
+    effort: str = ""
+    """How much a model thinks before it answers: none, low, medium or high. Empty: as its vendor has it."""
+    plan_effort: str = ""
+    """The same for planning. Empty: the same as effort."""
+    code_effort: str = ""
+    """The same for the code. Empty: the same as effort."""
+    openai_api: str = ""
+    """How servers of OpenAI's kind are asked: chat or responses. Empty: by the model, and chat where it is not OpenAI's."""
     max_usd: float = 0.0
     """No call is made once this much money is spent on a task; 0 means no limit."""
     max_tokens: int = 0

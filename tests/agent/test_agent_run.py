@@ -144,8 +144,8 @@ def test_a_limit_stops_within_one_call_and_raising_it_goes_on(limit: str, value:
 def test_a_call_that_does_not_fit_the_limit_is_not_made_and_what_is_told_is_enough(tmp_path: Path) -> None:
     plan, limit = small_plan(*EIGHT), 0.001
     for least in (0, 1, 1):
-        model = says(*[Reply("ok", "", reply.calls, 90, 0, 10, 0.01) for reply in writes(EIGHT)])
-        model.price = lambda tokens_in, tokens_out: tokens_in * 0.000_003 + tokens_out * 0.001  # type: ignore[method-assign]
+        model = says(*[Reply("ok", "", reply.calls, 90, 0, 500, 0.01) for reply in writes(EIGHT)])
+        model.price = lambda tokens_in, tokens_out: tokens_out * 0.000_02  # type: ignore[method-assign]
         with pytest.raises(Paused, match=r"the next call costs about \$0\.[0-9]+ ") as paused:
             carry_out(tmp_path / "task", model, plan, max_usd=limit)
         assert model.asked >= least, "what was told the last time was not enough"

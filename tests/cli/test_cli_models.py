@@ -129,9 +129,9 @@ def test_an_address_that_no_model_takes_is_usage_and_nobody_is_asked(
         for arguments in (["models"], ["run", "--fast", "paper.md"]):
             ended = command(*arguments, **keys)
             assert (ended.code, len(ended.complaints)) == (2, 1), ended.err
-            told = f"base_url is set, and {named} answers at its own address alone; leave it out (--base-url '')"
+            told = f"base_url is set, and {named} does not take it; leave it out (--base-url '')"
             assert told in ended.complaints[0]
-            assert "or name the model compatible:NAME" in ended.complaints[0]
+            assert "name the model compatible:NAME, or set" in ended.complaints[0]
         assert (server.asked, server.listings) == (0, [])
     ended = command("models", "--no-call", "--base-url", "")
     assert ended.code != 2, ended.err
@@ -235,29 +235,56 @@ def test_the_users_own_prices_count(command: Command) -> None:
     assert "prices.yaml: openai:gpt-5, in must be a number (0 or more), not 'cheap'" in ended.err
 
 
-def test_a_window_that_nobody_says_is_assumed_and_that_is_told_with_what_to_set(command: Command) -> None:
-    told = "assuming 32,768 tokens (set PIPELINE_CONTEXT_TOKENS=N, or context_tokens in the settings file)"
-    with LlmServer() as server:
+SILENT = ({"id": "tiny"},)
+
+
+def test_a_window_that_nobody_says_is_asked_for_and_never_guessed(command: Command) -> None:
+    told = "the context window is not known, and the server does not say it"
+    with LlmServer(models=SILENT) as server:
         command.configure(f"model: vllm:tiny\nbase_url: {server.base_url}\n")
-        assert told in command("models", "--no-call").out
+        shown = command("models", "--no-call").out
+        assert told in shown
+        assert "--context-tokens N" in shown
         again = command("models", "--no-call", PIPELINE_CONTEXT_TOKENS="70000").out
         assert "reads and writes 70,000 tokens at once" in again
-        assert "assumed" not in again
+        assert told not in again
     with LlmServer(models=({"id": "tiny", "max_model_len": 40_960},)) as server:
         command.configure(f"model: vllm:tiny\nbase_url: {server.base_url}\n")
         shown = command("models", "--no-call").out
         assert "reads and writes 40,960 tokens at once" in shown
-        assert "assumed" not in shown
+        assert told not in shown
 
 
-def test_a_run_says_once_that_the_window_is_assumed(command: Command) -> None:
+def test_a_run_without_a_known_window_asks_the_user_before_it_asks_the_model(command: Command) -> None:
     paper(command.folder)
     plan = Says(json.dumps(read(PAPER).plan), piece=900)
-    with LlmServer(plan, Status(401, error_body("no"))) as server:
-        ended = command(
-            "run", "--fast", "paper.md", "--model", "vllm:tiny", "--base-url", server.base_url, "--review", "auto"
-        )
-        assert ended.err.count("assuming 32,768 tokens") == 1, ended.err
+    flags = ("--model", "vllm:tiny", "--review", "auto", "--until", "plan")
+    with LlmServer(plan, models=SILENT) as server:
+        ended = command("run", "--fast", "paper.md", *flags, "--base-url", server.base_url)
+        assert (ended.code, server.asked) == (1, 0)
+        assert "the context window is not known" in ended.err
+        assert "--context-tokens N" in ended.err
+        ended = command("resume", "paper", *flags, "--base-url", server.base_url, "--context-tokens", "50000")
+        assert (ended.code, server.asked) == (5, 1), ended.err
+
+
+def test_a_window_that_is_only_usual_is_told_once(command: Command) -> None:
+    paper(command.folder)
+    plan = Says(json.dumps(read(PAPER).plan), piece=900)
+    with LlmServer(plan, Status(401, error_body("no")), models=({"id": "Qwen/Qwen3-32B"},)) as server:
+        flags = ("--model", "vllm:Qwen/Qwen3-32B", "--base-url", server.base_url, "--review", "auto")
+        ended = command("run", "--fast", "paper.md", *flags)
+        assert ended.err.count("as models of that name usually have") == 1, ended.err
+
+
+def test_what_a_model_can_is_shown(command: Command) -> None:
+    command.configure("model: openai:gpt-5\n")
+    row = command("models", "--json", "--no-call").json()["models"][0]
+    assert (row["window"], row["reasoning"], row["vision"]) == (272_000, True, True)
+    assert (
+        "272,000 tokens at once, reasons, sees pictures; $1.25 a million tokens in"
+        in command("models", "--no-call").out
+    )
 
 
 def test_a_plan_that_was_cut_off_goes_on_with_the_window_that_it_was_begun_with(command: Command) -> None:

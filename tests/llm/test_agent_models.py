@@ -23,6 +23,7 @@ from phases.llm.factory import open_model
 from phases.llm.model import AssumesWindow, Message, Model, Reply, Request, ToolCall, reply_from_json, reply_to_json
 from phases.llm.providers import PROVIDERS, Access
 from phases.llm.server_model import Timing, open_server_model
+from pipeline.base.errors import PhaseError
 from tests.llm_server import (
     Answer,
     Call,
@@ -1087,7 +1088,7 @@ def test_the_window_is_what_the_server_says_in_its_list(row: dict[str, Any], wir
         model = model_of(server, wire)[0]
         assert model.window == 40_960
         assert isinstance(model, AssumesWindow)
-        assert not model.window_is_assumed
+        assert not model.assumes_window()
         assert model.check().reachable
         assert len(server.listings) == 1, "one list answers both"
 
@@ -1100,9 +1101,8 @@ def test_the_window_is_what_the_server_says_in_its_list(row: dict[str, Any], wir
 def test_a_window_that_makes_no_sense_is_not_believed(value: Any, wire: str) -> None:
     with listing(max_model_len=value, meta=value) as server:
         model = model_of(server, wire)[0]
-        assert model.window == 32_768
-        assert isinstance(model, AssumesWindow)
-        assert model.window_is_assumed
+        with pytest.raises(PhaseError, match=r"the context window is not known.*--context-tokens N"):
+            print(model.window)
 
 
 def test_a_server_of_one_model_says_its_window_under_any_name() -> None:
@@ -1120,9 +1120,11 @@ def test_what_the_user_says_of_the_window_wins_and_nobody_is_asked(wire: str) ->
 
 def test_a_list_without_an_end_is_read_no_further(wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "_LARGEST_LISTING", 10_000)
-    with LlmServer(models=({"id": "tiny", "max_model_len": 40_960, "more": "x" * 20_000},)) as server:
-        assert model_of(server, wire)[0].window == 32_768
+    endless = {"id": "tiny", "max_model_len": 40_960, "more": "x" * 20_000}
+    with LlmServer(models=(endless,)) as server, pytest.raises(PhaseError, match="a list of models without an end"):
+        print(model_of(server, wire)[0].window)
 
 
-def test_a_server_that_is_not_there_leaves_the_guess(wire: str) -> None:
-    assert model_of("http://127.0.0.1:9", wire)[0].window == 32_768
+def test_a_server_that_is_not_there_is_told_where_its_window_is_needed(wire: str) -> None:
+    with pytest.raises(PhaseError, match=r"nothing listens at 127\.0\.0\.1:9"):
+        print(model_of("http://127.0.0.1:9", wire)[0].window)

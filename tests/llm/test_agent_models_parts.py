@@ -24,9 +24,19 @@ from phases.llm import prices
 from phases.llm.adapters.streams import LARGEST_EVENT, read_events
 from phases.llm.error_classification import Server, classify_event, classify_status, length_limit
 from phases.llm.factory import open_model
-from phases.llm.model import DEEPEST, Message, Model, Reply, Request, ToolCall, is_deep
+from phases.llm.model import DEEPEST, Message, Reply, Request, ToolCall, as_model, is_deep
 from phases.llm.prices import UNKNOWN, Usage, tariff_of
-from phases.llm.providers import PROVIDERS, Access, Provider, address_of, key_of, keys_in, provider_of, with_settings
+from phases.llm.providers import (
+    PROVIDERS,
+    Access,
+    Provider,
+    address_of,
+    gateways_in,
+    key_of,
+    keys_in,
+    provider_of,
+    with_settings,
+)
 from phases.llm.redaction import redact_reply, redact_text, redact_value
 from phases.llm.server_model import LONGEST_PATIENCE, ask_patiently, open_server_model
 from pipeline.base.errors import FormatError, Interrupted, PhaseError, UsageError
@@ -232,19 +242,23 @@ def test_a_value_is_deep_from_one_level_over_the_limit_on(value: Any, more: int)
 
 
 def test_the_table_that_comes_along_is_whole_and_dated() -> None:
-    table = json.loads((Path(prices.__file__).with_name("prices.json")).read_text(encoding="utf-8"))
+    table = json.loads((Path(prices.__file__).with_name("model_facts.json")).read_text(encoding="utf-8"))
+    assert len(table["models"]) > 1_000
+    assert len(table["windows"]) > 1_000
+    assert all(row["window"] > 0 for row in table["windows"].values())
     assert re.fullmatch(r"20\d\d-\d\d-\d\d", table["date"])
     assert "List prices, check yours" in table["about"]
     for name in table["models"]:
-        tariff = tariff_of(name.replace("*", "x"), {})
+        tariff = tariff_of(name, {})
         assert tariff.known
-        assert tariff.cached <= tariff.input <= tariff.output
+        assert min(tariff.input, tariff.cached, tariff.output) >= 0
         assert name.partition(":")[0] in PROVIDERS
 
 
 def test_a_price_is_found_by_name_then_by_the_longest_prefix_and_the_users_own_goes_first() -> None:
     own = {"openai:*": {"in": 1, "out": 1}, "openai:gpt-*": {"in": 2, "out": 2}, "openai:gpt-x": {"in": 3, "out": 3}}
     assert [tariff_of(f"openai:{name}", own).input for name in ("gpt-x", "gpt-y", "z", "gpt-5")] == [3, 2, 1, 2]
+    assert tariff_of("openai:gpt-5-2031-01-31", {}) == tariff_of("openai:gpt-5", {})
     assert tariff_of("openai:gpt-5", {}).known
     assert tariff_of("openai:gpt-5-made-up", {}) == UNKNOWN
     assert tariff_of("ollama:anything", {}).usd(Usage(10**6, 0, 10**6)) == 0
@@ -255,6 +269,8 @@ def test_what_a_call_costs() -> None:
     tariff = tariff_of("a:b", {"a:b": {"in": 2, "cached": 0.5, "out": 10}})
     assert tariff.usd(Usage(1_000_000, 400_000, 100_000)) == pytest.approx(0.6 * 2 + 0.4 * 0.5 + 1.0)
     assert tariff.usd(Usage(1_000_000, 0, 0, written=1_000_000)) == pytest.approx(2.5)
+    dear = tariff_of("a:b", {"a:b": {"in": 2, "out": 10, "written": 4}})
+    assert dear.usd(Usage(1_000_000, 0, 0, written=1_000_000)) == pytest.approx(4)
     assert tariff.usd(Usage(5, 10, 0)) == pytest.approx(10 * 0.5 / 1e6)
 
 
@@ -272,7 +288,11 @@ def test_what_a_call_costs() -> None:
         pytest.param(
             {"a:b": {"in": 1, "out": 1, "window": 1.5}}, "window must be a number (0 or more), not", id="half a token"
         ),
-        pytest.param({"a:b": {"in": 1, "ouch": 1}}, "a:b has 'ouch', and only in, cached, out, window", id="a key"),
+        pytest.param(
+            {"a:b": {"in": 1, "ouch": 1}},
+            "a:b has 'ouch', and only in, cached, written, out, window, reply",
+            id="a key",
+        ),
     ],
 )
 def test_a_price_that_makes_no_sense_is_refused_by_file_and_key(table: Any, told: str) -> None:
@@ -288,7 +308,7 @@ def test_every_provider_opens_without_a_key_and_without_a_network(name: str) -> 
     model = open_model(
         f"{name}:org/some-model:free", Access(base_url="" if PROVIDERS[name].base_url else "http://h/v1")
     )
-    assert isinstance(model, Model)
+    assert as_model(model) is model
     assert model.name == f"{name}:org/some-model:free"
     assert model.detail.startswith("org/some-model:free at ")
     assert model.secrets == ()
@@ -339,7 +359,7 @@ def test_every_key_is_a_secret_whoever_it_is_for(name: str) -> None:
     assert set(open_model(name, access).secrets) == {"from-setting", "from-environment", "of-another", "not-even-used"}
 
 
-NO_KEYS = {"api_key": "mine", "openai_api_key": "", "openrouter_api_key": "", "anthropic_api_key": ""}
+NO_KEYS = {**{provider.key_setting: "" for provider in PROVIDERS.values()}, "api_key": "mine"}
 
 
 @pytest.mark.parametrize(
@@ -369,10 +389,22 @@ def test_every_setting_that_holds_a_key_is_a_secret_one() -> None:
     assert len(keys_in(settings)) == len(SECRET) - 1
 
 
-def test_the_window_is_the_settings_then_the_tables_then_a_careful_guess() -> None:
+def test_the_window_is_the_settings_then_the_tables_and_never_a_guess() -> None:
     assert open_model("openai:gpt-5", Access(context_tokens=1234)).window == 1234
     assert open_model("openai:gpt-5").window == 272_000
-    assert open_model("ollama:x").window == 32_768
+    with pytest.raises(PhaseError, match="nothing listens"):
+        print(open_model("ollama:x", Access("http://127.0.0.1:9/v1")).window)
+
+
+def test_a_vendor_is_asked_at_the_gateway_that_is_named_for_it_and_another_one_is_not() -> None:
+    gateways = gateways_in(Settings(openai_base_url="https://gate.example/v1")._asdict())
+    access = Access("http://mine/v1", environment={}, gateways=gateways)
+    assert open_model("openai:gpt-5", access).detail == "gpt-5 at gate.example"
+    assert open_model("anthropic:claude-opus-5-5", access).detail == "claude-opus-5-5 at api.anthropic.com"
+    assert open_model("vllm:x", access).detail == "x at mine"
+    assert not any(name.endswith("base_url") for name in STORED), "no task says where a key is sent"
+    with pytest.raises(UsageError, match="groq_base_url is no address of a server"):
+        open_model("groq:x", Access(gateways={"groq": "gate.example"}))
 
 
 def test_the_offline_model_costs_no_import_of_a_network() -> None:
@@ -506,7 +538,9 @@ def test_every_adapter_is_some_providers() -> None:
         for path in (ROOT / "phases" / "llm" / "adapters").glob("*.py")
         if "def open_adapter(" in path.read_text()
     }
-    assert adapters == {provider.wire.adapter.rpartition(".")[2] for provider in PROVIDERS.values()}
+    wires = {provider.wire for provider in PROVIDERS.values()}
+    named = {module for wire in wires for module in (wire.adapter, wire.responses) if module}
+    assert adapters == {module.rpartition(".")[2] for module in named}
 
 
 # Waiting

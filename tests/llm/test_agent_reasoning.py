@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ FORMS: Mapping[str, tuple[str, dict[str, Any], Any]] = {
     "reasoning_details, some encrypted": ("openrouter", {"details": DETAILS}, LOOK),
     "Gemini's signature beside a call": ("compatible", {}, signed(LOOK, "c2ln")),
     "Anthropic's thinking": ("anthropic", {"thinks": "I look first. 🌍"}, LOOK),
+    "an encrypted item of the Responses API": ("responses", {"thinks": "I look first. 🌍"}, LOOK),
     "Anthropic's redacted thinking": ("anthropic", {"thinks": "I look.", "redacted": "EmwKAhgB"}, LOOK),
 }
 
@@ -59,11 +60,13 @@ def nothing_is_known_of_any_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai_chat, "_lacking", {})
 
 
-def served(server: LlmServer, provider: str = "compatible", name: str = "tiny") -> Model:
-    """A model at this server."""
+def served(server: LlmServer, provider: str = "compatible", name: str = "tiny", *, effort: str = "") -> Model:
+    """A model at this server; `responses` is OpenAI, asked in that way."""
+    api, provider = ("responses", "openai") if provider == "responses" else ("", provider)
     url = server.anthropic_url if provider == "anthropic" else server.base_url
     variable = PROVIDERS[provider].key_variable
-    access = Access(url, "" if variable else KEY, {variable: KEY} if variable else {}, 100_000)
+    keys = {variable: KEY} if variable else {}
+    access = Access(url, "" if variable else KEY, keys, 100_000, openai_api=api, effort=effort)
     return open_server_model(f"{provider}:{name}", PROVIDERS[provider], access, timing=Timing(lambda seconds: None))
 
 
@@ -87,7 +90,7 @@ def test_what_a_model_thought_comes_back_word_for_word_in_its_tool_loop(form: st
         assert server.refused == []
     assert tree(tmp_path) == {"a.py": b"A = 1\n"}
     kept = [row.get("reasoning", {}) for row in rows(tmp_path)]
-    assert kept[0]["model"] == f"{provider}:tiny"
+    assert kept[0]["model"] == f"{'openai' if provider == 'responses' else provider}:tiny"
     assert kept[1] == {}
     if provider == "openrouter":
         assert kept[0]["reasoning_details"] == merged(DETAILS)
@@ -108,7 +111,7 @@ def test_after_a_crash_it_comes_back_as_if_there_had_been_none(form: str, tmp_pa
             carry_out(tmp_path, served(server, provider), small_plan("a.py"))
         carry_out(tmp_path, served(server, provider), small_plan("a.py"))
         assert server.refused == []
-        assert server.requests[2].body["messages"] == server.requests[3].body["messages"]
+        assert server.requests[2].body == server.requests[3].body
 
 
 def test_turns_that_leave_the_transcript_take_their_reasoning_with_them(tmp_path: Path) -> None:
@@ -271,6 +274,105 @@ def test_reasoning_counts_as_what_came_and_is_bounded() -> None:
         assert served(server).ask(Request((Message("user", "go"),))).outcome == "malformed"
     with LlmServer(Says("hi", thinks="x" * 5_000_000, piece=500_000)) as server:
         assert served(server).ask(Request((Message("user", "go"),))).outcome == "malformed"
+
+
+# Efforts
+
+EFFORTS: Mapping[str, tuple[str, str, Callable[[dict[str, Any]], bool]]] = {
+    "chat completions": ("compatible", "low", lambda body: body["reasoning_effort"] == "low"),
+    "OpenRouter": ("openrouter", "high", lambda body: body["reasoning"] == {"effort": "high"}),
+    "the Responses API": ("responses", "medium", lambda body: body["reasoning"] == {"effort": "medium"}),
+    "Anthropic, by a budget": ("anthropic", "low", lambda body: body["thinking"] == {"type": "enabled", "budget_tokens": 4_096}),
+    "Anthropic, none": ("anthropic", "none", lambda body: body["thinking"] == {"type": "disabled"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", EFFORTS)
+def test_an_effort_is_said_in_the_vendors_words_and_no_temperature_ever(form: str) -> None:
+    provider, effort, is_said = EFFORTS[form]
+    with LlmServer(Says("hi"), Says("hi")) as server:
+        for wanted in (effort, ""):
+            assert served(server, provider, effort=wanted).ask(Request((Message("user", "go"),))).outcome == "ok"
+        with_it, without = (request.body for request in server.requests)
+    assert is_said(with_it)
+    assert not {"reasoning_effort", "reasoning", "thinking", "output_config"} & without.keys()
+    assert "temperature" not in with_it.keys() | without.keys()
+
+
+def test_a_newer_claude_takes_an_effort() -> None:
+    with LlmServer(Says("hi"), models=("claude-opus-5-5",)) as server:
+        served(server, "anthropic", "claude-opus-5-5", effort="high").ask(Request((Message("user", "go"),)))
+        body = server.requests[0].body
+    assert (body["thinking"], body["output_config"]) == ({"type": "adaptive"}, {"effort": "high"})
+
+
+@pytest.mark.parametrize(
+    ("provider", "words"),
+    [
+        ("compatible", "Unrecognized request argument supplied: reasoning_effort"),
+        ("openrouter", "Unsupported value: 'effort' does not support 'low'"),
+        ("responses", "Unsupported parameter: 'reasoning.effort' is not supported with this model."),
+        ("anthropic", "thinking: adaptive thinking is not supported on this model; budget_tokens"),
+    ],
+)
+def test_a_model_that_takes_no_effort_is_asked_without(provider: str, words: str) -> None:
+    with LlmServer(Status(400, error_body(words)), Says("hi")) as server:
+        assert served(server, provider, effort="low").ask(Request((Message("user", "go"),))).outcome == "ok"
+        assert not {"reasoning_effort", "reasoning", "thinking"} & server.requests[1].body.keys()
+
+
+def test_a_model_that_does_not_reason_is_asked_on_the_responses_api_without_reasoning() -> None:
+    refusal = Status(400, error_body("Encrypted content is not supported with this model."))
+    with LlmServer(refusal) as server:
+        assert served(server, "responses").ask(Request((Message("user", "go"),))).outcome == "fatal"
+        assert "include" not in server.requests[-1].body
+        server.faults.clear()
+
+
+@pytest.mark.parametrize(
+    ("name", "api", "path"),
+    [
+        ("openai:gpt-5", "", "/v1/responses"),
+        ("openai:gpt-5", "chat", "/v1/chat/completions"),
+        ("openai:gpt-4.1", "", "/v1/chat/completions"),
+        ("openai:gpt-5-codex", "", "/v1/responses"),
+        ("compatible:gpt-5", "", "/v1/chat/completions"),
+        ("compatible:tiny", "responses", "/v1/responses"),
+    ],
+)
+def test_the_api_is_chosen_by_the_model_and_can_be_set(name: str, api: str, path: str) -> None:
+    provider = PROVIDERS[name.partition(":")[0]]
+    with LlmServer(Says("hi")) as server:
+        access = Access(server.base_url, KEY, {"OPENAI_API_KEY": KEY}, openai_api=api)
+        assert open_server_model(name, provider, access).ask(Request((Message("user", "go"),))).outcome == "ok"
+        assert server.requests[0].path == path
+
+
+def test_claude_behind_openrouter_gets_the_marks_of_a_cache_and_nobody_else_does() -> None:
+    said = (Message("system", "Be brief."), Message("user", "the plan"), Message("user", "the file"))
+    with LlmServer(Says("hi"), Says("hi")) as server:
+        for name in ("anthropic/claude-sonnet-4.5", "qwen/qwen3-8b"):
+            served(server, "openrouter", name).ask(Request(said, lasting=(1,)))
+        marked, plain = (request.body["messages"] for request in server.requests)
+    mark = {"type": "ephemeral"}
+    assert [message["content"] for message in marked] == [
+        [{"type": "text", "text": "Be brief.", "cache_control": mark}],
+        [{"type": "text", "text": "the plan", "cache_control": mark}],
+        "the file",
+    ]
+    assert "cache_control" not in json.dumps(plain)
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_questions_that_begin_alike_go_to_openai_under_one_key_of_its_cache(api: str) -> None:
+    first = (Message("system", "Be brief."), Message("user", "the plan"))
+    with LlmServer(Says("hi"), Says("hi"), Says("hi")) as server:
+        access = Access(server.base_url, "", {"OPENAI_API_KEY": KEY}, openai_api=api)
+        model = open_server_model("openai:tiny", PROVIDERS["openai"], access)
+        for messages in (first, (*first, Message("user", "more")), (first[0], Message("user", "another plan"))):
+            assert model.ask(Request(messages)).outcome == "ok"
+        keys = [request.body["prompt_cache_key"] for request in server.requests]
+    assert keys[0] == keys[1] != keys[2]
 
 
 # The whole command

@@ -12,8 +12,9 @@ from phases.agent.offline_model import OfflineModel
 from phases.llm.adapters import openai_chat
 from phases.llm.factory import open_model
 from phases.llm.model import Message, Reply, Request, Room, room_of
+from phases.llm.prices import tariff_of
 from phases.llm.providers import PROVIDERS, Access
-from phases.llm.server_model import THINKS, Timing, open_server_model, room_for
+from phases.llm.server_model import THINKS, Timing, facts_of, open_server_model, room_for
 from pipeline.base.errors import PhaseError
 from tests.agents import carry_out, says, small_plan, tree
 from tests.llm_server import LlmServer, Raw, Says, Status, call, error_body, openai_chunk, sse
@@ -144,11 +145,15 @@ def test_three_useless_replies_beside_it_do_not_make_it_the_fourth(tmp_path: Pat
 
 
 def test_the_room_is_the_settings_then_the_tables_then_what_any_model_gets() -> None:
-    assert room_for("openai:gpt-5", 5_000) == Room(5_000, 5_000)
-    assert room_for("openai:gpt-5-mini-2025-08-07", 0) == Room(THINKS, 128_000)
-    assert room_for("openrouter:anthropic/claude-sonnet-4.5", 0) == Room(THINKS, 64_000)
-    assert room_for("anthropic:claude-opus-4-1-20250805", 0) == Room(0, 32_000)
-    assert room_for("vllm:Qwen/Qwen3-8B", 0) == Room()
+    def room(name: str, setting: int = 0) -> Room:
+        return room_for(facts_of(name, tariff_of(name, {})), setting)
+
+    assert room("openai:gpt-5", 5_000) == Room(5_000, 5_000)
+    assert room("openai:gpt-5-mini-2025-08-07") == Room(THINKS, 128_000)
+    assert room("openrouter:anthropic/claude-sonnet-4.5") == Room(THINKS, 64_000)
+    assert room("anthropic:claude-opus-4-5-20251101") == Room(THINKS, 64_000)
+    assert room("openai:gpt-4.1") == Room(0, 32_768)
+    assert room("vllm:somebody/their-own") == Room()
     assert room_of(open_model("anthropic:claude-sonnet-4-5", Access(most_output=7))) == Room(7, 7)
     assert room_of(OfflineModel()) == Room()
 

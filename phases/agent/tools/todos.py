@@ -26,10 +26,33 @@ _MARKS = {
 }  # fmt: skip
 _NOT_KEPT = "not kept"
 _DESCRIPTION = (
-    "Replaces your list of things to do by `todos`, or changes one thing of it: `action` with its `id` (add: with `patch`). "
-    "Keep one thing in_progress. The work is finished only when every todo that is required (all, unless `required` is false) "
-    "is completed."
+    "Replaces your list of things to do by `todos`, or changes one thing of it: `action` with its `id`, like "
+    '{"action": "complete", "id": "2"} (add and update: with `patch`). Keep one thing in_progress. The work is finished only '
+    "when every todo that is required (all, unless `required` is false) is completed. More fields, if you need them: "
+    "dependencies and supersedes (ids), blocked_reason, failure_reason, priority."
 )
+_ROW = {"content": {"type": "string"}, "status": {"enum": list(STATUSES)}}
+_SHOWN = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": [],
+    "properties": {
+        "todos": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["content", "status"],
+                "properties": {"id": {"type": "string"}, **_ROW, "required": {"type": "boolean"}},
+            },
+        },
+        "action": {"enum": list(ACTIONS)},
+        "id": {"type": "string"},
+        "patch": {"type": "object"},
+        "status": _ROW["status"],
+        "reason": {"type": "string"},
+    },
+}
+"""Short, for the model; what is taken is wider."""
 
 
 def todo_tool(current: Callable[[], tuple[Todo, ...]], turn: Callable[[], int]) -> Tool:
@@ -44,7 +67,7 @@ def todo_tool(current: Callable[[], tuple[Todo, ...]], turn: Callable[[], int]) 
         except TodoError as error:
             raise ToolError(str(error), ToolResult(str(error), code=error.code)) from error
 
-    return Tool("TodoWrite", _DESCRIPTION, _todo_schema(), answer, ToolKind.NEUTRAL)
+    return Tool("TodoWrite", _DESCRIPTION, _todo_schema(), answer, ToolKind.NEUTRAL, shown=_SHOWN)
 
 
 def _todo_schema() -> dict[str, Any]:

@@ -65,6 +65,8 @@ class Tool:
     act: Callable[..., ToolResult | str]
     """Takes the arguments by name; those that the schema does not require may be left out."""
     kind: ToolKind
+    shown: Mapping[str, Any] | None = None
+    """The schema that the model is shown, where it is told less than is taken: each word of it is paid for in each question."""
     redo: Callable[..., ToolResult | str] | None = None
     """Answers a call that may have been done already, where doing it twice would not do."""
 
@@ -74,7 +76,7 @@ class Tool:
         return self.kind in (ToolKind.READ, ToolKind.SEARCH, ToolKind.DELEGATE)
 
     def schema(self) -> dict[str, Any]:
-        return {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return {"name": self.name, "description": self.description, "parameters": self.shown or self.parameters}
 
 
 def object_schema(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:

@@ -17,11 +17,16 @@ from phases.llm.providers import Provider
 from phases.llm.reasoning import order_blocks, reasoning_for, refuses_reasoning
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import dump_json_line
+from pipeline.base.logs import logger
 
 _KEEP = {"type": "ephemeral"}
 """Marks where the part of a request ends that the provider may keep in its cache. Four marks are allowed; the system has one."""
 _MOST_KEPT = 3
 _REFUSED = 400
+_EFFORT_WORDS = ("effort", "output_config", "adaptive", "budget_tokens", "thinking.type", "expected `thinking`")
+_BUDGETS = {"low": 4_096, "medium": 12_288, "high": 24_576}
+_LEAST_BUDGET = 1_024
+_EAGER = "eager_input_streaming"
 _NOTHING = "(nothing)"
 """In place of an empty text, which the provider refuses."""
 
@@ -43,14 +48,23 @@ _SDK = Sdk("anthropic", _load_sdk, lambda client: client.messages)
 class AnthropicMessages:
     def __init__(self, connection: Connection, tariff: Tariff) -> None:
         self._server, self._tariff, self._sdk = connection.server, tariff, SdkServer(_SDK, connection)
+        self._eager = True
+        """Whether the arguments of a call may be streamed before they are whole: else a long file is a long silence."""
 
     def ask(self, request: Request) -> Reply:
         """One reply. The schema is left out: the caller checks what comes back either way."""
         builder = ReplyBuilder(self._server, request, self._tariff)
         try:
-            with self._sdk.stream(_build_body(self._server, request), request.most_tokens) as pieces:
+            body = _build_body(self._server, request, eager=self._eager) | _thinking_for(request, self._tariff)
+            with self._sdk.stream(body, request.most_tokens) as pieces:
                 return read_stream(self._server, builder, pieces)
         except ReplyError as error:
+            if error.status == _REFUSED and self._eager and _EAGER in error.said:
+                self._eager = False
+                return self.ask(request)
+            if error.status == _REFUSED and request.effort and any(word in error.said for word in _EFFORT_WORDS):
+                logger.debug("{} refused the effort {}: it is asked without", self._server.host, request.effort)
+                return self.ask(replace(request, effort=""))
             if error.status == _REFUSED and refuses_reasoning(error.said, request.messages):
                 plain = [replace(message, reasoning={}) for message in request.messages]
                 return self.ask(replace(request, messages=plain))
@@ -61,7 +75,7 @@ class AnthropicMessages:
         return self._sdk.check(limit=1000)
 
 
-def _build_body(server: Server, request: Request) -> dict[str, Any]:
+def _build_body(server: Server, request: Request, *, eager: bool) -> dict[str, Any]:
     system = [message.text for message in request.messages if message.role == "system"]
     messages, lasting = _build_messages(request, server)
     body: dict[str, Any] = {
@@ -74,12 +88,29 @@ def _build_body(server: Server, request: Request) -> dict[str, Any]:
         body["system"] = [{"type": "text", "text": replace_surrogates("\n\n".join(system)), "cache_control": _KEEP}]
     if request.tools:
         body["tools"] = [
-            {"name": tool["name"], "description": tool["description"], "input_schema": dict(tool["parameters"])}
+            {
+                "name": tool["name"],
+                "description": tool["description"],
+                "input_schema": dict(tool["parameters"]),
+                **({_EAGER: True} if eager else {}),
+            }
             for tool in request.tools
         ]
     for block in lasting or [message["content"][-1] for message in messages[:1] + messages[-1:]]:
         block["cache_control"] = _KEEP
     return body
+
+
+def _thinking_for(request: Request, facts: Tariff) -> dict[str, Any]:
+    """How much the model should think, in the words that it knows: newer models take an effort, older ones a budget."""
+    if not request.effort:
+        return {}
+    if request.effort == "none":
+        return {"thinking": {"type": "disabled"}}
+    if "e" in facts.marks:
+        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": request.effort}}
+    budget = min(_BUDGETS[request.effort], request.most_tokens // 2)
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget >= _LEAST_BUDGET else {}
 
 
 # decision 134: a mark stands up to where later questions will be the same.

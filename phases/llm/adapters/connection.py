@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from phases.llm.error_classification import ReplyError, Server, classify_connection_error, classify_status
 from phases.llm.model import FATAL, MALFORMED, MOST_TOKENS, TRANSIENT
@@ -14,12 +15,14 @@ from phases.llm.providers import PROVIDERS
 
 MOST_BYTES = 512 * 1024 * 1024
 """Of a whole stream: a reply of 4 MiB may come letter by letter, in events of a hundred bytes each."""
+_LARGEST_PAGE = 4 * 1024 * 1024
 MOST_ERROR_BYTES = 64 * 1024
 """Few, because a body may be packed, though that is not asked for."""
 NO_KEY = "none"
 """In place of a key, where a server wants none: the SDK wants one all the same."""
-_WITH_SDK = frozenset(provider.wire.sdk for provider in PROVIDERS.values())
-"""Whose the SDKs are."""
+_AT_HOME = frozenset(urlsplit(PROVIDERS[name].base_url).netloc for name in ("openai", "anthropic"))
+"""Where the vendors of the SDKs answer themselves."""
+_ANTHROPIC_HEADERS = ("anthropic-version",)
 _PLAIN_HEADERS = (
     *("host", "connection", "accept", "accept-encoding", "content-type", "content-length", "user-agent"),
     "x-stainless-raw-response",  # by this one the SDK knows again what it was asked for
@@ -102,13 +105,38 @@ def _strip_for(connection: Connection) -> Callable[[Any], None]:
     """Takes out of a request what the SDKs add from variables of their vendor (OPENAI_ORG_ID, …): nobody else gets that."""
 
     def strip(request: Any) -> None:
-        if connection.server.provider in _WITH_SDK:
+        if connection.server.host in _AT_HOME:
             return
-        for name in [name for name in request.headers if name not in _PLAIN_HEADERS]:
+        # An Anthropic-compatible gateway reads the key where Anthropic does, whichever way its package sends it.
+        kept = (*_PLAIN_HEADERS, *_ANTHROPIC_HEADERS)
+        own_key = "x-api-key" in request.headers
+        for name in [name for name in request.headers if name not in kept]:
             del request.headers[name]
         request.headers["authorization"] = f"Bearer {connection.key or NO_KEY}"
+        if own_key:
+            request.headers["x-api-key"] = connection.key
 
     return strip
+
+
+def fetch_page(connection: Connection, method: str, path: str, body: Mapping[str, Any] | None = None) -> bytes:
+    """What stands at a path beside /v1, quickly. Raises ReplyError where nothing does, or too much."""
+    import httpx2
+
+    quick, pieces, size = replace(connection, timeouts=QUICK), list[bytes](), 0
+    url = connection.base_url.removesuffix("/v1") + path
+    try:
+        with http_client(quick) as http, http.stream(method, url, json=body) as response:
+            for piece in response.iter_bytes():
+                size += len(piece)
+                if size > _LARGEST_PAGE:
+                    raise ReplyError(MALFORMED, f"{connection.server.host} sent a page without an end")
+                pieces.append(piece)
+            if not response.is_success:
+                raise ReplyError(FATAL, f"{connection.server.host} answered {response.status_code}")
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        raise classify_connection_error(connection.server, error) from error
+    return b"".join(pieces)
 
 
 def sdk_timeout(connection: Connection) -> Any:

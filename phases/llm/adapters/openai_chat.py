@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phases.llm.adapters.connection import Connection
+from phases.llm.adapters.openai_sdk import cache_key, load_sdk
 from phases.llm.adapters.reply_builder import ReplyBuilder, TokenCounts, parse_piece, replace_surrogates, whole_number
 from phases.llm.adapters.streams import DONE, ModelListing, Sdk, SdkServer, cut_off, finish_reply, parse_events
 from phases.llm.error_classification import ReplyError, Server, bad_reply, classify_event
@@ -20,6 +21,8 @@ _LIMITS = ("max_tokens", "max_completion_tokens")
 _PLAIN_REFUSALS = (400, 422)
 _MISSED = ("reasoning_content", "thought_signature")
 """What some servers want in every turn of a model, also in one that another model spoke, or that was recorded without it."""
+_OPTIONAL = ("effort", "prompt_cache_key", "cache_control")
+_ROUTER, _MOST_MARKS = "openrouter", 3
 _NO_REASONING, _NO_SIGNATURE = " ", {"google": {"thought_signature": "skip_thought_signature_validator"}}
 """What stands in for it: the vendors take these."""
 _lacking: dict[tuple[str, str], frozenset[str]] = {}
@@ -30,19 +33,14 @@ def open_adapter(provider: Provider, connection: Connection, tariff: Tariff) -> 
     return OpenAIChat(provider, connection, tariff)
 
 
-def _load_sdk() -> tuple[Any, Callable[..., Any]]:
-    import openai  # late: it takes half a second, and an extra installs it
-
-    return openai, openai.OpenAI
-
-
 # decision 40: the vendor's package makes the connection alone; it takes a stream without its end for whole.
-_SDK = Sdk("openai", _load_sdk, lambda client: client.chat.completions)
+_SDK = Sdk("openai", load_sdk, lambda client: client.chat.completions)
 
 
 class OpenAIChat:
     def __init__(self, provider: Provider, connection: Connection, tariff: Tariff) -> None:
         self._server, self._tariff, self._limit = connection.server, tariff, provider.limit
+        self._provider = provider.name
         self._reports_cost, self._place = provider.reports_cost, (connection.base_url, connection.server.model)
         self._sdk = SdkServer(_SDK, connection)
 
@@ -74,7 +72,7 @@ class OpenAIChat:
         limit = self._limit if "limit" not in without else next(name for name in _LIMITS if name != self._limit)
         body: dict[str, Any] = {
             "model": self._server.model,
-            "messages": [_build_message(message, self._server, without) for message in request.messages],
+            "messages": self._messages(request, without),
             "stream": True,
             limit: request.most_tokens,
         }
@@ -85,9 +83,23 @@ class OpenAIChat:
         if request.schema is not None and "schema" not in without:
             shape = {"name": "reply", "schema": dict(request.schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
-        if self._reports_cost:
-            body["extra_body"] = {"usage": {"include": True}}
-        return body
+        if self._provider == "openai" and "prompt_cache_key" not in without:
+            body["prompt_cache_key"] = cache_key(request)
+        own: dict[str, Any] = {"usage": {"include": True}} if self._reports_cost else {}
+        if request.effort and "effort" not in without:
+            # OpenRouter has a word of its own, which it translates for each vendor.
+            own |= {"reasoning": {"effort": request.effort}} if self._provider == _ROUTER else {}
+            body |= {} if self._provider == _ROUTER else {"reasoning_effort": request.effort}
+        return body | ({"extra_body": own} if own else {})
+
+    def _messages(self, request: Request, without: frozenset[str]) -> list[Mapping[str, Any]]:
+        messages = [_build_message(message, self._server, without) for message in request.messages]
+        # Through OpenRouter Claude's cache wants the marks that it wants of anybody.
+        if self._provider == _ROUTER and self._server.model.startswith("anthropic/") and "cache_control" not in without:
+            system = [place for place, message in enumerate(request.messages[:1]) if message.role == "system"]
+            for place in [*system, *list(request.lasting)[:_MOST_MARKS]]:
+                messages[place] = _marked(messages[place])
+        return messages
 
     def _lacks(self, error: ReplyError, request: Request, without: frozenset[str]) -> str:
         """What to leave out of the next try, by the words that a server refused this one with; empty: nothing."""
@@ -95,6 +107,9 @@ class OpenAIChat:
             return ""
         if self._limit in error.said and "limit" not in without:
             return "limit"
+        for name in _OPTIONAL:
+            if name in error.said and name not in without:
+                return name
         if "stream_options" in error.said and "stream_options" not in without:
             return "stream_options"
         for name in _MISSED:
@@ -120,6 +135,16 @@ def _build_message(message: Message, server: Server, without: frozenset[str]) ->
     for body, extra in zip(calls, extras, strict=False):
         body.update({"extra_content": extra} if extra else {})
     return {**said, "content": text or None, "tool_calls": calls}
+
+
+def _marked(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message with the mark of a cache at its end, where it has a text to carry it."""
+    text = message["content"]
+    return (
+        {**message, "content": [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]}
+        if text
+        else message
+    )
 
 
 def _build_call(call: ToolCall) -> dict[str, Any]:

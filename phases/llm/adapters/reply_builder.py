@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from phases.llm.error_classification import ReplyError, Server, bad_reply, length_limit
+from phases.llm.error_classification import ReplyError, Server, bad_reply, length_limit, window_told
 from phases.llm.model import EMPTY, OK, REFUSED, TRUNCATED, Message, Reply, Request, ToolCall, is_deep, tokens_of
 from phases.llm.prices import Tariff, Usage
 from phases.llm.reasoning import Thoughts
@@ -17,7 +17,7 @@ from pipeline.base.formats import dump_json_line, parse_json
 
 LARGEST_REPLY = 4 * 1024 * 1024
 MOST_CALLS = 500
-_AT_THE_LIMIT = ("length", "max_tokens")
+_AT_THE_LIMIT = ("length", "max_tokens", "max_output_tokens")
 _LITTLE = 5
 """An answer that is a fifth of what came, or less, has hardly begun."""
 _GOOD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -118,7 +118,7 @@ class ReplyBuilder:
         charged = bool(self._bytes) or self.counted.tokens_in is not None
         reply = self._reply(error.outcome, str(error)) if charged else Reply(error.outcome, detail=str(error))
         limit = length_limit(error, self._request.most_tokens)
-        return replace(reply, wait=error.wait, limit=limit)
+        return replace(reply, wait=error.wait, limit=limit, window=window_told(error))
 
     def _still_thought(self) -> bool:
         """Whether there is no answer, or the least part of one, in what has come."""

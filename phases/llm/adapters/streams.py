@@ -28,7 +28,7 @@ from pipeline.base.formats import parse_json
 _WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens")
 """Of vLLM and SGLang, OpenRouter and many more, Groq, LM Studio and Mistral, Anthropic."""
 _META_WINDOWS = ("n_ctx", "n_ctx_train")
-"""Of llama.cpp: what it was started with, or else what the model was trained with."""
+"""Of llama.cpp: what it was started with, or else what the model was trained with; its /props go before them."""
 _LEAST_WINDOW, _MOST_WINDOW = 1_024, 10_000_000
 _LARGEST_LISTING = 16 * 1024 * 1024
 _UNREACHABLE = (0, 401, 402, 403, 407)

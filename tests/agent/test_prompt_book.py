@@ -1,0 +1,81 @@
+"""The prompts as they are sent for the example, and the book that says why each sentence is there.
+
+`python -m tests.agent.test_prompt_book` writes golden_prompts.txt anew; look at the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phases.agent import explore, judge, prompt
+from phases.agent.earlier_code import order_files
+from phases.agent.memory import Memory
+from phases.agent.session import Session
+from phases.agent.tools.commands import bash_tool
+from phases.agent.tools.files import file_tools
+from phases.agent.tools.search import search_tools
+from phases.agent.tools.todos import todo_tool
+from phases.agent.tools.toolbox import Notes
+from phases.workspace.workspace import Workspace
+from pipeline.engine.contract import Contracts
+from tests.papers import EXAMPLE, example_paper
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = Path(__file__).with_name("golden_prompts.txt")
+FIRST = "averaged_perceptron/averages.py"
+"""Of the example's files the one with the algorithms."""
+MACHINE = {"python": "3.12.1", "system": "Linux x86_64", "cores": 4}
+BOOK = (ROOT / "docs" / "prompts.md").read_text(encoding="utf-8").replace("\n>", "\n")
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [prompt.SYSTEM, prompt._LIBRARY, explore._SYSTEM, judge._SYSTEM],
+    ids=["the implementer", "other people's code", "a sub-agent", "the judge"],
+)
+def test_every_sentence_stands_in_the_book(text: str) -> None:
+    book = flat(BOOK)
+    parts = [part for part in re.split(r"\n- |\n\n", text) if part.strip() not in ("", "How to work:")]
+    sentences = [one for part in parts for one in re.split(r"(?<=[.;:]) ", flat(part).removeprefix("How to work: - "))]
+    assert [one for one in sentences if one not in book] == []
+
+
+def rendered() -> str:
+    """What is sent for the example's file with the algorithms; the plan is left out, since it stands in plan.yaml."""
+    plan: dict[str, Any] = Contracts().parse(
+        "initial_plan.txt", EXAMPLE.with_name("plan.yaml").read_bytes(), writer="a person"
+    )
+    nowhere = Workspace("/nowhere")
+    tools = [*file_tools(nowhere, Notes()), *search_tools(nowhere), bash_tool(lambda command, seconds: (0, ""))]
+    schemas = [tool.schema() for tool in (*tools, todo_tool(tuple, lambda: 1))]
+    files = tuple(order_files(plan))
+    files = files[files.index(FIRST) :]
+    begun = Session(None, files, files, {}, {}, (), 200_000, None, MACHINE)  # type: ignore[arg-type]
+    system, first, *step = Memory(plan, begun, schemas, paper=example_paper().document.text).messages()
+    told = {**json.loads(first.text), "plan": "as in plan.yaml"}
+    parts = [system.text, json.dumps(told, indent=1, ensure_ascii=False), *(message.text for message in step)]
+    parts += [json.dumps(schema, ensure_ascii=False) for schema in schemas]
+    return "\n\n--------\n\n".join(part.replace("\\n", "\n") for part in parts) + "\n"
+
+
+def test_what_is_sent_for_the_example_is_as_it_was_reviewed() -> None:
+    assert rendered() == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_the_algorithms_that_the_file_cites_are_in_it_whole() -> None:
+    told = rendered()
+    assert "What these requirements cite of the paper, whole:" in told
+    assert told.count("Algorithm 1") > 1, "not in the requirement's words alone"
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(rendered(), encoding="utf-8")
