@@ -312,7 +312,9 @@ def _judge(
     ]
     naming = one.naming
     by_tests = [(job, found) for job, found in own if found.hung or found.failed & naming]
-    asserted = [job for job, found in own if found.asserted & naming and _is_of(job, one)]
+    # What only a helper of it does proves the helper, unless the tests also fail without the requirement's own work.
+    is_felt = any(found.failed & naming and _is_of(job, one) for job, found in own)
+    asserted = [job for job, found in own if found.asserted & naming and (is_felt or _is_of(job, one))]
     rung, why = one.rung, one.why
     if one.is_value and rung == NAMED:
         if any(found.is_noticed for _, found in own):
@@ -346,7 +348,7 @@ def _judge(
 
 
 def _is_of(job: Job, one: _Known) -> bool:
-    """Whether a change is one of the requirement's own code: what only a helper of it does proves the helper."""
+    """Whether a change is one of the requirement's own code, and not of a function that it calls."""
     spans = [(place.first, place.last) for place in one.code if place.path == job.mutant.path]
     return job.is_whole or one.is_value or any(first <= job.mutant.line <= last for first, last in spans)
 
