@@ -26,6 +26,8 @@ from phases.agent.given_code import GivenCode
 from phases.agent.session import Session
 from phases.agent.transcript import FILE, Transcript
 from phases.evidence.look import EvidenceSetting
+from phases.evidence.lookup import find_by_name
+from phases.evidence.places import find_all_places
 from phases.evidence.rungs import OFF
 from phases.evidence.traceability import DIFFERENT
 from phases.llm.ledger import Ledger
@@ -98,8 +100,12 @@ def _evidence_setting(assignment: Assignment, model: Model) -> EvidenceSetting:
     mutants = OFF if model.name == OFFLINE else assignment.mutants
     user_tests = places.user_tests if os.path.isdir(places.user_tests) else ""
     bare = assignment.make_bare_python() if assignment.is_watched else ""
-    is_given = isinstance(model, GivenCode) and model.name == GIVEN
-    return EvidenceSetting(bare, places.evidence, mutants, is_given, user_tests)
+    return EvidenceSetting(bare, places.evidence, mutants, _is_given(model), user_tests)
+
+
+def _is_given(model: Model) -> bool:
+    """Whether the code was made elsewhere, and names no requirement."""
+    return isinstance(model, GivenCode) and model.name == GIVEN
 
 
 def _open_judge(assignment: Assignment, begun: Session, model: Model, commands: CommandRunner) -> CodeJudge | None:
@@ -117,6 +123,7 @@ def _open_judge(assignment: Assignment, begun: Session, model: Model, commands: 
         clean=clean,
         told=lambda: _differed_before(begun.journal.all_rows()),
         tell=commands.tell,
+        find=find_by_name if _is_given(model) else find_all_places,
     )
     return judge.judge
 

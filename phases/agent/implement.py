@@ -233,6 +233,8 @@ def _tell_beforehand(assignment: Assignment, session: Session, missing: Sequence
     if missing:
         told = "what needs it cannot be checked" if len(missing) == 1 else "what needs them cannot be checked"
         assignment.tell(f"{describe_missing(missing)}: {told}; {ALLOW} installs the plan's packages")
+    if os.path.isdir(assignment.places.user_tests):
+        assignment.tell("the code must pass your own tests, which lie in user_tests/; without that folder it need not")
     if session.journal.replaying and rules_of(session.journal.begun) < RULES:
         assignment.tell(_OLDER_RULES)
 

@@ -85,13 +85,14 @@ class Judge:
     told: Callable[[], Iterable[str]]
     """The requirements of which the implementer has heard already that they differ."""
     tell: Callable[[str], None] = lambda text: None
+    find: Callable[[Workspace, dict[str, Any]], list[Place]] = find_all_places
 
     def judge(self, workspace: Workspace, evidence: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """The rows of evidence with what is said of them: {verdict, by, line, sentence}. What differs is open, once.
 
         Raises PhaseError where the model cannot be asked, Paused at a limit.
         """
-        places = find_all_places(workspace, dict(self.plan))
+        places = self.find(workspace, dict(self.plan))
         found, told = dict[str, dict[str, Any]](), set(self.told())
         for path, rows in self._by_file(places, evidence).items():
             self.tell(f"{self.model.name} judges {len(rows)} requirements of {path}")

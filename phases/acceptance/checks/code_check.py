@@ -25,7 +25,7 @@ from phases.acceptance.checks.test_runs import (
 from phases.evidence.demands import demands_of
 from phases.evidence.look import EvidenceSetting, Look
 from phases.evidence.observation import FAILED, NOTHING, Observation
-from phases.evidence.rungs import EXECUTED, NAMED
+from phases.evidence.rungs import EXECUTED, IMPLEMENTED, NAMED
 from phases.evidence.traceability import DIFFERENT, describe_judgement, open_problem
 from phases.sandbox.box import NONE, CommandResult
 from phases.sandbox.probe import probe_best
@@ -88,7 +88,7 @@ def check_code(
         look = Look(evidence, commands)
         try:
             run = _run_checks(workspace, plan, python, commands, missing, look)
-            if judge and not run.problems:
+            if judge and (not run.problems or evidence.by_name):
                 run = _judge_closed(run, judge(workspace, run.evidence), demands_of(plan))
         finally:
             look.end()
@@ -98,11 +98,15 @@ def check_code(
 
 def _judge_closed(run: _CheckRun, evidence: Sequence[Row], requirements: Sequence[Row]) -> _CheckRun:
     """What the second reader says of work that passes: what it opens goes back to the model, the rest to the user."""
+    before = open_problem(requirements, run.evidence)
+    run.problems[:] = [problem for problem in run.problems if problem != before]
     if told := open_problem(requirements, evidence):
         run.problems.append(told)
         run.why.append("the second reader does not agree")
     differing = [row for row in evidence if row.get("judged", {}).get("verdict") == DIFFERENT and not row["is_open"]]
     run.doubts.extend(f"{row['id']} {describe_judgement(row)}" for row in differing[:MOST_NAMED])
+    if unjudged := [row["id"] for row in evidence if row["rung"] in IMPLEMENTED and not row.get("judged")]:
+        run.doubts.append(f"the second reader said nothing of {', '.join(unjudged[:MOST_NAMED])}")
     return run._replace(evidence=evidence)
 
 
