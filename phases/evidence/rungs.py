@@ -163,7 +163,10 @@ def _with_overload(
     if one.rung != EXECUTED or one.why:
         return one
     kinds = {str(row["id"]): str(row.get("kind")) for row in requirements}
-    told = [find_overload([place], places, kinds, sources.get(place.path, "")) for place in one.code]
+    code = [place for place in places if not place.is_test]
+    counts = Counter(place.identifier for place in code)
+    alone = [place for place in code if counts[place.identifier] == 1]  # what stands elsewhere too is no burden here
+    told = [find_overload([place], alone, kinds, sources.get(place.path, "")) for place in one.code]
     return one._replace(why=told[0] if told and all(told) else "")
 
 
