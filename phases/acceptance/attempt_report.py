@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from phases.acceptance.checks.planned_files import decides_checks
 from phases.acceptance.hook import BLOCK, FAILED, PASS, STOP
-from phases.evidence.places import decides_checks
 
 Row = Mapping[str, Any]
 _MARKS = {PASS: "passed", BLOCK: "blocked", FAILED: "broken", STOP: "stopped"}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from phases.acceptance.checks.planned_files import decides_checks
 from phases.acceptance.gate import CompletionRequest, GateContext, decide_completion
 from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, BLOCK, COMMAND, FAILED, INTERNAL, PASS, STOP, Hook, HookResult
 from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
@@ -18,7 +19,7 @@ from phases.acceptance.payload import EndingFacts, RunFacts, stop_input
 from phases.acceptance.protected_files import BASE, ProtectedFiles
 from phases.acceptance.todo_list.todos import summarize_todos
 from phases.acceptance.tool_hooks import UNGUARDED
-from phases.evidence.places import decides_checks, is_test_file
+from phases.evidence.places import is_test_file
 from phases.llm.journal import Journal
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import (

@@ -66,6 +66,8 @@ def replay_decisions(root: str, parse_plan: ParsePlan) -> tuple[list[str], int]:
         if os.path.exists(places.journal):
             write_without_sync(copy.journal, read_bytes(places.journal))
             drop_torn_tail(copy.journal)  # a run that is at work may be writing it
+        if os.path.exists(places.paper):  # its sections are part of the questions
+            write_without_sync(copy.paper, read_bytes(places.paper))
         rows = read_journal(copy.journal) if os.path.exists(copy.journal) else []
         if not rows or "supervisor" not in rows[0].get("begun", {}):
             raise PhaseError(

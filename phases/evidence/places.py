@@ -27,10 +27,6 @@ _MOST_IN_RANGE = 60
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _DATA_FILES = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg", ".csv", ".tsv")
 _LARGEST_TEXT = 512 * 1024
-_DECIDING = (
-    "conftest.py", "pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "noxfile.py", "Makefile",
-    "package.json", "sitecustomize.py", "usercustomize.py",
-)  # fmt: skip
 
 
 class Place(NamedTuple):
@@ -114,13 +110,8 @@ def is_test_file(path: str) -> bool:
 
 
 def ids_in_name(name: str) -> list[str]:
-    """The ids in the name of a test: `test_r3_and_r4` is about two."""
+    """The ids in the name of a test."""
     return [part.upper() for part in _ID_IN_NAME.findall(name)]
-
-
-def decides_checks(path: str) -> bool:
-    """Whether a file that is no test says what the checks of a project mean."""
-    return path.rsplit("/", 1)[-1] in _DECIDING
 
 
 def read_ids(text: str) -> list[str]:

@@ -17,7 +17,7 @@ def command(tmp_path: Path) -> Command:
 
 
 def test_a_missing_key_says_what_to_set_and_how_to_continue_with_or_without_it(command: Command) -> None:
-    ended = command("run", "--fast", paper(command.folder), "--model", "openai:nosuch")
+    ended = command("run", "--fast", paper(command.folder), "--model", "openai:gpt-5")
     assert ended.complaints[-1].endswith(
         "openai has no API key: set OPENAI_API_KEY, or openai_api_key in the settings file; then: "
         "pipeline resume paper (finished work is kept)"

@@ -181,7 +181,7 @@ def test_a_commit_without_a_saved_stamp_is_not_done(store: TaskStore) -> None:
         pytest.param(
             NOTE,
             {"note.md": compose_markdown({"text": ""}, ""), "plan.txt": {"text": None}},
-            "plan.txt, line 1, column 8, at $.text: None is not of type 'string'",
+            "plan.txt, line 1, column 7, at $.text: None is not of type 'string'",
             id="a second document that breaks its schema",
         ),
         pytest.param(

@@ -81,7 +81,7 @@ def test_a_file_edited_by_hand_between_two_runs_is_left_as_it_is(whole: Path, tm
     assert config.read_text() == "MINE = 1\n"
     assert model.asked == 0
     statuses = {row["id"]: row["status"] for row in made["traceability"]["requirements"]}
-    values = [row["id"] for row in PLAN["requirements"] if row["kind"] == "hyperparameter"]
+    values = [row["id"] for row in PLAN["values"]]
     assert {statuses[identifier] for identifier in values} == {"missing"}
 
 

@@ -142,9 +142,10 @@ def _run_checks(
         run = _run_all(plan, python, paths, commands, missing, look)
         seen = look.observe()
         _add_test_problems(run, seen)
-    if commands.box.kind != NONE:
-        commands.take_back()  # what a test leaves behind, a later run of it must not find
+    # Before what the checks left is taken back: a later test may need what an earlier command prepared.
     evidence = look.judge(workspace, plan, seen, change=not run.problems)
+    if commands.box.kind != NONE:
+        commands.take_back()
     run = run._replace(evidence=evidence)
     _add_open_requirements(run, demands_of(plan))
     run.doubts.extend(f"{path} stands in for {_OWN}" for path in find_shadows(paths))

@@ -18,6 +18,11 @@ _DETECTS = re.compile(
     r"""PYTEST_(?:CURRENT_TEST|VERSION)|PIPELINE_EVIDENCE|["'](?:_?pytest|unittest)["']\s+(?:not\s+)?in\s+sys\.modules"""
 )
 
+_DECIDING = (
+    "conftest.py", "pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "noxfile.py", "Makefile",
+    "package.json", "sitecustomize.py", "usercustomize.py",
+)  # fmt: skip
+
 
 def file_problems(workspace: Workspace, plan: Mapping[str, Any]) -> list[str]:
     """What is wrong with the planned files: not there, empty, or not what their names say."""
@@ -38,6 +43,11 @@ def find_test_detectors(python: Mapping[str, str]) -> list[str]:
             line = text.count("\n", 0, found.start()) + 1
             problems.append(f"{path}, line {line}, asks whether a test runs it: code must do the same without one")
     return problems
+
+
+def decides_checks(path: str) -> bool:
+    """Whether a file that is no test says what the checks of a project mean."""
+    return path.rsplit("/", 1)[-1] in _DECIDING
 
 
 def find_shadows(paths: Collection[str]) -> list[str]:
