@@ -12,7 +12,7 @@ run: .venv/program ## the main job on the project's own example paper; exit code
 	@.venv/bin/pipeline run --fast examples/averaged-perceptron/paper.pdf || [ $$? -eq 3 ]
 
 demo: .venv/program ## the agent at work on the example paper, from recorded replies: a failing test, a repair, acceptance
-	@.venv/bin/pipeline run --fast examples/averaged-perceptron/paper.pdf --id demo --review auto --model replay:examples/averaged-perceptron/replies.jsonl
+	@.venv/bin/pipeline run --fast examples/averaged-perceptron/paper.pdf --id demo --review auto --model replay:examples/averaged-perceptron/replies.jsonl --mutants 1
 
 test: check ## everything that must hold, in minutes
 	@.venv/bin/python -m pytest -n auto -m "not drill and not slow" -rs

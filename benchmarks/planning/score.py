@@ -6,7 +6,7 @@ DIR of --shared (../shared by default) holds measure/plan_quality.py, which scor
 papers/NAME.pdf or papers/other/NAME.pdf. Without it nothing is measured, and the reason is printed. Each paper is read and
 planned here; --tasks takes paper.md and initial_plan.txt from DIR/NAME instead, so that plans of a model, or of an older
 release, are scored alike. Figures are means over the papers that have one; counts are sums. Those of split.json are given
-apart: no rule was written after a look at them. --keep writes the plans. A benchmark reports: the exit code is 0 in any case.
+apart: split.json says how unseen they are. --keep writes the plans. A benchmark reports: the exit code is 0 in any case.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Papers in other templates against gold made by hand, scored by reading_quality.py, the two halves apart.
 
 Which half a paper is in its file name decides: the first hexadecimal digit of its SHA-256 is even for those that the
-reader's rules were made on ("looked at"), odd for those that nobody opened before the rules were done ("unseen").
+reader's rules were made on ("looked at"), odd for those that nobody opened before the rules
+were done ("unseen"; their figures were looked at meanwhile).
 """
 
 from __future__ import annotations

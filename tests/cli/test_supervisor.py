@@ -349,7 +349,7 @@ def test_a_run_that_was_led_under_rules_1_is_gone_on_with_under_rules_1(led_befo
     (task / "implementation.json").unlink()
     for name in ("supervisor-events.jsonl", "checkpoint.json"):  # as a crash would leave it, before they were written
         (task / "kernel" / name).unlink()
-    ended = led_before("resume", "paper", "--model", f"replay:{led_before.folder / 'recording.jsonl'}")
+    ended = led_before("resume", "paper", "--code-model", f"replay:{led_before.folder / 'recording.jsonl'}")
     assert ended.code == 0, ended.err
     lines = (task / "kernel" / "supervisor-events.jsonl").read_text().splitlines()
     assert any(json.loads(line)["phase"] == "takeover" for line in lines)
