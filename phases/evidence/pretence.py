@@ -129,14 +129,18 @@ def _tables(tree: ast.Module) -> Mapping[str, ast.expr]:
 
 def _compares_names(node: ast.Compare) -> bool:
     texts = [each.value for each in ast.walk(node.comparators[-1]) if isinstance(each, ast.Constant)]
-    return bool(texts) and all(isinstance(text, str) and text.isidentifier() for text in texts)
+    return bool(texts) and all(isinstance(text, str) and _is_name(text) for text in texts)
 
 
 def _is_named(node: ast.expr) -> bool:
     """Whether a table is one of settings: its keys are names."""
     keys = node.keys if isinstance(node, ast.Dict) else []
     texts = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
-    return bool(texts) and len(texts) == len(keys) and all(text.isidentifier() for text in texts)
+    return bool(texts) and len(texts) == len(keys) and all(map(_is_name, texts))
+
+
+def _is_name(text: str) -> bool:
+    return text.replace("-", "_").isidentifier()
 
 
 def _is_answer(node: ast.expr, tables: Mapping[str, ast.expr]) -> bool:
