@@ -161,10 +161,9 @@ def find_metrics(paper: PaperText) -> list[Mention]:
     for sentence in _of(paper, (SETUP, MIXED, RESULTS, BUILD)):
         said = sentence.text.lower()
         for name in _KNOWN_METRICS:
-            if re.search(
-                rf"(?<![\w-]){re.escape(name.lower() if not name.isupper() else name)}(?![\w])",
-                said if not name.isupper() else sentence.text,
-            ):
+            word, text = (name, sentence.text) if name.isupper() else (name.lower(), said)
+            # to look for a word before its borders is ten times as fast
+            if word in text and re.search(rf"(?<![\w-]){re.escape(word)}(?![\w])", text):
                 counts[name] += (
                     6 if _METRIC_HEADING.search(sentence.section["title"]) else 3 if sentence.role != BUILD else 1
                 )

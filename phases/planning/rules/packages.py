@@ -33,7 +33,7 @@ def find_packages(paper: PaperText) -> list[tuple[str, Sentence]]:
     found: dict[str, tuple[str, Sentence]] = {}
     for sentence in (one for one in paper.sentences if one.role in (BUILD, SETUP, MIXED, RESULTS, OTHER)):
         for shown, package in _PACKAGES.items():
-            match = re.search(
+            match = shown in sentence.text and re.search(
                 rf"(?<![\w/.-]){re.escape(shown)}(?![\w-])(?: (?:version )?v?([0-9]+(?:\.[0-9]+){{1,2}}))?",
                 sentence.text,
             )
