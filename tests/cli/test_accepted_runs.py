@@ -32,7 +32,7 @@ HOOKS = ".pipeline/hooks.yaml"
 
 def ground(base: Path, *turns: Turn, words: tuple[str, ...] = ()) -> Ground:
     """The real phases on a small paper, whose agent writes everything in the first turn and then says that it is done."""
-    return looping(base, [WRITES, *turns, *[DONE] * 6], "--supervisor", "off", *words)
+    return looping(base, [WRITES, *turns, *[DONE] * 6], "--supervisor", "off", "--mutants", "1", *words)
 
 
 def configure(there: Ground, *items: dict[str, Any], settings: dict[str, Any] | None = None, **hooks: Any) -> Path:
