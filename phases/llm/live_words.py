@@ -13,6 +13,7 @@ _LONGEST = 400
 _OVERLAP = 200
 """Of a part, so many characters wait for what follows: a key that a cut would split is not recognised."""
 _LINE_END = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
+_KEY_BEGINS, _KEY_ENDS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?!.*-----END )"), "-----END "
 ARGUMENTS = "arguments"
 
 
@@ -22,6 +23,7 @@ class LiveWords:
     def __init__(self, show: Callable[[str], None], secrets: Sequence[str]) -> None:
         self._show, self._secrets = show, secrets
         self._kind, self._held = "", ""
+        self._in_key = False
 
     def add(self, kind: str, piece: str) -> None:
         """`kind` says what it is a piece of: text, reasoning, arguments of a call. Another kind begins a line."""
@@ -42,7 +44,7 @@ class LiveWords:
     def end(self) -> None:
         """Shows what has come of the last line."""
         self._tell(self._held)
-        self._held = ""
+        self._held, self._in_key = "", False
 
     def _split(self, text: str) -> list[str]:
         """Lines; in the arguments of a call, which are JSON, also those of the texts in them."""
@@ -51,6 +53,10 @@ class LiveWords:
     def _tell(self, line: str) -> None:
         if self._kind == ARGUMENTS:
             line = _unescape(line)
+        if self._in_key:  # a private key has many lines, of which one by itself looks like nothing
+            self._in_key = _KEY_ENDS not in line
+            line = line.partition(_KEY_ENDS)[2].partition("-----")[2]
+        self._in_key = self._in_key or bool(_KEY_BEGINS.search(line))
         if line.strip():
             self._show(redact_text(line, self._secrets))
 

@@ -81,6 +81,10 @@ def canary(base: Path) -> Iterator[Canary]:
     }.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    key = made.home / ".config" / "pipeline" / "seal-key"  # as an earlier run left it; the first of all would make it
+    key.parent.mkdir(parents=True)
+    key.write_bytes(os.urandom(32))
+    key.chmod(0o600)
     with socket.create_server(("127.0.0.1", 0)) as tcp, _bound(socket.SOCK_DGRAM) as udp:
         made.port = tcp.getsockname()[1]
         with suppress(OSError):
@@ -480,7 +484,7 @@ def test_without_a_sandbox_the_same_orders_are_carried_out_and_the_drill_sees_it
 
 
 def _ground(base: Path, server: LlmServer, kind: str) -> Ground:
-    (base / "home" / ".config" / "pipeline").mkdir(parents=True)
+    (base / "home" / ".config" / "pipeline").mkdir(parents=True, exist_ok=True)
     (base / "home" / ".config" / "pipeline" / "config.yaml").write_text(
         f"api_key: {KEY}\nbase_url: {server.base_url}\n"
     )

@@ -54,6 +54,15 @@ def test_a_key_is_shown_in_no_part_however_it_comes(size: int, before: int) -> N
     assert len(shown) == len(text) - len(KEY) + len("[redacted]")
 
 
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("kind", ["text", ARGUMENTS])
+def test_no_line_of_a_private_key_is_shown(size: int, kind: str) -> None:
+    told = "see\n-----BEGIN OPENSSH PRIVATE KEY-----\nQ0FOQVJZ\nU1NI\n-----END OPENSSH PRIVATE KEY-----\nthat is it"
+    text = json.dumps(told)[1:-1] if kind == ARGUMENTS else told
+    pieces = [(kind, text[at : at + size]) for at in range(0, len(text), size)]
+    assert lines_of(*pieces, ("reasoning", "well")) == ["see", "[redacted]", "that is it", "well"]
+
+
 @pytest.mark.parametrize("wire", ["openai", "anthropic", "responses"])
 def test_words_reasoning_and_calls_are_shown_on_every_wire_and_signatures_are_not(wire: str, tmp_path: Path) -> None:
     seen: list[tuple[str, str]] = []
