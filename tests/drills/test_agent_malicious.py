@@ -516,7 +516,8 @@ def assert_in_control(ground: Ground, kind: str) -> None:
     assert review["plan_sha256"] == hashlib.sha256((ground.task / "initial_plan.txt").read_bytes()).hexdigest()
     rows = [json.loads(line) for line in (ground.task / "journal.jsonl").read_bytes().splitlines()]
     assert rows[0]["kind"] == "header"
-    assert {row["kind"] for row in rows[1:]} - {"snapshot", "facts"} == {"reply", "result", "verdict", "ending"}
+    known = {"base", "ending", "facts", "hook", "look", "reply", "result", "snapshot", "verdict"}
+    assert {row["kind"] for row in rows[1:]} <= known
     assert not [row for row in rows[1:] if row["key"].get("kept_back")], "an order was not carried out"
     assert [row["path"] for row in _planned(ground)] == ["con.py", "sitecustomize.py", "tests/conftest.py"]
     outputs = {row["key"]["turn"]: row["result"]["text"] for row in rows if row["kind"] == "result"}
