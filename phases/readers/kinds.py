@@ -36,6 +36,8 @@ KINDS = {
     TEXT: InputKind("plain text", ".txt", "text:read_text_input"),
     REQUIREMENT: InputKind("", ".txt", "text:read_requirement_input"),
 }
+PDF_READERS = {"docling": "pdf.docling:read_docling_input"}
+"""Other engines for PDFs, which a user may install and name with --reader; functions as `InputKind.reader`."""
 _LABELS = [kind.label for kind in KINDS.values() if kind.label]
 READ = f"{', '.join(_LABELS[:-1])} or {_LABELS[-1]}"
 # The patterns below have bounds on every repetition: they meet hostile text in the run itself, outside the worker.

@@ -16,12 +16,14 @@ from phases.readers.markdown import paper_document
 from phases.readers.origins import is_path
 from phases.readers.outline import outline_of
 from phases.readers.page_pictures import draw_pages
-from phases.readers.reader_subprocess import RunWorker, read_in_subprocess, recognize_letters, run_worker
-from phases.readers.reading import GARBLED, NO_TEXT, READABLE, Unreadable, explain_verdict
+from phases.readers.reader_subprocess import RunWorker, read_in_subprocess, run_worker
+from phases.readers.reading import READABLE, Unreadable, explain_verdict
+from phases.readers.recognition import is_scan, read_copy, recognize_letters
 from pipeline.base.errors import PhaseError
 from pipeline.base.formats import Markdown
 from pipeline.cli.arguments import answers, complete_files, html_option
 from pipeline.cli.assembly import settings_from
+from pipeline.cli.options import reader_option
 from pipeline.cli.output import Answer, notify, print_text, write_page
 from pipeline.cli.task_factory import refuse_unusable
 from pipeline.engine.settings import Settings
@@ -35,10 +37,13 @@ _LISTED = ("sections", "references", "equations", "algorithms", "tables", "figur
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the paper as Markdown.")
 @click.option("--password", metavar="WORD", help="Opens an encrypted PDF.")
 @click.option(
-    "--ocr", is_flag=True, help="Have ocrmypdf recognize a scan first; the copy with text is kept as ocr-NAME."
+    "--ocr", is_flag=True, help="Have ocrmypdf recognize the letters of a scan; its copy with text is kept as ocr-NAME."
 )
+@reader_option
 @answers
-def read_command(file: str, html: str | None, as_markdown: bool, password: str | None, ocr: bool) -> Answer:
+def read_command(
+    file: str, html: str | None, as_markdown: bool, password: str | None, ocr: bool, reader: str | None
+) -> Answer:
     """Show what the reader makes of SOURCE, which is what `run` takes, and make no task of it.
 
     \b
@@ -46,14 +51,14 @@ def read_command(file: str, html: str | None, as_markdown: bool, password: str |
     pipeline read paper.pdf --html look.html    the pages beside what was read
     pipeline read scan.pdf --ocr                the same of a scan, and ocr-scan.pdf to go on with
     """
-    settings = settings_from({"password": password})
+    settings = settings_from({"password": password, "reader": reader})
     run = partial(run_worker, environment=os.environ)
     with tempfile.TemporaryDirectory() as folder:
         kind, path = _copy_source(file, folder, settings)
-        reading = read_in_subprocess(kind, path, settings.password or None, run=run)
-        if ocr and reading.verdict in (NO_TEXT, GARBLED):
+        reading = read_in_subprocess(kind, path, settings.password or None, reader=settings.reader, run=run)
+        if (ocr or settings.ocr) and is_scan(kind, reading):
             _recognize(file, path, run)
-            reading = read_in_subprocess(kind, path, run=run)
+            reading = read_copy(path, reader=settings.reader, run=run)
         if reading.verdict not in READABLE:
             raise PhaseError(f"{file}: {reading.verdict}: it {explain_verdict(reading, file)}")
         paper = paper_document(reading, "0" * 64, kind)
@@ -106,6 +111,8 @@ def _show_paper(file: str, paper: Markdown, outline: dict[str, Any]) -> None:
         print_text(f"  authors  {', '.join(outline['authors'])}")
     counts = ", ".join(f"{len(outline[name])} {name}" for name in _LISTED)
     print_text(f"  holds    {front['pages']} pages, {front['characters']:,} characters, {counts}")
+    if by := front.get("recognized_by"):
+        print_text(f"  scan     {by} recognized the text; it may have wrong letters and figures in it")
     if missing := front.get("missing"):
         print_text(f"  missing  {missing}")
     if outline["hidden_text"]:
