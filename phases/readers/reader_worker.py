@@ -23,7 +23,11 @@ LARGEST_FILE = 64 * 1024 * 1024
 LARGEST_TEXT = 10_000_000
 """Characters; the longest books have a third of that."""
 _MEMORIES = {"recognize": MEMORY_FOR_PICTURES, "read-by": MEMORY_FOR_MODELS}
-_LOOKS = {"draw": "pdf.pictures:draw_views", "find-quotes": "pdf.quotes:find_quotes"}
+_LOOKS = {
+    "draw": "pdf.pictures:draw_views",
+    "find-quotes": "pdf.quotes:find_quotes",
+    "find-floats": "pdf.floats:find_floats",
+}
 _PR_SET_PDEATHSIG = 1
 
 
@@ -35,6 +39,7 @@ def main() -> None:
     read-by READER PATH ADDRESS SECONDS       the same of a PDF by one of PDF_READERS
     draw PATH SECONDS                         prints pictures of a PDF's pages, as page_pictures.py asks for them
     find-quotes PATH SECONDS                  prints the places of quotes, as it asks for them
+    find-floats PATH SECONDS                  prints what captions are of, as it asks for them
     recognize PATH COPY SECONDS               becomes ocrmypdf, which writes a copy of a PDF with a text layer
     """
     job, *words, seconds = sys.argv[1:]
