@@ -103,14 +103,23 @@ def draw_floats(
     dots_per_inch: int = DOTS_PER_INCH,
     run: RunWorker = run_worker,
 ) -> dict[str, Picture]:
-    """The figures and tables of a PDF by their ids in outline.json; those that are not found are left out."""
-    rows = [(kind, row) for kind in ("figure", "table") for row in outline[f"{kind}s"] if row["page"]][:_MOST_FLOATS]
+    """The figures and tables of a PDF by their labels ("Table 2"); those that are not found are left out.
+
+    `outline` is outline.json, whose captions say what to look for and where.
+    """
+    known = {
+        row["label"]: (kind, row)
+        for kind in ("figure", "table")
+        for row in reversed(outline[f"{kind}s"])
+        if row["page"]
+    }
+    rows = [known[label] for label in sorted(known)][:_MOST_FLOATS]
     captions = [
         {"page": row["page"], "kind": kind, "text": f"{row['label']} {row['text']}"[:_LONGEST_QUOTE]}
         for kind, row in rows
     ]
     found = {
-        rows[index][1]["id"]: View(rows[index][1]["page"], part=box)
+        rows[index][1]["label"]: View(rows[index][1]["page"], part=box)
         for index, row in _ask_worker("find-floats", path, {"password": password, "captions": captions}, run)
         if 0 <= index < len(rows) and (box := _box_in(row.get("box")))
     }

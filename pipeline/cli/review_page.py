@@ -9,7 +9,7 @@ from typing import Any
 
 from phases.pages.plan_page import PAGE_START, Reviewed, render_review
 from phases.readers.kinds import PDF
-from phases.readers.page_pictures import Picture, QuotePlace, View, draw_views, find_quotes
+from phases.readers.page_pictures import Picture, QuotePlace, View, draw_floats, draw_views, find_quotes
 from phases.readers.reader_subprocess import run_worker
 from phases.readers.recognition import copy_name
 from pipeline.cli.assembly import command_name
@@ -26,6 +26,7 @@ def write_review_page(
     plan, paper = store.load("initial_plan.txt"), store.load("paper.md")
     path = _find_source(store, "recognized_by" in paper.front)
     pictures, places = find_words(path, plan, paper.front["pages"]) if path else ({}, {})
+    floats = _draw_tables(path, plan, store.load("outline.json")) if path else {}
     shown = Reviewed(
         plan,
         paper,
@@ -36,6 +37,7 @@ def write_review_page(
         difference,
         pictures,
         places,
+        floats,
     )
     write_page(out, PAGE_START, lambda: render_review(shown))
 
@@ -55,6 +57,14 @@ def find_words(
     whole, part = found[: len(rows)], found[len(rows) :]
     places = {row["id"]: here or quoted for row, here, quoted in zip(rows, whole, part, strict=True)}
     return {view.page: picture for view, picture in zip(views, drawn, strict=True) if picture}, places
+
+
+def _draw_tables(path: str, plan: Mapping[str, Any], outline: Mapping[str, Any]) -> dict[str, Picture]:
+    """The tables that the plan's expected results are from, by their labels."""
+    wanted = {row["table"] for row in plan.get("expected_results", ())}
+    tables = [row for row in outline["tables"] if row["label"] in wanted]
+    run = partial(run_worker, environment=os.environ)
+    return draw_floats(path, {"figures": [], "tables": tables}, dots_per_inch=_DOTS_PER_INCH, run=run) if tables else {}
 
 
 def _find_source(store: TaskStore, recognized: bool) -> str:

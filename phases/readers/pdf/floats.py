@@ -132,6 +132,8 @@ class _Sheet:
             return box.height <= _FLAT and inside and _gap(box, found) <= _TALLEST_ROWS
         level = min(box.y1, found.y1) - max(box.y0, found.y0) > 0
         between = [line for line in self._lines if line.width > _WIDE * self._width and _between(line, box, found)]
+        if level and caption.x0 <= box.centre <= caption.x1:
+            return not between  # another part of it, over the same caption
         return _gap(box, found) <= _BESIDE and not between and (level or _overlap(box, found) or _overlap(box, caption))
 
     def _is_label(self, line: BoundingBox, found: BoundingBox, caption: BoundingBox) -> bool:
