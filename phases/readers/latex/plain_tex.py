@@ -73,8 +73,9 @@ _TAGGED = re.compile(r"\$\$((?:[^$]|\\\$){1,5000}?)(\\tag\{[^{}]*\})\s*\$\$")
 _BOXED_TABLE = re.compile(r"\$\$\s*\\vbox ?\{\s*(\\begin\{tabular\}.{1,20000}?\\end\{tabular\})\s*\}\s*\$\$", re.DOTALL)
 _LINES = ("centerline", "leftline", "rightline", "line")
 _FACES = re.compile(r"\\(?:bf|rm|it|sl|tt|sc|caps|smc|[a-z]{0,12}(?:font|bf|bold|rm))(?![A-Za-z])|\\/")
+_LINE_ALONE = re.compile(r"\s*\\PlainLine ?\{(.*)\}\s*", re.DOTALL)
 _BOLD_LINE = re.compile(
-    r"\s*(?:\\noindent ?|\\PlainLine ?)?\{ ?(?:\\[a-z]{0,8}(?:bf|bold|font)|\\bf|\\sc|\\caps) ?([^{}]{2,150})\}[.:]?\s*\Z"
+    r"\s*(?:\\noindent ?)?\{ ?(?:\\[a-z]{0,8}(?:bf|bold|font)|\\bf|\\sc|\\caps) ?([^{}]{2,150})\}[.:]?\s*\Z"
 )
 _HEADING_BODY = re.compile(r"\\(?:bigskip|medskip|bigbreak|medbreak|vskip|goodbreak|centerline|leftline)(?![A-Za-z])")
 _NUMBERED = re.compile(r"\s*(?:\\S ?)?([0-9]{1,2}(?:\.[0-9]{1,2}){0,3})(?:\.|\b)\s*(.*)", re.DOTALL)
@@ -205,34 +206,30 @@ def _convert_table(text: str) -> str:
 
 
 def _compose(paragraphs: list[str], *, whole: bool) -> str:
-    """The paragraphs as a LaTeX document: the first centred line is the title, the next one the authors'."""
+    """The paragraphs as a LaTeX document: the first line that stands alone is the title, the next one the authors'."""
+    has_title = not whole or any("\\title{" in one for one in paragraphs)
+    wanted = [] if has_title else ["title", "author"]
     front: list[str] = []
-    title = not whole or any("\\title{" in one for one in paragraphs)
-    blocks = []
+    blocks: list[str] = []
     for paragraph in paragraphs:
-        line = re.fullmatch(r"\s*\\PlainLine ?\{(.*)\}\s*", paragraph, re.DOTALL)
-        bold = (
-            _BOLD_LINE.match(paragraph.replace("\\PlainLine {{", "{").replace("}}", "}"))
-            if line
-            else _BOLD_LINE.match(paragraph)
-        )
-        words = " ".join(
-            _FACES.sub("", (line or bold or [""])[1 if line or bold else 0]).replace("{", "").replace("}", "").split()
-        )
-        at_top = not any(_LETTERS.search(block) and "\\def" not in block for block in blocks)
-        if not title and at_top and (line or bold) and _LETTERS.search(words) and not _NUMBERED.match(words):
-            title, _ = True, front.append(f"\\title{{{words}}}")
-        elif line and at_top and len(front) == 1 and _LETTERS.search(words):
-            front.append(f"\\author{{{words}}}")
-        elif bold:
-            blocks.append(_heading(words))
+        line = _LINE_ALONE.fullmatch(paragraph)
+        inner = line[1].strip() if line else paragraph
+        bold = _BOLD_LINE.match(inner if inner.startswith("{") or not line else f"{{{inner}}}")
+        words = _words_of(bold[1] if bold else inner) if line or bold else ""
+        at_top = len(wanted) and not any(_LETTERS.search(block) and "\\def" not in block for block in blocks)
+        if at_top and _LETTERS.search(words) and not _NUMBERED.match(words) and (line or wanted[0] == "title"):
+            front.append(f"\\{wanted.pop(0)}{{{words}}}")
         else:
-            blocks.append(_with_list(paragraph.replace("\\PlainLine", "")))
+            blocks.append(_heading(words) if bold else _with_list(paragraph.replace("\\PlainLine", "")))
     body = "\n\n".join(blocks)
-    body = _replace_groups(body, r"\\PlainHead ?", lambda words: "\n\n" + _heading(words) + "\n\n")
+    body = _replace_groups(body, r"\\PlainHead ?", lambda words: f"\n\n{_heading(words)}\n\n")
     if not whole:
         return body
     return "\n".join(["\\documentclass{article}", *front, "\\begin{document}", body, "\\end{document}"])
+
+
+def _words_of(line: str) -> str:
+    return " ".join(_FACES.sub("", line).replace("{", "").replace("}", "").split())
 
 
 def _heading(words: str) -> str:
@@ -256,7 +253,7 @@ def _with_list(paragraph: str) -> str:
 
 def _replace_groups(text: str, command: str, change: Callable[[str], str]) -> str:
     """The text with each such command and the group in braces behind it changed; `change` gets what stands in the braces."""
-    return "".join(_pieces(text, re.compile(command + r"(?<![A-Za-z]{30})(?=\{)"), change))
+    return "".join(_pieces(text, re.compile(command + r"(?=\{)"), change))
 
 
 def _pieces(text: str, pattern: re.Pattern[str], change: Callable[[str], str]) -> Iterator[str]:
