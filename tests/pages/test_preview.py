@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import subprocess
 import sys
@@ -85,6 +86,17 @@ def test_each_page_of_the_paper_stands_beside_its_picture() -> None:
         assert f"{words} words" in section
     assert 'alt="page 3"' in sections[2]
     assert "page 2" in sections[1], "a page without a picture is told by its number"
+
+
+def test_a_figure_stands_over_its_caption_and_other_quotes_have_none() -> None:
+    reading = Reading(OK, "e 1", pages=("> **Figure 3.** A room\n\n> A word.\n\n> **Table 9.** None",))
+    floats = {"Figure 3": PNG + b"room", "Table 1": PNG + b"other"}
+    page = render_preview(paper_document(reading, "0" * 64, "pdf"), {}, floats)
+    assert page.count("<img") == 1
+    assert (
+        f'src="data:image/png;base64,{base64.b64encode(PNG + b"room").decode()}"><blockquote><b>Figure 3.</b> A room'
+        in page
+    )
 
 
 def test_the_head_tells_the_title_the_authors_the_reader_and_the_verdict() -> None:

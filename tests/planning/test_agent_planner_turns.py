@@ -23,6 +23,7 @@ from phases.planning.model.shown_pages import choose_pages, is_torn
 from phases.planning.plan_edits import strike_row
 from phases.readers.markdown import paper_document
 from phases.readers.pdf.reader import read_pdf
+from phases.readers.text import read_text
 from pipeline.base.errors import ContractError, Interrupted, Paused, PhaseError
 from pipeline.base.files import sha256
 from pipeline.base.plain_yaml import dump_yaml
@@ -875,3 +876,13 @@ def test_of_many_doubtful_pages_the_worst_six_are_chosen_in_their_order() -> Non
     chosen = choose_pages({"algorithms": [{"page": 8, "label": "Algorithm 1"}], "equations": equations})
     assert [row.number for row in chosen] == [3, 4, 5, 6, 8, 11]
     assert chosen[4].what == "Algorithm 1 and a formula that may be torn"
+
+
+def test_a_model_is_told_that_the_text_was_recognized_in_a_scan(desk: Desk) -> None:
+    document = paper_document(
+        replace(read_text(PAPER.encode(), markdown=True), recognized_by="ocrmypdf"), "0" * 64, "md"
+    )
+    desk.read = read_on(document)
+    model = saying(json.dumps(desk.read.plan))
+    desk.plan(model)
+    assert "A program recognized this text in a scan" in model.requests[0].messages[1].text
