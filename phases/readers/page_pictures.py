@@ -114,6 +114,8 @@ def draw_floats(
         if row["page"]
     }
     rows = [known[label] for label in sorted(known)][:_MOST_FLOATS]
+    if not rows:
+        return {}
     captions = [
         {"page": row["page"], "kind": kind, "text": f"{row['label']} {row['text']}"[:_LONGEST_QUOTE]}
         for kind, row in rows
