@@ -77,7 +77,7 @@ PHASE = Phase(
     reads=("paper.md", "outline.json", INDEX, REQUESTS),
     writes=(PLAN,),
     settings=("model", "plan_model"),
-    owns=("plan_journal.jsonl",),
+    owns=("plan_journal.jsonl", "plan_pictures"),
     run=run,
     # not counted up for version 2 of the plan: one that is finished stays as it is, and approved
     version=3,

@@ -42,7 +42,7 @@ class Scripted:
     secrets: tuple[str, ...] = ()
 
     def __init__(self, reply: Callable[[Request], Reply]) -> None:
-        self._reply = reply
+        self.reply = reply
         self.requests: list[Request] = []
         self.replies: list[Reply] = []
 
@@ -52,7 +52,7 @@ class Scripted:
 
     def ask(self, request: Request) -> Reply:
         self.requests.append(request)
-        self.replies.append(self._reply(request))
+        self.replies.append(self.reply(request))
         return self.replies[-1]
 
     def check(self) -> Reachability:

@@ -253,9 +253,8 @@ def pdf(
     return _assembled(objects, more)
 
 
-def scan() -> bytes:
-    """A PDF of one page that is a picture and nothing else."""
-    picture = bytes(range(256)) * 64
+def scan(picture: bytes = bytes(range(256)) * 64, width: int = 128, height: int = 128) -> bytes:
+    """A PDF of one page that is a picture and nothing else; the picture is a byte a dot."""
     content = b"q 612 0 0 792 0 0 cm /I Do Q"
     return _assembled(
         {
@@ -264,8 +263,8 @@ def scan() -> bytes:
             3: b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
             b"/Resources << /XObject << /I 5 0 R >> >> >>",
             4: b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content),
-            5: b"<< /Type /XObject /Subtype /Image /Width 128 /Height 128 /ColorSpace /DeviceGray "
-            b"/BitsPerComponent 8 /Length %d >>\nstream\n%s\nendstream" % (len(picture), picture),
+            5: b"<< /Type /XObject /Subtype /Image /Width %d /Height %d /ColorSpace /DeviceGray "
+            b"/BitsPerComponent 8 /Length %d >>\nstream\n%s\nendstream" % (width, height, len(picture), picture),
         },
         b"",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from html import escape
 
 from pipeline.base.text_escaping import escape_text
@@ -32,3 +33,8 @@ def render_frame(start: str, title: str, style: str, places: tuple[str, ...], bo
         f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{style}</style></head>\n'
         f"<body>{skip}\n{body}</body></html>\n"
     )
+
+
+def in_picture(png: bytes, words: str) -> str:
+    """A picture that the page itself holds; `words` say what it shows."""
+    return f'<img alt="{in_html(words)}" src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}">'

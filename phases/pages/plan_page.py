@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.pages import style
-from phases.pages.markup import in_html, page_start, render_frame
+from phases.pages.markup import in_html, in_picture, page_start, render_frame
 from phases.pages.plan_sheets import Reviewed, link_row, render_sheets, write_id
 from phases.planning.plan_words import (
     count_rows,
@@ -39,7 +39,7 @@ def render_review(shown: Reviewed) -> str:
         ("components", "Components", _components(plan)),
         ("values", "Values", _values(plan)),
         ("data", "Data sets, metrics, baselines", _mentions(plan)),
-        ("results", "Expected results", _results(plan)),
+        ("results", "Expected results", _results(shown)),
         ("experiments", "Experiments", _experiments(plan)),
         ("files", "Files, in the order of writing", _files(plan)),
         ("checks", "Checks and packages", _checks(plan)),
@@ -133,10 +133,10 @@ def _mentions(plan: Row) -> str:
     return f"<dl>{''.join(rows)}</dl>" if rows else ""
 
 
-def _results(plan: Row) -> str:
+def _results(shown: Reviewed) -> str:
     told = "<p class=soft>Targets of a reproduction, and no constants of the code.</p>"
     tables = []
-    for place, rows in group_results(plan):
+    for place, rows in group_results(shown.plan):
         conditions = {str(row.get("condition") or "") for row in rows}
         said = conditions.pop() if len(conditions) == 1 else None
         cells = [
@@ -147,7 +147,9 @@ def _results(plan: Row) -> str:
         ]
         heads = ("", "row", "column", *(() if said is not None else ("condition",)), "value")
         link = f'<a href="#page-{rows[0]["page"]}">{in_html(place)}</a>'
-        tables.append(f"<h3>{link}</h3>{f'<p>{in_html(said)}</p>' if said else ''}{_table(heads, cells)}")
+        drawn = shown.floats.get(str(rows[0]["table"]))
+        picture = f"<details><summary>as printed</summary>{in_picture(drawn.png, place)}</details>" if drawn else ""
+        tables.append(f"<h3>{link}</h3>{f'<p>{in_html(said)}</p>' if said else ''}{_table(heads, cells)}{picture}")
     return told + "".join(tables) if tables else ""
 
 

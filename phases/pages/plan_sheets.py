@@ -38,6 +38,8 @@ class Reviewed(NamedTuple):
     """By the number of the page; a page without one is shown by its text."""
     places: Mapping[str, Sequence[QuotePlace]] = {}
     """Id of a row -> where its words stand on the pictures."""
+    floats: Mapping[str, Picture] = {}
+    """Pictures of the paper's figures and tables, by label."""
 
 
 def render_sheets(shown: Reviewed) -> str:

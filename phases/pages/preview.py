@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
+from types import MappingProxyType
 
 from phases.pages import style
-from phases.pages.markup import in_html, page_start, render_frame
+from phases.pages.markup import in_html, in_picture, page_start, render_frame
 from phases.readers.markdown import PAGE_MARK
 from phases.readers.reading import Hidden
 from pipeline.base.formats import Markdown
@@ -23,17 +23,20 @@ _STARTS = (
     ("item", re.compile(r"- ")),
     ("note", re.compile(r"\[\^")),
 )
+_CAPTION = re.compile(r"> \*\*(.{1,40}?)[.:]?\*\*")
 _RULE = re.compile(r"\|[-:| ]+\|?\s*$")
 _CELL = re.compile(r"(?<!\\)\|")
 
 
-def render_preview(paper: Markdown, pictures: Mapping[int, bytes]) -> str:
-    """The page, as HTML."""
+def render_preview(
+    paper: Markdown, pictures: Mapping[int, bytes], floats: Mapping[str, bytes] = MappingProxyType({})
+) -> str:
+    """The page, as HTML. `pictures` are those of its pages by number, `floats` those of figures and tables by label."""
     front = paper.front
     title = in_html(front["title"] or "untitled")
     marks = [*PAGE_MARK.finditer(paper.text, paper.body_start), None]
     pages = (
-        _render_page(int(mark.group(1)), paper.text[mark.end() : after.start() if after else None], pictures)
+        _render_page(int(mark.group(1)), paper.text[mark.end() : after.start() if after else None], pictures, floats)
         for mark, after in pairwise(marks)
         if mark
     )
@@ -52,16 +55,14 @@ def _render_hidden(row: Hidden) -> str:
     return f"page {row.page}, {row.how.replace('_', ' ')}: {in_html(row.text)}"
 
 
-def _render_page(number: int, text: str, pictures: Mapping[int, bytes]) -> str:
-    if number in pictures:
-        picture = base64.b64encode(pictures[number]).decode("ascii")
-        left = f'<img alt="page {number}" src="data:image/png;base64,{picture}">'
-    else:
-        left = f"<div class=none>page {number}</div>"
-    return f"<section class=page><div>{left}</div><div class=text>{_render_blocks(text)}</div></section>\n"
+def _render_page(number: int, text: str, pictures: Mapping[int, bytes], floats: Mapping[str, bytes]) -> str:
+    left = (
+        in_picture(pictures[number], f"page {number}") if number in pictures else f"<div class=none>page {number}</div>"
+    )
+    return f"<section class=page><div>{left}</div><div class=text>{_render_blocks(text, floats)}</div></section>\n"
 
 
-def _render_blocks(text: str) -> str:
+def _render_blocks(text: str, floats: Mapping[str, bytes]) -> str:
     """The lines of a page as HTML; lines of one kind, one below the other, are one block."""
     shown: list[str] = []
     for kind, group in groupby(_lines_with_kinds(text), key=lambda row: row[0]):
@@ -73,7 +74,7 @@ def _render_blocks(text: str) -> str:
         elif kind[0] == "text":
             shown.append(f"<p>{in_html(chr(10).join(lines))}</p>")
         else:
-            shown += [_render_line(kind[0], line) for line in lines]
+            shown += [_render_float(line, floats) + _render_line(kind[0], line) for line in lines]
     return "\n".join(shown)
 
 
@@ -96,6 +97,13 @@ def _lines_with_kinds(text: str) -> Iterator[tuple[tuple[str, int], str]]:
             yield (next((kind for kind, start in _STARTS if start.match(line)), "text"), block), line
 
 
+def _render_float(line: str, floats: Mapping[str, bytes]) -> str:
+    """The picture that a caption is of, where there is one."""
+    caption = _CAPTION.match(line)
+    picture = floats.get(caption[1]) if caption else None
+    return in_picture(picture, caption[1]) if caption and picture else ""
+
+
 def _render_line(kind: str, line: str) -> str:
     if kind == "heading":
         marks, _, words = line.partition(" ")
@@ -103,6 +111,9 @@ def _render_line(kind: str, line: str) -> str:
     if kind == "equation":
         return f"<div class=equation>{in_html(line)}</div>"
     tag, attribute = {"quote": ("blockquote", ""), "item": ("li", ""), "note": ("p", " class=note")}[kind]
+    caption = _CAPTION.match(line)
+    if caption:
+        return f"<{tag}><b>{in_html(caption[1])}.</b>{in_html(line[caption.end() :])}</{tag}>"
     words = line if kind == "note" else line[2:]
     return f"<{tag}{attribute}>{in_html(words)}</{tag}>"
 

@@ -27,6 +27,7 @@ PREVIEW = (
     + """
 .page { display: grid; grid-template-columns: minmax(20rem, 44vw) 1fr; gap: 1.5rem; padding: 1rem 1.2rem; }
 .page img, .page .none { width: 100%; border: 1px solid #bbb; background: var(--paper); position: sticky; top: 1rem; }
+.page .text img { width: auto; max-width: 100%; position: static; display: block; margin: 1rem 0 .3rem; border: 0; }
 .text { background: var(--paper); padding: 1rem 1.5rem; border: 1px solid #ddd; overflow-x: auto; min-width: 0; }
 pre, .equation { background: #f4f4f8; padding: .5em .8em; overflow-x: auto; } .equation { font: 13px/1.45 var(--mono); }
 td { border: 1px solid var(--line); padding: .15em .5em; }
@@ -188,6 +189,8 @@ code, .formula { font: var(--small)/1.5 var(--mono); overflow-wrap: anywhere; }
 nav ul { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .2rem 1rem; font-size: var(--small); }
 nav a { text-decoration: none; } nav a:hover { text-decoration: underline; }
 main > section { padding: 1.5rem 0; border-top: 1px solid var(--line); }
+details { margin: .5rem 0; } summary { cursor: pointer; color: var(--soft); font-size: var(--small); }
+details img { max-width: 100%; margin-top: .5rem; }
 .wide { overflow-x: auto; } table { font-size: var(--small); line-height: 1.45; min-width: 34rem; }
 th, td { padding: .4rem .9rem .4rem 0; border-bottom: 1px solid var(--line); } td:last-child { padding-right: 0; }
 thead th { color: var(--soft); font-weight: normal; white-space: nowrap; }

@@ -23,7 +23,9 @@ def doubts_about(
     otherwise."""
     pages = split_pages(paper.text[paper.body_start :])
     faults = [fault for fault in problems_of(plan, QuoteIndex(pages, requests)) if not _is_borne(fault)]
-    return [
+    by = paper.front.get("recognized_by")
+    scan = [f"the paper is a scan, and {by} recognized its text: hold figures against the pages"] if by else []
+    return scan + [
         f"{_place(fault, plan, data)}{fault}"
         for fault in (*faults, *differences_from_paper(plan, pages, paper.text, outline))
     ]

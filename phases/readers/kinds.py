@@ -36,6 +36,8 @@ KINDS = {
     TEXT: InputKind("plain text", ".txt", "text:read_text_input"),
     REQUIREMENT: InputKind("", ".txt", "text:read_requirement_input"),
 }
+PDF_READERS = {"docling": "pdf.docling:read_docling_input"}
+"""Other engines for PDFs, which a user may install and name with --reader; functions as `InputKind.reader`."""
 _LABELS = [kind.label for kind in KINDS.values() if kind.label]
 READ = f"{', '.join(_LABELS[:-1])} or {_LABELS[-1]}"
 # The patterns below have bounds on every repetition: they meet hostile text in the run itself, outside the worker.
@@ -46,6 +48,11 @@ _BOM = b"\xef\xbb\xbf"
 _HTML = re.compile(rb"<(?:!doctype html|html|head|body)\b")
 _WORD = re.compile(rb"PK\x01\x02.{42}word/document\.xml", re.DOTALL)
 _LATEX = re.compile(r"^[^%\n]{0,200}\\(?:documentclass|documentstyle|begin ?\{document\})", re.MULTILINE)
+_PLAIN_TEX = re.compile(
+    r"^[ \t]{0,20}\\(?:bye\b|beginsection\b|magnification\b|topmatter\b|input (?:amstex|eplain|harvmac)\b|proclaim\b"
+    r"|(?:center|left)line ?\{)",
+    re.MULTILINE,
+)
 _LATEX_PIECE = re.compile(r"^[^%\n]{0,200}\\(?:section\*?|chapter\*?|input|begin) ?\{", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}\s", re.MULTILINE)
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
@@ -148,14 +155,14 @@ def _text_kind(start: bytes, *, whole: bool) -> Kind:
         text = start.decode("utf-8-sig") if whole else start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig")
     except UnicodeDecodeError as error:
         old = start.decode("latin-1")
-        if _LATEX.search(old) or _LATEX_PIECE.search(old):
+        if _LATEX.search(old) or _LATEX_PIECE.search(old) or _PLAIN_TEX.search(old):
             return Kind(LATEX)
         return Kind(None, f"is not a paper that can be read (it is not valid UTF-8 at byte {error.start}); give {READ}")
     if "\x00" in text:
         return Kind(None, f"is not a paper that can be read (it holds NUL bytes); give {READ}")
     if whole and not re.search(r"[^\W_]", text):
         return Kind(None, f"has no words in it; give the paper as {READ}")
-    piece = bool(_LATEX_PIECE.search(text))
+    piece = bool(_LATEX_PIECE.search(text) or _PLAIN_TEX.search(text))
     heading, latex = _HEADING.search(text), _LATEX.search(text)
     headed = bool(heading) or text.startswith("---\n")
     # A program in LaTeX has comments that look like headings: what comes first says what the text is.

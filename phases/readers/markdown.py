@@ -40,6 +40,8 @@ def paper_document(reading: Reading, source_sha256: str, kind: str) -> Markdown:
             {"text": _replace_surrogates(row.text), "page": row.page, "reason": row.reason} for row in reading.left_out
         ],
     }
+    if reading.recognized_by:
+        front["recognized_by"] = reading.recognized_by
     if reading.detail:
         front["missing"] = _replace_surrogates(reading.detail)
     return compose_markdown(front, body)

@@ -1,4 +1,4 @@
-"""Pictures of a PDF's pages, whole or in part, with places marked; and the places of quotes on them.
+"""Pictures of a PDF's pages, whole or in part, with places marked; the places of quotes, figures and tables on them.
 
 Places are in points (1/72 inch) from the top left of the page as it is shown. A worker process draws and looks
 (`reader_subprocess`), because the file is hostile; what it answers is checked here.
@@ -10,7 +10,7 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ Box = tuple[float, float, float, float]
 """Left, top, right and bottom edge of a place on a page."""
 DOTS_PER_INCH = 80
 _MOST_PAGES = 60
+_MOST_FLOATS = 100
 _MOST_QUOTES, _LONGEST_QUOTE = 1000, 2000
 _PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -78,6 +79,54 @@ def draw_pages(path: str, password: str | None, *, run: RunWorker = run_worker) 
     views = [View(number) for number in range(1, _MOST_PAGES + 1)]
     pictures = draw_views(path, views, password, run=run)
     return {view.page: picture.png for view, picture in zip(views, pictures, strict=True) if picture}
+
+
+def draw_picture(
+    path: str,
+    page: int,
+    part: Box | None = None,
+    *,
+    password: str | None = None,
+    dots_per_inch: int = DOTS_PER_INCH,
+    run: RunWorker = run_worker,
+) -> bytes | None:
+    """One page of a PDF, counted from 1, or a part of it, as PNG; None where it cannot be drawn. For many, use `draw_views`."""
+    [picture] = draw_views(path, [View(page, part=part)], password, dots_per_inch=dots_per_inch, run=run)
+    return picture.png if picture else None
+
+
+def draw_floats(
+    path: str,
+    outline: Mapping[str, Any],
+    password: str | None = None,
+    *,
+    dots_per_inch: int = DOTS_PER_INCH,
+    run: RunWorker = run_worker,
+) -> dict[str, Picture]:
+    """The figures and tables of a PDF by their labels ("Table 2"); those that are not found are left out.
+
+    `outline` is outline.json, whose captions say what to look for and where.
+    """
+    known = {
+        row["label"]: (kind, row)
+        for kind in ("figure", "table")
+        for row in reversed(outline[f"{kind}s"])
+        if row["page"]
+    }
+    rows = [known[label] for label in sorted(known)][:_MOST_FLOATS]
+    if not rows:
+        return {}
+    captions = [
+        {"page": row["page"], "kind": kind, "text": f"{row['label']} {row['text']}"[:_LONGEST_QUOTE]}
+        for kind, row in rows
+    ]
+    found = {
+        rows[index][1]["label"]: View(rows[index][1]["page"], part=box)
+        for index, row in _ask_worker("find-floats", path, {"password": password, "captions": captions}, run)
+        if 0 <= index < len(rows) and (box := _box_in(row.get("box")))
+    }
+    drawn = draw_views(path, list(found.values()), password, dots_per_inch=dots_per_inch, run=run) if found else []
+    return {name: picture for name, picture in zip(found, drawn, strict=True) if picture}
 
 
 def find_quotes(

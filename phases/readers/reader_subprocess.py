@@ -14,18 +14,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import IO
 
-from phases.readers.kinds import KINDS
-from phases.readers.reading import BROKEN, READABLE, Hidden, LeftOut, Link, Reading, installation
+from phases.readers.kinds import KINDS, PDF
+from phases.readers.reading import BROKEN, NO_READER, READABLE, Hidden, LeftOut, Link, Reading, installation
 from pipeline.base.errors import PhaseError
 from pipeline.base.logs import logger
 from pipeline.base.workers import PATIENCE, worker_environment
 
 SECONDS = 18
-OCR_SECONDS = 180
-"""The same for one process of the recognition of letters, which starts several a page."""
 """The most processor time that a paper may take. A long book takes two."""
+_SECONDS_FOR_MODELS = 1_800
+"""The same for a reader that asks models on this machine, page by page."""
 _WORKER = "phases.readers.reader_worker"
-_NOT_INSTALLED = 127
 _LONGEST_TRACEBACK = 8_000
 
 
@@ -69,17 +68,30 @@ def run_worker(
 
 
 def read_in_subprocess(
-    kind: str, path: str, password: str | None = None, address: str = "", *, run: RunWorker = run_worker
+    kind: str,
+    path: str,
+    password: str | None = None,
+    address: str = "",
+    *,
+    reader: str = "",
+    run: RunWorker = run_worker,
 ) -> Reading:
     """The reading of a file, or of a directory of LaTeX source; `address` is where it was downloaded from.
 
-    Never raises for what is in the file: the verdict says it. Raises PhaseError for a kind that has no reader, and for a
-    worker that is of another installation.
+    `reader` is one of PDF_READERS, for PDFs alone; empty: the kind's own.
+
+    Never raises for what is in the file: the verdict says it. Raises PhaseError for a kind that has no reader, for one that
+    is not installed, and for a worker that is of another installation.
     """
     if kind not in KINDS:
         raise PhaseError(f"no reader is known for the kind {kind!r}; known are {', '.join(KINDS)}")
     # both attempts share one limit: the second one gets what the first has left
     secret, began = (password or "").encode(), _cpu_seconds_of_children()
+    if reader and kind == PDF:
+        reading, _ = _try_reading(run, ["read-by", reader, path, address], secret, _SECONDS_FOR_MODELS)
+        if reading.verdict == NO_READER:
+            raise PhaseError(reading.detail)
+        return reading
     reading, crashed = _try_reading(run, ["read", kind, path, address], secret, SECONDS)
     left = SECONDS - (_cpu_seconds_of_children() - began)
     if not crashed or not KINDS[kind].fallback or left <= SECONDS / 2:
@@ -87,21 +99,6 @@ def read_in_subprocess(
     logger.debug("the usual engine crashed ({}): read again by the plain one, {:.0f} s left", reading.detail, left)
     again, _ = _try_reading(run, ["read-plainly", kind, path, address], secret, int(left))
     return again if again.verdict in READABLE else reading
-
-
-def recognize_letters(path: str, *, run: RunWorker = run_worker) -> bytes:
-    """A copy of a PDF with a text layer that ocrmypdf recognized in its pictures. Raises PhaseError where it made none."""
-    with tempfile.TemporaryDirectory() as directory:
-        copy = os.path.join(directory, "copy.pdf")
-        result = run(["recognize", os.path.abspath(path), copy], b"", OCR_SECONDS)
-        if result.code == _NOT_INSTALLED:
-            raise PhaseError("ocrmypdf is not installed; install it (apt install ocrmypdf, or brew install ocrmypdf)")
-        if result.code != 0 or not os.path.isfile(copy) or os.path.islink(copy):
-            how = "took too long" if result.code is None else f"ended with code {result.code}"
-            last = result.errors.strip().rpartition("\n")[2]
-            raise PhaseError(f"ocrmypdf could make no text layer: it {how}{f' ({last})' if last else ''}")
-        with open(copy, "rb") as file:
-            return file.read()
 
 
 def _try_reading(run: RunWorker, arguments: list[str], secret: bytes, seconds: int) -> tuple[Reading, bool]:

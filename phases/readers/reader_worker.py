@@ -12,15 +12,22 @@ from dataclasses import asdict
 from importlib import import_module
 from typing import Any
 
-from phases.readers.kinds import KINDS
+from phases.readers.kinds import KINDS, PDF_READERS
 from phases.readers.reading import BROKEN, ENCRYPTED, WRONG_WORD, InputFile, Reading, Unreadable, installation
 
 MEMORY = 1024**3
 MEMORY_FOR_PICTURES = 4 * MEMORY
+MEMORY_FOR_MODELS = 16 * MEMORY
+"""Addresses, of which a library of tensors reserves more than it uses."""
 LARGEST_FILE = 64 * 1024 * 1024
 LARGEST_TEXT = 10_000_000
 """Characters; the longest books have a third of that."""
-_LOOKS = {"draw": "pdf.pictures:draw_views", "find-quotes": "pdf.quotes:find_quotes"}
+_MEMORIES = {"recognize": MEMORY_FOR_PICTURES, "read-by": MEMORY_FOR_MODELS}
+_LOOKS = {
+    "draw": "pdf.pictures:draw_views",
+    "find-quotes": "pdf.quotes:find_quotes",
+    "find-floats": "pdf.floats:find_floats",
+}
 _PR_SET_PDEATHSIG = 1
 
 
@@ -29,12 +36,14 @@ def main() -> None:
 
     read KIND PATH ADDRESS SECONDS            prints the reading as JSON, with the installation that this is
     read-plainly KIND PATH ADDRESS SECONDS    the same by the kind's fallback
+    read-by READER PATH ADDRESS SECONDS       the same of a PDF by one of PDF_READERS
     draw PATH SECONDS                         prints pictures of a PDF's pages, as page_pictures.py asks for them
     find-quotes PATH SECONDS                  prints the places of quotes, as it asks for them
+    find-floats PATH SECONDS                  prints what captions are of, as it asks for them
     recognize PATH COPY SECONDS               becomes ocrmypdf, which writes a copy of a PDF with a text layer
     """
     job, *words, seconds = sys.argv[1:]
-    set_limits(int(seconds), memory=MEMORY if job != "recognize" else MEMORY_FOR_PICTURES)
+    set_limits(int(seconds), memory=_MEMORIES.get(job, MEMORY))
     # on standard input, because other users can read the command line of a process
     given = sys.stdin.read()
     if job == "recognize":
@@ -46,7 +55,8 @@ def main() -> None:
             sys.stdout.flush()
         return
     kind, path, address = words
-    reading = read_input(kind, InputFile(path, address, given or None), plainly=job == "read-plainly")
+    reader = PDF_READERS.get(kind, "") or (KINDS[kind].fallback if job == "read-plainly" else "")
+    reading = read_input(kind, InputFile(path, address, given or None), reader=reader)
     json.dump({"installation": installation(), "reading": asdict(reading)}, sys.stdout)
 
 
@@ -70,10 +80,10 @@ def set_limits(seconds: int, *, memory: int = MEMORY) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
 
 
-def read_input(kind: str, source: InputFile, *, plainly: bool = False) -> Reading:
-    """What the reader of this kind, or its fallback, makes of a file. Whatever it raises beside Unreadable is a fault."""
+def read_input(kind: str, source: InputFile, *, reader: str = "") -> Reading:
+    """What the reader of this kind, or another one, makes of a file. Whatever it raises beside Unreadable is a fault."""
     try:
-        reading: Reading = _call(KINDS[kind].fallback if plainly else KINDS[kind].reader, source)
+        reading: Reading = _call(reader or KINDS[kind].reader, source)
     except Unreadable as error:
         wrong = source.password and error.verdict == ENCRYPTED
         reading = Reading(error.verdict, "none", detail=WRONG_WORD if wrong else error.detail)

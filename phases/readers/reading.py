@@ -10,13 +10,18 @@ from pipeline import __version__
 from pipeline.base.errors import PipelineError
 
 OK, PARTIAL, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "partial", "no_text", "garbled_text", "encrypted", "broken"
+NO_READER = "no_reader"
+"""The verdict of a reader that is not installed; it is said of no paper."""
 READABLE = (OK, PARTIAL)
 """A paper with one of these verdicts has pages; with the others it has none."""
 WRONG_WORD = "the password is wrong"
 """The detail of an encrypted paper for which a password was given."""
+NOTHING_RECOGNIZED = "nothing was recognized"
+"""The detail of a scan in whose pictures no letters were found."""
 CURES = {
-    NO_TEXT: "has no text layer, it is a scan; make one with: ocrmypdf --force-ocr {name} {ocr}",
-    GARBLED: "has a text layer of wrong letters; make a new one with: ocrmypdf --force-ocr {name} {ocr}",
+    NO_TEXT: "has no text layer, it is a scan; have ocrmypdf recognize its letters with --ocr",
+    GARBLED: "has a text layer of wrong letters; have ocrmypdf recognize them anew with --ocr",
+    NOTHING_RECOGNIZED: "shows no letters that ocrmypdf could recognize; scan it again with more dots an inch",
     ENCRYPTED: (
         "is encrypted; give the password of a PDF with --password, or save a copy without one "
         "(qpdf --decrypt --password=… {name} {open})"
@@ -75,7 +80,8 @@ class LeftOut:
     text: str
     page: int
     reason: str
-    """furniture (running heads, page numbers, line numbers) or margin (what is printed along the edge of the sheet)."""
+    """furniture (running heads, page numbers, line numbers), margin (what is printed along the edge of the sheet) or lost (by a
+    reader that the user chose)."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,8 @@ class Reading:
     detail: str = ""
     """Why the verdict is not ok."""
     left_out: tuple[LeftOut, ...] = ()
+    recognized_by: str = ""
+    """The program that recognized the text in pictures of the pages; empty where the paper has a text of its own."""
 
 
 class Unreadable(PipelineError):
@@ -118,9 +126,9 @@ def _join_names(names: list[str], most: int = 4) -> str:
 
 def explain_verdict(reading: Reading, name: str) -> str:
     """What is wrong with a paper whose verdict is not ok, and what to type."""
-    made = {word: quote(f"{word}-{os.path.basename(name)}") for word in ("ocr", "open")}
-    key = WRONG_WORD if reading.detail == WRONG_WORD else reading.verdict
-    return CURES[key].format(name=quote(name), detail=reading.detail or "no detail", **made)
+    key = reading.detail if reading.detail in CURES else reading.verdict
+    opened = quote(f"open-{os.path.basename(name)}")
+    return CURES[key].format(name=quote(name), detail=reading.detail or "no detail", open=opened)
 
 
 def installation() -> str:

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 
 import click
 
+from phases.readers.recognition import INSTALL
 from phases.references.parse.grammars import GRAMMARS
 from phases.sandbox.box import BUBBLEWRAP
 from phases.sandbox.git import OLDEST_FOR_THE_NETWORK, git_version
@@ -37,6 +38,7 @@ def doctor_command() -> Answer:
         _check_sandbox(),
         _check_git(),
         _check_grammars(),
+        _check_ocr(),
         _check_tasks_dir(settings),
         _check_phases(settings),
     ]
@@ -81,6 +83,13 @@ def _check_git() -> dict[str, str]:
         old = f"{found} is {own}; repositories are fetched from {oldest} on, or with --mirror"
         return _build_row("absent", "git", old)
     return _build_row("ok", "git", f"{found} {own}")
+
+
+def _check_ocr() -> dict[str, str]:
+    found = shutil.which("ocrmypdf")
+    return _build_row(
+        *(("ok", "ocrmypdf", found) if found else ("absent", "ocrmypdf", f"{INSTALL} (needed for --ocr only)"))
+    )
 
 
 def _check_grammars() -> dict[str, str]:

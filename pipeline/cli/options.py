@@ -42,6 +42,12 @@ def _flag(names: str, setting: str, help_text: str, **more: Any) -> Callable[[_C
     return click.option(names, setting, default=None, help=help_text, **more)
 
 
+reader_option = click.option(
+    "--reader",
+    type=click.Choice(["built-in", "docling"]),
+    callback=lambda context, option, value: "" if value == "built-in" else value,
+    help="Read PDFs with docling, where it is installed.",
+)
 _PHASE: dict[str, Any] = {"shell_complete": complete_phases}
 _MODEL: dict[str, Any] = {"shell_complete": complete_models}
 _DIRECTORY: dict[str, Any] = {"shell_complete": complete_directories}
@@ -154,6 +160,8 @@ _OPTIONS = (
         is_flag=False,
         flag_value=_ASK,
     ),
+    _flag("--ocr/--no-ocr", "ocr", "Have ocrmypdf recognize the letters of a scan."),
+    reader_option,
     click.option(
         "-v",
         "--verbose",
@@ -180,7 +188,7 @@ _GROUPS = {
         "dry_run",
         "batch_prices",
     ),
-    "Input": ("password", "anyway", "new", "tasks_dir"),
+    "Input": ("ocr", "reader", "password", "anyway", "new", "tasks_dir"),
     "Other people's code": ("references", "mirror", "lookup", "allow_own_code"),
     "Commands and hooks": (
         *("sandbox", "install", "command_seconds", "command_memory_gb", "gpu", "data"),

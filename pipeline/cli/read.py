@@ -15,17 +15,22 @@ from phases.readers.kinds import LATEX, PDF
 from phases.readers.markdown import paper_document
 from phases.readers.origins import is_path
 from phases.readers.outline import outline_of
-from phases.readers.page_pictures import draw_pages
-from phases.readers.reader_subprocess import RunWorker, read_in_subprocess, recognize_letters, run_worker
-from phases.readers.reading import GARBLED, NO_TEXT, READABLE, Unreadable, explain_verdict
-from pipeline.base.errors import PhaseError
+from phases.readers.page_pictures import draw_floats, draw_pages
+from phases.readers.reader_subprocess import RunWorker, read_in_subprocess, run_worker
+from phases.readers.reading import READABLE, Unreadable, explain_verdict
+from phases.readers.recognition import is_scan, read_copy, recognize_letters
+from pipeline.base.errors import PhaseError, UsageError
+from pipeline.base.files import write_durable
 from pipeline.base.formats import Markdown
 from pipeline.cli.arguments import answers, complete_files, html_option
 from pipeline.cli.assembly import settings_from
+from pipeline.cli.options import reader_option
 from pipeline.cli.output import Answer, notify, print_text, write_page
-from pipeline.cli.task_factory import refuse_unusable
+from pipeline.cli.task_factory import refuse_unusable, safe_name
 from pipeline.engine.settings import Settings
 
+_DOTS_PER_INCH = 120
+"""Of figures and tables."""
 _LISTED = ("sections", "references", "equations", "algorithms", "tables", "figures", "links")
 
 
@@ -35,25 +40,36 @@ _LISTED = ("sections", "references", "equations", "algorithms", "tables", "figur
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the paper as Markdown.")
 @click.option("--password", metavar="WORD", help="Opens an encrypted PDF.")
 @click.option(
-    "--ocr", is_flag=True, help="Have ocrmypdf recognize a scan first; the copy with text is kept as ocr-NAME."
+    "--ocr", is_flag=True, help="Have ocrmypdf recognize the letters of a scan; its copy with text is kept as ocr-NAME."
 )
+@reader_option
+@click.option("--assets", metavar="DIR", help="Also write the figures, tables and pages of a PDF as PNG files.")
 @answers
-def read_command(file: str, html: str | None, as_markdown: bool, password: str | None, ocr: bool) -> Answer:
+def read_command(
+    file: str,
+    html: str | None,
+    as_markdown: bool,
+    password: str | None,
+    ocr: bool,
+    reader: str | None,
+    assets: str | None,
+) -> Answer:
     """Show what the reader makes of SOURCE, which is what `run` takes, and make no task of it.
 
     \b
     pipeline read paper.pdf                     title, outline, counts, verdict
     pipeline read paper.pdf --html look.html    the pages beside what was read
+    pipeline read paper.pdf --assets assets     figure-1.png, table-2.png, page-1.png, …
     pipeline read scan.pdf --ocr                the same of a scan, and ocr-scan.pdf to go on with
     """
-    settings = settings_from({"password": password})
+    settings = settings_from({"password": password, "reader": reader})
     run = partial(run_worker, environment=os.environ)
     with tempfile.TemporaryDirectory() as folder:
         kind, path = _copy_source(file, folder, settings)
-        reading = read_in_subprocess(kind, path, settings.password or None, run=run)
-        if ocr and reading.verdict in (NO_TEXT, GARBLED):
+        reading = read_in_subprocess(kind, path, settings.password or None, reader=settings.reader, run=run)
+        if (ocr or settings.ocr) and is_scan(kind, reading):
             _recognize(file, path, run)
-            reading = read_in_subprocess(kind, path, run=run)
+            reading = read_copy(path, reader=settings.reader, run=run)
         if reading.verdict not in READABLE:
             raise PhaseError(f"{file}: {reading.verdict}: it {explain_verdict(reading, file)}")
         paper = paper_document(reading, "0" * 64, kind)
@@ -61,8 +77,9 @@ def read_command(file: str, html: str | None, as_markdown: bool, password: str |
         if html:
             from phases.pages.preview import PAGE_START, render_preview  # imported here: only --html needs it
 
-            pictures = draw_pages(path, settings.password or None, run=run) if kind == PDF else {}
-            write_page(html, PAGE_START, lambda: render_preview(paper, pictures))
+            write_page(html, PAGE_START, lambda: render_preview(paper, *_draw(kind, path, outline, settings, run)))
+        if assets:
+            _write_assets(assets, *_draw(kind, path, outline, settings, run))
     value = {"verdict": paper.front["verdict"], "reader": paper.front["reader"], **outline}
     return Answer(value, lambda: print_text(paper.text) if as_markdown else _show_paper(file, paper, outline))
 
@@ -78,6 +95,29 @@ def _recognize(file: str, path: str, run: RunWorker) -> None:
         with open(name, "wb") as copy:
             copy.write(content)
     notify(f"kept as {kept}; go on with: pipeline run {quote(kept)}")
+
+
+def _draw(
+    kind: str, path: str, outline: dict[str, Any], settings: Settings, run: RunWorker
+) -> tuple[dict[int, bytes], dict[str, bytes]]:
+    """The pages by their numbers, and the figures and tables by their labels; of what is no PDF, none."""
+    if kind != PDF:
+        return {}, {}
+    floats = draw_floats(path, outline, settings.password or None, dots_per_inch=_DOTS_PER_INCH, run=run)
+    pages = draw_pages(path, settings.password or None, run=run)
+    return pages, {label: picture.png for label, picture in floats.items()}
+
+
+def _write_assets(directory: str, pages: dict[int, bytes], floats: dict[str, bytes]) -> None:
+    if not pages:
+        raise UsageError("--assets draws the pages of a PDF, and this is none that can be drawn")
+    if os.path.lexists(directory) and (not os.path.isdir(directory) or os.listdir(directory)):
+        raise UsageError(f"--assets {directory} already exists, and is not an empty directory; choose another name")
+    os.makedirs(directory, exist_ok=True)
+    named = {f"page {number}": png for number, png in pages.items()} | floats
+    for name, png in named.items():
+        write_durable(os.path.join(os.path.abspath(directory), f"{safe_name(name.lower())}.png"), png)
+    notify(f"wrote {len(floats)} figures and tables and {len(pages)} pages into {directory}")
 
 
 def _copy_source(file: str, folder: str, settings: Settings) -> tuple[str, str]:
@@ -106,6 +146,8 @@ def _show_paper(file: str, paper: Markdown, outline: dict[str, Any]) -> None:
         print_text(f"  authors  {', '.join(outline['authors'])}")
     counts = ", ".join(f"{len(outline[name])} {name}" for name in _LISTED)
     print_text(f"  holds    {front['pages']} pages, {front['characters']:,} characters, {counts}")
+    if by := front.get("recognized_by"):
+        print_text(f"  scan     {by} recognized the text; it may have wrong letters and figures in it")
     if missing := front.get("missing"):
         print_text(f"  missing  {missing}")
     if outline["hidden_text"]:

@@ -9,8 +9,9 @@ from typing import Any
 
 from phases.pages.plan_page import PAGE_START, Reviewed, render_review
 from phases.readers.kinds import PDF
-from phases.readers.page_pictures import Picture, QuotePlace, View, draw_views, find_quotes
+from phases.readers.page_pictures import Picture, QuotePlace, View, draw_floats, draw_views, find_quotes
 from phases.readers.reader_subprocess import run_worker
+from phases.readers.recognition import copy_name
 from pipeline.cli.assembly import command_name
 from pipeline.cli.output import rewrite_commands, write_page
 from pipeline.engine.store import TaskStore
@@ -23,8 +24,9 @@ def write_review_page(
 ) -> None:
     """Writes the page of the plan as it is now. Raises UsageError where there is something else under that name."""
     plan, paper = store.load("initial_plan.txt"), store.load("paper.md")
-    path = _find_source(store)
+    path = _find_source(store, "recognized_by" in paper.front)
     pictures, places = find_words(path, plan, paper.front["pages"]) if path else ({}, {})
+    floats = _draw_tables(path, plan, store.load("outline.json")) if path else {}
     shown = Reviewed(
         plan,
         paper,
@@ -35,6 +37,7 @@ def write_review_page(
         difference,
         pictures,
         places,
+        floats,
     )
     write_page(out, PAGE_START, lambda: render_review(shown))
 
@@ -56,10 +59,19 @@ def find_words(
     return {view.page: picture for view, picture in zip(views, drawn, strict=True) if picture}, places
 
 
-def _find_source(store: TaskStore) -> str:
-    """The PDF that the task keeps; empty where there is none in the task's own directory."""
+def _draw_tables(path: str, plan: Mapping[str, Any], outline: Mapping[str, Any]) -> dict[str, Picture]:
+    """The tables that the plan's expected results are from, by their labels."""
+    wanted = {row["table"] for row in plan.get("expected_results", ())}
+    tables = [row for row in outline["tables"] if row["label"] in wanted]
+    run = partial(run_worker, environment=os.environ)
+    return draw_floats(path, {"figures": [], "tables": tables}, dots_per_inch=_DOTS_PER_INCH, run=run) if tables else {}
+
+
+def _find_source(store: TaskStore, recognized: bool) -> str:
+    """The PDF that the task keeps, of a scan the one with text; empty where there is none in the task's own directory."""
     given = store.load("input.json") if store.exists("input.json") else {}
     if given.get("kind") != PDF:
         return ""
-    path, directory = (os.path.realpath(store.path(name)) for name in (given["files"][0]["path"], "source"))
+    name = copy_name(given["sha256"]) if recognized else given["files"][0]["path"]
+    path, directory = (os.path.realpath(store.path(one)) for one in (name, name.partition("/")[0]))
     return path if path.startswith(directory + os.sep) and os.path.isfile(path) else ""

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from shlex import quote
+from shutil import which
 from typing import Any
 
 from pipeline.base.errors import ContractError, PipelineError
@@ -168,6 +169,8 @@ def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
                 f"    {again}",
             ]
     lines += _unfetched_lines(store)
+    if by := report.get("recognized_by"):
+        lines += ["", wrap_text(f"The paper is a scan: {by} recognized its text, figures in it may be wrong.")]
     if report["sandbox"] == "off":
         lines += ["", "The agent's commands ran WITHOUT a sandbox, with your own rights."]
     return lines
@@ -278,6 +281,9 @@ def _after_an_error(store: TaskStore, report: dict[str, Any]) -> Steps:
             (f"pipeline resume {name} --redo {phase.number}", f"make {path} again, and everything after it"),
             (f"pipeline resume {name}", f"or continue, once you have fixed {path}"),
         ]
+    if verdict in _OCR:
+        install = [] if which("ocrmypdf") else [("apt-get install ocrmypdf", "or brew install ocrmypdf")]
+        return [*install, (f"pipeline resume {name} --ocr", "have ocrmypdf recognize its letters, and continue")]
     if verdict == "encrypted":
         return [(f"pipeline resume {name} --password", "continue; you are asked for the password")]
     if report["status"] == "error" and verdict not in (None, "ok", "partial"):
@@ -316,12 +322,6 @@ def _with_another_file(store: TaskStore, report: dict[str, Any]) -> Steps:
     source = relative_path(source) if on_disk else source
     begin = "pipeline run --fast" if report["mode"] == "fast" else "pipeline run"
     begin += tasks_dir_flag(os.path.dirname(store.root))
-    if report["input_verdict"] in _OCR:
-        copy = quote(f"ocr-{os.path.basename(source)}")
-        return [
-            (f"ocrmypdf --force-ocr {quote(source)} {copy}", "recognize its text"),
-            (f"{begin} {copy}", "then run the copy"),
-        ]
     fixed = "once the source is fixed" if on_disk else "try again, once the address is right"
     return [(f"{begin} {quote(source)}", fixed)]
 

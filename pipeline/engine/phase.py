@@ -50,6 +50,10 @@ class WorkflowContext(NamedTuple):
         return os.path.join(self.root, "plan_journal.jsonl")
 
     @property
+    def plan_pictures(self) -> str:
+        return os.path.join(self.root, "plan_pictures")
+
+    @property
     def ledger(self) -> str:
         return os.path.join(self.root, "logs", "llm.jsonl")
 

@@ -37,8 +37,8 @@ _EMPTY: dict[str, Any] = {
     "questions": [],
     "reference_files": [],
 }
-_ASKED = ("reproduction",)
-"""Facts of phases that run only when they are asked for: a report without them is as it was."""
+_ASKED = ("reproduction", "recognized_by")
+"""Facts of what is done only when it is asked for: a report without them is as it was."""
 
 
 class Outcome(NamedTuple):

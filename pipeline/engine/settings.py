@@ -17,6 +17,7 @@ _WATCH = ("supervisor", "supervisor_shadow")
 _COMMANDS = ("command_seconds", "command_memory_gb", "gpu", "data")
 _CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence")
 _REPRODUCTION = ("reproduce", "tolerance")
+_READING = ("ocr", "reader")
 _REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
 # decision 42: a higher limit goes on with the same plan and the same journal.
 LIMITS = (
@@ -44,6 +45,7 @@ STORED = (
     *_COMMANDS,
     *_REFERENCES,
     *_REPRODUCTION,
+    *_READING,
 )
 """The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
 _VENDOR_KEYS = ("openai", "openrouter", "anthropic", "gemini", "deepseek", "mistral", "groq")
@@ -54,6 +56,7 @@ _CHOICES = {
     "review": ("", "auto", "ask", "file"),
     "sandbox": ("required", "off"),
     "reproduce": ("off", "quick", "full"),
+    "reader": ("", "docling"),
     "supervisor": ("", "off", "adaptive", "strict"),
     "openai_api": ("", "chat", "responses"),
     **dict.fromkeys(_EFFORTS, ("", "none", "low", "medium", "high")),
@@ -63,6 +66,7 @@ _SWITCHES = {
     "anyway": ("no", "yes"),
     "evidence": ("off", "on"),
     "install": ("refused", "allowed"),
+    "ocr": ("", "yes"),
     "private_addresses": ("refused", "allowed"),
     "supervisor_shadow": ("false", "true"),
     "trust_hooks": ("no", "yes"),
@@ -158,6 +162,10 @@ class Settings(NamedTuple):
     """A larger source is refused."""
     password: str = ""
     """Opens an encrypted PDF. It is kept in no file."""
+    ocr: str = ""
+    """true: ocrmypdf recognizes the letters of a scan, and the copy that it makes is read."""
+    reader: str = ""
+    """docling: it reads PDFs, where it and its models are installed. Empty: the built-in reader."""
     arxiv: str = "https://export.arxiv.org"
     """The server that papers named by an arXiv id are downloaded from."""
     download_seconds: int = 300

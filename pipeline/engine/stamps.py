@@ -71,10 +71,11 @@ def find_edited_outputs(stamp: Stamp, digest: Callable[[str], str | None]) -> tu
 
 
 def _settings_reason(stamp: Stamp, settings: Mapping[str, Any]) -> str | None:
+    # decision 226: a setting that came later is empty by default, and a stamp from before it says just that
     for name in sorted({*settings, *stamp.settings}):
-        before, now = stamp.settings.get(name), settings.get(name)
+        before, now = stamp.settings.get(name, ""), settings.get(name, "")
         if before != now:
-            return f"{name} changed from {before} to {now}"
+            return f"{name} changed from {before or 'nothing'} to {now or 'nothing'}"
     return None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.papers import PAPER, Command, Ended, good_pdf, paper, pdf, scan
+from tests.papers import EXAMPLE, PAPER, Command, Ended, good_pdf, paper, pdf, scan
 from tests.web import Script, head, says, sends, serving
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31m"
@@ -271,6 +271,18 @@ def test_a_scan_is_recognized_where_that_is_asked_for_and_the_copy_is_kept(comma
     assert "run ocr-scan.pdf" in ended.err
     assert (command.folder / "ocr-scan.pdf").read_bytes() == good_pdf()
     assert_refused(command("read", "scan.pdf", "--ocr", PATH=path), "ocr-scan.pdf", "is there already")
+
+
+def test_pictures_of_pages_figures_and_tables_are_written_where_the_user_says(command: Command) -> None:
+    (command.folder / "paper.pdf").write_bytes(EXAMPLE.read_bytes())
+    ended = command("read", "paper.pdf", "--assets", "assets")
+    assert (ended.code, "into assets" in ended.err) == (0, True), ended.err
+    files = {path.name: path.read_bytes() for path in (command.folder / "assets").iterdir()}
+    assert "page-1.png" in files
+    assert all(content.startswith(b"\x89PNG") for content in files.values())
+    assert_refused(command("read", "paper.pdf", "--assets", "assets"), "is not an empty directory", code=2)
+    (command.folder / "paper.md").write_text("# On Waiting\n\nWe wait for three words.\n")
+    assert_refused(command("read", "paper.md", "--assets", "more"), "draws the pages of a PDF", code=2)
 
 
 Maker = Callable[[Path], Any]

@@ -91,9 +91,10 @@ def test_a_phase_that_never_finished_says_so(left: Stamp | None, words: str) -> 
             id="another model",
         ),
         pytest.param(
-            phase(), stamp(), {"mode": "fast", "limit": 3}, "limit changed from None to 3", id="a setting more"
+            phase(), stamp(), {"mode": "fast", "limit": 3}, "limit changed from nothing to 3", id="a setting more"
         ),
-        pytest.param(phase(), stamp(), {}, "mode changed from fast to None", id="a setting less"),
+        pytest.param(phase(), stamp(), {}, "mode changed from fast to nothing", id="a setting less"),
+        pytest.param(phase(), stamp(), {"mode": "fast", "ocr": ""}, None, id="a later setting that is empty"),
         pytest.param(phase(reads=("a.json", "b.json")), stamp(), None, "it now reads b.json too", id="an input more"),
         pytest.param(
             phase(writes=("x.json", "y.json")), stamp(), None, "it now writes y.json too", id="an output more"

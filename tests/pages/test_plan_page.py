@@ -91,6 +91,14 @@ def test_a_picture_stands_once_however_many_rows_quote_its_page() -> None:
     assert html.count("data:image/png;base64,") == 1
 
 
+def test_the_table_that_results_are_from_is_shown_as_it_is_printed() -> None:
+    row = {"id": "E1", "table": "Table 2", "row": "ours", "column": "BLEU", "metric": "BLEU", "value": 28.4, "page": 1}
+    plan = {**READ.plan, "expected_results": [row, {**row, "id": "E2", "table": "Table 3"}]}
+    html = shown(plan, floats={"Table 2": Picture(b"\x89PNG table", (0, 0, 9, 9))})
+    assert html.count("as printed") == 1
+    assert html.index("Table 2, p. 1") < html.index("as printed") < html.index("Table 3, p. 1")
+
+
 def test_a_page_of_which_nothing_is_taken_is_folded_and_still_there() -> None:
     html = shown(pictures={1: Picture(PNG, PAGE), 2: Picture(PNG, PAGE)})
     assert '<details class=sheet id="page-2"><summary>Page 2: nothing is taken from it</summary>' in html

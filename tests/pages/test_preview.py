@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import subprocess
 import sys
@@ -85,6 +86,17 @@ def test_each_page_of_the_paper_stands_beside_its_picture() -> None:
         assert f"{words} words" in section
     assert 'alt="page 3"' in sections[2]
     assert "page 2" in sections[1], "a page without a picture is told by its number"
+
+
+def test_a_figure_stands_over_its_caption_and_other_quotes_have_none() -> None:
+    reading = Reading(OK, "e 1", pages=("> **Figure 3.** A room\n\n> A word.\n\n> **Table 9.** None",))
+    floats = {"Figure 3": PNG + b"room", "Table 1": PNG + b"other"}
+    page = render_preview(paper_document(reading, "0" * 64, "pdf"), {}, floats)
+    assert page.count("<img") == 1
+    assert (
+        f'src="data:image/png;base64,{base64.b64encode(PNG + b"room").decode()}"><blockquote><b>Figure 3.</b> A room'
+        in page
+    )
 
 
 def test_the_head_tells_the_title_the_authors_the_reader_and_the_verdict() -> None:
@@ -186,7 +198,7 @@ def test_every_word_of_a_whole_paper_is_in_its_page() -> None:
         pytest.param("###### Deep", "<h6>Deep</h6>", id="a deep heading"),
         pytest.param("#hashtag", "<p>#hashtag</p>", id="what only looks like a heading"),
         pytest.param("\\# escaped", "<p>\\# escaped</p>", id="a sign that its author wrote"),
-        pytest.param("> **Figure 3.** A room", "<blockquote>**Figure 3.** A room</blockquote>", id="a caption"),
+        pytest.param("> **Figure 3.** A room", "<blockquote><b>Figure 3.</b> A room</blockquote>", id="a caption"),
         pytest.param("$$ y = x \\tag{3} $$", "<div class=equation>$$ y = x \\tag{3} $$</div>", id="an equation"),
         pytest.param("[^1]: note", "<p class=note>[^1]: note</p>", id="a footnote"),
         pytest.param("```algorithm\nAlgorithm 1: W\n  for\n```", "<pre>Algorithm 1: W\n  for</pre>", id="an algorithm"),

@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,18 @@ from phases.llm.model import Reply, Request, most_tokens, tokens_of
 from phases.phase05_plan import INDEX, PHASE, PLAN, REQUESTS
 from phases.planning.model import prompt
 from phases.planning.model.hints import differences_from_rules, hint_lines
+from phases.planning.model.shown_pages import choose_pages, is_torn
 from phases.planning.plan_edits import strike_row
+from phases.readers.markdown import paper_document
+from phases.readers.pdf.reader import read_pdf
+from phases.readers.text import read_text
 from pipeline.base.errors import ContractError, Interrupted, Paused, PhaseError
 from pipeline.base.files import sha256
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Context, Documents, WorkflowContext
 from tests.agents import Scripted
-from tests.papers import PAPER, Read, read
+from tests.papers import EXAMPLE, PAPER, Read, good_pdf, read, read_on
 
 CONTRACTS = Contracts()
 SHORT = read(PAPER)
@@ -774,3 +778,111 @@ def test_turns_are_counted_without_a_gap(desk: Desk) -> None:
     desk.plan(model)
     assert turns_of(model.requests) == [1, 2]
     assert {request.thread for request in model.requests} == {"plan"}
+
+
+# pictures of pages
+
+
+def printed(folder: Path) -> Read:
+    """The example paper, from a PDF that lies in the task."""
+    content = EXAMPLE.read_bytes()
+    (folder / "source").mkdir(exist_ok=True)
+    (folder / "source" / "paper.pdf").write_bytes(content)
+    return read_on(paper_document(read_pdf(str(EXAMPLE)), sha256(content), "pdf"))
+
+
+class Seeing(Scripted):
+    sees = True
+
+
+def seeing(*texts: str | Reply) -> Scripted:
+    model = Seeing(saying(*texts).reply)
+    model.name = "scripted:one"
+    return model
+
+
+def test_a_model_that_sees_is_shown_the_pages_with_algorithms_and_the_journal_keeps_them(desk: Desk) -> None:
+    desk.read = printed(desk.folder)
+    good = json.dumps(desk.read.plan)
+    with pytest.raises(PhaseError, match="the network is gone"):
+        desk.plan(seeing(misquoted(desk.read), Reply("fatal", detail="the network is gone")))
+    model = seeing("never asked again", good)
+    desk.plan(model)
+    [request] = model.requests
+    pages = choose_pages(desk.read.outline)
+    assert any("Algorithm 1" in page.what for page in pages)
+    asked = request.messages[1]
+    assert [picture.media for picture in asked.pictures] == ["image/png"] * len(pages)
+    assert f"1. page {pages[0].number}: {pages[0].what}" in asked.text
+    header = json.loads((desk.folder / "plan_journal.jsonl").read_text().splitlines()[0])
+    kept = header["begun"]["pictures"]
+    assert [row["sha256"] for row in kept] == [picture.sha256 for picture in asked.pictures]
+    assert sorted(path.name for path in (desk.folder / "plan_pictures").iterdir()) == sorted(
+        row["sha256"] for row in kept
+    )
+    assert request.messages[1].tokens > tokens_of(asked.text) + sum(picture.tokens for picture in asked.pictures) - 1
+
+
+def misquoted(paper: Read) -> str:
+    plan = copy.deepcopy(paper.plan)
+    plan["requirements"][0]["source"]["quote"] = "nobody wrote this down"
+    return json.dumps(plan)
+
+
+def test_what_pictures_cost_is_in_the_estimate(desk: Desk) -> None:
+    desk.read = printed(desk.folder)
+    told = []
+    for model in (saying(json.dumps(desk.read.plan)), seeing(json.dumps(desk.read.plan))):
+        (desk.folder / "plan_journal.jsonl").unlink(missing_ok=True)
+        desk.told.clear()
+        desk.plan(model)
+        told.append(int(re.findall(r"([0-9,]+) tokens", desk.told[0][2])[0].replace(",", "")))
+    shown = sum(picture.tokens for picture in model.requests[0].messages[1].pictures)
+    assert told[1] - told[0] >= shown > 0
+
+
+@pytest.mark.parametrize("way", ["a model that sees nothing", "another file in its place", "nothing is in doubt"])
+def test_no_picture_is_shown_where_it_would_be_of_no_use(desk: Desk, way: str) -> None:
+    desk.read = printed(desk.folder)
+    if way == "another file in its place":
+        (desk.folder / "source" / "paper.pdf").write_bytes(good_pdf())
+    reply = json.dumps(desk.read.plan)
+    model = saying(reply) if "sees nothing" in way else seeing(reply)
+    if way == "nothing is in doubt":
+        desk.read = replace(desk.read, outline={**desk.read.outline, "algorithms": [], "equations": []})
+    desk.plan(model)
+    assert not any(message.pictures for request in model.requests for message in request.messages)
+    assert "Pictures of these pages" not in model.requests[0].messages[1].text
+    assert not (desk.folder / "plan_pictures").exists()
+
+
+@pytest.mark.parametrize(
+    ("formula", "torn"),
+    [
+        pytest.param(r"y = \frac{a}{b} + x_{1}^{2}", False, id="a whole one"),
+        pytest.param(r"\mathrm{softmax}( Q\surd K^{T} ) V", True, id="a root over nothing"),
+        pytest.param(r"=^{a} q^{1} (^{\in }s)", True, id="no left side"),
+        pytest.param(r"\epsilon \|\|\|d_{\rho}", True, id="bars in a row"),
+        pytest.param(r"f(x = \{a, b\}", True, id="a bracket that stays open"),
+        pytest.param("\u02c6\u03c0 = 1", True, id="an accent beside its letter"),
+    ],
+)
+def test_a_formula_is_torn_where_its_signs_say_so(formula: str, torn: bool) -> None:
+    assert is_torn(formula) is torn
+
+
+def test_of_many_doubtful_pages_the_worst_six_are_chosen_in_their_order() -> None:
+    equations = [{"page": page, "text": "= 1"} for page in range(1, 12) for _ in range(page % 7)]
+    chosen = choose_pages({"algorithms": [{"page": 8, "label": "Algorithm 1"}], "equations": equations})
+    assert [row.number for row in chosen] == [3, 4, 5, 6, 8, 11]
+    assert chosen[4].what == "Algorithm 1 and a formula that may be torn"
+
+
+def test_a_model_is_told_that_the_text_was_recognized_in_a_scan(desk: Desk) -> None:
+    document = paper_document(
+        replace(read_text(PAPER.encode(), markdown=True), recognized_by="ocrmypdf"), "0" * 64, "md"
+    )
+    desk.read = read_on(document)
+    model = saying(json.dumps(desk.read.plan))
+    desk.plan(model)
+    assert "A program recognized this text in a scan" in model.requests[0].messages[1].text

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.readers.page_pictures import Box, Picture, View, draw_views, find_quotes
+from phases.readers.page_pictures import Box, Picture, View, draw_floats, draw_picture, draw_views, find_quotes
 from phases.readers.reader_subprocess import WorkerResult
 from tests.papers import good_pdf, pdf
 
@@ -162,6 +162,43 @@ def test_each_quote_has_the_place_of_its_own_number(tmp_path: Path) -> None:
     assert [[place.page for place in places] for places in found] == [[2], [], [1]]
 
 
+WIDE = "This is a line of the text, and it runs over all of the width that the page has for it."
+DRAWN = b"80 570 180 130 re S 300 570 100 60 re S 60 440 m 300 440 l S 60 400 m 300 400 l S 60 340 m 300 340 l S\nBT"
+"""Two boxes over the caption of the figure, and three rulings under that of the table."""
+FLOATS = pdf([[WIDE, *[""] * 8, "Figure 1. A room with a door.", "", WIDE, "", "Table 1. The rooms.", "", "room size"]])
+
+
+def outline(*labels: str) -> dict[str, list[dict[str, object]]]:
+    texts = {"Figure 1": "A room with a door.", "Table 1": "The rooms.", "Figure 7": "Nothing of this sort."}
+    rows = [{"label": label, "text": texts[label], "page": 1} for label in labels]
+    return {
+        f"{kind.lower()}s": [row for row in rows if str(row["label"]).startswith(kind)] for kind in ("Figure", "Table")
+    }
+
+
+def test_figures_and_tables_are_drawn_without_the_text_around_them(tmp_path: Path) -> None:
+    path = save(tmp_path, FLOATS.replace(b"BT", DRAWN, 1))
+    found = draw_floats(path, outline("Figure 1", "Table 1", "Figure 7"), dots_per_inch=72)
+    assert sorted(found) == ["Figure 1", "Table 1"]
+    for label, edges in (("Figure 1", (80, 92, 400, 222)), ("Table 1", (60, 352, 300, 452))):
+        assert all(abs(one - other) <= 10 for one, other in zip(found[label].box, edges, strict=True)), label
+        assert found[label].png.startswith(b"\x89PNG")
+
+
+def test_a_caption_with_no_ink_near_it_has_no_picture(tmp_path: Path) -> None:
+    assert draw_floats(save(tmp_path, FLOATS), outline("Figure 1", "Table 1")) == {}
+
+
+def test_one_page_or_a_part_of_it_is_drawn_with_one_call(paper: str) -> None:
+    whole, part = (
+        draw_picture(paper, 1, dots_per_inch=72),
+        draw_picture(paper, 1, (0.0, 0.0, 100.0, 50.0), dots_per_inch=72),
+    )
+    assert whole == draw(paper, View(1)).png
+    assert part == draw(paper, View(1, (), (0.0, 0.0, 100.0, 50.0))).png
+    assert draw_picture(paper, 9) is None
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"%PDF-1.7\n", good_pdf()[:300], pdf([["words"]], locked=True)],
@@ -179,7 +216,7 @@ def test_of_a_file_that_cannot_be_opened_nothing_is_drawn_or_found(tmp_path: Pat
         {"index": 0}, {"index": 7, "png": "", "box": [0, 0, 1, 1]}, {"index": 0, "png": "AAAA", "box": [0, 0, 1, 1]}, 17,
         {"index": 0, "png": "§", "box": [0, 0, 1, 1]}, {"index": 0, "png": "iVBORw0KGgo=", "box": [0, 0, float("nan"), 1]},
         {"index": 0, "places": [{"page": "1", "boxes": [[0, 0, 1, 1]]}]}, {"index": 0, "places": [{"page": 1, "boxes": [[0]]}]},
-        {"index": 0, "places": [7]}, {"index": 0, "places": 7},
+        {"index": 0, "places": [7]}, {"index": 0, "places": 7}, {"index": 0, "box": [0, 0, "wide", 1]},
     ],
 )  # fmt: skip
 def test_what_a_worker_says_that_was_taken_over_is_not_believed(row: object) -> None:
@@ -188,3 +225,4 @@ def test_what_a_worker_says_that_was_taken_over_is_not_believed(row: object) -> 
 
     assert draw_views("paper.pdf", [View(1)], run=impostor) == [None]
     assert find_quotes("paper.pdf", [(1, "some words")], run=impostor) == [()]
+    assert draw_floats("paper.pdf", outline("Figure 1"), run=impostor) == {}

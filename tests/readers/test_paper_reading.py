@@ -25,7 +25,7 @@ from phases.readers.kinds import KINDS, kind_of
 from phases.readers.markdown import PAGE_MARK, paper_document
 from phases.readers.page_pictures import draw_pages
 from phases.readers.pdf.letters import is_language
-from phases.readers.reader_subprocess import WorkerResult, read_in_subprocess, recognize_letters, run_worker
+from phases.readers.reader_subprocess import WorkerResult, read_in_subprocess, run_worker
 from phases.readers.reading import Reading, explain_verdict
 from phases.readers.text import read_text
 from pipeline.base.errors import PhaseError
@@ -261,48 +261,6 @@ def test_a_reader_holds_none_of_the_users_secrets(tmp_path: Path, monkeypatch: p
     for one in held:
         assert one.pop("LC_ALL") == "C.UTF-8"
         assert one.keys() <= {"PATH", "LANG", "TZ", "LD_LIBRARY_PATH", "LC_CTYPE"}
-
-
-def with_ocrmypdf(folder: Path, script: str) -> Any:
-    """Runs workers that find this script under the name of ocrmypdf."""
-    (folder / "bin").mkdir()
-    (folder / "bin" / "ocrmypdf").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    (folder / "bin" / "ocrmypdf").chmod(0o755)
-    return partial(run_worker, environment={"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "OPENAI_API_KEY": "sk-secret"})
-
-
-def test_a_scan_is_read_once_ocrmypdf_has_put_text_into_a_copy(tmp_path: Path) -> None:
-    (tmp_path / "good.pdf").write_bytes(good_pdf())
-    (tmp_path / "scan.pdf").write_bytes(scan())
-    run = with_ocrmypdf(
-        tmp_path,
-        f'env > {tmp_path}/seen; for last; do :; done; cp {tmp_path}/good.pdf "$last"; echo "$@" >> {tmp_path}/seen',
-    )
-    assert recognize_letters(str(tmp_path / "scan.pdf"), run=run) == good_pdf()
-    seen = (tmp_path / "seen").read_text()
-    assert f"--force-ocr --jobs 1 --output-type pdf --quiet {tmp_path}/scan.pdf" in seen
-    assert "sk-secret" not in seen
-
-
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [
-        pytest.param("echo 'page 3: no pixels' >&2; exit 2", r"ended with code 2 \(page 3: no pixels\)", id="it fails"),
-        pytest.param("exit 0", "ended with code 0", id="it writes nothing"),
-        pytest.param("exit 127", "ocrmypdf is not installed; install it", id="it is not there"),
-    ],
-)
-def test_why_there_is_no_recognized_text_is_told(tmp_path: Path, script: str, message: str) -> None:
-    (tmp_path / "scan.pdf").write_bytes(scan())
-    with pytest.raises(PhaseError, match=message):
-        recognize_letters(str(tmp_path / "scan.pdf"), run=with_ocrmypdf(tmp_path, script))
-
-
-def test_without_ocrmypdf_the_user_is_told_to_install_it(tmp_path: Path) -> None:
-    (tmp_path / "scan.pdf").write_bytes(scan())
-    run = partial(run_worker, environment={"PATH": str(tmp_path)})
-    with pytest.raises(PhaseError, match="ocrmypdf is not installed"):
-        recognize_letters(str(tmp_path / "scan.pdf"), run=run)
 
 
 def test_the_example_paper_is_read_with_title_and_all_pages() -> None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from phases.llm.model import tokens_of
+from phases.planning.model.shown_pages import DoubtfulPage, ShownPage, choose_pages
 from phases.planning.rules.plan import plan_by_rules
 from phases.readers.heading_patterns import REFERENCES, plain_title
-from phases.readers.kinds import REQUIREMENT
+from phases.readers.kinds import PDF, REQUIREMENT
 from phases.readers.markdown import PAGE_MARK
 from pipeline.base.files import sha256
 from pipeline.base.formats import Markdown
@@ -47,6 +48,13 @@ class Paper:
     links: tuple[str, ...] = ()
     hidden: int = 0
     """How many stretches of text the paper holds and does not show. They are in no segment."""
+    recognized: bool = False
+    """Whether a program recognized the text in pictures of a scan."""
+    source_sha256: str = ""
+    doubtful: tuple[DoubtfulPage, ...] = ()
+    """Pages that a model that sees is shown."""
+    shown: tuple[ShownPage, ...] = ()
+    """Those of them that this one is shown."""
     found: Mapping[str, Any] = field(default_factory=dict)
     """What the rules make of it: a plan. Empty where nothing is to be hinted."""
 
@@ -71,6 +79,10 @@ def paper_material(paper: Markdown, outline: Mapping[str, Any], rows: Iterable[M
         tuple(dict.fromkeys(left_out)),
         tuple(dict.fromkeys(row["url"] for row in outline["links"])),
         len(outline["hidden_text"]),
+        "recognized_by" in paper.front,
+        paper.front["source_sha256"],
+        choose_pages(outline) if paper.front["kind"] == PDF else (),
+        (),
         {} if paper.front["kind"] == REQUIREMENT else plan_by_rules(paper.text, outline, body_start=paper.body_start),
     )
 
@@ -78,6 +90,8 @@ def paper_material(paper: Markdown, outline: Mapping[str, Any], rows: Iterable[M
 def paper_overview(paper: Paper) -> str:
     """What stands before the segments in every request: title, abstract, outline, links."""
     parts = [f"Title: {paper.title or 'none'}", f"Abstract: {paper.abstract or 'none'}", "Outline:", *paper.outline]
+    if paper.recognized:
+        parts += ["A program recognized this text in a scan: letters and figures may be wrong, and that is uncertain."]
     if paper.links:
         parts += ["Links:", *paper.links[:_MOST_LINKS]]
         more = len(paper.links) - _MOST_LINKS

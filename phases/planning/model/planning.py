@@ -52,6 +52,7 @@ from phases.planning.model.prompt import (
     refusal_message,
     repeat_question,
 )
+from phases.planning.model.shown_pages import draw_doubtful, load_shown
 from pipeline.base.errors import ContractError, Paused, PhaseError
 from pipeline.base.files import read_bytes, set_aside, sha256
 from pipeline.base.logs import logger
@@ -97,7 +98,9 @@ def plan_with_model(
     once, ContractError where the plan that is to be changed is damaged.
     """
     notify_assumed_window(model, ctx.tell)
-    conversation = _open_conversation(requests, model, ctx, version)
+    conversation = _open_conversation(paper, requests, model, ctx, version)
+    # a conversation of before pictures were shown, or of a release that chose others, goes on as it began
+    paper = replace(paper, shown=tuple(load_shown(conversation.journal.begun.get("pictures", ()), ctx)))
     wanted = _change_request(requests, conversation.journal.begun.get("present", ""), ctx)
     room = model.window - 2 * most_tokens(model.window)  # for the reply, and for one that is sent back to be mended
     try:
@@ -114,7 +117,7 @@ def plan_with_model(
         raise PlanRefused(f"{error}; what it said is kept in {kept}") from error
 
 
-def _open_conversation(requests: Sequence[str], model: Model, ctx: Context, version: int) -> Conversation:
+def _open_conversation(paper: Paper, requests: Sequence[str], model: Model, ctx: Context, version: int) -> Conversation:
     """The conversation of before where it was about the same, else a new one."""
     ctx.in_place()
     keep_window(model, ctx.paths.plan_journal)
@@ -128,12 +131,13 @@ def _open_conversation(requests: Sequence[str], model: Model, ctx: Context, vers
     present = (
         read_bytes(ctx.paths.plan).decode("utf-8", "replace") if requests and os.path.lexists(ctx.paths.plan) else ""
     )
+    pictures = draw_doubtful(paper.doubtful, paper.source_sha256, model, ctx)
     told = "plans anew: what was said before was about other documents, or to another model; it is"
     return open_conversation(
         model,
         Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place, tell=ctx.tell),
         header,
-        begun={"present": present},
+        begun={"present": present, **({"pictures": pictures} if pictures else {})},
         is_same=lambda rows: (
             present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows, ctx.contracts)
         ),
@@ -367,4 +371,5 @@ def _why_useless(reply: Reply) -> str:
 
 
 def _count_tokens(messages: Sequence[Message]) -> int:
-    return sum(message.tokens if message.reasoning else tokens_of(message.text) for message in messages)
+    pictures = sum(picture.tokens for message in messages for picture in message.pictures)
+    return pictures + sum(message.tokens if message.reasoning else tokens_of(message.text) for message in messages)

@@ -87,6 +87,9 @@ requests already."""
 _HINTS = """\
 What simple rules found in it, to hold your plan against. They miss much, mistake some, and know neither what a value is for
 nor whose it is: take nothing from here that the paper does not say, and look where you and they differ."""
+_PICTURES = """\
+Pictures of these pages of the paper come with this message, in this order. They are data as well. Take the symbols and the
+structure of formulas and algorithms from the pictures where the text is torn; quotes are still copied from the text."""
 _SOURCE = {"section": "4.1", "page": 5, "quote": "we use a step size of 0.1 throughout"}
 _SHAPE = {
     "plan_version": 2,
@@ -166,6 +169,7 @@ def planning_messages(
         told,
         as_data(name, body),
         describe_omissions(paper),
+        *_picture_parts(paper),
         # who changes a plan has its rows already
         *([] if wanted.present_text else _hint_parts(paper, most_tokens)),
         *_change_parts(wanted),
@@ -173,14 +177,15 @@ def planning_messages(
     system = _PLANNING.format(
         data=_DATA, shape=json.dumps(_SHAPE, ensure_ascii=False), command=VERIFY, most=most_tokens * _CHARACTERS_A_TOKEN
     )  # the shape on one line: it is asked for often
-    return [Message("system", system), Message("user", "\n\n".join([*filter(None, parts), "Reply with the plan."]))]
+    text = "\n\n".join([*filter(None, parts), "Reply with the plan."])
+    return [Message("system", system), Message("user", text, pictures=tuple(row.picture for row in paper.shown))]
 
 
 def repeat_question(messages: Sequence[Message], reply: Reply | None, problem: str) -> list[Message]:
     """The same question, after a reply that cannot be used. An empty reply is not shown."""
     if reply is None or not reply.text.strip():
         first, last = messages[:-1], messages[-1]
-        return [*first, Message(last.role, f"{last.text}\n\n{problem}")]
+        return [*first, replace(last, text=f"{last.text}\n\n{problem}")]
     return [*messages, message_of(replace(reply, calls=())), Message("user", problem)]
 
 
@@ -206,6 +211,11 @@ def misquote_message(rows: Sequence[dict[str, Any]], faults: Mapping[str, str], 
         '(quote what it follows from) or missing (quote "", page 0). The rows as they are:\n'
         + json.dumps(rows, ensure_ascii=False)
     )
+
+
+def _picture_parts(paper: Paper) -> list[str]:
+    rows = [f"{number}. page {row.page.number}: {row.page.what}" for number, row in enumerate(paper.shown, 1)]
+    return [_PICTURES, as_data("PICTURES", strip_invisible("\n".join(rows)))] if rows else []
 
 
 def _hint_parts(paper: Paper, most_tokens: int) -> list[str]:
