@@ -17,6 +17,8 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     from phases.readers.markdown import paper_document
     from phases.readers.reader_subprocess import read_in_subprocess, run_worker
     from phases.readers.reading import PARTIAL, READABLE, explain_verdict
+    from phases.sandbox.parsers import confine_parser
+    from pipeline.base.workers import WorkerStart
 
     source = inputs["input.json"]
     first = source["files"][0]["path"]
@@ -24,7 +26,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     _refuse_outside(ctx.paths.root, path)
     address = source["fetched"]["url"] if source["fetched"] else ""
     # decision 36: the password is a secret and comes no other way, so it is in no stamp and makes nothing stale
-    run = partial(run_worker, environment=ctx.environment)
+    run = partial(run_worker, start=WorkerStart(ctx.environment, confine_parser))
     reading = read_in_subprocess(source["kind"], path, ctx.secrets.get("password"), address, run=run)
     logger.info("read by {}: {}, {} pages", reading.reader, reading.verdict, len(reading.pages))
     logger.debug("title {!r}, {} authors, {} links", reading.title, len(reading.authors), len(reading.links))

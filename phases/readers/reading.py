@@ -13,6 +13,7 @@ OK, PARTIAL, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "partial", "no_text", "
 READABLE = (OK, PARTIAL)
 """A paper with one of these verdicts has pages; with the others it has none."""
 WRONG_WORD = "the password is wrong"
+TOO_MUCH_MEMORY = "reading it takes more memory than a paper may"
 """The detail of an encrypted paper for which a password was given."""
 CURES = {
     NO_TEXT: "has no text layer, it is a scan; make one with: ocrmypdf --force-ocr {name} {ocr}",

@@ -18,8 +18,10 @@ from phases.readers.outline import outline_of
 from phases.readers.page_pictures import draw_pages
 from phases.readers.reader_subprocess import RunWorker, read_in_subprocess, recognize_letters, run_worker
 from phases.readers.reading import GARBLED, NO_TEXT, READABLE, Unreadable, explain_verdict
+from phases.sandbox.parsers import confine_parser
 from pipeline.base.errors import PhaseError
 from pipeline.base.formats import Markdown
+from pipeline.base.workers import WorkerStart
 from pipeline.cli.arguments import answers, complete_files, html_option
 from pipeline.cli.assembly import settings_from
 from pipeline.cli.output import Answer, notify, print_text, write_page
@@ -47,7 +49,7 @@ def read_command(file: str, html: str | None, as_markdown: bool, password: str |
     pipeline read scan.pdf --ocr                the same of a scan, and ocr-scan.pdf to go on with
     """
     settings = settings_from({"password": password})
-    run = partial(run_worker, environment=os.environ)
+    run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
     with tempfile.TemporaryDirectory() as folder:
         kind, path = _copy_source(file, folder, settings)
         reading = read_in_subprocess(kind, path, settings.password or None, run=run)

@@ -11,6 +11,8 @@ from phases.pages.plan_page import PAGE_START, Reviewed, render_review
 from phases.readers.kinds import PDF
 from phases.readers.page_pictures import Picture, QuotePlace, View, draw_views, find_quotes
 from phases.readers.reader_subprocess import run_worker
+from phases.sandbox.parsers import confine_parser
+from pipeline.base.workers import WorkerStart
 from pipeline.cli.assembly import command_name
 from pipeline.cli.output import rewrite_commands, write_page
 from pipeline.engine.store import TaskStore
@@ -43,7 +45,7 @@ def find_words(
     path: str, plan: Mapping[str, Any], pages: int
 ) -> tuple[dict[int, Picture], dict[str, tuple[QuotePlace, ...]]]:
     """The pictures of a PDF's pages by their numbers, and where the words of each row stand on them, by its id."""
-    run = partial(run_worker, environment=os.environ)
+    run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
     views = [View(number) for number in range(1, min(pages, _MOST_PAGES) + 1)]
     drawn = draw_views(path, views, dots_per_inch=_DOTS_PER_INCH, run=run)
     rows = [row for row in (*plan["requirements"], *plan.get("values", ())) if row["source"]["page"]]
