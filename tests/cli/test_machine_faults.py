@@ -19,7 +19,8 @@ from tests.papers import Command
 
 def end_in(error: str) -> subprocess.CompletedProcess[str]:
     """How a command ends that raises this: in a process of its own, because the boundary holds back signals for good."""
-    program = f"import sys\nfrom pipeline.cli.boundary import exit_code_of\ndef call(): raise {error}\nsys.exit(exit_code_of(call))"
+    lines = ("import sys", "from pipeline.cli.boundary import exit_code_of", f"def call(): raise {error}")
+    program = "\n".join([*lines, "sys.exit(exit_code_of(call))"])
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -28,8 +29,8 @@ def test_what_the_machine_refuses_outside_of_a_phase_is_one_line(code: int) -> N
     ended = end_in(f"OSError({code}, {os.strerror(code)!r}, '/a/place')")
     assert ended.returncode == 1
     assert ended.stderr.count("\n") == 1
-    told = f"pipeline: the machine failed: /a/place: {os.strerror(code)} ({errno.errorcode[code]}, <string>:3); what is done is kept"
-    assert ended.stderr.startswith(told)
+    word = f"{os.strerror(code)} ({errno.errorcode[code]}, <string>:3)"
+    assert ended.stderr.startswith(f"pipeline: the machine failed: /a/place: {word}; what is done is kept")
     assert ended.stderr.endswith(" resume\n")
 
 
@@ -90,10 +91,9 @@ def test_settings_that_everybody_may_write_are_refused_with_the_command_that_men
     for words in (("run", "paper.md"), ("config",), ("list",)):
         ended = command(*words)
         assert ended.code == 2
-        assert (
-            ended.err
-            == f"pipeline: the settings in {path} are not read: everybody may write to {place}; type: chmod o-w {place}\n"
-        )
+        named = path.parent if which == "the directory" else path
+        why = f"everybody may write to {named}; type: chmod o-w {named}"
+        assert ended.err == f"pipeline: the settings in {path} are not read: {why}\n"
     place.chmod(place.stat().st_mode & ~0o002)
     assert command("config").code == 0
 
