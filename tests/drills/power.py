@@ -256,6 +256,8 @@ def _content(file: _File, model: str, chance: random.Random) -> bytes:
     if kind == 1:
         return file.content
     # the length came to the disk, and not all of the blocks; what was synced before and is as it was stays
-    safe = next((at for at, (one, other) in enumerate(zip(synced, file.content)) if one != other), len(synced))
+    safe = next(
+        (at for at, (one, other) in enumerate(zip(synced, file.content, strict=False)) if one != other), len(synced)
+    )
     kept = chance.randrange(min(safe, len(file.content)), len(file.content) + 1)
     return file.content[:kept] + bytes(len(file.content) - kept)
