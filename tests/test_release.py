@@ -1,4 +1,4 @@
-"""What a release is made of: a lock by hash, an audit that says no more than it looked up, a wheel of the same bytes each time."""
+"""A release: a lock by hash, an audit that says no more than it looked up, and a wheel of the same bytes each time."""
 
 from __future__ import annotations
 

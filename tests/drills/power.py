@@ -64,7 +64,7 @@ def _parse(log: bytes, base: str, work: str) -> Iterator[Step]:
         for kind, path in _PLACE.findall(rest):
             if kind == b"AT_FDCWD":
                 current[pid] = os.fsdecode(_plain(path))
-        if match and int(match[4]) >= 0:
+        if match and int(match[4]) >= 0 and b'root"' not in _plain(match[3]):  # bubblewrap's own names, in its own view
             for step in _step(match[2].decode(), match[3], int(match[4]), match[5], current.get(pid, work)):
                 if any(path.startswith(base + "/") for path in step.paths) or step.name == "told":
                     yield step

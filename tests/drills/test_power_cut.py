@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -152,9 +152,12 @@ def _problems(reference: Reference, state: State) -> Iterator[str]:
     ended = ground.call()
     if ended.code != reference.code or "Traceback" in ended.err:
         yield f"going on ends with {ended.code}: {last_words(ended)}"
-    # what a cut tore off is set aside by its name, and told of
-    tree = {path: content for path, content in tree_of(ground).items() if not path.endswith(".corrupt")}
-    yield from differences(tree, reference.tree)
+    # what a cut tore off is set aside by its name, and told of; a cache is made anew
+    yield from differences(_compared(tree_of(ground)), _compared(reference.tree))
+
+
+def _compared(tree: dict[str, Any]) -> dict[str, Any]:
+    return {path: what for path, what in tree.items() if not path.endswith(".corrupt") and "/.cache/" not in path}
 
 
 def _phases_done(ground: Ground) -> set[str]:
