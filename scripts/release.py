@@ -117,7 +117,8 @@ def _runtime_names(name: str = _NAME, seen: set[str] | None = None) -> set[str]:
 def _describe_part(name: str) -> dict[str, Any]:
     about = metadata.metadata(name)
     url = f"pkg:pypi/{name}@{about['Version']}"
-    licence = about.get("License-Expression") or (about.get("License") or "").split("\n")[0][:80]
+    told = next((about[name] for name in ("License-Expression", "License") if name in about), "")
+    licence = told.split("\n")[0][:80]
     part: dict[str, Any] = {
         "type": "library", "bom-ref": url, "name": name, "version": about["Version"], "purl": url
     }  # fmt: skip

@@ -29,7 +29,7 @@ from tests.drills.trees import differences, tree_of
 pytestmark = [pytest.mark.drill, pytest.mark.slow]
 
 _DONE = re.compile(rb"^  (\d\d\w?)  .* done$", re.MULTILINE)
-CUTS, PARTS = 180, 4
+CUTS, PARTS = 180, 15
 """Moments of a run at which the power goes, and tests that they are shared out to; each has a state for each model."""
 
 
