@@ -74,7 +74,9 @@ def _step(name: str, words: bytes, result: int, after: bytes, current: str) -> I
     strings = [_plain(found) for found in _STRING.findall(words)]
     places = [(kind, os.fsdecode(_plain(path))) for kind, path in _PLACE.findall(words)]
     folders = [path for _, path in places]
-    if name == "write" and words[:2] in (b"1<", b"2<"):
+    if (
+        name == "write" and words[:2] in (b"1<", b"2<") and not folders[0].startswith("/")
+    ):  # a pipe, and no file of a command's
         yield Step("told", data=strings[0][:result])
     elif name in ("write", "pwrite64"):
         offset = int(words.rpartition(b",")[2]) if name == "pwrite64" else -1
