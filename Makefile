@@ -1,4 +1,4 @@
-.PHONY: setup run demo reproduce test test-all check drills mutants bench
+.PHONY: setup run demo reproduce test test-all check drills mutants bench lock audit release
 
 setup: .venv/ready ## all that the program and its tests need, in .venv, and the system packages where that is allowed
 
@@ -22,8 +22,17 @@ reproduce: demo ## the experiments of the demo, on streams that its code has nev
 test: check ## everything that must hold, in minutes
 	@.venv/bin/python -m pytest -n auto -m "not drill and not slow" -rs
 
-test-all: check ## the same, and what takes long: long property profiles, served models, the quick drills
+test-all: check audit ## the same, and what takes long: long property profiles, served models, the quick drills
 	@.venv/bin/python -m pytest -n auto -m "not drill" -rs
+
+lock: .venv/program ## requirements.lock: every package of development and CI, by version and hash
+	@.venv/bin/python -m scripts.release lock
+
+audit: setup ## known holes in the packages of requirements.lock; where that cannot be looked up it says "not checked"
+	@.venv/bin/python -m scripts.release audit || [ $$? -eq 75 ]
+
+release: setup ## dist/: the wheel and the source, the same bytes each time, their list of parts (CycloneDX) and their digests
+	@.venv/bin/python -m scripts.release build
 
 check: setup ## types, lint, import contracts
 	@.venv/bin/ruff check . && .venv/bin/mypy && .venv/bin/lint-imports

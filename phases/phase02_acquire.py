@@ -38,11 +38,13 @@ def _read(source: Mapping[str, Any], ctx: Context) -> Reading:
     from phases.readers.kinds import LATEX
     from phases.readers.reader_subprocess import read_in_subprocess, run_worker
     from phases.readers.recognition import copy_name, is_scan, read_copy
+    from phases.sandbox.parsers import confine_parser
+    from pipeline.base.workers import WorkerStart
 
     path = os.path.join(ctx.paths.root, "source" if source["kind"] == LATEX else source["files"][0]["path"])
     _refuse_outside(ctx.paths.root, path)
     address = source["fetched"]["url"] if source["fetched"] else ""
-    run, reader = partial(run_worker, environment=ctx.environment), ctx.settings["reader"]
+    run, reader = partial(run_worker, start=WorkerStart(ctx.environment, confine_parser)), ctx.settings["reader"]
     copy = os.path.join(ctx.paths.root, copy_name(source["sha256"]))
     # decision 36: the password is a secret and comes no other way, so it is in no stamp and makes nothing stale
     password = ctx.secrets.get("password")

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from pipeline.base.errors import PhaseError, UsageError
+from pipeline.base.files import telling_room
 from pipeline.engine.phase import Context, Documents, Phase
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     wanted = [WantedRepository(row["url"], row["role"], tuple(row["references"])) for row in rows]
     into = os.path.join(ctx.paths.root, "code_base")
     try:
-        fetched = fetch_repositories(wanted, into, _fetch_rules(ctx), run_git, ctx.progress)
+        with telling_room(into, 2 * int(ctx.settings["max_repository_mb"]) * 2**20):
+            fetched = fetch_repositories(wanted, into, _fetch_rules(ctx), run_git, ctx.progress)
     except UsageError as error:  # the command has looked already: a link that was laid since
         raise PhaseError(str(error)) from error
     ctx.tell(count_fetched(fetched) or "the paper links no repository to fetch")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from pipeline.base.files import telling_room
 from pipeline.engine.phase import Context, Documents, Phase
 
 if TYPE_CHECKING:
@@ -14,13 +15,17 @@ if TYPE_CHECKING:
     from phases.references.relate.nearness import NearbyRequirements
 
 INDEX = "indexes/index.json"
+_INDEX_TIMES = 3
+"""So many times the bytes of the code its index and the cache take."""
 # What is imported late is imported late because every command looks at every phase, and few of them run this one.
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
     code = inputs["code_base.json"]
-    made = _index_code(code["repositories"], ctx)
-    relations, near = _relate_to_plan(made, inputs, ctx)
+    code_bytes = sum(int(row["bytes"]) for row in code["repositories"])
+    with telling_room(ctx.cache_directory or ctx.paths.root, _INDEX_TIMES * code_bytes):
+        made = _index_code(code["repositories"], ctx)
+        relations, near = _relate_to_plan(made, inputs, ctx)
     return {
         INDEX: {
             "version": 2,
@@ -34,6 +39,8 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 def _index_code(repositories: list[dict[str, Any]], ctx: Context) -> list[RepositoryIndex]:
     from phases.references.index.build import index_repositories
+    from phases.sandbox.parsers import confine_parser
+    from pipeline.base.workers import WorkerStart
 
     schema = ctx.contracts.schema("repository_index.json")["properties"]["files"]["items"]
     return index_repositories(
@@ -43,7 +50,7 @@ def _index_code(repositories: list[dict[str, Any]], ctx: Context) -> list[Reposi
         lambda row: ctx.contracts.breach(schema, row),
         lambda text: ctx.progress(0, 1, text),
         ctx.in_place,
-        ctx.environment,
+        WorkerStart(ctx.environment, confine_parser),
         ctx.cache_directory,
     )
 

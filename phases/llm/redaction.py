@@ -31,6 +31,18 @@ _SHAPES = (
     r"(?<![A-Za-z0-9_])gsk_(?=[A-Za-z0-9]{0,60}[0-9])[A-Za-z0-9]{20,}",
     r"(?<![A-Za-z0-9_])[sr]k_(?:live|test)_(?=[A-Za-z0-9]{0,60}[0-9])[A-Za-z0-9]{10,}",
     r"(?<![A-Za-z0-9_-])(?:glpat|nvapi|pypi)-(?=[A-Za-z0-9_.-]{0,60}[0-9])(?=[A-Za-z0-9_.-]{0,60}[A-Z])[A-Za-z0-9_.-]{20,}",
+    # DigitalOcean, SendGrid, Vault, Google, Databricks, Shopify, Slack's addresses for messages
+    r"(?<![A-Za-z0-9_])do[opr]_v1_[a-f0-9]{64}",
+    r"(?<![A-Za-z0-9_.-])SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}",
+    r"(?<![A-Za-z0-9_.-])(?:hvs|ya29)\.(?=[A-Za-z0-9_-]{0,60}[0-9])[A-Za-z0-9_-]{24,}",
+    r"(?<![A-Za-z0-9_])dapi[a-f0-9]{32}",
+    r"(?<![A-Za-z0-9_])shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",
+    r"https://hooks\.slack\.com/services/T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/[A-Za-z0-9]{20,}",
+    # An address of a database with a password that has a digit: user:password@localhost of an example has none.
+    (
+        r"(?<![A-Za-z0-9])(?:postgres(?:ql)?|mysql|mariadb|mongodb|redis|amqp)(?:s|\+[a-z0-9]{1,20})?://"
+        r"[^\s:/@\"']{0,60}:(?=[^\s/@\"']{0,99}[0-9])[^\s/@\"']{8,100}@[^\s\"']{1,200}"
+    ),
     r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}",  # a JWT
 )
 

@@ -9,22 +9,42 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import IO
 
 from phases.readers.kinds import KINDS, PDF
-from phases.readers.reading import BROKEN, NO_READER, READABLE, Hidden, LeftOut, Link, Reading, installation
+from phases.readers.reading import (
+    BROKEN,
+    NO_READER,
+    READABLE,
+    TOO_MUCH_MEMORY,
+    Hidden,
+    LeftOut,
+    Link,
+    Reading,
+    installation,
+)
 from pipeline.base.errors import PhaseError
 from pipeline.base.logs import logger
-from pipeline.base.workers import PATIENCE, worker_environment
+from pipeline.base.workers import (
+    MEMORY,
+    PATIENCE,
+    UNCONFINED,
+    WorkerStart,
+    exit_code_of,
+    is_starved,
+    why_starved,
+    worker_environment,
+)
 
 SECONDS = 18
 """The most processor time that a paper may take. A long book takes two."""
 _SECONDS_FOR_MODELS = 1_800
 """The same for a reader that asks models on this machine, page by page."""
 _WORKER = "phases.readers.reader_worker"
+_UNCONFINED_JOBS = ("recognize", "read-by")
+"""ocrmypdf starts programs of its own, which write files of their own; docling reads its models, wherever they lie."""
 _LONGEST_TRACEBACK = 8_000
 
 
@@ -37,22 +57,24 @@ class WorkerResult:
     output: bytes = b""
     errors: str = ""
     """The end of what it wrote to its standard error, printable: the traceback of a fault."""
+    is_starved: bool = False
+    """Of one that was killed: whether the machine gave it no processor time."""
 
 
-def run_worker(
-    arguments: Sequence[str], data: bytes, seconds: int, *, environment: Mapping[str, str] = MappingProxyType({})
-) -> WorkerResult:
-    """Runs the worker, which sets its limits itself; `environment` is the user's, of which little is passed on."""
+def run_worker(arguments: Sequence[str], data: bytes, seconds: int, *, start: WorkerStart = UNCONFINED) -> WorkerResult:
+    """Runs the worker, which sets its limits itself. The second argument is the path of the paper, all that it can read."""
+    # -I: neither the current directory nor PYTHONPATH may put modules into a process that reads hostile bytes
+    argv = [sys.executable, "-I", "-m", _WORKER, *arguments, str(seconds)]
+    confined = argv if arguments[0] in _UNCONFINED_JOBS else start.command(argv, arguments[1:2])
     # decision 128: the limit is processor time, and the clock only ends what hangs. Files and no pipes, because the
     # worker's own limit on file sizes bounds them.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         with subprocess.Popen(
-            # -I: neither the current directory nor PYTHONPATH may put modules into a process that reads hostile bytes
-            [sys.executable, "-I", "-m", _WORKER, *arguments, str(seconds)],
+            confined,
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=errors,
-            env=worker_environment(environment),
+            env=worker_environment(start.environment),
             # Ctrl-C is for the run, which then ends its worker
             start_new_session=True,
         ) as worker:
@@ -61,10 +83,12 @@ def run_worker(
                 logger.debug("reader worker {}: {}, {} s at most", worker.pid, arguments[0], seconds)
                 worker.communicate(data, timeout=seconds * PATIENCE)
             except subprocess.TimeoutExpired:
-                return WorkerResult(None)
+                return WorkerResult(None, is_starved=is_starved(worker.pid))
             finally:
                 worker.kill()
-        return WorkerResult(worker.returncode, _read_end(output), _printable(_read_end(errors, _LONGEST_TRACEBACK)))
+        return WorkerResult(
+            exit_code_of(worker.returncode), _read_end(output), _printable(_read_end(errors, _LONGEST_TRACEBACK))
+        )
 
 
 def read_in_subprocess(
@@ -88,31 +112,38 @@ def read_in_subprocess(
     # both attempts share one limit: the second one gets what the first has left
     secret, began = (password or "").encode(), _cpu_seconds_of_children()
     if reader and kind == PDF:
-        reading, _ = _try_reading(run, ["read-by", reader, path, address], secret, _SECONDS_FOR_MODELS)
+        reading, _ = _try_reading(run, ["read-by", path, reader, address], secret, _SECONDS_FOR_MODELS)
         if reading.verdict == NO_READER:
             raise PhaseError(reading.detail)
         return reading
-    reading, crashed = _try_reading(run, ["read", kind, path, address], secret, SECONDS)
+    reading, crashed = _try_reading(run, ["read", path, kind, address], secret, SECONDS)
     left = SECONDS - (_cpu_seconds_of_children() - began)
     if not crashed or not KINDS[kind].fallback or left <= SECONDS / 2:
         return reading
     logger.debug("the usual engine crashed ({}): read again by the plain one, {:.0f} s left", reading.detail, left)
-    again, _ = _try_reading(run, ["read-plainly", kind, path, address], secret, int(left))
+    again, _ = _try_reading(run, ["read-plainly", path, kind, address], secret, int(left))
     return again if again.verdict in READABLE else reading
 
 
 def _try_reading(run: RunWorker, arguments: list[str], secret: bytes, seconds: int) -> tuple[Reading, bool]:
-    """The reading, and whether the worker crashed over it."""
+    """The reading, and whether the worker crashed over it. Raises PhaseError where the machine did not let it read."""
     result = run(arguments, secret, seconds)
+    try:
+        reading = _parse_answer(result.output)
+        if reading.detail != TOO_MUCH_MEMORY:
+            return reading, False
+    except (ValueError, KeyError, TypeError):
+        # it ended before it had answered: what is below says why
+        reading = None
+    # decision 254: of the paper only its own processor time and memory tell anything.
+    if why := why_starved(seconds=seconds, memory=MEMORY) or _why_not_the_paper(result, seconds):
+        raise PhaseError(f"the paper could not be read: {why}")
+    if reading:
+        return reading, False
     if result.code is None:
         return _broken(f"reading it took more than {seconds * PATIENCE} s"), False
     if result.code == -signal.SIGXCPU:
         return _broken(f"reading it took more than {seconds} s of processor time"), False
-    try:
-        return _parse_answer(result.output), False
-    except (ValueError, KeyError, TypeError):
-        # it ended before it had answered: what is below says why
-        pass
     if result.code < 0:
         return _broken(f"reading it ended with signal {-result.code}, as damage or a trap in a file makes it end"), True
     logger.error("the reader's worker ended with exit code {}:\n{}", result.code, result.errors)
@@ -120,6 +151,18 @@ def _try_reading(run: RunWorker, arguments: list[str], secret: bytes, seconds: i
     return _broken(
         f"the reader has a fault that this file brings out: {last}; please report it with its traceback"
     ), False
+
+
+def _why_not_the_paper(result: WorkerResult, seconds: int) -> str:
+    """What the machine did to a worker, with what to do; empty where the paper ended it."""
+    if result.is_starved:
+        return (
+            f"in {seconds * PATIENCE} s of the clock its process was not given {seconds} s of processor time, because the "
+            "machine is busy; wait until it is less so"
+        )
+    if result.code == -signal.SIGKILL:
+        return "its process was killed, as a machine does that runs out of memory; free some"
+    return ""
 
 
 def _parse_answer(output: bytes) -> Reading:

@@ -13,9 +13,18 @@ from importlib import import_module
 from typing import Any
 
 from phases.readers.kinds import KINDS, PDF_READERS
-from phases.readers.reading import BROKEN, ENCRYPTED, WRONG_WORD, InputFile, Reading, Unreadable, installation
+from phases.readers.reading import (
+    BROKEN,
+    ENCRYPTED,
+    TOO_MUCH_MEMORY,
+    WRONG_WORD,
+    InputFile,
+    Reading,
+    Unreadable,
+    installation,
+)
+from pipeline.base.workers import MEMORY, lower_limit
 
-MEMORY = 1024**3
 MEMORY_FOR_PICTURES = 4 * MEMORY
 MEMORY_FOR_MODELS = 16 * MEMORY
 """Addresses, of which a library of tensors reserves more than it uses."""
@@ -34,9 +43,9 @@ _PR_SET_PDEATHSIG = 1
 def main() -> None:
     """Does one job, whose last argument is its seconds of processor time. A paper's password comes from standard input.
 
-    read KIND PATH ADDRESS SECONDS            prints the reading as JSON, with the installation that this is
-    read-plainly KIND PATH ADDRESS SECONDS    the same by the kind's fallback
-    read-by READER PATH ADDRESS SECONDS       the same of a PDF by one of PDF_READERS
+    read PATH KIND ADDRESS SECONDS            prints the reading as JSON, with the installation that this is
+    read-plainly PATH KIND ADDRESS SECONDS    the same by the kind's fallback
+    read-by PATH READER ADDRESS SECONDS       the same of a PDF by one of PDF_READERS
     draw PATH SECONDS                         prints pictures of a PDF's pages, as page_pictures.py asks for them
     find-quotes PATH SECONDS                  prints the places of quotes, as it asks for them
     find-floats PATH SECONDS                  prints what captions are of, as it asks for them
@@ -54,7 +63,7 @@ def main() -> None:
             sys.stdout.write(json.dumps(row) + "\n")
             sys.stdout.flush()
         return
-    kind, path, address = words
+    path, kind, address = words
     reader = PDF_READERS.get(kind, "") or (KINDS[kind].fallback if job == "read-plainly" else "")
     reading = read_input(kind, InputFile(path, address, given or None), reader=reader)
     json.dump({"installation": installation(), "reading": asdict(reading)}, sys.stdout)
@@ -73,11 +82,11 @@ def set_limits(seconds: int, *, memory: int = MEMORY) -> None:
         # A run that is killed takes its worker along; elsewhere the limits end it.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     # decision 34: every kind of paper is read within these limits, not PDFs alone.
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    lower_limit(resource.RLIMIT_AS, memory)
     # the soft limit ends it with SIGXCPU, which says why; the hard one follows if it does not listen
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
+    lower_limit(resource.RLIMIT_CPU, seconds, spare=1)
+    lower_limit(resource.RLIMIT_CORE, 0)
+    lower_limit(resource.RLIMIT_FSIZE, LARGEST_FILE)
 
 
 def read_input(kind: str, source: InputFile, *, reader: str = "") -> Reading:
@@ -88,7 +97,7 @@ def read_input(kind: str, source: InputFile, *, reader: str = "") -> Reading:
         wrong = source.password and error.verdict == ENCRYPTED
         reading = Reading(error.verdict, "none", detail=WRONG_WORD if wrong else error.detail)
     except (MemoryError, RecursionError):
-        reading = Reading(BROKEN, "none", detail="reading it takes more memory than a paper may")
+        reading = Reading(BROKEN, "none", detail=TOO_MUCH_MEMORY)
     if sum(map(len, reading.pages)) > LARGEST_TEXT:
         reading = Reading(BROKEN, reading.reader, detail="there is more text in it than in a paper")
     return reading

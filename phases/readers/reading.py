@@ -15,6 +15,7 @@ NO_READER = "no_reader"
 READABLE = (OK, PARTIAL)
 """A paper with one of these verdicts has pages; with the others it has none."""
 WRONG_WORD = "the password is wrong"
+TOO_MUCH_MEMORY = "reading it takes more memory than a paper may"
 """The detail of an encrypted paper for which a password was given."""
 NOTHING_RECOGNIZED = "nothing was recognized"
 """The detail of a scan in whose pictures no letters were found."""

@@ -69,3 +69,18 @@ def landlock_words(box: Box, scratch: str, python: Iterable[str]) -> list[str]:
         rules += [(read, "/"), (write, "/dev/shm")]  # noqa: S108 - the sandbox's own
         rules += [((READ_FILE | WRITE_FILE | READ_DIR | IOCTL_DEV) & everything, path) for path in _TERMINALS]
     return [*words, *(f"rule:{rights}:{path}" for rights, path in rules)]
+
+
+def reading_words(paths: Iterable[str], listed: Iterable[str]) -> list[str]:
+    """The orders for a process that writes nothing and reads the system and these paths; of `listed` it reads names alone."""
+    version = landlock_abi()
+    everything = max((since, rights) for since, rights in _FILES.items() if since <= version)[1]
+    words = [
+        f"fs:{everything}",
+        *(["net:3"] if version >= _NET_FROM else []),
+        *(["scope:3"] if version >= _SCOPE_FROM else []),
+    ]
+    rules = [(READ_FILE | READ_DIR | EXECUTE, path) for path in (*SYSTEM, *paths)]
+    rules += [(READ_FILE | READ_DIR, path) for path in _KERNEL_FACTS] + [(READ_DIR, path) for path in listed]
+    rules += [((READ_FILE | WRITE_FILE | TRUNCATE) & everything, path) for path in _DEVICES]
+    return [*words, *(f"rule:{rights}:{path}" for rights, path in rules)]

@@ -24,7 +24,7 @@ from phases.workspace.tree import (
     sync_changed,
 )
 from pipeline.base.errors import StorageError
-from pipeline.base.files import make_directory, read_bytes, replace_file, sha256, storage_error, write_durable
+from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, write_durable
 
 _VERSION = 1
 
@@ -32,7 +32,7 @@ _VERSION = 1
 class Snapshot:
     """One workspace and its copy. The copy is of use only while it is marked, under the name that it was taken for.
 
-    Copies are durable; the mark outlives the end of this process, not a loss of power. Sockets are not copied.
+    Copies and mark are durable. Sockets are not copied.
     """
 
     def __init__(self, workspace_root: str, kept_root: str) -> None:
@@ -146,14 +146,8 @@ class Snapshot:
             raise storage_error("tidy", self._files, error) from error
 
     def _write_mark(self, mark: Mapping[str, Any]) -> None:
-        """Its name is there only when all of it is: no crash of this process leaves half a mark."""
-        temporary = f"{self._mark}.new"
-        try:
-            with open(temporary, "wb") as file:
-                file.write(json.dumps(mark).encode())
-            replace_file(temporary, self._mark)
-        except OSError as error:
-            raise storage_error("write", self._mark, error) from error
+        # decision 258: without it a power cut while a check runs leaves what the check changed, and nothing puts it back
+        write_durable(self._mark, json.dumps(mark).encode())
 
 
 def _read_quietly(path: str) -> bytes | None:

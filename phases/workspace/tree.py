@@ -250,5 +250,6 @@ def _replace_content(directory: int, name: str, entry: TreeEntry, content: bytes
         os.unlink(temporary, dir_fd=directory)
     # A copy is nobody's to be run as somebody else.
     mode = entry.mode & ~(stat.S_ISUID | stat.S_ISGID)
-    write_new(temporary, content, directory, mode=mode, mtime_ns=entry.mtime_ns)
+    # decision 258: synced first, or a power cut leaves an empty file under the name of one that was whole
+    write_new(temporary, content, directory, mode=mode, mtime_ns=entry.mtime_ns, sync=True)
     replace_file(temporary, name, folder=directory)

@@ -36,7 +36,11 @@ class UsageError(PipelineError):
 
 
 class StorageError(PipelineError):
-    pass
+    """`code` is the errno of what the machine said, where one thing was; 0: another one."""
+
+    def __init__(self, message: str, *, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class FileTooLarge(StorageError):

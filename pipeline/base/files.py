@@ -6,13 +6,24 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from pipeline.base.errors import FileTooLarge, StorageError
 
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 _RENAME_TRIES = 100
+DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
+MACHINE_SHORT = DISK_FULL | {
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.EAGAIN,
+    errno.ENOMEM,
+    errno.EIO,
+    errno.EROFS,
+    errno.ESTALE,
+}
+"""What no program is at fault for: no room, descriptors, processes or memory left, or a disk that fails."""
 
 
 def sha256(data: bytes) -> str:
@@ -192,7 +203,31 @@ def sweep_temporary_files(folder: str) -> None:
 def storage_error(verb: str, path: str, error: OSError) -> StorageError:
     """The one wording of a disk that said no."""
     code = errno.errorcode.get(error.errno or 0, "unknown")
-    return StorageError(f"cannot {verb} {path}: {error.strerror or error} ({code})")
+    return StorageError(f"cannot {verb} {path}: {error.strerror or error} ({code})", code=error.errno or 0)
+
+
+def describe_room(path: str) -> str:
+    """How many bytes are free where a file was to be written, in words."""
+    folder = path
+    while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+    try:
+        status = os.statvfs(folder)
+    except OSError:
+        return "nobody can say how much room is left there"
+    return f"{status.f_bavail * status.f_frsize:,} bytes and {status.f_favail:,} files are free in {folder}"
+
+
+@contextmanager
+def telling_room(path: str, needed: int) -> Iterator[None]:
+    """Inside, a disk that is full is told with the bytes that are free at a path, and those that the work may need."""
+    try:
+        yield
+    except StorageError as error:
+        if error.code not in DISK_FULL:
+            raise
+        told = f"{error}; {describe_room(path)}, and up to {needed:,} bytes are needed"
+        raise StorageError(told, code=error.code) from error
 
 
 def lock_error(path: str, error: OSError) -> StorageError:
@@ -204,6 +239,23 @@ def lock_error(path: str, error: OSError) -> StorageError:
         f"{told}: the file system there has no file locks, which keep two runs apart; "
         f"move {os.path.dirname(path)} to a local disk, or mount it with locks"
     )
+
+
+def why_others_may_write(path: str) -> str:
+    """Why what a file of the user's says may be somebody else's word, with what to type; empty where it is his alone."""
+    for place in (os.path.dirname(path), path):
+        try:
+            status = os.stat(place)
+        except OSError:  # not there
+            continue
+        foreign = status.st_uid not in (os.geteuid(), 0)
+        if foreign or (status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX):
+            from shlex import quote  # late: every command imports this module, and this is rare
+
+            if foreign:
+                return f"{place} belongs to another user ({status.st_uid}); type: chown {os.geteuid()} {quote(place)}"
+            return f"everybody may write to {place}; type: chmod o-w {quote(place)}"
+    return ""
 
 
 def _read_all(descriptor: int, expected: int, limit: int) -> bytes:

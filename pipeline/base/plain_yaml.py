@@ -14,6 +14,8 @@ from pipeline.base.errors import FormatError
 
 DEEPEST = 64
 LARGEST = 4 * 1024 * 1024
+MOST_VALUES = 300_000
+"""A plan of a hundred pages has some 20,000."""
 _WIDTH = 86
 _IDENTIFIER = re.compile(r"[A-Z][0-9]{1,5}")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -25,12 +27,12 @@ _Path = tuple[str | int, ...]
 
 def parse_yaml(data: bytes) -> Any:
     """The value of one YAML document. Raises FormatError, with line and column."""
-    return _YamlBuilder(data).value
+    return _YamlBuilder(data, with_places=False).value
 
 
 def locate_yaml(data: bytes, path: Sequence[str | int]) -> _Place:
     """Line and column, from 1, of the value at a path in YAML that parses; (0, 0) where the path leads nowhere."""
-    return _YamlBuilder(data).places.get(tuple(path), (0, 0))
+    return _YamlBuilder(data, with_places=True).places.get(tuple(path), (0, 0))
 
 
 def dump_yaml(value: Any) -> bytes:
@@ -75,7 +77,7 @@ def _space_out(data: bytes) -> bytes:
 class _YamlBuilder:
     """Turns the events of one document into a value, and remembers where each part of it begins."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, *, with_places: bool) -> None:
         if len(data) > LARGEST:
             raise FormatError(f"{len(data):,} bytes of YAML, over the limit of {LARGEST:,}")
         try:
@@ -83,6 +85,7 @@ class _YamlBuilder:
         except UnicodeDecodeError as error:
             raise FormatError(f"not UTF-8 text: {error.reason} at byte {error.start}") from error
         self.places: dict[_Path, _Place] = {}
+        self._with_places, self._count = with_places, 0
         self._events = _parse_events(text)
         self.value = self._document()
 
@@ -104,7 +107,11 @@ class _YamlBuilder:
             raise _error_at("tags are not allowed", event)
         if len(path) >= DEEPEST:
             raise _error_at(f"nested deeper than {DEEPEST} levels", event)
-        self.places[path] = _place_of(event)
+        self._count += 1
+        if self._count > MOST_VALUES:
+            raise _error_at(f"more than {MOST_VALUES:,} values", event)
+        if self._with_places:
+            self.places[path] = _place_of(event)
         if kind == "ScalarEvent":
             return _parse_scalar(event)
         return self._mapping(path) if kind == "MappingStartEvent" else self._sequence(path)

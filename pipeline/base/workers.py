@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import resource
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 _PASSED = ("PATH", "LANG", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """Where programs and libraries are, and how text is written; whatever begins with LC_ as well."""
+MEMORY = 1024**3
+"""What a worker may hold, in bytes."""
 # decision 128: processor time is the limit, because a clock blames a paper for a busy machine.
 PATIENCE = 10
 """So many times its processor time a worker may take by the clock: on a busy machine it waits for its turn."""
@@ -16,3 +21,60 @@ def worker_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """What of the user's environment a worker is started with."""
     passed = {name: value for name, value in environment.items() if name in _PASSED or name.startswith("LC_")}
     return {"PATH": os.defpath, **passed}
+
+
+def leave_unconfined(argv: Sequence[str], readable: Sequence[str]) -> list[str]:
+    """The command line as it is."""
+    return [*argv]
+
+
+class WorkerStart(NamedTuple):
+    """How a worker is started."""
+
+    environment: Mapping[str, str] = MappingProxyType({})
+    """The user's, of which little is passed on."""
+    confine: Callable[[Sequence[str], Sequence[str]], list[str]] = leave_unconfined
+    """Makes of a worker's command line, and the paths that it is to read, one that starts it in a sandbox."""
+
+    def command(self, argv: Sequence[str], readable: Sequence[str]) -> list[str]:
+        """The command line of a worker that reads these paths; the libraries that its environment names it reads as well."""
+        libraries = worker_environment(self.environment).get("LD_LIBRARY_PATH", "").split(os.pathsep)
+        return self.confine(argv, [*readable, *filter(os.path.isabs, libraries)])
+
+
+UNCONFINED = WorkerStart()
+
+
+def exit_code_of(code: int) -> int:
+    """How a worker ended, negative for a signal; a sandbox around it tells signals as 128 and their number."""
+    return 128 - code if code > 128 else code
+
+
+def is_starved(pid: int) -> bool:
+    """Whether a process that took too long by the clock wants to go on and gets no turn, or no disk; one that sleeps hangs."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] in (b"R", b"D", b"T")
+    except (OSError, IndexError):  # it is gone, or this system has no /proc
+        return False
+
+
+def lower_limit(number: int, most: int, *, spare: int = 0) -> None:
+    """Sets a limit of this process, or leaves what the machine allows where that is less. `spare`: how far its end is behind."""
+    hard = resource.getrlimit(number)[1]
+    if hard != resource.RLIM_INFINITY:
+        most, spare = min(most, hard), min(spare, max(0, hard - most))
+    resource.setrlimit(number, (most, most + spare))
+
+
+def why_starved(*, seconds: float, memory: int) -> str:
+    """What this process was started with that is less than a worker needs, with what to type; empty where there is enough."""
+    for number, needed, unit, words in (
+        (resource.RLIMIT_AS, memory // 1024, 1024, "KiB of memory (ulimit -v)"),
+        (resource.RLIMIT_DATA, memory // 1024, 1024, "KiB of memory (ulimit -d)"),
+        (resource.RLIMIT_CPU, int(seconds), 1, "s of processor time (ulimit -t)"),
+    ):
+        hard = resource.getrlimit(number)[1]
+        if hard != resource.RLIM_INFINITY and hard // unit < needed:
+            return f"processes here may have {hard // unit:,} {words}, and a worker needs {needed:,}; raise that limit"
+    return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 from collections.abc import Callable
@@ -37,6 +38,13 @@ def exit_code_of(call: Callable[[], Any]) -> int:
     except click.ClickException as error:
         print_error(error.format_message())
         return 1
+    except (
+        OSError
+    ) as error:  # what no phase foresaw: no descriptors or processes left, or a disk that fails (decision 256)
+        return _report_machine(error)
+    except MemoryError:
+        print_error("the machine is out of memory; free some, and continue with: pipeline resume")
+        return 1
     except SystemExit as error:  # of the completion of a shell; click makes one from any broken pipe, too
         if error.__context__ is not None:  # and stdout and stderr never raise that
             return _report_bug(error.__context__)
@@ -46,6 +54,20 @@ def exit_code_of(call: Callable[[], Any]) -> int:
     finally:  # the outcome is settled: only the last words are left to be printed
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     return result if isinstance(result, int) else 0
+
+
+def _report_machine(error: OSError) -> int:
+    """One line for what the machine said, with the place in our code for whoever looks into it."""
+    place, trace = "", error.__traceback__
+    while trace:  # not by the module traceback, which could not be imported now
+        place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    word = errno.errorcode.get(error.errno or 0, "unknown")
+    print_error(
+        f"the machine failed: {error.filename or 'a system call'}: {error.strerror or error} ({word}, {place}); what is done is "
+        "kept: once that is mended, continue with: pipeline resume"
+    )
+    return 1
 
 
 def _report_bug(error: BaseException) -> int:
@@ -58,8 +80,10 @@ def _report_bug(error: BaseException) -> int:
 
 def end_children() -> None:
     """Ends what a phase started and did not get to end. Linux tells the children of a process; elsewhere they stay."""
-    tasks = "/proc/self/task"
-    for thread in os.listdir(tasks) if os.path.isdir(tasks) else ():
+    tasks, threads = "/proc/self/task", list[str]()
+    with contextlib.suppress(OSError):  # elsewhere there is no such place
+        threads = os.listdir(tasks)
+    for thread in threads:
         with contextlib.suppress(OSError), open(f"{tasks}/{thread}/children", encoding="ascii") as file:
             for pid in map(int, file.read().split()):
                 group = os.getpgid(pid)

@@ -19,9 +19,11 @@ from phases.readers.page_pictures import draw_floats, draw_pages
 from phases.readers.reader_subprocess import RunWorker, read_in_subprocess, run_worker
 from phases.readers.reading import READABLE, Unreadable, explain_verdict
 from phases.readers.recognition import is_scan, read_copy, recognize_letters
+from phases.sandbox.parsers import confine_parser
 from pipeline.base.errors import PhaseError, UsageError
 from pipeline.base.files import write_durable
 from pipeline.base.formats import Markdown
+from pipeline.base.workers import WorkerStart
 from pipeline.cli.arguments import answers, complete_files, html_option
 from pipeline.cli.assembly import settings_from
 from pipeline.cli.options import reader_option
@@ -63,7 +65,7 @@ def read_command(
     pipeline read scan.pdf --ocr                the same of a scan, and ocr-scan.pdf to go on with
     """
     settings = settings_from({"password": password, "reader": reader})
-    run = partial(run_worker, environment=os.environ)
+    run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
     with tempfile.TemporaryDirectory() as folder:
         kind, path = _copy_source(file, folder, settings)
         reading = read_in_subprocess(kind, path, settings.password or None, reader=settings.reader, run=run)

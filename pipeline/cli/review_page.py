@@ -12,6 +12,8 @@ from phases.readers.kinds import PDF
 from phases.readers.page_pictures import Picture, QuotePlace, View, draw_floats, draw_views, find_quotes
 from phases.readers.reader_subprocess import run_worker
 from phases.readers.recognition import copy_name
+from phases.sandbox.parsers import confine_parser
+from pipeline.base.workers import WorkerStart
 from pipeline.cli.assembly import command_name
 from pipeline.cli.output import rewrite_commands, write_page
 from pipeline.engine.store import TaskStore
@@ -46,7 +48,7 @@ def find_words(
     path: str, plan: Mapping[str, Any], pages: int
 ) -> tuple[dict[int, Picture], dict[str, tuple[QuotePlace, ...]]]:
     """The pictures of a PDF's pages by their numbers, and where the words of each row stand on them, by its id."""
-    run = partial(run_worker, environment=os.environ)
+    run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
     views = [View(number) for number in range(1, min(pages, _MOST_PAGES) + 1)]
     drawn = draw_views(path, views, dots_per_inch=_DOTS_PER_INCH, run=run)
     rows = [row for row in (*plan["requirements"], *plan.get("values", ())) if row["source"]["page"]]
@@ -63,7 +65,7 @@ def _draw_tables(path: str, plan: Mapping[str, Any], outline: Mapping[str, Any])
     """The tables that the plan's expected results are from, by their labels."""
     wanted = {row["table"] for row in plan.get("expected_results", ())}
     tables = [row for row in outline["tables"] if row["label"] in wanted]
-    run = partial(run_worker, environment=os.environ)
+    run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
     return draw_floats(path, {"figures": [], "tables": tables}, dots_per_inch=_DOTS_PER_INCH, run=run) if tables else {}
 
 

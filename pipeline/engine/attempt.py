@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from pipeline.base.errors import Interrupted, PhaseBug, PhaseError, PipelineError
+from pipeline.base.errors import Interrupted, Paused, PhaseBug, PhaseError, PipelineError, StorageError
+from pipeline.base.files import DISK_FULL, MACHINE_SHORT, storage_error
 from pipeline.base.logs import log_event
 from pipeline.engine.phase import FAILED, SKIPPED, Context, Documents, Phase, build_placeholder, is_placeholder
 from pipeline.engine.stamps import DONE
@@ -45,6 +46,8 @@ def call_guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineEr
     except (Interrupted, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - a phase may do anything: exit, be cancelled, recurse too deeply
+        if isinstance(error, OSError) and error.errno in MACHINE_SHORT:  # no bug (decision 256)
+            return None, storage_error("go on with", error.filename or f"phase {phase.label}", error)
         import traceback  # late: only a bug needs it
 
         log_event(f"{phase.label} has a bug", level="ERROR", traceback=traceback.format_exc())
@@ -54,6 +57,10 @@ def call_guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineEr
 
 def failure_result(phase: Phase, error: PipelineError, mode: str, seconds: float) -> Result:
     """The result of a failure: an optional phase degrades the run, any other ends it."""
+    if phase.optional and isinstance(error, StorageError) and error.code in DISK_FULL:
+        # decision 257: left out, it would stay so for good, for a reason that the user can mend
+        told = f"{error}; free some room, and continue with: pipeline resume"
+        return Result("stopped", seconds, error=Paused(told, stop_reason="disk_full"))
     if phase.optional and (isinstance(error, PhaseError) or error.exit_code == 1):
         return Result("degraded", seconds, _build_placeholders(phase, FAILED, str(error), mode), error)
     return Result("failed" if error.exit_code in (1, 70) else "stopped", seconds, error=error)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pipeline.base.errors import FormatError, UsageError
-from pipeline.base.files import read_bytes
+from pipeline.base.files import read_bytes, why_others_may_write
 
 PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
@@ -291,6 +291,9 @@ def _no_permission(name: str, value: Any, where: str) -> Any:
 
 
 def _read_user_file(path: str, form: str = "settings are 'name: value' lines") -> dict[str, Any]:
+    for place in dict.fromkeys((path, os.path.realpath(path))):
+        if why := why_others_may_write(place):
+            raise UsageError(f"the settings in {path} are not read: {why}")
     if not os.path.exists(path):
         return {}
     from pipeline.base.plain_yaml import parse_yaml  # late: without a settings file nobody pays for YAML

@@ -236,6 +236,16 @@ def test_yaml_over_the_size_limit_is_refused_before_it_is_parsed() -> None:
 
 
 @pytest.mark.parametrize(
+    "data", [b"[" + b"1," * 2_090_000 + b"]", b"- a\n" * 1_040_000], ids=["in a line", "a line each"]
+)
+def test_the_densest_yaml_that_is_read_costs_little(data: bytes) -> None:
+    began = time.process_time()
+    with pytest.raises(FormatError, match="more than 300,000 values"):
+        parse_yaml(data)
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
     ("program", "message"),
     [
         pytest.param("b'[' * 100_000", "nested deeper than 64 levels", id="100,000 open brackets"),

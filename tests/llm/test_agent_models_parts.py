@@ -124,6 +124,15 @@ SHAPED = (
     "sk_live_" + "51Ab12Cd34Ef56Gh78",
     "sk_test_" + "51Ab12Cd34Ef56Gh78",
     "rk_live_" + "51Ab12Cd34Ef56Gh78",
+    "dop_v1_" + "0a1b2c3d" * 8,
+    "SG." + "Ab12Cd34Ef56Gh78Ij90Kl" + "." + "Ab12_d34-f" * 4 + "xyz",
+    "hvs." + "CAESIJ12" * 4,
+    "ya29." + "a0AfH6SM" * 4,
+    "dapi" + "0a1b2c3d" * 4,
+    "shpat_" + "0A1b2c3d" * 4,
+    "https://hooks.slack.com/services/" + "T0ABCDEF1/B0ABCDEF1/" + "Ab12Cd34" * 3,
+    "postgresql+psycopg2://app:" + "s3cretpass9" + "@db.internal:5432/app",
+    "mongodb+srv://app:" + "s3cretpass9" + "@cluster.example.net/app?retryWrites=true",
     "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0" + ".dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
 )
 
@@ -151,6 +160,8 @@ def test_what_looks_like_a_key_is_taken_out(key: str) -> None:
         "https://pypi.org/project/pypi-attestations/0.0.27",
         "eyJhbGciOiJIUzI1NiJ9 is the head of a token, eyJ.eyJ.sig its shape",
         "test_sk_test_0123456789abcdef_of_x = 1",
+        "postgresql://user:password@localhost:5432/app and redis://localhost:6379/0 and mysql://root:@127.0.0.1/x",
+        "https://hooks.slack.com/services/T/B/x, hvs.token, SG.id.secret, ya29.token, dapitest, do_v1_",
     ],
 )
 def test_what_is_no_key_stays(text: str) -> None:
@@ -198,6 +209,11 @@ def test_redaction_is_done_once_and_for_all(text: str) -> None:
         "eyJ",
         "eyJaaaaaaaa.",
         "sk_live_",
+        "SG.",
+        "hvs.a",
+        "redis://a:",
+        "postgres://:1",
+        "https://hooks.slack.com/services/TAAAAAA/",
     ],
 )
 def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:

@@ -28,9 +28,11 @@ from phases.readers.pdf.letters import is_language
 from phases.readers.reader_subprocess import WorkerResult, read_in_subprocess, run_worker
 from phases.readers.reading import Reading, explain_verdict
 from phases.readers.text import read_text
+from phases.sandbox.parsers import confine_parser
 from pipeline.base.errors import PhaseError
 from pipeline.base.formats import Markdown, parse_markdown
 from pipeline.base.logs import task_log
+from pipeline.base.workers import WorkerStart
 from pipeline.engine.contract import Contracts
 from tests.papers import EXAMPLE, PAPER, ROOT, environment_of, good_pdf, pdf, scan
 from tests.strategies import QUICK
@@ -130,8 +132,8 @@ def test_a_bad_pdf_gets_its_verdict_and_a_cure(data: bytes, verdict: str, tmp_pa
     assert reading.verdict == verdict
     told = explain_verdict(reading, "paper.pdf")
     assert "; " in told
-    if verdict != "broken":
-        assert "paper.pdf" in told
+    wanted = {"encrypted": "paper.pdf", "no_text": "--ocr"}.get(verdict, "")
+    assert wanted in told
 
 
 @pytest.mark.parametrize("place", range(0, 1000, 90))
@@ -233,6 +235,52 @@ def test_a_reader_that_gets_no_processor_is_waited_for(impostor: list[int], tmp_
     assert (reading.verdict, len(reading.pages)) == ("ok", 2)
 
 
+def test_a_reader_that_never_gets_a_processor_says_nothing_of_the_paper(
+    impostor: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop_reader() -> None:
+        while not impostor:
+            time.sleep(0.001)
+        os.kill(impostor[0], signal.SIGSTOP)
+
+    monkeypatch.setattr("phases.readers.reader_subprocess.PATIENCE", 1)
+    threading.Thread(target=stop_reader).start()
+    with pytest.raises(PhaseError, match="was not given 2 s of processor time, because the machine is busy"):
+        reading_of(tmp_path, good_pdf())
+
+
+def test_a_reader_that_the_machine_kills_says_nothing_of_the_paper(tmp_path: Path) -> None:
+    with pytest.raises(PhaseError, match="its process was killed, as a machine does that runs out of memory"):
+        read_in_subprocess("pdf", str(tmp_path), run=lambda *_: WorkerResult(-signal.SIGKILL))
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        (
+            "ulimit -v 200000",
+            "may have 200,000 KiB of memory (ulimit -v), and a worker needs 1,048,576; raise that limit",
+        ),
+        ("ulimit -t 1", ""),
+        ("ulimit -f 100000", ""),
+    ],
+)
+def test_a_limit_of_the_environment_is_told_as_such_where_it_ends_the_reader(
+    limit: str, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "paper.pdf").write_bytes(good_pdf())
+    program = (
+        "from phases.readers.reader_subprocess import read_in_subprocess as read\n"
+        "from pipeline.base.errors import PhaseError\n"
+        "try: print(read('pdf', 'paper.pdf').verdict)\n"
+        "except PhaseError as error: print(error)\n"
+    )
+    words = ["bash", "-c", f'{limit}; exec "$@"', "-", sys.executable, "-c", program]
+    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.stderr == ""
+    assert told in ended.stdout if told else ended.stdout == "ok\n"
+
+
 def test_a_reader_that_does_nothing_at_all_is_ended(
     impostor: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,7 +302,7 @@ def test_a_reader_holds_none_of_the_users_secrets(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("phases.readers.reader_subprocess.subprocess.Popen", launch)
     (tmp_path / "paper.pdf").write_bytes(good_pdf())
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "HOME": "/root"}
-    run = partial(run_worker, environment=environment)
+    run = partial(run_worker, start=WorkerStart(environment, confine_parser))
     assert read_in_subprocess("pdf", str(tmp_path / "paper.pdf"), run=run).verdict == "ok"
     assert draw_pages(str(tmp_path / "paper.pdf"), None, run=run)
     assert len(held) == 2

@@ -13,7 +13,9 @@ import pytest
 
 from phases.readers.reader_subprocess import run_worker
 from phases.readers.recognition import read_copy, recognize_letters
+from phases.sandbox.parsers import confine_parser
 from pipeline.base.errors import PhaseError
+from pipeline.base.workers import WorkerStart
 from tests.papers import Command, Ended, good_pdf, scan
 
 
@@ -22,7 +24,10 @@ def with_ocrmypdf(folder: Path, script: str) -> Any:
     (folder / "bin").mkdir()
     (folder / "bin" / "ocrmypdf").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     (folder / "bin" / "ocrmypdf").chmod(0o755)
-    return partial(run_worker, environment={"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "OPENAI_API_KEY": "sk-secret"})
+    return partial(
+        run_worker,
+        start=WorkerStart({"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "OPENAI_API_KEY": "sk-secret"}, confine_parser),
+    )
 
 
 def test_a_scan_is_read_once_ocrmypdf_has_put_text_into_a_copy(tmp_path: Path) -> None:
@@ -54,7 +59,7 @@ def test_why_there_is_no_recognized_text_is_told(tmp_path: Path, script: str, me
 
 def test_without_ocrmypdf_the_user_is_told_to_install_it(tmp_path: Path) -> None:
     (tmp_path / "scan.pdf").write_bytes(scan())
-    run = partial(run_worker, environment={"PATH": str(tmp_path)})
+    run = partial(run_worker, start=WorkerStart({"PATH": str(tmp_path)}))
     with pytest.raises(PhaseError, match="ocrmypdf is not installed"):
         recognize_letters(str(tmp_path / "scan.pdf"), run=run)
 

@@ -396,7 +396,7 @@ def test_a_machine_that_starts_no_parser_is_an_error_and_no_fault_of_a_file(
     for program, why in (("/bin/false", "ended with code 1 before it was ready"), (str(tmp_path / "none"), "No such")):
         with monkeypatch.context() as broken:
             broken.setattr(sys, "executable", program)
-            with pytest.raises(PhaseError, match=rf"cannot start a process that parses code \(.*({why}).*resume"):
+            with pytest.raises(PhaseError, match=rf"the process that parses code could not work \(.*({why}).*resume"):
                 index(tmp_path, rows)
     (one,) = index(tmp_path, rows)
     assert (one.faults, one.parsed) == (0, 4)

@@ -18,6 +18,9 @@ import pytest
 from phases.references.parse.ipc import pack_request, parse_answer
 from phases.references.parse.model import Parsed
 from phases.references.parse.worker_queue import BATCH_FILES, SECONDS, parse_files, start_worker
+from phases.sandbox.parsers import confine_parser
+from pipeline.base.errors import PhaseError
+from pipeline.base.workers import WorkerStart
 from tests.papers import HANGS, environment_of
 
 GOOD = b"def good():\n    return 1\n"
@@ -178,13 +181,32 @@ def test_a_worker_that_gets_no_processor_is_waited_for(started: list[subprocess.
     assert (names(parsed), parsed.fault) == (["good"], "")
 
 
+def test_a_worker_that_the_machine_gives_no_turn_is_the_machine_s_fault_and_not_the_file_s(
+    impostor: Path, started: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phases.references.parse.worker_queue.PATIENCE", 2)
+
+    def stop_worker() -> None:
+        while not started:
+            time.sleep(0.001)
+        time.sleep(0.5)
+        started[0].send_signal(signal.SIGSTOP)
+
+    threading.Thread(target=stop_worker).start()
+    with pytest.raises(PhaseError, match="did not get 1 s of processor time in 2 s"):
+        list(parse_files([(0, "python", b"HANG")], count=1, seconds=1))
+
+
 @pytest.fixture
 def waiting_worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """The process of a worker that has answered and waits for more."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     given = {**os.environ, "LC_ALL": "C.UTF-8", "AWS_SECRET_ACCESS_KEY": "secret", "HOME": "/root"}
     end, requests = os.pipe()
-    with start_worker(end, SECONDS, given) as worker, os.fdopen(requests, "wb", buffering=0) as pipe:
+    with (
+        start_worker(end, SECONDS, WorkerStart(given, confine_parser)) as worker,
+        os.fdopen(requests, "wb", buffering=0) as pipe,
+    ):
         assert worker.stdout
         pipe.write(pack_request("python", GOOD))
         while not worker.stdout.read(1 << 16).endswith(b"}\n"):
@@ -252,7 +274,8 @@ def test_a_worker_dies_with_its_parent() -> None:
     program = (
         "import os, time\n"
         "from phases.references.parse.worker_queue import start_worker\n"
-        "print(start_worker(os.pipe()[0], 20, {}).pid, flush=True)\n"
+        "from pipeline.base.workers import UNCONFINED\n"
+        "print(start_worker(os.pipe()[0], 20, UNCONFINED).pid, flush=True)\n"
         "time.sleep(3600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:

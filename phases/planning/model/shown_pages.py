@@ -14,9 +14,11 @@ from phases.llm.pictures import Picture, PictureStore, parse_picture, why_not_sh
 from phases.readers.kinds import PDF
 from phases.readers.page_pictures import View, draw_views
 from phases.readers.reader_subprocess import run_worker
+from phases.sandbox.parsers import confine_parser
 from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes, sha256
 from pipeline.base.logs import logger
+from pipeline.base.workers import WorkerStart
 from pipeline.engine.phase import Context
 
 _MOST_PAGES, _MOST_BYTES = 6, 2_000_000
@@ -74,7 +76,7 @@ def draw_doubtful(
     wanted = list(pages) if path else []
     if not wanted:
         return []
-    run = partial(run_worker, environment=ctx.environment)
+    run = partial(run_worker, start=WorkerStart(ctx.environment, confine_parser))
     password = ctx.secrets.get("password") or None
     drawn = draw_views(path, [View(row.number) for row in wanted], password, dots_per_inch=_DOTS_PER_INCH, run=run)
     store, rows = PictureStore(ctx.paths.plan_pictures, ctx.in_place), []

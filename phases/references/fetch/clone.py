@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
@@ -29,7 +30,7 @@ from phases.references.fetch.model import (
     RepositoryRefused,
     RunGit,
 )
-from pipeline.base.files import read_bytes, write_without_sync
+from pipeline.base.files import read_bytes, storage_error, write_without_sync
 from pipeline.base.http.addresses import Target, printable_url
 from pipeline.base.http.fetch import DownloadLimits
 from pipeline.base.http.git_remote import GitRemote, resolve_remote
@@ -40,6 +41,8 @@ _BYTES_A_ROW = 300
 _LEAST_LIST = 4 * MIB
 _SECONDS_TO_LAND, _SECONDS_TO_CONNECT = 60, 15
 _TOO_LARGE = re.compile(r"signal 25|File too large|SIGXFSZ|filesize", re.IGNORECASE)
+_NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded")
+_LITTLE_ROOM = 64 * 2**20
 _EMPTY = re.compile(r"couldn't find remote ref HEAD|no matching remote head", re.IGNORECASE)
 # A settings file of our own: git's would remember the server it came from.
 _PLAIN = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
@@ -162,7 +165,16 @@ def _run_git(script: str, bench: CloneWorkspace, *, readable: Sequence[str] = ()
         script, bench.folder, readable=readable, seconds=_seconds_left(bench), most_bytes=most, network=network
     )
     if ended.exit_code != 0:
+        _raise_if_full(ended, bench)
         raise _explain_failure(ended, bench.rules)
+
+
+def _raise_if_full(ended: GitResult, bench: CloneWorkspace) -> None:
+    """Raises StorageError where git found no room. A server can say these words as well, so the disk is asked, too."""
+    status = os.statvfs(bench.folder)
+    if _NO_ROOM.search(ended.output) and status.f_bavail * status.f_frsize < min(bench.rules.most_bytes, _LITTLE_ROOM):
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise storage_error("fetch into", bench.folder, full)
 
 
 def _explain_failure(ended: GitResult, rules: FetchRules) -> RepositoryRefused:

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from phases.references.index.cache import Cache, CacheUnusable, FileRow
@@ -38,6 +37,7 @@ from phases.references.parse.worker_queue import batch_by_size, parse_files
 from pipeline.base.errors import FormatError, PhaseError
 from pipeline.base.files import make_directory, sha256
 from pipeline.base.logs import logger
+from pipeline.base.workers import UNCONFINED, WorkerStart
 
 _LEFT_OVER = re.compile(r".*\.(\d+)\.tmp(?:-journal)?")
 """What is written beside its name carries the number of the process that writes it."""
@@ -69,7 +69,7 @@ class _IndexJob(NamedTuple):
     tell: Callable[[str], None]
     in_place: Callable[[], None]
     made_by: str
-    environment: Mapping[str, str]
+    start: WorkerStart
 
 
 def index_repositories(
@@ -79,7 +79,7 @@ def index_repositories(
     check_row: CheckRow,
     tell: Callable[[str], None] = lambda text: None,
     in_place: Callable[[], None] = lambda: None,
-    environment: Mapping[str, str] = MappingProxyType({}),
+    start: WorkerStart = UNCONFINED,
     cache_directory: str = "",
 ) -> list[RepositoryIndex]:
     """Brings `into`/<name>.json of every row of code_base.json up to date, and the cache with them.
@@ -92,7 +92,7 @@ def index_repositories(
     in_place()
     make_directory(into)  # refuses a link: nothing is written or removed through one
     _remove_stale(into, names)
-    work = _IndexJob(code_base, into, check_row, tell, in_place, index_version(), environment)
+    work = _IndexJob(code_base, into, check_row, tell, in_place, index_version(), start)
     with cache_path(cache_directory, into, tell) as path:
         return with_cache(path, lambda cache: _index_each(work, names, cache))
 
@@ -163,7 +163,7 @@ def _parse_changed(work: _IndexJob, folder: FetchedRepository, sources: Sequence
         lost = _copy_known(work, folder, waiting, given_up, cache)
         first = {(one.sha256, one.language): one for one in reversed(lost)}
         files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in first.values())
-        with closing(parse_files(files, expected=len(first), environment=work.environment)) as parsed_files:
+        with closing(parse_files(files, expected=len(first), start=work.start)) as parsed_files:
             for batch in _batch_files(parsed_files):
                 given_up |= {(one.sha256, one.language) for one, parsed in batch if file_version("", parsed)}
                 for one, parsed in batch:

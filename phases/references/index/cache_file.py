@@ -6,6 +6,7 @@ that an enemy wrote. So what is found there was written here; it may be old, dam
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -181,5 +182,7 @@ def _connect(path: str) -> Iterator[sqlite3.Connection]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         if code & 0xFF in _MACHINES_FAULT and code != sqlite3.SQLITE_READONLY_DBMOVED:
-            raise StorageError(f"cannot use {path}: {error}; it is a cache: make room, or delete it") from error
+            full = errno.ENOSPC if code & 0xFF == sqlite3.SQLITE_FULL else 0
+            told = f"cannot use {path}: {error}; it is a cache: make room, or delete it"
+            raise StorageError(told, code=full) from error
         raise CacheUnusable(f"{path}: {error}") from error

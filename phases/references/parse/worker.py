@@ -13,8 +13,8 @@ from typing import BinaryIO
 from phases.references.parse.ipc import GIVEN_UP, READY, pack_answer, read_request
 from phases.references.parse.model import Parsed
 from phases.references.parse.source_code import parse_code
+from pipeline.base.workers import MEMORY, lower_limit
 
-MEMORY = 1024**3
 _PR_SET_PDEATHSIG = 1
 _COLLECT_EVERY = 200
 
@@ -56,9 +56,9 @@ def _set_limits() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     # one file that swells may cost itself alone (decision 108)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    lower_limit(resource.RLIMIT_AS, MEMORY)
+    lower_limit(resource.RLIMIT_CORE, 0)
+    lower_limit(resource.RLIMIT_FSIZE, 0)
 
 
 def _allow_seconds(seconds: int) -> None:
@@ -66,7 +66,8 @@ def _allow_seconds(seconds: int) -> None:
     # processor time, not the clock: a busy machine is no fault of the file (decision 128)
     used = resource.getrusage(resource.RUSAGE_SELF)
     allowed = int(used.ru_utime + used.ru_stime) + seconds + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (allowed if hard == resource.RLIM_INFINITY else min(allowed, hard), hard))
 
 
 if __name__ == "__main__":

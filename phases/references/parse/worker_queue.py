@@ -15,15 +15,23 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from types import MappingProxyType
 from typing import IO, NamedTuple, Self, TypeVar
 
 from phases.references.parse.ipc import GIVEN_UP, LARGEST, READY, InvalidAnswer, pack_request, parse_answer
 from phases.references.parse.model import Parsed
 from pipeline.base.errors import PhaseError
-from pipeline.base.workers import PATIENCE, worker_environment
+from pipeline.base.workers import (
+    MEMORY,
+    PATIENCE,
+    UNCONFINED,
+    WorkerStart,
+    exit_code_of,
+    is_starved,
+    why_starved,
+    worker_environment,
+)
 
 SECONDS = 20.0
 """Of processor time for one file."""
@@ -70,18 +78,18 @@ def parse_files(
     expected: int = BATCH_FILES,
     count: int | None = None,
     seconds: float = SECONDS,
-    environment: Mapping[str, str] = MappingProxyType({}),
+    start: WorkerStart = UNCONFINED,
 ) -> Generator[tuple[Key, Parsed], None, None]:
     """For each key, language and content what the file holds, in the order given; a few batches are read ahead of need.
 
     `expected`: about how many files there are. `count`: how many workers there may be (one for each processor, four at most,
-    if not given). `environment` is the user's, of which little is passed on. No worker outlives this generator: close it.
+    if not given). No worker outlives this generator: close it.
     Raises PhaseError where no worker can be started.
     """
     count = max(1, count if count is not None else min(_MAX_WORKERS, count_processors()))
     rounds = max(1, -(-expected // (count * BATCH_FILES)))
     most = max(_TINY_BATCH, -(-expected // (count * rounds)))  # as many batches for each worker
-    workers = _Workers(seconds, environment)
+    workers = _Workers(seconds, start)
     pending: deque[tuple[list[Key], Future[list[Parsed]]]] = deque()
     # decision 148: threads only wait for workers, so that none of them waits while our caller writes what it got
     with ThreadPoolExecutor(count) as executor:
@@ -118,8 +126,8 @@ def batch_by_size(
 class _Workers:
     """The worker processes of one run, and how much it has lost to files that cannot be parsed. Its threads share it."""
 
-    def __init__(self, seconds: float, environment: Mapping[str, str]) -> None:
-        self._seconds, self._environment = seconds, environment
+    def __init__(self, seconds: float, start: WorkerStart) -> None:
+        self._seconds, self._start = seconds, start
         self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
         self._given_up, self._spent = 0, 0.0
@@ -182,6 +190,9 @@ class _Workers:
                     began = time.monotonic()
                 return answers, None
             except TimeoutError:
+                if is_starved(process.pid):  # the clock says nothing of a file (decision 254)
+                    busy = f"it did not get {self._seconds:g} s of processor time in {self._seconds * PATIENCE:g} s"
+                    raise _start_error(busy) from None
                 failure = _Failure(f"{GIVEN_UP}parsing it took more than {self._seconds * PATIENCE:g} s", True)
             except InvalidAnswer:
                 failure = _Failure("the parser answered nonsense over it", False)
@@ -194,6 +205,8 @@ class _Workers:
         return answers, failure
 
     def _failure_of(self, code: int) -> _Failure:
+        if why := why_starved(seconds=self._seconds, memory=MEMORY):
+            raise _start_error(why)
         if code == -signal.SIGXCPU:
             return _Failure(f"{GIVEN_UP}parsing it took more than {self._seconds:g} s of processor time", True)
         if code > 0:
@@ -210,7 +223,7 @@ class _Workers:
         why = ""
         for _ in range(_MAX_STARTS):
             requests.seek(0)
-            process = start_worker(requests.fileno(), self._seconds, self._environment)
+            process = start_worker(requests.fileno(), self._seconds, self._start)
             self._running.add(process)
             lines, is_ready = _Lines(process), False
             try:
@@ -271,16 +284,17 @@ class _Lines:
         return line
 
 
-def start_worker(requests: int, seconds: float, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def start_worker(requests: int, seconds: float, start: WorkerStart) -> subprocess.Popen[bytes]:
     """A worker that answers the requests in an open file. Raises PhaseError."""
+    argv = [sys.executable, "-I", "-m", "phases.references.parse.worker", str(max(1, int(seconds)))]
     try:
         return subprocess.Popen(
-            [sys.executable, "-I", "-m", "phases.references.parse.worker", str(max(1, int(seconds)))],
+            start.command(argv, ()),
             stdin=requests,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            env=worker_environment(environment),
+            env=worker_environment(start.environment),
             start_new_session=True,
         )
     except OSError as error:
@@ -289,7 +303,7 @@ def start_worker(requests: int, seconds: float, environment: Mapping[str, str]) 
 
 def _start_error(why: str) -> PhaseError:
     return PhaseError(
-        f"cannot start a process that parses code ({why}): the machine is short of memory or processes, or"
+        f"the process that parses code could not work ({why}): the machine is busy, or short of memory or processes, or"
         f" {sys.executable or 'the Python'} is damaged; mend that, and index again with: pipeline resume"
     )
 
@@ -299,7 +313,7 @@ def _end_process(process: subprocess.Popen[bytes]) -> int:
     process.kill()
     with process:
         pass
-    return process.returncode
+    return exit_code_of(process.returncode)
 
 
 def _widen_pipe(end: int) -> None:

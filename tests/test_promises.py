@@ -1,0 +1,36 @@
+"""Drill 100: each promise of SECURITY.md names the tests that hold it, and these tests are there."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tests.papers import ROOT
+
+_NAMED = re.compile(r"`(tests/[\w/]+\.py)`")
+
+
+def _promises() -> list[str]:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    defended = text.split("## What is defended")[1].split("## What is not")[0]
+    return re.split(r"(?m)^- ", defended)[1:]
+
+
+def test_each_promise_names_its_drills() -> None:
+    promises = _promises()
+    assert len(promises) >= 25
+    assert [promise[:70] for promise in promises if not _NAMED.search(promise.rpartition("Drills: ")[2])] == []
+
+
+def test_the_drills_that_a_promise_names_exist_and_assert_something() -> None:
+    for path in {path for promise in _promises() for path in _NAMED.findall(promise)}:
+        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+        tests = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+        assert tests, f"{path} has no test"
+        assert any(isinstance(node, ast.Assert) for node in ast.walk(tree)), f"{path} asserts nothing"
+
+
+def test_the_privacy_page_fits_one_screen_and_is_named() -> None:
+    text = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 40
+    assert "docs/privacy.md" in (ROOT / "README.md").read_text(encoding="utf-8")
