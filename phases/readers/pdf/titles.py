@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 from phases.readers.heading_patterns import ABSTRACT, plain_title
 from phases.readers.pdf.lines import Line, has_holes
@@ -13,6 +14,8 @@ from phases.readers.pdf.words import Words
 
 _FEWEST_LETTERS = 8
 _FEWEST_CJK = 4
+_FEWEST_ALIKE, _MOST_ALIKE = 24, 0.93
+"""A title of so many letters is the same where this share of them is."""
 _LONGEST = 300
 _MOST_LINES = 8
 _ADDRESS = re.compile(r"\b10\.[0-9]{4,}/|\bdoi\b|https?:|www\.|\.(?:pdf|dvi|docx?|tex|indd)$", re.IGNORECASE)
@@ -25,6 +28,7 @@ _PERIODICAL = re.compile(
 _SHORT_NAME, _NEAR = 5, 3
 _CLOSE, _SPREAD = 1.1, 1.5
 """White between the lines of a title, as shares of their size: what it may be, and where font and size are the same."""
+_HOLE, _RECOGNIZED_HOLE = 1.6, 3.2
 _ALIKE, _RECOGNIZED = 0.6, 0.15
 """So far the sizes of a title's lines may differ: in points, and as a share where a program recognized the letters."""
 
@@ -41,18 +45,22 @@ def title_of(lines: Sequence[Line], said: str | None, words: Words) -> tuple[str
 
 
 def _place_of(lines: Sequence[Line], said: str) -> range | None:
-    """The lines that say it, if there are any."""
+    """The lines that say it, if there are any; a letter or two may be recognized as others."""
     wanted = plain_title(said)
     if len(wanted) < _FEWEST_CJK:
         return None
+    alike = SequenceMatcher(None, "", wanted, autojunk=False)
     for start in range(len(lines)):
         given = ""
         for end in range(start, min(start + _MOST_LINES, len(lines))):
             given += plain_title(lines[end].text)
             if given == wanted or (given.startswith(wanted) and len(given) < len(wanted) + 4):
                 return range(start, end + 1)
-            if not wanted.startswith(given):
+            if len(given) > len(wanted) + 4:
                 break
+            alike.set_seq1(given)
+            if len(wanted) >= _FEWEST_ALIKE and len(given) > len(wanted) - 4 and alike.ratio() > _MOST_ALIKE:
+                return range(start, end + 1)
     return None
 
 
@@ -89,8 +97,10 @@ def _runs_of(lines: Sequence[Line], size: float) -> list[range]:
 
 def _is_telling(lines: Sequence[Line], run: range) -> bool:
     text = " ".join(lines[index].text for index in run)
+    # words of large type that a program recognized stand far apart
+    hole = _HOLE if len({line.font for line in lines}) > 1 else _RECOGNIZED_HOLE
     if CAPTION.match(lines[run[0]].text) or (
-        len(run) > 1 and sum(has_holes(lines[index]) for index in run) * 2 > len(run)
+        len(run) > 1 and sum(has_holes(lines[index], widest=hole) for index in run) * 2 > len(run)
     ):
         return False
     if (
