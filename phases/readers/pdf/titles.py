@@ -12,6 +12,8 @@ from phases.readers.pdf.ruled_tables import CAPTION
 from phases.readers.pdf.unnumbered import style_of
 from phases.readers.pdf.words import Words
 
+_MARKS = re.compile(r"(?:[\s,]|\$\^\{?[*∗†‡§¶⋆★,\d]+\}?\$|\$\^\{\\(?:ast|star|dagger)\}\$|[*∗†‡§¶⋆★])+$")
+_LETTERED = re.compile(r"(?<=[a-z])[a-z]\)$")
 _FEWEST_LETTERS = 8
 _FEWEST_CJK = 4
 _FEWEST_ALIKE, _MOST_ALIKE = 24, 0.93
@@ -19,6 +21,7 @@ _FEWEST_ALIKE, _MOST_ALIKE = 24, 0.93
 _LONGEST = 300
 _MOST_LINES = 8
 _ADDRESS = re.compile(r"\b10\.[0-9]{4,}/|\bdoi\b|https?:|www\.|\.(?:pdf|dvi|docx?|tex|indd)$", re.IGNORECASE)
+_INTRODUCTION = ("introduction", "einleitung", "einführung")
 _CODE = re.compile(r"\S*[0-9]\S*")
 """One word with a figure in it: the number of a paper or a report."""
 _PERIODICAL = re.compile(
@@ -41,7 +44,13 @@ def title_of(lines: Sequence[Line], said: str | None, words: Words) -> tuple[str
         return (printed if plain_title(printed) == plain_title(said) else said), place
     place = _largest_lines(first)
     text = words.join([first[index].text for index in place])
-    return (text.rstrip("*∗†‡ "), place) if text and len(text) <= _LONGEST else (None, range(0))
+    return (_without_marks(text), place) if text and len(text) <= _LONGEST else (None, range(0))
+
+
+def _without_marks(title: str) -> str:
+    """A title without the marks of its footnotes; AIP's are small letters with a parenthesis."""
+    title = _MARKS.sub("", title)
+    return title if "(" in title else _LETTERED.sub("", title)
 
 
 def _place_of(lines: Sequence[Line], said: str) -> range | None:
@@ -65,14 +74,17 @@ def _place_of(lines: Sequence[Line], said: str) -> range | None:
 
 
 def _largest_lines(lines: Sequence[Line]) -> range:
-    """The lines above the abstract that are set in the largest type, if they are words."""
-    until = next((index for index, line in enumerate(lines) if plain_title(line.text) in ABSTRACT), len(lines))
+    """The lines above the abstract or the introduction that are set in the largest type, if they are words."""
+    ends = (*ABSTRACT, *_INTRODUCTION)
+    until = next((index for index, line in enumerate(lines) if plain_title(line.text) in ends), len(lines))
     above = list(lines[: until or len(lines)])
     sizes = sorted({line.size for line in above}, reverse=True)
     for size in sizes:
         runs = [run for run in _runs_of(above, size) if _is_telling(above, run)]
         if runs:
-            return min(runs, key=lambda run: above[run[0]].box.y0)
+            first = min(runs, key=lambda run: above[run[0]].box.y0)
+            coded = len(first) > 1 and _CODE.fullmatch(above[first[0]].text)
+            return range(first.start + 1, first.stop) if coded else first
     return range(0)
 
 
