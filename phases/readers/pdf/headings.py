@@ -29,9 +29,11 @@ _CHAPTER = re.compile(
 )
 _NO_HEADING = re.compile(
     r"(?:figure|fig\.|table|algorithm|abbildung|tabelle|listing|theorem|lemma|proof\b|corollary|definition"
-    r"|proposition|remark|example|assumption|claim|conjecture)\s*[0-9A-Z.]*[.:\s]",
+    r"|proposition|remark|example|assumption|claim|conjecture)\s*[0-9A-Z.]*[.:\s]|key\s?words\s*[:—–]",
     re.IGNORECASE,
 )
+_NAMES = re.compile(r"[A-Z]\.\s+(?:[A-Z]\.|[^,;]{2,40}[,;]\s+(?:[A-Z]\.\s?)+\S)")
+"""Initials and names: an author is no appendix A."""
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|[-]it$|ti[0-9]+$", re.IGNORECASE)
 _CLOSE, _SPREAD_LINES = 0.55, 1.2
 """White between the lines of a heading, as shares of their size: as it is usual, and at most, where the lines are spread."""
@@ -155,7 +157,9 @@ def _title_text(lines: Sequence[Line], index: int) -> str:
 def _may_head(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
     line = lines[index]
     letters = [character for character in line.text if character.isalpha()]
-    if not letters or len(line.text) > LONGEST or line.text.count("$") > 4 or _NO_HEADING.match(line.text):
+    if not letters or len(line.text) > LONGEST or line.text.count("$") > 4:
+        return False
+    if _NO_HEADING.match(line.text) or _NAMES.match(line.text):
         return False
     # in a narrow column the words of a heading may be spread out, which looks like the cells of a table
     numbered = number_of(line.text) is not None

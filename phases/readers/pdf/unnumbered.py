@@ -21,6 +21,7 @@ _SAME_SIZE = 1.0
 _FEWEST_ALONE = 2
 _WHITE_ABOVE, _WHITE_BELOW, _PART = 0.9, 0.4, 0.95
 _PARTED_ABOVE, _PARTED_BELOW, _PROSE, _SHORT = 1.0, 0.4, 0.8, 0.98
+_FLOAT = re.compile(r"(?:fig(?:ure|\.)|tab(?:le|\.))\s*[0-9IVX]", re.IGNORECASE)
 _CAPITAL = re.compile(r"[0-9]{1,2}[A-Z]")
 """Three dimensions and the like: 3D is a word."""
 Style = tuple[str, float, bool]
@@ -117,7 +118,8 @@ def _head_text(
 ) -> bool:
     """Whether the lines of a style head something; one alone is enough where it is larger than the text."""
     firsts = [index for index in group if not (index - 1 in group and _goes_on(lines[index - 1], lines[index]))]
-    heads = [index for index in firsts if index in own and _has_body_below(lines, index, body)]
+    firsts = [index for index in firsts if not _FLOAT.match(lines[index].text)]
+    heads = [index for index in firsts if index in own and _has_body_below(lines, index, own, body)]
     larger = lines[group[0]].size > body.size + LARGER
     return len(heads) >= _ENOUGH * len(firsts) and len(heads) >= (1 if larger and counted else _FEWEST_ALONE)
 
@@ -126,11 +128,13 @@ def _goes_on(before: Line, line: Line) -> bool:
     return line.page == before.page and not line.fresh and line.gap < 0.6 * line.size
 
 
-def _has_body_below(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
+def _has_body_below(lines: Sequence[Line], index: int, own: Collection[int], body: BodyStyle) -> bool:
     """Whether behind the lines of this style comes text as the body is set, or another heading."""
     style = style_of(lines[index])
-    for line in lines[index + 1 : index + 1 + _MOST_LINES]:
+    for place, line in enumerate(lines[index + 1 : index + 1 + _MOST_LINES], index + 1):
         if style_of(line) != style:
+            if place in own and line.size <= lines[index].size:
+                return True
             text = abs(line.size - body.size) < _SAME_SIZE and not line.bold
             wide = line.box.width > _NARROW * line.column.width
             return (text and wide) or (line.bold and number_of(line.text) is not None)
