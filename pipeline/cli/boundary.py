@@ -25,7 +25,8 @@ def exit_code_of(call: Callable[[], Any]) -> int:
         print_error(str(error))
         return error.exit_code
     except Interrupted as error:
-        print_error("interrupted; continue with: pipeline resume")
+        # a run tells itself how it goes on; what ends here has no task, or none yet
+        print_error("interrupted")
         return error.exit_code
     except click.exceptions.Exit as error:
         return error.exit_code

@@ -26,6 +26,7 @@ _CAPTION = re.compile(
 _BOLD_CAPTION = re.compile(r"^(?:figure|fig\.|table|tab\.)\s*[0-9A-Z][0-9.]*\s", re.IGNORECASE)
 _FIGURE = re.compile(r"^(?:figure|fig\.|abbildung|abb\.|图|圖|그림|図)", re.IGNORECASE)
 _ALGORITHM = re.compile(r"^(?:algorithm|algorithmus|procedure|算法|알고리즘)\s*[0-9]+", re.IGNORECASE)
+_SENTENCE = re.compile(r"^\S+\s*[0-9]+,?\s+[a-z]")
 _BULLET = re.compile(r"^[•◦▪■●‣∙⋄–\-*]\s+(?=\S)|^•")
 _ORDERED = re.compile(r"^(?:\(?(?:[0-9]{1,2}|[a-z]|[ivx]{1,4})\)|[0-9]{1,2}\.)\s+(?=\S)")
 _FOOTNOTE = re.compile(r"^([0-9]{1,2}|[*∗†‡§¶])\s?(?=[A-Za-z\u00c0-\uffff(\"“])")
@@ -135,7 +136,7 @@ def kind_of(lines: Sequence[Line], index: int, body: BodyStyle) -> str:
     line = lines[index]
     if _CAPTION.match(line.text) or (line.bold_start and _BOLD_CAPTION.match(line.text)):
         return CAPTION
-    if _ALGORITHM.match(line.text) and (line.bold_start or len(line.text) < 90):
+    if _ALGORITHM.match(line.text) and (line.bold_start or (len(line.text) < 90 and not _SENTENCE.match(line.text))):
         return ALGORITHM
     if line.size < body.size - 0.7 and _FOOTNOTE.match(line.text):
         return FOOTNOTE
@@ -211,7 +212,8 @@ def _end_of_algorithm(lines: Sequence[Line], first: int, marks: Marks) -> int:
     while end < min(len(lines), first + _MOST_STEPS):
         line = lines[end]
         full = line.box.width > 0.85 * line.column.width and line.size >= marks.body.size - 0.3
-        prose = full and abs(line.box.x0 - line.column.x0) < 4 and not re.match(r"\s*[0-9]{1,2}[:.]?\s", line.text)
+        flush = abs(line.box.x0 - line.column.x0) < 4 or _begins_paragraph(lines, end)
+        prose = full and flush and not re.match(r"\s*[0-9]{1,2}[:.]?\s", line.text)
         if end in marks.headings or line.fresh or line.page != start.page:
             break
         if prose and end > first + 1 and (line.gap > 0.5 * line.size or abs(line.size - lines[end - 1].size) > 0.3):
@@ -220,6 +222,14 @@ def _end_of_algorithm(lines: Sequence[Line], first: int, marks: Marks) -> int:
             break
         end += 1
     return end
+
+
+def _begins_paragraph(lines: Sequence[Line], index: int) -> bool:
+    """Whether a line is set in, and the next one is flush and as long: no step of an algorithm is followed by such a line."""
+    line, after = lines[index], lines[index + 1] if index + 1 < len(lines) else None
+    if after is None or after.fresh or after.page != line.page:
+        return False
+    return abs(after.box.x0 - line.column.x0) < 4 and after.box.width > 0.95 * line.column.width
 
 
 def is_figure_caption(block: PdfBlock) -> bool:

@@ -19,6 +19,7 @@ _HYPHEN = "\ufffe"
 _LINE_END = re.compile(rf"(?<=[\r\n{_HYPHEN}])")
 _MATHEMATICS = re.compile(r"[=≤≥<>∈∼≈→←≠≡∝⊆⊂⇒⇔∑∏∫∀∃±]")
 _MOST_WORDS, _MOST_LINES, _AROUND = 4, 300, 4
+_MOST_AROUND, _LONGEST_PIECE = 24, 16
 _MOST_CHARACTERS = 200_000
 _LONGEST_LINE = 2_000
 
@@ -78,9 +79,8 @@ class PageText:
         """The characters of each line that has hardly a word, on a page where some line has a sign of mathematics."""
         lines = [line for line in self.lines() if len(_WORD.findall(line.text)) <= _MOST_WORDS]
         signs = [index for index, line in enumerate(lines) if _MATHEMATICS.search(line.text)]
-        # limits and the parts of fractions come right before or behind the line with the sign
-        near = sorted({index + step for index in signs for step in range(-_AROUND, _AROUND + 1)})
-        chosen = [lines[index] for index in near if 0 <= index < len(lines)]
+        near = {index for sign in signs for index in _around(lines, sign)}
+        chosen = [lines[index] for index in sorted(near)]
         return [tuple(found) for line in chosen[:_MOST_LINES] if (found := self.characters(line))]
 
     @cached_property
@@ -102,6 +102,15 @@ class PageText:
             known = (pdfium.font_of(item) or "", pdfium.size_of(item) or 0.0) if item else ("", 0.0)
             self._fonts[address] = (*known, turned)
         return self._fonts[address]
+
+
+def _around(lines: Sequence[TextLine], sign: int) -> Iterator[int]:
+    """The lines by one with a sign: limits and parts of fractions come right before or behind it, piece by piece."""
+    for step in (-1, 1):
+        for count, index in enumerate(range(sign, -1 if step < 0 else len(lines), step)):
+            if count > _AROUND and (count > _MOST_AROUND or len(lines[index].text) > _LONGEST_PIECE):
+                break
+            yield index
 
 
 def box_around(characters: Sequence[Character]) -> BoundingBox:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from phases.readers.pdf.blocks import EQUATION, ITEM, PARAGRAPH, TAG, PdfBlock
+from phases.readers.pdf.characters import box_around
 from phases.readers.pdf.crosscheck import fold
 from phases.readers.pdf.formulas import latex_of
 from phases.readers.pdf.lines import Line
@@ -20,10 +21,10 @@ _LONG_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
 _NAMED = re.compile(r"\\(?:mathrm|text)\{([^{}]*)\}")
 _MOST_WORDS, _MOST_WORDS_OF_CASES = 3, 12
 _BRACE, _TWO_LINES = frozenset("{\uf8f1\uf8f2\uf8f3\uf8f4⎧⎨⎩⎪"), 17.0
-_MOST_MISSING = 0.1
+_MOST_MISSING, _TWICE = 0.1, 2
 _NEAR = 0.7
 _SHORT = 40
-_SLACK, _FAR = 1.5, 30.0
+_SLACK, _FAR, _BY_BAR = 1.5, 30.0, 0.5
 
 
 def with_equations(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> list[PdfBlock]:
@@ -110,14 +111,20 @@ def _set_text(block: PdfBlock, page: Page | None) -> None:
     box = block.lines[0].box
     for line in block.lines:
         box = box.around(line.box)
-    room = BoundingBox(box.x0 - _SLACK, box.y0 - 2 * _SLACK, box.x1 + _SLACK, box.y1 + 2 * _SLACK)
-    inside = [one for line in page.glyphs if _lies_in(line, room) for one in line] if page else []
-    if page is None or not inside or not _are_all(inside, block):
+    room = _widen(box)
+    bars = [bar for bar in page.rulings if room.holds(bar)] if page else []
+    lines = page.glyphs if page else ()
+    inside = [one for line in lines if _lies_in(line, room) or _is_part_of_fraction(line, bars) for one in line]
+    if not inside or not _are_all(inside, block):
         return
     number, rest = _without_number(inside)
-    bars = [bar for bar in page.rulings if room.holds(bar)]
-    text = latex_of(rest, bars)
+    whole = _widen(box_around(inside))
+    text = latex_of(rest, [bar for bar in page.rulings if whole.holds(bar)] if page else [])
     block.text = f"{text} ({number})" if number else text
+
+
+def _widen(box: BoundingBox) -> BoundingBox:
+    return BoundingBox(box.x0 - _SLACK, box.y0 - 2 * _SLACK, box.x1 + _SLACK, box.y1 + 2 * _SLACK)
 
 
 def _lies_in(line: Sequence[Character], room: BoundingBox) -> bool:
@@ -127,10 +134,23 @@ def _lies_in(line: Sequence[Character], room: BoundingBox) -> bool:
     return 2 * sum(room.holds(one.box) for one in line) > len(line)
 
 
+def _is_part_of_fraction(line: Sequence[Character], bars: Sequence[BoundingBox]) -> bool:
+    """Whether a line stands right above or below one of these bars, and is no longer than it."""
+    box, size = box_around(line), max(one.size for one in line)
+    return any(
+        bar.x0 - _SLACK < box.x0
+        and box.x1 < bar.x1 + _SLACK
+        and min(abs(bar.y0 - box.y1), abs(box.y0 - bar.y1)) < _BY_BAR * size
+        for bar in bars
+    )
+
+
 def _are_all(inside: Sequence[Character], block: PdfBlock) -> bool:
+    """Whether these are the letters of the block, where the engine may have given a part of it twice."""
     wanted = Counter(fold(" ".join(line.text for line in block.lines)))
     have = Counter(fold("".join(one.text for one in inside)))
-    return sum((wanted - have).values()) <= _MOST_MISSING * max(1, sum(wanted.values()))
+    missing = sum(count - have[letter] for letter, count in wanted.items() if count > _TWICE * have[letter])
+    return missing <= _MOST_MISSING * max(1, sum(wanted.values()))
 
 
 def _without_number(characters: Sequence[Character]) -> tuple[str, list[Character]]:

@@ -21,6 +21,9 @@ _LARGE_CODES = dict(
     "\uf8ee\uf8ef\uf8f0⎡⎢⎣", "["
 ) | dict.fromkeys("\uf8f9\uf8fa\uf8fb⎤⎥⎦", "]") | dict.fromkeys("\uf8f1\uf8f2\uf8f3\uf8f4⎧⎨⎩⎪", "{")  # fmt: skip
 _SYMBOL_CODES = {"h": "⟨", "i": "⟩", "k": "‖", "7": "↦", "0": "′", "f": "{", "g": "}", "j": "|", "6": "≠", "µ": "⪯"}
+_ITALIC = re.compile(r"cmmi|cmmib|lmmi", re.IGNORECASE)
+_ITALIC_CODES = dict(zip("\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b", "δϵζηθικλμνξπρσ", strict=True))
+"""Greek letters of TeX's italic font, where the PDF does not say which they are."""
 _OPERATORS = frozenset("∑∏∫⋃⋂⨁⨂⋁⋀")
 _LIMITED = frozenset(["lim", "max", "min", "sup", "inf", "argmax", "argmin", "limsup", "liminf"])
 _ACCENTS = {"ˆ": "hat", "˜": "tilde", "¯": "bar", "˙": "dot", "¨": "ddot", "ˇ": "check", "´": "acute", "`": "grave"}
@@ -87,6 +90,8 @@ def _tokens_of(characters: Iterable[Character]) -> list[Token]:
             sign = _LARGE_CODES.get(sign, sign)
         elif _SYMBOL.search(one.font):
             sign = _SYMBOL_CODES.get(sign, sign)
+        elif _ITALIC.search(one.font):
+            sign = _ITALIC_CODES.get(sign, sign)
         if sign == "=" and found and found[-1].sign == "≠":
             continue
         tex = _tex_of(one, sign)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, pairwise
 from statistics import median
 
-from phases.readers.pdf.lines import Line
+from phases.readers.pdf.lines import Line, rows_of
 from phases.readers.pdf.page import BoundingBox, Item, Page
 from phases.readers.reading import LeftOut
 
@@ -23,6 +23,9 @@ _FEWEST_WHITES = 5
 _FEWEST_PAGES = 3
 _FEWEST_LETTERS = 4
 _FEWEST_LINE_NUMBERS = 8
+_MOST_GROUPED, _LARGER = 3, 0.4
+_SHIFT = 4
+"""So many steps of two points higher or lower is the same height: the sheets of a scan do not lie alike."""
 _NO_OFFSET = 10_000
 _SAME_ROW = 4.0
 _ROMAN = re.compile(r"[ivxlc]{1,7}", re.IGNORECASE)
@@ -37,9 +40,10 @@ _WIDEST_HOLE = 2
 def without_furniture(pages: Sequence[Page]) -> tuple[list[Page], list[LeftOut]]:
     """The pages with the author's text alone, and what was taken from them."""
     apart = [list(_apart_at_edges(page)) for page in pages]
-    heads = _find_repeats(apart, pages) | _page_numbers(apart, pages) | _at_usual_heights(apart, len(pages))
+    groups = [[*edge, *_groups_at_edges(page)] for page, edge in zip(pages, apart, strict=True)]
+    heads = _find_repeats(groups, pages) | _page_numbers(apart, pages) | _at_usual_heights(apart, len(pages))
     kept, left_out = [], []
-    for page, edge in zip(pages, apart, strict=True):
+    for page, edge in zip(pages, groups, strict=True):
         heights = [item.box.y0 for item in page.items if item in heads]
         edge_items = [*heads.intersection(page.items), *(item for _, item in edge)]
         beside = {item for item in edge_items if any(abs(item.box.y0 - height) < _SAME_ROW for height in heights)}
@@ -68,6 +72,22 @@ def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
             yield page.number, item
 
 
+def _groups_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
+    """What stands in up to three lines at the top or the bottom of a page, small, with white between them and the text."""
+    rows = rows_of(page.items)
+    usual = _usual_white(page)
+    size = median(item.size for item in page.items) if page.items else 0.0
+    for group in (rows, rows[::-1]):
+        for count, (near, far) in enumerate(pairwise(group[: _MOST_GROUPED + 1]), 1):
+            if not all(_is_outermost(item, page) and item.size <= size + _LARGER for item in near):
+                break
+            down = min(item.box.y0 for item in far) - max(item.box.y1 for item in near)
+            up = min(item.box.y0 for item in near) - max(item.box.y1 for item in far)
+            if max(down, up) > max(_WHITE * near[0].size, _MORE * usual):
+                yield from ((page.number, item) for row in group[:count] for item in row)
+                break
+
+
 def _usual_white(page: Page) -> float:
     """The white between a line and the next one in the same column: wide leading is no reason to stand apart."""
     below: dict[int, BoundingBox] = {}
@@ -90,7 +110,7 @@ def _find_repeats(apart: Sequence[Sequence[tuple[int, Item]]], pages: Sequence[P
     for number, item in chain.from_iterable(apart):
         shape = _shape_of(item)
         if sum(character.isalpha() for character in shape) >= _FEWEST_LETTERS:
-            for near in (-1, 0, 1):
+            for near in range(-_SHIFT, _SHIFT + 1):
                 found[shape, round(item.box.y0 / 2) + near].append((number, item))
     fewest = max(_FEWEST_PAGES, len(pages) // 5)
     usual = {key for key, same in found.items() if len({number for number, _ in same}) >= fewest}

@@ -14,6 +14,7 @@ from phases.readers.pdf.unnumbered import (
     LARGER,
     BodyStyle,
     Style,
+    count_parted,
     font_family,
     reads_like_a_title,
     style_of,
@@ -28,9 +29,11 @@ _CHAPTER = re.compile(
 )
 _NO_HEADING = re.compile(
     r"(?:figure|fig\.|table|algorithm|abbildung|tabelle|listing|theorem|lemma|proof\b|corollary|definition"
-    r"|proposition|remark|example|assumption|claim|conjecture)\s*[0-9A-Z.]*[.:\s]",
+    r"|proposition|remark|example|assumption|claim|conjecture)\s*[0-9A-Z.]*[.:\s]|key\s?words\s*[:—–]",
     re.IGNORECASE,
 )
+_NAMES = re.compile(r"[A-Z]\.\s+(?:[A-Z]\.|[^,;]{2,40}[,;]\s+(?:[A-Z]\.\s?)+\S)")
+"""Initials and names: an author is no appendix A."""
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|[-]it$|ti[0-9]+$", re.IGNORECASE)
 _CLOSE, _SPREAD_LINES = 0.55, 1.2
 """White between the lines of a heading, as shares of their size: as it is usual, and at most, where the lines are spread."""
@@ -107,10 +110,11 @@ def _by_rules(lines: Sequence[Line], body: BodyStyle, words: Words, outside: Set
         if level and index >= until and not (again and plain_title(lines[index].text) in UNNUMBERED):
             own = style_of(lines[index]) in levels
             run_on = index in numbered or lines[index].bold or own
-            headings.append(_whole_heading(lines, index, level, words, run_on=run_on))
+            most = (body.alone and count_parted(lines, index)) or (MOST_LINES if run_on else 1)
+            headings.append(_whole_heading(lines, index, level, words, most))
             until = index + headings[-1].count
             named.add(plain_title(lines[index].text))
-    return _behind_the_front(headings)
+    return _behind_the_front(lines, headings)
 
 
 def _without_references(lines: Sequence[Line], candidates: Sequence[int]) -> list[int]:
@@ -126,11 +130,19 @@ def _without_references(lines: Sequence[Line], candidates: Sequence[int]) -> lis
     return [index for index in candidates if index <= name or (lines[index].size, lines[index].bold) in known]
 
 
-def _behind_the_front(headings: Sequence[Heading]) -> list[Heading]:
-    """Without what looks like a heading above the abstract or the first number: the authors, a motto."""
+def _behind_the_front(lines: Sequence[Line], headings: Sequence[Heading]) -> list[Heading]:
+    """Without what looks like a heading above the abstract or the first number, in any column: the authors, a motto."""
     known = [heading for heading in headings if plain_title(heading.text) in ABSTRACT or number_of(heading.text)]
-    begin = known[0].first if known else 0
-    return [heading for heading in headings if heading.first >= begin or plain_title(heading.text) in UNNUMBERED]
+    if not known:
+        return list(headings)
+    begin = known[0].first
+    page, top = lines[begin].page, lines[begin].box.y0
+
+    def is_behind(heading: Heading) -> bool:
+        line = lines[heading.first]
+        return heading.first >= begin and (line.page > page or line.box.y0 >= top or bool(number_of(heading.text)))
+
+    return [heading for heading in headings if is_behind(heading) or plain_title(heading.text) in UNNUMBERED]
 
 
 def _title_text(lines: Sequence[Line], index: int) -> str:
@@ -145,20 +157,27 @@ def _title_text(lines: Sequence[Line], index: int) -> str:
 def _may_head(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
     line = lines[index]
     letters = [character for character in line.text if character.isalpha()]
-    if not letters or len(line.text) > LONGEST or line.text.count("$") > 4 or _NO_HEADING.match(line.text):
+    if not letters or len(line.text) > LONGEST or line.text.count("$") > 4:
+        return False
+    if _NO_HEADING.match(line.text) or _NAMES.match(line.text):
         return False
     # in a narrow column the words of a heading may be spread out, which looks like the cells of a table
     numbered = number_of(line.text) is not None
-    if not _is_different(line, body) or has_holes(line, after=int(numbered), widest=_SPREAD if numbered else _HOLE):
+    if not _is_different(lines, index, body) or has_holes(
+        line, after=int(numbered), widest=_SPREAD if numbered else _HOLE
+    ):
         return False
     return line.run_in or _stands_alone(lines, index) or plain_title(line.text) in UNNUMBERED
 
 
-def _is_different(line: Line, body: BodyStyle) -> bool:
+def _is_different(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
+    line = lines[index]
     if body.alone and (number_of(line.text) or plain_title(line.text) in UNNUMBERED):
         short = len(line.text) < LONGEST // 2 and line.box.width < _PART * line.column.width
         if short and reads_like_a_title(without_number(line.text)):
             return True
+    if body.alone and count_parted(lines, index):
+        return True
     capitals = sum(character.isupper() for character in line.text)
     small = sum(character.islower() for character in line.text)
     other_font = font_family(line.font) != font_family(body.font) and line.size >= body.size - 1.5
@@ -188,6 +207,8 @@ def _level_without_number(
     name = plain_title(line.text)
     if name in UNNUMBERED and not line.text.startswith("\\"):
         return 1
+    if body.alone and count_parted(lines, index):
+        return 1 + max((max(depths) for depths in styles.values()), default=0)
     if number_of(line.text) or not reads_like_a_title(line.text):
         return 0
     after = lines[index + 1] if index + 1 < len(lines) else None
@@ -200,17 +221,17 @@ def _level_without_number(
     return levels.get(style_of(line), 0)
 
 
-def _whole_heading(lines: Sequence[Line], first: int, level: int, words: Words, *, run_on: bool) -> Heading:
-    """A heading with the lines that it runs on to."""
+def _whole_heading(lines: Sequence[Line], first: int, level: int, words: Words, most: int) -> Heading:
+    """A heading with the lines that it runs on to, `most` in all."""
     chapter = _CHAPTER.match(lines[first].text)
     if chapter and _title_text(lines, first) != lines[first].text:
-        title = _whole_heading(lines, first + 1, level, words, run_on=True)
+        title = _whole_heading(lines, first + 1, level, words, MOST_LINES)
         return Heading(first, title.count + 1, f"{chapter.group(1)} {title.text}", level)
     if lines[first].run_in:
         return Heading(first, 1, lines[first].text.rstrip(" .:—–-"), level)
     count = 1
     named = plain_title(lines[first].text) in UNNUMBERED
-    while run_on and not named and count < MOST_LINES and first + count < len(lines):
+    while not named and count < most and first + count < len(lines):
         line = lines[first + count]
         goes_on = _is_set_alike(lines[first], line) and _follows_closely(lines, first, first + count)
         if not goes_on or number_of(line.text) or plain_title(line.text) in UNNUMBERED:
@@ -242,21 +263,22 @@ def longest_run(titles: Sequence[str]) -> dict[int, int]:
     """Index of a title -> depth of its number, for the titles of the longest run in the order of counting.
 
     Each number follows the one before: its first child, or the next (one may be missing) of it or of what it stands in.
+    Of runs of one length, that with more titles is taken: steps of a proof may be counted, too.
     """
     paths = _paths_of(titles[:_MOST])
-    best: dict[int, tuple[int, int]] = {}
+    best: dict[int, tuple[int, int, int]] = {}
     for here, path in paths.items():
-        before = [(best[other][0], other) for other in best if _is_next(paths[other], path)]
-        length, other = max(before, default=(0, -1)) if not _is_start(path) else max([*before, (0, -1)])
+        before = [(*best[other][:2], other) for other in best if _is_next(paths[other], path)]
+        length, named, other = max([*before, (0, 0, -1)])
         if length or _is_start(path):
-            best[here] = (length + 1, other)
+            best[here] = (length + 1, named + reads_like_a_title(without_number(titles[here])), other)
     if not best:
         return {}
-    here = max(best, key=lambda index: (best[index][0], -index))
+    here = max(best, key=lambda index: (*best[index][:2], -index))
     run: dict[int, int] = {}
     while here >= 0:
         run[here] = len(paths[here])
-        here = best[here][1]
+        here = best[here][2]
     return dict(sorted(run.items()))
 
 

@@ -146,7 +146,9 @@ def columns_of_pages(pages: Sequence[Page]) -> list[list[list[Item]]]:
         usual = median(gutter for gutter in gutters if gutter and abs(gutter - usual) <= 4)
     found = []
     for page, own in zip(pages, gutters, strict=True):
-        near = usual is not None and (own is None or abs(own - usual) < _NEAR)
+        # the sheets of a scan do not lie alike: there the page's own stripe is the clear one
+        clear = own is not None and usual is not None and _count_crossing(page, own) < _count_crossing(page, usual)
+        near = usual is not None and (own is None or abs(own - usual) < _NEAR) and not clear
         gutter = usual if near and usual is not None and _is_gutter(page, usual, fewest=2) else own
         inside = [item for item in page.items if item.box.x1 > left and item.box.x0 < right]
         beside = [item for item in page.items if item.box.x1 <= left or item.box.x0 >= right]
@@ -185,6 +187,17 @@ def _find_gutter(page: Page) -> float | None:
     return gutter if gutter and _is_gutter(page, gutter, fewest=_FEWEST_ROWS) else None
 
 
+def _runs_of_row(row: Sequence[Item]) -> list[BoundingBox]:
+    """The boxes of pieces side by side with no room for a gutter between them: a recognized line comes word by word."""
+    runs = [item.box for item in row[:1]]
+    for item in row[1:]:
+        if item.box.x0 - runs[-1].x1 < _NARROWEST_GUTTER:
+            runs[-1] = runs[-1].around(item.box)
+        else:
+            runs.append(item.box)
+    return runs
+
+
 def _find_two_gutters(page: Page) -> tuple[float, ...] | None:
     """Where the white stripes between three columns stand, or None on a page that has not three."""
     left, right = (_clearest_stripe(page, _count_white(page, *part)) for part in _THIRDS)
@@ -215,14 +228,19 @@ def _clearest_stripe(page: Page, votes: Counter[int]) -> float | None:
     if best < _FEWEST_ROWS:
         return None
     stripe = sorted(place for place, count in votes.items() if count >= _STRIPE * best)
-    crossed = {place: sum(item.box.x0 < place - 1 < place + 1 < item.box.x1 for item in page.items) for place in stripe}
+    crossed = {place: _count_crossing(page, place) for place in stripe}
     stripe = [place for place in stripe if crossed[place] == min(crossed.values())]
     return float(stripe[len(stripe) // 2])
 
 
+def _count_crossing(page: Page, place: float) -> int:
+    return sum(item.box.x0 < place - 1 < place + 1 < item.box.x1 for item in page.items)
+
+
 def _is_gutter(page: Page, gutter: float, *, fewest: int) -> bool:
     """Text fills both sides, in lines that end and begin at the stripe; the cells of a table do not."""
-    wide = [item.box for item in page.items if item.box.width > _NARROWEST_LINE * page.width and not item.table]
+    rows = rows_of([item for item in page.items if not item.table])
+    wide = [box for row in rows for box in _runs_of_row(row) if box.width > _NARROWEST_LINE * page.width]
     left = sum(box.height for box in wide if box.x1 <= gutter + 2)
     right = sum(box.height for box in wide if box.x0 >= gutter - 2)
     crossing = sum(box.height for box in wide if box.x0 < gutter - 12 and box.x1 > gutter + 12)
@@ -270,10 +288,11 @@ def _rows_of_wide_tables(items: Sequence[Item], gutter: float) -> set[Item]:
     found: set[Item] = set()
     together: list[list[Item]] = []
     for row in [*rows_of(items), []]:
-        left = [item for item in row if item.box.x1 < gutter + 4]
-        right = [item for item in row if item.box.x0 > gutter - 4]
-        short = all(item.box.width < 0.45 * gutter for item in row) and not (_is_full(left) and _is_full(right))
-        if min(len(left), len(right)) >= 2 and len(row) >= _FEWEST_CELLS and short:
+        runs = _runs_of_row(row)
+        left = [box for box in runs if box.x1 < gutter + 4]
+        right = [box for box in runs if box.x0 > gutter - 4]
+        short = all(box.width < 0.45 * gutter for box in runs) and not (_is_full(left) and _is_full(right))
+        if min(len(left), len(right)) >= 2 and len(runs) >= _FEWEST_CELLS and short:
             together.append(row)
             continue
         if len(together) >= _FEWEST_WIDE_ROWS:
@@ -295,9 +314,9 @@ def _is_between_columns(item: Item, items: Sequence[Item], gutter: float) -> boo
     return len(sides) == 4
 
 
-def _is_full(side: Sequence[Item]) -> bool:
+def _is_full(side: Sequence[BoundingBox]) -> bool:
     """Whether hardly any white is between pieces: justified prose may come in many of them."""
-    return sum(item.box.width for item in side) > _FULL * (side[-1].box.x1 - side[0].box.x0) if side else False
+    return sum(box.width for box in side) > _FULL * (side[-1].x1 - side[0].x0) if side else False
 
 
 def _same_row(item: Item, other: Item) -> bool:

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from statistics import median
 
 from phases.readers.heading_patterns import number_of
 from phases.readers.pdf.lines import Line, join_items
@@ -17,7 +18,7 @@ _TICKS = re.compile(r"(?:[-−]?[0-9.]+ ){2,30}[-−]?[0-9.]+")
 """Numbers along the axis of a figure: no cell holds three."""
 _CELL_GAP = 0.8
 """White of more than this share of the letters' size parts two cells."""
-_WIDE_GAP = 1.2
+_WIDE_GAP, _STRETCHED = 1.2, 2.0
 _FEWEST_ROWS = 3
 _FEWEST_CAPTIONED = 2
 _LONGEST_CAPTION = 10
@@ -129,7 +130,11 @@ def _has_caption(lines: Sequence[Line], first: int, end: int) -> bool:
 
 
 def _has_wide_gap(row: Sequence[Sequence[Item]]) -> bool:
-    return any(right[0].box.x0 - left[-1].box.x1 > _WIDE_GAP * right[0].size for left, right in itertools.pairwise(row))
+    """Whether the white between two cells is wide, also beside that between the words of this row: a line may be stretched."""
+    within = [right.box.x0 - left.box.x1 for cell in row for left, right in itertools.pairwise(cell)]
+    least = _STRETCHED * median(within) if len(within) >= len(row) else 0.0
+    gaps = ((right[0].box.x0 - left[-1].box.x1, right[0].size) for left, right in itertools.pairwise(row))
+    return any(gap > max(_WIDE_GAP * size, least) for gap, size in gaps)
 
 
 def table_text(table: Table) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 from phases.readers.heading_patterns import ABSTRACT, plain_title
 from phases.readers.pdf.lines import Line, has_holes
@@ -11,11 +12,16 @@ from phases.readers.pdf.ruled_tables import CAPTION
 from phases.readers.pdf.unnumbered import style_of
 from phases.readers.pdf.words import Words
 
+_MARKS = re.compile(r"(?:[\s,]|\$\^\{?[*∗†‡§¶⋆★,\d]+\}?\$|\$\^\{\\(?:ast|star|dagger)\}\$|[*∗†‡§¶⋆★])+$")
+_LETTERED = re.compile(r"(?<=[a-z])[a-z]\)$")
 _FEWEST_LETTERS = 8
 _FEWEST_CJK = 4
+_FEWEST_ALIKE, _MOST_ALIKE = 24, 0.93
+"""A title of so many letters is the same where this share of them is."""
 _LONGEST = 300
 _MOST_LINES = 8
 _ADDRESS = re.compile(r"\b10\.[0-9]{4,}/|\bdoi\b|https?:|www\.|\.(?:pdf|dvi|docx?|tex|indd)$", re.IGNORECASE)
+_INTRODUCTION = ("introduction", "einleitung", "einführung")
 _CODE = re.compile(r"\S*[0-9]\S*")
 """One word with a figure in it: the number of a paper or a report."""
 _PERIODICAL = re.compile(
@@ -25,6 +31,7 @@ _PERIODICAL = re.compile(
 _SHORT_NAME, _NEAR = 5, 3
 _CLOSE, _SPREAD = 1.1, 1.5
 """White between the lines of a title, as shares of their size: what it may be, and where font and size are the same."""
+_HOLE, _RECOGNIZED_HOLE = 1.6, 3.2
 _ALIKE, _RECOGNIZED = 0.6, 0.15
 """So far the sizes of a title's lines may differ: in points, and as a share where a program recognized the letters."""
 
@@ -37,34 +44,47 @@ def title_of(lines: Sequence[Line], said: str | None, words: Words) -> tuple[str
         return (printed if plain_title(printed) == plain_title(said) else said), place
     place = _largest_lines(first)
     text = words.join([first[index].text for index in place])
-    return (text.rstrip("*∗†‡ "), place) if text and len(text) <= _LONGEST else (None, range(0))
+    return (_without_marks(text), place) if text and len(text) <= _LONGEST else (None, range(0))
+
+
+def _without_marks(title: str) -> str:
+    """A title without the marks of its footnotes; AIP's are small letters with a parenthesis."""
+    title = _MARKS.sub("", title)
+    return title if "(" in title else _LETTERED.sub("", title)
 
 
 def _place_of(lines: Sequence[Line], said: str) -> range | None:
-    """The lines that say it, if there are any."""
+    """The lines that say it, if there are any; a letter or two may be recognized as others."""
     wanted = plain_title(said)
     if len(wanted) < _FEWEST_CJK:
         return None
+    alike = SequenceMatcher(None, "", wanted, autojunk=False)
     for start in range(len(lines)):
         given = ""
         for end in range(start, min(start + _MOST_LINES, len(lines))):
             given += plain_title(lines[end].text)
             if given == wanted or (given.startswith(wanted) and len(given) < len(wanted) + 4):
                 return range(start, end + 1)
-            if not wanted.startswith(given):
+            if len(given) > len(wanted) + 4:
                 break
+            alike.set_seq1(given)
+            if len(wanted) >= _FEWEST_ALIKE and len(given) > len(wanted) - 4 and alike.ratio() > _MOST_ALIKE:
+                return range(start, end + 1)
     return None
 
 
 def _largest_lines(lines: Sequence[Line]) -> range:
-    """The lines above the abstract that are set in the largest type, if they are words."""
-    until = next((index for index, line in enumerate(lines) if plain_title(line.text) in ABSTRACT), len(lines))
+    """The lines above the abstract or the introduction that are set in the largest type, if they are words."""
+    ends = (*ABSTRACT, *_INTRODUCTION)
+    until = next((index for index, line in enumerate(lines) if plain_title(line.text) in ends), len(lines))
     above = list(lines[: until or len(lines)])
     sizes = sorted({line.size for line in above}, reverse=True)
     for size in sizes:
         runs = [run for run in _runs_of(above, size) if _is_telling(above, run)]
         if runs:
-            return min(runs, key=lambda run: above[run[0]].box.y0)
+            first = min(runs, key=lambda run: above[run[0]].box.y0)
+            coded = len(first) > 1 and _CODE.fullmatch(above[first[0]].text)
+            return range(first.start + 1, first.stop) if coded else first
     return range(0)
 
 
@@ -89,8 +109,10 @@ def _runs_of(lines: Sequence[Line], size: float) -> list[range]:
 
 def _is_telling(lines: Sequence[Line], run: range) -> bool:
     text = " ".join(lines[index].text for index in run)
+    # words of large type that a program recognized stand far apart
+    hole = _HOLE if len({line.font for line in lines}) > 1 else _RECOGNIZED_HOLE
     if CAPTION.match(lines[run[0]].text) or (
-        len(run) > 1 and sum(has_holes(lines[index]) for index in run) * 2 > len(run)
+        len(run) > 1 and sum(has_holes(lines[index], widest=hole) for index in run) * 2 > len(run)
     ):
         return False
     if (

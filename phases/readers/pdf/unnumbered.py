@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from phases.readers.heading_patterns import number_of
+from phases.readers.heading_patterns import number_of, without_number
 from phases.readers.pdf.lines import Line
 
 LARGER = 0.4
@@ -20,6 +20,10 @@ _NARROW = 0.5
 _SAME_SIZE = 1.0
 _FEWEST_ALONE = 2
 _WHITE_ABOVE, _WHITE_BELOW, _PART = 0.9, 0.4, 0.95
+_PARTED_ABOVE, _PARTED_BELOW, _PROSE, _SHORT = 1.0, 0.4, 0.8, 0.98
+_FLOAT = re.compile(r"(?:fig(?:ure|\.)|tab(?:le|\.))\s*[0-9IVX]", re.IGNORECASE)
+_CAPITAL = re.compile(r"[0-9]{1,2}[A-Z]")
+"""Three dimensions and the like: 3D is a word."""
 Style = tuple[str, float, bool]
 
 
@@ -46,8 +50,8 @@ def font_family(font: str) -> str:
 def reads_like_a_title(text: str) -> bool:
     """Words that begin with a capital letter and are no sentence."""
     letters = sum(character.isalpha() for character in text)
-    small = text[:1].islower() or not text[:1].isalpha()
-    return letters >= _FEWEST_LETTERS and not small and not text.endswith((".", ",", ";", ":", "-"))
+    begins = _CAPITAL.match(text) or (text[:1].isalpha() and not text[:1].islower())
+    return letters >= _FEWEST_LETTERS and bool(begins) and not text.endswith((".", ",", ";", ":", "-"))
 
 
 def unnumbered_levels(
@@ -87,12 +91,35 @@ def _is_set_off(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
     return own and short and alone and line.gap > _WHITE_ABOVE * line.size and reads_like_a_title(line.text)
 
 
+def count_parted(lines: Sequence[Line], index: int) -> int:
+    """How many lines a title has from here on, by the white above and below it alone: one, two, or 0 where none is.
+
+    It is flush left, and prose comes behind it. For text of which type tells nothing.
+    """
+    goes_on = index + 1 < len(lines) and _goes_on(lines[index], lines[index + 1])
+    return next((count for count in (1, 2)[: 1 + goes_on] if _is_parted(lines, index, index + count)), 0)
+
+
+def _is_parted(lines: Sequence[Line], index: int, end: int) -> bool:
+    if end + 1 >= len(lines) or lines[end].fresh or lines[end + 1].fresh:
+        return False
+    line, title, (after, second) = lines[index], lines[index:end], lines[end : end + 2]
+    below = after.gap - second.gap
+    above = float("inf") if line.fresh else line.gap - second.gap
+    apart = above > max(_PARTED_ABOVE * line.size, below) and below > _PARTED_BELOW * line.size
+    flush = abs(line.box.x0 - line.column.x0) < line.size and title[-1].box.width < _SHORT * line.column.width
+    prose = after.text[:1].isupper() and min(after.box.width, second.box.width) > _PROSE * line.column.width
+    text = without_number("".join(part.text.removesuffix("-") for part in title))
+    return apart and flush and prose and reads_like_a_title(text)
+
+
 def _head_text(
     lines: Sequence[Line], group: Sequence[int], own: Collection[int], body: BodyStyle, counted: bool
 ) -> bool:
     """Whether the lines of a style head something; one alone is enough where it is larger than the text."""
     firsts = [index for index in group if not (index - 1 in group and _goes_on(lines[index - 1], lines[index]))]
-    heads = [index for index in firsts if index in own and _has_body_below(lines, index, body)]
+    firsts = [index for index in firsts if not _FLOAT.match(lines[index].text)]
+    heads = [index for index in firsts if index in own and _has_body_below(lines, index, own, body)]
     larger = lines[group[0]].size > body.size + LARGER
     return len(heads) >= _ENOUGH * len(firsts) and len(heads) >= (1 if larger and counted else _FEWEST_ALONE)
 
@@ -101,11 +128,13 @@ def _goes_on(before: Line, line: Line) -> bool:
     return line.page == before.page and not line.fresh and line.gap < 0.6 * line.size
 
 
-def _has_body_below(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
+def _has_body_below(lines: Sequence[Line], index: int, own: Collection[int], body: BodyStyle) -> bool:
     """Whether behind the lines of this style comes text as the body is set, or another heading."""
     style = style_of(lines[index])
-    for line in lines[index + 1 : index + 1 + _MOST_LINES]:
+    for place, line in enumerate(lines[index + 1 : index + 1 + _MOST_LINES], index + 1):
         if style_of(line) != style:
+            if place in own and line.size <= lines[index].size:
+                return True
             text = abs(line.size - body.size) < _SAME_SIZE and not line.bold
             wide = line.box.width > _NARROW * line.column.width
             return (text and wide) or (line.bold and number_of(line.text) is not None)
