@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from phases.planning.rules.passages import Sentence
@@ -128,10 +128,6 @@ _NO_CONDITION = frozenset(
         "in addition",
     ]
 )
-_CASE = r"(?:[A-Z][\w@+.$-]*|[a-z]+[A-Z]\w*)(?: [A-Z0-9][\w+.-]*)*(?: \([^()]*\))?"
-_LISTED = re.compile(rf"((?:{_CASE}(?:, ))*{_CASE}(?:,? and |, ){_CASE})")
-
-
 @dataclass(frozen=True)
 class Known:
     """Names that can own a value: data sets, and everything that is not the method."""
@@ -154,14 +150,12 @@ class Setting:
 def settings_of_sentence(sentence: Sentence, known: Known) -> Iterator[Setting]:
     """What a sentence sets, each value with its owner and its condition."""
     lead = _LEAD.match(sentence.text)
-    values = values_in(sentence.text)
-    cases = _respective_cases(sentence.text, values)
-    for value in values:
+    for value in values_in(sentence.text):
         owner = _owner(sentence, value, known)
         trail = _TRAIL.match(sentence.text[value.end :])
-        if case := cases.get(value.start):
-            is_owner = value.name.endswith("parameters") or is_other(case, known)
-            yield Setting(value, case if is_owner else owner, "" if is_owner else f"for {case}", sentence)
+        if value.case:
+            is_owner = value.name.endswith("parameters") or is_other(value.case, known)
+            yield Setting(value, value.case if is_owner else owner, "" if is_owner else f"for {value.case}", sentence)
             continue
         condition = (
             value.condition
@@ -169,31 +163,6 @@ def settings_of_sentence(sentence: Sentence, known: Known) -> Iterator[Setting]:
             or (lead.group(1) if lead and value.start > lead.end() else "")
         )
         yield Setting(value, owner, _condition(condition, owner), sentence)
-
-
-def _respective_cases(said: str, values: Sequence[Value]) -> dict[int, str]:
-    """Where a value starts -> the case that "respectively" gives it: "3 and 5 layers for MNIST and SVHN, respectively"."""
-    place = said.find("respectively")
-    groups: dict[str, list[Value]] = {}
-    for value in values:
-        if value.start < place:
-            groups.setdefault(value.name, []).append(value)
-    found: dict[int, str] = {}
-    for group in groups.values():
-        if len(group) < 2:
-            continue
-        listed = [_LISTED.findall(part) for part in (said[group[-1].end : place], said[: group[0].start])]
-        names = next(
-            (names for part in listed for names in map(_split_names, reversed(part)) if len(names) == len(group)), []
-        )
-        found.update({value.start: name for value, name in zip(group, names, strict=False)})
-    return found
-
-
-def _split_names(listed: str) -> list[str]:
-    return [
-        name.strip(" ,") for name in re.split(r",? and |, ", re.sub(r" ?\([^()]*\)", "", listed)) if name.strip(" ,")
-    ]
 
 
 def _condition(text: str, owner: str) -> str:

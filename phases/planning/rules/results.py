@@ -8,7 +8,7 @@ from typing import Any
 
 from phases.planning.rules.numbers import NUMBER, number_of
 from phases.planning.rules.passages import PaperText, Table
-from phases.planning.rules.sections import MIXED, RESULTS
+from phases.planning.rules.sections import RESULTS
 from phases.planning.rules.tables import CELL_VALUE, Grid, cells_of, read_grid
 
 MOST = 120
@@ -16,7 +16,7 @@ _MOST_OF_TABLE, _MOST_UNSURE = 48, 40
 _SETTINGS = re.compile(
     r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|architecture) (?:settings?|choices?|values?"
     r"|configurations?|details?)|parameters? (?:used|of)\b|\bnotation|statistics|\bsymbols|search space|\bgrid"
-    r"|temperature sets|\btypes of\b|超参数|参数设置",
+    r"|\btypes of\b|\bexamples? of\b|超参数|参数设置",
     re.IGNORECASE,
 )
 _TUNED = re.compile(r"\b(?:after|with|without|by) hyper-?parameter (?:tuning|search|optimi[sz]ation)", re.IGNORECASE)
@@ -29,11 +29,11 @@ _RESULTS = re.compile(
 _HEAD_ROW = re.compile(r"(?:time )?(?:steps?|epochs?|iterations?)$|#\.? ?of\b|number of\b", re.IGNORECASE)
 """A row that numbers the columns."""
 _CITED = re.compile(r"\[[0-9, –-]+\]|\([^()]*(?:19|20)[0-9]{2}[a-z]?\)|\bet al\b")
-_NEAR = 900
+_NEAR, _HEAD = 900, 200
 _LONG = 8
 """A label of so many letters may be the beginning of a part's name: "Representation"."""
 _OURS = re.compile(r"\b(?:ours?|proposed|this (?:work|paper)|full (?:method|model)|our method)\b", re.IGNORECASE)
-_METRIC = re.compile(
+METRIC = re.compile(
     r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror\b|\brate\b"
     r"|\btime\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|\bsteps\b|reward|return|fidelity|coverage"
     r"|accesses|insert|search|params|throughput|latency|drop|succ",
@@ -96,7 +96,7 @@ def _is_result_table(table: Table, label: str, caption: str) -> bool:
     if not label or _SETTINGS.search(_TUNED.sub("", caption[:160])):
         return False
     # a table floats to where there is room: the section it stands in says little
-    return table.role in (RESULTS, MIXED) or bool(_RESULTS.search(caption))
+    return table.role == RESULTS or bool(_RESULTS.search(f"{caption} {table.text[:_HEAD]}"))
 
 
 def _own_cells(
@@ -163,7 +163,7 @@ def _row(one: tuple[str, str, str], label: str, caption: str, table: Table) -> d
     value = number_of(number.group(0)) if number else None
     if value is None or len(row) < 1 or not label:
         return {}
-    metric = _METRIC.search(column) or _METRIC.search(caption)
+    metric = METRIC.search(column) or METRIC.search(caption)
     return {
         "table": label,
         "row": _short(row, 10),

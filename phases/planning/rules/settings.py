@@ -30,6 +30,12 @@ _SETS = re.compile(
     r"|initialized|trained (?:for|with|on))\b"
 )
 """Set, though nobody is said to do it."""
+_FIRST_PERSON = re.compile(r"\b(?:we|our)\b", re.IGNORECASE)
+_FRAME = re.compile(
+    r"^(?:As (?:shown|seen|described|reported|summari[sz]ed|given|listed) in|To \w+|In (?:order to|Table|Figure|Fig\.)"
+    r"|Based on|Following)\b[^,;]{3,120}, (?=\w)"
+)
+"""What a sentence is led by that says why, or where it is shown."""
 _DECLARED = re.compile(
     r"\bconst\b|\b(?:int|float|unsigned|double|let)\b.*=|^\W*(?:Require|Input|Parameters?|Hyper-?parameters?|Given)\b.*=",
     re.IGNORECASE,
@@ -133,11 +139,15 @@ def _may_set(sentence: Sentence) -> bool:
     if _EXAMPLE.match(sentence.text):
         return False
     does = says_what_is_set(sentence.text)
-    if sentence.role in (RESULTS, MIXED) and not (does or _SETS.search(sentence.text)):
+    if sentence.role == RESULTS and not (does or _SETS.search(sentence.text)):
         return False
-    why = why_not(sentence.text)
+    why = why_not(_FRAME.sub("", sentence.text))
     if why == "motivation" and sentence.role == BUILD:
         return True  # "typically", of the method itself
+    if why == "related" and _FIRST_PERSON.search(sentence.text):
+        return True  # "we use the values of [5]"
+    if why in ("result", "discussion"):
+        does = does and bool(_FIRST_PERSON.search(sentence.text) or _SETS.search(sentence.text))
     return why not in _NEVER and (does or why not in _ONLY_BY_DEED)
 
 

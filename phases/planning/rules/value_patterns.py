@@ -33,7 +33,7 @@ HEADS = (
     "|degrees?|bonus|bias(?:es)?|beams?|neurons|filters|stride|padding|perplexity|variance|deviation|mean|slope"
     "|discount|horizon|window|k|vocabulary(?: size)?|resolution|interval|fraction|constant|base|level|limit"
     "|number|max(?:imum)?|top-[kp]|tokens|hyper-?parameters?|parameters?|scale|radius|order|memory(?: size)?"
-    "|kernel size|precision|sparsity|damping|offset|cardinality|urgency|komi|points|value"
+    "|kernel size|precision|sparsity|damping|offset|cardinality|value"
 )
 ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?(?: ?(?:million|billion|thousand)\b|[kKMB]\b)?"
 NEXT = rf"(?:,|;|,? and|,? or) ?{ONE}"
@@ -44,7 +44,7 @@ SEVERAL_EQUAL = SEVERAL.replace(MORE, rf"{MORE}(?! (?:[a-z-]+ )?[a-z]{{3,}}s\b)"
 WHOLE = r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|⁄|·|\*|±)|[A-Za-z(\\])"
 """No number stops in the middle of a formula, or of a fraction."""
 SIGN = re.compile(
-    r"(?<![\w\\{^.])([α-ωϵϕµA-Za-z](?:_[\w-]{1,24}|[0-9])?|[A-Za-z][A-Za-z]{1,20}(?:[_-][A-Za-z0-9]{1,20}){0,4})"
+    r"(?<![\w\\{^.])(?<![-+*/·×] )(\|[A-Za-z](?: ?[×x] ?[A-Za-z])?\||[α-ωϵϕµA-Za-z](?:_[\w-]{1,24}|[0-9])?|[A-Za-z][A-Za-z]{1,20}(?:[_-][A-Za-z0-9]{1,20}){0,4})"
     rf"(?: ?=[^=<>,;.]{{1,24}}?)? ?(?:=|∈|←|:=|from) ?{SEVERAL_EQUAL}{WHOLE}"
 )
 NAMED = re.compile(
@@ -63,7 +63,7 @@ SET = re.compile(
 COUNTED = re.compile(
     rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{ONE}(?:{NEXT}){{0,8}})[\]}}]?|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
     r"|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|as|by|from|than"
-    rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})(?: intervals?)?)\b(?![-_][a-z])"
+    rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})(?: (?:steps|points|pairs|layers|examples|samples))?(?: intervals?)?)\b(?![-_][a-z])"
 )
 ONE_COUNTED = re.compile(rf"(?<= and )((?>{ONE}))[ -]((?:[a-z][\w-]*[ -])?(?:{UNITS}))\b(?![-_][a-z])")
 """The last of two numbers, of which the first belongs to another name: "a rate of 0.1 and 100 epochs"."""
@@ -82,7 +82,7 @@ MEASURED = re.compile(
 """What comes before a number of steps that was needed, and not set."""
 SPACED = re.compile(
     r"\b(rates?|sizes?|momentum|decay|dropout|dimensions?|temperatures?|seed|dim|stride|ReLU|RELU|lr|epochs|batch|depths?"
-    r"|widths?|level|lengths?|threshold|radius|rank|horizon|komi|slope|patience|margin|tolerance|degree|probability"
+    r"|widths?|level|lengths?|threshold|radius|rank|horizon|slope|patience|margin|tolerance|degree|probability"
     r")"
     rf" {SEVERAL}{WHOLE}"
 )
@@ -103,6 +103,9 @@ LABEL = re.compile(
     rf"^[-•* ]*([A-Za-z][\w ()/.-]{{1,60}}?)(?:(?: |[,:(] ?)([α-ωϵϕ](?:_\w+)?|[A-Za-z](?:_\w+)?)\)?)? ?[:=]"
     rf" ?{SEVERAL}(?: ([a-z]+))?\.?$"
 )
+_CASE = r"(?:[A-Z][\w@+.$-]*|[a-z]+[A-Z]\w*)(?: [A-Z0-9][\w+.-]*)*(?: \([^()]*\))?"
+LISTED = re.compile(rf"((?:{_CASE}(?:, ))*{_CASE}(?:,? and |, ){_CASE})")
+"""Names in a row, each of which can own one of as many numbers."""
 GOES_ON = re.compile(
     rf"( (?:for|on|in|when|to|with) [^,;.]{{2,60}}?),? (?:and|or) ({ONE})((?: (?:for|on|in|when|to|with) [^,;.]{{2,50}}))"
 )
@@ -220,6 +223,31 @@ RANGE_WORDS = re.compile(
     r"(?: (?:is|are|was|were|that|which))?(?: (?:chosen|sampled|drawn|selected|varied|varying|varies|vary|ranging|ranges?"
     r"|uniformly|randomly|set|tuned|within|in|over|with|of|the|a))* $"
 )
+LISTED_COUNTS = re.compile(
+    rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{ONE}(?:, ?{ONE})+,? ?(?:and|or) ?{ONE}))[ -]"
+    rf"((?:[a-z][\w-]*[ -]){{0,2}}?(?:{UNITS}))\b"
+)
+"""Three or more numbers of one unit: "layers of 512, 256, and 128 units"."""
+COPULA = re.compile(
+    rf"(?:^|[,;(] ?|\b(?:the|our|its|an?|with|and|maximum|minimum|total) )((?:(?!(?:and|or)\b)[A-Za-z][\w-]* ){{0,3}}?number of"
+    rf" (?:[a-z][\w-]* ){{1,4}}?)(?:is|was|are|were|to be|to|at|=|equals?)(?: (?:again|always|only|also|then|set to|fixed"
+    rf" (?:to|at)|equal to|about|limited to|at most|up to))* ({ONE}|{'|'.join(WORDS)})\b{WHOLE}"
+)
+"""The number of teaching phases was again 40."""
+CASE_AFTER = re.compile(r"\b(?:if|when|while|otherwise)\b|←")
+"""What follows 0 or 1 where it is a case, or a step, and no constant."""
+REPEATED = re.compile(
+    rf"\b(repeat\w*|run|ran|runs|execut\w+|train\w*|evaluat\w+|perform\w*|measur\w+|sampl\w+|trial\w*)\b(?: [\w-]+){{0,4}}? ({ONE}|{'|'.join(list(WORDS)[2:])})"
+    r" times\b(?! (?:faster|slower|more|less|larger|smaller|higher|lower|as|the))"
+)
+VERSION = re.compile(
+    r"\b([A-Z][\w+-]*[A-Za-z+])(?: \(?(?:library )?(?:version |v\.? ?)([0-9]+(?:\.[0-9]+)*)|[ -]([0-9]+\.[0-9]+\.[0-9]+))\b(?![\w%])"
+)
+"""PyTorch 1.9.0; Mistral 7B (version 0.1)."""
+PERCENT = re.compile(
+    rf"(?<![\w.,-])({NUMBER}) ?(?:%|percent) (?!of\b)((?:[a-z][\w-]* ){{0,2}}?(?:probabilit(?:y|ies)|chance|threshold|confidence"
+    r"|confidence (?:intervals?|levels?)|split|quantile|percentile|dropout|sparsity|rate))\b"
+)
 EVERY = re.compile(
     rf"\b(?:every|once every|each) ({ONE}|{'|'.join(list(WORDS)[2:])}) ((?:[a-z][\w-]* ){{0,2}}?(?!KB|MB|GB)(?:{UNITS}))\b"
 )
@@ -260,7 +288,7 @@ NOT_COUNTED = re.compile(
     r"|tables|properties|observations|challenges|directions|scenarios|goals|kinds|forms|pages|years|authors|researchers|people"
     r"|halves|phases|parts|possibilities|options|conditions|points of|others|sides|ends|ones|types|steps to"
     r"|limitations|approaches"
-    r"|was|has|does|methods|strategies|studies|tools|assumptions|choices|effects|terms|digits|times|decimals|orders"
+    r"|was|has|does|values|modifications|changes|differences|purposes|methods|strategies|studies|tools|assumptions|choices|effects|terms|digits|times|decimals|orders"
     r"|sources|extremes)$",
     re.IGNORECASE,
 )
@@ -292,7 +320,7 @@ WE_SET = re.compile(
 RESULT_NAME = re.compile(
     r"\b(?:accurac\w+|acc|AUC|AUROC|MSE|RMSE|MAE|FID|R2|scores?|improvements?|speed-?ups?|gains?|errors?|reductions?"
     r"|increases?"
-    r"|costs?|overhead"
+    r"|costs?|overhead|agreement|precision"
     r"|performance|results?|recall|F1|BLEU|perplexity|AUC|times?|cent|percent)$",
     re.IGNORECASE,
 )

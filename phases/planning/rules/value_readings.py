@@ -18,8 +18,10 @@ from phases.planning.rules.value_names import name_before, name_of_symbol, plain
 from phases.planning.rules.value_patterns import (
     ADJECTIVE,
     ASSIGNED,
+    CASE_AFTER,
     CALLED,
     CONSTANT,
+    COPULA,
     COUNTED,
     COUNTED_AFTER,
     COUNTED_ANY,
@@ -33,6 +35,7 @@ from phases.planning.rules.value_patterns import (
     INDEXES,
     INTERVAL_DEED,
     LABEL,
+    LISTED_COUNTS,
     LEXICON,
     LONE_SIGN,
     LOOSE,
@@ -45,9 +48,11 @@ from phases.planning.rules.value_patterns import (
     NOT_COUNTED,
     OF_WHAT,
     ONE_COUNTED,
+    PERCENT,
     POINTED,
     RANGE,
     RANGE_WORDS,
+    REPEATED,
     RESULT_BEFORE,
     RESULT_NAME,
     SAYS,
@@ -66,6 +71,7 @@ from phases.planning.rules.value_patterns import (
     STOPS,
     TIME_AFTER,
     TIMES,
+    VERSION,
     VAGUE,
     WE_SET,
     WORD_UNITS,
@@ -87,23 +93,56 @@ class Reading:
     symbol: str = ""
     unit: str = ""
     condition: str = ""
+    case: str = ""
 
 
 def readings_of(read: str) -> Iterator[Reading]:
+    yield from _versions(read)
     yield from _no_values(read)
     yield from _assigned(read)
     yield from _labelled(read)
     yield from _identifiers(read)
     yield from _ranges(read)
     yield from _intervals(read)
+    yield from _listed_counts(read)
     yield from _signs(read)
     yield from _shapes(read)
     yield from _dimensions(read)
+    yield from _repeated(read)
     yield from _named(read)
     yield from _set_to(read)
     yield from _counted(read)
     yield from _shares(read)
     yield from _words(read)
+
+
+def _versions(read: str) -> Iterator[Reading]:
+    for match in VERSION.finditer(read):
+        group = match.lastindex or 2
+        yield _read(f"{match.group(1)} version", match.group(group), match, group)
+
+
+def _listed_counts(read: str) -> Iterator[Reading]:
+    for match in LISTED_COUNTS.finditer(read):
+        value = parse_value(match.group(1))
+        is_size = match.group(2).endswith(("parameters", "params"))
+        if value is not None and not is_size and not RESULT_BEFORE.search(words_before(read, match.start())):
+            yield _read(f"number of {match.group(2)}", value, match, 1)
+
+
+def _repeated(read: str) -> Iterator[Reading]:
+    """Runs of something: repeated 50 times; the number of phases was 40; with 50% probability."""
+    for match in REPEATED.finditer(read):
+        value = parse_value(match.group(2))
+        if value is not None and not isinstance(value, tuple):
+            yield _read("number of runs" if match.group(1).startswith(("r", "exec")) else "number of times", value, match, 2)
+    for match in COPULA.finditer(read):
+        value = parse_value(match.group(2))
+        if value is not None:
+            yield _read(match.group(1).strip(), value, match, 2)
+    for match in PERCENT.finditer(read):
+        if not RESULT_BEFORE.search(words_before(read, match.start())):
+            yield _read(match.group(2), f"{match.group(1)}%", match, 1)
 
 
 def _assigned(read: str) -> Iterator[Reading]:
@@ -180,7 +219,8 @@ def _signs(read: str) -> Iterator[Reading]:
             continue
         noun = COUNTED_AFTER.match(read, match.end())
         named = f"number of {noun.group(1)}" if noun else name_of_symbol(before)
-        yield _read(named or plain, value, match, 2, symbol=plain)
+        if not RESULT_NAME.search(named):
+            yield _read(named or plain, value, match, 2, symbol=plain)
 
 
 def _is_index(plain: str, before: str, read: str, end: int, value: object) -> bool:
@@ -227,7 +267,8 @@ def _set_to(read: str) -> Iterator[Reading]:
         name = name_before(_VERBS.sub(" ", match.group(1)))
         if not name and (sign := LONE_SIGN.search(match.group(1))):
             name = plain_symbol(sign.group(1))
-        if value is not None and name and not RESULT_NAME.search(name):
+        is_case = value in (0, 1) and CASE_AFTER.search(read, match.end())
+        if value is not None and name and not is_case and not RESULT_NAME.search(name):
             yield _read(name, value, match, 2)
 
 
