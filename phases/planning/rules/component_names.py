@@ -19,7 +19,7 @@ _NOISE = re.compile(
     r"|note|notes|denial"
     r"|remarks?|observations?|desiderata|principles|differences"
     r"|use cases|scenarios?|hypothes[ei]s|research|literature|users|hyper-?"
-    r"parameters?|intuition|insights?|summary|evaluation|metrics?|essentials|applications?|environments?|settings?)\b",
+    r"parameters?|intuition|insights?|summary|evaluation|metrics?|essentials|applications?|environments?|settings?|configurations?)\b",
     re.IGNORECASE,
 )
 _VALUE = re.compile(

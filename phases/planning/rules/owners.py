@@ -128,6 +128,8 @@ _NO_CONDITION = frozenset(
         "in addition",
     ]
 )
+
+
 @dataclass(frozen=True)
 class Known:
     """Names that can own a value: data sets, and everything that is not the method."""

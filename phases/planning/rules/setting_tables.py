@@ -92,7 +92,10 @@ def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) 
     ):
         return
     case = _case_of(caption or table.section["title"]) if is_named and with_case else ""
+    case = case or (table.section["title"] if is_pair and with_case else "")
     for name, symbol, cells, heads in _named_rows(body, rows[0]):
+        if is_pair and not is_named and not _VALUE_HEAD.match(_plain(rows[0][1])):
+            name = f"{name} {_plain(rows[0][1]).lower()}"
         if 0 < len(name) <= _LONGEST_LABEL and re.search(r"[A-Za-zα-ω]", name):
             yield from _of_row(
                 name,

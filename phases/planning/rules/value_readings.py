@@ -135,7 +135,9 @@ def _repeated(read: str) -> Iterator[Reading]:
     for match in REPEATED.finditer(read):
         value = parse_value(match.group(2))
         if value is not None and not isinstance(value, tuple):
-            yield _read("number of runs" if match.group(1).startswith(("r", "exec")) else "number of times", value, match, 2)
+            yield _read(
+                "number of runs" if match.group(1).startswith(("r", "exec")) else "number of times", value, match, 2
+            )
     for match in COPULA.finditer(read):
         value = parse_value(match.group(2))
         if value is not None:
