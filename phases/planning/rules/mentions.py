@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from phases.planning.rules.blocks import ITEM
 from phases.planning.rules.component_names import key_of
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, PROOF, RESULTS, SETUP
@@ -31,7 +32,10 @@ TruthfulQA MovieLens Netflix Yelp IMDB AG-News 20-Newsgroups Reuters Cora Citese
 QM9 ZINC MoleculeNet Adult COMPAS Iris MuJoCo Atari Hopper HalfCheetah Walker2d Ant Humanoid Reacher CartPole D4RL
 DeepMind-Control TPC-C TPC-H YCSB TREC MSMARCO LETOR BEIR ShapeNet ModelNet40 ScanNet
 """
-_KNOWN_DATA = _KNOWN_DATA_TEXT.split()
+_KNOWN_DATA = [name.replace("-", " ") for name in _KNOWN_DATA_TEXT.split()]
+_KNOWN_DATA_NAMED = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(sorted(_KNOWN_DATA, key=len, reverse=True)).replace(' ', '[- ]')})(?![\w-])"
+)
 _KNOWN_METRICS = (
     "cell selection accuracy", "denotation accuracy", "binary classification accuracy", "classification accuracy",
     "validation accuracy", "test accuracy", "training accuracy", "validation loss", "training loss", "test loss",
@@ -110,19 +114,16 @@ _BASE_NAMED = (
 )  # fmt: skip
 _JOINED = re.compile(r"(?: \[[0-9, ]+\]| \([^()]*\))?(?:, and |, | and | or |; )")
 _PLAIN_WORD = re.compile(r"^[A-Z][a-z]+$")
-_MOST = 16
+_MOST, _LONG = 16, 8
 
 
 def find_datasets(paper: PaperText) -> list[Mention]:
     """The data sets on which is trained or measured."""
     found: dict[str, Mention] = {}
     counts: Counter[str] = Counter()
-    known = re.compile(
-        rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(_KNOWN_DATA, key=len, reverse=True)))})(?![\w-])"
-    )
     for sentence in _of(paper, (BUILD, SETUP, MIXED, RESULTS, "background")):
         weak = sentence.role == "background"
-        for match in known.finditer(sentence.text):
+        for match in _KNOWN_DATA_NAMED.finditer(sentence.text):
             counts[match.group(0)] += 1
             if not weak:
                 found.setdefault(match.group(0), Mention(match.group(0), sentence))
@@ -143,7 +144,7 @@ def find_datasets(paper: PaperText) -> list[Mention]:
                 found.setdefault(name.strip(), Mention(name.strip(), sentence))
     kept = [one for name, one in found.items() if counts[name] > 1 or one.sentence.role in (SETUP, MIXED)]
     kept = [
-        one for one in kept if one.name in _KNOWN_DATA or not _PLAIN_WORD.match(one.name) or _is_proper(one.name, paper)
+        one for one in kept if one.name.replace("-", " ") in _KNOWN_DATA or not _PLAIN_WORD.match(one.name) or _is_proper(one.name, paper)
     ]
     kept = [one for one in kept if not any(other.name.startswith(f"{one.name} ") for other in kept)]
     return _unlike([*_parts_of(paper, _DATA_HEADING), *kept])[:_MOST]
@@ -170,7 +171,12 @@ def find_metrics(paper: PaperText) -> list[Mention]:
                 )
                 first.setdefault(name, sentence)
                 said = said.replace(name.lower(), " ") if " " in name else said
+    for name in [name for name, sentence in first.items() if sentence.role == BUILD and counts[name] < 12]:
+        del counts[name], first[name]  # a word of the method
     _count_in_heads(paper, counts, first)
+    for one in _captioned(paper):
+        if one.name not in counts and not any(name.lower() in one.name for name in counts):
+            counts[one.name], first[one.name] = 9, one.sentence
     ranked = [
         name
         for name, count in counts.most_common()
@@ -182,6 +188,25 @@ def find_metrics(paper: PaperText) -> list[Mention]:
         if not any(name != other and name in other and counts[name] < 3 * counts[other] for other in ranked[:7])
     ]
     return [Mention(name, first[name]) for name in whole]
+
+
+def _captioned(paper: PaperText) -> Iterator[Mention]:
+    """What captions of results say that their numbers are: "Failure rates and computation times"."""
+    sections = {section["id"]: section for section in paper.outline["sections"]}
+    said = " ".join(one.text for one in _of(paper, (SETUP, MIXED, RESULTS))).lower()
+    for row in paper.outline["tables"]:
+        text, section = " ".join(str(row["text"]).split()), sections.get(row["section"])
+        for match in _MEASURED_NAME.finditer(text[:160]):
+            name = re.sub(r"s$", "", match.group(1).lower())
+            if section is not None and said.count(name) > 2 and not _NO_MEASURE.search(name):
+                yield Mention(name, Sentence(text, section, row["page"], RESULTS, "caption"))
+
+
+_MEASURED_NAME = re.compile(
+    r"(?<![\w-])((?:(?!(?:the|and|of|for|in|mean|median|average|different|their)\b)[A-Za-z][a-z-]+ )(?:rate|time|score|ratio|error"
+    r"|distance|cost|overhead|utilization|frequency|quality)s?)\b"
+)
+_NO_MEASURE = re.compile(r"\b(?:learning|dropout|batch|step|sampling|decay|each|every|this|first|same|one|training time|of)\b")
 
 
 def _count_in_heads(paper: PaperText, counts: Counter[str], first: dict[str, Sentence]) -> None:
@@ -217,6 +242,7 @@ def find_baselines(paper: PaperText, own: Iterable[str], known: Iterable[str] = 
     `known`: the paper's data sets, metrics and parts, which are no baselines.
     """
     mine = [name.lower() for name in own]
+    known = list(known)
     others = {key_of(name) for name in known}
     found: dict[str, Mention] = {}
     for sentence in _of(paper, (SETUP, MIXED, RESULTS)):
@@ -232,13 +258,14 @@ def find_baselines(paper: PaperText, own: Iterable[str], known: Iterable[str] = 
             if cited and sum(any(map(str.isdigit, cell)) for cell in row[1:]) > 0:
                 name = cited.group(0) if cited.group(1).strip().endswith("al.") else cited.group(1).strip()
                 found.setdefault(name, Mention(name, Sentence(row[0], table.section, table.page, table.role, "table")))
-    for one in (*_parts_of(paper, _BASE_HEADING), *_labels(paper, mine)):
+    for one in (*_parts_of(paper, _BASE_HEADING), *_listed_baselines(paper), *_labels(paper, mine)):
         found.setdefault(one.name, one)
     kept = [
         one
         for name, one in found.items()
         if name.lower() not in mine
         and key_of(name) not in others
+        and not (len(name) > _LONG and any(re.match(rf"{re.escape(name)}[ -]", part, re.IGNORECASE) for part in known))
         and not _is_metric(name)
         and not SETTING_NAME.match(name)
         and (name.startswith(_OPTIMISERS) or not _NOT_DATA.match(name))
@@ -246,6 +273,21 @@ def find_baselines(paper: PaperText, own: Iterable[str], known: Iterable[str] = 
         and len(name) > 1
     ]
     return _unlike(kept)[:_MOST]
+
+
+def _listed_baselines(paper: PaperText) -> Iterator[Mention]:
+    """What a list names that is introduced as what is compared, and what a section on baselines begins its paragraphs with."""
+    for sentence in _of(paper, (SETUP, MIXED, RESULTS)):
+        if sentence.kind == ITEM and not sentence.before and _SYSTEMS_LISTED.search(sentence.lead):
+            yield from (Mention(match.group(1), sentence) for match in [_ITEM_NAME.match(sentence.text)] if match)
+        if match := _LISTED_AFTER.search(sentence.text):
+            parts = re.split(r",? and (?=an? )|, (?=(?:and )?an? )", re.sub(r" ?\([^()]*\)", "", match.group(1)))
+            for part in parts if len(parts) > 1 else ():
+                name = re.split(r" (?:with|that|which|of|according|from|using)\b|[.,]", _ARTICLE.sub("", part))[0]
+                if 0 < len(name.split()) <= 4:
+                    yield Mention(name, sentence)
+        if _BASE_HEADING.search(sentence.section["title"]) and not sentence.before and (match := _POLICY.match(sentence.text)):
+            yield Mention(match.group(1), sentence)
 
 
 def _is_metric(name: str) -> bool:
@@ -259,7 +301,7 @@ def _parts_of(paper: PaperText, heading: re.Pattern[str]) -> Iterator[Mention]:
         number = str(section["number"] or "")
         if any(number.startswith(f"{above['number']}.") for above in over if above["number"]):
             title = section["title"].strip()
-            if len(title.split()) <= 4 and not _GENERIC.search(title):
+            if len(title.split()) <= 3 and not _GENERIC.search(title):
                 yield Mention(title, Sentence(title, section, section["page"], SETUP, "heading"))
         elif heading.search(section["title"]) and paper.roles.get(section["id"]) in (SETUP, MIXED, BUILD):
             over.append(section)
@@ -271,6 +313,19 @@ _MEASURE = re.compile(
 _METRIC_HEADING = re.compile(r"\bmetrics?\b|\bmeasures?\b|evaluation (?:criteria|protocol)", re.IGNORECASE)
 _DATA_HEADING = re.compile(
     r"\b(?:data ?sets?|problem setup|benchmark problems|tasks|environments|corpora)$", re.IGNORECASE
+)
+_MODEL_NAMES = re.compile(
+    r"(?:BERT|RoBERTa|SciBERT|DeBERTa|DistilBERT|ALBERT|XLNet|ELECTRA|GPT|ChatGPT|Llama|LLaMA|Mistral|Mixtral|Gemma|Gemini|Claude"
+    r"|Qwen|DeepSeek|Phi|FLAN|T5|BART|CLIP|ViT|DeiT|Swin|ResNet|WRN|WideResNet|VGG|DenseNet|EfficientNet|MobileNet|ConvNeXt|DiT|AlexNet|wav2vec)"
+    r"(?![a-z])"
+)
+"""On what methods run, which no method is compared with."""
+_SYSTEMS_LISTED = re.compile(r"\b(?:compar\w+|baselines?|competitors)\b.*:$", re.IGNORECASE)
+_ITEM_NAME = re.compile(r"(?!How|Can|What|Why|Is|Do|Does|Which)([A-Za-z][\w¬+*-]*(?: [\w¬+*-]+){0,3}?)(?= ?(?:\[[0-9, ]+\]|\([^()]*\))?(?:[:.,;]| [-–—] | is | uses?\b| \())")
+_LISTED_AFTER = re.compile(r"\bbaselines?\b[^:.;]{0,60}: (.+)$")
+_ARTICLE = re.compile(r"^(?:and )?(?:an?|the) ")
+_POLICY = re.compile(
+    r"^(?:The|A) ((?:[\w-]+ ){1,3}(?:policy|method|model|baseline|strategy|agent|algorithm|heuristic|classifier|allocator))\b"
 )
 _BASE_HEADING = re.compile(r"\b(?:baselines?|compared methods|competitors|comparison methods)\b", re.IGNORECASE)
 _GENERIC = re.compile(
@@ -287,7 +342,7 @@ def _labels(paper: PaperText, own: list[str]) -> Iterator[Mention]:
     for table in paper.tables:
         cells = cells_of(table.text)
         grid = read_grid(cells)
-        labels = [label for label, _ in grid.rows]
+        labels = list(filter(None, grid.labels))
         heads = [head.partition(" / ")[0] for head in grid.heads]
         is_listed = bool(
             cells
@@ -300,7 +355,7 @@ def _labels(paper: PaperText, own: list[str]) -> Iterator[Mention]:
         names = labels if is_listed or _has_own(labels, own) else heads if _has_own(heads, own) else []
         for name in dict.fromkeys(names):
             plain = re.sub(r"(?: [0-9.]+| ?\([^()]*\)| ?\[[0-9, ]+\])+$| (?:paper|code|ours)$", "", name).strip()
-            if _is_method(plain, own) and len(names) <= 24:
+            if _is_method(plain, own) and len(names) <= 24 and not (names is heads and _MODEL_NAMES.match(plain)):
                 counts[plain] += 1
                 first.setdefault(plain, Mention(plain, Sentence(name, table.section, table.page, table.role, "table")))
     yield from (first[name] for name, _ in counts.most_common(8))

@@ -105,18 +105,15 @@ def _own_cells(
     """(row, column, cell) of the method's own rows, else of its own columns, else of all."""
     cells = [(label, head, cell) for label, row in grid.rows for head, cell in _split_cells(grid.heads, row)]
     cells = [one for one in cells if CELL_VALUE.match(one[2]) and not _HEAD_ROW.match(one[0])]
-    rows = [one for one in cells if _is_own(one[0], [*own, *parts])]
     columns = [one for one in cells if _is_own(one[1], own)]
-    ours = [one for one in columns if _OURS.search(one[1]) and _is_own(one[1].replace("ours", ""), own)]
-    columns = ours or columns
+    named = [one for one in columns if _OURS.search(one[1]) and _is_own(one[1].replace("ours", ""), own)]
+    rest = [one for one in cells if not _CITED.search(one[0]) and not any(other and other in one[0] for other in others)]
+    rows = [one for one in cells if _is_own(one[0], own)]
+    parts_rows = [one for one in cells if one[0] not in others and _is_own(one[0], parts)]
     labels = {one[0] for one in cells}
-    if rows and len({one[0] for one in rows}) < len(labels):
-        return rows, True
-    if columns:
-        return columns, True
-    rest = [
-        one for one in cells if not _CITED.search(one[0]) and not any(other and other in one[0] for other in others)
-    ]
+    for found in (rows, named or columns, parts_rows):
+        if found and (found is not rows or len({one[0] for one in found}) < len(labels)):
+            return found, True
     return (rows or rest or cells), bool(rows)
 
 
@@ -146,9 +143,9 @@ def _split_cells(heads: Sequence[str], row: Sequence[str]) -> Iterator[tuple[str
 def _is_own(label: str, own: Sequence[str]) -> bool:
     if _OURS.search(label):
         return True
-    plain = _letters(label)
     names = [_letters(name) for name in own if len(name) > 1]
-    return any(name in plain or (len(plain) > _LONG and name.startswith(plain)) for name in names)
+    parts = [_letters(part) for part in label.split(" / ")]
+    return any(name in part or (len(part) > _LONG and name.startswith(part)) for name in names for part in parts)
 
 
 def _letters(text: str) -> str:
@@ -161,7 +158,7 @@ def _row(one: tuple[str, str, str], label: str, caption: str, table: Table) -> d
     shown = CELL_VALUE.match(cell)
     number = re.search(NUMBER, shown.group(0)) if shown else None
     value = number_of(number.group(0)) if number else None
-    if value is None or len(row) < 1 or not label:
+    if value is None or not label or not re.search(r"[^\W\d_]", row + column):
         return {}
     metric = METRIC.search(column) or METRIC.search(caption)
     return {

@@ -73,6 +73,11 @@ _USED = re.compile(
 _NOT_SAID = ("related", "motivation", "discussion", "rejected approach", "of authors")
 
 
+def is_technique(name: str) -> bool:
+    """Whether a name is that of a technique which others can use as well."""
+    return bool(_TECHNIQUE.fullmatch(name))
+
+
 def find_techniques(paper: PaperText) -> Iterator[tuple[str, Sentence, float]]:
     """The known techniques that sections of what is built or set up speak of, and the more surely, the more often."""
     counts: Counter[str] = Counter()
