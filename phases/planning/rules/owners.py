@@ -28,12 +28,13 @@ _TRAINED = re.compile(
     r"\b[Ww]e (?:\w+ly |also |then )?(?:pre-?|fine-?)?(?:train|trained|tune|tuned|run|ran|optimi[sz]ed?) the "
     r"((?:[a-z][\w-]* ){1,2}(?:models|agents|networks|baselines|classifiers|model|agent|network|baseline|classifier))\b"
 )
+_KIND = r"(?:models?|agents?|networks?|baselines?|classifiers?|polic(?:y|ies)|allocators?|variants?|learners?)"
 _MODELS = re.compile(
-    r"The ((?:[a-z][\w-]* ){1,2}(?:models|agents|networks|baselines|classifiers|model|agent|network|baseline"
-    r"|classifier)) "
-    r"(?:is|are|was|were|uses?|has|have|consists?|takes?)\b"
+    rf"\b[Tt]he ((?:[a-z][\w-]* ){{1,2}}{_KIND}) (?:\w+ly )?(?:is|are|was|were|has|have|had|takes?|took|ran|\w+ed|uses?|consists?"
+    r"|contains?|employs?|comprises?)\b"
 )
 """One of several models: "we trained the base models for", "the big models were trained"."""
+_AUTHORS = re.compile(r"^(?:In )?([A-Z][\w’'-]+ (?:et al\.?|and [A-Z][\w’'-]+|& [A-Z][\w’'-]+))(?: ?[\[(][^\])]*[\])])?,? \w+")
 _SAME_MODELS = frozenset(
     [
         "proposed",
@@ -198,8 +199,13 @@ def _owner(sentence: Sentence, value: Value, known: Known) -> str:
         name = match.group(1).strip(" ()")
         if is_other(name, known) or (_ACRONYM.fullmatch(name) and not _is_own(name, known)):
             return name
-    if (match := _TRAINED.search(before) or _MODELS.match(before)) and match.group(1).split()[0] not in _SAME_MODELS:
+    if match := _AUTHORS.match(before):
         return match.group(1)
+    if (match := _TRAINED.search(before)) and match.group(1).split()[0] not in _SAME_MODELS:
+        return match.group(1)
+    models = [one for one in _MODELS.findall(before) if one.split()[0] not in _SAME_MODELS]
+    if models:
+        return str(models[-1])
     if _ORIGINAL.match(before):
         return ORIGINAL
     if value.condition:
@@ -209,7 +215,7 @@ def _owner(sentence: Sentence, value: Value, known: Known) -> str:
     title = sentence.section["title"]
     if sentence.role != BUILD and (algorithm := _ALGORITHM.search(title)) and not _is_own(title, known):
         return algorithm.group()
-    return title if any(title.lower() == name.lower() for name in (*known.others, *known.datasets)) else METHOD
+    return next((name for name in (*known.others, *known.datasets) if title.lower() == name.lower()), METHOD)
 
 
 def _is_own(name: str, known: Known) -> bool:
