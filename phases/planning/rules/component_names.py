@@ -8,7 +8,7 @@ _LONGEST = 6
 _NOISE = re.compile(
     r"\b(?:results?|details?|overview|comparison|analysis|preliminar\w+|problem (?:setting|setup|statement"
     r"|formulation|definition)"
-    r"|set-?up|experiments?|experimental|discussion|proofs?|theorem|related|performance|conclusions?|appendix"
+    r"|set-?up|experiments?|experimental|discussion|proofs?|theorems?|lemmas?|corollar(?:y|ies)|propositions?|related|performance|conclusions?|appendix"
     r"|additional|notations?"
     r"|examples?|introduction|motivation|background|data ?sets?|baselines?|state-of-the-art|future|work|papers?|contributions?"
     r"|advantages?|goals?|non-goals|concepts|definitions?|propert(?:y|ies)|description|security|privacy|attacks?|threats?"
@@ -19,7 +19,7 @@ _NOISE = re.compile(
     r"|note|notes|denial"
     r"|remarks?|observations?|desiderata|principles|differences"
     r"|use cases|scenarios?|hypothes[ei]s|research|literature|users|hyper-?"
-    r"parameters?|intuition|insights?|summary|evaluation|metrics?|essentials|applications?|environments?|settings?|configurations?)\b",
+    r"parameters?|intuition|insights?|summary|evaluation|metrics?|essentials|applications?|environments?|settings?|configurations?|approaches|resources|software|libraries|hardware|instances)\b",
     re.IGNORECASE,
 )
 _VALUE = re.compile(

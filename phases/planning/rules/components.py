@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from phases.planning.rules.blocks import ITEM
@@ -269,7 +270,7 @@ def _named(paper: PaperText, own: list[str]) -> Iterator[Component]:
     words = _words_of(paper)
     first: dict[str, Sentence] = {}
     everything = " ".join(one.text for one in paper.sentences if one.role in (BUILD, SETUP, MIXED, BACKGROUND))
-    for sentence in paper.sentences:
+    for sentence, follower in pairwise([*paper.sentences, *paper.sentences[-1:]]):
         if sentence.role not in (BUILD, SETUP, MIXED):
             continue
         weight = {BUILD: 1.0, SETUP: 0.8}.get(sentence.role, 0.6)
@@ -278,7 +279,7 @@ def _named(paper: PaperText, own: list[str]) -> Iterator[Component]:
             is_told = everything.count(name) >= 2 or _recurs(name, words)
             if is_told and is_component_name(name) and not is_cited(sentence.text, found):
                 points[name] = points.get(name, 0.0) + worth * weight
-                first.setdefault(name, sentence)
+                first.setdefault(name, follower if found == sentence.text.rstrip(".") else sentence)
     for name, worth in points.items():
         if worth >= 1.5:
             yield Component(name, first[name], first[name].section, first[name].page, min(worth, 4.5))

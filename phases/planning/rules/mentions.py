@@ -144,7 +144,9 @@ def find_datasets(paper: PaperText) -> list[Mention]:
                 found.setdefault(name.strip(), Mention(name.strip(), sentence))
     kept = [one for name, one in found.items() if counts[name] > 1 or one.sentence.role in (SETUP, MIXED)]
     kept = [
-        one for one in kept if one.name.replace("-", " ") in _KNOWN_DATA or not _PLAIN_WORD.match(one.name) or _is_proper(one.name, paper)
+        one
+        for one in kept
+        if one.name.replace("-", " ") in _KNOWN_DATA or not _PLAIN_WORD.match(one.name) or _is_proper(one.name, paper)
     ]
     kept = [one for one in kept if not any(other.name.startswith(f"{one.name} ") for other in kept)]
     return _unlike([*_parts_of(paper, _DATA_HEADING), *kept])[:_MOST]
@@ -206,7 +208,9 @@ _MEASURED_NAME = re.compile(
     r"(?<![\w-])((?:(?!(?:the|and|of|for|in|mean|median|average|different|their)\b)[A-Za-z][a-z-]+ )(?:rate|time|score|ratio|error"
     r"|distance|cost|overhead|utilization|frequency|quality)s?)\b"
 )
-_NO_MEASURE = re.compile(r"\b(?:learning|dropout|batch|step|sampling|decay|each|every|this|first|same|one|training time|of)\b")
+_NO_MEASURE = re.compile(
+    r"\b(?:learning|dropout|batch|step|sampling|decay|each|every|this|first|same|one|training time|of)\b"
+)
 
 
 def _count_in_heads(paper: PaperText, counts: Counter[str], first: dict[str, Sentence]) -> None:
@@ -286,7 +290,11 @@ def _listed_baselines(paper: PaperText) -> Iterator[Mention]:
                 name = re.split(r" (?:with|that|which|of|according|from|using)\b|[.,]", _ARTICLE.sub("", part))[0]
                 if 0 < len(name.split()) <= 4:
                     yield Mention(name, sentence)
-        if _BASE_HEADING.search(sentence.section["title"]) and not sentence.before and (match := _POLICY.match(sentence.text)):
+        if (
+            _BASE_HEADING.search(sentence.section["title"])
+            and not sentence.before
+            and (match := _POLICY.match(sentence.text))
+        ):
             yield Mention(match.group(1), sentence)
 
 
@@ -321,7 +329,9 @@ _MODEL_NAMES = re.compile(
 )
 """On what methods run, which no method is compared with."""
 _SYSTEMS_LISTED = re.compile(r"\b(?:compar\w+|baselines?|competitors)\b.*:$", re.IGNORECASE)
-_ITEM_NAME = re.compile(r"(?!How|Can|What|Why|Is|Do|Does|Which)([A-Za-z][\w¬+*-]*(?: [\w¬+*-]+){0,3}?)(?= ?(?:\[[0-9, ]+\]|\([^()]*\))?(?:[:.,;]| [-–—] | is | uses?\b| \())")
+_ITEM_NAME = re.compile(
+    r"(?!How|Can|What|Why|Is|Do|Does|Which)([A-Za-z][\w¬+*-]*(?: [\w¬+*-]+){0,3}?)(?= ?(?:\[[0-9, ]+\]|\([^()]*\))?(?:[:.,;]| [-–—] | is | uses?\b| \())"
+)
 _LISTED_AFTER = re.compile(r"\bbaselines?\b[^:.;]{0,60}: (.+)$")
 _ARTICLE = re.compile(r"^(?:and )?(?:an?|the) ")
 _POLICY = re.compile(

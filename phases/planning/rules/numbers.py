@@ -24,7 +24,7 @@ zero one two three four five six seven eight nine ten eleven twelve thirteen fou
 WORDS = {word: number for number, word in enumerate(_NUMBER_WORDS.split())}
 WORDS.update(twenty=20, thirty=30, fifty=50, hundred=100)
 _SCALES = {"k": 1_000, "K": 1_000, "M": 1_000_000, "B": 1_000_000_000, "million": 1_000_000, "billion": 1_000_000_000,
-           "thousand": 1_000}  # fmt: skip
+           "thousand": 1_000, "Million": 1_000_000, "Billion": 1_000_000_000, "Thousand": 1_000}  # fmt: skip
 _SPELLINGS = (
     "α alpha β beta γ gamma δ delta ϵ epsilon ε epsilon ζ zeta η eta θ theta κ kappa λ lambda µ mu μ mu ν nu ρ rho σ sigma"
     " τ tau φ phi ϕ phi ψ psi ω omega ξ xi χ chi π pi ι iota"

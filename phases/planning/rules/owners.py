@@ -34,7 +34,9 @@ _MODELS = re.compile(
     r"|contains?|employs?|comprises?)\b"
 )
 """One of several models: "we trained the base models for", "the big models were trained"."""
-_AUTHORS = re.compile(r"^(?:In )?([A-Z][\w’'-]+ (?:et al\.?|and [A-Z][\w’'-]+|& [A-Z][\w’'-]+))(?: ?[\[(][^\])]*[\])])?,? \w+")
+_AUTHORS = re.compile(
+    r"^(?:In )?([A-Z][\w’'-]+ (?:et al\.?|and [A-Z][\w’'-]+|& [A-Z][\w’'-]+))(?: ?[\[(][^\])]*[\])])?,? \w+"
+)
 _SAME_MODELS = frozenset(
     [
         "proposed",

@@ -107,7 +107,9 @@ def _own_cells(
     cells = [one for one in cells if CELL_VALUE.match(one[2]) and not _HEAD_ROW.match(one[0])]
     columns = [one for one in cells if _is_own(one[1], own)]
     named = [one for one in columns if _OURS.search(one[1]) and _is_own(one[1].replace("ours", ""), own)]
-    rest = [one for one in cells if not _CITED.search(one[0]) and not any(other and other in one[0] for other in others)]
+    rest = [
+        one for one in cells if not _CITED.search(one[0]) and not any(other and other in one[0] for other in others)
+    ]
     rows = [one for one in cells if _is_own(one[0], own)]
     parts_rows = [one for one in cells if one[0] not in others and _is_own(one[0], parts)]
     labels = {one[0] for one in cells}

@@ -40,6 +40,7 @@ _VALUE_HEAD = re.compile(
     r"(?:default |chosen |final |best |used )?(?:values?|settings?|defaults?|choice)$", re.IGNORECASE
 )
 _MEANING_HEAD = re.compile(r"(?:\w+ )?(?:meaning|description|definition|name|(?:hyper-?)?parameters?)$", re.IGNORECASE)
+_BASELINE = re.compile(r"baselines?\b", re.IGNORECASE)
 _WIDE = frozenset(
     [
         "all",
@@ -93,9 +94,9 @@ def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) 
         return
     case = _case_of(caption or table.section["title"]) if is_named and with_case else ""
     case = case or (table.section["title"] if is_pair and with_case else "")
-    for name, symbol, cells, heads in _named_rows(body, rows[0]):
-        if is_pair and not is_named and not _VALUE_HEAD.match(_plain(rows[0][1])):
-            name = f"{name} {_plain(rows[0][1]).lower()}"
+    head = _plain(rows[0][1]).lower() if is_pair and not is_named else ""
+    for label, symbol, cells, heads in _named_rows(body, rows[0]):
+        name = f"{label} {head}".strip() if not _VALUE_HEAD.match(head) else label
         if 0 < len(name) <= _LONGEST_LABEL and re.search(r"[A-Za-zα-ω]", name):
             yield from _of_row(
                 name,
@@ -154,7 +155,7 @@ def _of_row(
     for cell, heads in cells.items():
         shown = _cell_value(cell, is_named=is_named)
         plain = "" if len(cells) == 1 or _NOTHING.fullmatch(heads[0]) else ", ".join(heads)
-        owner = plain if is_other(plain, known) else METHOD
+        owner = plain if is_other(plain, known) else "baseline" if _BASELINE.match(name) else METHOD
         lines = [line for line in table.text.split("\n") if cell in line]
         line = next((line for line in lines if name in _plain(line)), lines[0] if lines else name)
         condition = ", ".join(filter(None, ("" if owner == plain else plain, case)))

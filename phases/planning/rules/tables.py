@@ -86,7 +86,9 @@ def _is_scale(rows: Sequence[Sequence[str]]) -> bool:
     if len(head) < 2 or not all(re.fullmatch(r"[0-9]{1,6}", cell) for cell in head):
         return False
     below = [cell for row in rows[1:6] for cell in row[1:] if cell]
-    return [int(cell) for cell in head] == sorted({int(cell) for cell in head}) and sum("." in one for one in below) > len(below) / 2
+    return [int(cell) for cell in head] == sorted({int(cell) for cell in head}) and sum(
+        "." in one for one in below
+    ) > len(below) / 2
 
 
 def _count_label_columns(body: Sequence[Sequence[str]]) -> int:

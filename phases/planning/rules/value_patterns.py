@@ -35,7 +35,7 @@ HEADS = (
     "|number|max(?:imum)?|top-[kp]|tokens|hyper-?parameters?|parameters?|scale|radius|order|memory(?: size)?"
     "|kernel size|precision|sparsity|damping|offset|cardinality|value"
 )
-ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?(?: ?(?:million|billion|thousand)\b|[kKMB]\b)?"
+ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?(?: ?(?:[Mm]illion|[Bb]illion|[Tt]housand)\b|[kKMB]\b)?"
 NEXT = rf"(?:,|;|,? and|,? or) ?{ONE}"
 MORE = rf"{NEXT}(?![0-9]|,[0-9]{{3}})(?![- ](?:[a-z-]+[- ])?(?:{UNITS})\b)(?! (?:for|on|in|with) )"
 SEVERAL = rf"(?:[{{\[(] ?)?((?>{ONE}(?:/{NUMBER}(?![0-9/]))?(?:{MORE}){{0,13}}))"
@@ -154,7 +154,7 @@ LEXICON = (
 RESULT_BEFORE = re.compile(
     r"\b(?:by|than|up to|score of|accuracy of|F1 of|BLEU of|(?:an?|the) (?:average|mean) (?:\w+ )?of|total time"
     r" of|improvement of|reduction of|took|takes about|within|achiev\w+|reach\w*|drops? (?:of|to)|attain\w*"
-    r"|error of|speedup of)(?: about| around| at least| at most| almost| nearly)? \$?$",
+    r"|error of|speedup of|account\w* for|succe\w+ (?:for|in|on)|fail\w* (?:for|in|on)|agreement on|agree\w* on)(?: about| around| at least| at most| almost| nearly)? \$?$",
     re.IGNORECASE,
 )
 LOOSE = re.compile(
@@ -213,6 +213,8 @@ NO_VALUES = (
     ),
     re.compile(rf"{NUMBER}(?:[-–]{NUMBER})? (?:GPU|TPU|CPU)[- ](?:{TIMES})"),
     re.compile(rf"(?:[<>≤≥]|\b6=|\b[lg](?:eq|e|t)\b) ?{NUMBER}"),
+    # a part of something else
+    re.compile(rf"{NUMBER} times (?:the|that of)\b"),
     # a version
     re.compile(r"\b(?:[Vv]ersion |v)[0-9]+(?:\.[0-9]+)*|\b[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,3}\b"),
 )
@@ -294,7 +296,7 @@ NOT_COUNTED = re.compile(
 )
 """What a text counts and no program does."""
 SINGULAR = re.compile(
-    r"(?:layer|bit|shot|way|sentence|head|block|unit|step|epoch|game|fold|word|token|image|character|point|node)$"
+    r"(?:layer|parameter|bit|shot|way|sentence|head|block|unit|step|epoch|game|fold|word|token|image|character|point|node)$"
 )
 ADJECTIVE = re.compile(r"[a-z]+(?:al|ed|ic|ous|ive|ary|fold|free)\b")
 DIMENSIONAL = re.compile(

@@ -18,8 +18,8 @@ from phases.planning.rules.value_names import name_before, name_of_symbol, plain
 from phases.planning.rules.value_patterns import (
     ADJECTIVE,
     ASSIGNED,
-    CASE_AFTER,
     CALLED,
+    CASE_AFTER,
     CONSTANT,
     COPULA,
     COUNTED,
@@ -35,8 +35,8 @@ from phases.planning.rules.value_patterns import (
     INDEXES,
     INTERVAL_DEED,
     LABEL,
-    LISTED_COUNTS,
     LEXICON,
+    LISTED_COUNTS,
     LONE_SIGN,
     LOOSE,
     MACHINE,
@@ -71,8 +71,8 @@ from phases.planning.rules.value_patterns import (
     STOPS,
     TIME_AFTER,
     TIMES,
-    VERSION,
     VAGUE,
+    VERSION,
     WE_SET,
     WORD_UNITS,
     WORDS_AS_VALUES,
@@ -301,7 +301,7 @@ def _counted(read: str) -> Iterator[Reading]:
             continue
         if re.fullmatch(TIMES, last):
             of, noun = "", "training time" if re.search(r"\btrain", read) else "time"
-        if MODEL_SIZES.fullmatch(shown) and re.search(r"(?:params|parameters|models?)$", last):
+        if MODEL_SIZES.fullmatch(shown) and re.search(r"(?:params|parameters?|models?)$", last):
             sizes = tuple(re.findall(r"[0-9.]+ ?[MB]", shown))  # a model is known by this: 7B
             value, noun = sizes[0] if len(sizes) == 1 else sizes, "parameters"
         noun += "s" if SINGULAR.search(noun) else ""
@@ -390,7 +390,7 @@ def parse_value(shown: str) -> Scalar | tuple[Scalar, ...] | None:
         return WORDS[shown.lower()]
     values: list[Scalar] = []
     for number, share, word, letter in re.findall(
-        rf"({NUMBER})( ?%)?(?: ?(million|billion|thousand)\b|([kKMB])\b)?", shown
+        rf"({NUMBER})( ?%)?(?: ?([Mm]illion|[Bb]illion|[Tt]housand)\b|([kKMB])\b)?", shown
     )[:14]:
         value = number_of(number)
         if value is None:
