@@ -50,8 +50,8 @@ _RUN_IN_BARE = re.compile(
 """A run-in heading whose full stop or bold type was lost: "Label Smoothing During training, we"."""
 
 _HEADING_ALONE = re.compile(
-    r"^(?!(?:The|An?|We|This|It|Our|These) )([A-Z][\w()’'-]*(?: [\w()’'&-]+){0,2}|[A-Z][\w()’'-]*(?: (?:[A-Z][\w()’'-]*|of|in|and|for"
-    r"|with|the|to|on|via)){1,5})\.$"
+    r"^(?!(?:The|An?|We|This|It|Our|These) )([A-Z][\w()’'-]*(?: [\w()’'&-]+){0,2}|[A-Z][\w()’'-]*(?: (?:[A-Z][\w()’'-]*|of|in"
+    r"|and|for|with|the|to|on|via)){1,5})\.$"
 )
 """A run-in heading that ends its own sentence: "Signal propagation."."""
 _ENUMERATED = re.compile(

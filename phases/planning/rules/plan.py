@@ -9,11 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from phases.planning.rules.baselines import find_baselines
 from phases.planning.rules.components import Component, find_components, own_names
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import (
     Mention,
-    find_baselines,
     find_datasets,
     find_metrics,
     mention_row,

@@ -11,7 +11,7 @@ from phases.planning.rules.owners import METHOD, Known, Setting, is_other
 from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.results import METRIC, caption_of
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
-from phases.planning.rules.tables import SETTING_NAME, cells_of
+from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, cells_of
 from phases.planning.rules.value_names import plain_symbol
 from phases.planning.rules.value_readings import Scalar
 from phases.planning.rules.values import Value
@@ -112,6 +112,7 @@ def _is_pair_table(rows: Sequence[Sequence[str]], caption: str) -> bool:
     said = f"{caption} {' '.join(rows[0])}"
     return (
         len(rows) > 2
+        and not METHOD_HEAD.search(rows[0][0])
         and all(len(row) == 2 and re.match(r"[A-Za-z]{2}", _plain(row[0])) for row in rows)
         and not _RESULT_TABLE.search(said)
         and not METRIC.search(said)

@@ -14,7 +14,8 @@ _MOST_ROWS, _LONGEST_PROSE = 80, 6
 CELL_VALUE = re.compile(rf"^[*_$\\textbf{{}} ]*(?:{NUMBER})(?![\w.])")
 _COUNTED_HEAD = re.compile(rf"[*_ ]*{NUMBER} [A-Z]?[a-z]{{3,}}")
 """A head that begins with a number: "32 Nodes"."""
-_METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|policy|strategy", re.IGNORECASE)
+METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|policy|strategy", re.IGNORECASE)
+"""Over a column that names methods."""
 _MARKS = re.compile(r"[*_$\\{}]|<[^<>]{0,20}>|\\text\w+")
 
 SETTING_NAME = re.compile(
@@ -72,7 +73,7 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
             filled.append(cell if cell or depth > 0 else last)
         heads.append(filled)
     joined = [" / ".join(dict.fromkeys(filter(None, (_plain(row[at]) for row in heads)))) for at in range(width)]
-    named = next((at for at in range(wide) if _METHOD_HEAD.search(joined[at])), wide - 1)
+    named = next((at for at in range(wide) if METHOD_HEAD.search(joined[at])), wide - 1)
     body = _fill_down(rows[first:], wide) if wide > 1 else rows[first:]
     merged = [[" / ".join(dict.fromkeys(filter(None, row[:wide]))), *row[wide:]] for row in body]
     labelled = list(_labelled_rows(merged))

@@ -44,7 +44,8 @@ SEVERAL_EQUAL = SEVERAL.replace(MORE, rf"{MORE}(?! (?:[a-z-]+ )?[a-z]{{3,}}s\b)"
 WHOLE = r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|⁄|·|\*|±)|[A-Za-z(\\])"
 """No number stops in the middle of a formula, or of a fraction."""
 SIGN = re.compile(
-    r"(?<![\w\\{^.])(?<![-+*/·×] )(\|[A-Za-z](?: ?[×x] ?[A-Za-z])?\||[α-ωϵϕµA-Za-z](?:_[\w-]{1,24}|[0-9])?|[A-Za-z][A-Za-z]{1,20}(?:[_-][A-Za-z0-9]{1,20}){0,4})"
+    r"(?<![\w\\{^.])(?<![-+*/·×] )(\|[A-Za-z](?: ?[×x] ?[A-Za-z])?\|"
+    r"|[α-ωϵϕµA-Za-z](?:_[\w-]{1,24}|[0-9])?|[A-Za-z][A-Za-z]{1,20}(?:[_-][A-Za-z0-9]{1,20}){0,4})"
     rf"(?: ?=[^=<>,;.]{{1,24}}?)? ?(?:=|∈|←|:=|from) ?{SEVERAL_EQUAL}{WHOLE}"
 )
 NAMED = re.compile(
@@ -63,7 +64,8 @@ SET = re.compile(
 COUNTED = re.compile(
     rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{ONE}(?:{NEXT}){{0,8}})[\]}}]?|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
     r"|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|as|by|from|than"
-    rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})(?: (?:steps|points|pairs|layers|examples|samples))?(?: intervals?)?)\b(?![-_][a-z])"
+    rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})"
+    rf"(?: (?:steps|points|pairs|layers|examples|samples))?(?: intervals?)?)\b(?![-_][a-z])"
 )
 ONE_COUNTED = re.compile(rf"(?<= and )((?>{ONE}))[ -]((?:[a-z][\w-]*[ -])?(?:{UNITS}))\b(?![-_][a-z])")
 """The last of two numbers, of which the first belongs to another name: "a rate of 0.1 and 100 epochs"."""
@@ -154,7 +156,9 @@ LEXICON = (
 RESULT_BEFORE = re.compile(
     r"\b(?:by|than|up to|score of|accuracy of|F1 of|BLEU of|(?:an?|the) (?:average|mean) (?:\w+ )?of|total time"
     r" of|improvement of|reduction of|took|takes about|within|achiev\w+|reach\w*|drops? (?:of|to)|attain\w*"
-    r"|error of|speedup of|account\w* for|succe\w+ (?:for|in|on)|fail\w* (?:for|in|on)|agreement on|agree\w* on)(?: about| around| at least| at most| almost| nearly)? \$?$",
+    r"|error of|speedup of|account\w* for"
+    r"|succe\w+ (?:for|in|on)|fail\w* (?:for|in|on)|agreement on|agree\w* on)"
+    r"(?: about| around| at least| at most| almost| nearly)? \$?$",
     re.IGNORECASE,
 )
 LOOSE = re.compile(
@@ -239,11 +243,13 @@ COPULA = re.compile(
 CASE_AFTER = re.compile(r"\b(?:if|when|while|otherwise)\b|←")
 """What follows 0 or 1 where it is a case, or a step, and no constant."""
 REPEATED = re.compile(
-    rf"\b(repeat\w*|run|ran|runs|execut\w+|train\w*|evaluat\w+|perform\w*|measur\w+|sampl\w+|trial\w*)\b(?: [\w-]+){{0,4}}? ({ONE}|{'|'.join(list(WORDS)[2:])})"
+    rf"\b(repeat\w*|run|ran|runs|execut\w+|train\w*|evaluat\w+|perform\w*|measur\w+|sampl\w+|trial\w*)\b(?: [\w-]+){{0,4}}?"
+    rf" ({ONE}|{'|'.join(list(WORDS)[2:])})"
     r" times\b(?! (?:faster|slower|more|less|larger|smaller|higher|lower|as|the))"
 )
 VERSION = re.compile(
-    r"\b([A-Z][\w+-]*[A-Za-z+])(?: \(?(?:library )?(?:version |v\.? ?)([0-9]+(?:\.[0-9]+)*)|[ -]([0-9]+\.[0-9]+\.[0-9]+))\b(?![\w%])"
+    r"\b([A-Z][\w+-]*[A-Za-z+])(?: \(?(?:library )?(?:version |v\.? ?)([0-9]+(?:\.[0-9]+)*)"
+    r"|[ -]([0-9]+\.[0-9]+\.[0-9]+))\b(?![\w%])"
 )
 """PyTorch 1.9.0; Mistral 7B (version 0.1)."""
 PERCENT = re.compile(
