@@ -13,7 +13,7 @@ from phases.planning.rules.values import Value, values_in
 METHOD = "method"
 """The owner of what belongs to the paper's own method, or to everything that is run."""
 _DATA_UNIT = re.compile(
-    r"\b(?:examples?|samples?|sentences?|sentence pairs|pairs|images?|questions?|question sequences|queries"
+    r"\b(?:examples?|samples?|sentences?|sentence pairs|pairs|images?|questions?|queries"
     r"|documents?|classes|categories|instances?|characters?|users?|items?|tasks?|articles?|utterances?|labels?"
     r"|splits?)\b",
     re.IGNORECASE,

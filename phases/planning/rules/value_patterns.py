@@ -11,14 +11,14 @@ UNITS = (
     "|blocks?|filters?|channels?"
     "|GPUs?|TPUs?|CPUs?|cores?|machines?|servers?|nodes?|workers?|threads?|samples?|examples?|sentences?"
     "|sentence pairs|pairs?|tokens?|words?|characters?|documents?"
-    "|images?|questions?|question sequences|queries|tasks?|classes|categories|categor(?:y|ies)|episodes?"
+    "|images?|questions?|queries|tasks?|classes|categories|categor(?:y|ies)|episodes?"
     "|trajectories|rollouts?|simulations?|games?|positions?|points?|checkpoints?|models?|runs?|repetitions"
     "|times"
     "|folds?|splits?|users?|items?|participants?|subjects?|annotators?|labels?|dimensions?|features?"
     "|parameters?|weights?|bits?|bytes?|KB|MB|GB|Mb|ms|seconds?|minutes?|hours?|days?|weeks?|months?|years?"
     "|entries|buckets?|levels?|keys?|key sets|records?|hidden units|neighbou?rs|components?|modules?|stages?"
     "|phases?|types?|scalars?|relations?|agents?|particles?|transformations?|experiments?|instances?|variables?"
-    "|frames?|patches|windows?|rounds?|demonstrations?|shots?|ways?|candidates?|responses?|paths?|linked lists"
+    "|frames?|patches|windows?|rounds?|demonstrations?|shots?|ways?|candidates?|responses?|paths?"
     "|lists|degrees?|percent|characters|partitions?|replicas?|requests?|temperatures?|constraints?|topics?"
     "|states?|actions?|environments?|terms?|matrices|vectors?|functions?|operators?|problems?|datasets?|data"
     " sets?|attention layers|transformer layers|convolutions?"
@@ -51,7 +51,7 @@ SIGN = re.compile(
 NAMED = re.compile(
     rf"\b({HEADS})\b(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:(?:\(?which )?(?:is |are |was |were |be |being"
     r" )?(?:\w+ly )?(?:set |fixed |equal |chosen |initiali[sz]ed |restricted |tuned |varied |limited )?"
-    rf"(?:to be|to|as|of|is|are|was|were|from|at|in|over|among|starts as|by a grid search (?:on|over|in)|=|∈|:|\|)|\()"
+    rf"(?:to be|to|as|of|is|are|was|were|from|at|in|over|among|=|∈|:|\|)|\()"
     rf"(?: (?:about|approximately|around|either|a value of|value|up to|a|the range|be))? ?{SEVERAL}{WHOLE}",
     re.IGNORECASE,
 )
@@ -297,7 +297,7 @@ NOT_COUNTED = re.compile(
     r"|halves|phases|parts|possibilities|options|conditions|points of|others|sides|ends|ones|types|steps to"
     r"|limitations|approaches"
     r"|was|has|does|values|modifications|changes|differences|purposes|methods|strategies|studies|tools|assumptions|choices|effects|terms|digits|times|decimals|orders"
-    r"|sources|extremes)$",
+    r"|sources)$",
     re.IGNORECASE,
 )
 """What a text counts and no program does."""
