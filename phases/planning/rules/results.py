@@ -36,7 +36,7 @@ _OURS = re.compile(r"\b(?:ours?|proposed|this (?:work|paper)|full (?:method|mode
 METRIC = re.compile(
     r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror\b|\brate\b"
     r"|\btime\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|\bsteps\b|reward|return|fidelity|coverage"
-    r"|accesses|insert|search|params|throughput|latency|drop|succ",
+    r"|throughput|latency|success|overhead|memory",
     re.IGNORECASE,
 )
 

@@ -19,14 +19,13 @@ from phases.planning.rules.values import Value
 MOST = 150
 _NEVER = ("related", "of authors", "proof", "rejected approach")
 _ONLY_BY_DEED = ("result", "discussion", "motivation", "points elsewhere")
-_CODE = re.compile(r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←|\bthen break\b")
+_CODE = re.compile(r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←")
 _EXAMPLE = re.compile(
     r"(?:To illustrate|For (?:example|instance)|Consider|Suppose|Imagine|Assume|As an example|E\.g)\b|.*\bassum(?:e"
     r"|ing) (?:that|the)\b"
 )
 _SETS = re.compile(
-    r"\b(?:set to|fixed (?:to|at)|averaged (?:over|across)|average (?:over|across|of)|median of|replaying"
-    r"|increased the|created with"
+    r"\b(?:set to|fixed (?:to|at)|averaged (?:over|across)|average (?:over|across|of)|median of"
     r"|initialized|trained (?:for|with|on))\b"
 )
 """Set, though nobody is said to do it."""

@@ -150,7 +150,6 @@ LEXICON = (
     _word("line search", r"\b(strong Wolfe|Armijo|backtracking)(?= line search| conditions?)"),
     _word("kernel", r"\b(linear|RBF|Gaussian|polynomial)(?= kernels?\b)"),
     _word("metric", r"\b(euclidean|Euclidean|cosine|Manhattan)(?= (?:metric|distance))"),
-    _word("algorithm", r"\b(ball_tree|kd_tree)\b"),
     _word("padding", r"['\"’ʼ‘“](same|valid)['\"’ʼ”] padding|\b(?:with )?(same)(?= padding)"),
 )
 RESULT_BEFORE = re.compile(
