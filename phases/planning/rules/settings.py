@@ -40,7 +40,7 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 """A line of a listing that gives constants, or of an algorithm that says what it needs."""
-_FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|training time|version)\b")
+_FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|cluster|training time|version)\b")
 """What a run had or took: nothing that a program sets."""
 _RUNS = re.compile(r"\b(?:runs|seeds|trials|repetitions|folds|repeats)\b")
 _KINDS = (

@@ -239,6 +239,7 @@ COPULA = re.compile(
     rf" (?:to|at)|equal to|about|limited to|at most|up to))* ({ONE}|{'|'.join(WORDS)})\b{WHOLE}"
 )
 """The number of teaching phases was again 40."""
+CASE_LED = re.compile(r"\W*(?:If|When|Whenever|For)\b")
 CASE_AFTER = re.compile(r"\b(?:if|when|while|otherwise)\b|←")
 """What follows 0 or 1 where it is a case, or a step, and no constant."""
 REPEATED = re.compile(
@@ -275,7 +276,7 @@ DECAYING = re.compile(
 )
 COUNTED_AFTER = re.compile(
     rf" ?((?:(?!(?:in|for|on|and|or|as|to|the|our|of|with|at|by|from|is|are|was|were|has|if"
-    rf"|when)\b)[a-z][\w-]* ){{0,3}}?(?:{UNITS}"
+    rf"|when|\w+ly)\b)[a-z][\w-]* ){{0,3}}?(?:{UNITS}"
     rf"|[a-z]{{3,}}[^\W\d_sui]s))\b"
 )
 COUNTED_ANY = re.compile(
@@ -335,7 +336,7 @@ RESULT_NAME = re.compile(
 MODEL_SIZES = re.compile(r"[0-9.]+ ?[MB](?:(?:,|,? and|,? or) [0-9.]+ ?[MB])*")
 OF_WHAT = re.compile(r" (?:of|with|has|have|having)(?: an?| the)? $")
 """Between a thing and its size: "sub-hash tables with size 32"."""
-LONE_SIGN = re.compile(r"(?:^| )([A-Zb-zα-ω](?:_\w+)?) (?:\w+ly )?$")
+LONE_SIGN = re.compile(r"(?:^| )([A-Zb-zα-ω](?:_\w+)?|[A-Z][a-z]{1,4}) (?:\w+ly )?$")
 SIZES = ("kb", "mb", "gb")
 SIZED = re.compile(r"[- ]((?:[A-Za-z][\w-]* ){0,2}[a-z]{3,})\b(?! (?:of|is))")
 """What has a size of so many bytes: "64 KB data block"."""

@@ -210,7 +210,7 @@ def _set_to(read: str) -> Iterator[Reading]:
         name = name_before(_VERBS.sub(" ", match.group(1)))
         if not name and (sign := patterns.LONE_SIGN.search(match.group(1))):
             name = plain_symbol(sign.group(1))
-        is_case = value in (0, 1) and patterns.CASE_AFTER.search(read, match.end())
+        is_case = value in (0, 1) and (patterns.CASE_LED.match(read) or patterns.CASE_AFTER.search(read, match.end()))
         if value is not None and name and not is_case and not patterns.RESULT_NAME.search(name):
             yield _read(name, value, match, 2)
 
