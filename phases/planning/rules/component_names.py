@@ -54,7 +54,7 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _LED_BY = re.compile(
-    r"^(?:overview|details|applications?|description|implementation|computation|definition|construction"
+    r"^(?:essentials|overview|details|applications?|description|implementation|computation|definition|construction"
     r"|structure|use|choice|concept|basics|idea|role|types?|case) of (?:the |an? |our )?|^(?:the|an?|our|on|using"
     r"|computing|how|via"
     r"|with|towards?|proposed (?:method|approach|model|algorithm):?|(?:our|the) (?:method|approach|model|algorithm):)\s+",

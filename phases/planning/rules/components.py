@@ -226,7 +226,7 @@ def _headings(paper: PaperText) -> Iterator[Component]:
         if (
             role not in (BUILD, SETUP, MIXED)
             or not is_named_after_content(title)
-            or (role != BUILD and _SETUP_HEADING.search(title))
+            or (role != BUILD and _SETUP_HEADING.search(_NUMBERED.sub("", title)))
         ):
             continue
         first = next((one for one in paper.sentences if one.section["id"] == section["id"]), None)

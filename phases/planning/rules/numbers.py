@@ -36,7 +36,7 @@ _PLACES = (
     "|appendices|algs?|algorithms?|thms?|theorems?|lemmas?|props?|propositions?|definitions?|corollary|pages?"
     "|pg|lines?|footnotes?"
     "|assumptions?|listings?|invariants?|claims?|remarks?|observations?|propert(?:y|ies)|examples?|cases?"
-    "|runs?|rows?|columns?|steps?(?= [0-9]+(?: to |[–-])[0-9]+ of)|points?(?= \\([a-z0-9]\\))"
+    "|runs?(?! [0-9,]+ times)|rows?|columns?|steps?(?= [0-9]+(?: to |[–-])[0-9]+ of)|points?(?= \\([a-z0-9]\\))"
     "|gl|gleichung(?:en)?|abb|abbildung(?:en)?|tabellen?|abschnitt|kapitel|seiten?|anhang|équations?|tableaux?|ecuaci[oó]n"
     "|tablas?|figuras?|página|secci[oó]n"
 )

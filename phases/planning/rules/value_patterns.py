@@ -63,7 +63,7 @@ SET = re.compile(
 )
 COUNTED = re.compile(
     rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{ONE}(?:{NEXT}){{0,8}})[\]}}]?|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
-    r"|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|as|by|from|than"
+    r"|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than"
     rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})"
     rf"(?: (?:steps|points|pairs|layers|examples|samples))?(?: intervals?)?)\b(?![-_][a-z])"
 )
@@ -234,7 +234,8 @@ LISTED_COUNTS = re.compile(
 )
 """Three or more numbers of one unit: "layers of 512, 256, and 128 units"."""
 COPULA = re.compile(
-    rf"(?:^|[,;(] ?|\b(?:the|our|its|an?|with|and|maximum|minimum|total) )((?:(?!(?:and|or)\b)[A-Za-z][\w-]* ){{0,3}}?number of"
+    rf"(?:^|[,;(] ?|\b(?:the|our|its|an?|with|and|maximum|minimum|total) )(?:[Tt]he )?"
+    rf"((?:(?!(?:and|or)\b)[A-Za-z][\w-]* ){{0,3}}?number of"
     rf" (?:[a-z][\w-]* ){{1,4}}?)(?:is|was|are|were|to be|to|at|=|equals?)(?: (?:again|always|only|also|then|set to|fixed"
     rf" (?:to|at)|equal to|about|limited to|at most|up to))* ({ONE}|{'|'.join(WORDS)})\b{WHOLE}"
 )
@@ -282,7 +283,7 @@ COUNTED_AFTER = re.compile(
 COUNTED_ANY = re.compile(
     rf"(?<![\w.,^_/⁄±=+\-])(?<![-+−] )({ONE}|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to|for|with|in|on"
     rf"|at|is|are|more|less|most"
-    r"|best|other|which|that|these|those|as|by|from|than|possible|main|key)\b)[a-z][\w-]*[ -]){0,3}?"
+    r"|best|other|which|that|these|those|if|when|while|as|by|from|than|possible|main|key)\b)[a-z][\w-]*[ -]){0,3}?"
     r"(?:[a-z][a-z-]*[^\W\d_sui]s|[a-z]{3,}(?= matches| games| runs| tests| sets)))\b(?![-_][a-z])"
 )
 """A number and any plural."""
