@@ -21,8 +21,9 @@ from pipeline.cli.output import (
 from pipeline.cli.summary import count_repositories
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.lock import holder_of
+from pipeline.engine.phase import Phase
 from pipeline.engine.run_request import RunRequest, stale_phases
-from pipeline.engine.stamps import RUNNING, Stamp
+from pipeline.engine.stamps import RUNNING, Stamp, is_of_older_edition
 from pipeline.engine.store import TaskStore
 
 
@@ -126,7 +127,21 @@ def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, mode
     store = open_task(settings, task)
     stale = stale_phases(store, plain_run(settings_in_force(store, settings, flags).values))
     lines = [f"{phase.label} would run: {locate_task(reason, store.root)}" for phase, reason in stale]
+    older = [phase for phase in store.graph.phases if is_of_older_edition(phase, store.stamps.get(phase.number))]
+    older = [phase for phase in older if phase not in [one for one, _ in stale]]
     return Answer(
         [{"number": phase.number, "name": phase.name, "reason": reason} for phase, reason in stale],
-        lambda: print_advice("\n".join(lines or [f"{store.id}: everything is up to date"])),
+        lambda: print_advice(
+            "\n".join(
+                [
+                    *(lines or [f"{store.id}: everything is up to date"]),
+                    *(_advise_redo(store.id, phase) for phase in older),
+                ]
+            )
+        ),
     )
+
+
+def _advise_redo(task: str, phase: Phase) -> str:
+    again = f"pipeline resume {task} --redo {phase.name}"
+    return f"{phase.label} was made by an older release, and stays as it is; to have it and what follows made anew: {again}"

@@ -127,6 +127,9 @@ class Phase(NamedTuple):
     settings: tuple[str, ...] = ()
     version: int = 1
     """Raise it when the same inputs should give other outputs."""
+    # decision 231: what a person has read and approved is not made anew because a release would do it better.
+    edition: int = 1
+    """Raise it when they give better ones: what an older edition made stays as it is, and `why` tells of it."""
     optional: bool = False
     """Fast mode skips it, and its failure degrades the run instead of ending it."""
     # decision 207: a phase that runs for hours is a wish of its own, and no part of what everybody asks for.

@@ -152,6 +152,7 @@ class _Runner:
         stamp = self._store.stamps[phase.number]._replace(
             status=result.status,
             version=phase.version,
+            edition=phase.edition,
             read=digests,
             settings=self._run.settings_of(phase),
             seconds=result.seconds,

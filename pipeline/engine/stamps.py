@@ -21,6 +21,7 @@ class Stamp(NamedTuple):
     """pending, running, done, skipped, degraded, failed or stopped."""
     attempts: int = 0
     version: int = 1
+    edition: int = 1
     settings: Mapping[str, Any] = {}
     read: Mapping[str, str] = {}
     written: Mapping[str, str] = {}
@@ -63,6 +64,11 @@ def stale_reason(
         or _inputs_reason(phase, stamp, digest)
         or _outputs_reason(phase, stamp, digest)
     )
+
+
+def is_of_older_edition(phase: Phase, stamp: Stamp | None) -> bool:
+    """Whether the phase would do it otherwise today. That is no reason to run again."""
+    return stamp is not None and stamp.status == DONE and stamp.edition < phase.edition
 
 
 def find_edited_outputs(stamp: Stamp, digest: Callable[[str], str | None]) -> tuple[str, ...]:

@@ -129,6 +129,18 @@ def test_why_says_that_everything_is_up_to_date_where_it_is(done: Command) -> No
     assert done("why", "paper", "--json").json() == []
 
 
+def test_why_tells_of_a_plan_that_an_older_release_made_and_runs_nothing_for_it(done: Command) -> None:
+    path = done.task("paper") / "state.json"
+    state = json.loads(path.read_text())
+    assert state["phases"]["05"].pop("edition") > 1
+    path.write_text(json.dumps(state))
+    told = done("why", "paper").out
+    assert "everything is up to date" in told
+    assert "05 plan was made by an older release" in told
+    assert "resume paper --redo plan" in " ".join(told.split())
+    assert done("why", "paper", "--json").json() == []
+
+
 def test_why_says_what_another_mode_would_run_and_why(done: Command) -> None:
     rows = done("why", "paper", "--full", "--json").json()
     graph = built_in_phases()

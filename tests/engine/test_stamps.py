@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Context, Documents, Phase
-from pipeline.engine.stamps import DONE, FINISHED, Stamp, find_edited_outputs, stale_reason, stamps_from, stamps_to
+from pipeline.engine.stamps import (
+    DONE,
+    FINISHED,
+    Stamp,
+    find_edited_outputs,
+    is_of_older_edition,
+    stale_reason,
+    stamps_from,
+    stamps_to,
+)
 from tests.strategies import QUICK
 
 NOW = {"a.json": "a" * 64, "b.json": "b" * 64, "x.json": "1" * 64, "y.json": "2" * 64}
@@ -54,6 +63,15 @@ def reason(
 
 def test_a_phase_of_which_nothing_changed_is_up_to_date() -> None:
     assert reason(phase(), stamp()) is None
+
+
+def test_what_an_older_edition_made_is_up_to_date_and_known_as_such() -> None:
+    newer, made = phase(edition=2), stamp()
+    assert made.edition == 1, "the stamps of before have none"
+    assert reason(newer, made) is None
+    assert is_of_older_edition(newer, made)
+    assert not is_of_older_edition(newer, made._replace(edition=2))
+    assert not is_of_older_edition(newer, made._replace(status="skipped"))
 
 
 @pytest.mark.parametrize("status", FINISHED)
@@ -150,6 +168,7 @@ _stamps = st.builds(
     status=st.sampled_from((*FINISHED, "running", "failed", "stopped", "redo", "pending")),
     attempts=st.integers(0, 3),
     version=st.integers(1, 3),
+    edition=st.integers(1, 3),
     settings=st.dictionaries(st.sampled_from(("mode", "model")), st.sampled_from(("a", 1, True, None)), max_size=2),
     read=_digests,
     written=_digests,

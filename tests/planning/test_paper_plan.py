@@ -248,6 +248,11 @@ NO_VALUES = [
     "We draw x in [0, 1] for it.",
     "It has two major advantages.",
     "We reduce it by a factor of 100 here.",
+    "The weight is set to 1 if both rooms are open.",
+    "If both are open, the weight is set to 0.",
+    "The rate decays to 0.1 times the first one.",
+    "It is a game of rooms such as A + B = 3.",
+    "They reached agreement on 86% of the rooms.",
 ]
 
 
@@ -278,6 +283,13 @@ SOME_VALUES = [
     ("A weight decay of 0.5 is used.", {"weight decay": 0.5}),
     ("A learning rate of 10⁻⁴ is used.", {"learning rate": 0.0001}),
     ("We train for up to 60,000 iterations.", {"number of iterations": 60000}),
+    ("It has layers of 512, 256, and 128 units here.", {"number of units": (512, 256, 128)}),
+    ("The maximum number of rounds was again 40.", {"maximum number of rounds": 40}),
+    ("Those pairs were run 50 times each.", {"number of runs": 50}),
+    ("We use PyTorch 1.9.0 for it.", {"PyTorch version": "1.9.0"}),
+    ("We drop a room with 50% probability.", {"probability": "50%"}),
+    ("The space of halls, so |H| = 720.", {"H": 720}),
+    ("We use 130 Billion tokens in all.", {"number of tokens": 130_000_000_000}),
 ]
 
 
@@ -663,6 +675,69 @@ def test_a_value_goes_to_the_case_the_model_or_the_paper_that_its_sentence_names
 ) -> None:
     made = read(f"# T\n\n## 1 Setup\n\n{sentence}\n").plan["values"]
     assert [(row["value"], row["owner"], row.get("condition", "")) for row in made] == rows
+
+
+MIXED = """# Waiting
+
+## 2 Model
+
+The waiting model keeps a queue of rooms. The waiting model uses label smoothing.
+
+## 3 Experiments
+
+### 3.1 Task 1: Hall Sorting
+
+The slow model sampled 7 rooms in each round. The fast model had a horizon of 3.
+
+As shown in Figure 5, the network consists of 60 hidden layers.
+
+The slow model achieves the best score with 12 rooms, which is better than before.
+
+| Room type | Cost in coins |
+|---|---|
+| Hall | 7.5 |
+| Lobby | 2.5 |
+
+> **Table 1.** What a room costs.
+
+> **Table 2.** Accuracy of all models.
+
+| Data | Method | Small | Large |
+|---|---|---|---|
+| Doors | Hurry | 10.1 | 11.1 |
+|  | Proposed | 12.1 | 13.1 |
+| Stairs | Hurry | 14.1 | 15.1 |
+|  | Proposed | 16.1 | 17.1 |
+"""
+
+
+def test_a_sentence_of_an_experiment_sets_what_it_says_unless_it_speaks_of_results() -> None:
+    rows = {(row["name"], row["value"], row["owner"]) for row in read(MIXED).plan["values"]}
+    assert ("number of rooms", 7, "slow model") in rows
+    assert ("horizon", 3, "fast model") in rows
+    assert ("number of hidden layers", 60, "method") in rows, "where it is shown says nothing of what it is"
+    assert not any(value == 12 for _, value, _ in rows), "a result"
+
+
+def test_a_table_of_names_and_numbers_is_one_of_settings_and_no_target() -> None:
+    plan = read(MIXED).plan
+    assert {(row["name"], row["value"]) for row in plan["values"] if "coins" in row["name"]} == {
+        ("Hall cost in coins", 7.5),
+        ("Lobby cost in coins", 2.5),
+    }
+    assert {row["table"] for row in plan["expected_results"]} == {"Table 2"}
+
+
+def test_a_target_has_all_of_its_row_s_labels() -> None:
+    found = {(row["row"], row["column"], row["value"]) for row in read(MIXED).plan["expected_results"]}
+    assert found == {
+        ("Doors / Proposed", "Small", 12.1), ("Doors / Proposed", "Large", 13.1),
+        ("Stairs / Proposed", "Small", 16.1), ("Stairs / Proposed", "Large", 17.1),
+    }  # fmt: skip
+
+
+def test_a_task_and_a_technique_that_the_field_knows_are_components() -> None:
+    assert {"Hall Sorting", "label smoothing"} <= {row["name"] for row in read(MIXED).plan["components"]}
 
 
 FOLDED = """# T

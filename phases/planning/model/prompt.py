@@ -45,7 +45,8 @@ components: what is built, numbered C1, C2, …: algorithms and the parts that t
   algorithm: its label, steps: its lines, equations: those that it needs, where the paper has them. requirements: ids.
 values: every value that the paper sets, numbered V1, V2, …: name, symbol where it has one, value (or values for a grid; write
   0.001, not 1e-3), unit where it has one, owner (method, or the baseline or data set that it belongs to), condition where it
-  holds for a case alone, kind (hyperparameter, training, architecture, data, evaluation), source. No result, no citation.
+  holds for a case alone, kind (hyperparameter, training, architecture, data, evaluation; or fact for what no program sets:
+  what a run had or took, versions, what an earlier paper used), source. No result, no citation.
 datasets, metrics, baselines: name and source of each that the paper uses.
 expected_results: what the paper reports for its own method, numbered E1, …: table, row, column, condition, metric, value, unit,
   page. They are targets of a reproduction, and never constants of the code.
@@ -55,8 +56,9 @@ file_structure: one small Python package of five to ten files named after the co
   of letters, digits, `_`, `-` and `.`. Plan `<package>/__init__.py`, `<package>/config.py` with the values,
   `<package>/__main__.py`,
   `tests/__init__.py` and `tests/test_*.py`. `python -m <package> --help` must explain what can be run, and work without data.
-  purpose: what it holds. components: ids. implements: ids of requirements and values; every one is in some file. depends_on:
-  planned files that it imports; no circles. interface: the signatures that others use, like "def step(x: Array) -> Array".
+  purpose: what it holds. components: ids. implements: ids of requirements and values; every one but facts is in some file.
+  depends_on: planned files that it imports; no circles.
+  interface: signatures that others use, like "def step(x: Array) -> Array".
   Tests must fail where the method is not there or is done wrongly: they check values worked out by hand, invariants, or small
   cases from the paper, not only that things can be imported. They run offline within a minute, without a GPU.
 validation_approach: verify_commands: ["{command}"], or others where the paper needs them; never empty. None may hide how it

@@ -8,18 +8,18 @@ _LONGEST = 6
 _NOISE = re.compile(
     r"\b(?:results?|details?|overview|comparison|analysis|preliminar\w+|problem (?:setting|setup|statement"
     r"|formulation|definition)"
-    r"|set-?up|experiments?|experimental|discussion|proofs?|theorem|related|performance|conclusions?|appendix"
+    r"|set-?up|experiments?|experimental|discussion|proofs?|theorems?|lemmas?|corollar(?:y|ies)|propositions?|related|performance|conclusions?|appendix"
     r"|additional|notations?"
     r"|examples?|introduction|motivation|background|data ?sets?|baselines?|state-of-the-art|future|work|papers?|contributions?"
-    r"|advantages?|goals?|non-goals|concepts|definitions?|propert(?:y|ies)|description|security|privacy|attacks?|threats?"
+    r"|advantages?|goals?|concepts|definitions?|propert(?:y|ies)|description|security|privacy|attacks?|threats?"
     r"|assumptions?|questions?|exercises?|experiences?|decisions|statements?|patterns|existing|reproducib\w+"
     r"|challenges|statistics"
     r"|usage|requirements|guarantees?|invariants?|axioms?|formulas|costs? of|cases?|phase|stage|part|step|duration"
     r"|compensation|limitations?"
-    r"|note|notes|denial"
+    r"|note|notes"
     r"|remarks?|observations?|desiderata|principles|differences"
     r"|use cases|scenarios?|hypothes[ei]s|research|literature|users|hyper-?"
-    r"parameters?|intuition|insights?|summary|evaluation|metrics?|essentials|applications?|environments?|settings?)\b",
+    r"parameters?|intuition|insights?|summary|evaluation|metrics?|applications?|environments?|settings?|configurations?|approaches|resources|software|libraries|hardware|instances)\b",
     re.IGNORECASE,
 )
 _VALUE = re.compile(
@@ -54,7 +54,7 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _LED_BY = re.compile(
-    r"^(?:essentials|overview|details|applications?|emulation|description|implementation|computation|definition|construction"
+    r"^(?:essentials|overview|details|applications?|description|implementation|computation|definition|construction"
     r"|structure|use|choice|concept|basics|idea|role|types?|case) of (?:the |an? |our )?|^(?:the|an?|our|on|using"
     r"|computing|how|via"
     r"|with|towards?|proposed (?:method|approach|model|algorithm):?|(?:our|the) (?:method|approach|model|algorithm):)\s+",
@@ -68,7 +68,7 @@ training algorithm network networks framework system section figure table number
 design architecture methodology hyperparameters parameters implementation prototype usability flexibility robustness
 structure values value target ready input output loss function functions objective activation softmax attention
 language probability distribution variables layer layers module nodes node process operation operations format
-platform creativity originality test train validation inference task tasks policy agent state
+platform test train validation inference task tasks policy agent state
 """
 _WIDE = frozenset(_WIDE_TEXT.split())
 _OTHERS_TEXT = """

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from phases.planning.rules.component_names import clean_name, is_component_name, key_of
 from phases.planning.rules.cues import DEED, why_not
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BUILD, SETUP
+from phases.planning.rules.sections import BUILD, MIXED, SETUP
 
-FEWEST = 3
+FEWEST, _MOST = 2, 90
 """What is said less often is said in passing."""
 _HEADS = (
     "attention|networks?|embeddings?|encodings?|encoders?|decoders?|loss|objective|layers?|modules?|classifiers?|predictors?"
@@ -23,6 +23,11 @@ _HEADS = (
     "|gradients?|functions?|penalty|regulari[sz]ation|regulari[sz]ers?|clustering|scoring|ranking|protocols?|servers?|clients?"
     "|stores?|managers?|schedulers?|dispatch|routing|pruning|bias(?:es)?|distance|similarity|perturbations?|initiali[sz]ation"
     "|solvers?|controllers?|filters?|transforms?|convolutions?|pooling|memory|allocators?|locks?|pointers?|counters?|messages?"
+    "|noise|games?|tasks?|equations?|PDEs?|ODEs?|problems?|products?|identity|connections?|backbones?|features?|vectors?"
+    "|representations?|representers?|procedures?|strateg(?:y|ies)|mechanisms?|variants?|stages?|tests?|datasets?|transformations?"
+    "|constraints?|depletion|adaptation|alignments?|tagsets?|taggers?|tagging|extraction|weighting|scaling|batching|sharing|splitting"
+    "|refinement|replay|distillation|forecasting|annotations?|templates?|prompts?|pipelines?|regions?|chunks?|fields?|flags?"
+    "|headers?|descriptors?|identifiers?|timers?|threads?|transactions?|requests?|leases?|replicas?|ballots?|proposals?|quorums?"
     "|tokens?|keys?|nodes?|circuits?|handlers?|collectors?|collection|compression|quantizers?|quantization|predicates?|engines?"
 )
 _WEAK = (
@@ -31,13 +36,19 @@ _WEAK = (
     "|given|only|current|final|next|standard|usual|whole|total|entire|existing|additional|corresponding|identical|previous|last"
     "|adjacent|valid|real|large|small|high|low|simple|initial|true|false|best|worst|good|bad|full|another|some|many|several|also"
     "|then|than|if|when|so|per|but|it|they|there|here|has|have|can|may|will|into|over|between|under|up|out|own|multiple|various"
+    "|while|since|besides|without|among|about|upon|after|before|just|few|overall|better|similar|typical|however|considered|further|much"
+    "|uses?|contains?|provides?|outperforms?|measures|causes|enables|performs?|requires?|inserts?|introduced|employed|associated|needed"
+    "|learned|required|desired|appropriate|successive|subsequent|maximum|minimum|average|averaged|highest|lowest|larger|smaller|deeper"
+    "|lower|higher|simpler|like|available|enough|useful|truly|greatly|highly|sufficiently|arbitrary|arbitrarily|expected|known"
     "|particular|specific|certain|aforementioned|official|distinct|balanced|possible|original|main|actual|early|late|long|short|old|non|three|four|five|correct|unique"
 )
 _PHRASE = re.compile(rf"(?<![\w-])((?:(?!(?:{_WEAK})\b)[A-Za-z][\w-]*[ -]){{1,3}})({_HEADS})\b")
 _GENERIC = re.compile(
     r"^(?:language|probability|data|neural|loss|objective|cost|learning|training|test|likelihood|convergence"
     r"|activation|error|deep"
-    r"|machine|statistical|learned|trained)[ -](?:models?|distributions?|networks?|functions?|files?|tokens?)$",
+    r"|machine|statistical|learned|trained|hidden|input|output|leaf|root|linear|inner|dot|base|weight|hyperbolic)"
+    r"[ -](?:models?|distributions?|networks?|functions?|files?|tokens?|layers?|nodes?|products?|transformations?|headers?"
+    r"|matrix|vectors?|problems?|tasks?)$",
     re.IGNORECASE,
 )
 """Two words that any paper of the field has."""
@@ -65,7 +76,7 @@ def find_phrases(paper: PaperText) -> Iterator[tuple[str, Sentence, float]]:
     used: Counter[str] = Counter()
     cited: set[str] = set()
     for sentence in paper.sentences:
-        if sentence.role not in (BUILD, SETUP):
+        if sentence.role not in (BUILD, SETUP, MIXED):
             continue
         for match in _PHRASE.finditer(sentence.text):
             name = _without_sentence_case(match.group(), sentence.text, match.start())
@@ -80,7 +91,7 @@ def find_phrases(paper: PaperText) -> Iterator[tuple[str, Sentence, float]]:
         for key in counts
         if used[key] or (counts[key] > 1 and key not in cited)
     }
-    for key in sorted(weights, key=lambda key: -weights[key])[:30]:
+    for key in sorted(weights, key=lambda key: -weights[key])[:_MOST]:
         if weights[key] >= FEWEST:
             yield *first[key], 0.9 + 0.12 * min(weights[key], 16)
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from phases.planning.rules.blocks import ITEM
@@ -17,9 +18,10 @@ from phases.planning.rules.component_names import clean_name, is_component_name,
 from phases.planning.rules.component_phrases import FEWEST, find_objects, find_phrases, is_cited
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, RESULTS, SETUP, Section, is_named_after_content
-from phases.planning.rules.tables import cells_of
+from phases.planning.rules.techniques import find_techniques
 
-MOST = 20
+MOST, _ENOUGH = 24, 12
+_WEAK_SCORE, _SURE, _CERTAIN = 1.2, 2.0, 3.0
 _LONGEST_STEPS = 40
 _CAPS = r"[A-Z][A-Za-z0-9]*(?:[A-Z0-9*+-][A-Za-z0-9*+-]*)+"
 _CAMEL = re.compile(
@@ -46,6 +48,17 @@ _RUN_IN_BARE = re.compile(
     r"^((?:[A-Z][\w-]+ ){1,3}[A-Z]?[\w-]+) (?=(?:We|The|In|During|To|For|Our|Each|This|It|An|As|When|All|At)\b [a-z])"
 )
 """A run-in heading whose full stop or bold type was lost: "Label Smoothing During training, we"."""
+
+_HEADING_ALONE = re.compile(
+    r"^(?!(?:The|An?|We|This|It|Our|These) )([A-Z][\w()’'-]*(?: [\w()’'&-]+){0,2}|[A-Z][\w()’'-]*(?: (?:[A-Z][\w()’'-]*|of|in"
+    r"|and|for|with|the|to|on|via)){1,5})\.$"
+)
+"""A run-in heading that ends its own sentence: "Signal propagation."."""
+_ENUMERATED = re.compile(
+    r"\((?:[1-9]|i{1,3}|iv|v|[a-e])\) (?:an?|the|our) ((?:[A-Za-z][\w-]* ){0,4}?[A-Za-z][\w-]*)"
+    r"(?=[,;.:]| (?:that|which|with|for|of|to|in|on|based|where|when|and)\b)"
+)
+"""The parts that a sentence counts: "(1) a discrete memoryless model, (2) a discrete model with memory"."""
 
 
 @dataclass
@@ -123,7 +136,7 @@ def find_components(paper: PaperText, own: list[str]) -> list[Component]:
         old.algorithm, old.steps = old.algorithm or one.algorithm, old.steps or one.steps
         old.sentence = old.sentence or one.sentence
     whole = [one for one in found.values() if not _has_parts(one, paper)]
-    best = sorted(whole, key=lambda one: -one.score)[:MOST]
+    best = _best_of(whole)
     kept = sorted(best, key=lambda one: (one.section["start"], one.page))
     _give_equations(paper, kept)
     for one in kept:
@@ -131,6 +144,32 @@ def find_components(paper: PaperText, own: list[str]) -> list[Component]:
             dict.fromkeys(re.findall(rf"{re.escape(one.name)}s? \(([A-Z][A-Za-z0-9]{{1,8}})\)", paper.text))
         )[:2]
     return kept
+
+
+def _best_of(found: list[Component]) -> list[Component]:
+    """The surest first; what is said but once only where there is little else, and no kind of what is there already."""
+    kept: list[Component] = []
+    for one in sorted(found, key=lambda one: -one.score):
+        is_known = not one.algorithm and any(_says_the_same(one, other) for other in kept)
+        if not is_known and len(kept) < (MOST if one.score >= _WEAK_SCORE else _ENOUGH):
+            kept.append(one)
+    heads = {_heads_of(one.name) for one in kept if " " in one.name}
+    return [one for one in kept if " " in one.name or one.algorithm or one.name.lower().rstrip("s") not in heads]
+
+
+def _says_the_same(one: Component, other: Component) -> bool:
+    """Whether a name is another one's abbreviation, a weaker kind of it, or has no telling word that the other has not."""
+    short, long = sorted((one.name, other.name), key=len)
+    initials = "".join(word[0] for word in re.split(r"[\W_]+", long) if word).lower()
+    if len(short) > 2 and short.lower().rstrip("s") == initials:
+        return True
+    words, known = (set(key_words(name)) for name in (one.name, other.name))
+    is_kind = one.score < _SURE and " " in other.name and one.name.lower().endswith(f" {other.name.lower()}")
+    return is_kind or (len(words) > 1 and words < known) or (len(known) > 1 and known < words and one.score < _CERTAIN)
+
+
+def _heads_of(name: str) -> str:
+    return name.split()[-1].lower().rstrip("s")
 
 
 def _has_parts(one: Component, paper: PaperText) -> bool:
@@ -185,19 +224,20 @@ def _headings(paper: PaperText) -> Iterator[Component]:
     for section in paper.outline["sections"]:
         role, title = paper.roles.get(section["id"]), section["title"]
         if (
-            role not in (BUILD, SETUP)
+            role not in (BUILD, SETUP, MIXED)
             or not is_named_after_content(title)
-            or (role == SETUP and _SETUP_HEADING.search(title))
+            or (role != BUILD and _SETUP_HEADING.search(_NUMBERED.sub("", title)))
         ):
             continue
         first = next((one for one in paper.sentences if one.section["id"] == section["id"]), None)
         for part in re.split(r",? and (?=[A-Z])|, (?=[A-Z])", title) if len(title.split()) <= 6 else [title]:
-            name = clean_name(part)
+            name = clean_name(_NUMBERED.sub("", part))
             if is_component_name(name) and first is not None:
-                score = 1.4 if role == SETUP else 3.0 if _recurs(name, said) else 1.6
+                score = 1.4 if role != BUILD else 3.0 if _recurs(name, said) else 1.6
                 yield Component(name, first, section, section["page"], score)
 
 
+_NUMBERED = re.compile(r"^(?:Task|Experiment|Step|Stage|Phase|Problem|Case|Study) (?:[0-9]+|[A-Z])[.:] ")
 _SETUP_HEADING = re.compile(
     r"\b(?:data|metrics?|hardware|implementation|training|hyper|config|models?|tasks?|settings?|prompt|usage"
     r"|parameters?|schedule)",
@@ -230,7 +270,7 @@ def _named(paper: PaperText, own: list[str]) -> Iterator[Component]:
     words = _words_of(paper)
     first: dict[str, Sentence] = {}
     everything = " ".join(one.text for one in paper.sentences if one.role in (BUILD, SETUP, MIXED, BACKGROUND))
-    for sentence in paper.sentences:
+    for sentence, follower in pairwise([*paper.sentences, *paper.sentences[-1:]]):
         if sentence.role not in (BUILD, SETUP, MIXED):
             continue
         weight = {BUILD: 1.0, SETUP: 0.8}.get(sentence.role, 0.6)
@@ -239,13 +279,7 @@ def _named(paper: PaperText, own: list[str]) -> Iterator[Component]:
             is_told = everything.count(name) >= 2 or _recurs(name, words)
             if is_told and is_component_name(name) and not is_cited(sentence.text, found):
                 points[name] = points.get(name, 0.0) + worth * weight
-                first.setdefault(name, sentence)
-    for name in own[:1]:
-        if said := next(
-            (one for one in paper.sentences if name in one.text and one.role in (BUILD, SETUP, MIXED)), None
-        ):
-            points[clean_name(name)] = points.get(clean_name(name), 0.0) + 3
-            first.setdefault(clean_name(name), said)
+                first.setdefault(name, follower if found == sentence.text.rstrip(".") else sentence)
     for name, worth in points.items():
         if worth >= 1.5:
             yield Component(name, first[name], first[name].section, first[name].page, min(worth, 4.5))
@@ -268,24 +302,28 @@ def _names_in(sentence: Sentence) -> Iterator[tuple[str, float]]:
     for pattern in (_RUN_IN, _RUN_IN_BARE):
         if not sentence.before and (match := pattern.match(said)):
             yield match.group(1), 2.0 if len(match.group(1).split()) > 1 else 1.5
-    if sentence.kind == ITEM and (match := re.match(r"([A-Z][\w-]*(?: [\w-]+){0,3}):", said)):
+    if sentence.kind == ITEM and (match := re.match(r"([A-Z][\w-]*(?: [\w-]+){0,3})(?::| [-–—] )", said)):
         yield match.group(1), 1.5
+    if not sentence.before and (match := _HEADING_ALONE.match(said)):
+        yield match.group(1), 2.0
+    yield from ((match.group(1), 1.6) for match in _ENUMERATED.finditer(said) if " " in match.group(1))
 
 
 def _tabled(paper: PaperText) -> Iterator[Component]:
     """Classes and functions that a table of what is built lists in its first column."""
     for table in paper.tables:
-        if table.role not in (BUILD, BACKGROUND):
+        if table.role not in (BUILD, BACKGROUND, SETUP):
             continue
-        for row in cells_of(table.text)[1:]:
-            match = _CAMEL.match(row[0])
-            if match and is_component_name(match.group(1)) and match.group(1) == row[0].strip("*`_ "):
-                sentence = Sentence(" ".join(filter(None, row)), table.section, table.page, table.role, "table")
-                yield Component(match.group(1), sentence, table.section, table.page, 2.0)
+        for line in table.text.split("\n")[2:]:
+            for match in re.finditer(rf"(?:^\W*|\| |\. ){_CAMEL.pattern}(?= ?\||[ ][a-z]+s )", line):
+                if is_component_name(match.group(1)):
+                    said = next(part for part in line.split("|") if match.group(1) in part)
+                    sentence = Sentence(" ".join(said.split()), table.section, table.page, table.role, "table")
+                    yield Component(match.group(1), sentence, table.section, table.page, 2.0)
 
 
 def _said(paper: PaperText) -> Iterator[Component]:
-    for name, sentence, score in (*find_phrases(paper), *find_objects(paper)):
+    for name, sentence, score in (*find_phrases(paper), *find_techniques(paper), *find_objects(paper)):
         yield Component(name, sentence, sentence.section, sentence.page, score)
 
 

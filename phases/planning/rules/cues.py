@@ -24,7 +24,7 @@ _CITED = (
 RULES = (
     _rule(
         "result",
-            r"(?:out|under|over|under-|over-)(?:perform|estimat)|mixed results|instabilit|inaccura|primitive"
+            r"(?:out|under|over|under-|over-)(?:perform|estimat)|instabilit|inaccura|primitive"
             r"|\bsuperior|state[- ]of[- ]the[- ]art|significantly|surprising|interestingly|notably|remarkabl"
             r"|(?:results?|experiments?|figure|fig\.?|table|analys[ie]s|curves?|we|it|this|these|that|which)"
             r" (?:\([^)]*\) )?(?:\[?[0-9.]+\]? )?(?:\w+ly )?"
@@ -189,7 +189,7 @@ _SET_UP = re.compile(
     r"|train(?:ed)?|employ(?:ed)?|choose|chose|chosen|fix(?:ed)?|run|ran|sampled?|averaged?|initiali[sz]ed?"
     r"|tuned?|fine-?tuned?|apply|applied|report(?:ed)?|compared?|adopt(?:ed)?|performed?|repeat(?:ed)?|limit(?:ed)?"
     r"|delete[d]?|pick(?:ed)?|select(?:ed)?|split|evaluated?|optimi[sz]ed?|implement(?:ed)?|consist(?:s|ed)?"
-    r"|employed|meta-train)\b|\bused (?:a |an |the )?\w+"
+    r"|employed)\b|\bused (?:a |an |the )?\w+"
     r"|verwende|setze|使用|设置|设为|采用",
     re.IGNORECASE,
 )

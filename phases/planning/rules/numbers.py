@@ -24,7 +24,7 @@ zero one two three four five six seven eight nine ten eleven twelve thirteen fou
 WORDS = {word: number for number, word in enumerate(_NUMBER_WORDS.split())}
 WORDS.update(twenty=20, thirty=30, fifty=50, hundred=100)
 _SCALES = {"k": 1_000, "K": 1_000, "M": 1_000_000, "B": 1_000_000_000, "million": 1_000_000, "billion": 1_000_000_000,
-           "thousand": 1_000}  # fmt: skip
+           "thousand": 1_000, "Million": 1_000_000, "Billion": 1_000_000_000, "Thousand": 1_000}  # fmt: skip
 _SPELLINGS = (
     "α alpha β beta γ gamma δ delta ϵ epsilon ε epsilon ζ zeta η eta θ theta κ kappa λ lambda µ mu μ mu ν nu ρ rho σ sigma"
     " τ tau φ phi ϕ phi ψ psi ω omega ξ xi χ chi π pi ι iota"
@@ -35,8 +35,8 @@ _PLACES = (
     "refs?|references?|eqs?|eqns?|equations?|figs?|figures?|tabs?|tables?|secs?|sects?|sections?|chap|chapters?|app|appendix"
     "|appendices|algs?|algorithms?|thms?|theorems?|lemmas?|props?|propositions?|definitions?|corollary|pages?"
     "|pg|lines?|footnotes?"
-    "|assumptions?|listings?|invariants?|claims?|remarks?|observations?|propert(?:y|ies)|examples?|cases?|markov order"
-    "|runs?|rows?|columns?|steps?(?= [0-9]+(?: to |[–-])[0-9]+ of)|points?(?= \\([a-z0-9]\\))"
+    "|assumptions?|listings?|invariants?|claims?|remarks?|observations?|propert(?:y|ies)|examples?|cases?"
+    "|runs?(?! [0-9,]+ times)|rows?|columns?|steps?(?= [0-9]+(?: to |[–-])[0-9]+ of)|points?(?= \\([a-z0-9]\\))"
     "|gl|gleichung(?:en)?|abb|abbildung(?:en)?|tabellen?|abschnitt|kapitel|seiten?|anhang|équations?|tableaux?|ecuaci[oó]n"
     "|tablas?|figuras?|página|secci[oó]n"
 )

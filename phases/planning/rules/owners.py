@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from phases.planning.rules.passages import Sentence
@@ -13,7 +13,7 @@ from phases.planning.rules.values import Value, values_in
 METHOD = "method"
 """The owner of what belongs to the paper's own method, or to everything that is run."""
 _DATA_UNIT = re.compile(
-    r"\b(?:examples?|samples?|sentences?|sentence pairs|pairs|images?|questions?|question sequences|queries"
+    r"\b(?:examples?|samples?|sentences?|sentence pairs|pairs|images?|questions?|queries"
     r"|documents?|classes|categories|instances?|characters?|users?|items?|tasks?|articles?|utterances?|labels?"
     r"|splits?)\b",
     re.IGNORECASE,
@@ -28,12 +28,15 @@ _TRAINED = re.compile(
     r"\b[Ww]e (?:\w+ly |also |then )?(?:pre-?|fine-?)?(?:train|trained|tune|tuned|run|ran|optimi[sz]ed?) the "
     r"((?:[a-z][\w-]* ){1,2}(?:models|agents|networks|baselines|classifiers|model|agent|network|baseline|classifier))\b"
 )
+_KIND = r"(?:models?|agents?|networks?|baselines?|classifiers?|polic(?:y|ies)|allocators?|variants?|learners?)"
 _MODELS = re.compile(
-    r"The ((?:[a-z][\w-]* ){1,2}(?:models|agents|networks|baselines|classifiers|model|agent|network|baseline"
-    r"|classifier)) "
-    r"(?:is|are|was|were|uses?|has|have|consists?|takes?)\b"
+    rf"\b[Tt]he ((?:[a-z][\w-]* ){{1,2}}{_KIND}) (?:\w+ly )?(?:is|are|was|were|has|have|had|takes?|took|ran|\w+ed|uses?|consists?"
+    r"|contains?|employs?|comprises?)\b"
 )
 """One of several models: "we trained the base models for", "the big models were trained"."""
+_AUTHORS = re.compile(
+    r"^(?:In )?([A-Z][\w’'-]+ (?:et al\.?|and [A-Z][\w’'-]+|& [A-Z][\w’'-]+))(?: ?[\[(][^\])]*[\])])?,? \w+"
+)
 _SAME_MODELS = frozenset(
     [
         "proposed",
@@ -128,8 +131,6 @@ _NO_CONDITION = frozenset(
         "in addition",
     ]
 )
-_CASE = r"(?:[A-Z][\w@+.$-]*|[a-z]+[A-Z]\w*)(?: [A-Z0-9][\w+.-]*)*(?: \([^()]*\))?"
-_LISTED = re.compile(rf"((?:{_CASE}(?:, ))*{_CASE}(?:,? and |, ){_CASE})")
 
 
 @dataclass(frozen=True)
@@ -154,14 +155,12 @@ class Setting:
 def settings_of_sentence(sentence: Sentence, known: Known) -> Iterator[Setting]:
     """What a sentence sets, each value with its owner and its condition."""
     lead = _LEAD.match(sentence.text)
-    values = values_in(sentence.text)
-    cases = _respective_cases(sentence.text, values)
-    for value in values:
+    for value in values_in(sentence.text):
         owner = _owner(sentence, value, known)
         trail = _TRAIL.match(sentence.text[value.end :])
-        if case := cases.get(value.start):
-            is_owner = value.name.endswith("parameters") or is_other(case, known)
-            yield Setting(value, case if is_owner else owner, "" if is_owner else f"for {case}", sentence)
+        if value.case:
+            is_owner = value.name.endswith("parameters") or is_other(value.case, known)
+            yield Setting(value, value.case if is_owner else owner, "" if is_owner else f"for {value.case}", sentence)
             continue
         condition = (
             value.condition
@@ -169,31 +168,6 @@ def settings_of_sentence(sentence: Sentence, known: Known) -> Iterator[Setting]:
             or (lead.group(1) if lead and value.start > lead.end() else "")
         )
         yield Setting(value, owner, _condition(condition, owner), sentence)
-
-
-def _respective_cases(said: str, values: Sequence[Value]) -> dict[int, str]:
-    """Where a value starts -> the case that "respectively" gives it: "3 and 5 layers for MNIST and SVHN, respectively"."""
-    place = said.find("respectively")
-    groups: dict[str, list[Value]] = {}
-    for value in values:
-        if value.start < place:
-            groups.setdefault(value.name, []).append(value)
-    found: dict[int, str] = {}
-    for group in groups.values():
-        if len(group) < 2:
-            continue
-        listed = [_LISTED.findall(part) for part in (said[group[-1].end : place], said[: group[0].start])]
-        names = next(
-            (names for part in listed for names in map(_split_names, reversed(part)) if len(names) == len(group)), []
-        )
-        found.update({value.start: name for value, name in zip(group, names, strict=False)})
-    return found
-
-
-def _split_names(listed: str) -> list[str]:
-    return [
-        name.strip(" ,") for name in re.split(r",? and |, ", re.sub(r" ?\([^()]*\)", "", listed)) if name.strip(" ,")
-    ]
 
 
 def _condition(text: str, owner: str) -> str:
@@ -227,8 +201,13 @@ def _owner(sentence: Sentence, value: Value, known: Known) -> str:
         name = match.group(1).strip(" ()")
         if is_other(name, known) or (_ACRONYM.fullmatch(name) and not _is_own(name, known)):
             return name
-    if (match := _TRAINED.search(before) or _MODELS.match(before)) and match.group(1).split()[0] not in _SAME_MODELS:
+    if match := _AUTHORS.match(before):
         return match.group(1)
+    if (match := _TRAINED.search(before)) and match.group(1).split()[0] not in _SAME_MODELS:
+        return match.group(1)
+    models = [one for one in _MODELS.findall(before) if one.split()[0] not in _SAME_MODELS]
+    if models:
+        return str(models[-1])
     if _ORIGINAL.match(before):
         return ORIGINAL
     if value.condition:
@@ -238,7 +217,7 @@ def _owner(sentence: Sentence, value: Value, known: Known) -> str:
     title = sentence.section["title"]
     if sentence.role != BUILD and (algorithm := _ALGORITHM.search(title)) and not _is_own(title, known):
         return algorithm.group()
-    return title if any(title.lower() == name.lower() for name in (*known.others, *known.datasets)) else METHOD
+    return next((name for name in (*known.others, *known.datasets) if title.lower() == name.lower()), METHOD)
 
 
 def _is_own(name: str, known: Known) -> bool:

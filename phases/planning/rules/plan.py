@@ -9,11 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from phases.planning.rules.baselines import find_baselines
 from phases.planning.rules.components import Component, find_components, own_names
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import (
     Mention,
-    find_baselines,
     find_datasets,
     find_metrics,
     mention_row,
@@ -27,6 +27,7 @@ from phases.planning.rules.results import expected_results, experiments_of
 from phases.planning.rules.sections import BUILD
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.settings import find_settings, value_row
+from phases.planning.rules.techniques import is_technique
 
 PYTHON = ">=3.11"
 # decision 16: it must run where only Python is installed.
@@ -48,15 +49,14 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     named = {one.name.lower() for one in (*datasets, *metrics)}
     own = [name for name in own_names(paper) if name.lower() not in named]
     found = [one for one in find_components(paper, own) if one.name.lower() not in named]
-    titled = [one.name for one in found if one.section["title"].startswith(one.name)]
-    baselines = find_baselines(paper, own, [*named, *titled])
+    parts = [name for one in found for name in (one.name, *one.aliases) if not is_technique(name)]
+    baselines = find_baselines(paper, [*own, *(name for one in found for name in one.aliases)], [*named, *parts])
     chosen = choose_requirements(paper, [*own, *(one.name for one in found)])
     order = sorted(chosen, key=lambda row: (row.sentences[0].role != BUILD, row.place))
     requirements = [requirement_row(row, f"R{number}") for number, row in enumerate(order, 1)]
     components = _component_rows(found, requirements)
     known = Known(tuple(own), tuple(one.name for one in datasets), tuple(one.name for one in baselines))
     values = [value_row(one, f"V{number}") for number, one in enumerate(find_settings(paper, known), 1)]
-    parts = [name for one in found for name in (one.name, *one.aliases)]
     results, unsure = expected_results(paper, own, parts, [one.name for one in baselines])
     results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
     packages = find_packages(paper)

@@ -8,7 +8,7 @@ from typing import Any
 
 from phases.planning.rules.numbers import NUMBER, number_of
 from phases.planning.rules.passages import PaperText, Table
-from phases.planning.rules.sections import MIXED, RESULTS
+from phases.planning.rules.sections import RESULTS
 from phases.planning.rules.tables import CELL_VALUE, Grid, cells_of, read_grid
 
 MOST = 120
@@ -16,7 +16,7 @@ _MOST_OF_TABLE, _MOST_UNSURE = 48, 40
 _SETTINGS = re.compile(
     r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|architecture) (?:settings?|choices?|values?"
     r"|configurations?|details?)|parameters? (?:used|of)\b|\bnotation|statistics|\bsymbols|search space|\bgrid"
-    r"|temperature sets|\btypes of\b|超参数|参数设置",
+    r"|\btypes of\b|\bexamples? of\b|超参数|参数设置",
     re.IGNORECASE,
 )
 _TUNED = re.compile(r"\b(?:after|with|without|by) hyper-?parameter (?:tuning|search|optimi[sz]ation)", re.IGNORECASE)
@@ -29,14 +29,14 @@ _RESULTS = re.compile(
 _HEAD_ROW = re.compile(r"(?:time )?(?:steps?|epochs?|iterations?)$|#\.? ?of\b|number of\b", re.IGNORECASE)
 """A row that numbers the columns."""
 _CITED = re.compile(r"\[[0-9, –-]+\]|\([^()]*(?:19|20)[0-9]{2}[a-z]?\)|\bet al\b")
-_NEAR = 900
+_NEAR, _HEAD = 900, 200
 _LONG = 8
 """A label of so many letters may be the beginning of a part's name: "Representation"."""
 _OURS = re.compile(r"\b(?:ours?|proposed|this (?:work|paper)|full (?:method|model)|our method)\b", re.IGNORECASE)
-_METRIC = re.compile(
+METRIC = re.compile(
     r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror\b|\brate\b"
     r"|\btime\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|\bsteps\b|reward|return|fidelity|coverage"
-    r"|accesses|insert|search|params|throughput|latency|drop|succ",
+    r"|throughput|latency|success|overhead|memory",
     re.IGNORECASE,
 )
 
@@ -96,7 +96,7 @@ def _is_result_table(table: Table, label: str, caption: str) -> bool:
     if not label or _SETTINGS.search(_TUNED.sub("", caption[:160])):
         return False
     # a table floats to where there is room: the section it stands in says little
-    return table.role in (RESULTS, MIXED) or bool(_RESULTS.search(caption))
+    return table.role == RESULTS or bool(_RESULTS.search(f"{caption} {table.text[:_HEAD]}"))
 
 
 def _own_cells(
@@ -105,18 +105,17 @@ def _own_cells(
     """(row, column, cell) of the method's own rows, else of its own columns, else of all."""
     cells = [(label, head, cell) for label, row in grid.rows for head, cell in _split_cells(grid.heads, row)]
     cells = [one for one in cells if CELL_VALUE.match(one[2]) and not _HEAD_ROW.match(one[0])]
-    rows = [one for one in cells if _is_own(one[0], [*own, *parts])]
     columns = [one for one in cells if _is_own(one[1], own)]
-    ours = [one for one in columns if _OURS.search(one[1]) and _is_own(one[1].replace("ours", ""), own)]
-    columns = ours or columns
-    labels = {one[0] for one in cells}
-    if rows and len({one[0] for one in rows}) < len(labels):
-        return rows, True
-    if columns:
-        return columns, True
+    named = [one for one in columns if _OURS.search(one[1]) and _is_own(one[1].replace("ours", ""), own)]
     rest = [
         one for one in cells if not _CITED.search(one[0]) and not any(other and other in one[0] for other in others)
     ]
+    rows = [one for one in cells if _is_own(one[0], own)]
+    parts_rows = [one for one in cells if one[0] not in others and _is_own(one[0], parts)]
+    labels = {one[0] for one in cells}
+    for found in (rows, named or columns, parts_rows):
+        if found and (found is not rows or len({one[0] for one in found}) < len(labels)):
+            return found, True
     return (rows or rest or cells), bool(rows)
 
 
@@ -146,9 +145,9 @@ def _split_cells(heads: Sequence[str], row: Sequence[str]) -> Iterator[tuple[str
 def _is_own(label: str, own: Sequence[str]) -> bool:
     if _OURS.search(label):
         return True
-    plain = _letters(label)
     names = [_letters(name) for name in own if len(name) > 1]
-    return any(name in plain or (len(plain) > _LONG and name.startswith(plain)) for name in names)
+    parts = [_letters(part) for part in label.split(" / ")]
+    return any(name in part or (len(part) > _LONG and name.startswith(part)) for name in names for part in parts)
 
 
 def _letters(text: str) -> str:
@@ -161,9 +160,9 @@ def _row(one: tuple[str, str, str], label: str, caption: str, table: Table) -> d
     shown = CELL_VALUE.match(cell)
     number = re.search(NUMBER, shown.group(0)) if shown else None
     value = number_of(number.group(0)) if number else None
-    if value is None or len(row) < 1 or not label:
+    if value is None or not label or not re.search(r"[^\W\d_]", row + column):
         return {}
-    metric = _METRIC.search(column) or _METRIC.search(caption)
+    metric = METRIC.search(column) or METRIC.search(caption)
     return {
         "table": label,
         "row": _short(row, 10),

@@ -71,8 +71,7 @@ _RULES = (
     ),
     _rule(
         RESULTS,
-        r"\bresults?$|\banalys[ie]s$|^(?:performance )?comparisons?\b|\bsampling from multiple\b|\bsample"
-        r" analysis|operation counts",
+        r"\bresults?$|\banalys[ie]s$|^(?:performance )?comparisons?\b|\bt-SNE\b|(?:operation|access) counts",
     ),
     _rule(
         SETUP,
@@ -89,11 +88,12 @@ _RULES = (
     _rule(
         RESULTS,
         r"\bresults?\b|\bperformance\b|\bcomparisons?\b|\bablations?\b|\befficiency\b|\beffects?\b|\bfindings\b|\banalys[ie]s$"
-        r"|\banaly[sz]ing\b|\bimpact of\b|\brobustness\b|\bvariations?$|\bevaluation$|\bperturbation results"
+        r"|\banaly[sz]ing\b|\bimpact of\b|\brobustness\b|\bvariations?$|\bevaluation$"
         r"|\b(?:run|execution)[ -]?times?\b|wall-clock"
-        r"|space used|sensitivity|scalability|qualitative|\bquality\b|\bimprov(?:es|ing|ement)\b|\b(?:is|are"
+        r"|\b(?:space|memory) (?:used|usage|consumption)\b"
+        r"|sensitivity|scalability|qualitative|\bquality\b|\bimprov(?:es|ing|ement)\b|\b(?:is|are"
         r"|requires?|gives?|leads?|optimizes|outperforms|generalizes|improves|matters?) "
-        r"|\bgrows? with\b|early termination|number of replayed|\bt-sne\b|结果|結果|결과|Ergebnis",
+        r"|结果|結果|결과|Ergebnis",
     ),
     _rule(MIXED, r"\bexperiments?\b|\bexperimental\b|\bempirical\b|\bevaluat|\bsimulations?$|\bstudy$|实验|実験|실험"),
 )

@@ -9,15 +9,16 @@ from itertools import pairwise, zip_longest
 from phases.planning.rules.numbers import NUMBER, number_of
 from phases.planning.rules.owners import METHOD, Known, Setting, is_other
 from phases.planning.rules.passages import PaperText, Sentence, Table
-from phases.planning.rules.results import caption_of
-from phases.planning.rules.tables import SETTING_NAME, cells_of
+from phases.planning.rules.results import METRIC, caption_of
+from phases.planning.rules.sections import BUILD, MIXED, SETUP
+from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, cells_of
 from phases.planning.rules.value_names import plain_symbol
 from phases.planning.rules.value_readings import Scalar
 from phases.planning.rules.values import Value
 
 SETTINGS_TABLE = re.compile(
     r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture|experiment\w*) (?:settings?"
-    r"|choices?|values?|configurations?|details?)|parameters? (?:used|of|for)\b|search space|temperature sets"
+    r"|choices?|values?|configurations?|details?)|parameters? (?:used|of|for)\b|search space"
     r"|settings? (?:of|for)|Einstellung|超参数|参数设置",
     re.IGNORECASE,
 )
@@ -39,6 +40,7 @@ _VALUE_HEAD = re.compile(
     r"(?:default |chosen |final |best |used )?(?:values?|settings?|defaults?|choice)$", re.IGNORECASE
 )
 _MEANING_HEAD = re.compile(r"(?:\w+ )?(?:meaning|description|definition|name|(?:hyper-?)?parameters?)$", re.IGNORECASE)
+_BASELINE = re.compile(r"baselines?\b", re.IGNORECASE)
 _WIDE = frozenset(
     [
         "all",
@@ -85,10 +87,16 @@ def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) 
     body = rows if _cell_value(rows[0][-1], is_named=False) is not None else rows[1:]
     known_rows = sum(_is_setting(row[0]) and any(_cell_value(cell, is_named=False) for cell in row[1:]) for row in body)
     has_heads = any(_VALUE_HEAD.match(_plain(head)) for head in rows[0][1:])
-    if not (known_rows or (is_named and has_heads)) or (not is_named and 2 * known_rows <= len(body)):
+    is_pair = table.role in (BUILD, SETUP, MIXED) and _is_pair_table(rows, caption)
+    if not (known_rows or is_pair or (is_named and has_heads)) or (
+        not is_named and not is_pair and 2 * known_rows <= len(body)
+    ):
         return
     case = _case_of(caption or table.section["title"]) if is_named and with_case else ""
-    for name, symbol, cells, heads in _named_rows(body, rows[0]):
+    case = case or (table.section["title"] if is_pair and with_case else "")
+    head = _plain(rows[0][1]).lower() if is_pair and not is_named else ""
+    for label, symbol, cells, heads in _named_rows(body, rows[0]):
+        name = f"{label} {head}".strip() if not _VALUE_HEAD.match(head) else label
         if 0 < len(name) <= _LONGEST_LABEL and re.search(r"[A-Za-zα-ω]", name):
             yield from _of_row(
                 name,
@@ -97,6 +105,20 @@ def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) 
                 known,
                 (case, is_named, symbol),
             )
+
+
+def _is_pair_table(rows: Sequence[Sequence[str]], caption: str) -> bool:
+    """Whether each row is a name and a number, and nothing says that the number was measured."""
+    said = f"{caption} {' '.join(rows[0])}"
+    return (
+        len(rows) > 2
+        and not METHOD_HEAD.search(rows[0][0])
+        and all(len(row) == 2 and re.match(r"[A-Za-z]{2}", _plain(row[0])) for row in rows)
+        and not _RESULT_TABLE.search(said)
+        and not METRIC.search(said)
+        and all(_cell_value(row[1], is_named=False) is not None for row in rows[1:])
+        and sum(bool(re.search(NUMBER, row[1])) for row in rows[1:]) == len(rows) - 1
+    )
 
 
 def _named_rows(
@@ -134,7 +156,7 @@ def _of_row(
     for cell, heads in cells.items():
         shown = _cell_value(cell, is_named=is_named)
         plain = "" if len(cells) == 1 or _NOTHING.fullmatch(heads[0]) else ", ".join(heads)
-        owner = plain if is_other(plain, known) else METHOD
+        owner = plain if is_other(plain, known) else "baseline" if _BASELINE.match(name) else METHOD
         lines = [line for line in table.text.split("\n") if cell in line]
         line = next((line for line in lines if name in _plain(line)), lines[0] if lines else name)
         condition = ", ".join(filter(None, ("" if owner == plain else plain, case)))

@@ -19,23 +19,28 @@ from phases.planning.rules.values import Value
 MOST = 150
 _NEVER = ("related", "of authors", "proof", "rejected approach")
 _ONLY_BY_DEED = ("result", "discussion", "motivation", "points elsewhere")
-_CODE = re.compile(r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←|\bthen break\b")
+_CODE = re.compile(r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←")
 _EXAMPLE = re.compile(
     r"(?:To illustrate|For (?:example|instance)|Consider|Suppose|Imagine|Assume|As an example|E\.g)\b|.*\bassum(?:e"
     r"|ing) (?:that|the)\b"
 )
 _SETS = re.compile(
-    r"\b(?:set to|fixed (?:to|at)|averaged (?:over|across)|average (?:over|across|of)|median of|replaying"
-    r"|increased the|created with"
+    r"\b(?:set to|fixed (?:to|at)|averaged (?:over|across)|average (?:over|across|of)|median of"
     r"|initialized|trained (?:for|with|on))\b"
 )
 """Set, though nobody is said to do it."""
+_FIRST_PERSON = re.compile(r"\b(?:we|our)\b", re.IGNORECASE)
+_FRAME = re.compile(
+    r"^(?:As (?:shown|seen|described|reported|summari[sz]ed|given|listed) in|To \w+|In (?:order to|Table|Figure|Fig\.)"
+    r"|Based on|Following)\b[^,;]{3,120}, (?=\w)"
+)
+"""What a sentence is led by that says why, or where it is shown."""
 _DECLARED = re.compile(
     r"\bconst\b|\b(?:int|float|unsigned|double|let)\b.*=|^\W*(?:Require|Input|Parameters?|Hyper-?parameters?|Given)\b.*=",
     re.IGNORECASE,
 )
 """A line of a listing that gives constants, or of an algorithm that says what it needs."""
-_FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|training time)\b")
+_FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|cluster|training time|version)\b")
 """What a run had or took: nothing that a program sets."""
 _RUNS = re.compile(r"\b(?:runs|seeds|trials|repetitions|folds|repeats)\b")
 _KINDS = (
@@ -133,11 +138,15 @@ def _may_set(sentence: Sentence) -> bool:
     if _EXAMPLE.match(sentence.text):
         return False
     does = says_what_is_set(sentence.text)
-    if sentence.role in (RESULTS, MIXED) and not (does or _SETS.search(sentence.text)):
+    if sentence.role == RESULTS and not (does or _SETS.search(sentence.text)):
         return False
-    why = why_not(sentence.text)
+    why = why_not(_FRAME.sub("", sentence.text))
     if why == "motivation" and sentence.role == BUILD:
         return True  # "typically", of the method itself
+    if why == "related" and _FIRST_PERSON.search(sentence.text):
+        return True  # "we use the values of [5]"
+    if why in ("result", "discussion"):
+        does = does and bool(_FIRST_PERSON.search(sentence.text) or _SETS.search(sentence.text))
     return why not in _NEVER and (does or why not in _ONLY_BY_DEED)
 
 

@@ -12,6 +12,10 @@ _RULE = re.compile(r"\|[-:| ]+\|?$")
 _CELL = re.compile(r"(?<!\\)\|")
 _MOST_ROWS, _LONGEST_PROSE = 80, 6
 CELL_VALUE = re.compile(rf"^[*_$\\textbf{{}} ]*(?:{NUMBER})(?![\w.])")
+_COUNTED_HEAD = re.compile(rf"[*_ ]*{NUMBER} [A-Z]?[a-z]{{3,}}")
+"""A head that begins with a number: "32 Nodes"."""
+METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|policy|strategy", re.IGNORECASE)
+"""Over a column that names methods."""
 _MARKS = re.compile(r"[*_$\\{}]|<[^<>]{0,20}>|\\text\w+")
 
 SETTING_NAME = re.compile(
@@ -30,6 +34,8 @@ class Grid(NamedTuple):
     heads: list[str]
     rows: list[tuple[str, list[str]]]
     """Label and cells."""
+    labels: list[str]
+    """What stands in the column that names the methods."""
 
 
 def cells_of(table: str) -> list[list[str]]:
@@ -45,7 +51,10 @@ def cells_of(table: str) -> list[list[str]]:
 
 
 def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
-    """The heads of a table joined by column, and its rows by label; a head that spans columns stands over each."""
+    """The heads of a table joined by column, and its rows by label; a head that spans columns stands over each.
+
+    Where several columns on the left hold words, a row's label is what stands in all of them.
+    """
     width = max((len(row) for row in cells), default=0)
     rows = [[*row, *[""] * (width - len(row))] for row in cells]
     first = next(
@@ -53,8 +62,9 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
         len(rows),
     )
     if first == len(rows) or width < 2:
-        return Grid([], [])
-    first = max(first, 1) if _count_numbers(rows[0][1:]) == 0 else first
+        return Grid([], [], [])
+    first = max(first, 1) if _count_numbers(rows[0][1:]) == 0 or _is_scale(rows) else first
+    wide = _count_label_columns(rows[first:])
     heads = [[""] * width]
     for depth, row in enumerate(rows[:first]):
         filled, last = [], ""
@@ -63,7 +73,47 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
             filled.append(cell if cell or depth > 0 else last)
         heads.append(filled)
     joined = [" / ".join(dict.fromkeys(filter(None, (_plain(row[at]) for row in heads)))) for at in range(width)]
-    return Grid(joined[1:], list(_labelled_rows(rows[first:])))
+    named = next((at for at in range(wide) if METHOD_HEAD.search(joined[at])), wide - 1)
+    body = _fill_down(rows[first:], wide) if wide > 1 else rows[first:]
+    merged = [[" / ".join(dict.fromkeys(filter(None, row[:wide]))), *row[wide:]] for row in body]
+    labelled = list(_labelled_rows(merged))
+    labels = [_plain(row[named]) for row in body] if wide > 1 else [label for label, _ in labelled]
+    return Grid(joined[wide:], labelled, labels)
+
+
+def _is_scale(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row numbers the columns: whole numbers that grow, over numbers that are not whole."""
+    head = [cell for cell in rows[0][1:] if cell]
+    if len(head) < 2 or not all(re.fullmatch(r"[0-9]{1,6}", cell) for cell in head):
+        return False
+    below = [cell for row in rows[1:6] for cell in row[1:] if cell]
+    return [int(cell) for cell in head] == sorted({int(cell) for cell in head}) and sum(
+        "." in one for one in below
+    ) > len(below) / 2
+
+
+def _count_label_columns(body: Sequence[Sequence[str]]) -> int:
+    """How many columns on the left hold words and no numbers; one at least, three at most."""
+    wide = 0
+    for column in list(zip(*body, strict=True))[:3]:
+        filled = [cell for cell in column if cell]
+        if not filled or _count_numbers(filled) or not all(re.search("[A-Za-z]", cell) for cell in filled):
+            break
+        wide += 1
+    return max(1, min(wide, len(body[0]) - 1))
+
+
+def _fill_down(body: Sequence[Sequence[str]], wide: int) -> list[list[str]]:
+    """The rows with each label of a group beside all of its rows; one in the middle of its group goes to the nearest."""
+    filled = [list(row) for row in body]
+    for at in range(wide - 1):
+        named = [place for place, row in enumerate(body) if row[at]]
+        for place, row in enumerate(filled):
+            if not row[at] and named:
+                above = [one for one in named if one < place]
+                nearest = min(named, key=lambda one: abs(one - place))
+                row[at] = body[nearest if not body[0][at] or not above else above[-1]][at]
+    return filled
 
 
 def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
@@ -82,7 +132,7 @@ def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[st
 
 
 def _count_numbers(cells: Sequence[str]) -> int:
-    return sum(bool(CELL_VALUE.match(cell)) for cell in cells)
+    return sum(bool(CELL_VALUE.match(cell)) and not _COUNTED_HEAD.match(cell) for cell in cells)
 
 
 def _plain(cell: str) -> str:

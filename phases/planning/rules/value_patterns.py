@@ -11,14 +11,14 @@ UNITS = (
     "|blocks?|filters?|channels?"
     "|GPUs?|TPUs?|CPUs?|cores?|machines?|servers?|nodes?|workers?|threads?|samples?|examples?|sentences?"
     "|sentence pairs|pairs?|tokens?|words?|characters?|documents?"
-    "|images?|questions?|question sequences|queries|tasks?|classes|categories|categor(?:y|ies)|episodes?"
+    "|images?|questions?|queries|tasks?|classes|categories|categor(?:y|ies)|episodes?"
     "|trajectories|rollouts?|simulations?|games?|positions?|points?|checkpoints?|models?|runs?|repetitions"
     "|times"
     "|folds?|splits?|users?|items?|participants?|subjects?|annotators?|labels?|dimensions?|features?"
     "|parameters?|weights?|bits?|bytes?|KB|MB|GB|Mb|ms|seconds?|minutes?|hours?|days?|weeks?|months?|years?"
     "|entries|buckets?|levels?|keys?|key sets|records?|hidden units|neighbou?rs|components?|modules?|stages?"
     "|phases?|types?|scalars?|relations?|agents?|particles?|transformations?|experiments?|instances?|variables?"
-    "|frames?|patches|windows?|rounds?|demonstrations?|shots?|ways?|candidates?|responses?|paths?|linked lists"
+    "|frames?|patches|windows?|rounds?|demonstrations?|shots?|ways?|candidates?|responses?|paths?"
     "|lists|degrees?|percent|characters|partitions?|replicas?|requests?|temperatures?|constraints?|topics?"
     "|states?|actions?|environments?|terms?|matrices|vectors?|functions?|operators?|problems?|datasets?|data"
     " sets?|attention layers|transformer layers|convolutions?"
@@ -33,9 +33,9 @@ HEADS = (
     "|degrees?|bonus|bias(?:es)?|beams?|neurons|filters|stride|padding|perplexity|variance|deviation|mean|slope"
     "|discount|horizon|window|k|vocabulary(?: size)?|resolution|interval|fraction|constant|base|level|limit"
     "|number|max(?:imum)?|top-[kp]|tokens|hyper-?parameters?|parameters?|scale|radius|order|memory(?: size)?"
-    "|kernel size|precision|sparsity|damping|offset|cardinality|urgency|komi|points|value"
+    "|kernel size|precision|sparsity|damping|offset|cardinality|value"
 )
-ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?(?: ?(?:million|billion|thousand)\b|[kKMB]\b)?"
+ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?(?: ?(?:[Mm]illion|[Bb]illion|[Tt]housand)\b|[kKMB]\b)?"
 NEXT = rf"(?:,|;|,? and|,? or) ?{ONE}"
 MORE = rf"{NEXT}(?![0-9]|,[0-9]{{3}})(?![- ](?:[a-z-]+[- ])?(?:{UNITS})\b)(?! (?:for|on|in|with) )"
 SEVERAL = rf"(?:[{{\[(] ?)?((?>{ONE}(?:/{NUMBER}(?![0-9/]))?(?:{MORE}){{0,13}}))"
@@ -44,13 +44,14 @@ SEVERAL_EQUAL = SEVERAL.replace(MORE, rf"{MORE}(?! (?:[a-z-]+ )?[a-z]{{3,}}s\b)"
 WHOLE = r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|⁄|·|\*|±)|[A-Za-z(\\])"
 """No number stops in the middle of a formula, or of a fraction."""
 SIGN = re.compile(
-    r"(?<![\w\\{^.])([α-ωϵϕµA-Za-z](?:_[\w-]{1,24}|[0-9])?|[A-Za-z][A-Za-z]{1,20}(?:[_-][A-Za-z0-9]{1,20}){0,4})"
+    r"(?<![\w\\{^.])(?<![-+*/·×] )(\|[A-Za-z](?: ?[×x] ?[A-Za-z])?\|"
+    r"|[α-ωϵϕµA-Za-z](?:_[\w-]{1,24}|[0-9])?|[A-Za-z][A-Za-z]{1,20}(?:[_-][A-Za-z0-9]{1,20}){0,4})"
     rf"(?: ?=[^=<>,;.]{{1,24}}?)? ?(?:=|∈|←|:=|from) ?{SEVERAL_EQUAL}{WHOLE}"
 )
 NAMED = re.compile(
     rf"\b({HEADS})\b(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:(?:\(?which )?(?:is |are |was |were |be |being"
     r" )?(?:\w+ly )?(?:set |fixed |equal |chosen |initiali[sz]ed |restricted |tuned |varied |limited )?"
-    rf"(?:to be|to|as|of|is|are|was|were|from|at|in|over|among|starts as|by a grid search (?:on|over|in)|=|∈|:|\|)|\()"
+    rf"(?:to be|to|as|of|is|are|was|were|from|at|in|over|among|=|∈|:|\|)|\()"
     rf"(?: (?:about|approximately|around|either|a value of|value|up to|a|the range|be))? ?{SEVERAL}{WHOLE}",
     re.IGNORECASE,
 )
@@ -62,8 +63,9 @@ SET = re.compile(
 )
 COUNTED = re.compile(
     rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{ONE}(?:{NEXT}){{0,8}})[\]}}]?|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
-    r"|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|as|by|from|than"
-    rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})(?: intervals?)?)\b(?![-_][a-z])"
+    r"|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than"
+    rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})"
+    rf"(?: (?:steps|points|pairs|layers|examples|samples))?(?: intervals?)?)\b(?![-_][a-z])"
 )
 ONE_COUNTED = re.compile(rf"(?<= and )((?>{ONE}))[ -]((?:[a-z][\w-]*[ -])?(?:{UNITS}))\b(?![-_][a-z])")
 """The last of two numbers, of which the first belongs to another name: "a rate of 0.1 and 100 epochs"."""
@@ -82,7 +84,7 @@ MEASURED = re.compile(
 """What comes before a number of steps that was needed, and not set."""
 SPACED = re.compile(
     r"\b(rates?|sizes?|momentum|decay|dropout|dimensions?|temperatures?|seed|dim|stride|ReLU|RELU|lr|epochs|batch|depths?"
-    r"|widths?|level|lengths?|threshold|radius|rank|horizon|komi|slope|patience|margin|tolerance|degree|probability"
+    r"|widths?|level|lengths?|threshold|radius|rank|horizon|slope|patience|margin|tolerance|degree|probability"
     r")"
     rf" {SEVERAL}{WHOLE}"
 )
@@ -103,6 +105,9 @@ LABEL = re.compile(
     rf"^[-•* ]*([A-Za-z][\w ()/.-]{{1,60}}?)(?:(?: |[,:(] ?)([α-ωϵϕ](?:_\w+)?|[A-Za-z](?:_\w+)?)\)?)? ?[:=]"
     rf" ?{SEVERAL}(?: ([a-z]+))?\.?$"
 )
+_CASE = r"(?:[A-Z][\w@+.$-]*|[a-z]+[A-Z]\w*)(?: [A-Z0-9][\w+.-]*)*(?: \([^()]*\))?"
+LISTED = re.compile(rf"((?:{_CASE}(?:, ))*{_CASE}(?:,? and |, ){_CASE})")
+"""Names in a row, each of which can own one of as many numbers."""
 GOES_ON = re.compile(
     rf"( (?:for|on|in|when|to|with) [^,;.]{{2,60}}?),? (?:and|or) ({ONE})((?: (?:for|on|in|when|to|with) [^,;.]{{2,50}}))"
 )
@@ -145,13 +150,14 @@ LEXICON = (
     _word("line search", r"\b(strong Wolfe|Armijo|backtracking)(?= line search| conditions?)"),
     _word("kernel", r"\b(linear|RBF|Gaussian|polynomial)(?= kernels?\b)"),
     _word("metric", r"\b(euclidean|Euclidean|cosine|Manhattan)(?= (?:metric|distance))"),
-    _word("algorithm", r"\b(ball_tree|kd_tree)\b"),
     _word("padding", r"['\"’ʼ‘“](same|valid)['\"’ʼ”] padding|\b(?:with )?(same)(?= padding)"),
 )
 RESULT_BEFORE = re.compile(
     r"\b(?:by|than|up to|score of|accuracy of|F1 of|BLEU of|(?:an?|the) (?:average|mean) (?:\w+ )?of|total time"
     r" of|improvement of|reduction of|took|takes about|within|achiev\w+|reach\w*|drops? (?:of|to)|attain\w*"
-    r"|error of|speedup of)(?: about| around| at least| at most| almost| nearly)? \$?$",
+    r"|error of|speedup of|account\w* for"
+    r"|succe\w+ (?:for|in|on)|fail\w* (?:for|in|on)|agreement on|agree\w* on)"
+    r"(?: about| around| at least| at most| almost| nearly)? \$?$",
     re.IGNORECASE,
 )
 LOOSE = re.compile(
@@ -210,6 +216,8 @@ NO_VALUES = (
     ),
     re.compile(rf"{NUMBER}(?:[-–]{NUMBER})? (?:GPU|TPU|CPU)[- ](?:{TIMES})"),
     re.compile(rf"(?:[<>≤≥]|\b6=|\b[lg](?:eq|e|t)\b) ?{NUMBER}"),
+    # a part of something else
+    re.compile(rf"{NUMBER} times (?:the|that of)\b"),
     # a version
     re.compile(r"\b(?:[Vv]ersion |v)[0-9]+(?:\.[0-9]+)*|\b[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,3}\b"),
 )
@@ -219,6 +227,35 @@ RANGE = re.compile(
 RANGE_WORDS = re.compile(
     r"(?: (?:is|are|was|were|that|which))?(?: (?:chosen|sampled|drawn|selected|varied|varying|varies|vary|ranging|ranges?"
     r"|uniformly|randomly|set|tuned|within|in|over|with|of|the|a))* $"
+)
+LISTED_COUNTS = re.compile(
+    rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{ONE}(?:, ?{ONE})+,? ?(?:and|or) ?{ONE}))[ -]"
+    rf"((?:[a-z][\w-]*[ -]){{0,2}}?(?:{UNITS}))\b"
+)
+"""Three or more numbers of one unit: "layers of 512, 256, and 128 units"."""
+COPULA = re.compile(
+    rf"(?:^|[,;(] ?|\b(?:the|our|its|an?|with|and|maximum|minimum|total) )(?:[Tt]he )?"
+    rf"((?:(?!(?:and|or)\b)[A-Za-z][\w-]* ){{0,3}}?number of"
+    rf" (?:[a-z][\w-]* ){{1,4}}?)(?:is|was|are|were|to be|to|at|=|equals?)(?: (?:again|always|only|also|then|set to|fixed"
+    rf" (?:to|at)|equal to|about|limited to|at most|up to))* ({ONE}|{'|'.join(WORDS)})\b{WHOLE}"
+)
+"""The number of teaching phases was again 40."""
+CASE_LED = re.compile(r"\W*(?:If|When|Whenever|For)\b")
+CASE_AFTER = re.compile(r"\b(?:if|when|while|otherwise)\b|←")
+"""What follows 0 or 1 where it is a case, or a step, and no constant."""
+REPEATED = re.compile(
+    rf"\b(repeat\w*|run|ran|runs|execut\w+|train\w*|evaluat\w+|perform\w*|measur\w+|sampl\w+|trial\w*)\b(?: [\w-]+){{0,4}}?"
+    rf" ({ONE}|{'|'.join(list(WORDS)[2:])})"
+    r" times\b(?! (?:faster|slower|more|less|larger|smaller|higher|lower|as|the))"
+)
+VERSION = re.compile(
+    r"\b([A-Z][\w+-]*[A-Za-z+])(?: \(?(?:library )?(?:version |v\.? ?)([0-9]+(?:\.[0-9]+)*)"
+    r"|[ -]([0-9]+\.[0-9]+\.[0-9]+))\b(?![\w%])"
+)
+"""PyTorch 1.9.0; Mistral 7B (version 0.1)."""
+PERCENT = re.compile(
+    rf"(?<![\w.,-])({NUMBER}) ?(?:%|percent) (?!of\b)((?:[a-z][\w-]* ){{0,2}}?(?:probabilit(?:y|ies)|chance|threshold|confidence"
+    r"|confidence (?:intervals?|levels?)|split|quantile|percentile|dropout|sparsity|rate))\b"
 )
 EVERY = re.compile(
     rf"\b(?:every|once every|each) ({ONE}|{'|'.join(list(WORDS)[2:])}) ((?:[a-z][\w-]* ){{0,2}}?(?!KB|MB|GB)(?:{UNITS}))\b"
@@ -240,13 +277,13 @@ DECAYING = re.compile(
 )
 COUNTED_AFTER = re.compile(
     rf" ?((?:(?!(?:in|for|on|and|or|as|to|the|our|of|with|at|by|from|is|are|was|were|has|if"
-    rf"|when)\b)[a-z][\w-]* ){{0,3}}?(?:{UNITS}"
+    rf"|when|\w+ly)\b)[a-z][\w-]* ){{0,3}}?(?:{UNITS}"
     rf"|[a-z]{{3,}}[^\W\d_sui]s))\b"
 )
 COUNTED_ANY = re.compile(
     rf"(?<![\w.,^_/⁄±=+\-])(?<![-+−] )({ONE}|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to|for|with|in|on"
     rf"|at|is|are|more|less|most"
-    r"|best|other|which|that|these|those|as|by|from|than|possible|main|key)\b)[a-z][\w-]*[ -]){0,3}?"
+    r"|best|other|which|that|these|those|if|when|while|as|by|from|than|possible|main|key)\b)[a-z][\w-]*[ -]){0,3}?"
     r"(?:[a-z][a-z-]*[^\W\d_sui]s|[a-z]{3,}(?= matches| games| runs| tests| sets)))\b(?![-_][a-z])"
 )
 """A number and any plural."""
@@ -260,13 +297,13 @@ NOT_COUNTED = re.compile(
     r"|tables|properties|observations|challenges|directions|scenarios|goals|kinds|forms|pages|years|authors|researchers|people"
     r"|halves|phases|parts|possibilities|options|conditions|points of|others|sides|ends|ones|types|steps to"
     r"|limitations|approaches"
-    r"|was|has|does|methods|strategies|studies|tools|assumptions|choices|effects|terms|digits|times|decimals|orders"
-    r"|sources|extremes)$",
+    r"|was|has|does|values|modifications|changes|differences|purposes|methods|strategies|studies|tools|assumptions|choices|effects|terms|digits|times|decimals|orders"
+    r"|sources)$",
     re.IGNORECASE,
 )
 """What a text counts and no program does."""
 SINGULAR = re.compile(
-    r"(?:layer|bit|shot|way|sentence|head|block|unit|step|epoch|game|fold|word|token|image|character|point|node)$"
+    r"(?:layer|parameter|bit|shot|way|sentence|head|block|unit|step|epoch|game|fold|word|token|image|character|point|node)$"
 )
 ADJECTIVE = re.compile(r"[a-z]+(?:al|ed|ic|ous|ive|ary|fold|free)\b")
 DIMENSIONAL = re.compile(
@@ -292,7 +329,7 @@ WE_SET = re.compile(
 RESULT_NAME = re.compile(
     r"\b(?:accurac\w+|acc|AUC|AUROC|MSE|RMSE|MAE|FID|R2|scores?|improvements?|speed-?ups?|gains?|errors?|reductions?"
     r"|increases?"
-    r"|costs?|overhead"
+    r"|costs?|overhead|agreement|precision"
     r"|performance|results?|recall|F1|BLEU|perplexity|AUC|times?|cent|percent)$",
     re.IGNORECASE,
 )
@@ -300,7 +337,7 @@ RESULT_NAME = re.compile(
 MODEL_SIZES = re.compile(r"[0-9.]+ ?[MB](?:(?:,|,? and|,? or) [0-9.]+ ?[MB])*")
 OF_WHAT = re.compile(r" (?:of|with|has|have|having)(?: an?| the)? $")
 """Between a thing and its size: "sub-hash tables with size 32"."""
-LONE_SIGN = re.compile(r"(?:^| )([A-Zb-zα-ω](?:_\w+)?) (?:\w+ly )?$")
+LONE_SIGN = re.compile(r"(?:^| )([A-Zb-zα-ω](?:_\w+)?|[A-Z][a-z]{1,4}) (?:\w+ly )?$")
 SIZES = ("kb", "mb", "gb")
 SIZED = re.compile(r"[- ]((?:[A-Za-z][\w-]* ){0,2}[a-z]{3,})\b(?! (?:of|is))")
 """What has a size of so many bytes: "64 KB data block"."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
+from phases.planning.rules import value_patterns as patterns
 from phases.planning.rules.numbers import (
     NUMBER,
     WORDS,
@@ -15,62 +16,6 @@ from phases.planning.rules.numbers import (
     symbol_of,
 )
 from phases.planning.rules.value_names import name_before, name_of_symbol, plain_symbol, words_before
-from phases.planning.rules.value_patterns import (
-    ADJECTIVE,
-    ASSIGNED,
-    CALLED,
-    CONSTANT,
-    COUNTED,
-    COUNTED_AFTER,
-    COUNTED_ANY,
-    DECAYED,
-    DECAYING,
-    DEED_NOUNS,
-    DIMENSIONAL,
-    EVERY,
-    HAS_PARTS,
-    IDENTIFIER,
-    INDEXES,
-    INTERVAL_DEED,
-    LABEL,
-    LEXICON,
-    LONE_SIGN,
-    LOOSE,
-    MACHINE,
-    MEASURED,
-    MEASURES,
-    MODEL_SIZES,
-    NAMED,
-    NO_VALUES,
-    NOT_COUNTED,
-    OF_WHAT,
-    ONE_COUNTED,
-    POINTED,
-    RANGE,
-    RANGE_WORDS,
-    RESULT_BEFORE,
-    RESULT_NAME,
-    SAYS,
-    SET,
-    SETS,
-    SHAPE,
-    SHARE,
-    SHARES,
-    SIGN,
-    SINGULAR,
-    SIZED,
-    SIZES,
-    SPACED,
-    SPLIT,
-    STEPS,
-    STOPS,
-    TIME_AFTER,
-    TIMES,
-    VAGUE,
-    WE_SET,
-    WORD_UNITS,
-    WORDS_AS_VALUES,
-)
 
 Scalar = int | float | str
 _FEW = 13
@@ -87,18 +32,22 @@ class Reading:
     symbol: str = ""
     unit: str = ""
     condition: str = ""
+    case: str = ""
 
 
 def readings_of(read: str) -> Iterator[Reading]:
+    yield from _versions(read)
     yield from _no_values(read)
     yield from _assigned(read)
     yield from _labelled(read)
     yield from _identifiers(read)
     yield from _ranges(read)
     yield from _intervals(read)
+    yield from _listed_counts(read)
     yield from _signs(read)
     yield from _shapes(read)
     yield from _dimensions(read)
+    yield from _repeated(read)
     yield from _named(read)
     yield from _set_to(read)
     yield from _counted(read)
@@ -106,9 +55,40 @@ def readings_of(read: str) -> Iterator[Reading]:
     yield from _words(read)
 
 
+def _versions(read: str) -> Iterator[Reading]:
+    for match in patterns.VERSION.finditer(read):
+        group = match.lastindex or 2
+        yield _read(f"{match.group(1)} version", match.group(group), match, group)
+
+
+def _listed_counts(read: str) -> Iterator[Reading]:
+    for match in patterns.LISTED_COUNTS.finditer(read):
+        value = parse_value(match.group(1))
+        is_size = match.group(2).endswith(("parameters", "params"))
+        if value is not None and not is_size and not patterns.RESULT_BEFORE.search(words_before(read, match.start())):
+            yield _read(f"number of {match.group(2)}", value, match, 1)
+
+
+def _repeated(read: str) -> Iterator[Reading]:
+    """Runs of something: repeated 50 times; the number of phases was 40; with 50% probability."""
+    for match in patterns.REPEATED.finditer(read):
+        value = parse_value(match.group(2))
+        if value is not None and not isinstance(value, tuple):
+            yield _read(
+                "number of runs" if match.group(1).startswith(("r", "exec")) else "number of times", value, match, 2
+            )
+    for match in patterns.COPULA.finditer(read):
+        value = parse_value(match.group(2))
+        if value is not None:
+            yield _read(match.group(1).strip(), value, match, 2)
+    for match in patterns.PERCENT.finditer(read):
+        if not patterns.RESULT_BEFORE.search(words_before(read, match.start())):
+            yield _read(match.group(2), f"{match.group(1)}%", match, 1)
+
+
 def _assigned(read: str) -> Iterator[Reading]:
     """Constants of a listing: unsigned int a=31415,b=27183."""
-    for match in ASSIGNED.finditer(read) if CONSTANT.search(read) else ():
+    for match in patterns.ASSIGNED.finditer(read) if patterns.CONSTANT.search(read) else ():
         shown = match.group(2)
         number = None if shown.startswith("0x") else number_of(shown)
         yield _read(match.group(1), shown if number is None else number, match, 2, symbol=match.group(1))
@@ -116,48 +96,48 @@ def _assigned(read: str) -> Iterator[Reading]:
 
 def _labelled(read: str) -> Iterator[Reading]:
     """An item of a list that is a name and a value: "Hidden dimension: 128"."""
-    if match := LABEL.match(read):
+    if match := patterns.LABEL.match(read):
         value = parse_value(match.group(3))
         name = match.group(1).strip()
-        if value is not None and len(name.split()) <= 9 and not SAYS.search(name):
+        if value is not None and len(name.split()) <= 9 and not patterns.SAYS.search(name):
             yield _read(name, value, match, 3, symbol=plain_symbol(match.group(2) or ""), unit=match.group(4) or "")
 
 
 def _identifiers(read: str) -> Iterator[Reading]:
-    for match in IDENTIFIER.finditer(read):
+    for match in patterns.IDENTIFIER.finditer(read):
         shown = match.group(2).rstrip(".,")
         number = number_of(shown)
-        if number is not None or shown.lower() in WORDS_AS_VALUES:
+        if number is not None or shown.lower() in patterns.WORDS_AS_VALUES:
             yield _read(match.group(1), shown if number is None else number, match, 2, symbol=match.group(1))
 
 
 def _no_values(read: str) -> Iterator[Reading]:
     """What looks like a value and is none: its place is taken, and it has no name."""
-    for pattern in NO_VALUES:
+    for pattern in patterns.NO_VALUES:
         for match in pattern.finditer(read):
             yield _read("", "", match, 0)
 
 
 def _ranges(read: str) -> Iterator[Reading]:
     """From 1 to 32 entries; in the range 0.1 to 0.5. One without a name is none, and neither are its ends."""
-    for match in RANGE.finditer(read):
+    for match in patterns.RANGE.finditer(read):
         before = words_before(read, match.start())
-        name = name_before(RANGE_WORDS.sub(" ", before)) or (match.group(3) or "")
+        name = name_before(patterns.RANGE_WORDS.sub(" ", before)) or (match.group(3) or "")
         shown = f"{match.group(1)} to {match.group(2)}"
-        is_stated = bool(name) and not RESULT_BEFORE.search(before)
+        is_stated = bool(name) and not patterns.RESULT_BEFORE.search(before)
         yield Reading(name if is_stated else "", shown, match.start(), match.start(1), match.end(2))
 
 
 def _intervals(read: str) -> Iterator[Reading]:
     """Evaluated every 10 batches; a learning rate of 0.1, halved, or decayed by 0.5, every 20 epochs."""
-    for match in EVERY.finditer(read):
+    for match in patterns.EVERY.finditer(read):
         value, before = parse_value(match.group(1)), words_before(read, match.start())
         if value is not None:
-            deed = INTERVAL_DEED.findall(read[: match.start()])
+            deed = patterns.INTERVAL_DEED.findall(read[: match.start()])
             name = f"{_as_noun(deed[-1])} interval" if deed else f"{name_before(before)} interval".strip()
             yield _read(name, value, match, 1, unit=match.group(2).split()[-1])
-    for match in DECAYED.finditer(read):
-        heads = DECAYING.findall(read[: match.start()])
+    for match in patterns.DECAYED.finditer(read):
+        heads = patterns.DECAYING.findall(read[: match.start()])
         value = parse_value(match.group(1))
         if value is not None and heads:
             yield _read(f"{heads[-1].lower()} decay factor", value, match, 1)
@@ -166,53 +146,56 @@ def _intervals(read: str) -> Iterator[Reading]:
 def _as_noun(deed: str) -> str:
     """Evaluations, evaluated and evaluating are evaluation; other deeds keep their stem."""
     stem = deed.lower()
-    return next((noun for start, noun in DEED_NOUNS.items() if stem.startswith(start)), stem)
+    return next((noun for start, noun in patterns.DEED_NOUNS.items() if stem.startswith(start)), stem)
 
 
 def _signs(read: str) -> Iterator[Reading]:
-    for match in SIGN.finditer(read):
+    for match in patterns.SIGN.finditer(read):
         before = words_before(read, match.start())
         plain = plain_symbol(match.group(1))
         value = parse_value(match.group(2))
         if value is None or not plain or _is_index(plain, before, read, match.end(), value):
             continue
-        if RESULT_NAME.search(plain) or (match.group().rpartition("from")[1] and len(match.group(1)) > 2):
+        if patterns.RESULT_NAME.search(plain) or (match.group().rpartition("from")[1] and len(match.group(1)) > 2):
             continue
-        noun = COUNTED_AFTER.match(read, match.end())
+        noun = patterns.COUNTED_AFTER.match(read, match.end())
         named = f"number of {noun.group(1)}" if noun else name_of_symbol(before)
-        yield _read(named or plain, value, match, 2, symbol=plain)
+        if not patterns.RESULT_NAME.search(named):
+            yield _read(named or plain, value, match, 2, symbol=plain)
 
 
 def _is_index(plain: str, before: str, read: str, end: int, value: object) -> bool:
-    if LOOSE.search(before) and not re.search(r"\b(?:set|use)\b", before):
+    if patterns.LOOSE.search(before) and not re.search(r"\b(?:set|use)\b", before):
         return True
     if re.match(r" ?(?:,? ?(?:\.\.\.|…|· · ·)| ?[-+<≤∑∏]|,? (?:if|when|otherwise)\b)", read[end:]) or re.search(
         r"(?:∑|\bsum\b|\bprod\b|_)$", before.rstrip()
     ):
         return True
-    if plain.rpartition("_")[2] in INDEXES and "_" in plain:
+    if plain.rpartition("_")[2] in patterns.INDEXES and "_" in plain:
         return True
-    if value in (0, 1) and not SETS.search(read):
+    if value in (0, 1) and not patterns.SETS.search(read):
         return True  # a case that is talked about
-    return plain in INDEXES and not isinstance(value, tuple) and value in (0, 1, 2, 3) and not name_before(before)
+    return (
+        plain in patterns.INDEXES and not isinstance(value, tuple) and value in (0, 1, 2, 3) and not name_before(before)
+    )
 
 
 def _named(read: str) -> Iterator[Reading]:
     """A learning rate of 0.1; depth 3; widths are 50 or 100; a cap of 500."""
-    for match in (*NAMED.finditer(read), *SPACED.finditer(read), *CALLED.finditer(read)):
+    for match in (*patterns.NAMED.finditer(read), *patterns.SPACED.finditer(read), *patterns.CALLED.finditer(read)):
         name = name_before(words_before(read, match.end(1)))
-        if not name and match.group(1).lower() not in STOPS:
+        if not name and match.group(1).lower() not in patterns.STOPS:
             name = match.group(1)
-        if name.lower() in VAGUE:
-            name = f"{name_before(OF_WHAT.sub(' ', words_before(read, match.start(1))))} {name}".strip()
+        if name.lower() in patterns.VAGUE:
+            name = f"{name_before(patterns.OF_WHAT.sub(' ', words_before(read, match.start(1))))} {name}".strip()
         value = parse_value(match.group(2))
         if (
             value is None
-            or name.lower() in VAGUE
+            or name.lower() in patterns.VAGUE
             or not name
-            or RESULT_BEFORE.search(words_before(read, match.start(2)))
-            or RESULT_NAME.search(name)
-            or (STEPS.search(name) and TIME_AFTER.match(read, match.end(2)))
+            or patterns.RESULT_BEFORE.search(words_before(read, match.start(2)))
+            or patterns.RESULT_NAME.search(name)
+            or (patterns.STEPS.search(name) and patterns.TIME_AFTER.match(read, match.end(2)))
         ):
             continue
         before = words_before(read, match.start(1))
@@ -222,17 +205,22 @@ def _named(read: str) -> Iterator[Reading]:
 
 def _set_to(read: str) -> Iterator[Reading]:
     """Biases are initialized to zero; the urgency is set to 1; we fix the seed at 7; t starts as 5."""
-    for match in (*SET.finditer(read), *WE_SET.finditer(read)):
+    for match in (*patterns.SET.finditer(read), *patterns.WE_SET.finditer(read)):
         value = parse_value(match.group(2))
         name = name_before(_VERBS.sub(" ", match.group(1)))
-        if not name and (sign := LONE_SIGN.search(match.group(1))):
+        if not name and (sign := patterns.LONE_SIGN.search(match.group(1))):
             name = plain_symbol(sign.group(1))
-        if value is not None and name and not RESULT_NAME.search(name):
+        is_case = value in (0, 1) and (patterns.CASE_LED.match(read) or patterns.CASE_AFTER.search(read, match.end()))
+        if value is not None and name and not is_case and not patterns.RESULT_NAME.search(name):
             yield _read(name, value, match, 2)
 
 
 def _counted(read: str) -> Iterator[Reading]:
-    for match in (*COUNTED.finditer(read), *ONE_COUNTED.finditer(read), *COUNTED_ANY.finditer(read)):
+    for match in (
+        *patterns.COUNTED.finditer(read),
+        *patterns.ONE_COUNTED.finditer(read),
+        *patterns.COUNTED_ANY.finditer(read),
+    ):
         before, shown, noun = words_before(read, match.start()), match.group(1).strip(), match.group(2).strip()
         value, last = parse_value(shown), noun.split()[-1].lower()
         low = min(
@@ -245,37 +233,38 @@ def _counted(read: str) -> Iterator[Reading]:
         of = (
             f"{what.group(1)} of "
             if what
-            and what.group(1) not in STOPS
+            and what.group(1) not in patterns.STOPS
             and not re.search(r"(?:ed|ing|set|stack|maximum|cluster)$", what.group(1))
             else ""
         )
-        unit = noun.split()[-1] if re.fullmatch(MEASURES, last) else ""
-        if last in SIZES:
-            thing = SIZED.match(read, match.end())
-            named = name_before(thing.group(1)) if thing else name_before(OF_WHAT.sub(" ", before))
-            if named and not MACHINE.search(named):
+        unit = noun.split()[-1] if re.fullmatch(patterns.MEASURES, last) else ""
+        if last in patterns.SIZES:
+            thing = patterns.SIZED.match(read, match.end())
+            named = name_before(thing.group(1)) if thing else name_before(patterns.OF_WHAT.sub(" ", before))
+            if named and not patterns.MACHINE.search(named):
                 yield _read(f"{named} size", value, match, 1, unit=unit)
             continue
-        if re.fullmatch(TIMES, last):
+        if re.fullmatch(patterns.TIMES, last):
             of, noun = "", "training time" if re.search(r"\btrain", read) else "time"
-        if MODEL_SIZES.fullmatch(shown) and re.search(r"(?:params|parameters|models?)$", last):
+        if patterns.MODEL_SIZES.fullmatch(shown) and re.search(r"(?:params|parameters?|models?)$", last):
             sizes = tuple(re.findall(r"[0-9.]+ ?[MB]", shown))  # a model is known by this: 7B
             value, noun = sizes[0] if len(sizes) == 1 else sizes, "parameters"
-        noun += "s" if SINGULAR.search(noun) else ""
+        noun += "s" if patterns.SINGULAR.search(noun) else ""
         yield _read(f"{of}{noun}" if of or unit else f"number of {noun}", value, match, 1, unit=unit)
 
 
 def _is_count(before: str, shown: str, noun: str, read: str, end: int) -> bool:
     """Whether a number before a noun says how many are used: no result, no second number of a pair, no year, no word."""
     last = noun.split()[-1].lower()
-    if POINTED.search(before) or (
-        RESULT_BEFORE.search(before) and not (before.endswith("up to ") and STEPS.search(noun))
+    if patterns.POINTED.search(before) or (
+        patterns.RESULT_BEFORE.search(before) and not (before.endswith("up to ") and patterns.STEPS.search(noun))
     ):
         return False
     if (before.endswith(" of ") and " and " in shown) or last in ("times", "percent", "second"):
         return False  # the first number belongs to what stands before it
     if shown.lower() in WORDS and (
-        WORDS[shown.lower()] < 2 or not (WORD_UNITS.search(last) or (HAS_PARTS.search(before) and last.endswith("s")))
+        WORDS[shown.lower()] < 2
+        or not (patterns.WORD_UNITS.search(last) or (patterns.HAS_PARTS.search(before) and last.endswith("s")))
     ):
         return False
     if re.search(r"(?:^|[.;] )[A-Z]\w+ $", before) and re.match(r" (?:the|an?|that|how|its)\b", read[end:]):
@@ -283,14 +272,14 @@ def _is_count(before: str, shown: str, noun: str, read: str, end: int) -> bool:
     if noun == "steps" and shown.lower() in WORDS:
         return False  # of a procedure
     if (
-        (NOT_COUNTED.search(noun) and (number_of(shown) or 99) < _FEW)
+        (patterns.NOT_COUNTED.search(noun) and (number_of(shown) or 99) < _FEW)
         or "%" in shown
-        or (read[end - len(noun) - 1] == "-" and ADJECTIVE.match(noun))
+        or (read[end - len(noun) - 1] == "-" and patterns.ADJECTIVE.match(noun))
     ):
         return False
     if last == "bit" and re.match(r" (?:architectures?|machines?|computers?|version|processors?|systems?)", read[end:]):
         return False
-    if STEPS.search(last) and MEASURED.search(before) and not re.search(r"\bwe\b", read):
+    if patterns.STEPS.search(last) and patterns.MEASURED.search(before) and not re.search(r"\bwe\b", read):
         return False
     # a year in the name of a data set
     return not (re.fullmatch(r"(?:19|20)[0-9]{2}", shown) and noun[:1].isupper())
@@ -298,17 +287,19 @@ def _is_count(before: str, shown: str, noun: str, read: str, end: int) -> bool:
 
 def _shares(read: str) -> Iterator[Reading]:
     """20% of the training data; an 80/20 split."""
-    for match in SHARE.finditer(read):
+    for match in patterns.SHARE.finditer(read):
         before = words_before(read, match.start())
-        if not RESULT_BEFORE.search(before):
+        if not patterns.RESULT_BEFORE.search(before):
             yield _read(f"share of {match.group(2)}", match.group(1), match, 1)
-    for match in SPLIT.finditer(read):
+    for match in patterns.SPLIT.finditer(read):
         yield _read(f"{name_before(match.group(2)) or 'data split'}", match.group(1), match, 1)
 
 
 def _shapes(read: str) -> Iterator[Reading]:
-    for match in SHAPE.finditer(read):
-        noun = " ".join(takewhile(lambda word: word not in STOPS and not word.endswith("ed"), match.group(2).split()))
+    for match in patterns.SHAPE.finditer(read):
+        noun = " ".join(
+            takewhile(lambda word: word not in patterns.STOPS and not word.endswith("ed"), match.group(2).split())
+        )
         before = name_before(words_before(read, match.start()))
         if noun or before:
             yield _read(f"{noun or before} size", match.group(1), match, 1)
@@ -316,7 +307,7 @@ def _shapes(read: str) -> Iterator[Reading]:
 
 def _dimensions(read: str) -> Iterator[Reading]:
     """A 64-dimensional latent space."""
-    for match in DIMENSIONAL.finditer(read):
+    for match in patterns.DIMENSIONAL.finditer(read):
         value, name = parse_value(match.group(1)), name_before(match.group(2))
         if value is not None and name:
             yield _read(f"{name} dimension", value, match, 1)
@@ -324,7 +315,7 @@ def _dimensions(read: str) -> Iterator[Reading]:
 
 def _words(read: str) -> Iterator[Reading]:
     """What is set to a word: an optimizer, an activation, a loss."""
-    for name, pattern in LEXICON:
+    for name, pattern in patterns.LEXICON:
         for match in pattern.finditer(read):
             group = match.lastindex or 1
             yield _read(name, match.group(group), match, group)
@@ -347,7 +338,7 @@ def parse_value(shown: str) -> Scalar | tuple[Scalar, ...] | None:
         return WORDS[shown.lower()]
     values: list[Scalar] = []
     for number, share, word, letter in re.findall(
-        rf"({NUMBER})( ?%)?(?: ?(million|billion|thousand)\b|([kKMB])\b)?", shown
+        rf"({NUMBER})( ?%)?(?: ?([Mm]illion|[Bb]illion|[Tt]housand)\b|([kKMB])\b)?", shown
     )[:14]:
         value = number_of(number)
         if value is None:
@@ -361,6 +352,10 @@ def _is_possible(name: str, stated: str, value: Scalar | tuple[Scalar, ...]) -> 
     """A text layer that loses a raised sign makes a share of more than the whole, and a fraction's bar a factor of 1."""
     # decision 135: a wrong constant costs more than a missing one
     numbers = [one for one in (value if isinstance(value, tuple) else (value,)) if not isinstance(one, str)]
-    if SHARES.search(symbol_of(name)) and "%" not in stated and any(not 0 <= number <= 1 for number in numbers):
+    if (
+        patterns.SHARES.search(symbol_of(name))
+        and "%" not in stated
+        and any(not 0 <= number <= 1 for number in numbers)
+    ):
         return False
     return not (name.endswith("factor") and numbers == [1])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from phases.planning.rules.numbers import (
     fold,
@@ -13,6 +14,7 @@ from phases.planning.rules.numbers import (
 )
 from phases.planning.rules.value_patterns import (
     GOES_ON,
+    LISTED,
     LONGEST_QUOTE,
     ONE,
 )
@@ -32,6 +34,8 @@ class Value:
     end: int = 0
     """Where the value stands in its sentence."""
     condition: str = ""
+    case: str = ""
+    """Which of several named things it belongs to: "3 and 5 layers for MNIST and SVHN, respectively"."""
 
 
 def values_in(text: str) -> list[Value]:
@@ -50,32 +54,57 @@ def values_in(text: str) -> list[Value]:
             quote = _quote(text, places[one.first], places[one.end])
             found.append(
                 Value(
-                    one.name, one.value, quote, one.symbol, one.unit, places[one.start], places[one.end], one.condition
+                    one.name,
+                    one.value,
+                    quote,
+                    one.symbol,
+                    one.unit,
+                    places[one.start],
+                    places[one.end],
+                    one.condition,
+                    one.case,
                 )
             )
     return sorted(found, key=lambda value: value.start)
 
 
 def _apart(one: Reading, read: str) -> Iterator[Reading]:
-    """Two numbers joined by "and" are two values, and what goes on with "and N for" is another; a set or grid is one."""
-    value, shown = one.value, read[one.start : one.end]
-    is_apart = isinstance(value, tuple) and (
-        "respectively" in read[one.end :]
-        or (len(value) == 2 and re.search(r" and ", shown) and read[one.start - 1] not in "{[(")
-    )
-    if is_apart and isinstance(value, tuple):
-        for part, match in zip(value, re.finditer(ONE, shown), strict=False):
-            yield Reading(
-                one.name, part, one.first, one.start + match.start(), one.start + match.end(), one.symbol, one.unit
-            )
-        return
+    """Two numbers joined by "and" are two values, and what goes on with "and N for" is another; a set or grid is one.
+
+    Numbers that belong to as many names, respectively, are as many values.
+    """
+    if isinstance(one.value, tuple):
+        shown, cases = read[one.start : one.end], _respective_cases(one, read)
+        is_pair = len(one.value) == 2 and " and " in shown and read[one.start - 1] not in "{[("
+        if cases or is_pair:
+            places = re.finditer(ONE, shown)
+            for part, match, case in zip_longest(one.value, places, cases):
+                if part is not None and match is not None:
+                    start, end = one.start + match.start(), one.start + match.end()
+                    yield replace(one, value=part, start=start, end=end, case=case or "")
+            return
     yield one
     if more := GOES_ON.match(read, one.end):
         second = parse_value(more.group(2))
         if second is not None and not isinstance(second, tuple):
-            yield Reading(
-                one.name, second, one.first, more.start(2), more.end(2), one.symbol, one.unit, more.group(3).strip()
+            yield replace(
+                one, value=second, start=more.start(2), end=more.end(2), condition=more.group(3).strip(), case=""
             )
+
+
+def _respective_cases(one: Reading, read: str) -> list[str]:
+    """The names to which several numbers belong, in their order; none where there are not as many."""
+    place = read.find("respectively", one.end)
+    if place < 0 or not isinstance(one.value, tuple):
+        return []
+    parts = (re.sub(r" +(?=[ ,])", "", part) for part in (read[one.end : place], read[: one.start]))
+    listed = (names for part in parts for names in reversed(LISTED.findall(part)))
+    return next((names for names in map(_split_names, listed) if len(names) == len(one.value)), [])
+
+
+def _split_names(listed: str) -> list[str]:
+    bare = re.sub(r" ?\([^()]*\)", "", listed)
+    return [name.strip(" ,") for name in re.split(r",? and |, ", bare) if name.strip(" ,")]
 
 
 def _quote(text: str, start: int, end: int) -> str:
