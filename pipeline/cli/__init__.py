@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from typing import Any
 
-gc.disable()  # imports make no garbage, and looking for it costs each start a few ms; a run turns it on again
+import click
 
-import click  # noqa: E402 - after the line above on purpose
-
-from pipeline import __version__  # noqa: E402 - the same
+from pipeline import __version__
 
 # name -> (module, the line that `pipeline --help` shows). A command's module is imported when the command is used.
 COMMANDS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -249,7 +250,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
     return open_named(name, access)
 
 
-def model_for(values: dict[str, Any], phase: str) -> str:
+def model_for(values: Mapping[str, Any], phase: str) -> str:
     """The name of the model that a phase asks."""
     if phase == "judge" and values["judge"] != "same":
         return str(values["judge"])
