@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from shlex import quote
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -16,7 +17,7 @@ from phases.readers.markdown import paper_document
 from phases.readers.origins import is_path
 from phases.readers.outline import outline_of
 from phases.readers.page_pictures import draw_pages
-from phases.readers.reader_subprocess import RunWorker, read_in_subprocess, recognize_letters, run_worker
+from phases.readers.reader_subprocess import read_in_subprocess, recognize_letters, run_worker
 from phases.readers.reading import GARBLED, NO_TEXT, READABLE, Unreadable, explain_verdict
 from pipeline.base.errors import PhaseError
 from pipeline.base.formats import Markdown
@@ -26,6 +27,7 @@ from pipeline.cli.output import Answer, notify, print_text, write_page
 from pipeline.cli.task_factory import refuse_unusable
 from pipeline.engine.settings import Settings
 
+_run = partial(run_worker, environment=os.environ)
 _LISTED = ("sections", "references", "equations", "algorithms", "tables", "figures", "links")
 
 
@@ -47,47 +49,63 @@ def read_command(file: str, html: str | None, as_markdown: bool, password: str |
     pipeline read scan.pdf --ocr                the same of a scan, and ocr-scan.pdf to go on with
     """
     settings = settings_from({"password": password})
-    run = partial(run_worker, environment=os.environ)
     with tempfile.TemporaryDirectory() as folder:
-        kind, path = _copy_source(file, folder, settings)
-        reading = read_in_subprocess(kind, path, settings.password or None, run=run)
-        if ocr and reading.verdict in (NO_TEXT, GARBLED):
-            _recognize(file, path, run)
-            reading = read_in_subprocess(kind, path, run=run)
-        if reading.verdict not in READABLE:
-            raise PhaseError(f"{file}: {reading.verdict}: it {explain_verdict(reading, file)}")
-        paper = paper_document(reading, "0" * 64, kind)
-        outline = outline_of(paper)
+        found = read_document(file, folder, settings, ocr=ocr)
+        paper, outline = found.paper, found.outline
         if html:
             from phases.pages.preview import PAGE_START, render_preview  # imported here: only --html needs it
 
-            pictures = draw_pages(path, settings.password or None, run=run) if kind == PDF else {}
+            pictures = draw_pages(found.path, settings.password or None, run=_run) if found.kind == PDF else {}
             write_page(html, PAGE_START, lambda: render_preview(paper, pictures))
     value = {"verdict": paper.front["verdict"], "reader": paper.front["reader"], **outline}
     return Answer(value, lambda: print_text(paper.text) if as_markdown else _show_paper(file, paper, outline))
 
 
-def _recognize(file: str, path: str, run: RunWorker) -> None:
+class ReadDocument(NamedTuple):
+    """A source that was read: of which kind it is, where its copy lies, and what it says."""
+
+    kind: str
+    path: str
+    paper: Markdown
+    outline: dict[str, Any]
+
+
+def read_document(
+    file: str, folder: str, settings: Settings, *, ocr: bool = False, tell: Callable[[str], None] = notify
+) -> ReadDocument:
+    """Reads a source, by way of a copy in `folder`. Raises PhaseError for what cannot be read."""
+    kind, path = _copy_source(file, folder, settings, tell)
+    reading = read_in_subprocess(kind, path, settings.password or None, run=_run)
+    if ocr and reading.verdict in (NO_TEXT, GARBLED):
+        _recognize(file, path)
+        reading = read_in_subprocess(kind, path, run=_run)
+    if reading.verdict not in READABLE:
+        raise PhaseError(f"{file}: {reading.verdict}: it {explain_verdict(reading, file)}")
+    paper = paper_document(reading, "0" * 64, kind)
+    return ReadDocument(kind, path, paper, outline_of(paper))
+
+
+def _recognize(file: str, path: str) -> None:
     """Puts a text layer into the copy at `path`, and keeps it for `run` under a name of its own."""
     kept = f"ocr-{os.path.basename(file)}"
     if os.path.exists(kept):
         raise PhaseError(f"{kept} is there already; read it, or take it away: pipeline read {quote(kept)}")
     notify(f"ocrmypdf recognizes the letters of {file}; this takes some seconds a page")
-    content = recognize_letters(path, run=run)
+    content = recognize_letters(path, run=_run)
     for name in (path, kept):
         with open(name, "wb") as copy:
             copy.write(content)
     notify(f"kept as {kept}; go on with: pipeline run {quote(kept)}")
 
 
-def _copy_source(file: str, folder: str, settings: Settings) -> tuple[str, str]:
+def _copy_source(file: str, folder: str, settings: Settings, tell: Callable[[str], None]) -> tuple[str, str]:
     """The kind of a source, and where its files lie now, for the reader alone."""
     if is_path(file):
         refuse_unusable(os.path.abspath(file), settings, command="read")
     private = settings.private_addresses == "allowed"
     limits = IntakeLimits(settings.max_source_mb * 2**20, settings.download_seconds, settings.arxiv, private)
     try:
-        source, _ = load_source(file, limits, notify)
+        source, _ = load_source(file, limits, tell)
     except Unreadable as error:
         raise PhaseError(f"{file} {error.detail}") from error
     for name, content in source.files.items():

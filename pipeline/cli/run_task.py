@@ -132,13 +132,7 @@ def carry_out(
                 sealed = seal_task({**task, "settings": settings_to_store(values)}, config_directory())
                 if sealed != task:
                     store.write({"task.json": sealed})
-            if values["tests"]:
-                copy_user_tests(values["tests"], store.path("user_tests"))
-            if values["held_out"]:
-                copy_given(values["held_out"], store.path("held_out"), keep_links=False)
-                for phase in store.graph.phases:
-                    if phase.asked:
-                        store.reopen(phase, "other data were held out")
+            _copy_user_files(store, values)
             if options.get("redo"):
                 store.redo(store.graph.find(options["redo"]))
             elif why := options.get("judge_again") or _why_more_attempts(store, flags):
@@ -155,6 +149,17 @@ def carry_out(
             else:
                 report, passed = _run_phases(store, values, record, options, audience)
     return report, passed
+
+
+def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:
+    """Copies what is the user's own into the task, where the agent does not reach it."""
+    if values["tests"]:
+        copy_user_tests(values["tests"], store.path("user_tests"))
+    if values["held_out"]:
+        copy_given(values["held_out"], store.path("held_out"), keep_links=False)
+        for phase in store.graph.phases:
+            if phase.asked:
+                store.reopen(phase, "other data were held out")
 
 
 def _run_phases(
