@@ -36,6 +36,7 @@ COMMANDS = {
     "adopt": ("pipeline.cli.adopt", "Trust the settings of a task that came from elsewhere."),
     "rewind": ("pipeline.cli.rewind", "Go back to an attempt that was rejected."),
     "hooks": ("pipeline.cli.hooks", "Add, list, trust and try hooks, which check the agent's work."),
+    "export": ("pipeline.cli.export", "Export the code: a notebook, a zip, or a git repository."),
     "pack": ("pipeline.cli.pack", "Pack a task into one file, for another machine."),
     "unpack": ("pipeline.cli.pack", "Make a task of a file that pack wrote."),
     "rm": ("pipeline.cli.rm", "Remove tasks and everything in them."),
@@ -50,7 +51,7 @@ GROUPS = {
     "Run": ("run", "chat", "resume", "step", "batch", "iterate"),
     "Look": ("list", "status", "show", "open", "why", "cost", "trace", "logs", "search", "read", "check", "graph"),
     "Plan": ("review",),
-    "Agent": ("verify", "reproduce", "results", "hooks", "rewind", "supervisor"),
+    "Agent": ("verify", "reproduce", "results", "export", "hooks", "rewind", "supervisor"),
     "Set up": ("models", "config", "doctor", "adopt", "pack", "unpack", "rm", "completion"),
 }
 """The commands as the help shows them."""
