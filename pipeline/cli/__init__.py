@@ -44,6 +44,7 @@ COMMANDS = {
     "models": ("pipeline.cli.models", "List the configured models, and test each with one small call."),
     "config": ("pipeline.cli.config", "Show the settings and where each comes from, and set them."),
     "doctor": ("pipeline.cli.doctor", "Show what is installed, and what is missing."),
+    "mcp": ("pipeline.cli.mcp", "Serve the commands to an assistant (Model Context Protocol)."),
     "completion": ("pipeline.cli.arguments", "Print the completion script for a shell."),
 }
 
@@ -52,7 +53,7 @@ GROUPS = {
     "Look": ("list", "status", "show", "open", "why", "cost", "trace", "logs", "search", "read", "check", "graph"),
     "Plan": ("review",),
     "Agent": ("verify", "reproduce", "results", "export", "hooks", "rewind", "supervisor"),
-    "Set up": ("models", "config", "doctor", "adopt", "pack", "unpack", "rm", "completion"),
+    "Set up": ("models", "config", "doctor", "adopt", "pack", "unpack", "rm", "mcp", "completion"),
 }
 """The commands as the help shows them."""
 EXIT_CODES = (

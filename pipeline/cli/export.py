@@ -98,6 +98,7 @@ def _make_companions(store: TaskStore, files: Mapping[str, Any]) -> Files:
     made = {
         "README.md" if "README.md" not in files else "REPRODUCTION.md": _render_readme(store),
         "LICENCES.md": _render_licences(store),
+        "AGENTS.md": _render_rules(commands),
         "requirements.txt": "".join(f"{name}\n" for name in packages),
     }
     found: Files = {name: (text.encode(), 0o644) for name, text in made.items() if name not in files}
@@ -145,6 +146,23 @@ def _render_readme(store: TaskStore) -> str:
         lines.append(
             f"| {row['id']}: {text} | {row['source']['page']} | {row['status']} | {', '.join(row['places'][:2])} |"
         )
+    return "\n".join([*lines, ""])
+
+
+def _render_rules(commands: list[str]) -> str:
+    """What whoever goes on with the code should keep to, be it a person's assistant."""
+    lines = [
+        "# For whoever changes this code",
+        "",
+        "It implements a paper. The table in README.md (or REPRODUCTION.md) has its requirements: R3 is one, V2 a value.",
+        "",
+        "- What meets a requirement names it, with section and page: functions in their docstrings, constants in a comment.",
+        "- A requirement counts as met when a passing test names it, runs its code, and fails when that code is changed.",
+        "- What is not implemented raises NotImplementedError. Figures of the paper stand nowhere in the code.",
+        "- Before you are done, these must pass:",
+        "",
+        *(f"      {command}" for command in commands),
+    ]
     return "\n".join([*lines, ""])
 
 

@@ -71,9 +71,16 @@ def test_a_zip_holds_the_code_what_it_is_worth_and_how_to_run_it(command: Comman
         modes = {row.filename: row.external_attr >> 16 for row in archive.infolist()}
     code = code_of(command)
     assert {name: data for name, data in held.items() if name in code} == code
-    assert sorted(set(held) - set(code)) == ["LICENCES.md", "REPRODUCTION.md", "reproduce.sh", "requirements.txt"]
+    assert sorted(set(held) - set(code)) == [
+        "AGENTS.md",
+        "LICENCES.md",
+        "REPRODUCTION.md",
+        "reproduce.sh",
+        "requirements.txt",
+    ]
     assert b"| R1: " in held["REPRODUCTION.md"]
     assert b"No code of other people was shown" in held["LICENCES.md"]
+    assert b"      python -m unittest discover" in held["AGENTS.md"]
     assert modes["paper/reproduce.sh"] & 0o111
     assert subprocess.run(["sh", "-n"], input=held["reproduce.sh"], check=False).returncode == 0
     assert not [name for name in held if "paper.md" in name or ".pipeline" in name]
