@@ -235,6 +235,7 @@ def test_everything_is_annotated() -> None:
         ("jsonschema_rs", "pipeline/engine/contract.py"),
         ("loguru", "pipeline/base/logs.py"),
         ("mcp", "pipeline/cli/mcp.py"),
+        ("distributed", "pipeline/cli/engines.py"),
         ("yaml", "pipeline/base/plain_yaml.py"),
     ],
 )

@@ -194,7 +194,7 @@ _GROUPS = {
     ),
     "Reproduction": ("reproduce", "tolerance", "held_out", "experiment_minutes"),
     "Checks and supervision": ("mutants", "evidence", "judge", "supervisor", "supervisor_shadow"),
-    "This command": ("jobs", "csv_file", "html", "rows_as_json"),
+    "This command": ("jobs", "engine", "where", "csv_file", "html", "rows_as_json"),
     "Output": ("as_json", "help_all", "help"),
 }
 """The options as --help-all shows them; --help shows those of the first group, and the last."""

@@ -336,7 +336,12 @@ def test_completion_imports_no_phase_and_no_heavy_library(command: Command) -> N
     assert modules & {"phases", "loguru", "jsonschema_rs", "yaml", "tenacity"} == set()
 
 
-PAGES = [ROOT / "README.md", ROOT / "docs" / "guide.md", *sorted((ROOT / "docs" / "skills").rglob("SKILL.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "guide.md",
+    ROOT / "docs" / "machines.md",
+    *sorted((ROOT / "docs" / "skills").rglob("SKILL.md")),
+]
 TYPED = sorted(
     {
         (page.name, line.strip())
