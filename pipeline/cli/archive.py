@@ -58,6 +58,8 @@ class Packed(NamedTuple):
 
 def pack_task(store: TaskStore, target: str, key_directory: str) -> Packed:
     """Writes a task that nobody works on to a file. Raises TaskBusy, and StorageError where something cannot be read."""
+    if os.path.commonpath([os.path.realpath(target), os.path.realpath(store.root)]) == os.path.realpath(store.root):
+        raise UsageError(f"{target} lies in the task itself; name another place with -o")
     unfinished = f"{target}.{os.getpid()}.tmp"
     with store.writing():
         try:

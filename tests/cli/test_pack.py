@@ -116,6 +116,13 @@ def test_what_was_changed_on_its_way_loses_its_seal_even_if_its_list_is_right(co
     assert "seal" not in command.document("paper", "task.json")
 
 
+def test_a_task_is_not_packed_into_itself(command: Command, packed: Path) -> None:
+    assert command("unpack", packed).code == 0
+    ended = command("pack", "paper", "-o", command.task("paper") / "logs" / "mine.tar.gz")
+    assert (ended.code, "lies in the task itself" in ended.err) == (2, True)
+    assert not list((command.task("paper") / "logs").glob("mine*"))
+
+
 def test_a_task_that_is_held_is_not_packed(command: Command, packed: Path) -> None:
     from pipeline.engine.lock import lock_task
 
