@@ -33,6 +33,8 @@ _LOST = 75
 """What a paper is told as of which nobody knows how it ended: the same command goes on."""
 _TAIL = 4096
 _RETRIES = 3
+_PATIENCE = 15
+"""Seconds that a scheduler has to answer."""
 _TIED = (
     "import sys; from pipeline.cli.run_batch import die_with; die_with(int(sys.argv[1])); "
     "from pipeline.cli import main; main(sys.argv[2:])"
@@ -51,7 +53,7 @@ def run_elsewhere(
     worker = [sys.executable, "-m", "pipeline", "resume", *words_of(click.get_current_context()), "--"]
     waiting = [paper for paper in papers if prepare_paper(paper, settings, flags) is not None]
     for paper in waiting:
-        paper.status, paper.reason, paper.exit_code, paper.starts = "lost", "nobody knows how it ended", _LOST, 1
+        paper.status, paper.reason, paper.exit_code, paper.starts = "lost", "its worker or its scheduler died", _LOST, 1
     runners: dict[str, Runner] = {"slurm": _run_on_slurm, "dask": _run_on_dask}
     try:
         if waiting:
@@ -59,6 +61,9 @@ def run_elsewhere(
     except Interrupted as error:
         notify("stopping; each paper keeps what it has")
         return error.exit_code
+    for paper in waiting:
+        if paper.status == "lost":
+            prepare_paper(paper, settings, flags)  # it may have ended all the same, and then its report says so
     return 0
 
 
@@ -157,22 +162,32 @@ def _run_on_dask(papers: Sequence[Paper], jobs: int, worker: Worker, where: str)
         from distributed import Client, as_completed  # late: an extra, and seconds
     except ImportError as error:
         raise UsageError("--engine dask: the package is not installed; pip install 'paper-pipeline[dask]'") from error
-    with _open_cluster(where or "distributed.LocalCluster", jobs) as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]  # it has none
-        notify(f"{len(papers)} papers on {client.scheduler_info()['address']}; {jobs} workers were asked for")
-        futures = {
-            client.submit(
-                run_command_there, [*worker, os.path.abspath(paper.root)], os.getcwd(), pure=False, retries=_RETRIES
-            ): paper
-            for paper in papers
-        }
+    with _open_cluster(where or "distributed.LocalCluster", jobs) as cluster:
         try:
-            for future in as_completed(list(futures)):  # type: ignore[no-untyped-call]  # the same
-                if future.status == "finished":
-                    conclude_paper(futures[future], *future.result())
-                    notify(f"  {futures[future].name}  {futures[future].status}")
-        except Interrupted:
-            client.cancel(list(futures), force=True)
-            raise
+            client = Client(cluster, timeout=_PATIENCE)  # type: ignore[no-untyped-call]  # it has none
+        except OSError as error:
+            raise UsageError(f"--where {where}: no scheduler answers there ({error})") from error
+        with client:
+            _follow_futures(client, as_completed, papers, jobs, worker)
+
+
+def _follow_futures(client: Any, as_completed: Any, papers: Sequence[Paper], jobs: int, worker: Worker) -> None:
+    """Submits every paper, and notes what came of each as it ends."""
+    notify(f"{len(papers)} papers on {client.scheduler_info()['address']}; {jobs} workers were asked for")
+    futures = {
+        client.submit(
+            run_command_there, [*worker, os.path.abspath(paper.root)], os.getcwd(), pure=False, retries=_RETRIES
+        ): paper
+        for paper in papers
+    }
+    try:
+        for future in as_completed(list(futures)):
+            if future.status == "finished":
+                conclude_paper(futures[future], *future.result())
+                notify(f"  {futures[future].name}  {futures[future].status}")
+    except Interrupted:
+        client.cancel(list(futures), force=True)
+        raise
 
 
 @contextmanager

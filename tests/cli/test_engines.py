@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -161,6 +164,44 @@ def test_workers_of_dask_that_are_killed_lose_nothing(command: Command) -> None:
 def test_a_cluster_that_is_not_there_is_told(where: str, told: str, command: Command) -> None:
     ended = command(*DASK, "--where", where)
     assert (ended.code, told in ended.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_does_not_answer_is_told(command: Command) -> None:
+    ended = command(*DASK, "--where", "tcp://127.0.0.1:9")
+    assert (ended.code, "no scheduler answers there" in ended.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_takes_no_paper_with_it(command: Command) -> None:
+    """What had ended is told as it ended; the rest is lost until the same command is typed."""
+    command.environment["WAIT"] = "1.5"
+    port = str(random.Random(os.getpid()).randrange(20000, 30000))
+    address = f"tcp://127.0.0.1:{port}"
+    with (
+        start_dask(command, "scheduler", "--port", port) as scheduler,
+        start_dask(command, "worker", address, "--nthreads", "1") as worker,
+        command.start(*DASK, "--where", address, "--json") as process,
+    ):
+        until = time.monotonic() + 60
+        while len(runs_of(command)) < 2 and time.monotonic() < until:
+            time.sleep(0.1)
+        scheduler.kill()
+        out, err = process.communicate(timeout=90)
+        worker.kill()
+    assert process.returncode == 75, err
+    statuses = [row["status"] for row in json.loads(out)]
+    assert "lost" in statuses
+    assert "completed" in statuses
+    command.environment["WAIT"] = "0.05"
+    assert [row["status"] for row in command(*DASK, "--json").json()] == ["completed"] * 4
+
+
+def start_dask(command: Command, *words: str) -> subprocess.Popen[bytes]:
+    """A part of a cluster, as a process of its own."""
+    line = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(line, cwd=command.folder, env=command.environment, stdout=quiet, stderr=quiet)
 
 
 def processes_of(command: Command) -> list[int]:
