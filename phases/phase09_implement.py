@@ -19,6 +19,7 @@ _DOCUMENTS = {
 
 def run(inputs: Documents, ctx: Context) -> Documents:
     # late: every command looks at every phase, and few of them write code (decision 38)
+    from phases.agent.agent_command import AgentCommand
     from phases.agent.assignment import assignment_of
     from phases.agent.implement import implement_plan
     from phases.llm.model import notify_assumed_window, require_model
@@ -31,6 +32,9 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     model = require_model(ctx)
     notify_assumed_window(model, ctx.tell)
     work = assignment_of(inputs["initial_plan.txt"], digest, inputs[_INDEX], ctx, _VERSION)
+    if isinstance(model, AgentCommand):
+        ctx.tell(f"the code is written by an agent of yours, which {model.detail}: nothing of it is in the sandbox")
+        model = model.in_workspace(work.places.workspace)
     made = implement_plan(work, model, ctx.progress)
     return {name: made[short] for name, short in _DOCUMENTS.items()}
 

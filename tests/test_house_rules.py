@@ -234,6 +234,8 @@ def test_everything_is_annotated() -> None:
         ("jsonschema", "pipeline/engine/contract.py"),
         ("jsonschema_rs", "pipeline/engine/contract.py"),
         ("loguru", "pipeline/base/logs.py"),
+        ("mcp", "pipeline/cli/mcp.py"),
+        ("distributed", "pipeline/cli/engines.py"),
         ("yaml", "pipeline/base/plain_yaml.py"),
     ],
 )

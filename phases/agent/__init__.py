@@ -4,6 +4,7 @@ planning for plans, acceptance for what is done, workspace, sandbox and llm to a
 """
 
 __all__ = [
+    "agent_command",
     "assignment",
     "earlier_code",
     "given_code",

@@ -6,6 +6,7 @@ and loads nothing. It reads documents and values of the packages below it, and c
 
 __all__ = [
     "batch_page",
+    "notebook",
     "phase_graph",
     "plan_page",
     "preview",

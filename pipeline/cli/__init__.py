@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from typing import Any
 
-gc.disable()  # imports make no garbage, and looking for it costs each start a few ms; a run turns it on again
+import click
 
-import click  # noqa: E402 - after the line above on purpose
-
-from pipeline import __version__  # noqa: E402 - the same
+from pipeline import __version__
 
 # name -> (module, the line that `pipeline --help` shows). A command's module is imported when the command is used.
 COMMANDS = {
@@ -39,11 +36,15 @@ COMMANDS = {
     "adopt": ("pipeline.cli.adopt", "Trust the settings of a task that came from elsewhere."),
     "rewind": ("pipeline.cli.rewind", "Go back to an attempt that was rejected."),
     "hooks": ("pipeline.cli.hooks", "Add, list, trust and try hooks, which check the agent's work."),
+    "export": ("pipeline.cli.export", "Export the code: a notebook, a zip, or a git repository."),
+    "pack": ("pipeline.cli.pack", "Pack a task into one file, for another machine."),
+    "unpack": ("pipeline.cli.pack", "Make a task of a file that pack wrote."),
     "rm": ("pipeline.cli.rm", "Remove tasks and everything in them."),
     "iterate": ("pipeline.cli.iterate", "Describe a change; updates the plan and only the code it affects."),
     "models": ("pipeline.cli.models", "List the configured models, and test each with one small call."),
     "config": ("pipeline.cli.config", "Show the settings and where each comes from, and set them."),
     "doctor": ("pipeline.cli.doctor", "Show what is installed, and what is missing."),
+    "mcp": ("pipeline.cli.mcp", "Serve the commands to an assistant (Model Context Protocol)."),
     "completion": ("pipeline.cli.arguments", "Print the completion script for a shell."),
 }
 
@@ -51,8 +52,8 @@ GROUPS = {
     "Run": ("run", "chat", "resume", "step", "batch", "iterate"),
     "Look": ("list", "status", "show", "open", "why", "cost", "trace", "logs", "search", "read", "check", "graph"),
     "Plan": ("review",),
-    "Agent": ("verify", "reproduce", "results", "hooks", "rewind", "supervisor"),
-    "Set up": ("models", "config", "doctor", "adopt", "rm", "completion"),
+    "Agent": ("verify", "reproduce", "results", "export", "hooks", "rewind", "supervisor"),
+    "Set up": ("models", "config", "doctor", "adopt", "pack", "unpack", "rm", "mcp", "completion"),
 }
 """The commands as the help shows them."""
 EXIT_CODES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +19,8 @@ from pipeline.engine.store import TaskStore
 
 GIVEN_CODE = "given"
 """Stands for the model that writes the code where somebody else wrote it (`pipeline verify --code`)."""
+OWN_AGENT = "agent:"
+"""What the name of a model begins with that is a command of the user's."""
 _MODULE = "phase"
 _USES = ("model", "plan_model", "code_model", "judge")
 _REPLAY = "replay:"
@@ -232,6 +235,12 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
         from phases.agent.given_code import GivenCode  # imported here: as above
 
         return GivenCode()
+    if name.startswith(OWN_AGENT):
+        from phases.agent.agent_command import AgentCommand  # imported here: as above
+
+        if phase not in ("", "implement"):
+            raise UsageError(f"{name}: an agent of your own writes code, and does nothing else; name it with --agent")
+        return AgentCommand(name.removeprefix(OWN_AGENT), os.environ)
     _refuse_idle_address(values)
     access = Access(
         str(values["base_url"]),
@@ -249,7 +258,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
     return open_named(name, access)
 
 
-def model_for(values: dict[str, Any], phase: str) -> str:
+def model_for(values: Mapping[str, Any], phase: str) -> str:
     """The name of the model that a phase asks."""
     if phase == "judge" and values["judge"] != "same":
         return str(values["judge"])
@@ -269,7 +278,7 @@ def effort_for(values: dict[str, Any], phase: str) -> str:
 
 def is_served(name: str) -> bool:
     """Whether a model is behind a server, and so may cost money."""
-    return name not in ("", "offline", GIVEN_CODE) and not name.startswith(_REPLAY)
+    return name not in ("", "offline", GIVEN_CODE) and not name.startswith((_REPLAY, OWN_AGENT))
 
 
 def _refuse_idle_address(values: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from pipeline.cli.run_batch import Paper, run_batch
 from pipeline.cli.run_task import check_options
 
 _LISTS = (".txt", ".csv")
-_WORST_FIRST = (70, 1, 4, 75, 3, 5)
+_WORST_FIRST = (70, 1, 2, 4, 75, 3, 5)
 _HEADER = ("PAPER", "STATUS", "TESTED", "SECONDS", "USD", "WHY")
 _RUNGS = ("missing", "named", "stubbed", "executed", "tested", "guarded")
 
@@ -24,12 +24,31 @@ _RUNGS = ("missing", "named", "stubbed", "executed", "tested", "guarded")
 @click.command("batch", cls=RunCommand)
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=complete_files)
 @click.option("--jobs", metavar="N", type=click.IntRange(1, 256), default=1, help="How many papers at a time (1).")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "slurm", "dask"]),
+    default="local",
+    help="Where papers are run: here (the default), as a Slurm array, or by Dask's workers. docs/machines.md says how.",
+)
+@click.option(
+    "--where",
+    metavar="TEXT",
+    default="",
+    help="Options for sbatch; or the address of Dask's scheduler, or a class of clusters with arguments.",
+)
 @click.option("--csv", "csv_file", metavar="FILE", help="Also write the table as CSV.", shell_complete=complete_files)
 @click.option("--html", metavar="FILE", help="Also write the table as a page.", shell_complete=complete_files)
 @click.option("--json", "rows_as_json", is_flag=True, help="Print the table as JSON.")
 @run_options(without=("password", "redo", "add_usd", "verbose", "as_json"))
 def batch_command(
-    sources: tuple[str, ...], jobs: int, csv_file: str | None, html: str | None, rows_as_json: bool, **options: Any
+    sources: tuple[str, ...],
+    jobs: int,
+    engine: str,
+    where: str,
+    csv_file: str | None,
+    html: str | None,
+    rows_as_json: bool,
+    **options: Any,
 ) -> int:
     """Turn many papers into code: files, addresses, directories of papers, or lists (LIST.txt: a source a line; LIST.csv: in
     the column `source`).
@@ -39,29 +58,39 @@ def batch_command(
 
     \b
     pipeline batch --fast papers/ --jobs 4
+    pipeline batch --fast papers/ --jobs 40 --engine slurm --where "--partition=cpu --time=4:00:00"
     pipeline batch --fast list.txt --jobs 4 --model openai:gpt-5 --batch-usd 20 --csv table.csv
     """
     options.update(verbose=False, as_json=False, redo=None, add_usd=None)
     settings, flags = check_options(options)
     found = list(dict.fromkeys(paper for source in sources for paper in expand_source(source)))
     papers = [Paper(source) for source in found]
-    signal_code = run_batch(papers, jobs, settings, flags, options)
-    rows, total = [_row(paper) for paper in papers], _total(papers)
+    if engine == "local":
+        signal_code = run_batch(papers, jobs, settings, flags, options)
+    else:
+        from pipeline.cli.engines import run_elsewhere  # imported here: most batches run on this machine
+
+        signal_code = run_elsewhere(engine, where, papers, jobs, settings, flags)
     if rows_as_json:
         print_json([paper.facts() for paper in papers])
     else:
-        print_table(rows, header=_HEADER)
-        print_advice(f"\n{total}")
+        print_table([_row(paper) for paper in papers], header=_HEADER)
+        print_advice(f"\n{_total(papers)}")
         if signal_code or any(paper.exit_code not in (0, 3) for paper in papers):
             print_advice("The same command goes on with what is not finished.")
+    _write_files(papers, csv_file, html)
+    return signal_code or next((code for code in _WORST_FIRST if any(p.exit_code == code for p in papers)), 0)
+
+
+def _write_files(papers: list[Paper], csv_file: str | None, html: str | None) -> None:
+    """The table as the files that were asked for."""
     if csv_file:
         write_durable(os.path.abspath(csv_file), _as_csv(papers).encode())
         notify(f"wrote {csv_file}")
     if html:
         from phases.pages.batch_page import START, render_batch  # imported here: only --html needs it
 
-        write_page(html, START, lambda: render_batch(_HEADER, rows, total))
-    return signal_code or next((code for code in _WORST_FIRST if any(p.exit_code == code for p in papers)), 0)
+        write_page(html, START, lambda: render_batch(_HEADER, [_row(paper) for paper in papers], _total(papers)))
 
 
 def expand_source(source: str) -> list[str]:

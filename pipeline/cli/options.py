@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pipeline.cli.arguments import complete_directories, complete_models, complete_phases
-from pipeline.cli.assembly import mode_of
+from pipeline.cli.assembly import OWN_AGENT, mode_of
 from pipeline.engine.settings import Settings
 
 _Command = Callable[..., Any]
@@ -59,6 +59,12 @@ _OPTIONS = (
     ),
     _text("--plan-model", "NAME", "Use a different model for planning.", **_MODEL),
     _text("--code-model", "NAME", "Use a different model for the code.", **_MODEL),
+    _text(
+        "--agent",
+        "CMD",
+        "Have an agent of your own write the code: a command that reads its prompt from stdin, or from the file {prompt}. "
+        "It runs with your own rights.",
+    ),
     _text("--base-url", "URL", "Address of your own model server."),
     _text("--context-tokens", "N", "Say how many tokens the model can read at once, where its server does not."),
     _text("--effort", "LEVEL", "How much models think before they answer: none, low, medium or high."),
@@ -175,7 +181,7 @@ _OPTIONS = (
 _GROUPS = {
     "Most used": ("fast", "model", "max_usd", "review", "stop_at", "until", "redo", "tests", "wanted_id", "verbose"),
     "Models": (
-        *("plan_model", "code_model", "base_url", "context_tokens", "max_output_tokens"),
+        *("plan_model", "code_model", "agent", "base_url", "context_tokens", "max_output_tokens"),
         *("effort", "plan_effort", "code_effort"),
     ),
     "Limits": (
@@ -196,7 +202,7 @@ _GROUPS = {
     ),
     "Reproduction": ("reproduce", "tolerance", "held_out", "experiment_minutes"),
     "Checks and supervision": ("mutants", "evidence", "judge", "supervisor", "supervisor_shadow"),
-    "This command": ("jobs", "csv_file", "html", "rows_as_json"),
+    "This command": ("jobs", "engine", "where", "csv_file", "html", "rows_as_json"),
     "Output": ("as_json", "help_all", "help"),
 }
 """The options as --help-all shows them; --help shows those of the first group, and the last."""
@@ -251,6 +257,10 @@ def flags_of(options: dict[str, Any]) -> dict[str, Any]:
     """The options that are settings, under their settings' names."""
     if options.get("password") == _ASK:
         options = {**options, "password": click.prompt("Password of the PDF", hide_input=True, err=True)}
+    if agent := options.get("agent"):
+        if options.get("code_model"):
+            raise click.UsageError("--agent and --code-model both say who writes the code; give one of them")
+        options = {**options, "code_model": OWN_AGENT + agent}
     return {
         "mode": mode_of(options.get("fast")),
         **{name: options[name] for name in Settings._fields if name in options},

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from shlex import quote
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -16,7 +17,7 @@ from phases.readers.markdown import paper_document
 from phases.readers.origins import is_path
 from phases.readers.outline import outline_of
 from phases.readers.page_pictures import draw_floats, draw_pages
-from phases.readers.reader_subprocess import RunWorker, read_in_subprocess, run_worker
+from phases.readers.reader_subprocess import read_in_subprocess, run_worker
 from phases.readers.reading import READABLE, Unreadable, explain_verdict
 from phases.readers.recognition import is_scan, read_copy, recognize_letters
 from phases.sandbox.parsers import confine_parser
@@ -31,6 +32,7 @@ from pipeline.cli.output import Answer, notify, print_text, write_page
 from pipeline.cli.task_factory import refuse_unusable, safe_name
 from pipeline.engine.settings import Settings
 
+_run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
 _DOTS_PER_INCH = 120
 """Of figures and tables."""
 _LISTED = ("sections", "references", "equations", "algorithms", "tables", "figures", "links")
@@ -65,48 +67,63 @@ def read_command(
     pipeline read scan.pdf --ocr                the same of a scan, and ocr-scan.pdf to go on with
     """
     settings = settings_from({"password": password, "reader": reader})
-    run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
     with tempfile.TemporaryDirectory() as folder:
-        kind, path = _copy_source(file, folder, settings)
-        reading = read_in_subprocess(kind, path, settings.password or None, reader=settings.reader, run=run)
-        if (ocr or settings.ocr) and is_scan(kind, reading):
-            _recognize(file, path, run)
-            reading = read_copy(path, reader=settings.reader, run=run)
-        if reading.verdict not in READABLE:
-            raise PhaseError(f"{file}: {reading.verdict}: it {explain_verdict(reading, file)}")
-        paper = paper_document(reading, "0" * 64, kind)
-        outline = outline_of(paper)
+        found = read_document(file, folder, settings, ocr=ocr or bool(settings.ocr))
+        paper, outline = found.paper, found.outline
         if html:
             from phases.pages.preview import PAGE_START, render_preview  # imported here: only --html needs it
 
-            write_page(html, PAGE_START, lambda: render_preview(paper, *_draw(kind, path, outline, settings, run)))
+            write_page(html, PAGE_START, lambda: render_preview(paper, *_draw(found, settings)))
         if assets:
-            _write_assets(assets, *_draw(kind, path, outline, settings, run))
+            _write_assets(assets, *_draw(found, settings))
     value = {"verdict": paper.front["verdict"], "reader": paper.front["reader"], **outline}
     return Answer(value, lambda: print_text(paper.text) if as_markdown else _show_paper(file, paper, outline))
 
 
-def _recognize(file: str, path: str, run: RunWorker) -> None:
+class ReadDocument(NamedTuple):
+    """A source that was read: of which kind it is, where its copy lies, and what it says."""
+
+    kind: str
+    path: str
+    paper: Markdown
+    outline: dict[str, Any]
+
+
+def read_document(
+    file: str, folder: str, settings: Settings, *, ocr: bool = False, tell: Callable[[str], None] = notify
+) -> ReadDocument:
+    """Reads a source, by way of a copy in `folder`. Raises PhaseError for what cannot be read."""
+    kind, path = _copy_source(file, folder, settings, tell)
+    reading = read_in_subprocess(kind, path, settings.password or None, reader=settings.reader, run=_run)
+    if ocr and is_scan(kind, reading):
+        _recognize(file, path)
+        reading = read_copy(path, reader=settings.reader, run=_run)
+    if reading.verdict not in READABLE:
+        raise PhaseError(f"{file}: {reading.verdict}: it {explain_verdict(reading, file)}")
+    paper = paper_document(reading, "0" * 64, kind)
+    return ReadDocument(kind, path, paper, outline_of(paper))
+
+
+def _recognize(file: str, path: str) -> None:
     """Puts a text layer into the copy at `path`, and keeps it for `run` under a name of its own."""
     kept = f"ocr-{os.path.basename(file)}"
     if os.path.exists(kept):
         raise PhaseError(f"{kept} is there already; read it, or take it away: pipeline read {quote(kept)}")
     notify(f"ocrmypdf recognizes the letters of {file}; this takes some seconds a page")
-    content = recognize_letters(path, run=run)
+    content = recognize_letters(path, run=_run)
     for name in (path, kept):
         with open(name, "wb") as copy:
             copy.write(content)
     notify(f"kept as {kept}; go on with: pipeline run {quote(kept)}")
 
 
-def _draw(
-    kind: str, path: str, outline: dict[str, Any], settings: Settings, run: RunWorker
-) -> tuple[dict[int, bytes], dict[str, bytes]]:
+def _draw(found: ReadDocument, settings: Settings) -> tuple[dict[int, bytes], dict[str, bytes]]:
     """The pages by their numbers, and the figures and tables by their labels; of what is no PDF, none."""
-    if kind != PDF:
+    if found.kind != PDF:
         return {}, {}
-    floats = draw_floats(path, outline, settings.password or None, dots_per_inch=_DOTS_PER_INCH, run=run)
-    pages = draw_pages(path, settings.password or None, run=run)
+    password = settings.password or None
+    floats = draw_floats(found.path, found.outline, password, dots_per_inch=_DOTS_PER_INCH, run=_run)
+    pages = draw_pages(found.path, password, run=_run)
     return pages, {label: picture.png for label, picture in floats.items()}
 
 
@@ -122,14 +139,14 @@ def _write_assets(directory: str, pages: dict[int, bytes], floats: dict[str, byt
     notify(f"wrote {len(floats)} figures and tables and {len(pages)} pages into {directory}")
 
 
-def _copy_source(file: str, folder: str, settings: Settings) -> tuple[str, str]:
+def _copy_source(file: str, folder: str, settings: Settings, tell: Callable[[str], None]) -> tuple[str, str]:
     """The kind of a source, and where its files lie now, for the reader alone."""
     if is_path(file):
         refuse_unusable(os.path.abspath(file), settings, command="read")
     private = settings.private_addresses == "allowed"
     limits = IntakeLimits(settings.max_source_mb * 2**20, settings.download_seconds, settings.arxiv, private)
     try:
-        source, _ = load_source(file, limits, notify)
+        source, _ = load_source(file, limits, tell)
     except Unreadable as error:
         raise PhaseError(f"{file} {error.detail}") from error
     for name, content in source.files.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -204,7 +204,7 @@ def _plan_standing(store: TaskStore) -> dict[str, str]:
     return {"plan_sha256": digest, "standing": "open"}
 
 
-def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
+def choose_reviewer(store: TaskStore, values: Mapping[str, Any]) -> Callable[[str, str], Decision]:
     """The reviewer that --review names; by default a person is asked only where one is there and a model costs money."""
     costs = any(is_served(model_for(values, phase)) for phase in ("plan", "implement"))
     way = values["review"] or ("ask" if costs and in_terminal() else "auto")
@@ -215,7 +215,7 @@ def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, 
     return lambda plan, digest: _ask_person(store, plan, digest)
 
 
-def ask_person(question: str, options: Sequence[str], values: dict[str, Any]) -> str | None:
+def ask_person(question: str, options: Sequence[str], values: Mapping[str, Any]) -> str | None:
     """Asks the person at the terminal what a model wants to know. None where nobody is there, or the settings say to ask nobody
     (--review auto or file), and where no answer is given.
     """

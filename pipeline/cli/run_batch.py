@@ -127,27 +127,13 @@ class _Batch:
 
     def _begin(self, paper: Paper) -> None:
         """Starts a worker for a paper, unless it is finished or cannot be begun at all."""
-        try:
-            store = find_or_make_task(paper.source, self._settings, wanted_id=None, new=False)
-            paper.root = relative_path(store.root)
-            if self._is_finished(store):
-                _take_report(paper)
-                self._screen.tell(paper, "up to date")
-                return
-        except PipelineError as error:
-            paper.status, paper.reason, paper.exit_code = "error", str(error), error.exit_code
-            self._screen.tell(paper)
+        store = prepare_paper(paper, self._settings, self._flags)
+        if store is None:
+            self._screen.tell(paper, "up to date" if paper.status in _ENDED else "")
             return
         paper.starts, paper.status = paper.starts + 1, "running"
         worker = _fork(paper, store, self._settings, self._flags, self._options)
         self._workers[worker.pid] = worker
-
-    def _is_finished(self, store: TaskStore) -> bool:
-        """Whether a run would find nothing to do."""
-        if not store.exists("report.json") or store.load("report.json")["status"] not in _ENDED:
-            return False
-        values = settings_in_force(store, self._settings, self._flags).values
-        return not stale_phases(store, plain_run(values))
 
     def _reap(self, seconds: float, *, again: bool = True) -> None:
         """Waits until a worker ends, or so long; notes what came of each that has ended."""
@@ -170,6 +156,27 @@ class _Batch:
 _ENDED = ("completed", "warning", "incomplete")
 
 
+def prepare_paper(paper: Paper, settings: Settings, flags: dict[str, Any]) -> TaskStore | None:
+    """The task of a paper, found or made; None where it is finished or cannot be begun, which the paper then says."""
+    try:
+        store = find_or_make_task(paper.source, settings, wanted_id=None, new=False)
+        paper.root = relative_path(store.root)
+        if not _is_finished(store, settings, flags):
+            return store
+    except PipelineError as error:
+        paper.status, paper.reason, paper.exit_code = "error", str(error), error.exit_code
+        return None
+    _take_report(paper)
+    return None
+
+
+def _is_finished(store: TaskStore, settings: Settings, flags: dict[str, Any]) -> bool:
+    """Whether a run would find nothing to do."""
+    if not store.exists("report.json") or store.load("report.json")["status"] not in _ENDED:
+        return False
+    return not stale_phases(store, plain_run(settings_in_force(store, settings, flags).values))
+
+
 def _fork(
     paper: Paper, store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any]
 ) -> _Worker:
@@ -185,7 +192,7 @@ def _fork(
     code = _BUG
     try:
         os.setpgid(0, 0)  # a Ctrl-C is this batch's, and is passed on once
-        _die_with(parent)
+        die_with(parent)
         with open(os.devnull, "rb") as nothing:
             os.dup2(nothing.fileno(), 0)
         os.dup2(output.fileno(), 1)
@@ -198,7 +205,7 @@ def _fork(
         os._exit(code)
 
 
-def _die_with(parent: int) -> None:
+def die_with(parent: int) -> None:
     """Asks the kernel for a SIGTERM when the batch dies, of whatever. Where it knows no such wish, the worker goes on."""
     if sys.platform.startswith("linux"):
         import ctypes  # imported here: only a worker needs it
@@ -232,11 +239,15 @@ def _conclude(worker: _Worker, status: int) -> None:
         paper.status, paper.exit_code = "killed", 1
         paper.reason = f"its process was killed by signal {os.WTERMSIG(status)}, {paper.starts} times"
         return
-    code = os.WEXITSTATUS(status)
+    conclude_paper(paper, os.WEXITSTATUS(status), worker.last_line())
+
+
+def conclude_paper(paper: Paper, code: int, last_line: str) -> None:
+    """The same by the exit code of a run, wherever it was."""
     if code not in (_BUSY, _USAGE) and _take_report(paper, code):
         return
     paper.status, paper.exit_code = "busy" if code == _BUSY else "error", code
-    paper.reason = worker.last_line().removeprefix("pipeline: ")
+    paper.reason = last_line.removeprefix("pipeline: ")
 
 
 def _take_report(paper: Paper, code: int | None = None) -> bool:

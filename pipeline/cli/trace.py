@@ -20,22 +20,34 @@ from pipeline.engine.settings import did_you_mean
 from pipeline.engine.store import TaskStore
 
 _STATUSES = ("guarded", "tested", "executed", "implemented", "stubbed", "named", "differs", "missing")
+_TESTED = ("guarded", "tested")
 _LONGEST_TEXT = 200
+_TOO_LITTLE = 3
 
 
 @click.command("trace")
 @answers_about(task_or_newest)
 @click.option("--requirement", metavar="R3", help="Show one requirement in full, with its lines of code.")
 @html_option("puts the paper beside the code")
-def trace_command(store: TaskStore, requirement: str | None, html: str | None) -> Answer:
+@click.option(
+    "--fail-under",
+    metavar="PERCENT",
+    type=click.FloatRange(0, 100),
+    help="Exit with 3 where fewer requirements are tested than so many percent.",
+)
+def trace_command(store: TaskStore, requirement: str | None, html: str | None, fail_under: float | None) -> Answer:
     """Show which requirement of the paper is where in the code, and which is not.
 
     \b
     pipeline trace paper                      every requirement, its status, places and tests
     pipeline trace paper --requirement R3     one of them, with its code
     pipeline trace paper --html trace.html    the paper beside the code
+    pipeline trace paper --fail-under 80      for CI: exits with 3 where less is tested
     """
     rows, plan = _read_trace(store)
+    tested = 100 * sum(row["status"] in _TESTED for row in rows) / len(rows) if rows else 100.0
+    is_under = fail_under is not None and tested < fail_under
+    told = (f"{tested:.0f} % of the requirements are tested, and {fail_under:g} % are asked for",) if is_under else ()
     workspace, places = _read_code(store, plan)
     rows = _choose_rows(_join_plan(rows, plan, places), requirement)
     if html:
@@ -43,6 +55,8 @@ def trace_command(store: TaskStore, requirement: str | None, html: str | None) -
     return Answer(
         {"task": store.id, "counts": _count_statuses(rows), "requirements": rows},
         lambda: _show_whole(rows[0], workspace, places) if requirement else _show_all(store.id, rows),
+        _TOO_LITTLE if is_under else 0,
+        told,
     )
 
 

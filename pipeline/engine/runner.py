@@ -37,6 +37,9 @@ def run_pipeline(store: TaskStore, run: RunRequest) -> dict[str, Any]:
         outcome = _why_stopped_short(store, run) or outcome_of_phases(store)
     except (PipelineError, Interrupted) as error:
         outcome = outcome_of(error)
+    except KeyboardInterrupt:  # of a caller that has no handlers of its own for signals
+        outcome = outcome_of(Interrupted(signal.SIGINT))
+        raise
     finally:
         held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
         try:

@@ -48,16 +48,33 @@ def day_of_key(directory: str) -> float | None:
     return os.stat(os.path.join(directory, _KEY)).st_mtime if _read_key(directory, make=False) else None
 
 
+def sign_digest(digest: str, directory: str) -> str:
+    """What shows that this user packed the task with that digest; empty where no key can be kept."""
+    return _sign(f"packed {digest}", directory, make=True) or ""
+
+
+def is_signed(digest: str, signature: str, directory: str) -> bool:
+    """Whether this user signed that digest."""
+    from hmac import compare_digest  # late, as above
+
+    own = _sign(f"packed {digest}", directory, make=False)
+    return bool(own and compare_digest(own.encode(), signature.encode()))
+
+
 def _compute_seal(task: Mapping[str, Any], directory: str, *, make: bool) -> str | None:
+    import json  # late: most commands look at no seal
+
+    # decision 125: by its content and not by its place, which changes with every copy.
+    return _sign(json.dumps([task[name] for name in _SEALED], sort_keys=True), directory, make=make)
+
+
+def _sign(text: str, directory: str, *, make: bool) -> str | None:
     key = _read_key(directory, make=make)
     if key is None:
         return None
-    import hmac  # late, both: a task without a key has no seal to compute
-    import json
+    import hmac  # late: a task without a key has no seal to compute
 
-    # decision 125: by its content and not by its place, which changes with every copy.
-    told = json.dumps([task[name] for name in _SEALED], sort_keys=True)
-    return SEAL + hmac.new(key, told.encode(), "sha256").hexdigest()
+    return SEAL + hmac.new(key, text.encode(), "sha256").hexdigest()
 
 
 def _read_key(directory: str, *, make: bool) -> bytes | None:

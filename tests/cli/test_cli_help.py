@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
+from pipeline.base.plain_yaml import parse_yaml
 from pipeline.cli import COMMANDS, EXIT_CODES, GROUPS, cli
 from tests.papers import NUMBERS, ROOT, Command
 from tests.toys import write_toys
@@ -332,3 +334,43 @@ def test_completion_imports_no_phase_and_no_heavy_library(command: Command) -> N
     assert "plain,outline" in told.stdout, told.stderr
     modules = {line.rpartition("|")[2].strip().split(".")[0] for line in told.stderr.splitlines()}
     assert modules & {"phases", "loguru", "jsonschema_rs", "yaml", "tenacity"} == set()
+
+
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "guide.md",
+    ROOT / "docs" / "machines.md",
+    *sorted((ROOT / "docs" / "skills").rglob("SKILL.md")),
+]
+TYPED = sorted(
+    {
+        (page.name, line.strip())
+        for page in PAGES
+        for block in re.findall(
+            r"^ *```(?:sh|yaml)\n(.*?)^ *```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+        )
+        for line in re.findall(r"(?<![\w-])pipeline ([a-z][^|&#>\n]*)", block)
+    }
+)
+
+
+@pytest.mark.parametrize(("page", "line"), TYPED, ids=[f"{page}: {line[:60]}" for page, line in TYPED])
+def test_what_a_page_says_to_type_is_a_command_with_these_options(page: str, line: str) -> None:
+    name, *words = re.sub(r'"[^"]*"', "TEXT", line).replace("'", " ").split()
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None, f"{page}: {line}"
+    known = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)} | {
+        "--help",
+        "--help-all",
+    }
+    if isinstance(command, click.Group):
+        known |= {flag for each in command.commands.values() for option in each.params for flag in option.opts}
+    flags = {word.partition("=")[0] for word in words if word.startswith("--")}
+    assert flags <= known, f"{page}: {line}"
+
+
+def test_the_skill_says_when_it_is_of_use() -> None:
+    text = (ROOT / "docs" / "skills" / "paper-to-code" / "SKILL.md").read_text(encoding="utf-8")
+    front = parse_yaml(text.split("---\n")[1].encode())
+    assert front["name"] == "paper-to-code"
+    assert 0 < len(front["description"]) <= 1024

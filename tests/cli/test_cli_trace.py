@@ -78,6 +78,23 @@ def test_without_a_task_it_is_about_the_newest(command: Command) -> None:
     assert command("trace").out == command("trace", "paper").out
 
 
+def test_ci_is_told_where_too_little_is_tested(command: Command) -> None:
+    path = command.task("paper") / "traceability.json"
+    document = json.loads(path.read_text())
+    count = len(document["requirements"])
+    assert command("trace", "paper", "--fail-under", "0").code == 0
+    ended = command("trace", "paper", "--fail-under", "0.5")
+    assert (ended.code, ended.complaints) == (
+        3, ["pipeline: 0 % of the requirements are tested, and 0.5 % are asked for"],
+    )  # fmt: skip
+    for row, status in zip(document["requirements"], ("tested", "guarded"), strict=False):
+        row.update(status=status, why="", tests=["tests/test_a.py:test_a"])
+    path.write_text(json.dumps(document))
+    assert command("trace", "paper", "--fail-under", str(100 * 2 / count - 0.1)[:6]).code == 0
+    assert command("trace", "paper", "--fail-under", str(100 * 2 / count + 0.1)[:6]).code == 3
+    assert command("trace", "paper", "--fail-under", "101").code == 2
+
+
 def test_one_requirement_is_shown_in_full_with_its_code(command: Command) -> None:
     row = next(
         row for row in command.document("paper", "traceability.json")["requirements"] if row["status"] == "stubbed"

@@ -1,0 +1,155 @@
+"""`pipeline export`: what leaves a task is the code, what it is worth, and nothing that acts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from phases.pages.notebook import Walk, render_notebook
+from tests.papers import Command, paper
+
+BASH = "%%bash\nset -e\n"
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """A finished scaffold of a small paper."""
+    command = Command(tmp_path)
+    assert command("run", "--fast", paper(tmp_path)).code == 3
+    return command
+
+
+def code_of(command: Command) -> dict[str, bytes]:
+    root = command.task("paper") / "generate_code"
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_a_notebook_is_valid_and_writes_the_same_code(command: Command) -> None:
+    ended = command("export", "paper", "--to", "notebook")
+    assert (ended.code, ended.out) == (0, "wrote paper.ipynb\n"), ended.err
+    notebook = nbformat.read(command.folder / "paper.ipynb", as_version=4)  # type: ignore[no-untyped-call]  # it has none
+    nbformat.validate(notebook)
+    texts = [cell.source for cell in notebook.cells]
+    assert texts[0].startswith("# Slow Waiting for Everyone\n\nCode written by rules, without a model")
+    section = next(place for place, text in enumerate(texts) if text.startswith("## 2"))
+    assert "**R1** (page 1, **" in "".join(texts[section:])
+    written = {}
+    for text in texts:
+        first, _, rest = text.partition("\n")
+        if first.startswith("%%writefile "):
+            written[shlex.split(first)[1]] = rest.encode()
+    assert written == {path: data for path, data in code_of(command).items() if data.strip()}
+    assert any(text.startswith(BASH) for text in texts)
+
+
+def test_what_a_paper_says_is_shown_and_does_nothing() -> None:
+    evil = "<img src=x onerror=alert(1)> [click](javascript:x) `a` | b"
+    row = {"id": "R1", "text": evil, "status": "named", "places": ["a`b.py:c"], "source": {"section": evil, "page": 0}}
+    made = render_notebook(Walk("n", evil, evil, (), [row], {"a b.py": "x = 1\n", "e.py": ""}, (), ()))
+    nbformat.validate(nbformat.from_dict(made))  # type: ignore[no-untyped-call]  # as above
+    shown = "".join(cell["source"] for cell in made["cells"] if cell["cell_type"] == "markdown")
+    assert "<img" not in shown
+    assert "[click](" not in shown.replace("\\[click\\](", "")
+    assert "%%writefile 'a b.py'\nx = 1\n" in [cell["source"] for cell in made["cells"]]
+
+
+def test_a_zip_holds_the_code_what_it_is_worth_and_how_to_run_it(command: Command) -> None:
+    assert command("export", "--to", "zip", "-o", "out.zip").code == 0
+    with zipfile.ZipFile(command.folder / "out.zip") as archive:
+        held = {row.filename.removeprefix("paper/"): archive.read(row) for row in archive.infolist()}
+        modes = {row.filename: row.external_attr >> 16 for row in archive.infolist()}
+    code = code_of(command)
+    assert {name: data for name, data in held.items() if name in code} == code
+    assert sorted(set(held) - set(code)) == [
+        "AGENTS.md",
+        "LICENCES.md",
+        "REPRODUCTION.md",
+        "reproduce.sh",
+        "requirements.txt",
+    ]
+    assert b"| R1: " in held["REPRODUCTION.md"]
+    assert b"No code of other people was shown" in held["LICENCES.md"]
+    assert b"      python -m unittest discover" in held["AGENTS.md"]
+    assert modes["paper/reproduce.sh"] & 0o111
+    assert subprocess.run(["sh", "-n"], input=held["reproduce.sh"], check=False).returncode == 0
+    assert not [name for name in held if "paper.md" in name or ".pipeline" in name]
+
+
+def git(folder: Path, *arguments: str) -> str:
+    ended = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return ended.stdout
+
+
+def test_a_repository_has_a_commit_for_each_version_of_the_code(command: Command) -> None:
+    (command.task("paper") / "generate_code" / "notes.txt").write_text("of the first version\n")
+    assert command("resume", "paper", "--redo", "implement").code == 3
+    assert command("export", "paper", "--to", "git", "-o", "code").code == 0
+    folder = command.folder / "code"
+    subjects = git(folder, "log", "--reverse", "--format=%s").splitlines()
+    assert subjects[0] == "Code of before it was made anew, or its plan changed"
+    assert "It ended incomplete" in subjects[1]
+    assert len(subjects) == 2
+    assert git(folder, "show", "HEAD~1:notes.txt") == "of the first version\n"
+    assert not (folder / "notes.txt").exists()
+    assert git(folder, "status", "--porcelain") == ""
+    assert git(folder, "ls-files", "-s", "reproduce.sh").startswith("100755")
+
+
+def test_nothing_of_the_workspace_acts_in_the_repository(command: Command) -> None:
+    root = command.task("paper") / "generate_code"
+    (root / ".gitattributes").write_text("*.txt filter=evil text eol=crlf\n")
+    (root / "a.txt").write_bytes(b"one\r\ntwo\n")
+    (root / ".gitignore").write_text("a.txt\n")
+    (root / ".git" / "hooks").mkdir(parents=True)
+    (root / ".git" / "config").write_text('[filter "evil"]\n\tclean = touch /tmp/evil-was-here\n')
+    hook = root / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\ntouch ../evil\nexit 1\n")
+    hook.chmod(0o755)
+    (root / "out.py").symlink_to("/etc/passwd")
+    assert command("export", "paper", "--to", "git", "-o", "code").code == 0
+    folder = command.folder / "code"
+    assert (
+        subprocess.run(["git", "show", "HEAD:a.txt"], cwd=folder, capture_output=True, check=True).stdout
+        == b"one\r\ntwo\n"
+    )
+    assert not (folder / ".git" / "hooks").exists()
+    assert "filter" not in (folder / ".git" / "config").read_text()
+    assert not (folder / "out.py").is_symlink()
+    assert not list(command.folder.rglob("evil*"))
+    assert not Path("/tmp/evil-was-here").exists()
+
+
+@pytest.mark.parametrize("form", ["notebook", "zip", "git"])
+def test_what_is_there_is_not_written_over(form: str, command: Command) -> None:
+    (command.folder / "there").write_text("mine")
+    ended = command("export", "paper", "--to", form, "-o", "there")
+    assert (ended.code, (command.folder / "there").read_text()) == (2, "mine")
+    assert not [name for name in os.listdir(command.folder) if name.endswith(".tmp")]
+
+
+def test_a_task_without_code_has_nothing_to_export(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    assert command("run", "--fast", paper(tmp_path), "--until", "plan").code == 0
+    ended = command("export", "paper", "--to", "zip")
+    assert (ended.code, "pipeline resume paper" in ended.err) == (2, True)
+
+
+def test_files_of_others_are_told_with_their_licences(command: Command) -> None:
+    path = command.task("paper") / "implementation.json"
+    document = json.loads(path.read_text())
+    shown = {"repository": "a__b", "file": "m.py", "commit": "0" * 40, "licence": "MIT", "lines": ["1-4"]}
+    path.write_text(json.dumps({**document, "reference_files": [shown]}))
+    assert command("export", "paper", "--to", "zip").code == 0
+    with zipfile.ZipFile(command.folder / "paper.zip") as archive:
+        assert b"| a__b | " + b"0" * 40 + b" | m.py | 1-4 | MIT |" in archive.read("paper/LICENCES.md")
