@@ -59,7 +59,6 @@ from phases.workspace.packages import (
     describe_missing,
     install_packages,
     missing_packages,
-    package_store,
 )
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.workspace import CONTROL, Workspace
@@ -246,12 +245,11 @@ def _work_to_ending(
 def _install_packages(assignment: Assignment, bare: str, tell: Callable[[str], None]) -> Packages:
     """Installs what the plan names, where the user allowed it."""
     wanted = tuple(assignment.plan["environment_setup"]["packages"])
-    if assignment.environment is None or not wanted:
+    if assignment.packages is None or not wanted:
         return Packages()
     tell(f"installs {len(wanted)} packages for the sandbox: {', '.join(wanted)[:120]}")
     assignment.in_place()
-    directory, store = assignment.places.packages, package_store(assignment.cache_directory)
-    packages = install_packages(wanted, directory, store, assignment.sandbox, assignment.environment)
+    packages = install_packages(wanted, assignment.packages)
     if bare and packages.python:
         lend_tools(packages.python, bare)
     return packages

@@ -40,6 +40,7 @@ ENOUGH_WHEN_EXECUTED = ("artifact", "dataset", "experiment")
 ALL, STUB_ALONE, OFF = "all", "stub", "off"
 _MOST_TESTS, _MOST_VALUES = 40, 3
 _MOST_INFERRED = 8
+_FEW_LINES = 4
 _LANGUAGES = (
     ".c", ".cc", ".cpp", ".cu", ".cuh", ".go", ".h", ".hpp", ".java", ".jl", ".js", ".m", ".r", ".R", ".rs", ".scala", ".sh",
     ".swift", ".ts", ".ipynb",
@@ -280,8 +281,9 @@ def _jobs_for(one: _Known, sources: Mapping[str, str], seen: Observation, mutant
         return []
     jobs = [Job(name, mutant, tests, is_whole=True) for mutant in changed_results(one.code, sources)]
     ran = {path: {line for line, by in lines.items() if by} for path, lines in seen.lines.items()}
-    # One line at least: what a function does to its object no other result shows.
-    jobs += [Job(name, mutant, tests) for mutant in change_lines(one.code, sources, ran, most if mutants == ALL else 1)]
+    # One line at least: what a function does to its object no other result shows. Where there are no results, a few.
+    lines = most if mutants == ALL else 1 if jobs else _FEW_LINES
+    jobs += [Job(name, mutant, tests) for mutant in change_lines(one.code, sources, ran, lines)]
     return jobs
 
 

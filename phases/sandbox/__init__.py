@@ -5,4 +5,4 @@ filter on system calls), and returns when no process of it is left. git on fetch
 the same supervisor. It needs pipeline.base alone; confine.py and supervisor.py also start without the rest of this program.
 """
 
-__all__ = ["bash", "box", "commands", "devices", "git", "installs", "output", "probe", "process", "supervisor"]
+__all__ = ["bash", "box", "commands", "devices", "git", "installs", "locks", "output", "probe", "process", "supervisor"]

@@ -20,6 +20,14 @@ from typing import Any, NamedTuple
 
 from phases.sandbox.box import BUBBLEWRAP, OFF, Box, CommandResult, Limits
 from phases.sandbox.launch import launch_command
+from phases.sandbox.locks import (
+    MOST_LOCK,
+    LockedPackage,
+    parse_pylock,
+    read_lock,
+    render_requirements,
+    write_lock,
+)
 from phases.sandbox.package_index import find_index
 from phases.sandbox.watch import measure_disk_use
 from pipeline.base.errors import PipelineError, StorageError
@@ -31,7 +39,10 @@ MOST_PACKAGES = 100
 _GROWTH = 40 * 2**30
 """So many bytes may one installation add to the store."""
 _LIMITS = Limits(file=8 * 2**30, processes=64)
-_MOST_LOCK = 2**24
+LOCKED, NO_SOLUTION, NO_INDEX = "locked", "no solution", "no index"
+"""What comes of resolving: a lock; the index has no such packages that go together; the index could not be asked."""
+_UNSOLVED = 1
+"""The exit code of uv where the packages cannot go together."""
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"
 _BOUND = r"(?:~=|==|!=|<=|>=|<|>) {0,4}[A-Za-z0-9][A-Za-z0-9.*+!_-]{0,60}"
 _BOUNDS = rf"{_BOUND}(?: ?, ?{_BOUND}){{0,9}}"
@@ -59,6 +70,18 @@ class InstallResult(NamedTuple):
     """name and version each, also of those that were installed because another needs them."""
     output: str
     """What uv said; empty where all went well."""
+
+
+class LockResult(NamedTuple):
+    """What packages were resolved to."""
+
+    outcome: str
+    """locked, no solution or no index."""
+    packages: tuple[LockedPackage, ...]
+    output: str
+    """What uv said; empty where there is a lock."""
+    addresses: tuple[str, ...] = ()
+    """Of the indexes that were asked, without what opens them; none: uv's own default."""
 
 
 def find_environment(directory: str, store: str = "") -> str | None:
@@ -106,18 +129,19 @@ def install_wheels(
     kind: str,
     environment: Mapping[str, str],
     seconds: float = SECONDS,
+    until: str = "",
 ) -> InstallResult:
     """Makes an environment with these packages, or finds the one that is there.
 
     `directory` is the task's: it keeps what was asked for and the lock. `store` is shared by tasks; without one, or where
     commands run with the user's own rights and could write to it, the environment lies in `directory`. Nothing is built, so
-    nothing of a package runs, and uv may write nowhere else. `environment` is the user's. Raises PipelineError.
+    nothing of a package runs, and uv may write nowhere else. `environment` is the user's; `until` the day (2024-05-01) that no
+    package may be newer than, empty for today. Raises PipelineError.
     """
     # Whether packages may be installed at all stands under the seal of task.json and was asked before (decision 115).
     _refuse_what_is_unsafe(packages, kind)
     store = store if store and kind == BUBBLEWRAP else directory
-    asked = sorted({str(read_requirement(package)) for package in packages})
-    wanted = sha256(json.dumps([asked, sys.version_info[:3], sys.base_prefix]).encode())
+    asked, wanted = _digest_of(packages, until)
     record = _read_record(directory)
     if record and record["asked_sha256"] == wanted and find_environment(directory, store):
         logger.debug("{} packages are there already: what is asked for did not change", len(record["packages"]))
@@ -126,13 +150,12 @@ def install_wheels(
     _make_place(store)
     with _only_one(store):
         uv = _Uv(store, kind, environment, seconds)
-        lock, said = _kept_lock(directory, wanted), ""
+        lock = _kept_lock(directory, wanted)
         if lock is None:
-            lock, said = uv.resolve(asked)
-            if lock is None:
-                return InstallResult(False, (), said)
-            write_durable(_lock_of(directory), lock)
-            write_durable(f"{_lock_of(directory)}.of", wanted.encode())
+            found_lock = _resolve(uv, asked, wanted, directory, until)
+            if found_lock.outcome != LOCKED:
+                return InstallResult(False, (), found_lock.output)
+            lock = render_requirements(found_lock.packages)
         digest = sha256(lock + wanted.encode())
         if said := uv.make(digest, lock):
             return InstallResult(False, (), said)
@@ -140,6 +163,47 @@ def install_wheels(
     row = {"version": 2, "asked": asked, "asked_sha256": wanted, "environment": digest, "packages": found}
     write_durable(_record_of(directory), json.dumps(row, indent=1).encode())
     return InstallResult(True, found, "")
+
+
+def lock_wheels(
+    packages: Sequence[str],
+    directory: str,
+    *,
+    store: str = "",
+    kind: str,
+    environment: Mapping[str, str],
+    seconds: float = SECONDS,
+    until: str = "",
+) -> LockResult:
+    """Resolves packages and installs none: install_wheels then installs just these. The same arguments; raises PipelineError."""
+    _refuse_what_is_unsafe(packages, kind)
+    store = store if store and kind == BUBBLEWRAP else directory
+    asked, wanted = _digest_of(packages, until)
+    if not asked or (kept := read_lock(directory, wanted)) is not None:
+        return LockResult(LOCKED, kept if asked and kept else (), "")
+    make_directory(directory)
+    _make_place(store)
+    with _only_one(store):
+        return _resolve(_Uv(store, kind, environment, seconds), asked, wanted, directory, until)
+
+
+def find_lock(packages: Sequence[str], directory: str, until: str = "") -> tuple[LockedPackage, ...] | None:
+    """What these packages were resolved to before; None where they were not."""
+    return read_lock(directory, _digest_of(packages, until)[1])
+
+
+def _digest_of(packages: Sequence[str], until: str) -> tuple[list[str], str]:
+    """What an installer is asked for, and the digest of that, on this Python."""
+    asked = sorted({str(read_requirement(package)) for package in packages})
+    of = [asked, sys.version_info[:3], sys.base_prefix, *([until] if until else [])]
+    return asked, sha256(json.dumps(of).encode())
+
+
+def _resolve(uv: _Uv, asked: Sequence[str], wanted: str, directory: str, until: str) -> LockResult:
+    found = uv.resolve(asked, until)
+    if found.outcome == LOCKED:
+        write_lock(directory, wanted, found.packages)
+    return found
 
 
 class _Uv:
@@ -151,16 +215,22 @@ class _Uv:
         self._store, self._seconds, self._kind = store, seconds, kind
         self._index, self._program = find_index(environment), find_uv_bin()
 
-    def resolve(self, asked: Sequence[str]) -> tuple[bytes | None, str]:
-        """The lock of what is asked for; None, and what uv said, where there is none."""
-        path = os.path.join(self._store, "new.lock")
+    def resolve(self, asked: Sequence[str], until: str) -> LockResult:
+        """The lock of what is asked for, or why there is none."""
+        path = os.path.join(self._store, "pylock.new.toml")
         # Wheels alone: to build a source distribution is to run its code, with network.
-        options = ["--only-binary", ":all:", "--generate-hashes", "--no-header", "--no-annotate", "--output-file", path]
+        options = ["--only-binary", ":all:", "--format", "pylock.toml", "--output-file", path]
+        options += ["--exclude-newer", until] if until else []
         words = self._words("pip", "compile", *options, *self._index.flags, "--python", _python(), "-")
         done = self._run(f"rm -f {shlex.quote(path)}; printf '%s\\n' {shlex.join(asked)} | {words}")
+        asked_at = self._index.addresses
         if done.exit_code != 0:
-            return None, done.output
-        return read_bytes(path, limit=_MOST_LOCK), ""
+            outcome = NO_SOLUTION if done.exit_code == _UNSOLVED else NO_INDEX
+            return LockResult(outcome, (), done.output or f"uv was stopped: {done.limit}", asked_at)
+        try:
+            return LockResult(LOCKED, parse_pylock(read_bytes(path, limit=MOST_LOCK)), "", asked_at)
+        except (ValueError, KeyError, TypeError) as error:
+            return LockResult(NO_SOLUTION, (), f"a package comes without a hash of its files: {error}", asked_at)
 
     def make(self, digest: str, lock: bytes) -> str:
         """Makes the environment of a lock, where it is not made yet; returns what uv said where that failed."""
@@ -231,9 +301,11 @@ def _only_one(store: str) -> Iterator[None]:
 
 def _kept_lock(directory: str, wanted: str) -> bytes | None:
     """The lock that was made for just this, on this machine or another."""
-    try:
+    if packages := read_lock(directory, wanted):
+        return render_requirements(packages)
+    try:  # as releases wrote it that had no package_lock.json
         if read_bytes(f"{_lock_of(directory)}.of", limit=100).decode("ascii", "replace") == wanted:
-            return read_bytes(_lock_of(directory), limit=_MOST_LOCK)
+            return read_bytes(_lock_of(directory), limit=MOST_LOCK)
     except StorageError:
         pass
     return None
@@ -243,7 +315,7 @@ def _refuse_what_is_unsafe(packages: Sequence[str], kind: str) -> None:
     if kind not in (BUBBLEWRAP, OFF):
         raise PipelineError(
             f"packages cannot be installed: that needs the network, and the sandbox here ({kind}) cannot open it for the "
-            "installer alone; apt-get install bubblewrap, or run without --allow-install"
+            "installer alone; apt-get install bubblewrap, or run with --install refused"
         )
     if len(packages) > MOST_PACKAGES:
         raise PipelineError(f"the plan names {len(packages)} packages, and at most {MOST_PACKAGES} are installed")

@@ -89,7 +89,7 @@ def test_without_leave_nothing_is_installed_and_the_report_says_what_was_not_the
     assert not (command.task("task") / "packages").exists()
     report = command.document("task", "report.json")
     assert (report["status"], report["missing_packages"]) == ("warning", ["pipelinetest_patience"])
-    assert "--allow-install installs the plan's packages" in ended.err
+    assert "--install allowed installs the plan's packages" in ended.err
 
 
 def test_a_package_that_cannot_be_had_ends_the_phase_with_the_resolvers_own_words(

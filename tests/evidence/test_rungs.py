@@ -9,9 +9,10 @@ import pytest
 
 from phases.acceptance.checks.code_check import check_code
 from phases.evidence.look import EvidenceSetting
+from phases.evidence.mutants import JobResult
 from phases.evidence.observation import Observation
 from phases.evidence.places import find_all_places
-from phases.evidence.rungs import JobResult, climb
+from phases.evidence.rungs import climb
 from phases.evidence.traceability import read_sources
 from phases.sandbox.box import NONE, Box
 from phases.sandbox.commands import kind_of_sandbox

@@ -128,7 +128,7 @@ def test_a_package_that_would_have_to_be_built_is_refused(tmp_path: Path, offlin
 
 @pytest.mark.parametrize("kind", [LANDLOCK, NONE])
 def test_where_pip_cannot_be_shut_in_nothing_is_installed(kind: str, tmp_path: Path) -> None:
-    with pytest.raises(PipelineError, match="apt-get install bubblewrap, or run without --allow-install"):
+    with pytest.raises(PipelineError, match="apt-get install bubblewrap, or run with --install refused"):
         install_wheels(["numpy"], str(tmp_path / "i"), kind=kind, environment={})
     assert not (tmp_path / "i").exists()
 
