@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import fcntl
 import json
+import operator
 import os
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -48,7 +49,13 @@ _BOUND = r"(?:~=|==|!=|<=|>=|<|>) {0,4}[A-Za-z0-9][A-Za-z0-9.*+!_-]{0,60}"
 _BOUNDS = rf"{_BOUND}(?: ?, ?{_BOUND}){{0,9}}"
 _REQUIREMENT = re.compile(rf"{_NAME}(?: ?\[ ?{_NAME}(?: ?, ?{_NAME}){{0,9}} ?\])?(?: {{0,4}}{_BOUNDS})?", re.ASCII)
 _IN_BRACKETS = re.compile(rf"({_NAME}) {{0,4}}\( ?({_BOUNDS}) ?\)", re.ASCII)
-_BARE_VERSION = re.compile(rf"({_NAME}) {{1,4}}v?([0-9]{{1,4}}(?:\.[0-9]{{1,6}}){{1,3}})", re.ASCII)
+_BARE_VERSION = re.compile(rf"({_NAME}) {{1,4}}v?([0-9]{{1,4}}(?:\.[0-9]{{1,6}}){{1,3}})(\+?)", re.ASCII)
+_AROUND = re.compile(r"(?:[-*•] {1,4})?(?:pip3? install )?(?P<quote>[`'\"]?)(.{1,200}?)(?P=quote)")
+"""A line as it stands in a list, in a command or in quotes."""
+_REMARK = re.compile(r" {1,8}(?:#.{0,200}|\([A-Za-z][A-Za-z ,-]{0,80}\))$")
+"""What somebody added for whoever reads it: `# for plots`, `(optional)`."""
+_MARKER = re.compile(r" {0,4}; {0,4}python_version {0,4}(<=|>=|<|>|==) {0,4}(['\"])3\.([0-9]{1,2})\2$")
+_NO_PACKAGE = frozenset(("python", "pip", "conda", "cuda", "cudnn", "cuda toolkit")) | sys.stdlib_module_names
 _OTHER_NAMES = {
     "pytorch": "torch",
     "sklearn": "scikit-learn",
@@ -60,6 +67,9 @@ _OTHER_NAMES = {
     "bs4": "beautifulsoup4",
 }
 """Names to import, and of projects, that are no names of packages; those of the packages."""
+_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
+}  # fmt: skip
 _DISTRIBUTION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*)-([A-Za-z0-9][A-Za-z0-9.+!_]*)\.dist-info", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -102,12 +112,23 @@ def measure_store(store: str) -> int:
 
 
 def read_requirement(text: str) -> str | None:
-    """A line of a plan as an installer takes it: `Torch (>=2.0)` is torch>=2.0, `numpy 1.26` numpy==1.26. None: it cannot be."""
+    """A line of a plan as an installer takes it: `Torch (>=2.0)` is torch>=2.0, `numpy 1.26` numpy==1.26.
+
+    Empty: there is nothing to install, as for Python itself and its own modules. None: more than one thing can be meant.
+    """
     line = text.strip(" ") if text.isprintable() else ""
+    line = _REMARK.sub("", found[2]) if (found := _AROUND.fullmatch(line)) else line
+    line = _REMARK.sub("", line)
+    if found := _MARKER.search(line):
+        line = line[: found.start()]
+        if not _COMPARE[found[1]](sys.version_info[1], int(found[3])):
+            return ""
+    if re.split(r" *[<>=~!(]| v?[0-9]", line.lower(), maxsplit=1)[0] in _NO_PACKAGE:
+        return ""
     if found := _IN_BRACKETS.fullmatch(line):
         line = f"{found[1]}{found[2]}"
     elif found := _BARE_VERSION.fullmatch(line):
-        line = f"{found[1]}=={found[2]}"
+        line = f"{found[1]}{'>=' if found[3] else '=='}{found[2]}"
     if not _REQUIREMENT.fullmatch(line):
         return None
     name = re.match(_NAME, line)[0]  # type: ignore[index] # a requirement begins with a name
@@ -116,7 +137,7 @@ def read_requirement(text: str) -> str | None:
 
 def why_not_installable(text: str) -> str | None:
     """Why a line of a plan is not a package that will be installed, or None: a name, extras, bounds on the version."""
-    if read_requirement(text):
+    if read_requirement(text) is not None:
         return None
     return f"{text[:100]!r} is not installed: give a name with bounds on its version, like numpy>=1.26,<3"
 
@@ -142,6 +163,8 @@ def install_wheels(
     _refuse_what_is_unsafe(packages, kind)
     store = store if store and kind == BUBBLEWRAP else directory
     asked, wanted = _digest_of(packages, until)
+    if not asked:
+        return InstallResult(True, (), "")
     record = _read_record(directory)
     if record and record["asked_sha256"] == wanted and find_environment(directory, store):
         logger.debug("{} packages are there already: what is asked for did not change", len(record["packages"]))
@@ -194,7 +217,7 @@ def find_lock(packages: Sequence[str], directory: str, until: str = "") -> tuple
 
 def _digest_of(packages: Sequence[str], until: str) -> tuple[list[str], str]:
     """What an installer is asked for, and the digest of that, on this Python."""
-    asked = sorted({str(read_requirement(package)) for package in packages})
+    asked = sorted({text for package in packages if (text := read_requirement(package))})
     of = [asked, sys.version_info[:3], sys.base_prefix, *([until] if until else [])]
     return asked, sha256(json.dumps(of).encode())
 

@@ -30,7 +30,8 @@ from pipeline.base.files import read_bytes
 from pipeline.engine.phase import Context
 
 _INPUT = "input.json"
-_TAIL = 400
+_MOST_WORDS = 400
+_UNSOLVED = "error: No solution found when resolving dependencies cause: "
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _ASK = """
 import importlib.metadata, sys
@@ -120,7 +121,7 @@ def lock_packages(wanted: Sequence[str], rules: PackageRules) -> dict[str, Any]:
         )
     except PipelineError as error:
         return _describe(wanted, rules, NO_INDEX, str(error))
-    return _describe(wanted, rules, found.outcome, _last_words(found.output), found.addresses)
+    return _describe(wanted, rules, found.outcome, _words_of(found.output), found.addresses)
 
 
 def read_package_lock(wanted: Sequence[str], rules: PackageRules) -> dict[str, Any]:
@@ -133,13 +134,15 @@ def _describe(
 ) -> dict[str, Any]:
     read = {line: read_requirement(line) for line in wanted}
     asked = sorted({text for text in read.values() if text})
-    resolved = find_lock(asked, rules.directory, rules.until) if asked and all(read.values()) else ()
-    is_locked = outcome == LOCKED and resolved is not None and (not read or bool(resolved))
+    resolved = find_lock(asked, rules.directory, rules.until) if asked else ()
+    is_locked = outcome == LOCKED and None not in read.values() and resolved is not None
     return {
         "version": 1,
         "outcome": LOCKED if is_locked else "not asked" if outcome == LOCKED else outcome,
         "asked": asked,
-        "repaired": [{"line": line, "taken_as": text} for line, text in read.items() if text and text != line.strip()],
+        "repaired": [
+            {"line": line, "taken_as": text} for line, text in read.items() if text not in (None, line.strip())
+        ],
         "resolved": [{**row._asdict(), "sha256": list(row.sha256)} for row in resolved or ()] if is_locked else [],
         "unresolved": "" if is_locked else said,
         "python": platform.python_version(),
@@ -151,7 +154,10 @@ def _describe(
 
 def describe_lock(lock: Mapping[str, Any]) -> list[str]:
     """What a reviewer reads of the packages of a plan; nothing where it names none."""
-    lines = [f"{row['line']!r} is taken as {row['taken_as']}" for row in lock["repaired"]]
+    lines = [
+        f"{row['line']!r} is " + (f"taken as {row['taken_as']}" if row["taken_as"] else "nothing to install")
+        for row in lock["repaired"]
+    ]
     if lock["resolved"]:
         lines.append(f"packages of the plan: {describe_packages(lock['resolved'])}")
     elif lock["outcome"] == NO_SOLUTION:
@@ -167,8 +173,9 @@ def refuse_unsolvable(lock: Mapping[str, Any]) -> None:
         raise PhaseError(f"{CANNOT}: {lock['unresolved']}; {_INSTEAD}")
 
 
-def _last_words(output: str) -> str:
-    return " ".join(output.split())[-_TAIL:]
+def _words_of(output: str) -> str:
+    """What uv said, without what stands before each such message."""
+    return " ".join(output.split()).removeprefix(_UNSOLVED)[:_MOST_WORDS]
 
 
 def install_packages(wanted: Sequence[str], rules: PackageRules) -> Packages:
@@ -176,7 +183,7 @@ def install_packages(wanted: Sequence[str], rules: PackageRules) -> Packages:
     directory, store, kind, environment, until = rules
     done = install_wheels(wanted, directory, store=store, kind=kind, environment=environment, until=until)
     if not done.ok:
-        raise PhaseError(f"{CANNOT}: {_last_words(done.output)}; {_INSTEAD}")
+        raise PhaseError(f"{CANNOT}: {_words_of(done.output)}; {_INSTEAD}")
     return Packages(tuple(wanted), done.packages, find_environment(directory, store))
 
 
@@ -186,7 +193,8 @@ def missing_packages(wanted: Sequence[str], environment: str | None = None) -> t
     `environment` is a virtual environment that they were installed in. What is no name of a package is missing, too. The
     interpreter of the sandbox is asked, without what this program or the user has beside it.
     """
-    read = {line: read_requirement(line) or line.strip() for line in wanted}
+    read = {line: line.strip() if (text := read_requirement(line)) is None else text for line in wanted}
+    read = {line: text for line, text in read.items() if text}
     names = {line: found[0] if (found := _NAME.match(text)) else text for line, text in read.items()}
     if not names:
         return ()

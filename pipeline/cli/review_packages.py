@@ -40,7 +40,7 @@ def look_up_packages(store: TaskStore, values: dict[str, Any], wanted: list[str]
         for line in note_packages(store):
             notify(line)
         return False
-    notify(f"looks up {len(wanted)} packages of the plan ...")
+    notify("looks up the packages of the plan ...")
     lock = _look_up(store, values, wanted, again=True)
     for line in describe_lock(lock):
         notify(line)

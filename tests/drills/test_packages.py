@@ -13,7 +13,7 @@ from phases.llm.model import Reply, reply_to_json
 from phases.sandbox.box import BUBBLEWRAP
 from phases.sandbox.commands import kind_of_sandbox
 from tests.agents import write
-from tests.papers import Command, Ended, paper
+from tests.papers import Command, Ended, in_terminal, paper
 from tests.wheels import wheel
 
 pytestmark = [
@@ -32,6 +32,11 @@ def command(tmp_path: Path) -> Command:
 
 def run(command: Command, folder: Path, package: str, *more: str) -> Ended:
     """A run of two recorded replies, on a plan that names a package and whose check imports it."""
+    return command(*words_of_run(command, folder, package), "--review", "auto", *more)
+
+
+def words_of_run(command: Command, folder: Path, package: str) -> list[str]:
+    """The words of that run, without who reviews the plan."""
     source = paper(folder)
     command("run", "--fast", source, "--id", "rules", "--until", "plan")
     plan = command("show", "rules", "plan", "--json").json()
@@ -57,19 +62,7 @@ def run(command: Command, folder: Path, package: str, *more: str) -> Ended:
         for turn, reply in enumerate(replies, 1)
     ]
     (folder / "replies.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return command(
-        "run",
-        "--fast",
-        source,
-        "--id",
-        "task",
-        "--review",
-        "auto",
-        "--model",
-        "replay:replies.jsonl",
-        "--no-evidence",
-        *more,
-    )
+    return ["run", "--fast", str(source), "--id", "task", "--model", "replay:replies.jsonl", "--no-evidence"]
 
 
 def test_a_package_is_there_for_the_checks_where_it_may_be_installed(command: Command, tmp_path: Path) -> None:
@@ -92,11 +85,13 @@ def test_without_leave_nothing_is_installed_and_the_report_says_what_was_not_the
     assert "--install allowed installs the plan's packages" in ended.err
 
 
-def test_a_package_that_cannot_be_had_ends_the_phase_with_the_resolvers_own_words(
+def test_a_package_that_cannot_be_had_is_told_at_the_plan_in_the_resolvers_own_words_and_no_code_is_paid_for(
     command: Command, tmp_path: Path
 ) -> None:
     ended = run(command, tmp_path, "pipelinetest_nowhere", "--allow-install")
     assert ended.code == 1, ended.err
+    assert not (command.task("task") / "journal.jsonl").exists()
+    assert command.attempts("task").get("implement", 0) == 0
     assert "the plan's packages cannot be installed" in ended.complaints[0]
     assert "pipelinetest-nowhere was not found" in ended.complaints[0]
 
@@ -108,3 +103,45 @@ def test_an_address_in_place_of_a_package_is_told_to_the_planner_before_anything
     assert ended.code == 1, ended.err
     assert "turn 2 of plan" in ended.complaints[0]
     assert not (command.task("task") / "packages").exists()
+
+
+def test_what_the_packages_of_a_plan_resolve_to_is_a_document_and_a_line_is_repaired(
+    command: Command, tmp_path: Path
+) -> None:
+    ended = run(command, tmp_path, "Pipelinetest_patience (>=1)", "--install", "allowed")
+    assert ended.code == 0, ended.err
+    assert "'Pipelinetest_patience (>=1)' is taken as Pipelinetest_patience>=1" in ended.err
+    assert "packages of the plan: pipelinetest-patience 1.5 (1 kB)" in ended.err
+    lock = command.document("task", "package_lock.json")
+    assert (lock["outcome"], lock["unresolved"]) == ("locked", "")
+    [row] = lock["resolved"]
+    assert (row["name"], row["version"], len(row["sha256"])) == ("pipelinetest-patience", "1.5", 1)
+
+
+@pytest.mark.parametrize(("answer", "setting"), [("y", "allowed"), ("n", "refused")])
+def test_whether_packages_are_installed_is_asked_once_with_their_names_and_kept_for_the_task(
+    command: Command, tmp_path: Path, answer: str, setting: str
+) -> None:
+    words = words_of_run(command, tmp_path, "pipelinetest_patience>=1")
+    screen = in_terminal(command, *words, "--review", "ask", answers=["approve", answer], prompt=": ", columns=80)
+    assert screen.code == 0, screen.text
+    assert "packages of the plan: pipelinetest-patience 1.5" in screen.text
+    assert "Install these packages" in screen.text
+    assert command.document("task", "task.json")["settings"]["install"] == setting
+    installed = command.document("task", "implementation.json")["packages"]
+    assert bool(installed) == (answer == "y")
+    assert command("why", "task").code == 0
+    resumed = command("resume", "task")
+    assert "was not started here" not in resumed.err, "the answer is sealed with the task"
+    assert command.attempts("task")["implement"] == 1
+
+
+def test_at_a_review_that_cannot_look_packages_up_nobody_is_asked_and_the_words_are_told(
+    command: Command, tmp_path: Path
+) -> None:
+    words = words_of_run(command, tmp_path, "pipelinetest_nowhere")
+    screen = in_terminal(command, *words, "--review", "ask", answers=["approve"], prompt=": ", columns=80)
+    assert screen.code == 3, screen.text
+    assert "the plan's packages cannot be installed: Because pipelinetest-nowhere was not found" in screen.text
+    assert "Install these packages" not in screen.text
+    assert command.document("task", "package_lock.json")["outcome"] == "not asked"
