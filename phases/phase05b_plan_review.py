@@ -35,7 +35,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 def _lock_packages(wanted: list[str], ctx: Context) -> dict[str, Any] | None:
     """What the packages resolve to, where they may be installed, told before the verdict; None where nobody allowed it yet."""
-    if ctx.limits["install"] != "allowed" or not wanted:
+    if ctx.limits["install"] != "allowed" or ctx.limits["python"] or not wanted:
         return None
     # late: every command looks at every phase, and few review a plan
     from phases.workspace.packages import describe_lock, lock_packages, package_rules

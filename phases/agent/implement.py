@@ -40,7 +40,7 @@ from phases.agent.tools.reference import reference_tool
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.toolbox import Notes, Tool, Toolbox
-from phases.evidence.bare_python import lend_tools
+from phases.evidence.bare_python import layer_python, lend_tools
 from phases.evidence.traceability import trace_requirements
 from phases.llm.conversation import Conversation
 from phases.llm.estimate import Work
@@ -59,6 +59,7 @@ from phases.workspace.packages import (
     describe_missing,
     install_packages,
     missing_packages,
+    own_packages,
 )
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.workspace import CONTROL, Workspace
@@ -118,8 +119,9 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
 
 def _build_box(assignment: Assignment, bare: str, packages: Packages) -> Box:
     places = assignment.places
+    beside = filter(None, (bare, packages.own)) if packages.python else ()
     return assignment.command_box._replace(
-        readable=(places.paper, bare) if bare and packages.python else (places.paper,),
+        readable=(places.paper, *beside),
         python=packages.python or bare or None,
         read_only=(os.path.join(places.workspace, CONTROL),),
     )
@@ -243,8 +245,12 @@ def _work_to_ending(
 
 
 def _install_packages(assignment: Assignment, bare: str, tell: Callable[[str], None]) -> Packages:
-    """Installs what the plan names, where the user allowed it."""
+    """Installs what the plan names, where the user allowed it, or takes it from the user's own environment."""
     wanted = tuple(assignment.plan["environment_setup"]["packages"])
+    if own := str(assignment.limits.get("python") or ""):
+        tell(f"commands use the packages in {own}")
+        assignment.in_place()
+        return own_packages(wanted, own, layer_python(own, bare, assignment.places.own_python))
     if assignment.packages is None or not wanted:
         return Packages()
     tell(f"installs {len(wanted)} packages for the sandbox: {', '.join(wanted)[:120]}")

@@ -182,7 +182,7 @@ def install_wheels(
         digest = sha256(lock + wanted.encode())
         if said := uv.make(digest, lock):
             return InstallResult(False, (), said)
-        found = _list_distributions(os.path.join(_home_of(store, digest), "venv"))
+        found = list_distributions(os.path.join(_home_of(store, digest), "venv"))
     row = {"version": 2, "asked": asked, "asked_sha256": wanted, "environment": digest, "packages": found}
     write_durable(_record_of(directory), json.dumps(row, indent=1).encode())
     return InstallResult(True, found, "")
@@ -372,7 +372,7 @@ def _make_place(path: str) -> None:
         raise storage_error("make", path, error) from error
 
 
-def _list_distributions(venv: str) -> tuple[Mapping[str, str], ...]:
+def list_distributions(venv: str) -> tuple[Mapping[str, str], ...]:
     """Name and version of what is installed, from the names of its directories alone."""
     library = os.path.join(venv, "lib")
     directories = [os.path.join(library, name, "site-packages") for name in os.listdir(library)]

@@ -19,6 +19,7 @@ from phases.sandbox.installs import (
     find_environment,
     find_lock,
     install_wheels,
+    list_distributions,
     lock_wheels,
     read_requirement,
     why_not_installable,
@@ -75,6 +76,15 @@ class Packages(NamedTuple):
     """name and version each, those among them that others need."""
     python: str | None = None
     """The environment that they are in."""
+    own: str = ""
+    """The user's own environment, where they are in that."""
+
+
+def own_packages(wanted: Sequence[str], own: str, python: str) -> Packages:
+    """Those of the user's own environment; `python` is the one that lends them to commands."""
+    missing = missing_packages(wanted, python)
+    names = tuple(line for line in wanted if not {read_requirement(line), *_NAME.findall(line)[:1]} & set(missing))
+    return Packages(names, list_distributions(own), python, own)
 
 
 def package_store(cache_directory: str) -> str:

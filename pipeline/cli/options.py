@@ -107,6 +107,7 @@ _OPTIONS = (
         type=click.Choice(["today", "paper"]),
         help="Install packages of today, or as they were two years after an arXiv paper's month.",
     ),
+    _text("--python", "DIR", "Use the packages of an environment of your own, and install none.", **_DIRECTORY),
     _text("--gpu", "none|auto|0,1", "Let the agent's commands use graphics cards (default: none)."),
     click.option(
         "--data",
@@ -191,7 +192,17 @@ _GROUPS = {
     "Input": ("password", "anyway", "new", "tasks_dir"),
     "Other people's code": ("references", "mirror", "lookup", "allow_own_code"),
     "Commands and hooks": (
-        *("sandbox", "install", "allow_install", "packages_of", "command_seconds", "command_memory_gb", "gpu", "data"),
+        *(
+            "sandbox",
+            "install",
+            "allow_install",
+            "packages_of",
+            "python",
+            "command_seconds",
+            "command_memory_gb",
+            "gpu",
+            "data",
+        ),
         *("trust_hooks",),
     ),
     "Reproduction": ("reproduce", "tolerance", "held_out", "experiment_minutes"),

@@ -21,11 +21,14 @@ def note_packages(store: TaskStore) -> list[str]:
     from phases.workspace.packages import ALLOW, ALLOWED, describe_lock, describe_missing, missing_packages
 
     settings, wanted = store.load("task.json")["settings"], store.load(_PLAN)["environment_setup"]["packages"]
-    if settings["install"] == ALLOWED:
+    own = settings.get("python") or None
+    if settings["install"] == ALLOWED and not own:
         return describe_lock(_look_up(store, settings, wanted, again=False)) if wanted else []
-    missing = missing_packages(wanted)
+    missing = missing_packages(wanted, own)
     if not missing:
         return []
+    if own:
+        return [f"note: {describe_missing(missing)} (in {own}), so what needs it cannot be checked"]
     how = f"pipeline resume {command_name(store)} {ALLOW}"
     return [
         f"note: {describe_missing(missing)}, so what needs it cannot be checked; install the plan's packages with: {how}"
@@ -36,7 +39,7 @@ def look_up_packages(store: TaskStore, values: dict[str, Any], wanted: list[str]
     """Tells a reviewer what the plan's packages come to, where that is still to be decided; whether they could be installed."""
     from phases.workspace.packages import ASK, describe_lock
 
-    if not wanted or values["install"] != ASK:
+    if not wanted or values["install"] != ASK or values["python"]:
         for line in note_packages(store):
             notify(line)
         return False

@@ -14,7 +14,7 @@ PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _EFFORTS = ("effort", "plan_effort", "code_effort")
 _WATCH = ("supervisor", "supervisor_shadow")
-_COMMANDS = ("command_seconds", "command_memory_gb", "gpu", "data")
+_COMMANDS = ("command_seconds", "command_memory_gb", "gpu", "data", "python")
 _CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence")
 _REPRODUCTION = ("reproduce", "tolerance")
 _PACKAGES = ("install", "packages_of")
@@ -231,6 +231,8 @@ class Settings(NamedTuple):
     """The longest that a command of the agent may ask for, and what each check gets."""
     command_memory_gb: int = 8
     """What all processes of a command may hold. Addresses that nothing was written to do not count."""
+    python: str = ""
+    """An environment of your own, whose packages commands use, and never write to; then nothing is installed."""
     gpu: str = "none"
     """The graphics cards that commands may use: none, auto (all), or numbers like 0,1."""
     data: str = ""

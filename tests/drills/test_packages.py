@@ -12,6 +12,7 @@ import pytest
 from phases.llm.model import Reply, reply_to_json
 from phases.sandbox.box import BUBBLEWRAP
 from phases.sandbox.commands import kind_of_sandbox
+from phases.sandbox.devices import packages_in
 from tests.agents import write
 from tests.papers import Command, Ended, in_terminal, paper
 from tests.wheels import wheel
@@ -145,3 +146,23 @@ def test_at_a_review_that_cannot_look_packages_up_nobody_is_asked_and_the_words_
     assert "the plan's packages cannot be installed: Because pipelinetest-nowhere was not found" in screen.text
     assert "Install these packages" not in screen.text
     assert command.document("task", "package_lock.json")["outcome"] == "not asked"
+
+
+def test_an_environment_of_the_users_own_serves_in_the_place_of_an_installation(
+    command: Command, tmp_path: Path
+) -> None:
+    packages = Path(packages_in(str(tmp_path / "mine")))
+    (packages / "pipelinetest_patience-1.5.dist-info").mkdir(parents=True)
+    (packages / "pipelinetest_patience-1.5.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: pipelinetest_patience\nVersion: 1.5\n"
+    )
+    (packages / "pipelinetest_patience.py").write_text("VERSION = '1.5'\n")
+    ended = run(command, tmp_path, "pipelinetest_patience>=1", "--python", "mine")
+    assert ended.code == 0, ended.err
+    assert f"commands use the packages in {tmp_path}/mine" in ended.err
+    report = command.document("task", "report.json")
+    assert report.get("missing_packages", []) == [], report["reason"]
+    made = command.document("task", "implementation.json")["packages"]
+    assert made == [{"name": "pipelinetest-patience", "version": "1.5"}]
+    assert not (command.task("task") / "packages").exists()
+    assert command("resume", "task").code == 0
