@@ -69,16 +69,20 @@ def read_lock(directory: str, of: str) -> tuple[LockedPackage, ...] | None:
         return None
 
 
-def describe_packages(packages: Sequence[Mapping[str, Any]]) -> str:
-    """`torch 2.5.1 (850 MB), numpy 2.1.0 (16 MB) and 12 more, 2.4 GB to download`, the largest first."""
-    rows = sorted(packages, key=lambda row: -(row["bytes"] or 0))
-    told = [f"{row['name']} {row['version']}{_in_brackets(row['bytes'])}" for row in rows[:_MOST_TOLD]]
-    more = f" and {len(rows) - _MOST_TOLD} more" if len(rows) > _MOST_TOLD else ""
-    total = sum(row["bytes"] or 0 for row in rows)
-    return f"{', '.join(told)}{more}{f'; {_size(total)} to download, if none of it is here yet' if total else ''}"
+def describe_packages(packages: Sequence[Mapping[str, Any]], asked: Sequence[str]) -> str:
+    """`torch 2.5.1 (850 MB), tqdm 4.70 and 24 that these need; 2.4 GB to download`. `asked`: as an installer takes them."""
+    names = {_normalize_name(match[0]) for text in asked if (match := _NAME.match(text))}
+    own = [row for row in packages if _normalize_name(row["name"]) in names]
+    told = ", ".join(f"{row['name']} {row['version']}{_in_brackets(row['bytes'])}" for row in own)
+    more = len(packages) - len(own)
+    total = sum(row["bytes"] or 0 for row in packages)
+    download = f"; {_size(total)} to download, if none of it is here yet" if total else ""
+    needing = f" and {more} that {'this needs' if len(own) == 1 else 'these need'}" if more else ""
+    return f"{told}{needing}{download}"
 
 
-_MOST_TOLD = 6
+def _normalize_name(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _in_brackets(size: int | None) -> str:

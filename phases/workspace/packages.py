@@ -169,7 +169,7 @@ def describe_lock(lock: Mapping[str, Any]) -> list[str]:
         for row in lock["repaired"]
     ]
     if lock["resolved"]:
-        lines.append(f"packages of the plan: {describe_packages(lock['resolved'])}")
+        lines.append(f"packages of the plan: {describe_packages(lock['resolved'], lock['asked'])}")
     elif lock["outcome"] == NO_SOLUTION:
         lines.append(f"{CANNOT}: {lock['unresolved']}")
     elif lock["outcome"] == NO_INDEX:

@@ -205,12 +205,10 @@ def _plan_standing(store: TaskStore) -> dict[str, str]:
     return {"plan_sha256": digest, "standing": "open"}
 
 
-def choose_reviewer(
-    store: TaskStore, values: dict[str, Any], remember: Callable[[str, str], None]
-) -> Callable[[str, str], Decision]:
+def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
     """The reviewer that --review names; by default a person is asked only where one is there and a model costs money.
 
-    `remember` keeps what the person allowed beside the plan: a setting and its value.
+    What a person allows beside the plan is put into `values`, by which the run goes on, and into task.json.
     """
     costs = any(is_served(model_for(values, phase)) for phase in ("plan", "implement"))
     way = values["review"] or ("ask" if costs and in_terminal() else "auto")
@@ -218,7 +216,7 @@ def choose_reviewer(
         return lambda plan, digest: _approve_automatically(store, digest)
     if way == "file":
         return lambda plan, digest: read_decision(store, digest)
-    return lambda plan, digest: _ask_person(store, plan, digest, values, remember)
+    return lambda plan, digest: _ask_person(store, plan, digest, values)
 
 
 def ask_person(question: str, options: Sequence[str], values: dict[str, Any]) -> str | None:
@@ -315,9 +313,7 @@ def _keep_version(store: TaskStore, plan: bytes) -> None:
     write_durable(store.path(f"plan_versions/{sha256(plan)[:16]}.txt"), plan)
 
 
-def _ask_person(
-    store: TaskStore, plan: str, digest: str, values: dict[str, Any], remember: Callable[[str, str], None]
-) -> Decision:
+def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]) -> Decision:
     """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
     if not in_terminal():
         raise Paused(
@@ -337,6 +333,8 @@ def _ask_person(
     for _ in range(_ASKED):
         try:
             decision = _ask_once(store, digest)
+            if isinstance(decision, Decision) and can_install:
+                ask_to_install(store, values)
         except click.Abort:
             break
         except click.ClickException as error:  # the editor did not start, or ended badly
@@ -345,8 +343,6 @@ def _ask_person(
         if decision == "later":
             break
         if isinstance(decision, Decision):
-            if can_install:
-                ask_to_install(remember)
             return decision
     raise Paused(
         f"plan {digest[:12]} waits for a decision: pipeline review {command_name(store)} --approve (or --edit, or --reject)"

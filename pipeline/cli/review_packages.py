@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import click
 
-from pipeline.cli.assembly import cache_directory, command_name
+from pipeline.cli.assembly import cache_directory, command_name, config_directory
 from pipeline.cli.output import notify
+from pipeline.engine.seal import is_sealed, seal_task
 from pipeline.engine.store import TaskStore
 
 # Phases are imported inside functions: TAB must import no phase.
@@ -50,10 +50,17 @@ def look_up_packages(store: TaskStore, values: dict[str, Any], wanted: list[str]
     return bool(lock["resolved"])
 
 
-def ask_to_install(remember: Callable[[str, str], None]) -> None:
-    """Asks whether they may be installed, once for the task. Raises click.Abort where the person leaves."""
+def ask_to_install(store: TaskStore, values: dict[str, Any]) -> None:
+    """Asks whether they may be installed, once for the task: the answer is kept in task.json, sealed as that was.
+
+    Raises click.Abort where the person leaves.
+    """
     answer = click.confirm("Install these packages, for commands in the sandbox alone?", default=True, err=True)
-    remember("install", "allowed" if answer else "refused")
+    values["install"] = "allowed" if answer else "refused"
+    task = store.load("task.json")
+    changed = {**task, "settings": {**task["settings"], "install": values["install"]}}
+    sealed = is_sealed(task, config_directory())
+    store.write({"task.json": seal_task(changed, config_directory()) if sealed else changed})
     if not answer:
         notify("what needs them cannot be checked; --install allowed installs them later")
 

@@ -48,7 +48,7 @@ from pipeline.engine.catalog import Catalog
 from pipeline.engine.phase import Decision, Phase
 from pipeline.engine.run_request import RunEvent, RunRequest, missing_input, stale_phases, stops_before
 from pipeline.engine.runner import run_pipeline
-from pipeline.engine.seal import is_sealed, make_key, seal_task
+from pipeline.engine.seal import make_key, seal_task
 from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
@@ -144,7 +144,7 @@ def _run_phases(
     """The report; and the phase that the run was to stop before, where that had its result already."""
     gc.freeze()
     gc.enable()
-    reviewer = choose_reviewer(store, values, partial(_remember, store, values))
+    reviewer = choose_reviewer(store, values)
     find = store.graph.find
 
     def review(plan: str, digest: str) -> Decision:
@@ -177,16 +177,6 @@ def _run_phases(
     if border is None or report["status"] in ("error", "cancelled"):
         return report, None
     return report, None if border in [phase for phase, _ in stale_phases(store, run)] else border
-
-
-def _remember(store: TaskStore, values: dict[str, Any], name: str, value: str) -> None:
-    """Takes up what the user allowed during the run, and keeps it for the task, sealed as it was."""
-    task = store.load("task.json")
-    values[name] = value
-    changed = {**task, "settings": {**task["settings"], name: value}}
-    store.write(
-        {"task.json": seal_task(changed, config_directory()) if is_sealed(task, config_directory()) else changed}
-    )
 
 
 def _ask(progress: Progress, values: dict[str, Any], question: str, options: Sequence[str]) -> str | None:

@@ -32,8 +32,10 @@ def test_a_lock_keeps_names_versions_and_the_hash_of_each_file(tmp_path: Path) -
     assert render_requirements(packages).decode().replace(" \\\n    ", " ") == (
         f"torch==2.5.1+cpu --hash=sha256:{ONE} --hash=sha256:{TWO}\ntqdm==4.70 --hash=sha256:{TWO}\n"
     )
-    shown = describe_packages([row._asdict() for row in packages])
-    assert shown == "torch 2.5.1+cpu (850 MB), tqdm 4.70; 850 MB to download, if none of it is here yet"
+    rows = [row._asdict() for row in packages]
+    shown = describe_packages(rows, ["Torch>=2"])
+    assert shown == "torch 2.5.1+cpu (850 MB) and 1 that this needs; 850 MB to download, if none of it is here yet"
+    assert describe_packages(rows[1:], ["tqdm"]) == "tqdm 4.70"
 
 
 @pytest.mark.parametrize(
