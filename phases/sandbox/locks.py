@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pipeline.base.errors import StorageError
-from pipeline.base.files import read_bytes, write_durable
+from pipeline.base.files import read_bytes, sha256, write_durable
 
 MOST_LOCK = 2**24
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?", re.ASCII)
@@ -53,7 +53,7 @@ def render_requirements(packages: Iterable[LockedPackage]) -> bytes:
 def write_lock(directory: str, of: str, packages: Sequence[LockedPackage]) -> None:
     """Keeps a lock with the task. `of`: the digest of what was asked for, and where. Raises StorageError."""
     rows = {"version": 1, "of": of, "packages": [row._asdict() for row in packages]}
-    write_durable(os.path.join(directory, "lock.json"), (json.dumps(rows, indent=1) + "\n").encode())
+    write_durable(_path_of(directory, of), (json.dumps(rows, indent=1) + "\n").encode())
 
 
 def read_lock(directory: str, of: str) -> tuple[LockedPackage, ...] | None:
@@ -61,12 +61,17 @@ def read_lock(directory: str, of: str) -> tuple[LockedPackage, ...] | None:
     version and no hash is no lock.
     """
     try:
-        rows = json.loads(read_bytes(os.path.join(directory, "lock.json"), limit=MOST_LOCK))
+        rows = json.loads(read_bytes(_path_of(directory, of), limit=MOST_LOCK))
         if rows["of"] != of:
             return None
         return tuple(_check_row(row["name"], row["version"], row["sha256"], row["bytes"]) for row in rows["packages"])
     except (StorageError, ValueError, KeyError, TypeError):
         return None
+
+
+def _path_of(directory: str, of: str) -> str:
+    # One for each set of packages: what a run adds to those of its plan must not take the plan's own lock away.
+    return os.path.join(directory, f"lock-{sha256(of.encode())[:12]}.json")
 
 
 def describe_packages(packages: Sequence[Mapping[str, Any]], asked: Sequence[str]) -> str:

@@ -53,6 +53,14 @@ _YEARS = 2
 """So long after a paper may a package have been released that its code was written with."""
 
 
+class CannotInstall(PhaseError):
+    """The packages cannot be installed. `said`: why, in the resolver's own words."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(f"{CANNOT}: {said}; {_INSTEAD}")
+        self.said = said
+
+
 class PackageRules(NamedTuple):
     """Where the packages of one task come from, and where they go."""
 
@@ -178,9 +186,9 @@ def describe_lock(lock: Mapping[str, Any]) -> list[str]:
 
 
 def refuse_unsolvable(lock: Mapping[str, Any]) -> None:
-    """Raises PhaseError where the packages may be installed and cannot be, before anything is paid for."""
+    """Raises CannotInstall where the packages may be installed and cannot be, before anything is paid for."""
     if lock["outcome"] == NO_SOLUTION:
-        raise PhaseError(f"{CANNOT}: {lock['unresolved']}; {_INSTEAD}")
+        raise CannotInstall(lock["unresolved"])
 
 
 def _words_of(output: str) -> str:
@@ -189,12 +197,19 @@ def _words_of(output: str) -> str:
 
 
 def install_packages(wanted: Sequence[str], rules: PackageRules) -> Packages:
-    """Installs what the plan names, once for all tasks that name the same. Raises PhaseError."""
+    """Installs what the plan names, once for all tasks that name the same. Raises CannotInstall."""
     directory, store, kind, environment, until = rules
     done = install_wheels(wanted, directory, store=store, kind=kind, environment=environment, until=until)
     if not done.ok:
-        raise PhaseError(f"{CANNOT}: {_words_of(done.output)}; {_INSTEAD}")
+        raise CannotInstall(_words_of(done.output))
     return Packages(tuple(wanted), done.packages, find_environment(directory, store))
+
+
+def why_not_a_package(line: str) -> str:
+    """Why a line names nothing that could be installed; empty where it does."""
+    if read_requirement(line) == "":
+        return f"{line!r} is nothing to install: it is a part of Python, or no package of Python's"
+    return why_not_installable(line) or ""
 
 
 def missing_packages(wanted: Sequence[str], environment: str | None = None) -> tuple[str, ...]:

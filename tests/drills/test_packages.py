@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.llm.model import Reply, reply_to_json
+from phases.llm.model import Reply, ToolCall, reply_to_json
 from phases.sandbox.box import BUBBLEWRAP
 from phases.sandbox.commands import kind_of_sandbox
 from phases.sandbox.devices import packages_in
@@ -36,12 +36,12 @@ def run(command: Command, folder: Path, package: str, *more: str) -> Ended:
     return command(*words_of_run(command, folder, package), "--review", "auto", *more)
 
 
-def words_of_run(command: Command, folder: Path, package: str) -> list[str]:
-    """The words of that run, without who reviews the plan."""
+def words_of_run(command: Command, folder: Path, package: str, *first: Reply) -> list[str]:
+    """The words of that run, without who reviews the plan. `first`: what the model replies before it writes the code."""
     source = paper(folder)
     command("run", "--fast", source, "--id", "rules", "--until", "plan")
     plan = command("show", "rules", "plan", "--json").json()
-    plan["environment_setup"]["packages"] = [package]
+    plan["environment_setup"]["packages"] = [package] if package else []
     plan["requirements"] = [{**plan["requirements"][0], "id": "R1", "component": "C1"}]
     plan.update(
         {
@@ -56,7 +56,10 @@ def words_of_run(command: Command, folder: Path, package: str) -> list[str]:
     code = (
         'import pipelinetest_patience\n\n\ndef meet() -> str:\n    """R1"""\n    return pipelinetest_patience.VERSION\n'
     )
-    threads = {"plan": [Reply("ok", json.dumps(plan))], "implement": [write("a.py", code), *[Reply("ok", "done")] * 4]}
+    threads = {
+        "plan": [Reply("ok", json.dumps(plan))],
+        "implement": [*first, write("a.py", code), *[Reply("ok", "done")] * 4],
+    }
     rows = [
         {"kind": "reply", "key": {"thread": thread, "turn": turn}, "result": reply_to_json(reply)}
         for thread, replies in threads.items()
@@ -166,3 +169,38 @@ def test_an_environment_of_the_users_own_serves_in_the_place_of_an_installation(
     assert made == [{"name": "pipelinetest-patience", "version": "1.5"}]
     assert not (command.task("task") / "packages").exists()
     assert command("resume", "task").code == 0
+
+
+def adds(*lines: str) -> Reply:
+    calls = tuple(ToolCall(f"a{at}", "AddPackage", {"name": line, "why": "it waits"}) for at, line in enumerate(lines))
+    return Reply("ok", "", calls)
+
+
+def test_the_agent_adds_a_package_within_what_is_allowed_and_a_resume_has_it_without_an_index(
+    command: Command, tmp_path: Path
+) -> None:
+    asked = adds("pipelinetest_nowhere", "argparse", "evil @ https://example.org/x.whl", "Pipelinetest_patience (>=1)")
+    ended = command(*words_of_run(command, tmp_path, "", asked), "--review", "auto", "--install", "allowed")
+    assert ended.code == 0, ended.err
+    rows = [json.loads(line) for line in (command.task("task") / "journal.jsonl").read_text().splitlines()]
+    texts = [row["result"]["text"] for row in rows if row["kind"] == "result"][:4]
+    assert "pipelinetest_nowhere is not installed, and everything is as it was" in texts[0]
+    assert "because" in texts[0].lower()
+    assert "'argparse' is nothing to install" in texts[1]
+    assert "is not installed: give a name" in texts[2]
+    assert "commands find these packages now: pipelinetest-patience 1.5" in texts[3]
+    made = command.document("task", "implementation.json")
+    assert made["packages"] == [{"name": "pipelinetest-patience", "version": "1.5"}]
+    (tmp_path / "wheels").rename(tmp_path / "gone")
+    again = command("verify", "task")
+    assert again.code == 0, again.err
+    assert command.document("task", "implementation.json")["packages"] == made["packages"]
+
+
+def test_where_packages_are_not_allowed_the_agent_has_no_way_to_add_one(command: Command, tmp_path: Path) -> None:
+    words = words_of_run(command, tmp_path, "", adds("pipelinetest_patience"))
+    ended = command(*words, "--review", "auto")
+    assert ended.code == 3, ended.err
+    journal = (command.task("task") / "journal.jsonl").read_text()
+    assert "there is no tool 'AddPackage'" in journal
+    assert not (command.task("task") / "packages").exists()

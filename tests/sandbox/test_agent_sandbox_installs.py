@@ -230,11 +230,12 @@ def test_a_task_gets_the_same_files_again_elsewhere_and_a_tampered_one_is_refuse
 ) -> None:
     task = tmp_path / "task"
     assert install("pipelinetest_patience", task, tmp_path / "here", offline).ok
-    lock = (task / "lock.json").read_text()
+    [path] = task.glob("lock-*.json")
+    lock = path.read_text()
     wheel(tmp_path / "wheels", "pipelinetest_patience", "1.6")
     again = install("pipelinetest_patience", task, tmp_path / "elsewhere", offline)
     assert [row["version"] for row in again.packages] == ["1.5"], again.output
-    assert (task / "lock.json").read_text() == lock
+    assert path.read_text() == lock
 
     with zipfile.ZipFile(tmp_path / "wheels" / "pipelinetest_patience-1.5-py3-none-any.whl", "a") as archive:
         archive.writestr("pipelinetest_evil.py", "print('evil')\n")

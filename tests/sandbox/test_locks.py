@@ -38,6 +38,13 @@ def test_a_lock_keeps_names_versions_and_the_hash_of_each_file(tmp_path: Path) -
     assert describe_packages(rows[1:], ["tqdm"]) == "tqdm 4.70"
 
 
+def lock_in(folder: Path) -> Path:
+    """Where the lock of x is."""
+    write_lock(str(folder), "x", parse_pylock(PYLOCK.encode()))
+    [path] = folder.glob("lock-*.json")
+    return path
+
+
 @pytest.mark.parametrize(
     "row",
     [
@@ -55,13 +62,13 @@ def test_a_lock_keeps_names_versions_and_the_hash_of_each_file(tmp_path: Path) -
 def test_a_lock_of_a_stranger_can_name_nothing_but_packages(tmp_path: Path, row: dict[str, object]) -> None:
     sound = {"name": "numpy", "version": "2.1.0", "sha256": [ONE], "bytes": None}
     for packages, is_lock in (([sound], True), ([sound, {**sound, **row}], False)):
-        (tmp_path / "lock.json").write_text(json.dumps({"version": 1, "of": "x", "packages": packages}))
+        lock_in(tmp_path).write_text(json.dumps({"version": 1, "of": "x", "packages": packages}))
         assert (read_lock(str(tmp_path), "x") is not None) == is_lock
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"of": "x", "packages": {}}', '{"of": "x", "packages": [1]}', "\0"])
 def test_a_damaged_lock_is_none(tmp_path: Path, text: str) -> None:
-    (tmp_path / "lock.json").write_text(text)
+    lock_in(tmp_path).write_text(text)
     assert not read_lock(str(tmp_path), "x")
 
 
