@@ -18,22 +18,16 @@ from phases.acceptance.configuration.validation import (
     why_bad_matcher,
 )
 from phases.acceptance.hook import (
-    ACCEPT_GATE,
-    CLAUDE,
-    COMMAND,
-    HTTP,
-    POINTS,
-    RESUME,
-    SESSION_END,
-    SESSION_START,
-    STARTUP,
-    USER,
-)
+    ACCEPT_GATE, CLAUDE, COMMAND, HTTP, POINTS, RESUME, SESSION_END, SESSION_START, STARTUP, USER,
+)  # fmt: skip
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 
 CLAUDE_CODE, CODEX, GEMINI = "claude", "codex", "gemini"
-_OURS = frozenset("Read Write Edit Glob Grep Bash TodoWrite Task SearchReference AskUser AddPackage".split())
+_OURS = {
+    *("Read", "Write", "Edit", "Glob", "Grep", "Bash", "TodoWrite", "Task", "SearchReference", "AskUser"),
+    *("AddPackage",),
+}
 _CLAUDE_TOOLS = {"MultiEdit": "Edit", "Agent": "Task"}
 _CODEX_TOOLS = {
     "apply_patch": "Write|Edit", "shell": "Bash", "local_shell": "Bash", "exec_command": "Bash", "unified_exec": "Bash",
