@@ -300,7 +300,9 @@ def _judge(
     by_tests = [(job, found) for job, found in own if found.hung or found.failed & naming]
     # What only a helper of it does proves the helper, unless the tests also fail without the requirement's own work.
     is_felt = any(found.failed & naming and _is_of(job, one) for job, found in own)
-    asserted = [job for job, found in own if found.asserted & naming and (is_felt or _is_of(job, one))]
+    # A test of a model may run code and assert nothing of it; one of the user's is believed however it fails (decision 237).
+    proved = [(job, found.asserted & naming | found.failed & one.given) for job, found in own]
+    asserted = [job for job, by in proved if by and (is_felt or _is_of(job, one))]
     counted = [job for job, _ in own if not job.is_whole]
     noticed = [job for job, _ in by_tests if not job.is_whole]
     rung, why = one.rung, one.why

@@ -107,6 +107,15 @@ def test_a_test_of_the_user_that_passes_whatever_comes_proves_nothing(tmp_path: 
         assert "the user's tests pass whatever code_of.py:mean gives: name R1 in a test" in found["block"]
 
 
+def test_a_test_of_the_user_that_ends_by_an_error_under_a_change_has_noticed_it(tmp_path: Path) -> None:
+    code = "class Grid:\n    def __init__(self, n):\n        # R1\n        self.cells = [0] * (n + 1)\n"
+    test = "from code_of import Grid\n\n\ndef test_grid():\n    Grid(3).cells[3] = 1\n"
+    found = judged(tmp_path, {"code_of.py": code}, LOADS, user_tests=test)
+    (row,) = found["verification"]["evidence"]
+    assert row["rung"] in ("tested", "guarded"), row
+    assert found["block"] is None
+
+
 def test_where_no_change_is_tried_a_test_of_the_user_is_believed(tmp_path: Path) -> None:
     found = judged(tmp_path, {"code_of.py": MEAN}, LOADS, mutants="off", user_tests=NOTHING_NAMED)
     (row,) = found["verification"]["evidence"]
