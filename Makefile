@@ -22,7 +22,7 @@ reproduce: demo ## the experiments of the demo, on streams that its code has nev
 test: check ## everything that must hold, in minutes
 	@.venv/bin/python -m pytest -n auto -m "not drill and not slow" -rs
 
-test-all: check audit ## the same, and what takes long: long property profiles, served models, the quick drills
+test-all: check audit ## the same, and what takes long: long property profiles, served models, the quick drills; TORCH=1: papers that need torch, too
 	@.venv/bin/python -m pytest -n auto -m "not drill" -rs
 
 lock: .venv/program ## requirements.lock: every package of development and CI, by version and hash

@@ -8,14 +8,19 @@ from typing import Any
 from pipeline.base.files import make_directory, read_bytes, sha256, write_durable
 from pipeline.engine.phase import Context, Documents, Phase
 
+LOCK = "package_lock.json"
+
 
 def run(inputs: Documents, ctx: Context) -> Documents:
     plan = read_bytes(ctx.paths.plan)
     _keep_version(ctx, plan)
+    wanted = inputs["initial_plan.txt"]["environment_setup"]["packages"]
+    lock = _lock_packages(wanted, ctx)
     # the verdict is on these very bytes: another plan needs another one
     decision = ctx.review(plan.decode("utf-8"), sha256(plan))
     versions = _list_versions(ctx)
     return {
+        LOCK: _refuse_or_keep(lock, wanted, ctx),
         "plan_review.json": {
             "version": 1,
             "decision": decision.verdict,
@@ -24,8 +29,32 @@ def run(inputs: Documents, ctx: Context) -> Documents:
             "plan_sha256": decision.plan_sha256,
             "rounds": len(versions),
             "files": versions,
-        }
+        },
     }
+
+
+def _lock_packages(wanted: list[str], ctx: Context) -> dict[str, Any] | None:
+    """What the packages resolve to, where they may be installed, told before the verdict; None where nobody allowed it yet."""
+    if ctx.limits["install"] != "allowed" or ctx.limits["python"] or not wanted:
+        return None
+    # late: every command looks at every phase, and few review a plan
+    from phases.workspace.packages import describe_lock, lock_packages, package_rules
+
+    ctx.in_place()
+    lock = lock_packages(wanted, package_rules(ctx))
+    for line in describe_lock(lock):
+        ctx.tell(line)
+    return lock
+
+
+def _refuse_or_keep(lock: dict[str, Any] | None, wanted: list[str], ctx: Context) -> dict[str, Any]:
+    """The document. Raises PhaseError for packages that are to be installed and cannot be, before a model is paid for code."""
+    from phases.workspace.packages import package_rules, read_package_lock, refuse_unsolvable  # late: as above
+
+    if lock is None:
+        return read_package_lock(wanted, package_rules(ctx))
+    refuse_unsolvable(lock)
+    return lock
 
 
 def _keep_version(ctx: Context, plan: bytes) -> None:
@@ -51,6 +80,7 @@ PHASE = Phase(
     number="05b",
     name="plan_review",
     reads=("initial_plan.txt",),
-    writes=("plan_review.json", "plan_versions/"),
+    writes=("plan_review.json", LOCK, "plan_versions/"),
+    later=(LOCK,),
     run=run,
 )

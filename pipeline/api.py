@@ -286,7 +286,7 @@ class _Listener:
     def tell(self, text: str, *, warning: bool = False) -> None:
         self.notes.append(text)
 
-    def choose_reviewer(self, store: TaskStore, values: Mapping[str, Any]) -> Callable[[str, str], Decision]:
+    def choose_reviewer(self, store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
         approve = self._approve
         if approve is None:
             return choose_reviewer(

@@ -109,7 +109,7 @@ def fill_in_plan(problem: Problem, plan: dict[str, Any], outline: dict[str, Any]
         "source": {"section": last["number"] or last["title"], "page": last["page"], "quote": said},
         "status": "inferred",
     }
-    emptied = {key: [] for key, value in plan.items() if isinstance(value, list)}
+    emptied: dict[str, Any] = {key: [] for key, value in plan.items() if isinstance(value, list)}
     return {
         **plan,
         **emptied,

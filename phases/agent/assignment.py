@@ -12,6 +12,7 @@ from phases.evidence.bare_python import make_bare_python
 from phases.llm.model import Model, as_model
 from phases.sandbox.box import Box, limits_from, with_machine
 from phases.sandbox.commands import kind_of_sandbox
+from phases.workspace.packages import ALLOWED, PackageRules, package_rules
 from phases.workspace.task_paths import TaskPaths, task_paths
 from pipeline.base.files import read_bytes
 from pipeline.engine.phase import Context
@@ -36,8 +37,8 @@ class Assignment(NamedTuple):
     """The user's kernel/supervisor-config.json. Raises PipelineError where it breaks its schema."""
     version: int
     """Of the phase: another version does not go on with the journal of this one."""
-    environment: Mapping[str, str] | None = None
-    """The user's environment, for pip, where the packages that the plan names may be installed; else None."""
+    packages: PackageRules | None = None
+    """Where the plan's packages come from, where they may be installed; else None."""
     deadline: float | None = None
     supervisor: str = ""
     """off, adaptive or strict; empty: what the file of the supervision says."""
@@ -116,7 +117,7 @@ def assignment_of(
         lambda data: dict(contracts.parse("initial_plan.txt", data, writer="an earlier review")),
         lambda data: dict(contracts.parse("supervisor-config.json", data, writer="you")),
         version,
-        ctx.environment if ctx.settings["install"] == "allowed" else None,
+        package_rules(ctx) if ctx.settings["install"] == ALLOWED else None,
         deadline=ctx.deadline,
         supervisor=str(ctx.limits.get("supervisor") or ""),
         shadow=str(ctx.limits.get("supervisor_shadow") or ""),

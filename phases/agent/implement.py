@@ -33,6 +33,7 @@ from phases.agent.reports import (
 from phases.agent.rewind import finish_rewind
 from phases.agent.session import Session, begin_session
 from phases.agent.tool_runner import ToolRunner
+from phases.agent.tools.add_package import add_package_tool, packages_added
 from phases.agent.tools.ask_user import ask_user_tool, questions_in
 from phases.agent.tools.commands import bash_tool
 from phases.agent.tools.files import file_tools
@@ -40,7 +41,7 @@ from phases.agent.tools.reference import reference_tool
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.toolbox import Notes, Tool, Toolbox
-from phases.evidence.bare_python import lend_tools
+from phases.evidence.bare_python import layer_python, lend_tools
 from phases.evidence.traceability import trace_requirements
 from phases.llm.conversation import Conversation
 from phases.llm.estimate import Work
@@ -59,7 +60,7 @@ from phases.workspace.packages import (
     describe_missing,
     install_packages,
     missing_packages,
-    package_store,
+    own_packages,
 )
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.workspace import CONTROL, Workspace
@@ -89,6 +90,8 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     missing = missing_packages(plan["environment_setup"]["packages"], packages.python or bare or None)
     session = begin_session(assignment, model, ledger.next_run("implement"), packages.names, tell, clean)
     workspace = Workspace(places.workspace)
+    if added := packages_added(session.journal.all_rows()):  # by the agent, in an earlier start of this run
+        packages = _install_packages(assignment, bare, tell, [row["line"] for row in added])
     box = _build_box(assignment, bare, packages)
     commands = CommandRunner(box, Snapshot(places.workspace, places.snapshot), tell)
     # Before anybody looks at the files. One that was edited is left alone, and the verdict taken anew (decision 15).
@@ -114,13 +117,16 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     shutil.rmtree(places.snapshot, ignore_errors=True)
     # The documents hold the digests of these files, so the files must not be lost after them.
     sync_tree(places.workspace)
+    if added := packages_added(session.journal.all_rows()):
+        packages = _install_packages(assignment, bare, tell, [row["line"] for row in added])
     return _documents(assignment, session, state, ending, packages, scaffold=events.scaffold)
 
 
 def _build_box(assignment: Assignment, bare: str, packages: Packages) -> Box:
     places = assignment.places
+    beside = filter(None, (bare, packages.own)) if packages.python else ()
     return assignment.command_box._replace(
-        readable=(places.paper, bare) if bare and packages.python else (places.paper,),
+        readable=(places.paper, *beside),
         python=packages.python or bare or None,
         read_only=(os.path.join(places.workspace, CONTROL),),
     )
@@ -175,7 +181,10 @@ def build_state(
 
     files, run, hooks = assignment.places.explorations, session.journal.run, acceptance.tool_hooks
     explorers = Explorers(model, ledger, looking, files, run, assignment.in_place, clean, pictures, hooks.around)
-    own = _own_tools(assignment, session, ledger, commands, todo_list)
+    own = [
+        *_own_tools(assignment, session, ledger, commands, todo_list),
+        *_package_tools(assignment, session, commands),
+    ]
     box = Toolbox([*tools(notes), *own, explorers.tool()], assignment.breach)
     before = {path: session.before.get(path, "") for path in session.planned}
     runner = ToolRunner(box, hooks, workspace, commands, explorers, notes, before, pictures)
@@ -205,6 +214,20 @@ def _own_tools(
     # Where the work began with other people's code the tool stays, even if that code is gone: recorded calls named it.
     others = [reference_tool(assignment.library)] if session.references is not None else []
     return [bash_tool(commands.bash, commands.box.limits.seconds), todos, asks, *others]
+
+
+def _package_tools(assignment: Assignment, session: Session, commands: CommandRunner) -> list[Tool]:
+    """AddPackage, where packages may be installed."""
+    if assignment.packages is None or assignment.limits.get("python"):
+        return []
+
+    def install(lines: Sequence[str]) -> Packages:
+        bare = assignment.make_bare_python()
+        made = _install_packages(assignment, bare, commands.tell, lines)
+        commands.box = _build_box(assignment, bare, made)
+        return made
+
+    return [add_package_tool(install, lambda: packages_added(session.journal.all_rows()))]
 
 
 def _choose_supervisor(
@@ -243,15 +266,20 @@ def _work_to_ending(
         raise
 
 
-def _install_packages(assignment: Assignment, bare: str, tell: Callable[[str], None]) -> Packages:
-    """Installs what the plan names, where the user allowed it."""
-    wanted = tuple(assignment.plan["environment_setup"]["packages"])
-    if assignment.environment is None or not wanted:
+def _install_packages(
+    assignment: Assignment, bare: str, tell: Callable[[str], None], added: Sequence[str] = ()
+) -> Packages:
+    """Installs what the plan names and the agent added, where that is allowed; or it is in the user's own environment."""
+    wanted = (*assignment.plan["environment_setup"]["packages"], *added)
+    if own := str(assignment.limits.get("python") or ""):
+        tell(f"commands use the packages in {own}")
+        assignment.in_place()
+        return own_packages(wanted, own, layer_python(own, bare, assignment.places.own_python))
+    if assignment.packages is None or not wanted:
         return Packages()
     tell(f"installs {len(wanted)} packages for the sandbox: {', '.join(wanted)[:120]}")
     assignment.in_place()
-    directory, store = assignment.places.packages, package_store(assignment.cache_directory)
-    packages = install_packages(wanted, directory, store, assignment.sandbox, assignment.environment)
+    packages = install_packages(wanted, assignment.packages)
     if bare and packages.python:
         lend_tools(packages.python, bare)
     return packages

@@ -13,6 +13,7 @@ import tempfile
 from contextlib import suppress
 from importlib import metadata
 
+from phases.sandbox.devices import packages_in
 from pipeline.base.errors import StorageError
 from pipeline.base.files import sha256, storage_error
 
@@ -44,19 +45,40 @@ def make_bare_python(cache_directory: str, own: str) -> str:
 
 def lend_tools(environment: str, bare: str) -> None:
     """Lets another environment, made for a task, find the tools. Raises StorageError."""
-    path = os.path.join(_packages_in(environment), _START)
+    path = os.path.join(packages_in(environment), _START)
     try:
         with open(path, "w", encoding="utf-8") as file:
-            file.write(f"{_packages_in(bare)}\n{_START_LINE}")
+            file.write(f"{packages_in(bare)}\n{_START_LINE}")
     except OSError as error:
         raise storage_error("write", path, error) from error
+
+
+def layer_python(own: str, bare: str, target: str) -> str:
+    """An environment that has the packages of one of the user's own, which stays as it is, and the tools. Raises StorageError."""
+    packages, interpreter = packages_in(target), os.path.realpath(sys.executable)
+    lines = [f"import site; site.addsitedir({packages_in(own)!r})", *([packages_in(bare)] if bare else []), _START_LINE]
+    try:
+        shutil.rmtree(target, ignore_errors=True)
+        os.makedirs(packages)
+        os.mkdir(os.path.join(target, "bin"))
+        for name in ("python", "python3"):
+            os.symlink(interpreter, os.path.join(target, "bin", name))
+        for path, text in (
+            (f"{packages}/{_START}", "\n".join(lines)),
+            (f"{target}/pyvenv.cfg", _configuration(interpreter)),
+        ):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        raise storage_error("make", target, error) from error
+    return target
 
 
 def _make_environment(target: str) -> None:
     """Makes it under another name first: of two runs at once, the later one finds what the earlier one made."""
     os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
     unfinished = tempfile.mkdtemp(prefix="new-", dir=os.path.dirname(target))
-    packages = _packages_in(unfinished)
+    packages = packages_in(unfinished)
     os.makedirs(packages)
     os.mkdir(os.path.join(unfinished, "bin"))
     interpreter = os.path.realpath(sys.executable)
@@ -95,10 +117,6 @@ def _copy_distribution(name: str, packages: str) -> None:
 def _configuration(interpreter: str) -> str:
     version = ".".join(map(str, sys.version_info[:3]))
     return f"home = {os.path.dirname(interpreter)}\ninclude-system-site-packages = false\nversion = {version}\n"
-
-
-def _packages_in(environment: str) -> str:
-    return os.path.join(environment, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
 
 
 def _digest_of_parts() -> str:

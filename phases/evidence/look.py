@@ -106,7 +106,7 @@ class Look:
 
         def run_jobs(jobs: Sequence[Any]) -> Mapping[int, Any]:
             self._commands.tell(f"tries whether the tests notice {len(jobs)} small changes to the code")
-            return run_trials(jobs, self._commands.box, watch, seen.paths, self._took)
+            return run_trials(jobs, self._commands.box, watch, seen.paths, self._took, self._setting.user_tests)
 
         return self._in_words(climb(demands_of(plan), places, sources, seen, run_jobs, mutants, most))
 

@@ -40,6 +40,29 @@ class Mutant(NamedTuple):
     source: str
 
 
+class Job(NamedTuple):
+    """Tests that are to be run on changed code."""
+
+    requirement: str
+    mutant: Mutant
+    tests: tuple[str, ...]
+    is_whole: bool = False
+    """The change of all results."""
+
+
+class JobResult(NamedTuple):
+    """What came of a job."""
+
+    failed: frozenset[str]
+    asserted: frozenset[str]
+    """Those that failed by an assertion of their own."""
+    hung: bool = False
+
+    @property
+    def is_noticed(self) -> bool:
+        return bool(self.failed) or self.hung
+
+
 class _Change(NamedTuple):
     """One place in a tree: what it is now, and what it may be instead."""
 

@@ -2,7 +2,8 @@
 
 missing: nothing names it. named: code says that it is about it. stubbed: that code does nothing. executed: a passing check ran
 it. tested: a passing test that names it ran it, and failed when it gave other results, or for one change at least. guarded: such
-tests failed for four in five of its changes. A value is executed where a test fails when it is changed.
+tests failed for four in five of its changes. A value is executed where a test fails when it is changed. A test that the user
+gave speaks for all that it runs, whatever it names.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.evidence.mutants import MOST, Mutant, change_lines, change_value, changed_results
+from phases.evidence.mutants import MOST, Job, JobResult, Mutant, change_lines, change_value, changed_results
 from phases.evidence.observation import OF_USER, PASSED, Observation
 from phases.evidence.places import (
     CLASS,
@@ -39,6 +40,7 @@ ENOUGH_WHEN_EXECUTED = ("artifact", "dataset", "experiment")
 ALL, STUB_ALONE, OFF = "all", "stub", "off"
 _MOST_TESTS, _MOST_VALUES = 40, 3
 _MOST_INFERRED = 8
+_FEW_LINES = 4
 _LANGUAGES = (
     ".c", ".cc", ".cpp", ".cu", ".cuh", ".go", ".h", ".hpp", ".java", ".jl", ".js", ".m", ".r", ".R", ".rs", ".scala", ".sh",
     ".swift", ".ts", ".ipynb",
@@ -47,29 +49,6 @@ _SHARE = 0.8
 """Of the changes of a requirement that tests notice, for guarded."""
 _LEAST_SHARE = 0.5
 """Of the lines of a requirement that tests run, for tested."""
-
-
-class Job(NamedTuple):
-    """Tests that are to be run on changed code."""
-
-    requirement: str
-    mutant: Mutant
-    tests: tuple[str, ...]
-    is_whole: bool = False
-    """The change of all results."""
-
-
-class JobResult(NamedTuple):
-    """What came of a job."""
-
-    failed: frozenset[str]
-    asserted: frozenset[str]
-    """Those that failed by an assertion of their own."""
-    hung: bool = False
-
-    @property
-    def is_noticed(self) -> bool:
-        return bool(self.failed) or self.hung
 
 
 RunJobs = Callable[[Sequence[Job]], Mapping[int, JobResult]]
@@ -87,6 +66,8 @@ class _Known(NamedTuple):
     """The passing tests that run it."""
     rung: str
     why: str
+    given: frozenset[str]
+    """The user's own passing tests that may prove it: those that run it; for a value, which nothing runs, all of them."""
 
     @property
     def identifier(self) -> str:
@@ -95,6 +76,11 @@ class _Known(NamedTuple):
     @property
     def is_value(self) -> bool:
         return all(place.kind in (VALUE, DATA, TEXT) for place in self.code)
+
+    @property
+    def proving(self) -> frozenset[str]:
+        """The tests that may prove it."""
+        return self.given | (self.naming if self.is_value else _proving(self.naming, self.users))
 
     @property
     def is_beyond_python(self) -> bool:
@@ -112,7 +98,7 @@ def climb(
     most: int = MOST,
 ) -> list[dict[str, Any]]:
     """For each requirement {id, rung, why, is_open, is_unknown, places, tests, noticed, tried}. Without `run_jobs` nothing is
-    changed, and nothing is tested.
+    changed, and nothing is tested but what the user's own tests run.
 
     `why` says what keeps it from the next rung. What is open can be mended in the code; of what is unknown nothing more can
     be seen here. `noticed` of the `tried` small changes made a test fail that names the requirement.
@@ -144,17 +130,18 @@ def _look_at(
     passing = frozenset(name for name in named if seen.tests.get(name) == PASSED)
     code = [place for place in own if not place.is_test] or by_tests
     users = frozenset[str]().union(*(seen.tests_of(place.path, place.body) for place in code))
+    of_user = frozenset(test for test, ended in seen.tests.items() if ended == PASSED and test.startswith(OF_USER))
     rung, why = _static_rung(row, code)
+    one = _Known(row, code, passing, users, rung, why, of_user)
+    one = one._replace(given=of_user if one.is_value else of_user & users)
     if rung != NAMED:
-        return _Known(row, code, passing, users, rung, why)
+        return one
     if other := value_difference(dict(row), own):
-        return _Known(row, code, passing, users, DIFFERS, other)
-    if users:
-        rung = EXECUTED
-        why = _why_untested(row["id"], named, passing, users) or _why_partial(code, str(row.get("kind")), sources, seen)
-    else:
-        why = "" if seen.is_blind else f"no passing test runs {_names(code)}"
-    return _Known(row, code, passing, users, rung, why)
+        return one._replace(rung=DIFFERS, why=other)
+    if not users:
+        return one._replace(why="" if seen.is_blind else f"no passing test runs {_names(code)}")
+    why = _why_untested(one, named) or _why_partial(code, str(row.get("kind")), sources, seen)
+    return one._replace(rung=EXECUTED, why=why)
 
 
 def _with_overload(
@@ -258,24 +245,22 @@ def _static_rung(row: Mapping[str, Any], code: Sequence[Place]) -> tuple[str, st
     return NAMED, ""
 
 
-def _why_untested(identifier: str, named: set[str], passing: frozenset[str], users: frozenset[str]) -> str:
-    runs = min(users)
+def _why_untested(one: _Known, named: set[str]) -> str:
+    name = one.identifier
+    if one.proving:
+        return ""
     if not named:
-        return f"no test names {identifier}: {runs} runs it; name {identifier} in the test that checks it"
-    if not passing:
-        return f"{min(named)} names {identifier}, and did not pass when the checks ran"
-    if not _proving(passing, users):
-        return f"{min(passing)} names {identifier}, and does not run it"
-    return ""
+        return f"no test names {name}: {min(one.users)} runs it; name {name} in the test that checks it"
+    if not one.naming:
+        return f"{min(named)} names {name}, and did not pass when the checks ran"
+    return f"{min(one.naming)} names {name}, and does not run it"
 
 
 def _proving(naming: frozenset[str], users: frozenset[str]) -> frozenset[str]:
     """The tests that name a requirement and run it, or share what another test of their file has set up. On changed code each
     runs alone, and shows whether it depends on it."""
     files = {test.partition("::")[0] for test in users}
-    return frozenset(
-        test for test in naming if not test.startswith(OF_USER) and (test in users or test.partition("::")[0] in files)
-    )
+    return frozenset(test for test in naming if test in users or test.partition("::")[0] in files)
 
 
 def _jobs_for(one: _Known, sources: Mapping[str, str], seen: Observation, mutants: str, most: int) -> list[Job]:
@@ -283,24 +268,22 @@ def _jobs_for(one: _Known, sources: Mapping[str, str], seen: Observation, mutant
         return []
     name = one.identifier
     if one.is_value:
-        everyone = sorted(
-            test for test, outcome in seen.tests.items() if outcome == PASSED and not test.startswith(OF_USER)
-        )
-        tests = tuple(dict.fromkeys([*sorted(one.naming), *everyone]))[:_MOST_TESTS]
+        everyone = sorted(test for test, outcome in seen.tests.items() if outcome == PASSED)
+        tests = tuple(dict.fromkeys([*sorted(one.naming), *sorted(one.given), *everyone]))[:_MOST_TESTS]
         values = [place for place in one.code if place.kind != TEXT][:_MOST_VALUES]
         changes = [mutant for place in values for mutant in change_value(place, sources)]
         texts = [place for place in one.code if place.kind == TEXT][:_MOST_VALUES]
         changes += [Mutant(place.path, 1, f"{place.path} is empty", "") for place in texts]
         return [Job(name, mutant, tests) for mutant in changes if tests]
     # The quickest first: for most changes the first failure is enough.
-    proving = _proving(one.naming, one.users)
-    tests = tuple(sorted(proving, key=lambda test: (seen.seconds.get(test, 0.0), test)))
+    tests = tuple(sorted(one.proving, key=lambda test: (seen.seconds.get(test, 0.0), test)))
     if not tests or one.why:
         return []
     jobs = [Job(name, mutant, tests, is_whole=True) for mutant in changed_results(one.code, sources)]
     ran = {path: {line for line, by in lines.items() if by} for path, lines in seen.lines.items()}
-    # One line at least: what a function does to its object no other result shows.
-    jobs += [Job(name, mutant, tests) for mutant in change_lines(one.code, sources, ran, most if mutants == ALL else 1)]
+    # One line at least: what a function does to its object no other result shows. Where there are no results, a few.
+    lines = most if mutants == ALL else 1 if jobs else _FEW_LINES
+    jobs += [Job(name, mutant, tests) for mutant in change_lines(one.code, sources, ran, lines)]
     return jobs
 
 
@@ -313,11 +296,13 @@ def _judge(
         for number, job in enumerate(jobs)
         if job.requirement == one.identifier and number in results
     ]
-    naming = one.naming
+    naming = one.naming | one.given
     by_tests = [(job, found) for job, found in own if found.hung or found.failed & naming]
     # What only a helper of it does proves the helper, unless the tests also fail without the requirement's own work.
     is_felt = any(found.failed & naming and _is_of(job, one) for job, found in own)
-    asserted = [job for job, found in own if found.asserted & naming and (is_felt or _is_of(job, one))]
+    # A test of a model may run code and assert nothing of it; one of the user's is believed however it fails (decision 237).
+    proved = [(job, found.asserted & naming | found.failed & one.given) for job, found in own]
+    asserted = [job for job, by in proved if by and (is_felt or _is_of(job, one))]
     counted = [job for job, _ in own if not job.is_whole]
     noticed = [job for job, _ in by_tests if not job.is_whole]
     rung, why = one.rung, one.why
@@ -332,13 +317,16 @@ def _judge(
             rung = GUARDED
         elif left := [job for job in counted if job not in noticed]:
             why = f"its tests also pass with line {left[0].mutant.line}: {left[0].mutant.what}"
+    elif rung == EXECUTED and not why and one.given and not own:
+        rung, why = TESTED, "your own tests run it and pass; whether they notice a change was not tried"
     elif rung == EXECUTED and not why:
         why = _why_unnoticed(one, own, tried=tried)
     untried = not own and (
         (rung == EXECUTED and not one.why) or (rung == NAMED and one.is_value and (not tried or out_of_time))
     )
     unseen = is_blind or one.is_beyond_python or untried
-    return _row(one, rung, why, (len(noticed), len(counted)), is_unseen=unseen)
+    noticing = frozenset(test for _, found in own for test in found.failed)
+    return _row(one, rung, why, (len(noticed), len(counted)), noticing, is_unseen=unseen)
 
 
 def _judge_value(
@@ -362,9 +350,10 @@ def _is_of(job: Job, one: _Known) -> bool:
     return job.is_whole or one.is_value or any(first <= job.mutant.line <= last for first, last in spans)
 
 
-def _row(one: _Known, rung: str, why: str, noticed: tuple[int, int], *, is_unseen: bool) -> dict[str, Any]:
-    """The row of one requirement. `is_unseen`: nothing here could see more of it."""
-    naming = one.naming if one.is_value else _proving(one.naming, one.users)
+def _row(
+    one: _Known, rung: str, why: str, noticed: tuple[int, int], noticing: frozenset[str], *, is_unseen: bool
+) -> dict[str, Any]:
+    """The row of one requirement. `noticing`: the tests that failed for a change; `is_unseen`: nothing here could see more."""
     enough = rung in (TESTED, GUARDED) or (rung == EXECUTED and one.row.get("kind") in ENOUGH_WHEN_EXECUTED)
     cannot = rung in (NAMED, EXECUTED) and is_unseen
     return {
@@ -374,8 +363,8 @@ def _row(one: _Known, rung: str, why: str, noticed: tuple[int, int], *, is_unsee
         "is_open": not enough and not cannot,
         "is_unknown": not enough and cannot,
         "places": list(dict.fromkeys(place.name for place in one.code)),
-        "tests": sorted(naming) if rung in IMPLEMENTED else [],
-        "user_tests": sorted(test.removeprefix(OF_USER) for test in one.users if test.startswith(OF_USER)),
+        "tests": sorted(one.proving - one.given) if rung in IMPLEMENTED else [],
+        "user_tests": sorted(test.removeprefix(OF_USER) for test in one.given & (one.users | noticing)),
         "noticed": noticed[0],
         "tried": noticed[1],
     }
@@ -388,7 +377,10 @@ def _why_value_untested(one: _Known) -> str:
 
 
 def _why_unnoticed(one: _Known, own: Sequence[tuple[Job, JobResult]], *, tried: bool) -> str:
-    tests = ", ".join(sorted(_proving(one.naming, one.users))[:2])
+    tests = ", ".join(sorted(one.proving - one.given)[:2])
+    if own and not tests:
+        told = f"the user's tests pass whatever {_names(one.code)} gives"
+        return f"{told}: name {one.identifier} in a test that asserts what the result must be"
     if own:
         return f"{tests} passes whatever {_names(one.code)} gives: assert what the result must be"
     if tried:

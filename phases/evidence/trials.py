@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from phases.evidence.mutants import Mutant
-from phases.evidence.observation import Watch, read_rows
-from phases.evidence.rungs import Job, JobResult
+from phases.evidence.mutants import Job, JobResult, Mutant
+from phases.evidence.observation import OF_USER, Watch, read_rows
 from phases.sandbox.box import Box
 from phases.sandbox.commands import run_command
 from phases.workspace.backup_tree import copy_tree
@@ -29,31 +28,33 @@ _TIMES = 4
 
 
 def run_trials(
-    jobs: Sequence[Job], box: Box, watch: Watch, paths: Sequence[str], checks_took: float
+    jobs: Sequence[Job], box: Box, watch: Watch, paths: Sequence[str], checks_took: float, user_tests: str = ""
 ) -> dict[int, JobResult]:
     """The results by number; those are left out that there was no time for.
 
-    `paths`: where in the workspace tests find modules; `checks_took`: how long all the checks took, in seconds. A test that
-    fails on the unchanged copy says nothing, and is not counted.
+    `paths`: where in the workspace tests find modules; `checks_took`: how long all the checks took, in seconds; `user_tests`:
+    the directory of the tests that the user gave. A test that fails on the unchanged copy says nothing, and is not counted.
     """
     seconds = min(max(checks_took * _TIMES, _LEAST_SECONDS), _MOST_SECONDS)
     count = min(os.cpu_count() or 1, _MOST_WORKERS, len(jobs))
     shares = [range(first, len(jobs), count) for first in range(count)]
     with ThreadPoolExecutor(count) as pool:
-        found = list(pool.map(lambda share: _run_share(share, jobs, box, watch, paths, seconds), shares))
+        found = list(pool.map(lambda share: _run_share(share, jobs, box, watch, paths, seconds, user_tests), shares))
     results = {number: result for part in found for number, result in part.items()}
     logger.debug("{} of {} changes were tried, in {} copies", len(results), len(jobs), count)
     return results
 
 
 def _run_share(
-    share: range, jobs: Sequence[Job], box: Box, watch: Watch, paths: Sequence[str], seconds: float
+    share: range, jobs: Sequence[Job], box: Box, watch: Watch, paths: Sequence[str], seconds: float, user_tests: str
 ) -> dict[int, JobResult]:
     """The jobs of one copy, one after another."""
     root = os.path.join(watch.notes, f"share-{share.start}")
     notes, copy = os.path.join(root, "notes"), os.path.join(root, "workspace")
     os.makedirs(notes, mode=0o700)
     if not copy_tree(box.workspace, copy):
+        return {}
+    if user_tests and not copy_tree(user_tests, os.path.join(root, OF_USER.strip("./"))):
         return {}
     everyone = sorted({test for number in share for test in jobs[number].tests})
     rows = [_row(-1, Mutant("", 0, "", ""), everyone, _MOST_SECONDS, is_whole=True)]
@@ -81,7 +82,7 @@ def _run_share(
     finished = run_command(own, shlex.join(words), seconds=SECONDS + _LEAST_SECONDS, variables=variables)
     logger.debug("the changes of one copy ended with {}: {}", finished.exit_code, finished.output[-300:])
     results = _read_results(os.path.join(notes, "results.jsonl"))
-    shutil.rmtree(copy, ignore_errors=True)
+    shutil.rmtree(root, ignore_errors=True)
     return results
 
 

@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-_VERSION = r"(?:===|==|~=|!=|<=|>=|<|>) ?[0-9A-Za-z][0-9A-Za-z.*+!_-]*"
-_PACKAGE = re.compile(
-    rf"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9._, -]+\])? ?(?:{_VERSION}(?: ?, ?{_VERSION})*)?(?: ?; ?\S.*)?"
-)
+from phases.sandbox.installs import read_requirement
+
 _HIDDEN = (
     (re.compile(r"\|\|\s*(?:true|:|echo\b|exit 0)"), "what stands after || makes it end well whatever the check said"),
     (re.compile(r";\s*(?:true|:|echo\b[^;&|]*|exit 0)\s*$"), "its last command ends well whatever the check said"),
@@ -40,7 +38,7 @@ def reference_faults(plan: Mapping[str, Any]) -> Iterator[str]:
 def package_faults(packages: Sequence[str]) -> Iterator[str]:
     """Lines that pip cannot install, with the form that it can."""
     for line in packages:
-        if not _PACKAGE.fullmatch(line.strip()):
+        if read_requirement(line) is None:
             yield (
                 f"environment_setup: {line!r} is no line that can be installed; write the name in the package index, and a "
                 "version if it matters, like 'scikit-learn>=1.3'"

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.evidence.bare_python import make_bare_python
+from phases.evidence.bare_python import layer_python, make_bare_python
 from phases.reproduction import measures
 from phases.reproduction.artifacts import Artifacts, Predictions, read_artifacts, read_labels, to_number
 from phases.reproduction.compare import (
@@ -86,12 +86,14 @@ def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
     bare = make_bare_python(ctx.cache_directory, paths.python)
     packages = find_environment(paths.packages, package_store(ctx.cache_directory))
     packages = packages if ctx.settings["install"] == "allowed" else None
+    own = str(ctx.limits.get("python") or "")
+    packages = layer_python(own, bare, paths.own_python) if own else packages
     held_out = os.path.join(ctx.paths.root, HELD_OUT)
     place = Place(
         os.path.join(ctx.paths.root, RESULTS),
         kind_of_sandbox(str(ctx.settings["sandbox"])),
         packages or bare,
-        (bare,) if packages else (),
+        tuple(filter(None, (bare, own))) if packages else (),
         float(ctx.limits.get("experiment_minutes") or _MINUTES) * 60,
         held_out if os.path.isdir(held_out) and not os.path.islink(held_out) else "",
         ctx.in_place,

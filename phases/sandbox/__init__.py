@@ -12,6 +12,7 @@ __all__ = [
     "devices",
     "git",
     "installs",
+    "locks",
     "output",
     "parsers",
     "probe",

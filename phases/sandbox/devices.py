@@ -1,10 +1,11 @@
-"""What of the user's machine a command may see beside the system: folders of data, to read, and graphics cards, to use."""
+"""What of the user's machine a command may see beside the system: folders of data and a Python, to read, and graphics cards."""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -49,6 +50,31 @@ def parse_data(setting: str) -> tuple[DataFolder, ...]:
         if found.setdefault(folder.variable, folder) != folder:
             raise UsageError(f"--data names {name} twice, or one that is spelled like it")
     return tuple(found.values())
+
+
+def check_python(setting: str) -> str:
+    """The folder of the environment of the user's own that `--python` names, by itself or by its program. Raises UsageError."""
+    root = os.path.abspath(setting)
+    if os.path.basename(os.path.dirname(root)) == "bin":
+        root = os.path.dirname(os.path.dirname(root))
+    if not os.path.isdir(os.path.join(root, "lib")) or root in ("/", "/usr", "/usr/local", sys.base_prefix):
+        raise UsageError(
+            f"--python names {setting}, and that is no environment of Python's: give the folder that holds bin/"
+        )
+    if not os.path.isdir(packages_in(root)):
+        other = sorted(glob.glob(os.path.join(glob.escape(root), "lib", "python3*")))
+        theirs = os.path.basename(other[0]).removeprefix("python") if other else "another version"
+        ours = ".".join(map(str, sys.version_info[:2]))
+        raise UsageError(
+            f"--python names {setting}, which is of Python {theirs}, and this program runs on {ours}; install it with that "
+            f"Python as well, or make an environment: python{ours} -m venv DIR"
+        )
+    return root
+
+
+def packages_in(environment: str) -> str:
+    """Where an environment of this program's Python has its packages."""
+    return os.path.join(environment, "lib", "python{}.{}".format(*sys.version_info), "site-packages")
 
 
 def check_gpu(setting: str) -> str:

@@ -9,17 +9,26 @@ from __future__ import annotations
 
 import fcntl
 import json
+import operator
 import os
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from phases.sandbox.box import BUBBLEWRAP, OFF, Box, CommandResult, Limits
 from phases.sandbox.launch import launch_command
+from phases.sandbox.locks import (
+    MOST_LOCK,
+    LockedPackage,
+    parse_pylock,
+    read_lock,
+    render_requirements,
+    write_lock,
+)
 from phases.sandbox.package_index import find_index
 from phases.sandbox.watch import measure_disk_use
 from pipeline.base.errors import PipelineError, StorageError
@@ -31,13 +40,22 @@ MOST_PACKAGES = 100
 _GROWTH = 40 * 2**30
 """So many bytes may one installation add to the store."""
 _LIMITS = Limits(file=8 * 2**30, processes=64)
-_MOST_LOCK = 2**24
+LOCKED, NO_SOLUTION, NO_INDEX = "locked", "no solution", "no index"
+"""What comes of resolving: a lock; the index has no such packages that go together; the index could not be asked."""
+_UNSOLVED = 1
+"""The exit code of uv where the packages cannot go together."""
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"
 _BOUND = r"(?:~=|==|!=|<=|>=|<|>) {0,4}[A-Za-z0-9][A-Za-z0-9.*+!_-]{0,60}"
 _BOUNDS = rf"{_BOUND}(?: ?, ?{_BOUND}){{0,9}}"
 _REQUIREMENT = re.compile(rf"{_NAME}(?: ?\[ ?{_NAME}(?: ?, ?{_NAME}){{0,9}} ?\])?(?: {{0,4}}{_BOUNDS})?", re.ASCII)
 _IN_BRACKETS = re.compile(rf"({_NAME}) {{0,4}}\( ?({_BOUNDS}) ?\)", re.ASCII)
-_BARE_VERSION = re.compile(rf"({_NAME}) {{1,4}}v?([0-9]{{1,4}}(?:\.[0-9]{{1,6}}){{1,3}})", re.ASCII)
+_BARE_VERSION = re.compile(rf"({_NAME}) {{1,4}}v?([0-9]{{1,4}}(?:\.[0-9]{{1,6}}){{1,3}})(\+?)", re.ASCII)
+_AROUND = re.compile(r"(?:[-*•] {1,4})?(?:pip3? install )?(?P<quote>[`'\"]?)(.{1,200}?)(?P=quote)")
+"""A line as it stands in a list, in a command or in quotes."""
+_REMARK = re.compile(r" {1,8}(?:#.{0,200}|\([A-Za-z][A-Za-z ,-]{0,80}\))$")
+"""What somebody added for whoever reads it: `# for plots`, `(optional)`."""
+_MARKER = re.compile(r" {0,4}; {0,4}python_version {0,4}(<=|>=|<|>|==) {0,4}(['\"])3\.([0-9]{1,2})\2$")
+_NO_PACKAGE = frozenset(("python", "pip", "conda", "cuda", "cudnn", "cuda toolkit")) | sys.stdlib_module_names
 _OTHER_NAMES = {
     "pytorch": "torch",
     "sklearn": "scikit-learn",
@@ -49,6 +67,9 @@ _OTHER_NAMES = {
     "bs4": "beautifulsoup4",
 }
 """Names to import, and of projects, that are no names of packages; those of the packages."""
+_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
+}  # fmt: skip
 _DISTRIBUTION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*)-([A-Za-z0-9][A-Za-z0-9.+!_]*)\.dist-info", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -59,6 +80,18 @@ class InstallResult(NamedTuple):
     """name and version each, also of those that were installed because another needs them."""
     output: str
     """What uv said; empty where all went well."""
+
+
+class LockResult(NamedTuple):
+    """What packages were resolved to."""
+
+    outcome: str
+    """locked, no solution or no index."""
+    packages: tuple[LockedPackage, ...]
+    output: str
+    """What uv said; empty where there is a lock."""
+    addresses: tuple[str, ...] = ()
+    """Of the indexes that were asked, without what opens them; none: uv's own default."""
 
 
 def find_environment(directory: str, store: str = "") -> str | None:
@@ -79,12 +112,23 @@ def measure_store(store: str) -> int:
 
 
 def read_requirement(text: str) -> str | None:
-    """A line of a plan as an installer takes it: `Torch (>=2.0)` is torch>=2.0, `numpy 1.26` numpy==1.26. None: it cannot be."""
+    """A line of a plan as an installer takes it: `Torch (>=2.0)` is torch>=2.0, `numpy 1.26` numpy==1.26.
+
+    Empty: there is nothing to install, as for Python itself and its own modules. None: more than one thing can be meant.
+    """
     line = text.strip(" ") if text.isprintable() else ""
+    line = _REMARK.sub("", found[2]) if (found := _AROUND.fullmatch(line)) else line
+    line = _REMARK.sub("", line)
+    if found := _MARKER.search(line):
+        line = line[: found.start()]
+        if not _COMPARE[found[1]](sys.version_info[1], int(found[3])):
+            return ""
+    if re.split(r" *[<>=~!(]| v?[0-9]", line.lower(), maxsplit=1)[0] in _NO_PACKAGE:
+        return ""
     if found := _IN_BRACKETS.fullmatch(line):
         line = f"{found[1]}{found[2]}"
     elif found := _BARE_VERSION.fullmatch(line):
-        line = f"{found[1]}=={found[2]}"
+        line = f"{found[1]}{'>=' if found[3] else '=='}{found[2]}"
     if not _REQUIREMENT.fullmatch(line):
         return None
     name = re.match(_NAME, line)[0]  # type: ignore[index] # a requirement begins with a name
@@ -93,7 +137,7 @@ def read_requirement(text: str) -> str | None:
 
 def why_not_installable(text: str) -> str | None:
     """Why a line of a plan is not a package that will be installed, or None: a name, extras, bounds on the version."""
-    if read_requirement(text):
+    if read_requirement(text) is not None:
         return None
     return f"{text[:100]!r} is not installed: give a name with bounds on its version, like numpy>=1.26,<3"
 
@@ -106,18 +150,21 @@ def install_wheels(
     kind: str,
     environment: Mapping[str, str],
     seconds: float = SECONDS,
+    until: str = "",
 ) -> InstallResult:
     """Makes an environment with these packages, or finds the one that is there.
 
     `directory` is the task's: it keeps what was asked for and the lock. `store` is shared by tasks; without one, or where
     commands run with the user's own rights and could write to it, the environment lies in `directory`. Nothing is built, so
-    nothing of a package runs, and uv may write nowhere else. `environment` is the user's. Raises PipelineError.
+    nothing of a package runs, and uv may write nowhere else. `environment` is the user's; `until` the day (2024-05-01) that no
+    package may be newer than, empty for today. Raises PipelineError.
     """
     # Whether packages may be installed at all stands under the seal of task.json and was asked before (decision 115).
     _refuse_what_is_unsafe(packages, kind)
     store = store if store and kind == BUBBLEWRAP else directory
-    asked = sorted({str(read_requirement(package)) for package in packages})
-    wanted = sha256(json.dumps([asked, sys.version_info[:3], sys.base_prefix]).encode())
+    asked, wanted = _digest_of(packages, until)
+    if not asked:
+        return InstallResult(True, (), "")
     record = _read_record(directory)
     if record and record["asked_sha256"] == wanted and find_environment(directory, store):
         logger.debug("{} packages are there already: what is asked for did not change", len(record["packages"]))
@@ -126,20 +173,60 @@ def install_wheels(
     _make_place(store)
     with _only_one(store):
         uv = _Uv(store, kind, environment, seconds)
-        lock, said = _kept_lock(directory, wanted), ""
+        lock = _kept_lock(directory, wanted)
         if lock is None:
-            lock, said = uv.resolve(asked)
-            if lock is None:
-                return InstallResult(False, (), said)
-            write_durable(_lock_of(directory), lock)
-            write_durable(f"{_lock_of(directory)}.of", wanted.encode())
+            found_lock = _resolve(uv, asked, wanted, directory, until)
+            if found_lock.outcome != LOCKED:
+                return InstallResult(False, (), found_lock.output)
+            lock = render_requirements(found_lock.packages)
         digest = sha256(lock + wanted.encode())
         if said := uv.make(digest, lock):
             return InstallResult(False, (), said)
-        found = _list_distributions(os.path.join(_home_of(store, digest), "venv"))
+        found = list_distributions(os.path.join(_home_of(store, digest), "venv"))
     row = {"version": 2, "asked": asked, "asked_sha256": wanted, "environment": digest, "packages": found}
     write_durable(_record_of(directory), json.dumps(row, indent=1).encode())
     return InstallResult(True, found, "")
+
+
+def lock_wheels(
+    packages: Sequence[str],
+    directory: str,
+    *,
+    store: str = "",
+    kind: str,
+    environment: Mapping[str, str],
+    seconds: float = SECONDS,
+    until: str = "",
+) -> LockResult:
+    """Resolves packages and installs none: install_wheels then installs just these. The same arguments; raises PipelineError."""
+    _refuse_what_is_unsafe(packages, kind)
+    store = store if store and kind == BUBBLEWRAP else directory
+    asked, wanted = _digest_of(packages, until)
+    if not asked or (kept := read_lock(directory, wanted)) is not None:
+        return LockResult(LOCKED, kept if asked and kept else (), "")
+    make_directory(directory)
+    _make_place(store)
+    with _only_one(store):
+        return _resolve(_Uv(store, kind, environment, seconds), asked, wanted, directory, until)
+
+
+def find_lock(packages: Sequence[str], directory: str, until: str = "") -> tuple[LockedPackage, ...] | None:
+    """What these packages were resolved to before; None where they were not."""
+    return read_lock(directory, _digest_of(packages, until)[1])
+
+
+def _digest_of(packages: Sequence[str], until: str) -> tuple[list[str], str]:
+    """What an installer is asked for, and the digest of that, on this Python."""
+    asked = sorted({text for package in packages if (text := read_requirement(package))})
+    of = [asked, sys.version_info[:3], sys.base_prefix, *([until] if until else [])]
+    return asked, sha256(json.dumps(of).encode())
+
+
+def _resolve(uv: _Uv, asked: Sequence[str], wanted: str, directory: str, until: str) -> LockResult:
+    found = uv.resolve(asked, until)
+    if found.outcome == LOCKED:
+        write_lock(directory, wanted, found.packages)
+    return found
 
 
 class _Uv:
@@ -151,16 +238,22 @@ class _Uv:
         self._store, self._seconds, self._kind = store, seconds, kind
         self._index, self._program = find_index(environment), find_uv_bin()
 
-    def resolve(self, asked: Sequence[str]) -> tuple[bytes | None, str]:
-        """The lock of what is asked for; None, and what uv said, where there is none."""
-        path = os.path.join(self._store, "new.lock")
+    def resolve(self, asked: Sequence[str], until: str) -> LockResult:
+        """The lock of what is asked for, or why there is none."""
+        path = os.path.join(self._store, "pylock.new.toml")
         # Wheels alone: to build a source distribution is to run its code, with network.
-        options = ["--only-binary", ":all:", "--generate-hashes", "--no-header", "--no-annotate", "--output-file", path]
+        options = ["--only-binary", ":all:", "--format", "pylock.toml", "--output-file", path]
+        options += ["--exclude-newer", until] if until else []
         words = self._words("pip", "compile", *options, *self._index.flags, "--python", _python(), "-")
         done = self._run(f"rm -f {shlex.quote(path)}; printf '%s\\n' {shlex.join(asked)} | {words}")
+        asked_at = self._index.addresses
         if done.exit_code != 0:
-            return None, done.output
-        return read_bytes(path, limit=_MOST_LOCK), ""
+            outcome = NO_SOLUTION if done.exit_code == _UNSOLVED else NO_INDEX
+            return LockResult(outcome, (), done.output or f"uv was stopped: {done.limit}", asked_at)
+        try:
+            return LockResult(LOCKED, parse_pylock(read_bytes(path, limit=MOST_LOCK)), "", asked_at)
+        except (ValueError, KeyError, TypeError) as error:
+            return LockResult(NO_SOLUTION, (), f"a package comes without a hash of its files: {error}", asked_at)
 
     def make(self, digest: str, lock: bytes) -> str:
         """Makes the environment of a lock, where it is not made yet; returns what uv said where that failed."""
@@ -231,9 +324,11 @@ def _only_one(store: str) -> Iterator[None]:
 
 def _kept_lock(directory: str, wanted: str) -> bytes | None:
     """The lock that was made for just this, on this machine or another."""
-    try:
+    if packages := read_lock(directory, wanted):
+        return render_requirements(packages)
+    try:  # as releases wrote it that had no package_lock.json
         if read_bytes(f"{_lock_of(directory)}.of", limit=100).decode("ascii", "replace") == wanted:
-            return read_bytes(_lock_of(directory), limit=_MOST_LOCK)
+            return read_bytes(_lock_of(directory), limit=MOST_LOCK)
     except StorageError:
         pass
     return None
@@ -243,7 +338,7 @@ def _refuse_what_is_unsafe(packages: Sequence[str], kind: str) -> None:
     if kind not in (BUBBLEWRAP, OFF):
         raise PipelineError(
             f"packages cannot be installed: that needs the network, and the sandbox here ({kind}) cannot open it for the "
-            "installer alone; apt-get install bubblewrap, or run without --allow-install"
+            "installer alone; apt-get install bubblewrap, or run with --install refused"
         )
     if len(packages) > MOST_PACKAGES:
         raise PipelineError(f"the plan names {len(packages)} packages, and at most {MOST_PACKAGES} are installed")
@@ -277,7 +372,7 @@ def _make_place(path: str) -> None:
         raise storage_error("make", path, error) from error
 
 
-def _list_distributions(venv: str) -> tuple[Mapping[str, str], ...]:
+def list_distributions(venv: str) -> tuple[Mapping[str, str], ...]:
     """Name and version of what is installed, from the names of its directories alone."""
     library = os.path.join(venv, "lib")
     directories = [os.path.join(library, name, "site-packages") for name in os.listdir(library)]

@@ -28,6 +28,8 @@ _FLAGS = {
 
 class PackageIndex(NamedTuple):
     flags: tuple[str, ...]
+    addresses: tuple[str, ...]
+    """Those of the indexes, without the names and passwords that open them."""
     variables: Mapping[str, str]
     readable: tuple[str, ...]
 
@@ -51,9 +53,14 @@ def find_index(environment: Mapping[str, str]) -> PackageIndex:
         variables["SSL_CERT_FILE"] = settings["cert"]
     if settings.get("proxy"):
         variables["ALL_PROXY"] = settings["proxy"]
-    return PackageIndex(
-        tuple(flags), variables, tuple(_readable_paths(environment, [*settings.values(), *variables.values()]))
-    )
+    named = [value for name in ("index-url", "extra-index-url") for value in settings.get(name, "").split()]
+    named += [value for name, value in variables.items() if "INDEX" in name and "://" in value]
+    readable = _readable_paths(environment, [*settings.values(), *variables.values()])
+    return PackageIndex(tuple(flags), tuple(map(_without_password, named)), variables, tuple(readable))
+
+
+def _without_password(address: str) -> str:
+    return re.sub(r"(?<=://)[^/@\s]*@", "", address)
 
 
 def _pip_settings(environment: Mapping[str, str]) -> dict[str, str]:

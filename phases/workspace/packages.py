@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from phases.sandbox.installs import find_environment, install_wheels, read_requirement
-from pipeline.base.errors import PhaseError
+from phases.sandbox.commands import kind_of_sandbox
+from phases.sandbox.installs import (
+    LOCKED,
+    NO_INDEX,
+    NO_SOLUTION,
+    find_environment,
+    find_lock,
+    install_wheels,
+    list_distributions,
+    lock_wheels,
+    read_requirement,
+    why_not_installable,
+)
+from phases.sandbox.locks import describe_packages
+from phases.workspace.task_paths import task_paths
+from pipeline.base.errors import PhaseError, PipelineError
+from pipeline.base.files import read_bytes
+from pipeline.engine.phase import Context
 
-_TAIL = 400
+_INPUT = "input.json"
+_MOST_WORDS = 400
+_UNSOLVED = "error: No solution found when resolving dependencies cause: "
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _ASK = """
 import importlib.metadata, sys
@@ -23,7 +43,36 @@ for name in sys.argv[1:]:
         print(name)
 """
 _ASK_SECONDS = 30
-ALLOW = "--allow-install"
+ALLOW = "--install allowed"
+ALLOWED, ASK = "allowed", "ask"
+CANNOT = "the plan's packages cannot be installed"
+_INSTEAD = "change environment_setup in the plan, or go on without them: --install refused"
+_LOCK_SECONDS = 120
+_NOT_ASKED = "packages are looked up once they may be installed"
+_YEARS = 2
+"""So long after a paper may a package have been released that its code was written with."""
+
+
+class CannotInstall(PhaseError):
+    """The packages cannot be installed. `said`: why, in the resolver's own words."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(f"{CANNOT}: {said}; {_INSTEAD}")
+        self.said = said
+
+
+class PackageRules(NamedTuple):
+    """Where the packages of one task come from, and where they go."""
+
+    directory: str
+    """The task's, for its lock."""
+    store: str
+    """The environments that tasks share; empty: the task has its own."""
+    sandbox: str
+    environment: Mapping[str, str]
+    """The user's."""
+    until: str = ""
+    """The day (2024-05-28) that no package may be newer than; empty: today."""
 
 
 class Packages(NamedTuple):
@@ -35,6 +84,15 @@ class Packages(NamedTuple):
     """name and version each, those among them that others need."""
     python: str | None = None
     """The environment that they are in."""
+    own: str = ""
+    """The user's own environment, where they are in that."""
+
+
+def own_packages(wanted: Sequence[str], own: str, python: str) -> Packages:
+    """Those of the user's own environment; `python` is the one that lends them to commands."""
+    missing = missing_packages(wanted, python)
+    names = tuple(line for line in wanted if not {read_requirement(line), *_NAME.findall(line)[:1]} & set(missing))
+    return Packages(names, list_distributions(own), python, own)
 
 
 def package_store(cache_directory: str) -> str:
@@ -43,17 +101,115 @@ def package_store(cache_directory: str) -> str:
     return os.path.join(cache_directory, "environments") if usable else ""
 
 
-def install_packages(
-    wanted: Sequence[str], directory: str, store: str, sandbox: str, environment: Mapping[str, str]
-) -> Packages:
-    """Installs what the plan names, once for all tasks that name the same. `environment` is the user's. Raises PhaseError."""
-    done = install_wheels(wanted, directory, store=store, kind=sandbox, environment=environment)
-    if not done.ok:
-        said = " ".join(done.output.split())[-_TAIL:]
-        raise PhaseError(
-            f"the plan's packages cannot be installed: {said}; change environment_setup in the plan, or leave --allow-install out"
+def package_rules(ctx: Context) -> PackageRules:
+    """Those of the task that a phase works on."""
+    path, arxiv = os.path.join(ctx.paths.root, _INPUT), None
+    if os.path.isfile(path):
+        arxiv = (ctx.contracts.parse(_INPUT, read_bytes(path), writer="phase 01")["fetched"] or {}).get("arxiv")
+    return make_package_rules(ctx.paths.root, ctx.limits, ctx.environment, ctx.cache_directory, arxiv)
+
+
+def make_package_rules(
+    root: str, settings: Mapping[str, Any], environment: Mapping[str, str], cache_directory: str, arxiv: str | None
+) -> PackageRules:
+    """Those of the task at `root`. `arxiv`: the paper's number there, as input.json has it."""
+    return PackageRules(
+        task_paths(root).packages,
+        package_store(cache_directory),
+        kind_of_sandbox(str(settings["sandbox"])),
+        environment,
+        _last_day(settings.get("packages_of"), arxiv),
+    )
+
+
+def _last_day(packages_of: object, arxiv: object) -> str:
+    """The day that no package may be newer than; empty where there is none."""
+    month = re.match(r"(\d\d)(0[1-9]|1[0-2])\.", str(arxiv or ""))
+    return f"{2000 + int(month[1]) + _YEARS}-{month[2]}-28" if month and packages_of == "paper" else ""
+
+
+def lock_packages(wanted: Sequence[str], rules: PackageRules) -> dict[str, Any]:
+    """Resolves what the plan names, and says what came of it, as package_lock.json has it. Nothing is installed."""
+    if unclear := [why for line in wanted if (why := why_not_installable(line))]:
+        return _describe(wanted, rules, NO_SOLUTION, "; ".join(unclear))
+    directory, store, kind, environment, until = rules
+    try:
+        found = lock_wheels(
+            wanted, directory, store=store, kind=kind, environment=environment, seconds=_LOCK_SECONDS, until=until
         )
+    except PipelineError as error:
+        return _describe(wanted, rules, NO_INDEX, str(error))
+    return _describe(wanted, rules, found.outcome, _words_of(found.output), found.addresses)
+
+
+def read_package_lock(wanted: Sequence[str], rules: PackageRules) -> dict[str, Any]:
+    """The same without asking any index: what was resolved before, or that nothing was."""
+    return _describe(wanted, rules, LOCKED, _NOT_ASKED)
+
+
+def _describe(
+    wanted: Sequence[str], rules: PackageRules, outcome: str, said: str, index: Sequence[str] = ()
+) -> dict[str, Any]:
+    read = {line: read_requirement(line) for line in wanted}
+    asked = sorted({text for text in read.values() if text})
+    resolved = find_lock(asked, rules.directory, rules.until) if asked else ()
+    is_locked = outcome == LOCKED and None not in read.values() and resolved is not None
+    return {
+        "version": 1,
+        "outcome": LOCKED if is_locked else "not asked" if outcome == LOCKED else outcome,
+        "asked": asked,
+        "repaired": [
+            {"line": line, "taken_as": text} for line, text in read.items() if text not in (None, line.strip())
+        ],
+        "resolved": [{**row._asdict(), "sha256": list(row.sha256)} for row in resolved or ()] if is_locked else [],
+        "unresolved": "" if is_locked else said,
+        "python": platform.python_version(),
+        "platform": sysconfig.get_platform(),
+        "index": list(index),
+        "until": rules.until,
+    }
+
+
+def describe_lock(lock: Mapping[str, Any]) -> list[str]:
+    """What a reviewer reads of the packages of a plan; nothing where it names none."""
+    lines = [
+        f"{row['line']!r} is " + (f"taken as {row['taken_as']}" if row["taken_as"] else "nothing to install")
+        for row in lock["repaired"]
+    ]
+    if lock["resolved"]:
+        lines.append(f"packages of the plan: {describe_packages(lock['resolved'], lock['asked'])}")
+    elif lock["outcome"] == NO_SOLUTION:
+        lines.append(f"{CANNOT}: {lock['unresolved']}")
+    elif lock["outcome"] == NO_INDEX:
+        lines.append(f"the plan's packages could not be looked up: {lock['unresolved']}")
+    return lines
+
+
+def refuse_unsolvable(lock: Mapping[str, Any]) -> None:
+    """Raises CannotInstall where the packages may be installed and cannot be, before anything is paid for."""
+    if lock["outcome"] == NO_SOLUTION:
+        raise CannotInstall(lock["unresolved"])
+
+
+def _words_of(output: str) -> str:
+    """What uv said, without what stands before each such message."""
+    return " ".join(output.split()).removeprefix(_UNSOLVED)[:_MOST_WORDS]
+
+
+def install_packages(wanted: Sequence[str], rules: PackageRules) -> Packages:
+    """Installs what the plan names, once for all tasks that name the same. Raises CannotInstall."""
+    directory, store, kind, environment, until = rules
+    done = install_wheels(wanted, directory, store=store, kind=kind, environment=environment, until=until)
+    if not done.ok:
+        raise CannotInstall(_words_of(done.output))
     return Packages(tuple(wanted), done.packages, find_environment(directory, store))
+
+
+def why_not_a_package(line: str) -> str:
+    """Why a line names nothing that could be installed; empty where it does."""
+    if read_requirement(line) == "":
+        return f"{line!r} is nothing to install: it is a part of Python, or no package of Python's"
+    return why_not_installable(line) or ""
 
 
 def missing_packages(wanted: Sequence[str], environment: str | None = None) -> tuple[str, ...]:
@@ -62,7 +218,8 @@ def missing_packages(wanted: Sequence[str], environment: str | None = None) -> t
     `environment` is a virtual environment that they were installed in. What is no name of a package is missing, too. The
     interpreter of the sandbox is asked, without what this program or the user has beside it.
     """
-    read = {line: read_requirement(line) or line.strip() for line in wanted}
+    read = {line: line.strip() if (text := read_requirement(line)) is None else text for line in wanted}
+    read = {line: text for line, text in read.items() if text}
     names = {line: found[0] if (found := _NAME.match(text)) else text for line, text in read.items()}
     if not names:
         return ()

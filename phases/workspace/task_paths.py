@@ -26,6 +26,8 @@ class TaskPaths(NamedTuple):
     """The tests that the user gave (--tests), out of the agent's reach."""
     python: str
     """The Python of commands, where the user's cache cannot be written."""
+    own_python: str
+    """What lends the packages of the user's own environment to commands, if they are used."""
     packages: str
     """Where the packages of the plan are installed, if they may be."""
     summary: str
@@ -56,6 +58,7 @@ def task_paths(root: str) -> TaskPaths:
         user_tests=path("user_tests"),
         python=path("python"),
         packages=path("packages"),
+        own_python=path("python/own"),
         summary=path("implement_code_summary.md"),
         kernel=path("kernel"),
         kernel_report=path("kernel-report.json"),

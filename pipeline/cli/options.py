@@ -107,10 +107,19 @@ _OPTIONS = (
     ),
     _flag("--allow-own-code/--no-allow-own-code", "allow_own_code", "Fetch the paper's own repository too."),
     _flag("--unsandboxed", "sandbox", "Let the agent's commands run with your own rights.", flag_value="off"),
-    _flag(
-        *("--allow-install", "install", "Install the packages that the plan names, for the sandbox only."),
-        flag_value="true",
+    click.option(
+        "--install",
+        type=click.Choice(["allowed", "ask", "refused"]),
+        help="Whether the packages that the plan names are installed, for the sandbox only (default: ask at the review).",
     ),
+    # what --install allowed was called before
+    _flag("--allow-install", "allow_install", "The same as --install allowed.", flag_value="allowed", hidden=True),
+    click.option(
+        "--packages-of",
+        type=click.Choice(["today", "paper"]),
+        help="Install packages of today, or as they were two years after an arXiv paper's month.",
+    ),
+    _text("--python", "DIR", "Use the packages of an environment of your own, and install none.", **_DIRECTORY),
     _text("--gpu", "none|auto|0,1", "Let the agent's commands use graphics cards (default: none)."),
     click.option(
         "--data",
@@ -197,7 +206,17 @@ _GROUPS = {
     "Input": ("ocr", "reader", "password", "anyway", "new", "tasks_dir"),
     "Other people's code": ("references", "mirror", "lookup", "allow_own_code"),
     "Commands and hooks": (
-        *("sandbox", "install", "command_seconds", "command_memory_gb", "gpu", "data"),
+        *(
+            "sandbox",
+            "install",
+            "allow_install",
+            "packages_of",
+            "python",
+            "command_seconds",
+            "command_memory_gb",
+            "gpu",
+            "data",
+        ),
         *("trust_hooks",),
     ),
     "Reproduction": ("reproduce", "tolerance", "held_out", "experiment_minutes"),
@@ -261,6 +280,8 @@ def flags_of(options: dict[str, Any]) -> dict[str, Any]:
         if options.get("code_model"):
             raise click.UsageError("--agent and --code-model both say who writes the code; give one of them")
         options = {**options, "code_model": OWN_AGENT + agent}
+    if options.get("allow_install") and not options.get("install"):
+        options = {**options, "install": options["allow_install"]}
     return {
         "mode": mode_of(options.get("fast")),
         **{name: options[name] for name in Settings._fields if name in options},

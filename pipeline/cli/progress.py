@@ -76,7 +76,7 @@ class Progress:
         """Shows what the user should know before the first phase runs."""
         (print_warning if warning else notify)(text)
 
-    def choose_reviewer(self, store: TaskStore, values: Mapping[str, Any]) -> Callable[[str, str], Decision]:
+    def choose_reviewer(self, store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
         """Who decides about the plan; while a person looks at it, the live line is away."""
         reviewer = choose_reviewer(store, values)
 

@@ -24,6 +24,7 @@ from pipeline.cli.output import (
     print_warning,
     reading_width,
 )
+from pipeline.cli.review_packages import ask_to_install, look_up_packages, note_packages
 from pipeline.engine.phase import Decision
 from pipeline.engine.store import TaskStore
 
@@ -204,15 +205,18 @@ def _plan_standing(store: TaskStore) -> dict[str, str]:
     return {"plan_sha256": digest, "standing": "open"}
 
 
-def choose_reviewer(store: TaskStore, values: Mapping[str, Any]) -> Callable[[str, str], Decision]:
-    """The reviewer that --review names; by default a person is asked only where one is there and a model costs money."""
+def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
+    """The reviewer that --review names; by default a person is asked only where one is there and a model costs money.
+
+    What a person allows beside the plan is put into `values`, by which the run goes on, and into task.json.
+    """
     costs = any(is_served(model_for(values, phase)) for phase in ("plan", "implement"))
     way = values["review"] or ("ask" if costs and in_terminal() else "auto")
     if way == "auto":
         return lambda plan, digest: _approve_automatically(store, digest)
     if way == "file":
         return lambda plan, digest: read_decision(store, digest)
-    return lambda plan, digest: _ask_person(store, plan, digest)
+    return lambda plan, digest: _ask_person(store, plan, digest, values)
 
 
 def ask_person(question: str, options: Sequence[str], values: Mapping[str, Any]) -> str | None:
@@ -304,28 +308,12 @@ def edit_plan(store: TaskStore) -> bool:
             return True
 
 
-def note_packages(store: TaskStore) -> list[str]:
-    """One line, or none: the packages of the plan that are not installed, and how they are."""
-    # imported here: TAB must import no phase
-    from phases.workspace.packages import ALLOW, describe_missing, missing_packages
-
-    if store.load("task.json")["settings"]["install"] == "allowed":
-        return []
-    missing = missing_packages(store.load(PLAN)["environment_setup"]["packages"])
-    if not missing:
-        return []
-    how = f"pipeline resume {command_name(store)} {ALLOW}"
-    return [
-        f"note: {describe_missing(missing)}, so what needs it cannot be checked; install the plan's packages with: {how}"
-    ]
-
-
 def _keep_version(store: TaskStore, plan: bytes) -> None:
     make_directory(store.path("plan_versions"))
     write_durable(store.path(f"plan_versions/{sha256(plan)[:16]}.txt"), plan)
 
 
-def _ask_person(store: TaskStore, plan: str, digest: str) -> Decision:
+def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]) -> Decision:
     """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
     if not in_terminal():
         raise Paused(
@@ -340,12 +328,13 @@ def _ask_person(store: TaskStore, plan: str, digest: str) -> Decision:
         notify("\n".join(["what changed since the version before:", *lines]))
     for line in _doubts(store):
         notify(line)
-    for line in note_packages(store):
-        notify(line)
+    can_install = look_up_packages(store, values, parsed["environment_setup"]["packages"])
     notify(f"This is plan {digest[:12]}. Nothing is written before you approve it.")
     for _ in range(_ASKED):
         try:
             decision = _ask_once(store, digest)
+            if isinstance(decision, Decision) and can_install:
+                ask_to_install(store, values)
         except click.Abort:
             break
         except click.ClickException as error:  # the editor did not start, or ended badly

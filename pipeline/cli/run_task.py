@@ -54,7 +54,7 @@ class Audience(Protocol):
     def tell(self, text: str, *, warning: bool = False) -> None:
         """Takes what the user should know before the first phase runs."""
 
-    def choose_reviewer(self, store: TaskStore, values: Mapping[str, Any]) -> Callable[[str, str], Decision]:
+    def choose_reviewer(self, store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
         """Who decides about the plan."""
 
     def ask(self, values: Mapping[str, Any], question: str, options: Sequence[str]) -> str | None:

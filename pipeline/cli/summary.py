@@ -361,7 +361,7 @@ def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
             (f"pipeline resume {name} --model PROVIDER:NAME", "have a model plan and write the code"),
         ]
     if report.get("missing_packages"):
-        steps += [(f"pipeline resume {name} --allow-install", "install the plan's packages, and check again")]
+        steps += [(f"pipeline resume {name} --install allowed", "install the plan's packages, and check again")]
     steps += [(f"pipeline show {name} plan", "read the plan")]
     if store.exists("traceability.json"):
         steps += [(f"pipeline trace {name}", "where each requirement is in the code")]

@@ -24,7 +24,7 @@ from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
 _OLD_KEY = "task-key"
-_NAMED = ("references", "mirror", "lookup", "data")
+_NAMED = ("references", "mirror", "lookup", "data", "python")
 _OPENED = (("sandbox", "off"), ("install", "allowed"))
 _REVIEWS = ("auto", "", "ask", "file")
 """From nobody who is asked to somebody who surely is."""
@@ -97,6 +97,7 @@ def with_absolute_paths(settings: Settings) -> Settings:
         lookup=_check_lookup(settings.lookup),
         gpu=_check_gpu(settings.gpu),
         data=_check_data(settings.data),
+        python=_check_python(settings.python),
         tests=check_user_tests(settings.tests),
         held_out=check_held_out(settings.held_out),
     )
@@ -202,6 +203,14 @@ def _check_data(setting: str) -> str:
     from phases.sandbox.devices import parse_data  # imported here: as above
 
     return os.pathsep.join(f"{folder.name}={folder.path}" for folder in parse_data(setting))
+
+
+def _check_python(setting: str) -> str:
+    if not setting:
+        return ""
+    from phases.sandbox.devices import check_python  # imported here: as above
+
+    return check_python(setting)
 
 
 def _check_lookup(setting: str) -> str:

@@ -124,6 +124,9 @@ class Phase(NamedTuple):
     writes: tuple[str, ...]
     """Documents; a name that ends in '/' is a folder whose files a written document lists in `files`."""
     run: Callable[[Documents, Context], Documents]
+    # decision 238: what a release adds to a phase makes no finished work stale.
+    later: tuple[str, ...] = ()
+    """Those of `writes` that earlier releases did not write: a finished phase without them is up to date."""
     settings: tuple[str, ...] = ()
     version: int = 1
     """Raise it when the same inputs should give other outputs."""

@@ -14,15 +14,18 @@ PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _EFFORTS = ("effort", "plan_effort", "code_effort")
 _WATCH = ("supervisor", "supervisor_shadow")
-_COMMANDS = ("command_seconds", "command_memory_gb", "gpu", "data")
+_COMMANDS = ("command_seconds", "command_memory_gb", "gpu", "data", "python")
 _CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence")
 _REPRODUCTION = ("reproduce", "tolerance")
 _READING = ("ocr", "reader")
+_PACKAGES = ("install", "packages_of")
 _REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
 # decision 42: a higher limit goes on with the same plan and the same journal.
 LIMITS = (
     *(*_LIMITS_OF_A_TASK, "batch_usd", "experiment_minutes", "dry_run"),
     *(*_WATCH, *_CHECKS, *_COMMANDS),
+    # what the review of a plan looks up depends on them, and no review is stale because of them
+    *("sandbox", *_PACKAGES),
 )
 """The settings that say how far a run may go, and how closely it is watched. Another limit makes nothing stale."""
 PERMISSIONS = ("trust_hooks", "dry_run", "anyway")
@@ -36,7 +39,7 @@ STORED = (
     "code_model",
     "review",
     "sandbox",
-    "install",
+    *_PACKAGES,
     "max_output_tokens",
     *_EFFORTS,
     *_LIMITS_OF_A_TASK,
@@ -55,8 +58,10 @@ _CHOICES = {
     "mode": ("fast", "full"),
     "review": ("", "auto", "ask", "file"),
     "sandbox": ("required", "off"),
+    "install": ("ask", "allowed", "refused"),
     "reproduce": ("off", "quick", "full"),
     "reader": ("", "docling"),
+    "packages_of": ("today", "paper"),
     "supervisor": ("", "off", "adaptive", "strict"),
     "openai_api": ("", "chat", "responses"),
     **dict.fromkeys(_EFFORTS, ("", "none", "low", "medium", "high")),
@@ -65,7 +70,6 @@ _SWITCHES = {
     "allow_own_code": ("no", "yes"),
     "anyway": ("no", "yes"),
     "evidence": ("off", "on"),
-    "install": ("refused", "allowed"),
     "ocr": ("", "yes"),
     "private_addresses": ("refused", "allowed"),
     "supervisor_shadow": ("false", "true"),
@@ -226,12 +230,17 @@ class Settings(NamedTuple):
     see: what they predict is scored against it."""
     experiment_minutes: int = 60
     """An experiment that takes longer is stopped."""
-    install: str = "refused"
-    """true: the packages that a plan names are installed, for the sandbox only, from the index that pip is set to."""
+    install: str = "ask"
+    """allowed: the packages that a plan names are installed, for the sandbox only, from the index that pip is set to; ask: the
+    person who reviews the plan says so, and without one nothing is installed; refused. true and false are allowed and refused."""
+    packages_of: str = "today"
+    """today: packages as new as the plan's bounds permit; paper: none newer than two years after an arXiv paper's month."""
     command_seconds: int = 600
     """The longest that a command of the agent may ask for, and what each check gets."""
     command_memory_gb: int = 8
     """What all processes of a command may hold. Addresses that nothing was written to do not count."""
+    python: str = ""
+    """An environment of your own, whose packages commands use, and never write to; then nothing is installed."""
     gpu: str = "none"
     """The graphics cards that commands may use: none, auto (all), or numbers like 0,1."""
     data: str = ""
@@ -330,6 +339,8 @@ def _check_value(name: str, value: Any, where: str) -> Any:
     what = _name_setting(name, where)
     if name in _SWITCHES:
         return _check_switch(name, value, where)
+    if name == "install":  # it was a switch once
+        value = {**dict.fromkeys(_FALSE, "refused"), **dict.fromkeys(_TRUE, "allowed")}.get(str(value).lower(), value)
     if name in _CHOICES and value not in _CHOICES[name]:
         allowed = ", ".join(choice for choice in _CHOICES[name] if choice)
         raise UsageError(f"{what} must be one of {allowed}, not {value!r}")

@@ -97,6 +97,8 @@ def _inputs_reason(phase: Phase, stamp: Stamp, digest: Callable[[str], str | Non
 
 def _outputs_reason(phase: Phase, stamp: Stamp, digest: Callable[[str], str | None]) -> str | None:
     for name in (*(name for name in phase.writes if not name.endswith("/")), *stamp.written):
+        if name not in stamp.written and name in phase.later:
+            continue
         if name not in stamp.written:
             return f"it now writes {name} too"
         now = digest(name)

@@ -46,14 +46,14 @@ def test_a_missing_package_is_told_three_times_and_ends_as_a_warning_that_costs_
     assert command(*words, "--review", "file").code == 5
     shown = command("review", "paper").out
     assert "note: torchless is not installed here, so what needs it cannot be checked" in shown
-    assert "pipeline resume paper --allow-install" in shown
+    assert "pipeline resume paper --install allowed" in shown
     assert command("review", "paper", "--approve").code == 0
     ended = command("resume", "paper")
     assert ended.code == 0, ended.err
     assert "torchless is not installed here: what needs it cannot be checked" in ended.err
     assert "Task paper: warning." in ended.out
     assert "were not executed here: torchless is not installed here" in " ".join(ended.out.split())
-    assert "resume paper --allow-install" in ended.out
+    assert "resume paper --install allowed" in ended.out
     report = command.document("paper", "report.json")
     assert (report["status"], report["verified"], report["missing_packages"]) == ("warning", False, ["torchless"])
     (attempt,) = command.document("paper", "acceptance.json")["attempts"]

@@ -87,7 +87,9 @@ def test_a_misspelt_variable_is_refused(user_file: Path) -> None:
         pytest.param("zzz: x", "{file}: 'zzz' is not a setting; known: tasks_dir, mode", id="an unknown name"),
         pytest.param("1: x", "{file}: '1' is not a setting", id="a number as name"),
         pytest.param("mode: slow", "{file}: mode must be one of fast, full, not 'slow'", id="an unknown mode"),
-        pytest.param("install: perhaps", "{file}: install must be true or false, not 'perhaps'", id="a switch"),
+        pytest.param(
+            "install: perhaps", "{file}: install must be one of ask, allowed, refused, not 'perhaps'", id="a switch"
+        ),
         pytest.param("review: me", "{file}: review must be one of auto, ask, file, not 'me'", id="a review"),
         pytest.param(
             "max_source_mb: -1", "{file}: max_source_mb must be a whole number (0 or more), not -1", id="below 0"

@@ -9,9 +9,10 @@ import pytest
 
 from phases.acceptance.checks.code_check import check_code
 from phases.evidence.look import EvidenceSetting
+from phases.evidence.mutants import JobResult
 from phases.evidence.observation import Observation
 from phases.evidence.places import find_all_places
-from phases.evidence.rungs import JobResult, climb
+from phases.evidence.rungs import climb
 from phases.evidence.traceability import read_sources
 from phases.sandbox.box import NONE, Box
 from phases.sandbox.commands import kind_of_sandbox
@@ -33,8 +34,9 @@ def judged(
     mutants: str = "auto",
     kinds: str = "equation",
     count: int = 1,
+    user_tests: str = "",
 ) -> dict[str, Any]:
-    """The verdict on these files, with R1 to Rn of one kind."""
+    """The verdict on these files, with R1 to Rn of one kind. `user_tests`: the text of test_given.py, which the user gave."""
     root = folder / "code"
     root.mkdir(parents=True)
     workspace = Workspace(str(root))
@@ -48,9 +50,14 @@ def judged(
     box = Box(str(root), kind_of_sandbox("required"), python=shared_python())
     commands = CommandRunner(box, Snapshot(str(root), str(folder / "kept")))
     commands.step = "check"
-    found = check_code(
-        workspace, plan, commands, evidence=EvidenceSetting(shared_python(), str(folder / "notes"), mutants)
+    given = folder / "user_tests"
+    if user_tests:
+        given.mkdir()
+        (given / "test_given.py").write_text(user_tests)
+    setting = EvidenceSetting(
+        shared_python(), str(folder / "notes"), mutants, user_tests=str(given) if user_tests else ""
     )
+    found = check_code(workspace, plan, commands, evidence=setting)
     assert not (folder / "notes").exists()
     assert {path: workspace.read(path) for path in files} == files
     return found
@@ -74,6 +81,71 @@ def test_a_test_that_asserts_the_result_proves_it_in_either_style(tmp_path: Path
     (row,) = found["verification"]["evidence"]
     assert row["rung"] in ("tested", "guarded")
     assert row["noticed"] >= 1
+
+
+NOTHING_NAMED = RIGHT.replace("test_r1", "test_mean")
+LOADS = 'python -c "import code_of"'
+
+
+def test_a_test_of_the_user_proves_what_it_runs_though_it_names_nothing(tmp_path: Path) -> None:
+    found = judged(tmp_path, {"code_of.py": MEAN}, LOADS, user_tests=NOTHING_NAMED)
+    assert found["block"] is None, found["block"]
+    assert found["verification"]["verified"]
+    (row,) = found["verification"]["evidence"]
+    assert row["rung"] in ("tested", "guarded")
+    assert (row["tests"], row["user_tests"]) == ([], ["test_given.py::test_mean"])
+    assert row["noticed"] >= 1
+
+
+@pytest.mark.parametrize("line", ["assert mean([1.0, 2.0]) is not None", "assert 1 + 1 == 2"])
+def test_a_test_of_the_user_that_passes_whatever_comes_proves_nothing(tmp_path: Path, line: str) -> None:
+    test = f"from code_of import mean\n\n\ndef test_mean():\n    {line}\n"
+    found = judged(tmp_path, {"code_of.py": MEAN}, LOADS, user_tests=test)
+    (row,) = found["verification"]["evidence"]
+    assert row["rung"] == ("executed" if "mean(" in line else "named")
+    if row["rung"] == "executed":
+        assert "the user's tests pass whatever code_of.py:mean gives: name R1 in a test" in found["block"]
+
+
+def test_a_test_of_the_user_that_ends_by_an_error_under_a_change_has_noticed_it(tmp_path: Path) -> None:
+    code = "class Grid:\n    def __init__(self, n):\n        # R1\n        self.cells = [0] * (n + 1)\n"
+    test = "from code_of import Grid\n\n\ndef test_grid():\n    Grid(3).cells[3] = 1\n"
+    found = judged(tmp_path, {"code_of.py": code}, LOADS, user_tests=test)
+    (row,) = found["verification"]["evidence"]
+    assert row["rung"] in ("tested", "guarded"), row
+    assert found["block"] is None
+
+
+def test_where_no_change_is_tried_a_test_of_the_user_is_believed(tmp_path: Path) -> None:
+    found = judged(tmp_path, {"code_of.py": MEAN}, LOADS, mutants="off", user_tests=NOTHING_NAMED)
+    (row,) = found["verification"]["evidence"]
+    assert (row["rung"], found["block"]) == ("tested", None)
+    assert row["why"] == "your own tests run it and pass; whether they notice a change was not tried"
+
+
+@pytest.mark.parametrize(("expected", "rung"), [("0.1", "tested"), ("settings.RATE", "named")])
+def test_a_value_is_proved_by_a_test_of_the_user_that_notices_another_value(
+    tmp_path: Path, expected: str, rung: str
+) -> None:
+    files = {"settings.py": "RATE = 0.1  # R1\n"}
+    test = f"import settings\n\n\ndef test_rate():\n    assert settings.RATE == {expected}\n"
+    found = judged(tmp_path, files, 'python -c "import settings"', kinds="hyperparameter", user_tests=test)
+    (row,) = found["verification"]["evidence"]
+    assert row["rung"] in ((rung, "guarded") if rung == "tested" else (rung,))
+    assert row["user_tests"] == (["test_given.py::test_rate"] if rung == "tested" else [])
+
+
+def test_what_the_work_does_to_its_own_tests_does_not_reach_those_of_the_user(tmp_path: Path) -> None:
+    """Of two changed copies in one process the first would lend the second its modules, and conftest.py its patches."""
+    files = {
+        "code_of.py": MEAN,
+        "conftest.py": "import code_of\n\ncode_of.mean = lambda values: 3.0\n",
+        "test_mean.py": RIGHT,
+    }
+    found = judged(tmp_path, files, user_tests=NOTHING_NAMED)
+    (row,) = found["verification"]["evidence"]
+    assert row["user_tests"] == ["test_given.py::test_mean"]
+    assert row["rung"] in ("tested", "guarded")
 
 
 VACUOUS = [

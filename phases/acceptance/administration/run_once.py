@@ -180,9 +180,12 @@ def _build_box(trial: Trial) -> Box:
     places = trial.places
     allowed = trial.settings["install"] == "allowed"
     python = find_environment(places.packages, trial.package_store) if allowed else None
+    own = str(trial.settings.get("python") or "")
+    python = places.own_python if own and os.path.isdir(places.own_python) else python
     kind = kind_of_sandbox(str(trial.settings["sandbox"]))
     return with_machine(
-        Box(places.workspace, kind, (places.paper,), python, limits_from(trial.settings)), trial.settings
+        Box(places.workspace, kind, (places.paper, *filter(None, [own])), python, limits_from(trial.settings)),
+        trial.settings,
     )
 
 

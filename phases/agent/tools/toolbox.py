@@ -56,6 +56,8 @@ class ToolResult:
     """What is to be looked at beside the text, as the journal names it."""
     asked: Mapping[str, Any] = field(default_factory=dict)
     """A question to the user: question, options, answer, by."""
+    added: Mapping[str, Any] = field(default_factory=dict)
+    """A package that was installed: line, why."""
     code: str = ""
     """The rule that refused it, where its tool has rules with names."""
 
@@ -171,6 +173,7 @@ class Toolbox:
             **({"shown": [dict(row) for row in acted.shown]} if acted.shown else {}),
             **({"pictures": [dict(row) for row in acted.pictures]} if acted.pictures else {}),
             **({"asked": dict(acted.asked)} if acted.asked else {}),
+            **({"added": dict(acted.added)} if acted.added else {}),
             **({"code": acted.code} if acted.code else {}),
         }
 

@@ -19,6 +19,8 @@ import line_probes  # type: ignore[import-not-found]
 
 NOTES, WORKSPACE, TEST, LINES = "PIPELINE_EVIDENCE", "PIPELINE_WORKSPACE", "PIPELINE_TEST", "PIPELINE_LINES"
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+USER_TESTS = "user_tests"
+"""The directory beside the workspace with the tests that the user gave."""
 BEGUN, ENDED = "begun", "ended"
 _ASSERTS = ("assert", "check_", "expect", "verify_")
 """What the names of functions that assert for tests begin with."""
@@ -80,16 +82,17 @@ def is_assertion(error: BaseException | None) -> bool:
     """Whether a failed assertion of a test ended it: not an error of the code, nor an assertion that stands in the code."""
     if error is None or not (isinstance(error, AssertionError) or type(error).__name__ == "Failed"):
         return False
-    workspace = os.path.realpath(os.environ[WORKSPACE]) + os.sep
+    workspace = os.path.realpath(os.environ[WORKSPACE])
+    watched = (workspace + os.sep, os.path.join(os.path.dirname(workspace), USER_TESTS) + os.sep)
     last, trace = "", error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_name.startswith(_ASSERTS):
             return True  # a helper of tests, wherever it lies
         path = os.path.realpath(trace.tb_frame.f_code.co_filename)
-        last = path.removeprefix(workspace) if path.startswith(workspace) else last
+        last = os.path.relpath(path, workspace) if path.startswith(watched) else last
         trace = trace.tb_next
     *directories, name = last.split(os.sep)
-    in_tests = bool({"tests", "test"} & set(directories))
+    in_tests = bool({"tests", "test", USER_TESTS} & set(directories))
     return in_tests or name.startswith("test") or name.endswith("_test.py") or name == "conftest.py"
 
 

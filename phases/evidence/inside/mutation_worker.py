@@ -19,6 +19,9 @@ import sys
 import time
 from typing import Any
 
+_OF_USER = "../user_tests/"
+"""What the names of the user's own tests begin with: they lie beside the copy, and take no settings from it."""
+
 
 def main(jobs_path: str, results_path: str, seconds: float) -> None:
     """Runs the jobs, as far as the time goes."""
@@ -36,7 +39,7 @@ def main(jobs_path: str, results_path: str, seconds: float) -> None:
             return
         own = os.path.join(notes, f"job-{number}")
         os.makedirs(own)
-        code = _run_changed(job, own, min(job["seconds"], left))
+        code = _run_changed(job, own, until)
         row = {"job": job["job"], "code": code, **_read_notes(own)}
         for path in _files_here() - there:  # what a test leaves behind must not tell the next run what to expect
             with contextlib.suppress(OSError):
@@ -52,32 +55,46 @@ def _files_here() -> set[str]:
     return {os.path.join(folder, name) for folder, _, names in os.walk(".") for name in names}
 
 
-def _run_changed(job: dict[str, Any], notes: str, seconds: float) -> int | None:
-    """The exit code of the job's tests, on the changed file; None where they did not end in time."""
+def _run_changed(job: dict[str, Any], notes: str, until: float) -> int | None:
+    """The exit code of the job's tests, on the changed file: the first that is not 0; None where they did not end in time."""
     path, before = job["path"], b""
     if path:
         with open(path, "rb") as file:
             before = file.read()
         with open(path, "w", encoding="utf-8", newline="") as text:
             text.write(job["source"])
-    child = os.fork()
-    if child == 0:
-        _become_tests(job, notes)
+    # The user's tests have a process of their own: what the work's own tests load or change must not reach them.
+    of_user = [test for test in job["tests"] if test.startswith(_OF_USER)]
+    own = [test for test in job["tests"] if not test.startswith(_OF_USER)]
     try:
-        return _wait(child, seconds)
+        codes = [
+            _run_tests(tests, job["all"], notes, min(job["seconds"], until - time.monotonic()))
+            for tests in (own, of_user)
+            if tests
+        ]
+        return None if None in codes else next(filter(None, codes), 0)
     finally:
         if path:
             with open(path, "wb") as file:
                 file.write(before)
 
 
-def _become_tests(job: dict[str, Any], notes: str) -> None:
+def _run_tests(tests: list[str], is_whole: bool, notes: str, seconds: float) -> int | None:
+    child = os.fork()
+    if child == 0:
+        _become_tests(tests, is_whole, notes)
+    return _wait(child, seconds)
+
+
+def _become_tests(tests: list[str], is_whole: bool, notes: str) -> None:
     # By their files and not by their ids: pytest runs none at all where it does not know one of them.
-    files = list(dict.fromkeys(test.partition("::")[0] for test in job["tests"]))
-    words = [*([] if job["all"] else ["-x"]), *(file for file in files if os.path.isfile(file))]
+    files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+    words = [*([] if is_whole else ["-x"]), *(file for file in files if os.path.isfile(file))]
+    if tests[0].startswith(_OF_USER):
+        words = ["-c", os.devnull, "--rootdir", _OF_USER, "--confcutdir", _OF_USER, *words]
     try:
         os.setsid()
-        os.environ["PIPELINE_EVIDENCE"], os.environ["PIPELINE_ONLY"] = notes, json.dumps(job["tests"])
+        os.environ["PIPELINE_EVIDENCE"], os.environ["PIPELINE_ONLY"] = notes, json.dumps(tests)
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in range(3):
             os.dup2(nothing, descriptor)

@@ -1,0 +1,76 @@
+"""What a review tells and asks of the packages that a plan names: whether they can be had, and whether they may be installed."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from pipeline.cli.assembly import cache_directory, command_name, config_directory
+from pipeline.cli.output import notify
+from pipeline.engine.seal import is_sealed, seal_task
+from pipeline.engine.store import TaskStore
+
+# Phases are imported inside functions: TAB must import no phase.
+_PLAN, _INPUT = "initial_plan.txt", "input.json"
+
+
+def note_packages(store: TaskStore) -> list[str]:
+    """What a reader of the plan should know of its packages: how large they are, or that they are not there, and what helps."""
+    from phases.workspace.packages import ALLOW, ALLOWED, describe_lock, describe_missing, missing_packages
+
+    settings, wanted = store.load("task.json")["settings"], store.load(_PLAN)["environment_setup"]["packages"]
+    own = settings.get("python") or None
+    if settings["install"] == ALLOWED and not own:
+        return describe_lock(_look_up(store, settings, wanted, again=False)) if wanted else []
+    missing = missing_packages(wanted, own)
+    if not missing:
+        return []
+    if own:
+        return [f"note: {describe_missing(missing)} (in {own}), so what needs it cannot be checked"]
+    how = f"pipeline resume {command_name(store)} {ALLOW}"
+    return [
+        f"note: {describe_missing(missing)}, so what needs it cannot be checked; install the plan's packages with: {how}"
+    ]
+
+
+def look_up_packages(store: TaskStore, values: dict[str, Any], wanted: list[str]) -> bool:
+    """Tells a reviewer what the plan's packages come to, where that is still to be decided; whether they could be installed."""
+    from phases.workspace.packages import ASK, describe_lock
+
+    if not wanted or values["install"] != ASK or values["python"]:
+        for line in note_packages(store):
+            notify(line)
+        return False
+    notify("looks up the packages of the plan ...")
+    lock = _look_up(store, values, wanted, again=True)
+    for line in describe_lock(lock):
+        notify(line)
+    return bool(lock["resolved"])
+
+
+def ask_to_install(store: TaskStore, values: dict[str, Any]) -> None:
+    """Asks whether they may be installed, once for the task: the answer is kept in task.json, sealed as that was.
+
+    Raises click.Abort where the person leaves.
+    """
+    answer = click.confirm("Install these packages, for commands in the sandbox alone?", default=True, err=True)
+    values["install"] = "allowed" if answer else "refused"
+    task = store.load("task.json")
+    changed = {**task, "settings": {**task["settings"], "install": values["install"]}}
+    sealed = is_sealed(task, config_directory())
+    store.write({"task.json": seal_task(changed, config_directory()) if sealed else changed})
+    if not answer:
+        notify("what needs them cannot be checked; --install allowed installs them later")
+
+
+def _look_up(store: TaskStore, settings: dict[str, Any], wanted: list[str], *, again: bool) -> dict[str, Any]:
+    """The lock of the plan's packages. `again`: an index may be asked; else what was resolved before is told."""
+    from phases.workspace.packages import lock_packages, make_package_rules, read_package_lock
+
+    fetched = store.load(_INPUT)["fetched"] if store.exists(_INPUT) else None
+    rules = make_package_rules(
+        store.root, settings, os.environ, cache_directory(), fetched["arxiv"] if fetched else None
+    )
+    return lock_packages(wanted, rules) if again else read_package_lock(wanted, rules)
