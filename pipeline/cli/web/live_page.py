@@ -66,7 +66,9 @@ def _state(store: TaskStore) -> dict[str, Any]:
     attempts = read_attempts([row for _, row in _rows(store)[1:]])
     last = attempts[-1] if attempts else None
     failing = [hook for hook in (last or {}).get("hooks", ()) if hook.get("status") not in ("pass", None)]
-    todos = next((call["todos"] for turn in reversed(turns) for call in reversed(turn["calls"]) if call["todos"]), [])
+    todos: list[Any] = next(
+        (call["todos"] for turn in reversed(turns) for call in reversed(turn["calls"]) if call["todos"]), []
+    )
     return {"total": total, "count": len(turns), "attempts": len(attempts), "failing": failing, "todos": todos}
 
 

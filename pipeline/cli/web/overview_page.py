@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.base.errors import PipelineError
+from pipeline.base.errors import UsageError
 from pipeline.cli.assembly import locate_task
 from pipeline.cli.cost import sum_costs
 from pipeline.cli.output import rewrite_commands
@@ -20,9 +20,18 @@ from pipeline.engine.phase import Phase
 from pipeline.engine.store import TaskStore
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y = 110, 46, 24, 18
-_LIMIT = re.compile(
-    r"--(max-usd|add-usd|max-tokens|max-turns|max-minutes|max-output-tokens)( [0-9]{1,12}(\.[0-9]{1,6})?)?"
+_LIMITS = (
+    "max-usd",
+    "add-usd",
+    "max-tokens",
+    "max-turns",
+    "max-minutes",
+    "max-output-tokens",
+    "max-acceptance-continues",
 )
+_ANYWAY = "anyway"
+_FLAG = re.compile(rf"--({'|'.join(_LIMITS)}|{_ANYWAY})(?: (?:N|([0-9]{{1,12}}(?:\.[0-9]{{1,6}})?)))?")
+_AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
 
 def head_of(site: Site, store: TaskStore) -> dict[str, Any]:
@@ -75,10 +84,11 @@ def _describe(site: Site, store: TaskStore) -> dict[str, Any]:
     }
 
 
-def _raised_limit(report: Mapping[str, Any] | None) -> str:
-    """The flag that gets a run further that reached a limit. The task may be a stranger's: nothing but a limit passes."""
-    flag = str((report or {}).get("resume_with") or "")
-    return flag if _LIMIT.fullmatch(flag) else ""
+def _raised_limit(report: Mapping[str, Any] | None) -> tuple[str, str]:
+    """The option that gets a run further that reached a limit, and how much it should be where that is known. The task may be
+    a stranger's: nothing but a limit passes."""
+    found = _FLAG.fullmatch(str((report or {}).get("resume_with") or ""))
+    return (found.group(1), found.group(2) or "") if found else ("", "")
 
 
 def _draw(store: TaskStore, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -164,10 +174,11 @@ def act(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
 
 
 def _flags_in(form: Mapping[str, str]) -> list[str]:
-    limit, model, more = (form.get(name, "").strip() for name in ("limit", "model", "add_usd"))
-    if limit and not _LIMIT.fullmatch(limit):
-        raise PipelineError("that is not a limit that a run can be given")
-    return [*limit.split(), *([f"--model={model}"] if model else []), *([f"--add-usd={more}"] if more else [])]
+    limit, amount, model, more = (form.get(name, "").strip() for name in ("limit", "amount", "model", "add_usd"))
+    if limit and limit != _ANYWAY and not (limit in _LIMITS and _AMOUNT.fullmatch(amount)):
+        raise UsageError("that is not a limit that a run can be given; type a number")
+    raised = [] if not limit else [f"--{limit}"] if limit == _ANYWAY else [f"--{limit}={amount}"]
+    return [*raised, *([f"--model={model}"] if model else []), *([f"--add-usd={more}"] if more else [])]
 
 
 def _back(store: TaskStore, ended: Ended) -> SeeOther:

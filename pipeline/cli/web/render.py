@@ -19,7 +19,10 @@ STATIC = os.path.join(_HERE, "static")
 _STEPS = ((60, "s", 1), (3600, "min", 60), (86400, "h", 3600), (float("inf"), "d", 86400))
 
 
-def build_templates() -> jinja2.Environment:
+Templates = jinja2.Environment
+
+
+def build_templates() -> Templates:
     """The templates of the pages, with the words that they share."""
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(os.path.join(_HERE, "templates")),
@@ -44,7 +47,7 @@ def build_templates() -> jinja2.Environment:
     return templates
 
 
-def render(templates: jinja2.Environment, template: str, values: Mapping[str, Any]) -> bytes:
+def render(templates: Templates, template: str, values: Mapping[str, Any]) -> bytes:
     """A template as bytes."""
     return templates.get_template(template).render(values).encode("utf-8", "replace")
 

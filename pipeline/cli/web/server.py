@@ -20,11 +20,10 @@ from pipeline.base.errors import PipelineError, TaskBusy
 from pipeline.cli.web import code_pages, live_page, overview_page, plan_page, tasks_page
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site, Upload, WebAnswer, WebFile
 from pipeline.cli.web.guard import FRAME_MARK, Guard
-from pipeline.cli.web.render import STATIC, build_templates, render
+from pipeline.cli.web.render import STATIC, Templates, build_templates, render
 from pipeline.cli.web.watch import list_signature, task_signature
 
 if TYPE_CHECKING:
-    import jinja2
     from starlette.requests import Request
 
 _LOOK_SECONDS = 1.0
@@ -114,7 +113,7 @@ def build_app(site: Site, port: int) -> Guard:
     return Guard(app, port=port, largest=site.settings.max_source_mb * 2**20 + _LARGEST_FORM)
 
 
-async def _handle(handler: Handler, site: Site, templates: jinja2.Environment, request: Request) -> Response:
+async def _handle(handler: Handler, site: Site, templates: Templates, request: Request) -> Response:
     route = {name: str(value) for name, value in request.path_params.items()}
     if request.method != POST:
         answer = await run_in_threadpool(_call, handler, site, PageRequest(route, dict(request.query_params)))
@@ -143,7 +142,7 @@ def _call(handler: Handler, site: Site, request: PageRequest) -> WebAnswer:
         return HtmlPage("problem.html", {"told": str(error)}, 400 if request.form else 500)
 
 
-def _respond(answer: WebAnswer, site: Site, templates: jinja2.Environment, request: Request) -> Response:
+def _respond(answer: WebAnswer, site: Site, templates: Templates, request: Request) -> Response:
     if isinstance(answer, SeeOther):
         path, hash_mark, place = answer.to.partition("#")
         said = f"{'&' if '?' in path else '?'}said={site.keep_message(answer.message)}" if answer.message else ""
