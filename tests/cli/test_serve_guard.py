@@ -10,13 +10,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline.cli.assembly import settings_from
+from pipeline.cli.web import tasks_page
+from pipeline.cli.web.commands import Ended
 from pipeline.cli.web.exchange import Site, open_site
 from pipeline.cli.web.guard import Guard
 from pipeline.cli.web.server import ROUTES
@@ -53,6 +55,19 @@ def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 @pytest.fixture
 def client(site: Site) -> Client:
     return Client(site)
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that were to be started, and were not."""
+    kept: list[list[str]] = []
+
+    def keep(words: Sequence[str]) -> Ended:
+        kept.append([*words])
+        return Ended(None, "")
+
+    monkeypatch.setattr(tasks_page, "start_command", keep)
+    return kept
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -212,14 +227,7 @@ def test_links_in_a_task_are_neither_listed_nor_followed(client: Client, folder:
         (task / "generate_code" / "out").unlink()
 
 
-def test_the_name_of_a_file_that_is_sent_leads_nowhere(
-    client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[list[str]] = []
-    from pipeline.cli.web import tasks_page
-    from pipeline.cli.web.commands import Ended
-
-    monkeypatch.setattr(tasks_page, "start_command", lambda words: begun.append([*words]) or Ended(None, ""))
+def test_the_name_of_a_file_that_is_sent_leads_nowhere(client: Client, folder: Path, begun: list[list[str]]) -> None:
     for name in ("../../../evil.md", "..\\..\\evil.md", "/etc/evil.md", "--help.md", "a\nb.md", "🦊.md", "."):
         client.send_file(name.replace("\n", "%0A"), b"# A paper\n")
     kept = [Path(words[1]) for words in begun]
@@ -234,26 +242,14 @@ def test_the_name_of_a_file_that_is_sent_leads_nowhere(
 @pytest.mark.parametrize(
     "typed", ["/etc/passwd", "file:///etc/passwd", "./paper.md", "http://localhost/x", "--help", "paper.md"]
 )
-def test_no_path_and_no_address_that_is_typed_is_opened(
-    client: Client, monkeypatch: pytest.MonkeyPatch, typed: str
-) -> None:
-    begun: list[list[str]] = []
-    from pipeline.cli.web import tasks_page
-    from pipeline.cli.web.commands import Ended
-
-    monkeypatch.setattr(tasks_page, "start_command", lambda words: begun.append([*words]) or Ended(None, ""))
+def test_no_path_and_no_address_that_is_typed_is_opened(client: Client, begun: list[list[str]], typed: str) -> None:
     client.post("/new", source=typed)
     (words,) = begun
     assert words[0] == "chat", "it is taken for words"
     assert words[-2:] == ["--", typed]
 
 
-def test_an_arxiv_id_that_is_typed_is_a_paper(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[list[str]] = []
-    from pipeline.cli.web import tasks_page
-    from pipeline.cli.web.commands import Ended
-
-    monkeypatch.setattr(tasks_page, "start_command", lambda words: begun.append([*words]) or Ended(None, ""))
+def test_an_arxiv_id_that_is_typed_is_a_paper(client: Client, begun: list[list[str]]) -> None:
     client.post("/new", source="2401.12345", mode="full", max_usd="2", model="ollama:x", review="auto")
     (words,) = begun
     assert words[:3] == ["run", "arXiv:2401.12345", "--full"]
