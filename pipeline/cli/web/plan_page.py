@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,7 +14,7 @@ from phases.readers.page_pictures import Picture, QuotePlace
 from pipeline.cli.review import PLAN, compare_versions, find_doubts, note_packages, plan_standing
 from pipeline.cli.review_page import draw_sheet, find_source, locate_rows
 from pipeline.cli.web.commands import run_command_to_end, start_command
-from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site, WebFile
+from pipeline.cli.web.exchange import HtmlPage, Keyed, NotThere, PageRequest, SeeOther, Site, WebFile
 from pipeline.cli.web.overview_page import head_of, last_words
 from pipeline.cli.web.watch import file_signature
 from pipeline.engine.store import TaskStore
@@ -31,6 +32,7 @@ _LISTS = {"R": "requirements", "V": "values", "C": "components", "E": "expected_
 _ID = re.compile(r"[RVCEX][0-9]{1,5}")
 _DIGEST = re.compile(r"[0-9a-f]{16,64}")
 _DOUBT = re.compile(r"(?:line [0-9]+: )?([RCVEX][0-9]+): ")
+_OLD = 60
 _looking = threading.Lock()
 
 
@@ -49,7 +51,7 @@ def show_plan(site: Site, request: PageRequest) -> HtmlPage:
         "standing": plan_standing(store)["standing"],
         "doubts": [_split_doubt(line) for line in find_doubts(store)],
         "uncertain": list(group_doubts(plan)),
-        "notes": note_packages(store),
+        "notes": _note_packages(Keyed((store.root, store.digest(PLAN)), store), int(time.monotonic()) // _OLD),
         "before": difference[0],
         "difference": [(line[:1], line[1:].strip()) for line in difference[1] if line.strip()],
         "sheets": _sheets(plan, _count_pages(store)),
@@ -58,6 +60,12 @@ def show_plan(site: Site, request: PageRequest) -> HtmlPage:
         "editable": plan["plan_version"] > 1,
     }
     return HtmlPage("plan.html", values)
+
+
+@lru_cache(maxsize=200)
+def _note_packages(store: Keyed[TaskStore], now: int) -> list[str]:
+    """Kept for a minute: which packages are installed is asked of a process."""
+    return note_packages(store.value)
 
 
 def _split_doubt(line: str) -> tuple[str, str]:
@@ -149,19 +157,6 @@ def _mark_of(source: str) -> str:
     return "-".join(map(str, file_signature(source)))
 
 
-class _Kept:
-    """A plan that is known by its digest, which stands beside it."""
-
-    def __init__(self, plan: Row) -> None:
-        self.plan = plan
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Kept)
-
-    def __hash__(self) -> int:
-        return 0
-
-
 def _draw(source: str, page: int) -> Picture | None:
     with _looking:  # pages ask for their pictures all at once, and each costs a process
         return _draw_kept(source, file_signature(source), page)
@@ -169,7 +164,7 @@ def _draw(source: str, page: int) -> Picture | None:
 
 def _find_places(source: str, digest: str, plan: Row) -> Mapping[str, Sequence[QuotePlace]]:
     with _looking:
-        return _places_kept(source, file_signature(source), digest, _Kept(plan))
+        return _places_kept(source, file_signature(source), Keyed(digest, plan))
 
 
 @lru_cache(maxsize=200)
@@ -178,10 +173,8 @@ def _draw_kept(source: str, signature: tuple[int, int], page: int) -> Picture | 
 
 
 @lru_cache(maxsize=50)
-def _places_kept(
-    source: str, signature: tuple[int, int], digest: str, plan: _Kept
-) -> Mapping[str, Sequence[QuotePlace]]:
-    return locate_rows(source, plan.plan)
+def _places_kept(source: str, signature: tuple[int, int], plan: Keyed[Row]) -> Mapping[str, Sequence[QuotePlace]]:
+    return locate_rows(source, plan.value)
 
 
 def decide(site: Site, request: PageRequest) -> SeeOther:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -18,9 +17,9 @@ from pipeline.base.files import make_directory
 from pipeline.cli.list import current_entries
 from pipeline.cli.task_factory import safe_name
 from pipeline.cli.web.commands import start_command
-from pipeline.cli.web.exchange import HtmlPage, PageRequest, SeeOther, Site, Upload
+from pipeline.cli.web.exchange import HtmlPage, Keyed, PageRequest, SeeOther, Site, Upload
 from pipeline.cli.web.watch import Signature, file_signature, list_signature
-from pipeline.engine.catalog import Catalog, CatalogEntry
+from pipeline.engine.catalog import Catalog, CatalogEntry, TaskList
 from pipeline.engine.phase import TYPED
 from pipeline.engine.stamps import PENDING, RUNNING
 from pipeline.engine.store import TaskStore
@@ -50,7 +49,9 @@ def show_rows(site: Site, request: PageRequest) -> HtmlPage:
 
 
 def _choose_rows(site: Site, query: Mapping[str, str]) -> dict[str, Any]:
-    entries, counts = _list_entries(site.folder, list_signature(site.folder), int(time.monotonic()) // 2)
+    listing = site.listing()
+    entries = _look_again(_list_entries(Keyed(site.folder, listing), list_signature(site.folder)), site.folder)
+    counts = Counter(entry.status for entry in entries)
     chosen = query.get("show", "all") if query.get("show", "all") in _FILTERS else "all"
     words = query.get("find", "").casefold().split()
     found = [
@@ -72,16 +73,26 @@ def _choose_rows(site: Site, query: Mapping[str, str]) -> dict[str, Any]:
         "page": page,
         "pages": pages,
         "found": len(found),
-        "damages": Catalog(site.folder).read().damages if not entries else [],
+        "damages": listing.damages,
     }
 
 
 @lru_cache(maxsize=4)
-def _list_entries(folder: str, signature: Signature, second: int) -> tuple[list[CatalogEntry], Counter[str]]:
-    """Every task, those at work first, then those that wait, then the newest. Looked at anew every other second."""
-    entries = [entry for entry in reversed(current_entries(Catalog(folder).read(), folder)) if entry.status != "gone"]
-    entries.sort(key=lambda entry: _FIRST.get(entry.status, 2))
-    return entries, Counter(entry.status for entry in entries)
+def _list_entries(listed: Keyed[TaskList], signature: Signature) -> list[CatalogEntry]:
+    """Every task that is there, those at work first, then those that wait, then the newest."""
+    entries = [one for one in reversed(current_entries(listed.value, str(listed.key))) if one.status != "gone"]
+    return sorted(entries, key=_rank)
+
+
+def _rank(entry: CatalogEntry) -> int:
+    return _FIRST.get(entry.status, 2)
+
+
+def _look_again(entries: Sequence[CatalogEntry], folder: str) -> list[CatalogEntry]:
+    """The same, when who was at work may have been killed since."""
+    running = {entry.id: entry for entry in entries if entry.status == "running"}
+    now = {entry.id: entry for entry in current_entries(TaskList(running, [], []), folder)}
+    return sorted((now.get(entry.id, entry) for entry in entries), key=_rank) if running else [*entries]
 
 
 def describe_entry(site: Site, entry: CatalogEntry) -> dict[str, Any]:
@@ -91,28 +102,15 @@ def describe_entry(site: Site, entry: CatalogEntry) -> dict[str, Any]:
         file_signature(os.path.join(root, name))
         for name in ("state.jsonl", "state.json", "report.json", "logs/llm.jsonl")
     )
-    facts = _read_facts(_Opened(site, root), signature)
+    facts = _read_facts(Keyed(root, site), signature)
     waits = any(name == "plan_review" and state == STOPPED for _, name, state in facts["bar"])
     return {**entry._asdict(), **facts, "waits": waits and entry.status == "paused"}
 
 
-class _Opened:
-    """A task of a site, known by its directory alone: what is kept of it is found again by another look."""
-
-    def __init__(self, site: Site, root: str) -> None:
-        self.site, self.root = site, root
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Opened) and other.root == self.root
-
-    def __hash__(self) -> int:
-        return hash(self.root)
-
-
 @lru_cache(maxsize=2000)
-def _read_facts(opened: _Opened, signature: Signature) -> dict[str, Any]:
+def _read_facts(opened: Keyed[Site], signature: Signature) -> dict[str, Any]:
     try:
-        store = opened.site.open_root(opened.root)
+        store = opened.value.open_root(str(opened.key))
         report = store.load("report.json") if store.exists("report.json") else {}
         return {
             "title": read_title(store),
