@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping
-from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple
 
 from pipeline.base.errors import PipelineError
 from pipeline.cli.assembly import discover_phases, is_task, open_task_directory
 from pipeline.cli.trust import settings_in_force
-from pipeline.cli.web.watch import Signature, list_signature
+from pipeline.cli.web.watch import Newest, list_signature
 from pipeline.engine.catalog import Catalog, TaskList
 from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
@@ -64,22 +64,6 @@ class WebFile(NamedTuple):
 WebAnswer = HtmlPage | SeeOther | WebFile
 
 
-T = TypeVar("T")
-
-
-class Keyed(Generic[T]):
-    """A value that is known by its key: what a cache keeps for one it gives for another of the same key."""
-
-    def __init__(self, key: object, value: T) -> None:
-        self.key, self.value = key, value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Keyed) and other.key == self.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-
 class Site:
     """The tasks of one directory, and what the pages share."""
 
@@ -89,14 +73,11 @@ class Site:
         self.form_key = secrets.token_urlsafe(24)
         self._shared = open_task_directory(settings, self.folder)
         self._messages: dict[str, str] = {}
-        self._listed: tuple[Signature, TaskList] = ((), TaskList({}, [], []))
+        self._listed: Newest[TaskList] = Newest(1)
 
     def listing(self) -> TaskList:
         """The list of the tasks, which is read anew when it has changed."""
-        signature = list_signature(self.folder)
-        if self._listed[0] != signature:
-            self._listed = (signature, Catalog(self.folder).read())
-        return self._listed[1]
+        return self._listed.get(self.folder, list_signature(self.folder), Catalog(self.folder).read)
 
     def open(self, task: str) -> TaskStore:
         """The store of a task that the list names. Raises NotThere: what a client sends is never a path here."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from phases.acceptance.attempt_report import read_attempts
 from phases.llm.journal import read_journal_lines
@@ -15,7 +14,7 @@ from pipeline.base.text_escaping import bound_text
 from pipeline.cli.cost import sum_costs
 from pipeline.cli.web.exchange import HtmlPage, PageRequest, Site
 from pipeline.cli.web.overview_page import head_of
-from pipeline.cli.web.watch import file_signature
+from pipeline.cli.web.watch import Newest, file_signature
 from pipeline.engine.store import TaskStore
 
 _JOURNAL, _WORDS = "journal.jsonl", "logs/words.jsonl"
@@ -25,6 +24,16 @@ _MAIN_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "question
 Row = Mapping[str, Any]
 
 
+class _Told(NamedTuple):
+    """What a journal tells."""
+
+    turns: Sequence[Row]
+    attempts: Sequence[Row]
+
+
+_kept: Newest[_Told] = Newest(16)
+
+
 def show_live(site: Site, request: PageRequest) -> HtmlPage:
     """The page, with the last turns; with all of them where the query says so."""
     store = site.open(request.route["task"])
@@ -32,7 +41,7 @@ def show_live(site: Site, request: PageRequest) -> HtmlPage:
     if not store.exists(_JOURNAL):
         told = "The agent has not begun: phase 09 follows the approved plan."
         return HtmlPage("nothing.html", {**head, "tab": "live", "told": told})
-    turns = _turns(store)
+    turns = _told(store).turns
     first = 0 if request.query.get("all") else max(0, len(turns) - _SHOWN)
     return HtmlPage("live.html", {**head, **_state(store), **_since(store, turns, first), "earlier": first})
 
@@ -41,7 +50,7 @@ def show_turns(site: Site, request: PageRequest) -> HtmlPage:
     """The turns that came after those that a page has."""
     store, after = site.open(request.route["task"]), request.query.get("after", "0")
     first = int(after) if after.isdecimal() and len(after) < 8 else 0
-    return HtmlPage("turns.html", {"task": store.id, **_since(store, _turns(store), first)})
+    return HtmlPage("turns.html", {"task": store.id, **_since(store, _told(store).turns, first)})
 
 
 def show_state(site: Site, request: PageRequest) -> HtmlPage:
@@ -62,8 +71,7 @@ def _since(store: TaskStore, turns: Sequence[Row], first: int) -> dict[str, Any]
 
 
 def _state(store: TaskStore) -> dict[str, Any]:
-    turns, total = _turns(store), sum_costs(store)["total"]
-    attempts = read_attempts([row for _, row in _rows(store)[1:]])
+    (turns, attempts), total = _told(store), sum_costs(store)["total"]
     last = attempts[-1] if attempts else None
     failing = [hook for hook in (last or {}).get("hooks", ()) if hook.get("status") not in ("pass", None)]
     todos: list[Any] = next(
@@ -72,21 +80,20 @@ def _state(store: TaskStore) -> dict[str, Any]:
     return {"total": total, "count": len(turns), "attempts": len(attempts), "failing": failing, "todos": todos}
 
 
-def _rows(store: TaskStore) -> list[tuple[bytes, dict[str, Any]]]:
-    return read_journal_lines(store.path(_JOURNAL)) if store.exists(_JOURNAL) else []
-
-
-def _turns(store: TaskStore) -> Sequence[Row]:
+def _told(store: TaskStore) -> _Told:
     path = store.path(_JOURNAL)
-    return _turns_kept(path, file_signature(path))
+    return _kept.get(path, file_signature(path), lambda: _read_journal(path))
 
 
-@lru_cache(maxsize=32)
-def _turns_kept(path: str, signature: tuple[int, int]) -> Sequence[Row]:
+def _read_journal(path: str) -> _Told:
+    rows = [row for _, row in read_journal_lines(path)] if os.path.lexists(path) else []
+    return _Told(_read_turns(rows), read_attempts(rows[1:]))
+
+
+def _read_turns(rows: Sequence[Row]) -> Sequence[Row]:
     """The turns of a journal: what the model said, its calls with their results, and what acceptance said."""
     turns: list[dict[str, Any]] = []
     calls: dict[str, dict[str, Any]] = {}
-    rows = [row for _, row in read_journal_lines(path)] if os.path.lexists(path) else []
     for row in rows:
         key, result = row.get("key", {}), row.get("result", {})
         if row["kind"] == "reply":

@@ -6,7 +6,6 @@ import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from phases.planning.plan_words import count_rows, group_doubts
@@ -14,9 +13,9 @@ from phases.readers.page_pictures import Picture, QuotePlace
 from pipeline.cli.review import PLAN, compare_versions, find_doubts, note_packages, plan_standing
 from pipeline.cli.review_page import draw_sheet, find_source, locate_rows
 from pipeline.cli.web.commands import run_command_to_end, start_command
-from pipeline.cli.web.exchange import HtmlPage, Keyed, NotThere, PageRequest, SeeOther, Site, WebFile
+from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site, WebFile
 from pipeline.cli.web.overview_page import head_of, last_words
-from pipeline.cli.web.watch import file_signature
+from pipeline.cli.web.watch import Newest, file_signature
 from pipeline.engine.store import TaskStore
 
 Row = Mapping[str, Any]
@@ -34,6 +33,9 @@ _DIGEST = re.compile(r"[0-9a-f]{16,64}")
 _DOUBT = re.compile(r"(?:line [0-9]+: )?([RCVEX][0-9]+): ")
 _OLD = 60
 _looking = threading.Lock()
+_pictures: Newest[Picture | None] = Newest(200)
+_places: Newest[Mapping[str, Sequence[QuotePlace]]] = Newest(50)
+_notes: Newest[list[str]] = Newest(200)
 
 
 def show_plan(site: Site, request: PageRequest) -> HtmlPage:
@@ -51,7 +53,7 @@ def show_plan(site: Site, request: PageRequest) -> HtmlPage:
         "standing": plan_standing(store)["standing"],
         "doubts": [_split_doubt(line) for line in find_doubts(store)],
         "uncertain": list(group_doubts(plan)),
-        "notes": _note_packages(Keyed((store.root, store.digest(PLAN)), store), int(time.monotonic()) // _OLD),
+        "notes": _note_packages(store),
         "before": difference[0],
         "difference": [(line[:1], line[1:].strip()) for line in difference[1] if line.strip()],
         "sheets": _sheets(plan, _count_pages(store)),
@@ -62,10 +64,10 @@ def show_plan(site: Site, request: PageRequest) -> HtmlPage:
     return HtmlPage("plan.html", values)
 
 
-@lru_cache(maxsize=200)
-def _note_packages(store: Keyed[TaskStore], now: int) -> list[str]:
+def _note_packages(store: TaskStore) -> list[str]:
     """Kept for a minute: which packages are installed is asked of a process."""
-    return note_packages(store.value)
+    signature = (store.digest(PLAN), int(time.monotonic()) // _OLD)
+    return _notes.get(store.root, signature, lambda: note_packages(store))
 
 
 def _split_doubt(line: str) -> tuple[str, str]:
@@ -159,22 +161,12 @@ def _mark_of(source: str) -> str:
 
 def _draw(source: str, page: int) -> Picture | None:
     with _looking:  # pages ask for their pictures all at once, and each costs a process
-        return _draw_kept(source, file_signature(source), page)
+        return _pictures.get((source, page), file_signature(source), lambda: draw_sheet(source, page))
 
 
 def _find_places(source: str, digest: str, plan: Row) -> Mapping[str, Sequence[QuotePlace]]:
     with _looking:
-        return _places_kept(source, file_signature(source), Keyed(digest, plan))
-
-
-@lru_cache(maxsize=200)
-def _draw_kept(source: str, signature: tuple[int, int], page: int) -> Picture | None:
-    return draw_sheet(source, page)
-
-
-@lru_cache(maxsize=50)
-def _places_kept(source: str, signature: tuple[int, int], plan: Keyed[Row]) -> Mapping[str, Sequence[QuotePlace]]:
-    return locate_rows(source, plan.value)
+        return _places.get(source, (file_signature(source), digest), lambda: locate_rows(source, plan))
 
 
 def decide(site: Site, request: PageRequest) -> SeeOther:

@@ -7,7 +7,6 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from phases.llm.ledger_rows import rows_by_now, sum_rows
@@ -17,8 +16,8 @@ from pipeline.base.files import make_directory
 from pipeline.cli.list import current_entries
 from pipeline.cli.task_factory import safe_name
 from pipeline.cli.web.commands import start_command
-from pipeline.cli.web.exchange import HtmlPage, Keyed, PageRequest, SeeOther, Site, Upload
-from pipeline.cli.web.watch import Signature, file_signature, list_signature
+from pipeline.cli.web.exchange import HtmlPage, PageRequest, SeeOther, Site, Upload
+from pipeline.cli.web.watch import Newest, file_signature, list_signature
 from pipeline.engine.catalog import Catalog, CatalogEntry, TaskList
 from pipeline.engine.phase import TYPED
 from pipeline.engine.stamps import PENDING, RUNNING
@@ -36,6 +35,8 @@ _FIRST = {"running": 0, "paused": 1}
 STOPPED = "stopped"
 _UPLOADS = ".uploads"
 _LONGEST_WORDS = 20_000
+_entries: Newest[list[CatalogEntry]] = Newest(1)
+_facts: Newest[dict[str, Any]] = Newest(2000)
 
 
 def show_tasks(site: Site, request: PageRequest) -> HtmlPage:
@@ -50,7 +51,8 @@ def show_rows(site: Site, request: PageRequest) -> HtmlPage:
 
 def _choose_rows(site: Site, query: Mapping[str, str]) -> dict[str, Any]:
     listing = site.listing()
-    entries = _look_again(_list_entries(Keyed(site.folder, listing), list_signature(site.folder)), site.folder)
+    kept = _entries.get(site.folder, list_signature(site.folder), lambda: _list_entries(listing, site.folder))
+    entries = _look_again(kept, site.folder)
     counts = Counter(entry.status for entry in entries)
     chosen = query.get("show", "all") if query.get("show", "all") in _FILTERS else "all"
     words = query.get("find", "").casefold().split()
@@ -77,10 +79,9 @@ def _choose_rows(site: Site, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=4)
-def _list_entries(listed: Keyed[TaskList], signature: Signature) -> list[CatalogEntry]:
+def _list_entries(listing: TaskList, folder: str) -> list[CatalogEntry]:
     """Every task that is there, those at work first, then those that wait, then the newest."""
-    entries = [one for one in reversed(current_entries(listed.value, str(listed.key))) if one.status != "gone"]
+    entries = [one for one in reversed(current_entries(listing, folder)) if one.status != "gone"]
     return sorted(entries, key=_rank)
 
 
@@ -102,15 +103,14 @@ def describe_entry(site: Site, entry: CatalogEntry) -> dict[str, Any]:
         file_signature(os.path.join(root, name))
         for name in ("state.jsonl", "state.json", "report.json", "logs/llm.jsonl")
     )
-    facts = _read_facts(Keyed(root, site), signature)
+    facts = _facts.get(root, signature, lambda: _read_facts(site, root))
     waits = any(name == "plan_review" and state == STOPPED for _, name, state in facts["bar"])
     return {**entry._asdict(), **facts, "waits": waits and entry.status == "paused"}
 
 
-@lru_cache(maxsize=2000)
-def _read_facts(opened: Keyed[Site], signature: Signature) -> dict[str, Any]:
+def _read_facts(site: Site, root: str) -> dict[str, Any]:
     try:
-        store = opened.value.open_root(str(opened.key))
+        store = site.open_root(root)
         report = store.load("report.json") if store.exists("report.json") else {}
         return {
             "title": read_title(store),

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from functools import lru_cache
+from typing import Generic, TypeVar
 
 from pipeline.engine.catalog import NAME as CATALOG
 from pipeline.engine.lock import holder_of
@@ -14,6 +18,30 @@ _TASK = (
     *("journal.jsonl", "plan_journal.jsonl", "logs/llm.jsonl", "logs/system.jsonl", "logs/words.jsonl"),
 )
 Signature = tuple[object, ...]
+T = TypeVar("T")
+
+
+class Newest(Generic[T]):
+    """Keeps what was made last for each of so many keys, as long as its signature holds. A journal that grows leaves nothing."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Hashable, tuple[Hashable, T]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, signature: Hashable, make: Callable[[], T]) -> T:
+        with self._lock:
+            before = self._kept.get(key)
+            if before and before[0] == signature:
+                self._kept.move_to_end(key)
+                return before[1]
+        made = make()
+        with self._lock:
+            self._kept[key] = (signature, made)
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return made
 
 
 def file_signature(path: str) -> tuple[int, int]:
