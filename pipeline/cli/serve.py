@@ -25,12 +25,12 @@ _NEEDED = ("starlette", "uvicorn", "jinja2", "python_multipart")
 def serve_command(port: int | None, tasks_dir: str | None) -> int:
     """Show the tasks of a directory in a browser: what runs, what waits for you, what it cost.
 
-    Only this machine can reach the page, and only with the key in the address that is printed. Of another machine:
-    ssh -L 8020:localhost:8020 THAT_MACHINE pipeline serve --port 8020
+    Only this machine can reach the page, and only with the key in the address that is printed.
 
     \b
     pipeline serve
     pipeline serve --tasks-dir papers --port 8030
+    ssh -L 8020:localhost:8020 LAB pipeline serve --port 8020     the page of another machine
     """
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
         how = f"{quote_short(sys.executable)} -m pip install 'paper-pipeline[web]'"

@@ -421,6 +421,20 @@ def test_hostile_text_is_text_on_every_page(folder: Path, payload: str) -> None:
     assert {"tasks", "paper", "plan", "live", "turns", "trace", "files", "log"} <= seen, "it is shown, as text"
 
 
+def test_a_task_of_a_stranger_is_called_one_and_its_settings_do_not_hold(folder: Path) -> None:
+    path = folder / "tasks" / "paper" / "task.json"
+    task = json.loads(path.read_text())
+    opened = {**task["settings"], "sandbox": "off", "install": "allowed"}
+    path.write_text(json.dumps({**task, "settings": opened, "source": "/etc/passwd"}))
+    client = Client(open_site(settings_from({})))
+    shown = Elements(client.get("/t/paper").text)
+    assert "was not started here, or its task.json was changed" in shown.text
+    client.post("/t/paper/do", action="redo", phase="01")
+    wait_for(lambda: Command(folder).attempts("paper")["outline"] == 2, "its own copy of the paper is read again")
+    assert "Slow Waiting" in (folder / "tasks" / "paper" / "paper.md").read_text()
+    assert not any("root:" in client.get(real(path)).body.decode("latin-1") for path in PATHS)
+
+
 def test_a_long_list_is_turned_over_page_by_page(folder: Path) -> None:
     listed = folder / "tasks" / "tasks.jsonl"
     rows = []

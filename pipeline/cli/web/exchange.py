@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from pipeline.base.errors import PipelineError
 from pipeline.cli.assembly import discover_phases, is_task, open_task_directory
-from pipeline.cli.trust import settings_in_force
+from pipeline.cli.trust import SettingsInForce, settings_in_force
 from pipeline.cli.web.watch import Newest, list_signature
 from pipeline.engine.catalog import Catalog, TaskList
 from pipeline.engine.settings import Settings
@@ -90,9 +90,9 @@ class Site:
         """The store of a task directory that the list led to."""
         return TaskStore(root, self._shared.graph, self._shared.contracts)
 
-    def values(self, store: TaskStore) -> dict[str, Any]:
+    def in_force(self, store: TaskStore) -> SettingsInForce:
         """The settings that a run of the task goes by."""
-        return settings_in_force(store, self.settings, {}).values
+        return settings_in_force(store, self.settings, {})
 
     def keep_message(self, text: str) -> str:
         """Keeps what a page will say once; returns its key."""

@@ -36,7 +36,8 @@ _AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
 def head_of(site: Site, store: TaskStore) -> dict[str, Any]:
     """What every page of a task shows above its own."""
-    state = describe_task(store, site.values(store))
+    in_force = site.in_force(store)
+    state = describe_task(store, in_force.values)
     waits = any(row["name"] == "plan_review" and row["status"] == "stopped" for row in state["phases"])
     return {
         "task": store.id,
@@ -44,6 +45,7 @@ def head_of(site: Site, store: TaskStore) -> dict[str, Any]:
         "state": state,
         "status": "waits for you" if waits and not state["holder"] else state["status"],
         "reason": rewrite_commands(locate_task(state["reason"], store.root)),
+        "stranger": rewrite_commands(in_force.told),
         "waits": waits and not state["holder"],
         "has": {name: store.exists(document) for name, document in _TABS.items()},
         "usd": sum_costs(store)["total"]["usd"],
