@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
@@ -56,6 +57,8 @@ def _serve(settings: Settings, port: int | None) -> None:
         listening = listen(site, 0)
     print_text(listening.address)
     sys.stdout.flush()
+    gc.freeze()
+    gc.enable()  # a start does without; a server that runs for days does not
     notify(
         f"the tasks in {site.folder}; the address above holds the key, so keep it to yourself; Ctrl-C closes the page"
     )
