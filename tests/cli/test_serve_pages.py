@@ -342,7 +342,7 @@ ELEMENTS = set(re.findall(r"\S+", """
     section article figure noscript img iframe pre code blockquote q br figcaption
 """))
 ATTRIBUTES = set(re.findall(r"\S+", """
-    lang charset name content rel href src defer class id role hx-ext hx-get hx-trigger hx-swap sse-connect tabindex
+    lang charset name content rel href src defer class id role hx-ext hx-get hx-trigger hx-swap hx-swap-oob sse-connect tabindex
     aria-label title aria-current aria-hidden aria-live method action enctype type value list placeholder autocomplete
     inputmode pattern rows accept scope data-label data-n data-row for open selected viewbox width height d x y rx
     sandbox loading required alt

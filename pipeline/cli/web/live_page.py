@@ -56,7 +56,7 @@ def show_turns(site: Site, request: PageRequest) -> HtmlPage:
 def show_state(site: Site, request: PageRequest) -> HtmlPage:
     """What stands above the turns."""
     store = site.open(request.route["task"])
-    return HtmlPage("live_state.html", {**head_of(site, store), **_state(store)})
+    return HtmlPage("live_state.html", {**head_of(site, store), **_state(store), "part": True})
 
 
 def _since(store: TaskStore, turns: Sequence[Row], first: int) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def show_task(site: Site, request: PageRequest) -> HtmlPage:
 
 def show_now(site: Site, request: PageRequest) -> HtmlPage:
     """The part of it that changes."""
-    return HtmlPage("now.html", _describe(site, site.open(request.route["task"])))
+    return HtmlPage("now.html", {**_describe(site, site.open(request.route["task"])), "part": True})
 
 
 def _describe(site: Site, store: TaskStore) -> dict[str, Any]:

@@ -158,6 +158,7 @@ def _respond(answer: WebAnswer, site: Site, templates: Templates, request: Reque
         "path": request.url.path,
         "folder": site.folder,
         "task": None,
+        "part": False,
         **answer.values,
     }
     return Response(render(templates, answer.template, values), answer.status, media_type="text/html; charset=utf-8")
