@@ -394,7 +394,13 @@ def plant(folder: Path, payload: str) -> None:
         listed.write(json.dumps({**row, "source": payload, "reason": payload}) + "\n")
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param(" ".join(PAYLOADS), id="all at once"),
+        *(pytest.param(one, marks=pytest.mark.slow) for one in PAYLOADS),
+    ],
+)
 def test_hostile_text_is_text_on_every_page(folder: Path, payload: str) -> None:
     plant(folder, payload)
     plain = escape_text(payload)
