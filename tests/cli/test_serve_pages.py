@@ -18,7 +18,7 @@ from pipeline.base.text_escaping import escape_text
 from pipeline.cli.assembly import settings_from
 from pipeline.cli.web.exchange import Site, open_site
 from pipeline.cli.web.server import ROUTES
-from tests.papers import EXAMPLE, Command, paper
+from tests.papers import EXAMPLE, ROOT, Command, paper
 from tests.toys import write_toys
 from tests.web_client import Client, Elements
 
@@ -425,6 +425,19 @@ def test_hostile_text_is_text_on_every_page(folder: Path, payload: str) -> None:
         assert "1337" not in shown.text, "no template is made of a text"
         assert "\u202e" not in answered.text
     assert {"tasks", "paper", "plan", "live", "turns", "trace", "files", "log"} <= seen, "it is shown, as text"
+
+
+def test_the_papers_tables_stand_beside_ours_with_a_verdict_for_each_cell(client: Client, folder: Path) -> None:
+    assert "pipeline reproduce paper" in client.get("/t/paper/results").text
+    example = json.loads((ROOT / "schemas" / "results.schema.json").read_text())["examples"][0]
+    (folder / "tasks" / "paper" / "results.json").write_text(json.dumps(example))
+    shown = Elements(client.get("/t/paper/results").text)
+    assert "AP Error 19.95±1.27 20.11±1.02 0.16 reproduced labels held back" in shown.text
+
+
+def test_the_check_that_does_not_pass_stands_above_the_turns(client: Client) -> None:
+    page = client.get("/t/paper/live").text
+    assert page.index("This check does not pass: internal:code") < page.index('id="turn-1"')
 
 
 def test_a_task_of_a_stranger_is_called_one_and_its_settings_do_not_hold(folder: Path) -> None:
