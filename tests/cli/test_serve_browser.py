@@ -74,11 +74,15 @@ class Served:
         self._windows.append(context)
         page = context.new_page()
         page.set_default_timeout(LONG)
-        page.on("console", lambda said: self.troubles.append(said.text) if said.type == "error" else None)
+        page.on("console", lambda said: self.note(said.text, said.location["url"]) if said.type == "error" else None)
         page.on("pageerror", lambda error: self.troubles.append(str(error)))
         page.goto(self.address)
         page.goto(self.base + path)
         return page
+
+    def note(self, told: str, where: str) -> None:
+        if not where.endswith("/favicon.ico"):  # which a browser looks for on a page of plain text
+            self.troubles.append(f"{told} {where}")
 
     def end(self) -> None:
         for context in self._windows:
