@@ -237,6 +237,9 @@ def test_everything_is_annotated() -> None:
         ("mcp", "pipeline/cli/mcp.py"),
         ("distributed", "pipeline/cli/engines.py"),
         ("yaml", "pipeline/base/plain_yaml.py"),
+        ("starlette", "pipeline/cli/web/server.py"),
+        ("uvicorn", "pipeline/cli/web/server.py"),
+        ("jinja2", "pipeline/cli/web/render.py"),
     ],
 )
 def test_a_library_is_imported_in_one_module_alone(package: str, home: str) -> None:
@@ -246,6 +249,14 @@ def test_a_library_is_imported_in_one_module_alone(package: str, home: str) -> N
 @pytest.mark.parametrize("package", ["tenacity", "liteparse", "pypdfium2", "openai", "anthropic", "httpx2"])
 def test_a_library_of_the_phases_is_imported_in_one_module_at_most(package: str) -> None:
     assert len(importers(package)) <= 1
+
+
+def test_the_page_is_imported_by_its_command_alone() -> None:
+    web = "pipeline.cli.web"
+    found = [module.relative_to(ROOT).as_posix() for module in MODULES if web in imported_modules(module)]
+    inside = [name for name in found if not name.startswith("pipeline/cli/web/")]
+    assert inside in ([], ["pipeline/cli/serve.py"])
+    assert any(f"{web}.server" in imported_modules(module) for module in MODULES)
 
 
 def test_click_stands_in_the_command_line_alone() -> None:

@@ -17,6 +17,8 @@ COMMANDS = {
     "resume": ("pipeline.cli.run", "Continue a task where it stopped."),
     "step": ("pipeline.cli.run", "Run exactly one phase of a task."),
     "batch": ("pipeline.cli.batch", "Turn many papers into code, some at a time."),
+    "stop": ("pipeline.cli.stop", "Stop the run of a task."),
+    "serve": ("pipeline.cli.serve", "Show the tasks in a browser, and steer them there."),
     "list": ("pipeline.cli.list", "List the tasks."),
     "status": ("pipeline.cli.status", "Show a task's progress."),
     "show": ("pipeline.cli.show", "Print a document of a task."),
@@ -49,8 +51,22 @@ COMMANDS = {
 }
 
 GROUPS = {
-    "Run": ("run", "chat", "resume", "step", "batch", "iterate"),
-    "Look": ("list", "status", "show", "open", "why", "cost", "trace", "logs", "search", "read", "check", "graph"),
+    "Run": ("run", "chat", "resume", "stop", "step", "batch", "iterate"),
+    "Look": (
+        "serve",
+        "list",
+        "status",
+        "show",
+        "open",
+        "why",
+        "cost",
+        "trace",
+        "logs",
+        "search",
+        "read",
+        "check",
+        "graph",
+    ),
     "Plan": ("review",),
     "Agent": ("verify", "reproduce", "results", "export", "hooks", "rewind", "supervisor"),
     "Set up": ("models", "config", "doctor", "adopt", "pack", "unpack", "rm", "mcp", "completion"),

@@ -29,8 +29,14 @@ def cost_command(store: TaskStore) -> Answer:
     \b
     pipeline cost paper
     """
+    costs = sum_costs(store)
+    return Answer(costs, lambda: _show_costs(costs))
+
+
+def sum_costs(store: TaskStore) -> dict[str, Any]:
+    """What `pipeline cost --json` prints."""
     rows = rows_by_now(store.path("logs/llm.jsonl"))
-    costs = {
+    return {
         "id": store.id,
         "total": _sum_rows(rows),
         "limits": {name: store.load("task.json")["settings"].get(name, 0) for name, _ in _LIMITS},
@@ -42,7 +48,6 @@ def cost_command(store: TaskStore) -> Answer:
         "by_model": _group_rows(rows, lambda row: str(row["model"])),
         "of_no_use": _sum_rows(row for row in rows if row["outcome"] != "ok"),
     }
-    return Answer(costs, lambda: _show_costs(costs))
 
 
 def _is_sub_agents(row: LedgerRow) -> bool:

@@ -44,7 +44,7 @@ def list_command(tasks_dir: str | None, rebuild: bool, most: int | None, status:
     listing = catalog.read()
     for problem in (*listing.repairs, *listing.damages):
         print_warning(problem)
-    rows = [entry for entry in reversed(_current_entries(listing, folder)) if status in (None, entry.status)][:most]
+    rows = [entry for entry in reversed(current_entries(listing, folder)) if status in (None, entry.status)][:most]
     return Answer([entry._asdict() for entry in rows], lambda: _show_tasks(rows, folder, status))
 
 
@@ -77,7 +77,7 @@ def _cut_middle(name: str, width: int) -> str:
     return name if len(name) <= width else f"{name[: width - 1 - half]}…{name[-half:]}"
 
 
-def _current_entries(listing: TaskList, folder: str) -> list[CatalogEntry]:
+def current_entries(listing: TaskList, folder: str) -> list[CatalogEntry]:
     """A task whose last word was 'running' but that nobody holds was killed; one without its directory is gone."""
     rows = []
     for listed in listing.entries.values():

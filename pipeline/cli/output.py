@@ -212,7 +212,7 @@ def program_name() -> str:
     found, beside = _find_on_path(_NAME), os.path.join(os.path.dirname(sys.executable), _NAME)
     if found and os.path.realpath(found) in (os.path.realpath(called or beside), os.path.realpath(beside)):
         return _NAME
-    return _quote_short(called) if called else f"{_python_command()} -m {_NAME}"
+    return quote_short(called) if called else f"{_python_command()} -m {_NAME}"
 
 
 def rewrite_commands(text: str) -> str:
@@ -229,10 +229,10 @@ def _python_command() -> str:
     """The interpreter as it was typed, where that still means the one that runs."""
     typed = sys.orig_argv[0]
     if os.sep in typed:
-        return _quote_short(typed)
+        return quote_short(typed)
     found = _find_on_path(typed)  # its last link stays unfollowed: the python of a venv is a link out of it
     same = found and os.path.realpath(os.path.dirname(found)) == os.path.realpath(os.path.dirname(sys.executable))
-    return typed if same else _quote_short(sys.executable)
+    return typed if same else quote_short(sys.executable)
 
 
 def _find_on_path(name: str) -> str:
@@ -241,7 +241,7 @@ def _find_on_path(name: str) -> str:
     return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), "")
 
 
-def _quote_short(path: str) -> str:
+def quote_short(path: str) -> str:
     """The shorter one of a path in full and as seen from here, as a shell takes it."""
     relative = os.path.relpath(path)
     name = min(os.path.abspath(path), relative if os.sep in relative else f"./{relative}", key=len)

@@ -80,8 +80,10 @@ def _show_table(table: str, cells: list[dict[str, Any]]) -> None:
             cell["id"],
             _shorten(cell["row"], _ROW),
             _shorten(cell["column"], _COLUMN),
-            _figure(cell["paper"], cell["spread"]),
-            _figure(cell["ours"], None if cell["our_spread"] is None or cell["spread"] is None else cell["our_spread"]),
+            write_figure(cell["paper"], cell["spread"]),
+            write_figure(
+                cell["ours"], None if cell["our_spread"] is None or cell["spread"] is None else cell["our_spread"]
+            ),
             cell["verdict"],
         )
         for cell in cells
@@ -103,7 +105,7 @@ def _shorten(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _figure(value: float | None, spread: float | None) -> str:
+def write_figure(value: float | None, spread: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.5g}" if spread is None else f"{value:.5g}±{spread:.3g}"

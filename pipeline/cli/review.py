@@ -50,7 +50,7 @@ _MOST_DOUBTS = 20
 )
 @click.option("--diff", is_flag=True, help="Show what differs from the version that was up for review before.")
 @html_option("puts each row beside the picture of its page, with its words marked")
-@click.option("--plan", "shown", metavar="SHA256", help="Decide only if the plan's sha256 still begins with this.")
+@click.option("--plan", "shown", metavar="SHA256", help="Do so only if the plan's sha256 still begins with this.")
 def review_command(
     store: TaskStore, verdict: str | None, edit: bool, change: str | None, html: str | None, **more: Any
 ) -> Answer:
@@ -70,21 +70,22 @@ def review_command(
             f"task {store.id} has no plan yet; make one with: pipeline resume {command_name(store)} --until plan"
         )
     if more["diff"]:
-        return Answer(_plan_standing(store), lambda: _show_difference(store))
+        return Answer(plan_standing(store), lambda: _show_difference(store))
     rows = any(more[name] for name in ("strike", "changed", "added"))
     decides = bool(verdict or edit or change or rows)
     if decides:
         with store.writing():
+            _refuse_other_plan(store, more["shown"])
             if rows:
                 _change_rows(store, more)
-            _apply_decision(store, verdict, edit, change, more["shown"])
+            _apply_decision(store, verdict, edit, change)
     if html:
         # imported here: only the page needs it
         from pipeline.cli.review_page import write_review_page
 
-        write_review_page(store, html, _plan_standing(store)["standing"], _doubts(store), _compare_versions(store)[1])
+        write_review_page(store, html, plan_standing(store)["standing"], find_doubts(store), compare_versions(store)[1])
     # what was done is told on stderr
-    return Answer(_plan_standing(store), lambda: None if decides or html else _show_plan(store))
+    return Answer(plan_standing(store), lambda: None if decides or html else _show_plan(store))
 
 
 def _show_plan(store: TaskStore) -> None:
@@ -92,16 +93,16 @@ def _show_plan(store: TaskStore) -> None:
     from phases.planning.plan_view import render_plan
 
     print_pages(render_plan(store.load(PLAN), reading_width()))
-    if lines := _compare_versions(store)[1]:
+    if lines := compare_versions(store)[1]:
         changed = "1 thing" if len(lines) == 1 else f"{len(lines)} things"
         print_advice(f"{changed} changed since the version before: pipeline review {command_name(store)} --diff")
     print_text(f"the file is {store.path(PLAN)}")
-    for line in _doubts(store):
+    for line in find_doubts(store):
         print_warning(line)
-    print_text(f"plan {store.digest(PLAN)}, {_plan_standing(store)['standing']}")
+    print_text(f"plan {store.digest(PLAN)}, {plan_standing(store)['standing']}")
     for line in note_packages(store):
         print_advice(line)
-    if _plan_standing(store)["standing"] == "open":
+    if plan_standing(store)["standing"] == "open":
         print_advice(f"beside the pages of the paper: pipeline review {command_name(store)} --html plan.html")
         print_advice(
             f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)"
@@ -126,12 +127,12 @@ def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
     data = store.contracts.serialise(PLAN, plan, writer=user_name())
     _keep_version(store, before)
     write_durable(store.path(PLAN), data)
-    notify("\n".join([f"the plan was changed; its sha256 is now {sha256(data)[:12]}:", *_compare_versions(store)[1]]))
-    for line in _doubts(store):
+    notify("\n".join([f"the plan was changed; its sha256 is now {sha256(data)[:12]}:", *compare_versions(store)[1]]))
+    for line in find_doubts(store):
         print_warning(line)
 
 
-def _doubts(store: TaskStore) -> list[str]:
+def find_doubts(store: TaskStore) -> list[str]:
     """What makes no sense in the plan: ids that lead nowhere, quotes that the paper does not have; each with its line."""
     # imported here: TAB must import no phase
     from phases.planning.plan_sense import doubts_about
@@ -147,14 +148,14 @@ def _doubts(store: TaskStore) -> list[str]:
 
 def _show_difference(store: TaskStore) -> None:
     """The lines that differ between the plan and the newest of its other versions."""
-    before, lines = _compare_versions(store)
+    before, lines = compare_versions(store)
     if not before:
         print_text("there is no other version of this plan")
         return
     print_text("\n".join([f"from {before} to {(store.digest(PLAN) or '')[:12]}:", *(lines or ["nothing differs"])]))
 
 
-def _compare_versions(store: TaskStore) -> tuple[str, list[str]]:
+def compare_versions(store: TaskStore) -> tuple[str, list[str]]:
     """The digest of the newest other version of the plan, empty where there is none, and the lines that differ."""
     # imported here: TAB must import no phase
     from phases.planning.changes import plan_difference
@@ -169,22 +170,26 @@ def _compare_versions(store: TaskStore) -> tuple[str, list[str]]:
     return newest[:12], plan_difference(before, store.load(PLAN))
 
 
-def _apply_decision(store: TaskStore, verdict: str | None, edit: bool, change: str | None, shown: str | None) -> None:
+def _refuse_other_plan(store: TaskStore, shown: str | None) -> None:
+    digest = store.digest(PLAN) or ""
+    if shown and not digest.startswith(shown.lower()):
+        raise UsageError(
+            f"the plan is {digest[:12]} now, not {shown[:12]}: look at it again with: pipeline review {command_name(store)}"
+        )
+
+
+def _apply_decision(store: TaskStore, verdict: str | None, edit: bool, change: str | None) -> None:
     name = command_name(store)
     if edit:
         notify("the plan was edited" if edit_plan(store) else "the plan is as it was")
-        for line in _doubts(store):
+        for line in find_doubts(store):
             print_warning(line)
     if change:
         request_change(store, change)
         notify(f"noted; plan again with: pipeline resume {name}")
     store.load(PLAN)
     digest = store.digest(PLAN) or ""
-    if shown and not digest.startswith(shown.lower()):
-        raise UsageError(
-            f"the plan is {digest[:12]} now, not {shown[:12]}: look at it again with: pipeline review {name}"
-        )
-    if verdict and _plan_standing(store)["standing"] == "approved":
+    if verdict and plan_standing(store)["standing"] == "approved":
         raise UsageError(
             f"plan {digest[:12]} is already approved; change it with: pipeline review {name} --edit (or --change)"
         )
@@ -195,7 +200,7 @@ def _apply_decision(store: TaskStore, verdict: str | None, edit: bool, change: s
         notify(f"plan {digest[:12]} is {rejected if verdict == 'reject' else approved}")
 
 
-def _plan_standing(store: TaskStore) -> dict[str, str]:
+def plan_standing(store: TaskStore) -> dict[str, str]:
     """How the plan stands: approved (by the gate), decided (noted for it), or open."""
     digest = store.digest(PLAN) or ""
     if store.exists("plan_review.json") and store.load("plan_review.json")["plan_sha256"] == digest:
@@ -324,9 +329,9 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
 
     parsed = store.contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
     print_pages(f"\n{render_plan(parsed, reading_width())}")
-    if lines := _compare_versions(store)[1]:
+    if lines := compare_versions(store)[1]:
         notify("\n".join(["what changed since the version before:", *lines]))
-    for line in _doubts(store):
+    for line in find_doubts(store):
         notify(line)
     can_install = look_up_packages(store, values, parsed["environment_setup"]["packages"])
     notify(f"This is plan {digest[:12]}. Nothing is written before you approve it.")

@@ -18,7 +18,8 @@ from pipeline.cli.assembly import command_name
 from pipeline.cli.output import rewrite_commands, write_page
 from pipeline.engine.store import TaskStore
 
-_MOST_PAGES, _DOTS_PER_INCH = 60, 96
+MOST_PAGES, _DOTS_PER_INCH = 60, 96
+_run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
 
 
 def write_review_page(
@@ -26,8 +27,9 @@ def write_review_page(
 ) -> None:
     """Writes the page of the plan as it is now. Raises UsageError where there is something else under that name."""
     plan, paper = store.load("initial_plan.txt"), store.load("paper.md")
-    path = _find_source(store, "recognized_by" in paper.front)
-    pictures, places = find_words(path, plan, paper.front["pages"]) if path else ({}, {})
+    path = find_source(store)
+    pictures = draw_sheets(path, paper.front["pages"]) if path else {}
+    places = locate_rows(path, plan) if path else {}
     floats = _draw_tables(path, plan, store.load("outline.json")) if path else {}
     shown = Reviewed(
         plan,
@@ -44,36 +46,47 @@ def write_review_page(
     write_page(out, PAGE_START, lambda: render_review(shown))
 
 
-def find_words(
-    path: str, plan: Mapping[str, Any], pages: int
-) -> tuple[dict[int, Picture], dict[str, tuple[QuotePlace, ...]]]:
-    """The pictures of a PDF's pages by their numbers, and where the words of each row stand on them, by its id."""
-    run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
-    views = [View(number) for number in range(1, min(pages, _MOST_PAGES) + 1)]
-    drawn = draw_views(path, views, dots_per_inch=_DOTS_PER_INCH, run=run)
+def draw_sheets(path: str, pages: int) -> dict[int, Picture]:
+    """The pictures of a PDF's pages by their numbers."""
+    return _draw(path, range(1, min(pages, MOST_PAGES) + 1))
+
+
+def draw_sheet(path: str, page: int) -> Picture | None:
+    """One page of a PDF; None where it cannot be drawn."""
+    return _draw(path, (page,)).get(page)
+
+
+def _draw(path: str, pages: Sequence[int]) -> dict[int, Picture]:
+    views = [View(number) for number in pages]
+    drawn = draw_views(path, views, dots_per_inch=_DOTS_PER_INCH, run=_run)
+    return {view.page: picture for view, picture in zip(views, drawn, strict=True) if picture}
+
+
+def locate_rows(path: str, plan: Mapping[str, Any]) -> dict[str, tuple[QuotePlace, ...]]:
+    """Where the words of each row of a plan stand on the pages of a PDF, by its id."""
     rows = [row for row in (*plan["requirements"], *plan.get("values", ())) if row["source"]["page"]]
     # a requirement is marked in whole where its words are the paper's, else as far as it is quoted
     texts = [(row["source"]["page"], str(row.get("text") or row["source"]["quote"])) for row in rows]
     quotes = [(row["source"]["page"], row["source"]["quote"]) for row in rows]
-    found = find_quotes(path, [*texts, *quotes], run=run)
+    found = find_quotes(path, [*texts, *quotes], run=_run)
     whole, part = found[: len(rows)], found[len(rows) :]
-    places = {row["id"]: here or quoted for row, here, quoted in zip(rows, whole, part, strict=True)}
-    return {view.page: picture for view, picture in zip(views, drawn, strict=True) if picture}, places
+    return {row["id"]: here or quoted for row, here, quoted in zip(rows, whole, part, strict=True)}
 
 
 def _draw_tables(path: str, plan: Mapping[str, Any], outline: Mapping[str, Any]) -> dict[str, Picture]:
     """The tables that the plan's expected results are from, by their labels."""
     wanted = {row["table"] for row in plan.get("expected_results", ())}
     tables = [row for row in outline["tables"] if row["label"] in wanted]
-    run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
-    return draw_floats(path, {"figures": [], "tables": tables}, dots_per_inch=_DOTS_PER_INCH, run=run) if tables else {}
+    shown = {"figures": [], "tables": tables}
+    return draw_floats(path, shown, dots_per_inch=_DOTS_PER_INCH, run=_run) if tables else {}
 
 
-def _find_source(store: TaskStore, recognized: bool) -> str:
+def find_source(store: TaskStore) -> str:
     """The PDF that the task keeps, of a scan the one with text; empty where there is none in the task's own directory."""
     given = store.load("input.json") if store.exists("input.json") else {}
     if given.get("kind") != PDF:
         return ""
-    name = copy_name(given["sha256"]) if recognized else given["files"][0]["path"]
+    is_recognized = store.exists("paper.md") and "recognized_by" in store.load("paper.md").front
+    name = copy_name(given["sha256"]) if is_recognized else given["files"][0]["path"]
     path, directory = (os.path.realpath(store.path(one)) for one in (name, name.partition("/")[0]))
     return path if path.startswith(directory + os.sep) and os.path.isfile(path) else ""

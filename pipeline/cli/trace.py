@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,10 +19,12 @@ from pipeline.cli.output import Answer, print_text, print_warning, write_page
 from pipeline.engine.settings import did_you_mean
 from pipeline.engine.store import TaskStore
 
-_STATUSES = ("guarded", "tested", "executed", "implemented", "stubbed", "named", "differs", "missing")
+STATUSES = ("guarded", "tested", "executed", "implemented", "stubbed", "named", "differs", "missing")
 _TESTED = ("guarded", "tested")
 _LONGEST_TEXT = 200
 _TOO_LITTLE = 3
+if TYPE_CHECKING:
+    from phases.pages.trace_page import Traced
 
 
 @click.command("trace")
@@ -44,12 +46,12 @@ def trace_command(store: TaskStore, requirement: str | None, html: str | None, f
     pipeline trace paper --html trace.html    the paper beside the code
     pipeline trace paper --fail-under 80      for CI: exits with 3 where less is tested
     """
-    rows, plan = _read_trace(store)
+    rows, plan = read_trace(store)
     tested = 100 * sum(row["status"] in _TESTED for row in rows) / len(rows) if rows else 100.0
     is_under = fail_under is not None and tested < fail_under
     told = (f"{tested:.0f} % of the requirements are tested, and {fail_under:g} % are asked for",) if is_under else ()
-    workspace, places = _read_code(store, plan)
-    rows = _choose_rows(_join_plan(rows, plan, places), requirement)
+    workspace, places = read_code(store, plan)
+    rows = _choose_rows(join_plan(rows, plan, places), requirement)
     if html:
         _write_page(store, plan, (workspace, places), html)
     return Answer(
@@ -60,7 +62,7 @@ def trace_command(store: TaskStore, requirement: str | None, html: str | None, f
     )
 
 
-def _read_trace(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def read_trace(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The rows of traceability.json, and the plan."""
     if not store.exists("traceability.json"):
         raise UsageError(
@@ -69,7 +71,7 @@ def _read_trace(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]
     return store.load("traceability.json")["requirements"], store.load("initial_plan.txt")
 
 
-def _read_code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None, list[Place]]:
+def read_code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None, list[Place]]:
     """The code as it is now, and what of it names a requirement."""
     if not os.path.isdir(store.path("generate_code")):
         return None, []
@@ -77,7 +79,7 @@ def _read_code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None
     return workspace, find_all_places(workspace, plan)
 
 
-def _join_plan(rows: list[dict[str, Any]], plan: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
+def join_plan(rows: list[dict[str, Any]], plan: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
     """Each row with what the plan knows of it. A plan that was edited since may know less."""
     planned = {row["id"]: row for row in demands_of(plan)}
     unknown = {"kind": "", "source": {"section": None, "page": 0, "quote": ""}}
@@ -106,7 +108,7 @@ def _choose_rows(rows: list[dict[str, Any]], requirement: str | None) -> list[di
 
 
 def _count_statuses(rows: list[dict[str, Any]]) -> dict[str, int]:
-    counts = {status: sum(row["status"] == status for row in rows) for status in _STATUSES}
+    counts = {status: sum(row["status"] == status for row in rows) for status in STATUSES}
     return {status: count for status, count in counts.items() if count or status != "implemented"}
 
 
@@ -149,11 +151,17 @@ def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[P
 
 
 def _write_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace | None, list[Place]], out: str) -> None:
-    from phases.pages.trace_page import PAGE_START, Traced, render_page  # imported here: only --html needs it
+    from phases.pages.trace_page import PAGE_START, render_page  # imported here: only --html needs it
+
+    write_page(out, PAGE_START, lambda: render_page(collect_page(store, plan, code)))
+
+
+def collect_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace | None, list[Place]]) -> Traced:
+    """All that the page shows."""
+    from phases.pages.trace_page import Traced  # imported here: as above
 
     workspace, places = code
     there = [row.path for row in workspace.digests() if row.sha256] if workspace else []
     files = {path: workspace.read(path) for path in there} if workspace else {}
     shown = {path: text for path, text in files.items() if "\x00" not in text}
-    rows = store.load("traceability.json")["requirements"]
-    write_page(out, PAGE_START, lambda: render_page(Traced(store.load("paper.md"), plan, rows, places, shown)))
+    return Traced(store.load("paper.md"), plan, store.load("traceability.json")["requirements"], places, shown)

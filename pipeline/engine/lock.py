@@ -66,6 +66,39 @@ def holder_of(folder: str) -> str | None:
     return None
 
 
+def holding_process(folder: str) -> int | None:
+    """The id of the process that works on the task, where it is one of this machine that has the lock open; else None."""
+    path = os.path.join(folder, NAME)
+    if holder_of(folder) is None:
+        return None
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        pid, status = _read_record(descriptor).get("pid"), os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    # the record is a file of the task, which may be a stranger's: no process is believed in that has not the lock open
+    return pid if isinstance(pid, int) and pid > 1 and _has_open(pid, (status.st_dev, status.st_ino)) else None
+
+
+def _has_open(pid: int, identity: tuple[int, int]) -> bool:
+    for name in _names_of_descriptors(pid):
+        with suppress(OSError):
+            status = os.stat(f"/proc/{pid}/fd/{name}")
+            if (status.st_dev, status.st_ino) == identity:
+                return True
+    return False
+
+
+def _names_of_descriptors(pid: int) -> list[str]:
+    try:
+        return os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return []
+
+
 def _take_lock(descriptor: int, folder: str) -> None:
     deadline = time.monotonic() + _PATIENCE
     while True:

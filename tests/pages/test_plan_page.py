@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from phases.pages.plan_page import Reviewed, render_review
 from phases.readers.page_pictures import Picture, QuotePlace
-from pipeline.cli.review_page import find_words
+from pipeline.cli.review_page import draw_sheets, locate_rows
 from tests.pages.test_preview import EVIL, PNG, Page
 from tests.papers import EXAMPLE, PAPER, Read, example_paper, read
 from tests.strategies import QUICK
@@ -134,7 +134,7 @@ def test_any_words_are_shown(words: str) -> None:
 
 def test_the_words_of_a_real_paper_are_found_on_its_pages() -> None:
     document, plan = example_paper().document, example_paper().plan
-    pictures, places = find_words(str(EXAMPLE), plan, document.front["pages"])
+    pictures, places = draw_sheets(str(EXAMPLE), document.front["pages"]), locate_rows(str(EXAMPLE), plan)
     rows = [*plan["requirements"], *plan["values"]]
     assert sorted(pictures) == list(range(1, document.front["pages"] + 1))
     found = [row["id"] for row in rows if any(place.page == row["source"]["page"] for place in places[row["id"]])]

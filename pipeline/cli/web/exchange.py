@@ -1,0 +1,112 @@
+"""What a page is asked and what it answers, as values: no handler of a page knows a web framework."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from typing import Any, BinaryIO, NamedTuple
+
+from pipeline.base.errors import PipelineError
+from pipeline.cli.assembly import discover_phases, is_task, open_task_directory
+from pipeline.cli.trust import SettingsInForce, settings_in_force
+from pipeline.cli.web.watch import Newest, list_signature
+from pipeline.engine.catalog import Catalog, TaskList
+from pipeline.engine.settings import Settings
+from pipeline.engine.store import TaskStore
+
+_MOST_MESSAGES = 200
+
+
+class NotThere(PipelineError):
+    """What was asked for is no page of this server."""
+
+
+class Upload(NamedTuple):
+    """A file that was sent. Its name is the client's word, and only ever made safe."""
+
+    name: str
+    file: BinaryIO
+
+
+class PageRequest(NamedTuple):
+    route: Mapping[str, str]
+    """The parts of the path that the route leaves open."""
+    query: Mapping[str, str]
+    form: Mapping[str, str] = {}
+    upload: Upload | None = None
+
+
+class HtmlPage(NamedTuple):
+    template: str
+    values: Mapping[str, Any]
+    status: int = 200
+
+
+class SeeOther(NamedTuple):
+    """Go to another page of this server, which says the message once."""
+
+    to: str
+    message: str = ""
+
+
+class WebFile(NamedTuple):
+    data: bytes
+    media: str
+    name: str = ""
+    """What it is saved as; empty for what is shown."""
+    is_frame: bool = False
+    """A page that we wrote for a file: shown in a frame without an origin, where it may do nothing."""
+    lasts: bool = False
+    """Its address is the digest of its content, so the browser may keep it."""
+
+
+WebAnswer = HtmlPage | SeeOther | WebFile
+
+
+class Site:
+    """The tasks of one directory, and what the pages share."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.folder = os.path.abspath(settings.tasks_dir)
+        self.form_key = secrets.token_urlsafe(24)
+        self._shared = open_task_directory(settings, self.folder)
+        self._messages: dict[str, str] = {}
+        self._listed: Newest[TaskList] = Newest(1)
+
+    def listing(self) -> TaskList:
+        """The list of the tasks, which is read anew when it has changed."""
+        return self._listed.get(self.folder, list_signature(self.folder), Catalog(self.folder).read)
+
+    def open(self, task: str) -> TaskStore:
+        """The store of a task that the list names. Raises NotThere: what a client sends is never a path here."""
+        root = os.path.join(self.folder, task)
+        if task not in self.listing().entries or os.sep in task or not is_task(root):
+            raise NotThere("There is no such task.")
+        return self.open_root(root)
+
+    def open_root(self, root: str) -> TaskStore:
+        """The store of a task directory that the list led to."""
+        return TaskStore(root, self._shared.graph, self._shared.contracts)
+
+    def in_force(self, store: TaskStore) -> SettingsInForce:
+        """The settings that a run of the task goes by."""
+        return settings_in_force(store, self.settings, {})
+
+    def keep_message(self, text: str) -> str:
+        """Keeps what a page will say once; returns its key."""
+        key = secrets.token_urlsafe(9)
+        self._messages[key] = text
+        for old in list(self._messages)[:-_MOST_MESSAGES]:
+            self._messages.pop(old, None)
+        return key
+
+    def take_message(self, key: str) -> str:
+        return self._messages.pop(key, "")
+
+
+def open_site(settings: Settings) -> Site:
+    """The site of the tasks directory that the settings name."""
+    discover_phases(settings.phases)
+    return Site(settings)

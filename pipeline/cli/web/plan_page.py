@@ -1,0 +1,208 @@
+"""The page of a plan: each row beside its page of the paper, to be struck, added to, changed, approved or rejected."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from phases.planning.plan_words import count_rows, group_doubts
+from phases.readers.page_pictures import Picture, QuotePlace
+from pipeline.cli.review import PLAN, compare_versions, find_doubts, note_packages, plan_standing
+from pipeline.cli.review_page import draw_sheet, find_source, locate_rows
+from pipeline.cli.web.commands import run_command_to_end, start_command
+from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site, WebFile
+from pipeline.cli.web.overview_page import head_of, last_words
+from pipeline.cli.web.watch import Newest, file_signature
+from pipeline.engine.store import TaskStore
+
+Row = Mapping[str, Any]
+_FIELDS = {
+    "R": ("text",),
+    "V": ("name", "value", "owner", "condition"),
+    "C": ("name", "what"),
+    "E": ("row", "column", "value"),
+    "X": ("what",),
+}
+"""What of a row can be changed here, by the letter of its id; the file itself takes every change."""
+_LISTS = {"R": "requirements", "V": "values", "C": "components", "E": "expected_results", "X": "experiments"}
+_ID = re.compile(r"[RVCEX][0-9]{1,5}")
+_DIGEST = re.compile(r"[0-9a-f]{16,64}")
+_DOUBT = re.compile(r"(?:line [0-9]+: )?([RCVEX][0-9]+): ")
+_OLD = 60
+_looking = threading.Lock()
+_pictures: Newest[Picture | None] = Newest(200)
+_places: Newest[Mapping[str, Sequence[QuotePlace]]] = Newest(50)
+_notes: Newest[list[str]] = Newest(200)
+
+
+def show_plan(site: Site, request: PageRequest) -> HtmlPage:
+    """The plan as it is now."""
+    store = site.open(request.route["task"])
+    head = head_of(site, store)
+    if not store.exists(PLAN):
+        return HtmlPage("nothing.html", {**head, "tab": "plan", "told": "There is no plan yet: phase 05 writes it."})
+    plan, difference = store.load(PLAN), compare_versions(store)
+    values = {
+        **head,
+        "plan": plan,
+        "counts": count_rows(plan),
+        "digest": store.digest(PLAN) or "",
+        "standing": plan_standing(store)["standing"],
+        "doubts": [_split_doubt(line) for line in find_doubts(store)],
+        "uncertain": list(group_doubts(plan)),
+        "notes": _note_packages(store),
+        "before": difference[0],
+        "difference": [(line[:1], line[1:].strip()) for line in difference[1] if line.strip()],
+        "sheets": _sheets(plan, _count_pages(store)),
+        "has_pictures": bool(find_source(store)),
+        "files": _files(plan),
+        "editable": plan["plan_version"] > 1,
+    }
+    return HtmlPage("plan.html", values)
+
+
+def _note_packages(store: TaskStore) -> list[str]:
+    """Kept for a minute: which packages are installed is asked of a process."""
+    signature = (store.digest(PLAN), int(time.monotonic()) // _OLD)
+    return _notes.get(store.root, signature, lambda: note_packages(store))
+
+
+def _split_doubt(line: str) -> tuple[str, str]:
+    """The id of its row, and what is said of it."""
+    found = _DOUBT.match(line)
+    return (found.group(1), line[found.end() :]) if found else ("", line)
+
+
+def _count_pages(store: TaskStore) -> int:
+    return int(store.load("paper.md").front["pages"]) if store.exists("paper.md") else 0
+
+
+def _sheets(plan: Row, pages: int) -> list[dict[str, Any]]:
+    """The pages of the paper that something is taken from, each with its rows; then page 0, of what stands on none."""
+    rows = [*plan["requirements"], *plan.get("values", ())]
+    made = []
+    for number in [*range(1, pages + 1), 0]:
+        own = [row for row in rows if (row["source"]["page"] if 0 < row["source"]["page"] <= pages else 0) == number]
+        results = [row for row in plan.get("expected_results", ()) if row["page"] == number]
+        made.append(
+            {"number": number, "rows": [_editable(row) for row in own], "results": [_editable(row) for row in results]}
+        )
+    return made
+
+
+def _editable(row: Row) -> dict[str, Any]:
+    """A row with the fields that can be changed here, as a person types them."""
+    return {**row, "fields": [(name, _as_typed(row, name)) for name in _FIELDS[row["id"][0]]]}
+
+
+def _as_typed(row: Row, field: str) -> str:
+    value = row.get("values") if field == "value" and "values" in row else row.get(field)
+    if isinstance(value, list):
+        return f"[{', '.join(map(str, value))}]"
+    return "" if value is None else str(value)
+
+
+def _files(plan: Row) -> list[Row]:
+    files = {row["path"]: row for row in plan["file_structure"]}
+    return [
+        files.get(path, {"path": path, "purpose": "is not in file_structure"})
+        for path in plan["implementation_strategy"]
+    ]
+
+
+def show_figure(site: Site, request: PageRequest) -> HtmlPage:
+    """A page of the paper as a picture, with the words marked that rows quote."""
+    store = site.open(request.route["task"])
+    page, source = int(request.route["page"]), find_source(store)
+    picture = _draw(source, page) if source else None
+    if picture is None:
+        raise NotThere("This page has no picture.")
+    digest, plan = store.digest(PLAN) or "", store.load(PLAN)
+    places = _find_places(source, digest, plan)
+    own = [row["id"] for row in (*plan["requirements"], *plan.get("values", ())) if row["source"]["page"] == page]
+    marks = [
+        (name, box[0], box[1], box[2] - box[0], box[3] - box[1])
+        for name, found in places.items()
+        for place in found
+        if place.page == page
+        for box in place.boxes
+    ]
+    lost = [name for name in own if not places.get(name) and _has_quote(plan, name)]
+    values = {
+        "task": store.id,
+        "number": page,
+        "size": picture.box[2:],
+        "marks": marks,
+        "lost": lost,
+        "source": _mark_of(source),
+    }
+    return HtmlPage("figure.html", values)
+
+
+def _has_quote(plan: Row, name: str) -> bool:
+    return any(row["id"] == name and row["source"]["quote"] for row in (*plan["requirements"], *plan.get("values", ())))
+
+
+def show_sheet(site: Site, request: PageRequest) -> WebFile:
+    """The picture of a page."""
+    source = find_source(site.open(request.route["task"]))
+    picture = _draw(source, int(request.route["page"])) if source else None
+    if picture is None:
+        raise NotThere("This page has no picture.")
+    return WebFile(picture.png, "image/png", lasts="v" in request.query)
+
+
+def _mark_of(source: str) -> str:
+    return "-".join(map(str, file_signature(source)))
+
+
+def _draw(source: str, page: int) -> Picture | None:
+    with _looking:  # pages ask for their pictures all at once, and each costs a process
+        return _pictures.get((source, page), file_signature(source), lambda: draw_sheet(source, page))
+
+
+def _find_places(source: str, digest: str, plan: Row) -> Mapping[str, Sequence[QuotePlace]]:
+    with _looking:
+        return _places.get(source, (file_signature(source), digest), lambda: locate_rows(source, plan))
+
+
+def decide(site: Site, request: PageRequest) -> SeeOther:
+    """Has `review` do what the form says, with the plan that the form was made of and no other."""
+    store, form = site.open(request.route["task"]), request.form
+    here, digest = f"/t/{store.id}/plan", form.get("digest", "")
+    if not _DIGEST.fullmatch(digest):
+        raise NotThere("The form names no plan.")
+    flags = _flags_of(store, form)
+    if not flags:
+        return SeeOther(here, "Nothing was changed.")
+    ended = run_command_to_end(["review", store.root, f"--plan={digest}", *flags])
+    place = f"#{form['id']}" if ended.code == 0 and form.get("id") else ""
+    if ended.code or form.get("action") not in ("approve", "request"):
+        return SeeOther(here + place, last_words(ended))
+    begun = start_command(["resume", store.root])
+    failed = begun.code not in (None, 0, 3, 5)
+    return SeeOther(f"/t/{store.id}", f"{last_words(ended)}\n{last_words(begun)}" if failed else "")
+
+
+def _flags_of(store: TaskStore, form: Mapping[str, str]) -> list[str]:
+    """The options of `review` that a form asks for; none where it changes nothing."""
+    action, identifier, text = form.get("action", ""), form.get("id", ""), form.get("text", "").strip()
+    if action in ("approve", "reject"):
+        return [f"--{action}"]
+    if action == "request" and text:
+        return [f"--change={text}"]
+    if action == "add" and text:
+        return ["--add", "value" if form.get("kind") == "value" else "requirement", text]
+    if action in ("strike", "set") and not _ID.fullmatch(identifier):
+        raise NotThere("There is no such row.")
+    if action == "strike":
+        return [f"--strike={identifier}"]
+    if action == "set":
+        rows = store.load(PLAN).get(_LISTS[identifier[0]], ())
+        before = dict(_editable(next((row for row in rows if row["id"] == identifier), {"id": identifier}))["fields"])
+        typed = {name: form[f"field.{name}"].strip() for name in before if f"field.{name}" in form}
+        return [f"--set={identifier}.{name}={value}" for name, value in typed.items() if value != before[name].strip()]
+    return []

@@ -1,0 +1,212 @@
+"""The first page: every task with what it waits for and what it cost, and the form that begins a run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from phases.llm.ledger_rows import rows_by_now, sum_rows
+from phases.readers.origins import canonical_origin
+from pipeline.base.errors import PipelineError
+from pipeline.base.files import make_directory
+from pipeline.cli.list import current_entries
+from pipeline.cli.task_factory import safe_name
+from pipeline.cli.web.commands import start_command
+from pipeline.cli.web.exchange import HtmlPage, PageRequest, SeeOther, Site, Upload
+from pipeline.cli.web.watch import Newest, file_signature, list_signature
+from pipeline.engine.catalog import Catalog, CatalogEntry, TaskList
+from pipeline.engine.phase import TYPED
+from pipeline.engine.stamps import PENDING, RUNNING
+from pipeline.engine.store import TaskStore
+
+_ON_A_PAGE = 25
+_FILTERS = {
+    "all": (),
+    "running": ("running",),
+    "waiting": ("paused", "interrupted", "cancelled"),
+    "unfinished": ("incomplete", "error"),
+    "done": ("completed", "warning"),
+}
+_FIRST = {"running": 0, "paused": 1}
+STOPPED = "stopped"
+_UPLOADS = ".uploads"
+_LONGEST_WORDS = 20_000
+_entries: Newest[list[CatalogEntry]] = Newest(1)
+_facts: Newest[dict[str, Any]] = Newest(2000)
+
+
+def show_tasks(site: Site, request: PageRequest) -> HtmlPage:
+    """The page, of the tasks that the query asks for."""
+    return HtmlPage("tasks.html", {**_choose_rows(site, request.query), "models": _known_models(site)})
+
+
+def show_rows(site: Site, request: PageRequest) -> HtmlPage:
+    """The part of it that changes."""
+    return HtmlPage("task_rows.html", _choose_rows(site, request.query))
+
+
+def _choose_rows(site: Site, query: Mapping[str, str]) -> dict[str, Any]:
+    listing = site.listing()
+    kept = _entries.get(site.folder, list_signature(site.folder), lambda: _list_entries(listing, site.folder))
+    entries = _look_again(kept, site.folder)
+    counts = Counter(entry.status for entry in entries)
+    chosen = query.get("show", "all") if query.get("show", "all") in _FILTERS else "all"
+    words = query.get("find", "").casefold().split()
+    found = [
+        entry
+        for entry in entries
+        if (not _FILTERS[chosen] or entry.status in _FILTERS[chosen])
+        and all(word in f"{entry.id} {entry.source} {entry.reason}".casefold() for word in words)
+    ]
+    number = query.get("page", "1")
+    pages = max(1, -(-len(found) // _ON_A_PAGE))
+    page = min(max(1, int(number)), pages) if number.isdecimal() and len(number) < 7 else 1
+    rows = [describe_entry(site, entry) for entry in found[(page - 1) * _ON_A_PAGE : page * _ON_A_PAGE]]
+    return {
+        "rows": rows,
+        "usd": sum(row["usd"] for row in rows),
+        "counts": {name: sum(counts[one] for one in of) if of else len(entries) for name, of in _FILTERS.items()},
+        "show": chosen,
+        "find": query.get("find", ""),
+        "page": page,
+        "pages": pages,
+        "found": len(found),
+        "damages": listing.damages,
+    }
+
+
+def _list_entries(listing: TaskList, folder: str) -> list[CatalogEntry]:
+    """Every task that is there, those at work first, then those that wait, then the newest."""
+    entries = [one for one in reversed(current_entries(listing, folder)) if one.status != "gone"]
+    return sorted(entries, key=_rank)
+
+
+def _rank(entry: CatalogEntry) -> int:
+    return _FIRST.get(entry.status, 2)
+
+
+def _look_again(entries: Sequence[CatalogEntry], folder: str) -> list[CatalogEntry]:
+    """The same, when who was at work may have been killed since."""
+    running = {entry.id: entry for entry in entries if entry.status == "running"}
+    now = {entry.id: entry for entry in current_entries(TaskList(running, [], []), folder)}
+    return sorted((now.get(entry.id, entry) for entry in entries), key=_rank) if running else [*entries]
+
+
+def describe_entry(site: Site, entry: CatalogEntry) -> dict[str, Any]:
+    """What the list tells of a task; of a damaged one, that it is."""
+    root = os.path.join(site.folder, entry.id)
+    signature = tuple(
+        file_signature(os.path.join(root, name))
+        for name in ("state.jsonl", "state.json", "report.json", "logs/llm.jsonl")
+    )
+    facts = _facts.get(root, signature, lambda: _read_facts(site, root))
+    waits = any(name == "plan_review" and state == STOPPED for _, name, state in facts["bar"])
+    return {**entry._asdict(), **facts, "waits": waits and entry.status == "paused"}
+
+
+def _read_facts(site: Site, root: str) -> dict[str, Any]:
+    try:
+        store = site.open_root(root)
+        report = store.load("report.json") if store.exists("report.json") else {}
+        return {
+            "title": read_title(store),
+            "bar": describe_bar(store, report),
+            "usd": sum_rows(rows_by_now(store.path("logs/llm.jsonl")))["usd"],
+            "rungs": count_rungs(report),
+            "damaged": "",
+        }
+    except PipelineError as error:
+        return {"title": "", "bar": [], "usd": 0.0, "rungs": {}, "damaged": str(error)}
+
+
+def read_title(store: TaskStore) -> str:
+    """The title of the paper, or the words that were typed; empty where nobody has read it yet."""
+    if store.exists("outline.json") and (title := str(store.load("outline.json").get("title") or "")):
+        return title
+    source = str(store.load("task.json")["source"])
+    return source.removeprefix(TYPED)[:200] if source.startswith(TYPED) else os.path.basename(source)
+
+
+def describe_bar(store: TaskStore, report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Number, name and state of each phase that the task has."""
+    settings = store.load("task.json")["settings"]
+    phases = [phase for phase in store.graph.phases if phase.is_selected(settings) or phase.number in store.stamps]
+    states = {number: stamp.status for number, stamp in store.stamps.items()}
+    at_work = RUNNING in states.values()
+    ended = {row["number"]: row["status"] for row in report.get("phases", ())} if not at_work else {}
+    return [(phase.number, phase.name, states.get(phase.number, ended.get(phase.number, PENDING))) for phase in phases]
+
+
+def count_rungs(report: Mapping[str, Any]) -> dict[str, Any]:
+    """How many requirements a test checks, of how many; nothing before there is code."""
+    found = report.get("requirements") or {}
+    rungs = found.get("rungs") or {}
+    if not found.get("total"):
+        return {}
+    return {"tested": rungs.get("tested", 0) + rungs.get("guarded", 0), "total": found["total"], "rungs": rungs}
+
+
+def _known_models(site: Site) -> Sequence[str]:
+    from phases.llm.providers import PROVIDERS  # imported here: only this form needs it
+
+    return sorted({"offline", site.settings.model, *(f"{name}:" for name in PROVIDERS)})
+
+
+def begin_run(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
+    """Starts `run` on what was sent, `run` on an arXiv id, or `chat` on words."""
+    form, typed = request.form, " ".join(request.form.get("source", "").split())[:_LONGEST_WORDS]
+    if request.upload:
+        source = _keep_upload(site, request.upload)
+        command = ["run", source]
+    elif _is_arxiv(typed):
+        source = canonical_origin(typed)
+        command = ["run", source]
+    elif any(character.isalnum() for character in typed):
+        source = TYPED + typed
+        command = ["chat"]
+    else:
+        return SeeOther("/", "Nothing was begun: choose a file, or type an arXiv id, or what is to be built.")
+    command += ["--fast" if form.get("mode", "fast") == "fast" else "--full", f"--tasks-dir={site.folder}"]
+    command += [f"--review={'auto' if form.get('review') == 'auto' else 'file'}"]
+    command += [
+        f"--{name.replace('_', '-')}={form[name].strip()}"
+        for name in ("model", "max_usd")
+        if form.get(name, "").strip()
+    ]
+    ended = start_command([*command, *(["--", typed] if command[0] == "chat" else [])])
+    if ended.code not in (None, 0, 3, 5) and not _find_task(site, source):
+        return SeeOther("/", ended.text or f"The command ended with {ended.code}.")
+    task = _find_task(site, source)
+    return SeeOther(f"/t/{task}" if task else "/", "" if task else "It was started; its task will appear here.")
+
+
+def _is_arxiv(typed: str) -> bool:
+    """Whether it is the id of a paper. No path and no other address of a client is ever opened."""
+    return " " not in typed and not os.path.lexists(typed) and canonical_origin(typed).startswith("arXiv:")
+
+
+def _find_task(site: Site, source: str) -> str:
+    """The newest task that was made from a source."""
+    entries = Catalog(site.folder).read().entries.values()
+    return next((entry.id for entry in reversed([*entries]) if entry.source == source), "")
+
+
+def _keep_upload(site: Site, upload: Upload) -> str:
+    """Puts a file beside the tasks, under its digest and a safe name; the same file twice is the same task."""
+    digest = hashlib.sha256()
+    while piece := upload.file.read(1 << 20):
+        digest.update(piece)
+    upload.file.seek(0)
+    folder = os.path.join(site.folder, _UPLOADS, digest.hexdigest()[:16])
+    for one in (site.folder, os.path.dirname(folder), folder):
+        make_directory(one)
+    path = os.path.join(folder, safe_name(os.path.basename(upload.name.replace("\\", "/"))))
+    unfinished = f"{path}.{os.getpid()}"
+    with open(unfinished, "wb") as file:
+        shutil.copyfileobj(upload.file, file)
+    os.replace(unfinished, path)
+    return path

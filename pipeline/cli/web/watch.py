@@ -1,0 +1,68 @@
+"""Whether something has changed, by a cheap look at the files: what pages that listen are told of."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+from pipeline.engine.catalog import NAME as CATALOG
+from pipeline.engine.lock import holder_of
+
+_TASK = (
+    *("state.jsonl", "state.json", "report.json", "initial_plan.txt", "plan_decision.json", "plan_review.json"),
+    *("journal.jsonl", "plan_journal.jsonl", "logs/llm.jsonl", "logs/system.jsonl", "logs/words.jsonl"),
+)
+Signature = tuple[object, ...]
+T = TypeVar("T")
+
+
+class Newest(Generic[T]):
+    """Keeps what was made last for each of so many keys, as long as its signature holds. A journal that grows leaves nothing."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Hashable, tuple[Hashable, T]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, signature: Hashable, make: Callable[[], T]) -> T:
+        with self._lock:
+            before = self._kept.get(key)
+            if before and before[0] == signature:
+                self._kept.move_to_end(key)
+                return before[1]
+        made = make()
+        with self._lock:
+            self._kept[key] = (signature, made)
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return made
+
+
+def file_signature(path: str) -> tuple[int, int]:
+    """What changes when a file does; zeros where there is none."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
+
+
+def task_signature(root: str) -> Signature:
+    """What changes when anything does that a page of a task shows. Pages that ask within a second share a look."""
+    return _look_at_task(root, int(time.monotonic()))
+
+
+def list_signature(folder: str) -> Signature:
+    """The same of the list of tasks."""
+    return file_signature(os.path.join(folder, CATALOG))
+
+
+@lru_cache(maxsize=256)
+def _look_at_task(root: str, second: int) -> Signature:
+    return (*(file_signature(os.path.join(root, name)) for name in _TASK), holder_of(root))
