@@ -10,7 +10,8 @@ from typing import Any
 
 from phases.planning.plan_words import count_rows, group_doubts
 from phases.readers.page_pictures import Picture, QuotePlace
-from pipeline.cli.review import PLAN, compare_versions, find_doubts, note_packages, plan_standing
+from pipeline.cli.review import PLAN, compare_versions, find_doubts, plan_standing
+from pipeline.cli.review_packages import note_packages
 from pipeline.cli.review_page import draw_sheet, find_source, locate_rows
 from pipeline.cli.web.commands import run_command_to_end, start_command
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site, WebFile
