@@ -33,8 +33,8 @@ class Old:
         self.root = self.command.task(self.task)
 
     def resume(self, *more: str) -> Ended:
-        """Goes on; the recorded replies have moved since."""
-        model = ["--model", f"replay:{self.recording}"] if self.recording.exists() else []
+        """Goes on; the recorded replies have moved since, and another model for the plan would plan anew."""
+        model = ["--code-model", f"replay:{self.recording}"] if self.recording.exists() else []
         with self.command.start("resume", self.task, *model, *more) as process:
             out, err = process.communicate(timeout=_PATIENCE)
         return Ended(process.returncode, out, err)

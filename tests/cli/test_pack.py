@@ -210,7 +210,11 @@ def test_an_archive_that_was_cut_off_leaves_nothing(keep: float, command: Comman
     refuse_quietly(command, packed)
 
 
-@pytest.mark.parametrize("content", [b"%PDF-1.4 no archive", gzip.compress(b"no archive either"), b"\x1f\x8b\x08"])
+@pytest.mark.parametrize(
+    "content",
+    [b"%PDF-1.4 no archive", gzip.compress(b"no archive either", mtime=0), b"\x1f\x8b\x08"],
+    ids=["a paper", "packed, and no archive", "cut off"],
+)
 def test_what_is_no_archive_is_told(content: bytes, command: Command, packed: Path) -> None:
     packed.write_bytes(content)
     refuse_quietly(command, packed)
