@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 
+SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
+"""Where a command finds programs, bash among them, whatever the PATH of the user says."""
 LONGEST = 100_000
 """Bytes of a command: a kernel gives a program no longer argument than 128 KiB."""
 # A check like `pytest | tail` must fail where pytest does, and sh has no pipefail (decision 117).
@@ -25,7 +27,7 @@ def shell_words(command: str) -> list[str]:
 
 
 def has_bash() -> bool:
-    return shutil.which("bash") is not None
+    return shutil.which("bash", path=SEARCH_PATH) is not None
 
 
 def why_no_command(command: str) -> str:

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from phases.sandbox.bash import SEARCH_PATH
 from phases.sandbox.box import Box
 from phases.sandbox.landlock import SYSTEM
 
@@ -59,7 +60,7 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
 def build_search_path(box: Box, fallback: str) -> str:
     """Where programs are looked for: the python that was asked for first."""
     first = os.path.join(box.python, "bin") if box.python else fallback
-    return f"{first}:{fallback}:/usr/local/bin:/usr/bin:/bin"
+    return f"{first}:{fallback}:{SEARCH_PATH}"
 
 
 def find_bubblewrap() -> str | None:

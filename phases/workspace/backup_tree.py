@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
 
 from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory, sync_directory, sync_tree
-from pipeline.base.safe_tree import walk_tree
+from pipeline.base.safe_tree import open_directory, open_regular, walk_tree
 
 _DEEPEST = 64
 
@@ -19,8 +20,6 @@ def back_up_tree(workspace: str, target: str) -> bool:
     Links are copied as links; pipes, devices and sockets are left out.
     """
     unfinished = f"{workspace}.copy"
-    if _is_too_deep(workspace):
-        return False
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         _copy(workspace, unfinished)
@@ -29,7 +28,7 @@ def back_up_tree(workspace: str, target: str) -> bool:
         shutil.rmtree(target, ignore_errors=True)
         os.rename(unfinished, target)
         sync_directory(os.path.dirname(workspace))
-    except (OSError, shutil.Error, StorageError):  # a command may close directories to us
+    except (OSError, StorageError):  # a command may close directories to us
         shutil.rmtree(unfinished, ignore_errors=True)
         return False
     return True
@@ -37,17 +36,32 @@ def back_up_tree(workspace: str, target: str) -> bool:
 
 def copy_tree(workspace: str, target: str) -> bool:
     """The same for a copy that is only worked on: it is not made durable, and False may leave a part of it."""
-    if _is_too_deep(workspace):
-        return False
     try:
         _copy(workspace, target)
-    except (OSError, shutil.Error):
+    except OSError:
         return False
     return True
 
 
 def _copy(workspace: str, target: str) -> None:
-    shutil.copytree(workspace, target, symlinks=True, ignore=_names_to_skip, copy_function=_copy_file)
+    """Raises OSError, also for directories nested beyond what can be copied: a command can make them without end."""
+    with open_directory(workspace) as root:
+        directories = {target: os.fstat(root)}
+        os.mkdir(target, 0o700)
+        for found in walk_tree(root, deepest=_DEEPEST):
+            copy = os.path.join(target, found.path)
+            if found.is_entered:
+                directories[copy] = found.status()
+                os.mkdir(copy, 0o700)
+            elif found.is_directory():
+                raise OSError(errno.EACCES, "it lies too deep, or cannot be opened", found.path)
+            elif found.is_regular():
+                _copy_file(open_regular(found.name, found.directory), copy)
+            elif found.entry.is_symlink():
+                os.symlink(os.readlink(found.name, dir_fd=found.directory), copy)
+    for copy, status in reversed(directories.items()):  # when all in it is there: it may be closed to writers
+        os.chmod(copy, stat.S_IMODE(status.st_mode))
+        os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def carry_directory_over(name: str, source: str, target: str) -> None:
@@ -68,29 +82,26 @@ def latest_aside(path: str) -> str:
 
 def carry_file_over(path: str, source: str, target: str) -> None:
     """Copies one file out of a workspace that was set aside into the new one, where it is not there."""
-    theirs, ours = os.path.join(source, path), os.path.join(target, path)
-    inside = os.path.realpath(theirs) == os.path.join(os.path.realpath(source), path)
-    if inside and os.path.isfile(theirs) and not os.path.lexists(ours):
-        os.makedirs(os.path.dirname(ours), exist_ok=True)
-        _copy_file(theirs, ours)
-
-
-def _copy_file(source: str, target: str) -> None:
-    """Copies a file with its mode and times; never setuid or setgid: a copy is nobody's to be run as somebody else."""
-    shutil.copy2(source, target, follow_symlinks=False)
-    mode = os.lstat(target).st_mode
-    if stat.S_ISREG(mode) and mode & (stat.S_ISUID | stat.S_ISGID):
-        os.chmod(target, stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID))
-
-
-def _is_too_deep(root: str) -> bool:
-    """Whether directories are nested beyond what can be copied; a command can make them without end."""
+    *parts, name = path.split("/")
+    ours = os.path.join(target, path)
+    if ".." in parts or os.path.lexists(ours):
+        return
     try:
-        return any(found.is_directory() and not found.is_entered for found in walk_tree(root, deepest=_DEEPEST))
-    except OSError:
-        return True
+        with open_directory(source, parts) as directory:
+            descriptor = open_regular(name, directory)
+    except OSError:  # it is not there, is no file, or a link is on the way
+        return
+    os.makedirs(os.path.dirname(ours), exist_ok=True)
+    _copy_file(descriptor, ours)
 
 
-def _names_to_skip(directory: str, names: list[str]) -> list[str]:
-    paths = ((name, os.path.join(directory, name)) for name in names)
-    return [name for name, path in paths if not (os.path.islink(path) or os.path.isfile(path) or os.path.isdir(path))]
+def _copy_file(descriptor: int, target: str) -> None:
+    """Copies an open file, which is closed, with its mode and times; never setuid or setgid: a copy is nobody's to be run as
+    somebody else. Raises OSError, also where something is there.
+    """
+    with os.fdopen(descriptor, "rb") as source, open(target, "xb") as copy:
+        status = os.fstat(descriptor)
+        os.fchmod(copy.fileno(), stat.S_IMODE(status.st_mode) & ~(stat.S_ISUID | stat.S_ISGID))
+        shutil.copyfileobj(source, copy)
+        copy.flush()
+        os.utime(copy.fileno(), ns=(status.st_atime_ns, status.st_mtime_ns))

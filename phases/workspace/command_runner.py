@@ -14,6 +14,7 @@ from phases.workspace.snapshots import Snapshot
 from phases.workspace.tree import start_of_changes, sync_changed
 from pipeline.base.files import make_directory, next_aside
 from pipeline.base.logs import logger
+from pipeline.base.safe_tree import walk_files
 
 _TIMING = re.compile(r"(?<= in )[0-9]+\.[0-9]+ ?s(?:econds)?\b")
 # Two equal runs would differ in it, in the journal and in what a model is told (decision 17).
@@ -50,10 +51,9 @@ class CommandRunner:
         """
         # PYTHONDONTWRITEBYTECODE does not stop a command that wants to write it (decision 118).
         with contextlib.suppress(OSError):
-            for _, _, names, directory in os.fwalk(self.box.workspace):
-                for name in names:
-                    if name.endswith((".pyc", ".pyo")):
-                        os.unlink(name, dir_fd=directory)
+            for found in walk_files(self.box.workspace):
+                if found.name.endswith((".pyc", ".pyo")) and not found.is_directory():
+                    os.unlink(found.name, dir_fd=found.directory)
 
     def bash(self, command: str, seconds: int) -> tuple[int | None, str]:
         finished = self.run(command, seconds)

@@ -157,7 +157,12 @@ def _problems(reference: Reference, state: State) -> Iterator[str]:
 
 
 def _compared(tree: dict[str, Any]) -> dict[str, Any]:
-    return {path: what for path, what in tree.items() if not path.endswith(".corrupt") and "/.cache/" not in path}
+    """A tree, with the rows of a ledger in one order: those that a cut took are made again from the journals, one by one."""
+    kept = {path: what for path, what in tree.items() if not path.endswith(".corrupt") and "/.cache/" not in path}
+    for path in kept:
+        if path.endswith("/llm.jsonl"):
+            kept[path] = sorted(kept[path], key=lambda row: (row["thread"], row["run"], row["turn"]))
+    return kept
 
 
 def _phases_done(ground: Ground) -> set[str]:

@@ -647,6 +647,8 @@ def test_a_bubblewrap_that_keeps_too_little_in_is_found_out(
 def test_a_machine_without_bubblewrap_falls_back_on_landlock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert probe_kind.__wrapped__(BUBBLEWRAP) == (False, "bubblewrap is not installed", NONE)
+    # commands find bash by a path of their own
+    assert probe_kind.__wrapped__(LANDLOCK).usable == probe_kind(LANDLOCK).usable
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 5])

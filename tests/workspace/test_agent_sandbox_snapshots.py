@@ -19,6 +19,7 @@ from phases.workspace.backup_tree import back_up_tree, carry_file_over
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.tree import start_of_changes, sync_changed
 from pipeline.base.errors import StorageError
+from pipeline.base.safe_tree import open_regular
 
 
 @pytest.fixture
@@ -324,3 +325,42 @@ def test_what_is_put_back_or_copied_lends_nobodys_rights(workspace: Path) -> Non
     assert stat.S_IMODE((workspace.parent / "copy" / "run.sh").stat().st_mode) == 0o755
     carry_file_over("run.sh", str(workspace), str(workspace.parent / "brought"))
     assert stat.S_IMODE((workspace.parent / "brought" / "run.sh").stat().st_mode) == 0o755
+
+
+def test_a_copy_has_every_name_with_its_mode_and_time_and_no_pipe(workspace: Path) -> None:
+    (workspace / "package").chmod(0o555)
+    before, copy = seen(workspace), workspace.parent / "copy"
+    os.mkfifo(workspace / "pipe")
+    assert back_up_tree(str(workspace), str(copy))
+    assert seen(copy) == before
+    for name in ("main.py", "package"):
+        assert (copy / name).stat().st_mtime_ns == (workspace / name).stat().st_mtime_ns
+
+
+def test_a_file_that_becomes_a_link_while_it_is_copied_brings_nothing_from_outside(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secret").write_text("a secret")
+
+    def swap(name: str, directory: int | None = None) -> int:
+        os.unlink(name, dir_fd=directory)
+        os.symlink(tmp_path / "secret", name, dir_fd=directory)
+        return open_regular(name, directory)
+
+    monkeypatch.setattr("phases.workspace.backup_tree.open_regular", swap)
+    carry_file_over("main.py", str(workspace), str(tmp_path / "task" / "brought"))
+    assert not back_up_tree(str(workspace), str(tmp_path / "task" / "copy"))
+    assert sorted(os.listdir(tmp_path / "task")) == ["generate_code", "paper.md"]
+
+
+@pytest.mark.parametrize("path", ["../paper.md", "package/../main.py", "out", "away/paper.md", "package", "gone"])
+def test_no_file_is_carried_over_a_link_or_from_outside(path: str, workspace: Path, tmp_path: Path) -> None:
+    (workspace / "away").symlink_to("..")
+    carry_file_over(path, str(workspace), str(tmp_path / "brought"))
+    assert not (tmp_path / "brought").exists()
+
+
+def test_a_workspace_nested_without_end_is_not_copied(workspace: Path) -> None:
+    (workspace / "/".join(["d"] * 70)).mkdir(parents=True)
+    assert not back_up_tree(str(workspace), str(workspace.parent / "copy"))
+    assert sorted(os.listdir(workspace.parent)) == ["generate_code", "paper.md"]
