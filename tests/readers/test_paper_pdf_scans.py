@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from phases.readers.pdf.blocks import EQUATION, PARAGRAPH, PdfBlock
+from phases.readers.pdf.equations import with_equations
 from phases.readers.pdf.headings import longest_run
 from phases.readers.pdf.lines import Line
-from phases.readers.pdf.page import BoundingBox
+from phases.readers.pdf.page import BoundingBox, Character, Page
 from phases.readers.pdf.reader import read_pdf
 from phases.readers.pdf.titles import title_of
 from phases.readers.pdf.words import Words
@@ -115,3 +117,28 @@ def test_the_number_of_a_report_and_what_follows_the_introduction_are_no_title()
     lines = [_line("IMECE2023-XXXX", 50, 17), _line("The Order of the Rooms", 70, 17), _line("1 Introduction", 300, 9),
              _line("Letters of a formula that are larger than all others", 320, 30)]  # fmt: skip
     assert title_of(lines, None, Words([]))[0] == "The Order of the Rooms"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["s 3 0 state 1: e 2 i 6 h 1", "27: <1a,2> 27: <2a, 2, C>", "</history>')", "'nvarchar(400)') =", "A=0 A=0 »)"],
+)
+def test_a_list_a_drawing_or_code_is_no_formula(text: str) -> None:
+    [block] = with_equations([PdfBlock(EQUATION, 1, [_line(text, 320, 9)])], {})
+    assert block.kind == PARAGRAPH
+
+
+@pytest.mark.parametrize(
+    "text", ["x : = y + 1", "f : X → Y", "k ← 2k", "$x$ = \\frac{1}{2}", "a < b", "P(y | x) ∈ [0, 1]"]
+)
+def test_what_relates_two_things_is_a_formula(text: str) -> None:
+    [block] = with_equations([PdfBlock(EQUATION, 1, [_line(text, 320, 9)])], {})
+    assert block.kind == EQUATION
+
+
+@pytest.mark.parametrize(("font", "kind"), [("TimesNewRoman,Italic", PARAGRAPH), ("CMMI10", EQUATION)])
+def test_words_beside_a_relation_are_doubted_where_no_font_is_the_papers_own(font: str, kind: str) -> None:
+    glyph = Character("x", BoundingBox(500, 700, 505, 709), 9, font)
+    page = Page(1, 600, 800, (), glyphs=((glyph,),))
+    [block] = with_equations([PdfBlock(EQUATION, 1, [_line("while state = fail", 320, 9)])], {1: page})
+    assert block.kind == kind

@@ -21,7 +21,7 @@ from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, RESULTS, SE
 from phases.planning.rules.techniques import find_techniques
 
 MOST, _ENOUGH = 24, 12
-_WEAK_SCORE, _SURE, _CERTAIN = 1.2, 2.0, 3.0
+_WEAK_SCORE, _SURE, _CERTAIN = 1.3, 2.0, 3.0
 _LONGEST_STEPS = 40
 _CAPS = r"[A-Z][A-Za-z0-9]*(?:[A-Z0-9*+-][A-Za-z0-9*+-]*)+"
 _CAMEL = re.compile(
@@ -43,6 +43,7 @@ _ABBREVIATED = re.compile(
     r"((?:[A-Z][\w*+-]*[ -]){1,5}(?:[a-z]+ )?(?:[A-Z][\w*+-]*)?) ?\(([A-Z][A-Za-z0-9*+-]{1,9}s?)\)"
 )
 _QUOTED = re.compile(r"[\"“]([A-Za-z][A-Za-z-]+ [A-Za-z -]{3,38})[\"”]")
+_BOLD = re.compile(r"\*\*([^*\n]{3,80})\*\*")
 _RUN_IN = re.compile(r"^([A-Z][\w()/’'-]*(?: [\w()/’'&-]+){0,4})[.:] (?=[A-Z])")
 _RUN_IN_BARE = re.compile(
     r"^((?:[A-Z][\w-]+ ){1,3}[A-Z]?[\w-]+) (?=(?:We|The|In|During|To|For|Our|Each|This|It|An|As|When|All|At)\b [a-z])"
@@ -136,7 +137,7 @@ def find_components(paper: PaperText, own: list[str]) -> list[Component]:
         old.algorithm, old.steps = old.algorithm or one.algorithm, old.steps or one.steps
         old.sentence = old.sentence or one.sentence
     whole = [one for one in found.values() if not _has_parts(one, paper)]
-    best = _best_of(whole)
+    best = _best_of(whole, _display_of(paper))
     kept = sorted(best, key=lambda one: (one.section["start"], one.page))
     _give_equations(paper, kept)
     for one in kept:
@@ -146,12 +147,20 @@ def find_components(paper: PaperText, own: list[str]) -> list[Component]:
     return kept
 
 
-def _best_of(found: list[Component]) -> list[Component]:
-    """The surest first; what is said but once only where there is little else, and no kind of what is there already."""
+def _display_of(paper: PaperText) -> str:
+    """What stands out of the text, in small letters: headings, captions and what is bold."""
+    rows = [row for kind in ("tables", "figures", "algorithms") for row in paper.outline.get(kind, ())]
+    titles = [section["title"] for section in paper.outline["sections"]]
+    return "\n".join((*titles, *(str(row["text"]) for row in rows), *_BOLD.findall(paper.text))).lower()
+
+
+def _best_of(found: list[Component], display: str) -> list[Component]:
+    """The surest first; a weak one only where it stands out and there is little else, and no kind of what is there."""
     kept: list[Component] = []
     for one in sorted(found, key=lambda one: -one.score):
         is_known = not one.algorithm and any(_says_the_same(one, other) for other in kept)
-        if not is_known and len(kept) < (MOST if one.score >= _WEAK_SCORE else _ENOUGH):
+        most = MOST if one.score >= _WEAK_SCORE else _ENOUGH if one.name.lower() in display else 0
+        if not is_known and len(kept) < most:
             kept.append(one)
     heads = {_heads_of(one.name) for one in kept if " " in one.name}
     return [one for one in kept if " " in one.name or one.algorithm or one.name.lower().rstrip("s") not in heads]

@@ -57,7 +57,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     components = _component_rows(found, requirements)
     known = Known(tuple(own), tuple(one.name for one in datasets), tuple(one.name for one in baselines))
     values = [value_row(one, f"V{number}") for number, one in enumerate(find_settings(paper, known), 1)]
-    results, unsure = expected_results(paper, own, parts, [one.name for one in baselines])
+    results, unsure = expected_results(paper, own)
     results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
     packages = find_packages(paper)
     uncertain = _uncertain(paper, requirements, values, unsure)

@@ -28,10 +28,7 @@ _RESULTS = re.compile(
 )
 _HEAD_ROW = re.compile(r"(?:time )?(?:steps?|epochs?|iterations?)$|#\.? ?of\b|number of\b", re.IGNORECASE)
 """A row that numbers the columns."""
-_CITED = re.compile(r"\[[0-9, –-]+\]|\([^()]*(?:19|20)[0-9]{2}[a-z]?\)|\bet al\b")
 _NEAR, _HEAD = 900, 200
-_LONG = 8
-"""A label of so many letters may be the beginning of a part's name: "Representation"."""
 _OURS = re.compile(r"\b(?:ours?|proposed|this (?:work|paper)|full (?:method|model)|our method)\b", re.IGNORECASE)
 METRIC = re.compile(
     r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror\b|\brate\b"
@@ -41,13 +38,10 @@ METRIC = re.compile(
 )
 
 
-def expected_results(
-    paper: PaperText, own: Sequence[str], parts: Sequence[str] = (), others: Sequence[str] = ()
-) -> tuple[list[dict[str, Any]], list[str]]:
+def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Rows for the plan, without ids; and the tables where no row or column is known as the method's own.
 
-    `own`: what the method is called; `parts`: its components, which can have a row; `others`: the baselines, whose rows
-    are not its own.
+    `own`: what the method is called.
     """
     rows: list[dict[str, Any]] = []
     unsure: list[str] = []
@@ -58,7 +52,7 @@ def expected_results(
         grid = read_grid(cells_of(table.text))
         if not grid.rows:
             continue
-        found, is_sure = _own_cells(grid, own, parts, others)
+        found, is_sure = _own_cells(grid, own)
         if not is_sure and label:
             unsure.append(label)
         made = (
@@ -99,24 +93,18 @@ def _is_result_table(table: Table, label: str, caption: str) -> bool:
     return table.role == RESULTS or bool(_RESULTS.search(f"{caption} {table.text[:_HEAD]}"))
 
 
-def _own_cells(
-    grid: Grid, own: Sequence[str], parts: Sequence[str], others: Sequence[str]
-) -> tuple[list[tuple[str, str, str]], bool]:
+def _own_cells(grid: Grid, own: Sequence[str]) -> tuple[list[tuple[str, str, str]], bool]:
     """(row, column, cell) of the method's own rows, else of its own columns, else of all."""
     cells = [(label, head, cell) for label, row in grid.rows for head, cell in _split_cells(grid.heads, row)]
     cells = [one for one in cells if CELL_VALUE.match(one[2]) and not _HEAD_ROW.match(one[0])]
     columns = [one for one in cells if _is_own(one[1], own)]
     named = [one for one in columns if _OURS.search(one[1]) and _is_own(one[1].replace("ours", ""), own)]
-    rest = [
-        one for one in cells if not _CITED.search(one[0]) and not any(other and other in one[0] for other in others)
-    ]
     rows = [one for one in cells if _is_own(one[0], own)]
-    parts_rows = [one for one in cells if one[0] not in others and _is_own(one[0], parts)]
-    labels = {one[0] for one in cells}
-    for found in (rows, named or columns, parts_rows):
-        if found and (found is not rows or len({one[0] for one in found}) < len(labels)):
-            return found, True
-    return (rows or rest or cells), bool(rows)
+    if rows and len({one[0] for one in rows}) < len({one[0] for one in cells}):
+        return rows, True
+    if columns:
+        return named or columns, True
+    return (rows or cells), bool(rows)
 
 
 def _part_name(label: str, own: Sequence[str]) -> str:
@@ -145,9 +133,7 @@ def _split_cells(heads: Sequence[str], row: Sequence[str]) -> Iterator[tuple[str
 def _is_own(label: str, own: Sequence[str]) -> bool:
     if _OURS.search(label):
         return True
-    names = [_letters(name) for name in own if len(name) > 1]
-    parts = [_letters(part) for part in label.split(" / ")]
-    return any(name in part or (len(part) > _LONG and name.startswith(part)) for name in names for part in parts)
+    return any(len(name) > 1 and _letters(name) in _letters(label) for name in own)
 
 
 def _letters(text: str) -> str:

@@ -13,13 +13,27 @@ from phases.readers.pdf.formulas import latex_of
 from phases.readers.pdf.lines import Line
 from phases.readers.pdf.page import BoundingBox, Character, Page
 
-_RELATION = re.compile(
-    r"[=<>≤≥∈∼≈→←≠≡∝⊆⊂↦⇒⇔≺⪯⊑∀∃:]|\\(?:leq?|geq?|in|sim|approx|to|gets|propto|equiv|mapsto|neq?|leftarrow|rightarrow|Rightarrow|prec|subseteq|sqsubseteq)\b"
+_RELATION = (
+    r"(?:[=<>≤≥∈∼≈→←≠≡∝⊆⊂↦⇒⇔≺⪯⊑]|\\(?:leq?|geq?|in|sim|approx|to|gets|propto|equiv|mapsto|neq?|leftarrow|rightarrow"
+    r"|Rightarrow|prec|subset(?:eq)?|sqsubseteq)(?![A-Za-z]))"
 )
+_BLANK = r"(?:[\s$&\x00-\x1f\ue000-\uf8ff]|\\\\)*"
+"""Between signs; letters that no font names count as none."""
+_RELATES = re.compile(
+    rf"[\w)\]}}|'′∗*!∞⟩…]{_BLANK}(?::{_BLANK}(?==))?{_RELATION}+{_BLANK}(?:[\w(\[{{|^√∑∏∫∂∇∞⟨+−±-]|\\(?!\\))"
+)
+"""A relation with something of mathematics on either side."""
+_GOES_ON = re.compile(rf"{_BLANK}{_RELATION}")
+_BRACKETED = re.compile(r"(?<![\w)\]}|])(?<![\w)\]}|] )<[^<>]{1,200}>")
+"""A pair of angle brackets, as of a tuple or a tag: it relates nothing."""
+_NO_SIGN = re.compile("[¢«»©®™£¥“”]")
+"""What stands in code, and in drawings that were read as text."""
+_COMMON_FONT = re.compile(r"Times|Arial|Helvetica|Courier|GlyphLess|Hidden")
+"""The fonts of recognized text: those that every viewer has."""
 _NUMBER = re.compile(r"\(([0-9A-Z.]{1,6}[a-z]?)\)")
 _LONG_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
 _NAMED = re.compile(r"\\(?:mathrm|text)\{([^{}]*)\}")
-_MOST_WORDS, _MOST_WORDS_OF_CASES = 3, 12
+_MOST_WORDS, _MOST_WORDS_OF_CASES, _MOST_WORDS_RECOGNIZED = 3, 12, 1
 _BRACE, _TWO_LINES = frozenset("{\uf8f1\uf8f2\uf8f3\uf8f4⎧⎨⎩⎪"), 17.0
 _MOST_MISSING, _TWICE = 0.1, 2
 _NEAR = 0.7
@@ -30,10 +44,14 @@ _SLACK, _FAR, _BY_BAR = 1.5, 30.0, 0.5
 def with_equations(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> list[PdfBlock]:
     """The blocks, where formulas are whole and in LaTeX, and what only looks like one is text."""
     kept: list[PdfBlock] = []
+    most = _MOST_WORDS_RECOGNIZED if _is_recognized(pages) else _MOST_WORDS
     for block in _whole_cases(_whole_formulas(blocks), pages):
         if block.kind == EQUATION:
             _set_text(block, pages.get(block.page))
-            if not _is_equation(block.text or " ".join(line.text for line in block.lines)):
+            text = block.text or " ".join(line.text for line in block.lines)
+            if kept and kept[-1].kind == EQUATION and _GOES_ON.match(text):
+                text = f"x{text}"
+            if not _is_equation(text, most):
                 block.kind, block.text = PARAGRAPH, ""
         kept.append(block)
     return kept
@@ -178,7 +196,15 @@ def _without_number(characters: Sequence[Character]) -> tuple[str, list[Characte
     return "", list(characters)
 
 
-def _is_equation(text: str) -> bool:
-    """Whether it says how two things are related, and not in words."""
+def _is_recognized(pages: Mapping[int, Page]) -> bool:
+    """Whether the letters may come from a scan: no font of the document is its own."""
+    fonts = {one.font for page in pages.values() for line in page.glyphs for one in line}
+    return bool(fonts) and all(map(_COMMON_FONT.match, fonts))
+
+
+def _is_equation(text: str, most: int) -> bool:
+    """Whether it says how two things are related, and with no more than so many words."""
     prose = len(_LONG_WORD.findall(_NAMED.sub(r" \1 ", text.replace("$", " "))))
-    return bool(_RELATION.search(text)) and prose <= (_MOST_WORDS_OF_CASES if "{cases}" in text else _MOST_WORDS)
+    if _NO_SIGN.search(text) or prose > (_MOST_WORDS_OF_CASES if "{cases}" in text else most):
+        return False
+    return bool(_RELATES.search(_BRACKETED.sub("x", text)))
