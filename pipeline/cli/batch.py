@@ -143,7 +143,7 @@ def _total(papers: list[Paper]) -> str:
     counts = {status: sum(paper.status == status for paper in papers) for status in (p.status for p in papers)}
     told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     spent = sum(paper.usd for paper in papers)
-    return f"{len(papers)} papers: {told}; {sum(p.seconds for p in papers):.0f} s of work, ${spent:.2f}"
+    return f"{len(papers)} paper{'s' * (len(papers) != 1)}: {told}; {sum(p.seconds for p in papers):.0f} s of work, ${spent:.2f}"
 
 
 def _as_csv(papers: list[Paper]) -> str:
