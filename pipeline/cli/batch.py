@@ -14,6 +14,7 @@ from pipeline.cli.options import RunCommand, run_options
 from pipeline.cli.output import notify, print_advice, print_json, print_table, write_page
 from pipeline.cli.run_batch import Paper, run_batch
 from pipeline.cli.run_task import check_options
+from pipeline.cli.task_factory import PACKED
 
 _LISTS = (".txt", ".csv")
 _WORST_FIRST = (70, 1, 2, 4, 75, 3, 5)
@@ -100,7 +101,7 @@ def expand_source(source: str) -> list[str]:
     if os.path.isdir(source):
         from phases.readers.sources import list_papers  # imported here: TAB must import no phase
 
-        papers = list_papers(source)
+        papers = [paper for paper in list_papers(source) if not paper.endswith(PACKED)]
         if not papers:
             raise UsageError(f"{source} holds no paper that can be read: no PDF, LaTeX source, HTML, Word file or text")
         return papers

@@ -82,6 +82,16 @@ def test_code_that_may_be_run_still_may_and_links_stay_behind(command: Command) 
     assert not (command.task("copy") / "python").exists()
 
 
+def test_a_packed_task_is_no_paper_and_another_file_is_not_packed_over(command: Command, packed: Path) -> None:
+    ended = command("run", "--fast", packed)
+    assert (ended.code, "is a packed task; first: pipeline unpack " in ended.err) == (2, True)
+    (command.folder / "notes.txt").write_text("mine")
+    assert command("unpack", packed).code == 0
+    ended = command("pack", "paper", "-o", "notes.txt")
+    assert (ended.code, "notes.txt already exists" in ended.err) == (2, True)
+    assert (command.folder / "notes.txt").read_text() == "mine"
+
+
 def test_what_is_there_already_is_left_alone(command: Command, packed: Path) -> None:
     assert command("unpack", packed).code == 0
     ended = command("unpack", packed)
