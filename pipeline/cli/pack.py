@@ -46,7 +46,7 @@ def pack_command(task: str, output: str | None, tasks_dir: str | None) -> None:
         raise UsageError(f"{relative_path(target)} already exists; remove it first, or name another place with -o")
     packed = pack_task(store, target, config_directory())
     if packed.left_out:
-        notify(f"{packed.left_out} links and other things that are no plain files were left out")
+        notify(f"left out: {packed.left_out} (links, and what else is no plain file)")
     size = os.path.getsize(target) / 2**20
     print_text(
         f"packed {packed.files:,} files of {packed.bytes / 2**20:,.1f} MB into {relative_path(target)} ({size:,.1f} MB)"
