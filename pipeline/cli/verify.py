@@ -36,7 +36,7 @@ _WHY = "asked to judge it again"
     help="With --paper: whether the packages that the plan and the code name are installed, for the sandbox only.",
 )
 @click.option(
-    "--allow-install", flag_value="allowed", default=None, hidden=True
+    "--allow-install", flag_value="allowed", default=None, hidden=True, help="The same as --install allowed."
 )  # what --install allowed was called before
 @click.option("-v", "--verbose", is_flag=True, help="Show the log as it is written, DEBUG lines too.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json instead of the closing screen.")
