@@ -59,7 +59,7 @@ def check_python(setting: str) -> str:
         root = os.path.dirname(os.path.dirname(root))
     if not os.path.isdir(os.path.join(root, "lib")) or root in ("/", "/usr", "/usr/local", sys.base_prefix):
         raise UsageError(
-            f"--python names {setting}, and that is no environment of Python's: give the folder that holds bin/"
+            f"--python names {setting}, which is not a Python environment: give the directory that holds bin/"
         )
     if not os.path.isdir(packages_in(root)):
         other = sorted(glob.glob(os.path.join(glob.escape(root), "lib", "python3*")))

@@ -30,7 +30,6 @@ from pipeline.engine.seal import is_signed, sign_digest
 from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
-ENDING = ".task.tar.gz"
 LIST = ".packed.json"
 _LEFT_OUT = (LOCK, "python", "packages")
 """What belongs to one machine: it is made again where it is needed."""

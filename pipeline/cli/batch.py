@@ -14,6 +14,7 @@ from pipeline.cli.options import RunCommand, run_options
 from pipeline.cli.output import notify, print_advice, print_json, print_table, write_page
 from pipeline.cli.run_batch import Paper, run_batch
 from pipeline.cli.run_task import check_options
+from pipeline.cli.task_factory import PACKED
 
 _LISTS = (".txt", ".csv")
 _WORST_FIRST = (70, 1, 2, 4, 75, 3, 5)
@@ -100,7 +101,7 @@ def expand_source(source: str) -> list[str]:
     if os.path.isdir(source):
         from phases.readers.sources import list_papers  # imported here: TAB must import no phase
 
-        papers = list_papers(source)
+        papers = [paper for paper in list_papers(source) if not paper.endswith(PACKED)]
         if not papers:
             raise UsageError(f"{source} holds no paper that can be read: no PDF, LaTeX source, HTML, Word file or text")
         return papers
@@ -143,7 +144,7 @@ def _total(papers: list[Paper]) -> str:
     counts = {status: sum(paper.status == status for paper in papers) for status in (p.status for p in papers)}
     told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     spent = sum(paper.usd for paper in papers)
-    return f"{len(papers)} papers: {told}; {sum(p.seconds for p in papers):.0f} s of work, ${spent:.2f}"
+    return f"{len(papers)} paper{'s' * (len(papers) != 1)}: {told}; {sum(p.seconds for p in papers):.0f} s of work, ${spent:.2f}"
 
 
 def _as_csv(papers: list[Paper]) -> str:

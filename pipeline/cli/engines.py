@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote, split
 from tempfile import mkdtemp
@@ -50,6 +51,7 @@ def run_elsewhere(
 ) -> int:
     """Runs every paper that is not finished on an engine, and fills in what came of each. Returns 0, or the exit code of the
     signal that ended the batch. Raises UsageError where there is no such engine."""
+    _refuse_missing(engine)
     worker = [sys.executable, "-m", "pipeline", "resume", *words_of(click.get_current_context()), "--"]
     waiting = [paper for paper in papers if prepare_paper(paper, settings, flags) is not None]
     for paper in waiting:
@@ -65,6 +67,16 @@ def run_elsewhere(
         if paper.status == "lost":
             prepare_paper(paper, settings, flags)  # it may have ended all the same, and then its report says so
     return 0
+
+
+def _refuse_missing(engine: str) -> None:
+    """Raises UsageError where an engine is not here, before a task is made."""
+    if engine == "slurm" and not shutil.which("sbatch"):
+        raise UsageError(
+            "--engine slurm: sbatch is not here; type this where jobs are submitted, or leave --engine out"
+        )
+    if engine == "dask" and find_spec("distributed") is None:
+        raise UsageError("--engine dask: Dask is not installed; pip install 'paper-pipeline[dask]'")
 
 
 def words_of(context: click.Context) -> list[str]:
@@ -91,10 +103,6 @@ _OF_THE_BATCH = ("jobs", "engine", "where", "csv_file", "html", "rows_as_json")
 
 def _run_on_slurm(papers: Sequence[Paper], jobs: int, worker: Worker, where: str) -> None:
     """Writes an array of one element a paper, submits it, and waits. `where`: options for sbatch."""
-    if not shutil.which("sbatch"):
-        raise UsageError(
-            "--engine slurm: sbatch is not here; type this where jobs are submitted, or leave --engine out"
-        )
     # beside the tasks, because the nodes must see it
     folder = mkdtemp(prefix=".slurm-", dir=os.path.dirname(os.path.abspath(papers[0].root)))
     script = write_slurm_array(folder, [os.path.abspath(paper.root) for paper in papers], jobs, worker, where)
@@ -113,7 +121,7 @@ def _run_on_slurm(papers: Sequence[Paper], jobs: int, worker: Worker, where: str
             raise
     if not job:
         raise UsageError(
-            f"--engine slurm: sbatch refused {relative_path(script)} with exit code {code}; its words are above"
+            f"--engine slurm: sbatch refused {relative_path(script)} with exit code {code}, and said why above"
         )
     for number, paper in enumerate(papers, 1):
         ended = Path(folder, f"{number}.code")
@@ -158,10 +166,8 @@ def write_slurm_array(folder: str, roots: Sequence[str], jobs: int, worker: Work
 
 def _run_on_dask(papers: Sequence[Paper], jobs: int, worker: Worker, where: str) -> None:
     """Gives each paper to a worker of Dask. `where`: the address of a scheduler, or a class of clusters with its arguments."""
-    try:
-        from distributed import Client, as_completed  # late: an extra, and seconds
-    except ImportError as error:
-        raise UsageError("--engine dask: the package is not installed; pip install 'paper-pipeline[dask]'") from error
+    from distributed import Client, as_completed  # late: an extra, and seconds
+
     with _open_cluster(where or "distributed.LocalCluster", jobs) as cluster:
         try:
             client = Client(cluster, timeout=_PATIENCE)  # type: ignore[no-untyped-call]  # it has none

@@ -76,7 +76,7 @@ _OPTIONS = (
     ),
     _text("--max-output-tokens", "N", "Limit a reply to N tokens, including thinking."),
     _text("--max-usd", "N", "Make no more calls once N dollars are spent on the task."),
-    _text("--add-usd", "N", "Raise that limit by N dollars.", callback=_parse_amount),
+    _text("--add-usd", "N", "Raise the limit of --max-usd by N dollars.", callback=_parse_amount),
     _text("--max-tokens", "N", "Make no more calls once N tokens are used."),
     _text("--max-turns", "N", "Pause after N turns of the agent (default: 400)."),
     _text("--max-minutes", "N", "Make no more calls after N minutes of work."),

@@ -204,6 +204,7 @@ def print_table(rows: list[tuple[str, ...]], *, header: tuple[str, ...]) -> None
 
 
 _NAME = "pipeline"
+_EXTRA = "pip install 'paper-pipeline["
 
 
 def program_name() -> str:
@@ -216,7 +217,9 @@ def program_name() -> str:
 
 
 def rewrite_commands(text: str) -> str:
-    """The text with every `pipeline COMMAND` in it as this user types it."""
+    """The text with every `pipeline COMMAND`, and every pip for an extra, as this user types it."""
+    if _EXTRA in text:  # the pip on the path may be another Python's
+        text = re.sub(rf"(?<!-m ){re.escape(_EXTRA)}", lambda _: f"{_python_command()} -m {_EXTRA}", text)
     if f"{_NAME} " not in text or (name := program_name()) == _NAME:
         return text
     # in this one place, so that no message need know how the program was started (decision 137)

@@ -7,7 +7,7 @@ import os
 import click
 
 from pipeline.base.errors import UsageError
-from pipeline.cli.archive import ENDING, pack_task, unpack_task
+from pipeline.cli.archive import pack_task, unpack_task
 from pipeline.cli.arguments import complete_files, task_argument, tasks_dir_option
 from pipeline.cli.assembly import (
     config_directory,
@@ -18,7 +18,7 @@ from pipeline.cli.assembly import (
     settings_from,
 )
 from pipeline.cli.output import notify, print_text
-from pipeline.cli.task_factory import safe_name
+from pipeline.cli.task_factory import PACKED, safe_name
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.seal import day_of_key, make_key
 
@@ -26,7 +26,7 @@ from pipeline.engine.seal import day_of_key, make_key
 @click.command("pack")
 @task_argument
 @click.option(
-    "-o", "--output", metavar="FILE", help=f"The archive (default: ID{ENDING}).", shell_complete=complete_files
+    "-o", "--output", metavar="FILE", help=f"The archive (default: ID{PACKED}).", shell_complete=complete_files
 )
 @tasks_dir_option
 def pack_command(task: str, output: str | None, tasks_dir: str | None) -> None:
@@ -39,12 +39,14 @@ def pack_command(task: str, output: str | None, tasks_dir: str | None) -> None:
     pipeline pack paper -o /mnt/share/paper.task.tar.gz
     """
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
-    target = os.path.abspath(output or f"{store.id}{ENDING}")
+    target = os.path.abspath(output or f"{store.id}{PACKED}")
     if os.path.isdir(target):
-        target = os.path.join(target, f"{store.id}{ENDING}")
+        target = os.path.join(target, f"{store.id}{PACKED}")
+    if os.path.lexists(target) and not target.endswith(PACKED):
+        raise UsageError(f"{relative_path(target)} already exists; remove it first, or name another place with -o")
     packed = pack_task(store, target, config_directory())
     if packed.left_out:
-        notify(f"{packed.left_out} links and other things that are no plain files were left out")
+        notify(f"left out: {packed.left_out} (links, and what else is no plain file)")
     size = os.path.getsize(target) / 2**20
     print_text(
         f"packed {packed.files:,} files of {packed.bytes / 2**20:,.1f} MB into {relative_path(target)} ({size:,.1f} MB)"

@@ -16,6 +16,7 @@ from pipeline.cli.output import (
     notify,
     paint_text,
     print_warning,
+    rewrite_commands,
     to_printable,
     width_of_terminal,
     wrap_text,
@@ -131,7 +132,7 @@ class Progress:
     def _line(self, text: str, mark: str = "", more: str = "") -> None:
         ended = f"  {mark}: {more}" if more else f"  {mark}" if mark else ""
         told = locate_task(text + ended, self._root)
-        shown = wrap_text(to_printable(told), hanging=_HANGING, stream=sys.stderr)
+        shown = wrap_text(to_printable(rewrite_commands(told)), hanging=_HANGING, stream=sys.stderr)
         shown = shown.replace(f"  {mark}", f"  {paint_text(mark, mark, stream=sys.stderr)}", 1) if mark else shown
         sys.stderr.write(("\r\x1b[K" if self._live else "") + shown + "\n")
         sys.stderr.flush()

@@ -13,7 +13,7 @@ import click
 from pipeline.base.errors import Interrupted, UsageError
 from pipeline.cli.arguments import tasks_dir_option
 from pipeline.cli.assembly import settings_from
-from pipeline.cli.output import notify, print_text, quote_short
+from pipeline.cli.output import notify, print_text
 from pipeline.engine.settings import Settings
 
 _PORT = 8020
@@ -34,8 +34,7 @@ def serve_command(port: int | None, tasks_dir: str | None) -> int:
     ssh -L 8020:localhost:8020 LAB pipeline serve --port 8020     the page of another machine
     """
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        how = f"{quote_short(sys.executable)} -m pip install 'paper-pipeline[web]'"
-        raise UsageError(f"the page needs {', '.join(missing)}; install what it needs with: {how}")
+        raise UsageError(f"the page needs {', '.join(missing)}; pip install 'paper-pipeline[web]'")
     settings = settings_from({"tasks_dir": tasks_dir})
     _serve(settings, port)
     notify("the page is closed; runs go on")

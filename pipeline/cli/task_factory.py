@@ -31,6 +31,8 @@ from pipeline.engine.store import TaskStore
 
 _LONGEST_ID = 60
 UNFINISHED = ".unfinished-"
+PACKED = ".task.tar.gz"
+"""What the name of a file ends with that `pipeline pack` wrote."""
 _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
 
 
@@ -171,6 +173,10 @@ def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fa
             raise UsageError(f"{relative_path(source)} is neither a file, a URL nor an arXiv id (like 2401.01234)")
         raise UsageError(
             f"{relative_path(source)} does not exist{_similar_names(source)}{_mention_task(source, settings)}"
+        )
+    if source.endswith(PACKED):
+        raise UsageError(
+            f"{relative_path(source)} is a packed task; first: pipeline unpack {quote(relative_path(source))}"
         )
     if os.path.isdir(source):
         from phases.readers.reading import SeveralPapers  # imported here: as above

@@ -31,8 +31,13 @@ _WHY = "asked to judge it again"
 @click.option("--judge", metavar="NAME", help="Have a model judge the code against the paper; it can only refuse.")
 @click.option("--plan-model", metavar="NAME", help="With --paper: have a model plan.")
 @click.option(
-    "--allow-install", "install", flag_value="true", default=None, help="With --paper: install the plan's packages."
+    "--install",
+    type=click.Choice(["allowed", "refused"]),
+    help="With --paper: whether the packages that the plan and the code name are installed, for the sandbox only.",
 )
+@click.option(
+    "--allow-install", flag_value="allowed", default=None, hidden=True, help="The same as --install allowed."
+)  # what --install allowed was called before
 @click.option("-v", "--verbose", is_flag=True, help="Show the log as it is written, DEBUG lines too.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json instead of the closing screen.")
 @tasks_dir_option
@@ -54,8 +59,8 @@ def verify_command(task: str | None, paper: str | None, code: str | None, **give
         raise UsageError("verify takes a task, or --paper together with --code")
     if paper and code:
         return _verify_given(paper, code, options)
-    if given["plan_model"] or given["install"]:
-        raise UsageError("--plan-model and --allow-install go with --paper and --code; the plan of a task is made")
+    if given["plan_model"] or given["install"] or given["allow_install"]:
+        raise UsageError("--plan-model and --install go with --paper and --code; the plan of a task is made")
     settings, flags = check_options(options)
     store = open_task(settings, task or newest_task(settings))
     if not _is_ended(store):

@@ -75,11 +75,21 @@ def test_code_that_may_be_run_still_may_and_links_stay_behind(command: Command) 
     (command.task("paper") / "python").mkdir()
     (command.task("paper") / "python" / "python3").write_text("of this machine")
     ended = command("pack", "paper")
-    assert "1 links and other things" in ended.err
+    assert "left out: 1 (links" in ended.err
     assert command("unpack", "paper.task.tar.gz", "--id", "copy").code == 0
     assert os.access(command.task("copy") / "generate_code" / "run.sh", os.X_OK)
     assert not (command.task("copy") / "generate_code" / "out").exists()
     assert not (command.task("copy") / "python").exists()
+
+
+def test_a_packed_task_is_no_paper_and_another_file_is_not_packed_over(command: Command, packed: Path) -> None:
+    ended = command("run", "--fast", packed)
+    assert (ended.code, "is a packed task; first: pipeline unpack " in ended.err) == (2, True)
+    (command.folder / "notes.txt").write_text("mine")
+    assert command("unpack", packed).code == 0
+    ended = command("pack", "paper", "-o", "notes.txt")
+    assert (ended.code, "notes.txt already exists" in ended.err) == (2, True)
+    assert (command.folder / "notes.txt").read_text() == "mine"
 
 
 def test_what_is_there_already_is_left_alone(command: Command, packed: Path) -> None:

@@ -291,7 +291,7 @@ def test_without_the_extra_one_line_says_what_to_type(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
     (line,) = ended.stderr.splitlines()
-    assert line.startswith("pipeline: the page needs starlette, jinja2; install what it needs with: ")
+    assert line.startswith("pipeline: the page needs starlette, jinja2; ")
     assert line.endswith("-m pip install 'paper-pipeline[web]'")
 
 

@@ -345,6 +345,28 @@ def test_a_value_that_is_said_twice_is_one() -> None:
     assert len(read(f"# Slow\n\n## 4 Setup\n\n{text}\n").plan["values"]) == 1
 
 
+TWO_WITHOUT_A_SIGN = """# Waiting
+
+## 4 Setup
+
+> **Table 2.** Hyper-parameters of the waiters
+
+| Symbol | Meaning | Value |
+|---|---|---|
+| - | batch size | 5 |
+| - | test size | 6 |
+| $n$ | stream length | 7 |
+
+Each stream has n = 7 examples.
+"""
+
+
+def test_what_has_no_symbol_or_one_value_is_not_stated_with_different_values() -> None:
+    plan = read(TWO_WITHOUT_A_SIGN).plan
+    assert {row["value"]: row.get("symbol", "") for row in plan["values"]} == {5: "", 6: "", 7: "n"}
+    assert not [row for row in plan["uncertain"] if "different values" in row["what"]]
+
+
 def test_a_requirement_is_cited_with_the_page_that_it_stands_on() -> None:
     made = read_on(paper_document(Reading("ok", "x 1", TWO_PAGES), "0" * 64, "pdf"))
     assert {row["source"]["page"] for row in (*made.requirements, *made.plan["values"])} == {2}

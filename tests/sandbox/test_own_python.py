@@ -72,7 +72,7 @@ def test_the_folder_and_its_program_both_name_it(own: Path) -> None:
 @pytest.mark.parametrize("path", ["nowhere", ".", "/", "/usr", sys.base_prefix])
 def test_what_is_no_environment_is_refused(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="that is no environment of Python's"):
+    with pytest.raises(UsageError, match="which is not a Python environment"):
         check_python(path)
 
 

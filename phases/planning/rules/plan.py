@@ -210,7 +210,7 @@ def _stated_twice(values: Sequence[Row]) -> list[Row]:
     same: dict[tuple[str, str], list[Row]] = {}
     for row in values:
         same.setdefault((str(row.get("symbol") or row["name"]).lower(), row["owner"]), []).append(row)
-    several = [group for group in same.values() if len(group) > 1]
+    several = [group for group in same.values() if len({_figure_of(row) for row in group}) > 1]
     return [
         {
             "about": ", ".join(row["id"] for row in group),
@@ -218,6 +218,10 @@ def _stated_twice(values: Sequence[Row]) -> list[Row]:
         }
         for group in several[:_MOST_DOUBTS]
     ]
+
+
+def _figure_of(row: Row) -> str:
+    return repr([row.get(key) for key in ("value", "values", "unit")])
 
 
 def _why_few(paper: PaperText) -> str:

@@ -140,7 +140,9 @@ def _named_rows(
             value = next((at for at, head in enumerate(above) if at and _VALUE_HEAD.match(_plain(head))), None)
             meaning = next((at for at, head in enumerate(above) if _MEANING_HEAD.match(_plain(head))), 0)
             if value is not None and value < len(cells):
-                yield _plain(cells[meaning] or cells[0]), _plain(cells[0]) if meaning else "", [cells[value]], [""]
+                symbol = _plain(cells[0]) if meaning else ""
+                symbol = "" if _NOTHING.fullmatch(symbol) else symbol
+                yield _plain(cells[meaning] or cells[0]), symbol, [cells[value]], [""]
             elif cells:
                 yield _plain(cells[0]), "", cells[1:], () if len(parts) > 1 else above[1:]
 
