@@ -81,7 +81,7 @@ class AgentCommand:
         return _read_ending(self._command, result, output, log)
 
     def check(self) -> Reachability:
-        result = run_command(Box(os.path.sep, OFF), f"type -P -- {self._program()}", variables=self._environment)
+        result = run_command(Box(os.path.sep, OFF), f"type -- {self._program()}", variables=self._environment)
         if result.exit_code == 0:
             return Reachability(True, self.detail)
         return Reachability(False, f"{self._program()} is no program here; install it, or name another with --agent")
@@ -90,7 +90,8 @@ class AgentCommand:
         return 0.0
 
     def _program(self) -> str:
-        return quote(self._command.split()[0]) if self._command.split() else "''"
+        # a variable may be set before it: A=1 program
+        return quote(next((word for word in self._command.split() if "=" not in word), ""))
 
 
 def _build_prompt(request: Request) -> str:

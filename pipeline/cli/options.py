@@ -84,7 +84,7 @@ _OPTIONS = (
     _text("--command-memory-gb", "N", "Let a command hold up to N GB of memory (default: 8)."),
     _text("--batch-usd", "N", "Make no more calls once N dollars are spent on all tasks in the directory together."),
     _flag(
-        *("--dry-run", "dry_run", "Ask no model: say what the next work of one would cost, and stop."),
+        *("--dry-run", "dry_run", "Ask no model: say what its next calls would cost, and stop."),
         flag_value="true",
     ),
     click.option("--review", type=click.Choice(["auto", "ask", "file"]), help="Who approves the plan."),
@@ -160,7 +160,7 @@ _OPTIONS = (
         help="Run the experiments of the code in the end, and compare the paper's tables.",
     ),
     _text(
-        "--tolerance", "N", "So many percent may a figure differ from the paper's (default: its own spread, else 5)."
+        "--tolerance", "N", "How many percent a figure may differ from the paper's (default: its own spread, else 5)."
     ),
     _text(
         "--held-out",

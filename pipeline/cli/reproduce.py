@@ -14,7 +14,7 @@ from pipeline.cli.run_task import check_options, run_task
 @click.command("reproduce")
 @task_or_newest
 @click.option("--size", type=click.Choice(["quick", "full"]), default="full", help="How much is run (default: full).")
-@click.option("--tolerance", metavar="N", help="So many percent may a figure differ from the paper's.")
+@click.option("--tolerance", metavar="N", help="How many percent a figure may differ from the paper's.")
 @click.option(
     "--held-out",
     metavar="DIR",

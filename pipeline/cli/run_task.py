@@ -13,6 +13,7 @@ from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.files import make_directory
 from pipeline.base.logs import Echo, log_event, task_log
 from pipeline.cli.assembly import (
+    OWN_AGENT,
     cache_directory,
     command_name,
     config_directory,
@@ -79,6 +80,13 @@ def check_settings(flags: dict[str, Any], phases: Sequence[str | None] = ()) -> 
     if {settings.model, settings.plan_model, settings.code_model} - {"", Settings().model}:
         for phase in ("", "plan", "implement"):
             open_model(settings._asdict(), phase)
+    if settings.code_model.startswith(OWN_AGENT):
+        from phases.agent.agent_command import AgentCommand  # imported here: few runs have one
+
+        # a server may be started later; a program that is not there would be found when the plan is paid for
+        found = AgentCommand(settings.code_model.removeprefix(OWN_AGENT), os.environ).check()
+        if not found.reachable:
+            raise UsageError(found.detail)
     if not re.fullmatch(r"auto|off|[1-9][0-9]?", settings.mutants):
         raise UsageError(f"--mutants {settings.mutants}: give a number from 1 to 99, off, or auto")
     if settings.judge == Settings().model:

@@ -224,7 +224,7 @@ class Settings(NamedTuple):
     reproduce: str = "off"
     """quick or full: phase 10 runs the experiments of the code in that size, and compares the paper's tables."""
     tolerance: float = 0.0
-    """So many percent may a figure differ from the paper's. 0: the paper's own spread where it gives one, else 5."""
+    """How many percent a figure may differ from the paper's. 0: the paper's own spread where it gives one, else 5."""
     held_out: str = ""
     """A folder of data of your own for phase 10. The experiments find it at data/, but for its folder labels, which they never
     see: what they predict is scored against it."""

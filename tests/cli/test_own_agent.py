@@ -115,7 +115,7 @@ def test_it_ends_with_the_run_and_goes_on_with_it(number: signal.Signals, comman
 
 @pytest.mark.parametrize(
     ("line", "told"),
-    [("exit 3", "ended with exit code 3"), ("no-such-agent -p", "ended with exit code 127 (")],
+    [("exit 3", "ended with exit code 3"), ("A=1 sh -c no-such-agent", "ended with exit code 127 (")],
 )
 def test_an_agent_that_fails_ends_the_run_with_its_words(line: str, told: str, command: Command) -> None:
     ended = command("chat", "--fast", WORDS, "--id", "queue", "--agent", line)
@@ -140,6 +140,12 @@ def test_it_writes_code_and_plans_nothing(command: Command) -> None:
     assert (ended.code, "writes code, and does nothing else" in ended.err) == (2, True)
     ended = command("chat", "--fast", WORDS, "--agent", "true", "--code-model", "offline")
     assert (ended.code, "give one of them" in ended.err) == (2, True)
+
+
+def test_a_program_that_is_not_there_is_told_before_anything_is_planned(command: Command) -> None:
+    ended = command("chat", "--fast", WORDS, "--agent", "no-such-agent -p")
+    assert (ended.code, "no-such-agent is no program here" in ended.err) == (2, True)
+    assert not (command.folder / "tasks").exists()
 
 
 def test_models_says_whether_it_is_there(command: Command) -> None:

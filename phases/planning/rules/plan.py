@@ -196,8 +196,8 @@ def _uncertain(
     rows += [
         {
             "about": row["id"],
-            "what": f"{row['name']} has several values: whether it is a grid that was searched, or each belongs to a case, is "
-            "for the reviewer to say.",
+            "what": f"{row['name']} has several values. The reviewer decides: were all of them tried, or does each belong to "
+            "a case?",
         }
         for row in grids[:_MOST_DOUBTS]
     ]
