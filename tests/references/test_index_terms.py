@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.references.parse.model import Symbol
@@ -101,6 +101,7 @@ def test_forms_of_a_word_meet(family: tuple[str, ...]) -> None:
 
 
 @given(st.text(max_size=300))
+@example("0⑴")
 def test_words_hold_nothing_that_is_syntax_to_a_search(text: str) -> None:
     for word in words_of(text):
         assert word

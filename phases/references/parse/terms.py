@@ -9,6 +9,8 @@ from functools import lru_cache
 LONGEST_WORD = 40
 _RUN = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W_A-Za-z0-9]+")
+_JOINT = re.compile(r"[\W_]+")
+"""What is between the parts of a run: `_`, and what a folded letter brings along, as `⑴` brings brackets."""
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+")
 """Scripts that put no space between words: their characters are searched in pairs."""
 _VOWEL = re.compile("[aeiouy]")
@@ -57,7 +59,7 @@ def _split_run(run: str) -> tuple[str, ...]:
         else:
             words += _foreign_words(part)
     if len(words) > 1 and run.isascii():
-        words.append(run.replace("_", "").lower()[:LONGEST_WORD])
+        words.append(_JOINT.sub("", run).lower()[:LONGEST_WORD])
     return tuple(words)
 
 
