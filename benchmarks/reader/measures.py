@@ -12,7 +12,7 @@ import score
 from runs import OK, Bench, Paper, Run
 from templates import templates
 
-PAUSED, FAILED = 5, 1
+STOPPED, FAILED = 0, 1
 CUTS = {"2k": 8_000, "4k": 16_000, "8k": 32_000}
 """Tokens of a plan, at four characters each."""
 Row = tuple[str, str, float | None, str]
@@ -20,12 +20,12 @@ Row = tuple[str, str, float | None, str]
 
 
 def verdicts(bench: Bench) -> Iterator[Row]:
-    """Whether each file ends as the manifest expects: a readable one pauses where asked, the others fail with a reason."""
+    """Whether each file ends as the manifest expects: a readable one stops where asked, the others fail with a reason."""
     right = 0
     for paper in bench.papers:
         run = bench.run(paper.path)
         allowed = {"broken_or_partial": ("broken", OK)}.get(paper.expect, (paper.expect,))
-        fine = run.verdict in allowed and run.code == (PAUSED if run.verdict == OK else FAILED)
+        fine = run.verdict in allowed and run.code == (STOPPED if run.verdict == OK else FAILED)
         right += fine
         bench.note(f"{paper.name}: {run.verdict}, exit code {run.code}{'' if fine else f', EXPECTED {paper.expect}'}")
     yield "verdicts and exit codes as expected", "pipeline", *_share(right, len(bench.papers))

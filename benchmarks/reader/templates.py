@@ -41,7 +41,7 @@ TARGETS = {
     "equations alike": (">=", 0.50), "reference count error, mean": ("<=", 0.03), LEFT_OUT: ("<=", 0.02), ENDED: (">=", 1.0),
 }  # fmt: skip
 _FURNITURE = ("furniture", "margin")
-_PAUSED = 5
+_STOPPED = 0
 Row = tuple[str, str, float | None, str]
 
 
@@ -86,7 +86,7 @@ def _figures_of(bench: Bench, quality: Any, gold: Any, path: str) -> Iterator[tu
         named["outline agrees with the Markdown"] = None
     left_out = [row for row in (outline or {}).get("left_out", []) if row["reason"] not in _FURNITURE]
     named[LEFT_OUT] = len(left_out) / max(1, run.text("paper.md").count("\n"))
-    named[ENDED] = float(run.verdict in (OK, PARTIAL) and run.code == _PAUSED)
+    named[ENDED] = float(run.verdict in (OK, PARTIAL) and run.code == _STOPPED)
     yield "pipeline", named
     for name in bench.peers.names:
         figures, _ = quality.score(gold, bench.peers.extract(name, path).text, None)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phases.readers.markdown import paper_document
 from phases.readers.pdf.characters import TextLine
 from phases.readers.pdf.crosscheck import fold, items_of_lines, with_dropped
 from phases.readers.pdf.formulas import latex_of, with_braces
@@ -107,6 +108,32 @@ def test_a_letter_beyond_the_first_plane_moves_no_place(tmp_path: Path) -> None:
         assert first.text == "\U0001d44eb \U0001d450d"
         assert "".join(one.text for one in text.characters(second)) == "thenextlineofthepage".replace("a", "\U0001d44e")
         assert [round(one.box.x0) for one in text.characters(first)][:2] == [60, 67]
+
+
+MISNAMED = {"=": "Z", "+": "C", "(": "ð", ")": "Þ", "[": "½", "<": "!"}
+"""What fonts of some publishers' typesetting say that their signs are."""
+
+
+def test_a_letter_that_is_drawn_as_a_sign_is_that_sign(tmp_path: Path) -> None:
+    lines = ["We set g(x) = [a + b < y for all the rooms", "of the house, and a Zebra (or two) is in each of them."]
+    path = tmp_path / "paper.pdf"
+    path.write_bytes(with_map(pdf([lines]), MISNAMED))
+    with open_pdf(str(path), None) as scan_of, scan_of.page(1) as page:
+        text = page.text()
+        assert text is not None
+        assert [line.text for line in text.lines()] == lines
+    read = paper_document(read_pdf(str(path)), "0" * 64, "pdf").text
+    assert all(line in read.replace("\n", " ") for line in lines), read
+
+
+def test_letters_that_are_drawn_as_themselves_stay(tmp_path: Path) -> None:
+    lines = ["K Z w P ! C O N À ð Þ ½ ¼ þ Q", "Zhang and Koh wrote PP! K = Z"]
+    path = tmp_path / "paper.pdf"
+    path.write_bytes(pdf([lines]))
+    with open_pdf(str(path), None) as scan_of, scan_of.page(1) as page:
+        text = page.text()
+        assert text is not None
+        assert (text.letters, [line.text for line in text.lines()]) == ([], lines)
 
 
 def with_map(content: bytes, letters: Mapping[str, str]) -> bytes:

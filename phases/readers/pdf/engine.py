@@ -13,6 +13,7 @@ from phases.readers.pdf.characters import is_bold
 from phases.readers.pdf.crosscheck import items_of_lines, with_dropped
 from phases.readers.pdf.formulas import with_braces
 from phases.readers.pdf.letters import is_accent, is_language, is_right_to_left, mend_letters, with_accent
+from phases.readers.pdf.misprints import with_signs
 from phases.readers.pdf.page import Bookmark, BoundingBox, Document, Item, Page
 from phases.readers.pdf.run_in import split_run_in
 from phases.readers.pdf.scan import Scan, open_pdf
@@ -125,6 +126,9 @@ def _build_page(page: Any, scan: Scan) -> Page:
         text = looked.text()
         if not turned and text:
             known = " ".join(piece.text for piece in pieces)
+            if text.letters:
+                items = with_signs(items, text.letters)
+                known = " ".join(item.text for item in items)
             for instead, box in looked.replaced:
                 # the engine gives the words of the file, and the page shows others
                 items = [item for item in items if not box.holds(item.box) and item.text not in instead]
