@@ -132,7 +132,9 @@ def _set_text(block: PdfBlock, page: Page | None) -> None:
     room = _widen(box)
     bars = [bar for bar in page.rulings if room.holds(bar)] if page else []
     lines = page.glyphs if page else ()
-    inside = [one for line in lines if _lies_in(line, room) or _is_part_of_fraction(line, bars) for one in line]
+    inside = [
+        one for line in lines if _lies_in(line, room) or (bars and _is_part_of_fraction(line, bars)) for one in line
+    ]
     if not inside or not _are_all(inside, block):
         return
     number, rest = _without_number(inside)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -147,7 +148,10 @@ def columns_of_pages(pages: Sequence[Page]) -> list[list[list[Item]]]:
     found = []
     for page, own in zip(pages, gutters, strict=True):
         # the sheets of a scan do not lie alike: there the page's own stripe is the clear one
-        clear = own is not None and usual is not None and _count_crossing(page, own) < _count_crossing(page, usual)
+        clear = False
+        if own is not None and usual is not None:
+            across_own, across_usual = _count_crossing(page, (own, usual))
+            clear = across_own < across_usual
         near = usual is not None and (own is None or abs(own - usual) < _NEAR) and not clear
         gutter = usual if near and usual is not None and _is_gutter(page, usual, fewest=2) else own
         inside = [item for item in page.items if item.box.x1 > left and item.box.x0 < right]
@@ -228,13 +232,17 @@ def _clearest_stripe(page: Page, votes: Counter[int]) -> float | None:
     if best < _FEWEST_ROWS:
         return None
     stripe = sorted(place for place, count in votes.items() if count >= _STRIPE * best)
-    crossed = {place: _count_crossing(page, place) for place in stripe}
-    stripe = [place for place in stripe if crossed[place] == min(crossed.values())]
+    crossed = _count_crossing(page, stripe)
+    least = min(crossed)
+    stripe = [place for place, count in zip(stripe, crossed, strict=True) if count == least]
     return float(stripe[len(stripe) // 2])
 
 
-def _count_crossing(page: Page, place: float) -> int:
-    return sum(item.box.x0 < place - 1 < place + 1 < item.box.x1 for item in page.items)
+def _count_crossing(page: Page, places: Sequence[float]) -> list[int]:
+    """How many pieces of a page reach over each place and a point to both sides."""
+    boxes = [item.box for item in page.items if item.box.width > 2]
+    begins, ends = sorted(box.x0 for box in boxes), sorted(box.x1 for box in boxes)
+    return [bisect_left(begins, place - 1) - bisect_right(ends, place + 1) for place in places]
 
 
 def _is_gutter(page: Page, gutter: float, *, fewest: int) -> bool:
