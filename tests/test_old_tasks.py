@@ -92,7 +92,8 @@ def test_an_old_task_that_was_killed_goes_on_to_its_end(tmp_path: Path) -> None:
     assert ended.code == 0, ended.err
     assert "this work began under older rules" in ended.err
     assert old.replies()[: len(before)] == before
-    assert json.loads((old.root / "report.json").read_text())["status"] == "completed"
+    # a busy machine leaves values untried, which is a warning
+    assert json.loads((old.root / "report.json").read_text())["status"] in ("completed", "warning")
 
 
 @needs_a_sandbox
