@@ -116,6 +116,12 @@ def test_a_damaged_task_is_told_of_and_keeps_no_other_from_the_list(client: Clie
 def test_the_page_of_a_task_says_what_is_next_as_the_terminal_does(client: Client, folder: Path) -> None:
     shown = Elements(client.get("/t/waiting").text)
     assert "The plan waits for you. No code is written before you approve it." in shown.text
+    assert "its plan is to be approved" in shown.text
+    shown = Elements(client.get("/t/paper").text)
+    assert "up to date" not in shown.text, "nothing would run, and yet it is not done"
+    assert re.search(r"\d+ of \d+ requirements are open: see which, and why", shown.text)
+    assert ("input", "model") in [(tag, attributes.get("name")) for tag, attributes in shown.found]
+    assert "Have a model plan and write the code" in shown.text
     (folder / "tasks" / "paper" / "paper.md").unlink()
     reason = "paper.md is missing"
     assert reason in Command(folder)("why", "paper").out

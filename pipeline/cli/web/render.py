@@ -42,6 +42,7 @@ def build_templates() -> Templates:
         value=write_value,
         value_name=name_value,
         figure=write_figure,
+        capitalize_first=lambda text: text[:1].upper() + text[1:],
         pretty=lambda value: json.dumps(value, indent=2, ensure_ascii=False),
     )
     return templates

@@ -13,7 +13,9 @@ from phases.llm.ledger_rows import rows_by_now, sum_rows
 from phases.readers.origins import canonical_origin
 from pipeline.base.errors import PipelineError
 from pipeline.base.files import make_directory
+from pipeline.cli.assembly import locate_task
 from pipeline.cli.list import current_entries
+from pipeline.cli.output import rewrite_commands
 from pipeline.cli.task_factory import safe_name
 from pipeline.cli.web.commands import start_command
 from pipeline.cli.web.exchange import HtmlPage, PageRequest, SeeOther, Site, Upload
@@ -27,8 +29,8 @@ _ON_A_PAGE = 25
 _FILTERS = {
     "all": (),
     "running": ("running",),
-    "waiting": ("paused", "interrupted", "cancelled"),
-    "unfinished": ("incomplete", "error"),
+    "waiting": ("paused",),
+    "unfinished": ("incomplete", "error", "interrupted", "cancelled"),
     "done": ("completed", "warning"),
 }
 _FIRST = {"running": 0, "paused": 1}
@@ -105,7 +107,10 @@ def describe_entry(site: Site, entry: CatalogEntry) -> dict[str, Any]:
     )
     facts = _facts.get(root, signature, lambda: _read_facts(site, root))
     waits = any(name == "plan_review" and state == STOPPED for _, name, state in facts["bar"])
-    return {**entry._asdict(), **facts, "waits": waits and entry.status == "paused"}
+    waits = waits and entry.status == "paused"
+    running = ", ".join(f"{number} {name}" for number, name, state in facts["bar"] if state == RUNNING)
+    reason = running if entry.status == "running" else rewrite_commands(locate_task(entry.reason, root))
+    return {**entry._asdict(), **facts, "waits": waits, "reason": reason}
 
 
 def _read_facts(site: Site, root: str) -> dict[str, Any]:
