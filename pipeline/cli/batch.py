@@ -89,9 +89,11 @@ def _write_files(papers: list[Paper], csv_file: str | None, html: str | None) ->
         write_durable(os.path.abspath(csv_file), _as_csv(papers).encode())
         notify(f"wrote {csv_file}")
     if html:
-        from phases.pages.batch_page import START, render_batch  # imported here: only --html needs it
+        from phases.pages.render import page_start, render_file  # imported here: only --html needs it
 
-        write_page(html, START, lambda: render_batch(_HEADER, [_row(paper) for paper in papers], _total(papers)))
+        start, rows = page_start("batch"), [_row(paper) for paper in papers]
+        shown = {"header": _HEADER, "rows": rows, "total": _total(papers)}
+        write_page(html, start, lambda: render_file(start, "pipeline batch", "batch_file.html", shown, ("papers",)))
 
 
 def expand_source(source: str) -> list[str]:

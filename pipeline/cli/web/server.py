@@ -16,11 +16,12 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
+from phases.pages.render import Templates, read_style
 from pipeline.base.errors import PipelineError, TaskBusy
 from pipeline.cli.web import code_pages, live_page, overview_page, plan_page, tasks_page
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site, Upload, WebAnswer, WebFile
 from pipeline.cli.web.guard import FRAME_MARK, Guard
-from pipeline.cli.web.render import STATIC, Templates, build_templates, render
+from pipeline.cli.web.render import STATIC, build_templates
 from pipeline.cli.web.watch import list_signature, task_signature
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def build_app(site: Site, port: int) -> Guard:
         Route("/events", partial(_send_events, site, streams), methods=[GET]),
         Route("/t/{task}/events", partial(_send_events, site, streams), methods=[GET]),
     ]
-    app = Starlette(routes=[*listening, *routes])
+    app = Starlette(routes=[*listening, *routes, Route("/static/page.css", _send_style)])
     app.mount("/static", StaticFiles(directory=STATIC))
     return Guard(app, port=port, largest=site.settings.max_source_mb * 2**20 + _LARGEST_FORM)
 
@@ -161,7 +162,12 @@ def _respond(answer: WebAnswer, site: Site, templates: Templates, request: Reque
         "part": False,
         **answer.values,
     }
-    return Response(render(templates, answer.template, values), answer.status, media_type="text/html; charset=utf-8")
+    page = templates.render(answer.template, values).encode("utf-8", "replace")
+    return Response(page, answer.status, media_type="text/html; charset=utf-8")
+
+
+async def _send_style(_: Request) -> Response:
+    return Response(read_style(), media_type="text/css")
 
 
 async def _send_events(site: Site, streams: Streams, request: Request) -> Response:
