@@ -87,7 +87,14 @@ def _list_legend(lanes: Lanes) -> list[tuple[Shape, str]]:
 
 def _describe_event(row: TimelineRow) -> dict[str, Any]:
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(row.ts // 1000))
-    return {"rounds": rounds_of(row), "at": at, "kind": row.kind, "times": row.times, "text": row.text}
+    return {
+        "rounds": rounds_of(row),
+        "turn": row.first,
+        "at": at,
+        "kind": row.kind,
+        "times": row.times,
+        "text": row.text,
+    }
 
 
 _WIDTH, _WIDEST = 980, 30_000

@@ -344,14 +344,14 @@ PAYLOADS = [
 ]
 ELEMENTS = set(re.findall(r"\S+", """
     html head meta title link script body a header span main p h1 h2 h3 h4 h5 h6 mark div nav ul ol li details summary form input
-    label textarea select option datalist button table thead tbody tr th td small i b dl dt dd svg path g rect text circle
+    label textarea select option datalist button table thead tbody tr th td small i b dl dt dd svg path g rect text circle line
     section article figure noscript img iframe pre code blockquote q br figcaption
 """))
 ATTRIBUTES = set(re.findall(r"\S+", """
     lang charset name content rel href src defer class id role hx-ext hx-get hx-trigger hx-swap hx-swap-oob sse-connect tabindex
     aria-label title aria-current aria-hidden aria-live method action enctype type value list placeholder autocomplete
     inputmode pattern rows accept scope data-label data-n data-row for open selected viewbox width height d x y rx
-    sandbox loading required alt text-anchor cx cy r stroke-width
+    sandbox loading required alt text-anchor cx cy r x1 x2 y1 y2
 """))
 # fmt: on
 
@@ -386,6 +386,11 @@ def plant(folder: Path, payload: str) -> None:
             json.dumps({"seq": 9, "at": payload, "level": "INFO", "message": payload, "traceback": payload}) + "\n"
         )
     (task / "logs" / "words.jsonl").write_text(json.dumps({"who": payload, "text": payload}) + "\n")
+    from tests.supervised import Log
+
+    said = Log().add(1, "recover", "graph_hint:forced_step_warn", text=payload).add(2, "recover", payload)
+    (task / "kernel").mkdir(exist_ok=True)
+    (task / "kernel" / "supervisor-events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in said.lines))
     rows = [json.loads(line) for line in (task / "journal.jsonl").read_text().splitlines()]
     for row in rows:
         if row["kind"] == "reply":
@@ -445,6 +450,20 @@ def test_the_papers_tables_stand_beside_ours_with_a_verdict_for_each_cell(client
 def test_the_check_that_does_not_pass_stands_above_the_turns(client: Client) -> None:
     page = client.get("/t/paper/live").text
     assert page.index("This check does not pass: internal:code") < page.index('id="turn-1"')
+
+
+def test_each_attempt_and_what_the_supervisor_said_stand_as_lanes_beside_their_turns(
+    client: Client, folder: Path
+) -> None:
+    from tests.supervised import takeover_log, write_files
+
+    write_files(folder / "tasks" / "paper", takeover_log().lines)
+    shown = Elements(client.get("/t/paper/live").text)
+    assert re.search(r"Acceptance Turn \d+ : not accepted by internal:code", shown.text)
+    assert "turn 10 takeover" in shown.text
+    assert "turn 14" in shown.text, "when it was handed back"
+    links = {attributes.get("href") for tag, attributes in shown.found if tag == "a"}
+    assert "#turn-10" in links
 
 
 def test_a_task_of_a_stranger_is_called_one_and_its_settings_do_not_hold(folder: Path) -> None:

@@ -199,6 +199,8 @@ def act(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
     action = form.get("action", "")
     if action == "stop":
         return _back(store, run_command_to_end(["stop", store.root]))
+    if action == "take-over":
+        return _back(store, run_command_to_end(["supervisor", store.root, "--take-over"]))
     if action == "rm":
         ended = run_command_to_end(["rm", store.id, "--yes", f"--tasks-dir={site.folder}"])
         return SeeOther("/", ended.text) if ended.code == 0 else _back(store, ended)
