@@ -236,6 +236,25 @@ def test_a_run_begins_with_a_file_and_its_page_shows_it_to_the_end(client: Clien
     assert "tested" in client.get("/").text
 
 
+def test_several_files_are_a_batch_with_its_papers_and_its_bill(client: Client, folder: Path) -> None:
+    text = (folder / "paper.md").read_bytes()
+    files = {"lab/One.md": text + b"\nOne.\n", "lab/Two.md": text + b"\nTwo.\n", "lab/notes.bin": b"\x00"}
+    client.send_files(files, review="auto")
+    wait_for(lambda: all(is_ended(folder, name) for name in ("One", "Two")), "both papers are done")
+    shown = Elements(client.get("/").text)
+    assert "lab 2 papers 2 incomplete $0" in shown.text, "what is no paper is none of the batch"
+    (link,) = {attributes["href"] for _, attributes in shown.found if attributes.get("href", "").startswith("/?batch=")}
+    own = Elements(client.get(link).text)
+    links = {attributes.get("href") for tag, attributes in own.found if tag == "a"}
+    assert {"/t/One", "/t/Two"} <= links
+    assert not {"/t/paper", "/t/waiting"} & links
+    assert "batch=" in str([attributes.get("hx-get") for _, attributes in own.found]), "it stays these papers"
+
+
+def is_ended(folder: Path, task: str) -> bool:
+    return (folder / "tasks" / task / "report.json").exists() and status_of(folder, task) == "incomplete"
+
+
 def test_what_cannot_begin_says_why(client: Client) -> None:
     answered = client.post("/new", source="Build a queue.", model="nobody:knows")
     said = Elements(client.get(answered.headers["location"]).text)
@@ -352,6 +371,7 @@ ATTRIBUTES = set(re.findall(r"\S+", """
     aria-label title aria-current aria-hidden aria-live method action enctype type value list placeholder autocomplete
     inputmode pattern rows accept scope data-label data-n data-row for open selected viewbox width height d x y rx
     sandbox loading required alt text-anchor cx cy r x1 x2 y1 y2
+    multiple webkitdirectory
 """))
 # fmt: on
 
@@ -400,6 +420,8 @@ def plant(folder: Path, payload: str) -> None:
         elif row["kind"] == "result":
             row["result"]["text"] = payload
     (task / "journal.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    batch = {"version": 1, "at": payload, "name": payload, "sources": [payload]}
+    (folder / "tasks" / "batches.jsonl").write_text(json.dumps(batch) + "\n{\n" + json.dumps([payload]) + "\n")
     with (folder / "tasks" / "tasks.jsonl").open("a") as listed:
         row = {"version": 1, "id": "paper", "at": "2026-01-01T00:00:00Z", "status": "error", "mode": "fast"}
         listed.write(json.dumps({**row, "source": payload, "reason": payload}) + "\n")

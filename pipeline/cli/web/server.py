@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS = 1.0
 _MOST_STREAMS, _MOST_CONNECTIONS = 200, 500
-_LARGEST_FORM = 1 << 20
+_LARGEST_FORM, _MOST_FILES = 1 << 20, 200
 _QUIET_LOOKS = 15
 Handler = Callable[[Site, PageRequest], WebAnswer]
 GET, POST = "GET", "POST"
@@ -119,15 +119,15 @@ async def _handle(handler: Handler, site: Site, templates: Templates, request: R
     if request.method != POST:
         answer = await run_in_threadpool(_call, handler, site, PageRequest(route, dict(request.query_params)))
         return await run_in_threadpool(_respond, answer, site, templates, request)
-    async with request.form(max_files=1, max_fields=60, max_part_size=_LARGEST_FORM) as form:
+    async with request.form(max_files=_MOST_FILES, max_fields=60, max_part_size=_LARGEST_FORM) as form:
         words = {name: value for name, value in form.items() if isinstance(value, str)}
-        file = next((value for value in form.values() if isinstance(value, UploadFile) and value.filename), None)
-        upload = Upload(file.filename or "", file.file) if file else None
+        files = [value for _, value in form.multi_items() if isinstance(value, UploadFile) and value.filename]
+        uploads = [Upload(file.filename or "", file.file) for file in files]
         if words.pop("key", "") != site.form_key:
             told = "This form is of an earlier start of the server, and so nothing was done; go back, and load the page again."
             answer = HtmlPage("problem.html", {"told": told}, 403)
         else:
-            asked = PageRequest(route, dict(request.query_params), words, upload)
+            asked = PageRequest(route, dict(request.query_params), words, uploads)
             answer = await run_in_threadpool(_call, handler, site, asked)
     return await run_in_threadpool(_respond, answer, site, templates, request)
 
