@@ -240,6 +240,7 @@ def test_everything_is_annotated() -> None:
         ("starlette", "pipeline/cli/web/server.py"),
         ("uvicorn", "pipeline/cli/web/server.py"),
         ("jinja2", "phases/pages/render.py"),
+        ("latex2mathml", "phases/pages/mathml.py"),
     ],
 )
 def test_a_library_is_imported_in_one_module_alone(package: str, home: str) -> None:

@@ -11,7 +11,8 @@ from functools import cache
 from html import escape
 from typing import Any, NamedTuple
 
-from phases.planning.plan_words import name_place, name_value, read_aloud, read_formula, write_value
+from phases.pages.mathml import set_formula, split_formulas
+from phases.planning.plan_words import name_place, name_value, read_aloud, write_value
 from pipeline.base.text_escaping import escape_text
 
 _HERE = os.path.dirname(__file__)
@@ -44,7 +45,8 @@ class Templates:
         self._environment.filters.update(
             count=lambda number: f"{number:,}",
             aloud=read_aloud,
-            formula=read_formula,
+            formula=lambda text: [set_formula(text)],
+            formulas=split_formulas,
             place=name_place,
             value=write_value,
             value_name=name_value,

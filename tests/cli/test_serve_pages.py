@@ -364,6 +364,7 @@ PAYLOADS = [
 ELEMENTS = set(re.findall(r"\S+", """
     html head meta title link script body a header span main p h1 h2 h3 h4 h5 h6 mark div nav ul ol li details summary form input
     label textarea select option datalist button table thead tbody tr th td small i b dl dt dd svg path g rect text circle line
+    math mrow mi mn mo ms mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle
     section article figure noscript img iframe pre code blockquote q br figcaption
 """))
 ATTRIBUTES = set(re.findall(r"\S+", """
@@ -371,7 +372,7 @@ ATTRIBUTES = set(re.findall(r"\S+", """
     aria-label title aria-current aria-hidden aria-live method action enctype type value list placeholder autocomplete
     inputmode pattern rows accept scope data-label data-n data-row for open selected viewbox width height d x y rx
     sandbox loading required alt text-anchor cx cy r x1 x2 y1 y2
-    multiple webkitdirectory
+    multiple webkitdirectory display stretchy mathvariant fence form columnalign
 """))
 # fmt: on
 
