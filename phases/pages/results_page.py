@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -76,9 +76,14 @@ _MOST_CURVES, _MOST_POINTS, _FEWEST = 24, 400, 3
 _STEPS = ("epoch", "step", "iteration", "iter", "round")
 
 
+def find_steps(names: Iterable[str]) -> str | None:
+    """The column along which the others are curves; None where there is none."""
+    return next((name for name in names if str(name).casefold() in _STEPS), None)
+
+
 def draw_curves(name: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A line for each number that the rows of a file give along their epochs or steps; `name` is that of the file."""
-    along = next((key for row in rows[:1] for key in row if str(key).casefold() in _STEPS), None)
+    along = find_steps(rows[0]) if rows else None
     steps = [_number(row.get(along)) for row in rows] if along else []
     if len(steps) < _FEWEST or any(a is None or b is None or a >= b for a, b in pairwise(steps)):
         return []

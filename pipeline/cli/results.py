@@ -71,10 +71,20 @@ def read_curves(store: TaskStore, results: Mapping[str, Any]) -> list[dict[str, 
     for path in [path for path in paths if path.endswith((".csv", ".jsonl"))][:_MOST_FILES]:
         with suppress(OSError, ValueError, csv.Error):
             text = read_beneath(store.root, path, _LARGEST).decode("utf-8")
-            is_csv = path.endswith(".csv")
-            rows = [*csv.DictReader(io.StringIO(text))] if is_csv else [json.loads(line) for line in text.splitlines()]
-            curves += draw_curves(path.removeprefix("results/"), [row for row in rows if isinstance(row, dict)])
+            curves += draw_curves(path.removeprefix("results/"), _read_metrics(text, is_csv=path.endswith(".csv")))
     return curves
+
+
+def _read_metrics(text: str, *, is_csv: bool) -> list[dict[str, Any]]:
+    """The rows of a file that goes along epochs or steps; of another, whose rows may be many, none."""
+    from phases.pages.results_page import find_steps  # imported here: as above
+
+    if is_csv:
+        table = csv.DictReader(io.StringIO(text))
+        return list(table) if find_steps(table.fieldnames or ()) else []
+    first, _, _ = text.partition("\n")
+    rows = map(json.loads, text.splitlines()) if find_steps(json.loads(first)) else ()
+    return [row for row in rows if isinstance(row, dict)]
 
 
 def _show_results(name: str, results: dict[str, Any]) -> None:
