@@ -62,12 +62,17 @@ class Client:
         return self.ask("POST", path, body=urlencode(names).encode(), headers=[kind])
 
     def send_file(self, name: str, data: bytes, **form: str) -> Answered:
+        return self.send_files({name: data}, **form)
+
+    def send_files(self, files: Mapping[str, bytes], **form: str) -> Answered:
         parts = [
             f'--x\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
             for key, value in {"key": self.site.form_key, **form}.items()
         ]
-        head = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
-        body = b"".join([*parts, head, data, b"\r\n--x--\r\n"])
+        for name, data in files.items():
+            head = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+            parts.append(head.encode() + data + b"\r\n")
+        body = b"".join([*parts, b"--x--\r\n"])
         return self.ask("POST", "/new", body=body, headers=[("content-type", "multipart/form-data; boundary=x")])
 
     async def _ask(self, method: str, path: str, headers: Sequence[Header], pieces: list[bytes]) -> Answered:

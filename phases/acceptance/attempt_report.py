@@ -61,7 +61,7 @@ def format_attempts(attempts: Sequence[Row], verdict: str) -> list[str]:
     number, again = 1, ""
     for attempt in attempts:
         lines += [
-            f"Attempt {number}{again}, turn {attempt['turn']}: {_describe_attempt(attempt)}",
+            f"Attempt {number}{again}, turn {attempt['turn']}: {describe_attempt(attempt)}",
             *_file_lines(attempt),
         ]
         counts = attempt["claimed"] and attempt["decision"] in ("continued", "accepted")
@@ -120,7 +120,8 @@ def _decision_fields(verdict: Row) -> dict[str, Any]:
     }
 
 
-def _describe_attempt(attempt: Row) -> str:
+def describe_attempt(attempt: Row) -> str:
+    """What became of an attempt, in a few words."""
     if not attempt["claimed"]:
         return "the run was stuck, and the work was looked at though nobody claimed that it is done"
     if attempt["decision"] == "accepted":

@@ -1,15 +1,15 @@
 """What people look at: the pages and drawings that a command writes, and the screen of `pipeline supervisor`.
 
-Everything that writes HTML or SVG stands here, with one stylesheet (style.py) and one escaper (markup.py). A page runs nothing
-and loads nothing. It reads documents and values of the packages below it, and changes none.
+What is shown stands in templates/, with one stylesheet (page.css); `serve` shows the same. A page runs nothing and loads nothing.
+It reads documents and values of the packages below it, and changes none.
 """
 
 __all__ = [
-    "batch_page",
     "notebook",
     "phase_graph",
     "plan_page",
     "preview",
+    "render",
     "results_page",
     "supervisor_events",
     "supervisor_page",

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from phases.pages.markup import in_html
 from pipeline.base.formats import Markdown
 
 _BLOCK = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+")
@@ -41,42 +40,49 @@ def find_quotes(
             yield Quote(match.start(), match.end(), identifier, statuses[identifier])
 
 
-def render_paper(paper: Markdown, quotes: Sequence[Quote], start: int = 0, end: int | None = None) -> str:
-    """The paper as HTML, or the part of it between two places of its text. `quotes` are in the order of their places."""
-    shown, first = [], 0
+class Piece(NamedTuple):
+    """Some words, the status of the quote that they are in, and the quotes that begin with them."""
+
+    text: str
+    status: str
+    tags: Sequence[Quote]
+
+
+class Block(NamedTuple):
+    """A heading, a paragraph, or the number of a page."""
+
+    tag: str
+    pieces: Sequence[Piece] = ()
+    level: int = 0
+    page: str = ""
+
+
+def cut_blocks(paper: Markdown, quotes: Sequence[Quote], start: int = 0, end: int | None = None) -> Iterator[Block]:
+    """The paper, or the part of it between two places of its text. `quotes` are in the order of their places."""
+    first = 0
     for block in _BLOCK.finditer(paper.text, start or paper.body_start, len(paper.text) if end is None else end):
         while first < len(quotes) and quotes[first].end <= block.start():
             first += 1  # what ends before this block is done; a quote that runs on is looked at again
         here = [quote for quote in quotes[first:] if quote.start < block.end() and quote.end > block.start()]
-        shown.append(_render_block(paper.text, block.start(), block.end(), here))
-    return "\n".join(shown)
+        yield _cut_block(paper.text, block.start(), block.end(), here)
 
 
-def _render_block(text: str, start: int, end: int, quotes: Sequence[Quote]) -> str:
+def _cut_block(text: str, start: int, end: int, quotes: Sequence[Quote]) -> Block:
     block = text[start:end]
     if mark := _PAGE_MARK.match(block):
-        return f'<p class="pagemark" id="page-{mark.group(1)}">page {mark.group(1)}</p>'
+        return Block("p", page=mark.group(1))
     if heading := _HEADING.match(block):
         level = min(6, len(heading.group(1)) + 2)
-        return f"<h{level}>{_mark_quotes(text, start + heading.end(), end, quotes)}</h{level}>"
+        return Block("", [*_cut_pieces(text, start + heading.end(), end, quotes)], level)
     tag = "pre" if block.startswith(_SET_AS_IT_IS) else "blockquote" if block.startswith("> ") else "p"
-    return f"<{tag}>{_mark_quotes(text, start, end, quotes).rstrip()}</{tag}>"
+    return Block(tag, [*_cut_pieces(text, start, end, quotes)])
 
 
-def _mark_quotes(text: str, start: int, end: int, quotes: Sequence[Quote]) -> str:
+def _cut_pieces(text: str, start: int, end: int, quotes: Sequence[Quote]) -> Iterator[Piece]:
     """A piece of the paper; where quotes overlap, each piece is marked as the last that began."""
     edges = {start, end}
     for quote in quotes:
         edges |= {min(max(quote.start, start), end), min(max(quote.end, start), end)}
-    shown = []
     for left, right in pairwise(sorted(edges)):
         over = [quote for quote in quotes if quote.start <= left and quote.end >= right]
-        shown += [_render_tag(quote) for quote in over if quote.start == left]
-        words = in_html(text[left:right])
-        shown.append(f'<mark class="{in_html(over[-1].status)}">{words}</mark>' if over else words)
-    return "".join(shown)
-
-
-def _render_tag(quote: Quote) -> str:
-    identifier = in_html(quote.identifier)
-    return f'<a class="tag {in_html(quote.status)}" id="quote-{identifier}" href="#{identifier}">{identifier}</a>'
+        yield Piece(text[left:right], over[-1].status if over else "", [one for one in over if one.start == left])

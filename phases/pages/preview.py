@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import groupby, pairwise
 from types import MappingProxyType
+from typing import Any
 
-from phases.pages import style
-from phases.pages.markup import in_html, in_picture, page_start, render_frame
+from phases.pages.render import embed_picture, page_start, render_file
 from phases.readers.markdown import PAGE_MARK
-from phases.readers.reading import Hidden
 from pipeline.base.formats import Markdown
 
 PAGE_START = page_start("read")
@@ -32,50 +31,32 @@ def render_preview(
     paper: Markdown, pictures: Mapping[int, bytes], floats: Mapping[str, bytes] = MappingProxyType({})
 ) -> str:
     """The page, as HTML. `pictures` are those of its pages by number, `floats` those of figures and tables by label."""
-    front = paper.front
-    title = in_html(front["title"] or "untitled")
     marks = [*PAGE_MARK.finditer(paper.text, paper.body_start), None]
-    pages = (
-        _render_page(int(mark.group(1)), paper.text[mark.end() : after.start() if after else None], pictures, floats)
+    pages = [
+        {
+            "number": number,
+            "picture": embed_picture(pictures[number]) if number in pictures else "",
+            "blocks": list(_cut_blocks(paper.text[mark.end() : after.start() if after else None], floats)),
+        }
         for mark, after in pairwise(marks)
         if mark
-    )
-    hidden = "".join(f"<li>{_render_hidden(Hidden(**row))}</li>" for row in front["hidden_text"])
-    body = (
-        f"<header><h1>{title}</h1><p>{in_html(', '.join(front['authors']))}</p>"
-        f"<p class=note>{in_html(front['reader'])}: {front['pages']} pages, {front['characters']:,} characters, "
-        f"verdict {front['verdict']}</p>"
-        + (f"<p class=hidden>Text that the pages do not show:</p><ul class=hidden>{hidden}</ul>" if hidden else "")
-        + f"</header>{''.join(pages)}"
-    )
-    return render_frame(PAGE_START, title, style.PREVIEW, (), body)
+        for number in [int(mark.group(1))]
+    ]
+    front = paper.front
+    return render_file(PAGE_START, front["title"], "preview_file.html", {"front": front, "pages": pages})
 
 
-def _render_hidden(row: Hidden) -> str:
-    return f"page {row.page}, {row.how.replace('_', ' ')}: {in_html(row.text)}"
-
-
-def _render_page(number: int, text: str, pictures: Mapping[int, bytes], floats: Mapping[str, bytes]) -> str:
-    left = (
-        in_picture(pictures[number], f"page {number}") if number in pictures else f"<div class=none>page {number}</div>"
-    )
-    return f"<section class=page><div>{left}</div><div class=text>{_render_blocks(text, floats)}</div></section>\n"
-
-
-def _render_blocks(text: str, floats: Mapping[str, bytes]) -> str:
-    """The lines of a page as HTML; lines of one kind, one below the other, are one block."""
-    shown: list[str] = []
+def _cut_blocks(text: str, floats: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
+    """The lines of a page as blocks; lines of one kind, one below the other, are one."""
     for kind, group in groupby(_lines_with_kinds(text), key=lambda row: row[0]):
         lines = [line for _, line in group]
-        if kind[0] == "fence":
-            shown.append(f"<pre>{in_html(chr(10).join(lines))}</pre>")
+        if kind[0] in ("fence", "text"):
+            yield {"kind": kind[0], "text": "\n".join(lines)}
         elif kind[0] == "table":
-            shown.append(_render_table(lines))
-        elif kind[0] == "text":
-            shown.append(f"<p>{in_html(chr(10).join(lines))}</p>")
+            cut = (line.strip().removeprefix("|").removesuffix("|") for line in lines if not _RULE.match(line))
+            yield {"kind": "table", "rows": [[cell.strip() for cell in _CELL.split(line)] for line in cut]}
         else:
-            shown += [_render_float(line, floats) + _render_line(kind[0], line) for line in lines]
-    return "\n".join(shown)
+            yield from (_describe_line(kind[0], line, floats) for line in lines)
 
 
 def _lines_with_kinds(text: str) -> Iterator[tuple[tuple[str, int], str]]:
@@ -97,28 +78,17 @@ def _lines_with_kinds(text: str) -> Iterator[tuple[tuple[str, int], str]]:
             yield (next((kind for kind, start in _STARTS if start.match(line)), "text"), block), line
 
 
-def _render_float(line: str, floats: Mapping[str, bytes]) -> str:
-    """The picture that a caption is of, where there is one."""
-    caption = _CAPTION.match(line)
-    picture = floats.get(caption[1]) if caption else None
-    return in_picture(picture, caption[1]) if caption and picture else ""
-
-
-def _render_line(kind: str, line: str) -> str:
+def _describe_line(kind: str, line: str, floats: Mapping[str, bytes]) -> dict[str, Any]:
+    """A line that is a block; that of a caption with the picture that it is of, where there is one."""
     if kind == "heading":
         marks, _, words = line.partition(" ")
-        return f"<h{len(marks)}>{in_html(words)}</h{len(marks)}>"
-    if kind == "equation":
-        return f"<div class=equation>{in_html(line)}</div>"
-    tag, attribute = {"quote": ("blockquote", ""), "item": ("li", ""), "note": ("p", " class=note")}[kind]
-    caption = _CAPTION.match(line)
-    if caption:
-        return f"<{tag}><b>{in_html(caption[1])}.</b>{in_html(line[caption.end() :])}</{tag}>"
-    words = line if kind == "note" else line[2:]
-    return f"<{tag}{attribute}>{in_html(words)}</{tag}>"
-
-
-def _render_table(lines: Sequence[str]) -> str:
-    rows = [_CELL.split(line.strip().removeprefix("|").removesuffix("|")) for line in lines if not _RULE.match(line)]
-    cells = ("".join(f"<td>{in_html(cell.strip())}</td>" for cell in row) for row in rows)
-    return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+        return {"kind": kind, "level": len(marks), "text": words}
+    caption = _CAPTION.match(line) if kind in ("quote", "item") else None
+    picture = floats.get(caption[1]) if caption else None
+    words = line[caption.end() :] if caption else line[2:] if kind in ("quote", "item") else line
+    return {
+        "kind": kind,
+        "text": words,
+        "caption": caption[1] if caption else "",
+        "picture": embed_picture(picture) if picture else "",
+    }

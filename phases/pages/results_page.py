@@ -1,61 +1,45 @@
-"""A page with the paper's figures beside ours, as tables and drawings. It is escaped, and loads nothing."""
+"""The paper's figures beside ours, as tables and drawings: what its template shows, and the page that is one file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby, pairwise
 from typing import Any
 
-from phases.pages import style
-from phases.pages.markup import in_html, page_start, render_frame
+from phases.pages.render import Shape, page_start, render_file
 
 PAGE_START = page_start("results")
-_ROW, _LEFT, _WIDTH, _SCALE = 20, 260, 760, 440
-_COLOURS = {"reproduced": "#1a7f37", "near": "#9a6700", "differs": "#b3261e", "suspect": "#b3261e"}
+_ROW, _LEFT, _WIDTH, _SCALE = 20, 180, 700, 390
+Cell = Mapping[str, Any]
 
 
-def render_page(title: str, results: Mapping[str, Any]) -> str:
-    """The page, as HTML."""
-    shown = in_html(title or "untitled")
-    tables = [(name, list(cells)) for name, cells in groupby(results["cells"], key=lambda cell: cell["table"])]
-    body = (
-        f'<header><h1>{shown}</h1><p class="counts">{in_html(results["sentence"])}</p></header>\n<main>'
-        + "".join(_render_table(name, cells) for name, cells in tables)
-        + _render_experiments(results)
-        + "</main>"
-    )
-    return render_frame(PAGE_START, shown, style.RESULTS, (), body)
+def render_page(title: str, results: Mapping[str, Any], curves: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The page, as HTML; `curves` are those of draw_curves."""
+    shown = {"title": title or "untitled", **describe_results(results), "curves": curves}
+    return render_file(PAGE_START, title, "results_file.html", shown)
 
 
-def _render_table(name: str, cells: Sequence[Mapping[str, Any]]) -> str:
-    rows = "".join(
-        f"<tr><th scope=row>{in_html(cell['id'])}<td>{in_html(cell['row'])}<td>{in_html(cell['column'])}"
-        f"<td class=n>{_figure(cell['paper'], cell['spread'])}<td class=n>{_figure(cell['ours'], cell['our_spread'])}"
-        f"<td class=n>{_figure(cell['difference'])}<td class=n>{_figure(cell['tolerance'])}"
-        f'<td><span class="badge {in_html(cell["verdict"].split()[0])}">{in_html(cell["verdict"])}</span>'
-        f"<td>{in_html(cell['why'] or cell['known_from'])}</tr>\n"
-        for cell in cells
-    )
-    columns = [(column, list(own)) for column, own in groupby(sorted(cells, key=_column), key=_column)]
-    drawings = "".join(_draw_column(column, own) for column, own in columns)
-    return (
-        f"<section class=pane><h2>{in_html(name)}</h2>{drawings}"
-        "<table><thead><tr><th scope=col>Id<th scope=col>Row<th scope=col>Column<th scope=col>Paper<th scope=col>Ours"
-        f"<th scope=col>Difference<th scope=col>Tolerance<th scope=col>Verdict<th scope=col>Why</thead>"
-        f"<tbody>{rows}</tbody></table>"
-        "</section>\n"
-    )
+def describe_results(results: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of results.json, each with a drawing of each column in which something came out."""
+    tables = []
+    for name, group in groupby(results["cells"], key=lambda cell: cell["table"]):
+        cells = list(group)
+        columns = groupby(sorted(cells, key=_column), key=_column)
+        plots = [plot for column, own in columns if (plot := _draw_column(column, list(own)))]
+        tables.append({"name": name, "cells": cells, "plots": plots})
+    return {"results": results, "tables": tables}
 
 
-def _column(cell: Mapping[str, Any]) -> str:
+def _column(cell: Cell) -> str:
     return str(cell["column"])
 
 
-def _draw_column(column: str, cells: Sequence[Mapping[str, Any]]) -> str:
+def _draw_column(column: str, cells: Sequence[Cell]) -> dict[str, Any] | None:
     """The paper's figures with their tolerance, and ours, on one scale; nothing where nothing came out."""
     there = [cell for cell in cells if cell["paper"] is not None and cell["ours"] is not None]
     if not there:
-        return ""
+        return None
     ends = [cell["paper"] + sign * cell["tolerance"] for cell in there for sign in (-1, 1)] + [c["ours"] for c in there]
     low, high = min(ends), max(ends)
     room = (high - low) or 1.0
@@ -63,42 +47,71 @@ def _draw_column(column: str, cells: Sequence[Mapping[str, Any]]) -> str:
     def at(value: float) -> float:
         return float(_LEFT + _SCALE * (value - low) / room)
 
-    height = _ROW * (len(there) + 2)
-    lines = "".join(_draw_cell(cell, at, _ROW * (number + 1) + 10) for number, cell in enumerate(there))
-    return (
-        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{in_html(column)}: the paper beside ours">'
-        f'<text x="0" y="14" class="head">{in_html(column)}</text>{lines}'
-        f'<text x="{_LEFT}" y="{height - 4}">{low:.4g}</text>'
-        f'<text x="{_LEFT + _SCALE}" y="{height - 4}" text-anchor="end">{high:.4g}</text></svg>\n'
-    )
+    height = _ROW * (len(there) + 1) + 4
+    shapes = [_draw_cell(cell, at, _ROW * number + 10) for number, cell in enumerate(there)]
+    shapes += [
+        Shape("text", {"class": "small", "x": _LEFT, "y": height - 6}, f"{low:.4g}"),
+        Shape("text", {"class": "small", "x": _LEFT + _SCALE, "y": height - 6, "text-anchor": "end"}, f"{high:.4g}"),
+    ]
+    return {"column": column, "width": _WIDTH, "height": height, "shapes": shapes}
 
 
-def _draw_cell(cell: Mapping[str, Any], at: Callable[[float], float], y: int) -> str:
+def _draw_cell(cell: Cell, at: Callable[[float], float], y: int) -> Shape:
     left, right = at(cell["paper"] - cell["tolerance"]), at(cell["paper"] + cell["tolerance"])
-    colour = _COLOURS.get(cell["verdict"], "#555")
-    return (
-        f"<g><title>{in_html(cell['row'])}: paper {cell['paper']:.5g}, ours {cell['ours']:.5g}</title>"
-        f'<text x="0" y="{y + 4}">{in_html(cell["row"][:40])}</text>'
-        f'<rect x="{left:.1f}" y="{y - 5}" width="{max(right - left, 1):.1f}" height="10" fill="#d5dcea"/>'
-        f'<path d="M{at(cell["paper"]):.1f} {y - 6}v12" stroke="#14427a" stroke-width="2"/>'
-        f'<circle cx="{at(cell["ours"]):.1f}" cy="{y}" r="4" fill="{colour}"/></g>'
-    )
+    band = {"class": "band", "x": f"{left:.1f}", "y": y - 5, "width": f"{max(right - left, 1):.1f}", "height": 10}
+    verdict = cell["verdict"].replace(" ", "-")
+    inside = [
+        Shape("text", {"x": 0, "y": y + 4}, cell["row"][:26]),
+        Shape("rect", band),
+        Shape("path", {"class": "theirs", "d": f"M{at(cell['paper']):.1f} {y - 6}v12"}),
+        Shape("circle", {"class": f"ours {verdict}", "cx": f"{at(cell['ours']):.1f}", "cy": y, "r": 4}),
+        Shape("text", {"x": _LEFT + _SCALE + 12, "y": y + 4}, f"{cell['paper']:.5g} · {cell['ours']:.5g}"),
+    ]
+    title = f"{cell['row']}: paper {cell['paper']:.5g}, ours {cell['ours']:.5g}"
+    return Shape("g", {}, title=title, inside=inside)
 
 
-def _render_experiments(results: Mapping[str, Any]) -> str:
-    rows = "".join(
-        f"<tr><th scope=row>{in_html(row['name'])}<td><code>{in_html(row['command'])}</code><td>{in_html(row['status'])}"
-        f"<td class=n>{row['seconds']:.0f} s<td>{in_html(row['why'] or row['log'])}</tr>"
-        for row in results["experiments"]
-    )
-    faults = "".join(f"<p class=note>{in_html(fault)}</p>" for fault in results["faults"])
-    return (
-        "<section class=pane><h2>Experiments</h2><p class=note>Bar: the paper's figure and its tolerance; dot: ours.</p>"
-        f"{faults}<table><tbody>{rows}</tbody></table></section>"
-    )
+_CURVE_WIDTH, _CURVE_HEIGHT, _EDGE = 480, 120, 16
+_MOST_CURVES, _MOST_POINTS, _FEWEST = 24, 400, 3
+_STEPS = ("epoch", "step", "iteration", "iter", "round")
 
 
-def _figure(value: float | None, spread: float | None = None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.5g}" if spread is None else f"{value:.5g} ± {spread:.3g}"
+def find_steps(names: Iterable[str]) -> str | None:
+    """The column along which the others are curves; None where there is none."""
+    return next((name for name in names if str(name).casefold() in _STEPS), None)
+
+
+def draw_curves(name: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A line for each number that the rows of a file give along their epochs or steps; `name` is that of the file."""
+    along = find_steps(rows[0]) if rows else None
+    steps = [_number(row.get(along)) for row in rows] if along else []
+    if len(steps) < _FEWEST or any(a is None or b is None or a >= b for a, b in pairwise(steps)):
+        return []
+    columns = [key for key in rows[0] if key != along and _number(rows[0][key]) is not None]
+    found = [(key, [value for row in rows if (value := _number(row.get(key))) is not None]) for key in columns]
+    return [_draw_curve(f"{name}: {key}", values) for key, values in found[:_MOST_CURVES] if len(values) >= _FEWEST]
+
+
+def _number(value: object) -> float | None:
+    try:
+        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _draw_curve(name: str, found: Sequence[float]) -> dict[str, Any]:
+    values = found[:: max(1, len(found) // _MOST_POINTS)]
+    low, high = min(values), max(values)
+    room, across = (high - low) or 1.0, _CURVE_WIDTH - 2 * _EDGE
+    points = [
+        f"{_EDGE + across * place / (len(values) - 1):.1f} {_EDGE + (_CURVE_HEIGHT - 2 * _EDGE) * (high - value) / room:.1f}"
+        for place, value in enumerate(values)
+    ]
+    shapes = [
+        Shape("path", {"class": "curve", "d": f"M{'L'.join(points)}"}),
+        Shape("text", {"class": "small", "x": 0, "y": 11}, f"{high:.4g}"),
+        Shape("text", {"class": "small", "x": 0, "y": _CURVE_HEIGHT - 2}, f"{low:.4g}"),
+    ]
+    ends = {"first": f"{found[0]:.4g}", "last": f"{found[-1]:.4g}", "low": f"{low:.4g}", "high": f"{high:.4g}"}
+    return {"name": name, "width": _CURVE_WIDTH, "height": _CURVE_HEIGHT, "shapes": shapes, **ends}

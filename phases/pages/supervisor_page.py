@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 import unicodedata
 from collections.abc import Iterable, Iterator
-from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from phases.pages import style
-from phases.pages.markup import in_html, page_start, render_frame
+from phases.pages.render import Shape, page_start, render_file
 from phases.pages.supervisor_events import (
     INTERVENTIONS,
     LaneMark,
@@ -48,102 +46,55 @@ _MARKS = (
 
 def render_page(view: View) -> str:
     """The page, as HTML."""
-    title = f"Supervision of {in_html(view.task)}"
-    lanes = build_lanes(view)
-    body = (
-        f"<header><h1>{title}</h1>{''.join(_render_head(view))}</header>\n"
-        f'<section id="rounds"><h2>Rounds</h2>{draw_lanes(lanes)}{_render_legend(lanes)}</section>\n'
-        f"{_render_story(view)}"
-        f'<section id="graph"><h2>Graph of steps</h2>{_render_graph(view)}</section>\n'
-        f"{_render_snapshots(view)}{_render_budgets(view)}"
-        f'<section id="events"><h2>Events</h2>{_render_events(view)}</section>'
-    )
-    return render_frame(PAGE_START, title, style.SUPERVISION, ("rounds", "graph", "events"), body)
+    title = f"Supervision of {view.task}"
+    values = {"title": title, **describe_supervision(view)}
+    return render_file(PAGE_START, title, "supervision_file.html", values, ("rounds", "graph", "events"))
 
 
-def _render_head(view: View) -> Iterator[str]:
-    yield f"<p>{in_html(headline_of(view))}</p>"
-    if told := detail_of(view):
-        yield f'<p class="soft">{in_html(told)}</p>'
-    if steps := steps_after_stop(view):
-        yield f"<p>What you can do:</p><ol>{''.join(f'<li>{in_html(step)}' for step in steps)}</ol>"
-    if view.take_over_asked:
-        yield "<p>A takeover is asked for, and comes with the next turn.</p>"
-    if view.report and view.report["warning"]:
-        yield f'<p class="warning">{in_html(str(view.report["warning"]))}</p>'
-    for line in view.damage[:20]:
-        yield f'<p class="warning">damaged: {in_html(line)}</p>'
+def describe_supervision(view: View) -> dict[str, Any]:
+    """What the template shows."""
+    rows = timeline_rows(view.events)
+    graph, report, lanes = view.graph, view.report, build_lanes(view)
+    return {
+        "headline": headline_of(view),
+        "detail": detail_of(view),
+        "steps": steps_after_stop(view),
+        "take_over_asked": view.take_over_asked,
+        "warning": str(report["warning"]) if report and report["warning"] else "",
+        "damage": view.damage[:20],
+        "lanes": draw_lanes(lanes),
+        "legend": _list_legend(lanes),
+        "acts": list(lines_of_acts(view.acts))[:MOST_ROWS],
+        "lane": lane_of(view.acts)[:MOST_ROWS],
+        "told": texts_told(view.lines),
+        "assertion": last_assertion(view.lines),
+        "graph": graph and {"facts": graph, "goal": graph.goal[:300], **draw_graph(graph)},
+        "marks": MARKS,
+        "snapshots": snapshot_lines(view),
+        "budgets": budget_lines(report["budgets"], view.config, view.mode) if report else (),
+        "events": [_describe_event(row) for row in rows[:MOST_ROWS]],
+        "more": max(0, len(rows) - MOST_ROWS),
+    }
 
 
-def _render_story(view: View) -> str:
-    """What the agent did, what it was told, and the assertion that was in the way."""
-    acts = "".join(f"<dt>{turns}<dd>{in_html(what)}" for turns, what in list(lines_of_acts(view.acts))[:MOST_ROWS])
-    told = "".join(f"<dt>round {row.round}<dd><pre>{in_html(row.text)}</pre>" for row in texts_told(view.lines))
-    assertion = last_assertion(view.lines)
-    parts = []
-    if acts:
-        lane = in_html(lane_of(view.acts)[:MOST_ROWS])
-        parts.append(
-            f"<h2>What the agent did</h2><pre>{lane}</pre><details><summary>turn by turn</summary><dl>{acts}</dl></details>"
-        )
-    if told:
-        parts.append(f"<h2>What the model was told</h2><dl>{told}</dl>")
-    if assertion:
-        parts.append(f"<h2>The failing assertion</h2><pre>{in_html(assertion.text)}</pre>")
-    return f'<section id="story">{"".join(parts)}</section>\n' if parts else ""
-
-
-def _render_legend(lanes: Lanes) -> str:
+def _list_legend(lanes: Lanes) -> list[tuple[Shape, str]]:
     """What is in the drawing, and nothing else."""
     values = {span.value for span in (*lanes.modes, *lanes.phases)}
     shapes = {*lanes.interventions, *(["signal"] if lanes.signals else []), *(["stop"] if lanes.stop else [])}
-    rows = [f"<li>{legend_swatch('span', name)}{plain_words(name)}</li>" for name in _SPANS if name in values]
-    rows += [f"<li>{legend_swatch(shape, kind)}{word}</li>" for shape, kind, word in _MARKS if shape in shapes]
-    return f'<ul class="legend" aria-label="Legend">{"".join(rows)}</ul>'
+    rows = [(legend_swatch("span", name), plain_words(name)) for name in _SPANS if name in values]
+    return [*rows, *((legend_swatch(shape, kind), word) for shape, kind, word in _MARKS if shape in shapes)]
 
 
-def _render_graph(view: View) -> str:
-    if view.graph is None:
-        return "<p>There is none: the agent was led by no graph.</p>"
-    graph = view.graph
-    rows = "".join(f"<li><b>{mark}</b> {state}</li>" for state, mark in MARKS.items())
-    return (
-        f"<p>{graph.status}, {graph.progress} % done, for: {in_html(graph.goal[:300])}</p>{draw_graph(graph)}"
-        f'<ul class="legend" aria-label="Legend">{rows}<li>dashed line, round corners: stands in for the step above it</li></ul>'
-    )
-
-
-def _render_snapshots(view: View) -> str:
-    rows = "".join(f"<dt>round {turn}<dd>{in_html(line)}" for turn, line in snapshot_lines(view))
-    return f'<section id="workspace"><h2>The workspace at takeovers</h2><dl>{rows}</dl></section>\n' if rows else ""
-
-
-def _render_budgets(view: View) -> str:
-    if view.report is None:
-        return ""
-    rows = "".join(
-        f"<dt>{name}<dd>{in_html(line)}" for name, line in budget_lines(view.report["budgets"], view.config, view.mode)
-    )
-    return f'<section id="budgets"><h2>Budgets</h2><dl>{rows}</dl></section>\n'
-
-
-def _render_events(view: View) -> str:
-    rows = timeline_rows(view.events)
-    if not rows:
-        return "<p>Nothing happened that supervision had a word for.</p>"
-    more = f'<p class="soft">… {len(rows) - MOST_ROWS:,} more</p>' if len(rows) > MOST_ROWS else ""
-    return (
-        "<table><thead><tr><th scope=col>Round<th scope=col>Time (UTC)<th scope=col>What<th scope=col>Times<th scope=col>"
-        f"In words</thead>\n<tbody>{''.join(map(_render_event, rows[:MOST_ROWS]))}</tbody></table>{more}"
-    )
-
-
-def _render_event(row: TimelineRow) -> str:
+def _describe_event(row: TimelineRow) -> dict[str, Any]:
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(row.ts // 1000))
-    return (
-        f'<tr><td>{rounds_of(row)}<td>{at}<td class="kind kind-{in_html(row.kind)}">{in_html(row.kind)}'
-        f"<td>{row.times if row.times > 1 else ''}<td>{in_html(row.text)}</tr>\n"
-    )
+    return {
+        "rounds": rounds_of(row),
+        "turn": row.first,
+        "at": at,
+        "kind": row.kind,
+        "times": row.times,
+        "text": row.text,
+    }
 
 
 _WIDTH, _WIDEST = 980, 30_000
@@ -173,29 +124,27 @@ class _Scale(NamedTuple):
         return self.left(self.last + 1) + _PAD
 
 
-def draw_lanes(lanes: Lanes) -> str:
-    """The names of the lanes, and beside them the lanes, which scroll where they are wide."""
+def draw_lanes(lanes: Lanes) -> dict[str, Any]:
+    """The names of the lanes, and the lanes beside them, as shapes."""
     scale = _scale_of(lanes)
     rows = [*lanes.signals, *(name for name in INTERVENTIONS if name in lanes.interventions)]
     height = _TOP + (2 + len(rows)) * _ROW + (_ROW if lanes.stop else 0) + 8
     names = ["L1 mode", "L2 phase", *(plain_words(name) if name in lanes.signals else _NAMES[name] for name in rows)]
-    return (
-        f'<div class="lanes">{_draw_names(names, lanes, height)}'
-        '<div class="wide" tabindex="0" role="group" aria-label="The rounds; scrolls sideways">'
-        f'<svg width="{scale.width:.0f}" height="{height}" viewBox="0 0 {scale.width:.0f} {height}" role="img" '
-        f'aria-label="Modes, phases, signals and interventions over the rounds {lanes.first} to {lanes.last}">'
-        f"{''.join(_draw_rows(lanes, scale, height))}</svg></div></div>"
-    )
+    return {
+        "names": list(_draw_names(names, lanes)),
+        "shapes": list(_draw_rows(lanes, scale, height)),
+        "width": f"{scale.width:.0f}",
+        "height": height,
+        "first": lanes.first,
+        "last": lanes.last,
+    }
 
 
-def legend_swatch(shape: str, kind: str) -> str:
+def legend_swatch(shape: str, kind: str) -> Shape:
     """A small drawing for the legend: a span of a lane, or a mark."""
-    drawn = (
-        f'<rect class="span {kind}" width="16" height="12" x="1" y="2"/>'
-        if shape == "span"
-        else _draw_shape(shape, kind, 9, 8)
-    )
-    return f'<svg width="18" height="16" aria-hidden="true">{drawn}</svg>'
+    if shape == "span":
+        return Shape("rect", {"class": f"span {kind}", "width": 16, "height": 12, "x": 1, "y": 2})
+    return _draw_shape(shape, kind, 9, 8)
 
 
 def _scale_of(lanes: Lanes) -> _Scale:
@@ -204,17 +153,13 @@ def _scale_of(lanes: Lanes) -> _Scale:
     return _Scale(lanes.first, lanes.last, min(step, _WIDEST / rounds))
 
 
-def _draw_names(names: Iterable[str], lanes: Lanes, height: int) -> str:
-    rows = [*names, *(["stop"] if lanes.stop else [])]
-    drawn = "".join(
-        f'<text x="0" y="{_TOP + number * _ROW + 13}"{lane}>{in_html(name)}</text>'
-        for number, name in enumerate(rows)
-        for lane in [' class="lane"' if number < 2 else ""]
-    )
-    return f'<svg width="118" height="{height}" aria-hidden="true"><text class="soft" x="0" y="14">round</text>{drawn}</svg>'
+def _draw_names(names: Iterable[str], lanes: Lanes) -> Iterator[Shape]:
+    yield Shape("text", {"class": "soft", "x": 0, "y": 14}, "round")
+    for number, name in enumerate([*names, *(["stop"] if lanes.stop else [])]):
+        yield Shape("text", {"class": "lane" if number < 2 else None, "x": 0, "y": _TOP + number * _ROW + 13}, name)
 
 
-def _draw_rows(lanes: Lanes, scale: _Scale, height: int) -> Iterator[str]:
+def _draw_rows(lanes: Lanes, scale: _Scale, height: int) -> Iterator[Shape]:
     yield from _draw_axis(scale, height)
     yield from _draw_spans(lanes.modes, scale, _TOP)
     yield from _draw_spans(lanes.phases, scale, _TOP + _ROW)
@@ -230,7 +175,7 @@ def _draw_rows(lanes: Lanes, scale: _Scale, height: int) -> Iterator[str]:
         yield _draw_stop(lanes.stop, scale, top)
 
 
-def _draw_axis(scale: _Scale, height: int) -> Iterator[str]:
+def _draw_axis(scale: _Scale, height: int) -> Iterator[Shape]:
     """Round numbers as far apart as they can be read, with a line each."""
     apart = next((nice for nice in _NICE if nice * scale.step >= _TICK_DISTANCE), _NICE[-1])
     if scale.step >= _TICK_DISTANCE / 2:
@@ -240,100 +185,101 @@ def _draw_axis(scale: _Scale, height: int) -> Iterator[str]:
         del at[0]
     for turn in at:
         x = scale.middle(turn)
-        yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 4}" y2="{height - 4}"/>'
-        yield f'<text class="soft" x="{x:.1f}" y="14" text-anchor="middle">{turn}</text>'
+        yield _draw_line("grid", x, height - 4)
+        yield Shape("text", {"class": "soft", "x": f"{x:.1f}", "y": 14, "text-anchor": "middle"}, str(turn))
 
 
-def _draw_spans(spans: Iterable[Span], scale: _Scale, top: float) -> Iterator[str]:
+def _draw_line(kind: str, x: float, bottom: float) -> Shape:
+    return Shape("line", {"class": kind, "x1": f"{x:.1f}", "x2": f"{x:.1f}", "y1": _TOP - 4, "y2": bottom})
+
+
+def _draw_spans(spans: Iterable[Span], scale: _Scale, top: float) -> Iterator[Shape]:
     for span in spans:
         left, width = scale.left(span.first), scale.left(span.last + 1) - scale.left(span.first)
         rounds = f"round {span.first}" if span.first == span.last else f"rounds {span.first} to {span.last}"
         word = plain_words(span.value)
-        named = f'<text x="{left + 5:.1f}" y="{top + 13}">{in_html(word)}</text>' if width > 12 + 7 * len(word) else ""
-        yield (
-            f'<g><title>{in_html(word)}, {rounds}</title><rect class="span {in_html(span.value)}" x="{left:.1f}" y="{top + 1}" '
-            f'width="{width:.1f}" height="{_BAR}"/>{named}</g>'
-        )
+        place = {"x": f"{left:.1f}", "y": top + 1, "width": f"{width:.1f}", "height": _BAR}
+        inside = [Shape("rect", {"class": f"span {span.value}", **place})]
+        if width > 12 + 7 * len(word):
+            inside.append(Shape("text", {"x": f"{left + 5:.1f}", "y": top + 13}, word))
+        yield Shape("g", {}, title=f"{word}, {rounds}", inside=inside)
 
 
-def _draw_marks(marks: Iterable[LaneMark], scale: _Scale, top: float, look: tuple[str, str]) -> Iterator[str]:
+def _draw_marks(marks: Iterable[LaneMark], scale: _Scale, top: float, look: tuple[str, str]) -> Iterator[Shape]:
     for mark in marks:
         times = f", {mark.times} times" if mark.times > 1 else ""
-        title = f"<title>round {mark.round}{times}: {in_html(mark.text)}</title>"
-        yield f"<g>{title}{_draw_shape(*look, scale.middle(mark.round), top + 9)}</g>"
+        inside = [_draw_shape(*look, scale.middle(mark.round), top + 9)]
+        yield Shape("g", {}, title=f"round {mark.round}{times}: {mark.text}", inside=inside)
 
 
-def _draw_shape(name: str, kind: str, x: float, y: float) -> str:
+def _draw_shape(name: str, kind: str, x: float, y: float) -> Shape:
     """Each kind of mark has a shape of its own: it is told without its colour."""
     if name == "block":
-        return f'<rect class="{kind}" x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9"/>'
+        return Shape("rect", {"class": kind, "x": f"{x - 4.5:.1f}", "y": f"{y - 4.5:.1f}", "width": 9, "height": 9})
     if name == "hint":
-        return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'
+        return Shape("circle", {"class": kind, "cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": 4.5})
     if name == "stop":
-        return f'<path class="{kind}" d="M{x - 5:.1f} {y - 5:.1f}l10 10m0-10l-10 10"/>'
+        return Shape("path", {"class": kind, "d": f"M{x - 5:.1f} {y - 5:.1f}l10 10m0-10l-10 10"})
     outline = {"takeover": "m0-6l6 11h-12z", "handoff": "m0 6l6-11h-12z", "signal": "m0-6l4.5 6l-4.5 6l-4.5-6z"}[name]
-    return f'<path class="{kind}" d="M{x:.1f} {y:.1f}{outline}"/>'
+    return Shape("path", {"class": kind, "d": f"M{x:.1f} {y:.1f}{outline}"})
 
 
-def _draw_stop(stop: LaneMark, scale: _Scale, top: float) -> str:
+def _draw_stop(stop: LaneMark, scale: _Scale, top: float) -> Shape:
     x = scale.middle(stop.round)
     text = escape_text(stop.text)
     text = text if len(text) <= _MARKED_TEXT else text[: _MARKED_TEXT - 1] + "…"
-    before = x > scale.width / 2
-    place = f'x="{x - 10:.1f}" text-anchor="end"' if before else f'x="{x + 10:.1f}"'
-    return (
-        f"<g><title>round {stop.round}: stopped, {in_html(stop.text)}</title>"
-        f'<line class="stop stop-line" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 4}" y2="{top + 4}"/>'
-        f'{_draw_shape("stop", "stop", x, top + 9)}<text {place} y="{top + 13}">{escape(text)}</text></g>'
-    )
+    is_left = x > scale.width / 2
+    place = {"x": f"{x - 10 if is_left else x + 10:.1f}", "text-anchor": "end" if is_left else None}
+    inside = [
+        _draw_line("stop stop-line", x, top + 4),
+        _draw_shape("stop", "stop", x, top + 9),
+        Shape("text", {**place, "y": top + 13}, text),
+    ]
+    return Shape("g", {}, title=f"round {stop.round}: stopped, {stop.text}", inside=inside)
 
 
 _BOX, _TALL, _GAP, _BELOW, _MARGIN = 168, 78, 34, 34, 8
 _LINE_WIDTH, _MOST_LINES = 23, 2
 
 
-def draw_graph(graph: TaskGraph) -> str:
-    """The graph, in a frame that scrolls where it is wide."""
+def draw_graph(graph: TaskGraph) -> dict[str, Any]:
+    """The graph as shapes."""
     main, unbound = steps_of(graph)
     columns = [[*shown.fallbacks] for shown in main] + ([[*unbound]] if unbound else [])
     deepest = max(sum(len(fallback.steps) for fallback in column) for column in columns)
     width = 2 * _MARGIN + len(columns) * (_BOX + _GAP) - _GAP
     height = 2 * _MARGIN + _TALL + deepest * (_TALL + _BELOW)
-    parts: list[str] = []
+    parts: list[Shape] = []
     middle = _MARGIN + _TALL // 2
     for number, shown in enumerate(main):
         left = _MARGIN + number * (_BOX + _GAP)
         if number:
-            parts.append(_draw_edge(f"M{left - _GAP} {middle}H{left - 2}", (left - 2, middle)))
+            parts += _draw_edge(f"M{left - _GAP} {middle}H{left - 2}", (left - 2, middle))
         parts.append(_draw_box(shown.step, left, _MARGIN))
     for number, column in enumerate(columns):
         bound = number < len(main)
         parts += _draw_below(column, _MARGIN + number * (_BOX + _GAP), bound=bound)
-    return (
-        '<div class="wide" tabindex="0" role="group" aria-label="The graph; scrolls sideways">'
-        f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="The graph of steps, {graph.progress} % done">{"".join(parts)}</svg></div>'
-    )
+    return {"width": width, "height": height, "shapes": parts}
 
 
-def _draw_below(fallbacks: list[DrawnFallback], left: int, *, bound: bool) -> Iterator[str]:
+def _draw_below(fallbacks: list[DrawnFallback], left: int, *, bound: bool) -> Iterator[Shape]:
     """Fallbacks of one step, one under the other, each hanging on a dashed line."""
     top, centre = _MARGIN + _TALL + _BELOW, left + _BOX // 2
     for number, fallback in enumerate(fallbacks):
         for place, step in enumerate(fallback.steps):
             if place:
-                yield _draw_edge(f"M{centre} {top - _BELOW}V{top - 2}", (centre, top - 2), down=True)
+                yield from _draw_edge(f"M{centre} {top - _BELOW}V{top - 2}", (centre, top - 2), down=True)
             elif bound:
-                yield _draw_hanging(number, left, top)
+                yield from _draw_hanging(number, left, top)
             yield _draw_box(step, left, top)
             if not place and fallback.condition:
                 words = _fit_text(plain_words(fallback.condition), _LINE_WIDTH)[0]
                 x = left + _BOX // 2 + 6 if not number else left + 4
-                yield f'<text class="soft" x="{x}" y="{top - 8}">{in_html(words)}</text>'
+                yield Shape("text", {"class": "soft", "x": x, "y": top - 8}, words)
             top += _TALL + _BELOW
 
 
-def _draw_hanging(number: int, left: int, top: int) -> str:
+def _draw_hanging(number: int, left: int, top: int) -> list[Shape]:
     """From a step down to the first of a fallback; a further fallback is reached round those above it."""
     bottom, centre, middle = _MARGIN + _TALL, left + _BOX // 2, top + _TALL // 2
     if not number:
@@ -343,31 +289,35 @@ def _draw_hanging(number: int, left: int, top: int) -> str:
     return _draw_edge(path, (left - 2, middle), kind="fallback")
 
 
-def _draw_edge(path: str, point: tuple[int, int], *, down: bool = False, kind: str = "") -> str:
+def _draw_edge(path: str, point: tuple[int, int], *, down: bool = False, kind: str = "") -> list[Shape]:
     """A line with a tip at its end; the tip itself is never dashed."""
     tip = "l-4-6m4 6l4-6" if down else "l-6-4m6 4l-6 4"
     x, y = point
-    return f'<path class="edge {kind}" d="{path}"/><path class="edge" d="M{x} {y}{tip}"/>'
+    tipped = Shape("path", {"class": "edge", "d": f"M{x} {y}{tip}"})
+    return [Shape("path", {"class": f"edge {kind}".strip(), "d": path}), tipped]
 
 
-def _draw_box(step: DrawnStep, left: int, top: int) -> str:
+def _draw_box(step: DrawnStep, left: int, top: int) -> Shape:
     """One step: its mark and type, its title in two lines at most, its state, and how often it was tried again."""
     node = step.node
     corner = 18 if node.type == "fallback" else 5
     tried = retry_text(node)
     told = ", ".join(part for part in (node.title, str(node.type), step.state, tried, node.error or "") if part)
-    title = "".join(
-        f'<text x="{left + 10}" y="{top + 39 + 14 * number}">{in_html(line)}</text>'
-        for number, line in enumerate(_fit_text(node.title, _LINE_WIDTH, _MOST_LINES))
-    )
-    return (
-        f'<g><title>{in_html(told)}</title><rect class="box {step.state}" x="{left}" y="{top}" width="{_BOX}" height="{_TALL}" '
-        f'rx="{corner}"/><text class="mark {step.state}" x="{left + 10}" y="{top + 20}">{MARKS[step.state]}</text>'
-        f'<text class="soft" x="{left + 28}" y="{top + 19}">{in_html(str(node.type))}</text>'
-        f'<text class="soft" x="{left + _BOX - 8}" y="{top + 19}" text-anchor="end">{in_html(node.id[:14])}</text>'
-        f'{title}<text class="{step.state}" x="{left + 10}" y="{top + 71}">{step.state}</text>'
-        f'<text class="soft" x="{left + _BOX - 8}" y="{top + 71}" text-anchor="end">{tried}</text></g>'
-    )
+    soft, right = {"class": "soft"}, {"x": left + _BOX - 8, "text-anchor": "end"}
+    box = {"x": left, "y": top, "width": _BOX, "height": _TALL, "rx": corner}
+    inside = [
+        Shape("rect", {"class": f"box {step.state}", **box}),
+        Shape("text", {"class": f"mark {step.state}", "x": left + 10, "y": top + 20}, MARKS[step.state]),
+        Shape("text", {**soft, "x": left + 28, "y": top + 19}, str(node.type)),
+        Shape("text", {**soft, **right, "y": top + 19}, node.id[:14]),
+        *(
+            Shape("text", {"x": left + 10, "y": top + 39 + 14 * number}, line)
+            for number, line in enumerate(_fit_text(node.title, _LINE_WIDTH, _MOST_LINES))
+        ),
+        Shape("text", {"class": step.state, "x": left + 10, "y": top + 71}, step.state),
+        Shape("text", {**soft, **right, "y": top + 71}, tried),
+    ]
+    return Shape("g", {}, title=told, inside=inside)
 
 
 def _fit_text(text: str, width: int, most: int = 1) -> list[str]:

@@ -6,6 +6,7 @@ never resolved by the kernel as a whole: between a look at it and its use, any p
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -65,7 +66,9 @@ def open_one(name: str, directory: int | None) -> int:
 def open_directory(
     root: str | int, parts: Sequence[str] = (), *, make: Maker | None = None, opener: Opener = open_one
 ) -> Iterator[int]:
-    """An open directory below the root; `make` makes what is not there. Raises OSError, also for a link on the way."""
+    """An open directory below the root; `make` makes what is not there. Raises OSError, also for a link or `..` on the way."""
+    if any(part in ("", ".", "..") for part in parts):
+        raise OSError(errno.EINVAL, "a path that leads out", "/".join(parts))
     current = os.dup(root) if isinstance(root, int) else opener(root, None)
     try:
         for part in parts:

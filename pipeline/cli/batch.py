@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -10,11 +11,12 @@ import click
 from pipeline.base.errors import UsageError
 from pipeline.base.files import read_bytes, write_durable
 from pipeline.cli.arguments import complete_files
+from pipeline.cli.batches import record_batch
 from pipeline.cli.options import RunCommand, run_options
 from pipeline.cli.output import notify, print_advice, print_json, print_table, write_page
 from pipeline.cli.run_batch import Paper, run_batch
 from pipeline.cli.run_task import check_options
-from pipeline.cli.task_factory import PACKED
+from pipeline.cli.task_factory import PACKED, name_source
 
 _LISTS = (".txt", ".csv")
 _WORST_FIRST = (70, 1, 2, 4, 75, 3, 5)
@@ -66,6 +68,7 @@ def batch_command(
     settings, flags = check_options(options)
     found = list(dict.fromkeys(paper for source in sources for paper in expand_source(source)))
     papers = [Paper(source) for source in found]
+    record_batch(settings.tasks_dir, sources, _name_sources(found))
     if engine == "local":
         signal_code = run_batch(papers, jobs, settings, flags, options)
     else:
@@ -83,15 +86,26 @@ def batch_command(
     return signal_code or next((code for code in _WORST_FIRST if any(p.exit_code == code for p in papers)), 0)
 
 
+def _name_sources(sources: list[str]) -> list[str]:
+    """The sources as tasks name them; one that has no such name fails as a paper, and not here."""
+    names = []
+    for source in sources:
+        with suppress(UsageError):
+            names.append(name_source(source)[0])
+    return names
+
+
 def _write_files(papers: list[Paper], csv_file: str | None, html: str | None) -> None:
     """The table as the files that were asked for."""
     if csv_file:
         write_durable(os.path.abspath(csv_file), _as_csv(papers).encode())
         notify(f"wrote {csv_file}")
     if html:
-        from phases.pages.batch_page import START, render_batch  # imported here: only --html needs it
+        from phases.pages.render import page_start, render_file  # imported here: only --html needs it
 
-        write_page(html, START, lambda: render_batch(_HEADER, [_row(paper) for paper in papers], _total(papers)))
+        start, rows = page_start("batch"), [_row(paper) for paper in papers]
+        shown = {"header": _HEADER, "rows": rows, "total": _total(papers)}
+        write_page(html, start, lambda: render_file(start, "pipeline batch", "batch_file.html", shown, ("papers",)))
 
 
 def expand_source(source: str) -> list[str]:

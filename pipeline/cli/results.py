@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from collections.abc import Mapping
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
 import click
 
+from phases.pages.render import write_figure
 from pipeline.base.errors import UsageError
 from pipeline.base.files import write_durable
+from pipeline.base.safe_tree import read_beneath
 from pipeline.cli.arguments import answers_about, complete_files, html_option, task_or_newest
 from pipeline.cli.assembly import command_name
 from pipeline.cli.output import Answer, notify, print_table, print_text, print_warning, wrap_text, write_page
@@ -19,6 +24,7 @@ from pipeline.engine.store import TaskStore
 _RESULTS = "results.json"
 _ROW, _COLUMN = 16, 14
 _MOST_REASONS = 8
+_MOST_FILES, _LARGEST = 40, 4 << 20
 _FIGURES = ("paper", "spread", "ours", "our_spread", "difference", "tolerance")
 
 
@@ -41,7 +47,7 @@ def results_command(store: TaskStore, csv_file: str | None, html: str | None) ->
         from phases.pages.results_page import PAGE_START, render_page  # imported here: only --html needs it
 
         title = str(store.load("initial_plan.txt")["paper"]["title"])
-        write_page(html, PAGE_START, lambda: render_page(title, results))
+        write_page(html, PAGE_START, lambda: render_page(title, results, read_curves(store, results)))
     return Answer(results, lambda: _show_results(store.id, results))
 
 
@@ -54,6 +60,31 @@ def _read_results(store: TaskStore) -> dict[str, Any]:
     if phase and stamp and (why := store.stale_reason(phase, stamp.settings)):
         print_warning(f"these results are old ({why}); make them anew with: pipeline reproduce {name}")
     return dict(store.load(_RESULTS))
+
+
+def read_curves(store: TaskStore, results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The curves in what the experiments wrote along their epochs or steps; a file that says nothing of the kind has none."""
+    from phases.pages.results_page import draw_curves  # imported here: only pages need it
+
+    curves = []
+    paths = [file["path"] for row in results["experiments"] for file in row["files"]]
+    for path in [path for path in paths if path.endswith((".csv", ".jsonl"))][:_MOST_FILES]:
+        with suppress(OSError, ValueError, csv.Error):
+            text = read_beneath(store.root, path, _LARGEST).decode("utf-8")
+            curves += draw_curves(path.removeprefix("results/"), _read_metrics(text, is_csv=path.endswith(".csv")))
+    return curves
+
+
+def _read_metrics(text: str, *, is_csv: bool) -> list[dict[str, Any]]:
+    """The rows of a file that goes along epochs or steps; of another, whose rows may be many, none."""
+    from phases.pages.results_page import find_steps  # imported here: as above
+
+    if is_csv:
+        table = csv.DictReader(io.StringIO(text))
+        return list(table) if find_steps(table.fieldnames or ()) else []
+    first, _, _ = text.partition("\n")
+    rows = map(json.loads, text.splitlines()) if find_steps(json.loads(first)) else ()
+    return [row for row in rows if isinstance(row, dict)]
 
 
 def _show_results(name: str, results: dict[str, Any]) -> None:
@@ -103,12 +134,6 @@ def _list_names(names: list[str]) -> str:
 
 def _shorten(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def write_figure(value: float | None, spread: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.5g}" if spread is None else f"{value:.5g}±{spread:.3g}"
 
 
 def _as_csv(cells: list[dict[str, Any]]) -> str:

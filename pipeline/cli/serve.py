@@ -17,7 +17,7 @@ from pipeline.cli.output import notify, print_text
 from pipeline.engine.settings import Settings
 
 _PORT = 8020
-_NEEDED = ("starlette", "uvicorn", "jinja2", "python_multipart")
+_NEEDED = ("starlette", "uvicorn", "python_multipart")
 
 
 @click.command("serve")

@@ -44,7 +44,7 @@ def supervisor_command(store: TaskStore, html: str | None, **flags: bool) -> Ans
         return _read_config(store)
     if flags["replay"]:
         return _compute_replay(store)
-    view = read_view(store.root, store.id, _schema_check(store), running=holder_of(store.root) is not None)
+    view = read_view(store.root, store.id, schema_check(store), running=holder_of(store.root) is not None)
     return _ask_for_takeover(store, view) if flags["take_over"] else _show_view(view, html)
 
 
@@ -98,14 +98,15 @@ def _as_json(view: View) -> dict[str, Any]:
     }
 
 
-def _schema_check(store: TaskStore) -> Check:
+def schema_check(store: TaskStore) -> Check:
+    """What says why a value does not fit the schema of a document of the supervisor."""
     contracts = store.contracts
     return lambda name, value: contracts.breach(contracts.schema(name), value)
 
 
 def _read_config(store: TaskStore) -> Answer:
     """The settings in force. Of a damaged file nothing is in force: supervision is off until it is mended."""
-    config, wrong = read_config(store.root, _schema_check(store))
+    config, wrong = read_config(store.root, schema_check(store))
     if wrong:
         raise ContractError(f"{wrong}, in {store.root}; supervision is off until that is mended or deleted")
     return Answer(to_json(config), lambda: print_json(to_json(config)))  # JSON in both forms: it is a file to be kept

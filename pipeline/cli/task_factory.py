@@ -43,7 +43,7 @@ def find_or_make_task(source: str, settings: Settings, *, wanted_id: str | None,
     root = enclosing_task(source)
     if root:
         return open_task_directory(settings, root)
-    source, name = _name_source(source)
+    source, name = name_source(source)
     base, number = wanted_id or safe_name(name), 1
     while True:
         name = base if number == 1 else f"{base}-{number}"
@@ -146,7 +146,7 @@ def _make_tasks_dir(path: str) -> None:
         make_directory(folder)
 
 
-def _name_source(source: str) -> tuple[str, str]:
+def name_source(source: str) -> tuple[str, str]:
     """A source as task.json keeps it, and a name for its task. Raises UsageError for one that cannot be written down."""
     from phases.readers.origins import canonical_origin, name_of_origin  # imported here: TAB must import no phase
 

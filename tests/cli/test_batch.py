@@ -90,7 +90,7 @@ def test_the_table_is_told_as_text_csv_and_a_page_alike(command: Command) -> Non
     for name in ("one", "two", "three"):
         assert any(line.split()[:2] == [name, "completed"] for line in shown.out.splitlines()), shown.out
         assert any(row["task"] == f"tasks/{name}" and row["status"] == "completed" for row in rows)
-        assert f'<td>{name}</td><td class="completed">completed</td>' in page
+        assert f'<td>{name}<td><span class="status completed">completed</span>' in page
     assert "3 papers: 3 completed" in shown.out
 
 

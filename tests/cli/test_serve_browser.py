@@ -119,6 +119,28 @@ def test_a_paper_is_dropped_and_watched_until_it_is_done(served: Served, tmp_pat
     see(page, "incomplete")  # by itself: nobody loads the page again
 
 
+def test_several_papers_are_dropped_and_are_a_batch_with_its_bill(served: Served, tmp_path: Path) -> None:
+    page = served.window()
+    page.get_by_text("New run").click()
+    files = [str(paper(tmp_path, name=name)) for name in ("First.md", "Second.md")]
+    page.get_by_label("several are a batch").set_input_files(files)
+    page.get_by_label("The plan").select_option("auto")
+    page.get_by_role("button", name="Begin").click()
+    row = page.locator("table.batches tbody tr")
+    expect(row).to_contain_text("2 papers", timeout=LONG)
+    expect(row).to_contain_text("2 incomplete", timeout=2 * LONG)
+    row.get_by_role("link").click()
+    expect(page.locator("table.tasks tbody tr")).to_have_count(2)
+
+
+def test_what_is_open_on_an_unfinished_task_has_a_field_that_goes_on(served: Served) -> None:
+    page = served.window("/t/paper")
+    see(page, "requirements are open")
+    page.get_by_label("Have a model plan and write the code").fill("nobody:knows")
+    page.locator(".offers").get_by_role("button", name="Resume").click()
+    expect(page.get_by_role("status")).to_contain_text("nobody")
+
+
 def test_what_is_to_be_built_is_typed_in_words(served: Served) -> None:
     page = served.window()
     page.get_by_text("New run").click()
@@ -240,7 +262,7 @@ def test_a_row_and_its_words_on_the_page_light_up_together(served: Served) -> No
     assert box
     assert picture["x"] < box["x"] < picture["x"] + picture["width"]
     page.locator("#R1").hover()
-    expect(mark).to_have_class("here")
+    expect(mark).to_have_class(re.compile("here"))
     mark.click()
     assert page.url.endswith("#R1")
 

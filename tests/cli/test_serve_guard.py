@@ -26,6 +26,7 @@ from tests.papers import ROOT, Command, paper
 from tests.web_client import HOST, Client
 
 WEB = ROOT / "pipeline" / "cli" / "web"
+PAGES = ROOT / "phases" / "pages"
 PATHS = [path for method, path, _ in ROUTES if method == "GET"]
 
 
@@ -260,13 +261,13 @@ def test_an_arxiv_id_that_is_typed_is_a_paper(client: Client, begun: list[list[s
 
 
 def test_no_template_marks_anything_as_safe_or_holds_a_script_or_a_style() -> None:
-    for template in sorted((WEB / "templates").iterdir()):
+    for template in sorted([*(WEB / "templates").iterdir(), *(PAGES / "templates").iterdir()]):
         text = template.read_text()
         assert not re.search(
             r"\|\s*safe|autoescape|Markup|\son[a-z]+=|\sstyle=|<style|javascript:|hx-on|hx-vals", text
         ), template
         assert re.findall(r"<script(?! src=\"/static/[a-z.]+\" defer></script>)", text) == [], template
-    code = "".join(path.read_text() for path in WEB.glob("*.py"))
+    code = "".join(path.read_text() for path in [*WEB.glob("*.py"), *PAGES.glob("*.py")])
     assert "Markup" not in code
 
 
@@ -277,7 +278,8 @@ def test_what_was_taken_from_others_is_as_its_note_says() -> None:
 
 
 def test_nothing_is_loaded_from_elsewhere() -> None:
-    for path in [*(WEB / "templates").iterdir(), WEB / "static" / "page.css", WEB / "static" / "page.js"]:
+    templates = [*(WEB / "templates").iterdir(), *(PAGES / "templates").iterdir()]
+    for path in [*templates, PAGES / "page.css", WEB / "static" / "page.js"]:
         assert not re.search(r"(?:src|href|url\(|import)[=\s\"'(]*(?:https?:)?//", path.read_text()), path
 
 
@@ -286,12 +288,12 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 
 def test_without_the_extra_one_line_says_what_to_type(tmp_path: Path) -> None:
     blocked = (
-        "import sys; sys.modules.update(starlette=None, jinja2=None); from pipeline.cli import main; main(['serve'])"
+        "import sys; sys.modules.update(starlette=None, uvicorn=None); from pipeline.cli import main; main(['serve'])"
     )
     ended = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
     (line,) = ended.stderr.splitlines()
-    assert line.startswith("pipeline: the page needs starlette, jinja2; ")
+    assert line.startswith("pipeline: the page needs starlette, uvicorn; ")
     assert line.endswith("-m pip install 'paper-pipeline[web]'")
 
 

@@ -116,6 +116,12 @@ def test_a_damaged_task_is_told_of_and_keeps_no_other_from_the_list(client: Clie
 def test_the_page_of_a_task_says_what_is_next_as_the_terminal_does(client: Client, folder: Path) -> None:
     shown = Elements(client.get("/t/waiting").text)
     assert "The plan waits for you. No code is written before you approve it." in shown.text
+    assert "its plan is to be approved" in shown.text
+    shown = Elements(client.get("/t/paper").text)
+    assert "up to date" not in shown.text, "nothing would run, and yet it is not done"
+    assert re.search(r"\d+ of \d+ requirements are open: see which, and why", shown.text)
+    assert ("input", "model") in [(tag, attributes.get("name")) for tag, attributes in shown.found]
+    assert "Have a model plan and write the code" in shown.text
     (folder / "tasks" / "paper" / "paper.md").unlink()
     reason = "paper.md is missing"
     assert reason in Command(folder)("why", "paper").out
@@ -230,6 +236,25 @@ def test_a_run_begins_with_a_file_and_its_page_shows_it_to_the_end(client: Clien
     assert "tested" in client.get("/").text
 
 
+def test_several_files_are_a_batch_with_its_papers_and_its_bill(client: Client, folder: Path) -> None:
+    text = (folder / "paper.md").read_bytes()
+    files = {"lab/One.md": text + b"\nOne.\n", "lab/Two.md": text + b"\nTwo.\n", "lab/notes.bin": b"\x00"}
+    client.send_files(files, review="auto")
+    wait_for(lambda: all(is_ended(folder, name) for name in ("One", "Two")), "both papers are done")
+    shown = Elements(client.get("/").text)
+    assert "lab 2 papers 2 incomplete $0" in shown.text, "what is no paper is none of the batch"
+    (link,) = {attributes["href"] for _, attributes in shown.found if attributes.get("href", "").startswith("/?batch=")}
+    own = Elements(client.get(link).text)
+    links = {attributes.get("href") for tag, attributes in own.found if tag == "a"}
+    assert {"/t/One", "/t/Two"} <= links
+    assert not {"/t/paper", "/t/waiting"} & links
+    assert "batch=" in str([attributes.get("hx-get") for _, attributes in own.found]), "it stays these papers"
+
+
+def is_ended(folder: Path, task: str) -> bool:
+    return (folder / "tasks" / task / "report.json").exists() and status_of(folder, task) == "incomplete"
+
+
 def test_what_cannot_begin_says_why(client: Client) -> None:
     answered = client.post("/new", source="Build a queue.", model="nobody:knows")
     said = Elements(client.get(answered.headers["location"]).text)
@@ -337,15 +362,17 @@ PAYLOADS = [
     '<noscript><p title="</noscript><img src=x onerror=alert(1)>">', "javascript:alert(1)//",
 ]
 ELEMENTS = set(re.findall(r"\S+", """
-    html head meta title link script body a header span main p h1 h2 h3 div nav ul ol li details summary form input
-    label textarea select option datalist button table thead tbody tr th td small i b dl dt dd svg path g rect text
+    html head meta title link script body a header span main p h1 h2 h3 h4 h5 h6 mark div nav ul ol li details summary form input
+    label textarea select option datalist button table thead tbody tr th td small i b dl dt dd svg path g rect text circle line
+    math mrow mi mn mo ms mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle
     section article figure noscript img iframe pre code blockquote q br figcaption
 """))
 ATTRIBUTES = set(re.findall(r"\S+", """
     lang charset name content rel href src defer class id role hx-ext hx-get hx-trigger hx-swap hx-swap-oob sse-connect tabindex
     aria-label title aria-current aria-hidden aria-live method action enctype type value list placeholder autocomplete
     inputmode pattern rows accept scope data-label data-n data-row for open selected viewbox width height d x y rx
-    sandbox loading required alt
+    sandbox loading required alt text-anchor cx cy r x1 x2 y1 y2
+    multiple webkitdirectory display stretchy mathvariant fence form columnalign
 """))
 # fmt: on
 
@@ -380,6 +407,11 @@ def plant(folder: Path, payload: str) -> None:
             json.dumps({"seq": 9, "at": payload, "level": "INFO", "message": payload, "traceback": payload}) + "\n"
         )
     (task / "logs" / "words.jsonl").write_text(json.dumps({"who": payload, "text": payload}) + "\n")
+    from tests.supervised import Log
+
+    said = Log().add(1, "recover", "graph_hint:forced_step_warn", text=payload).add(2, "recover", payload)
+    (task / "kernel").mkdir(exist_ok=True)
+    (task / "kernel" / "supervisor-events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in said.lines))
     rows = [json.loads(line) for line in (task / "journal.jsonl").read_text().splitlines()]
     for row in rows:
         if row["kind"] == "reply":
@@ -389,6 +421,8 @@ def plant(folder: Path, payload: str) -> None:
         elif row["kind"] == "result":
             row["result"]["text"] = payload
     (task / "journal.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    batch = {"version": 1, "at": payload, "name": payload, "sources": [payload]}
+    (folder / "tasks" / "batches.jsonl").write_text(json.dumps(batch) + "\n{\n" + json.dumps([payload]) + "\n")
     with (folder / "tasks" / "tasks.jsonl").open("a") as listed:
         row = {"version": 1, "id": "paper", "at": "2026-01-01T00:00:00Z", "status": "error", "mode": "fast"}
         listed.write(json.dumps({**row, "source": payload, "reason": payload}) + "\n")
@@ -422,7 +456,7 @@ def test_hostile_text_is_text_on_every_page(folder: Path, payload: str) -> None:
             assert attributes.get("src", "/").startswith("/"), (path, attributes)
             assert re.match(r"/|#|$", attributes.get("href", "/")), (path, attributes)
             assert attributes.get("action", "/").startswith("/"), (path, attributes)
-        assert "1337" not in shown.text, "no template is made of a text"
+        assert "/file/" in path or "1337" not in shown.text, "no template is made of a text"
         assert "\u202e" not in answered.text
     assert {"tasks", "paper", "plan", "live", "turns", "trace", "files", "log"} <= seen, "it is shown, as text"
 
@@ -432,12 +466,27 @@ def test_the_papers_tables_stand_beside_ours_with_a_verdict_for_each_cell(client
     example = json.loads((ROOT / "schemas" / "results.schema.json").read_text())["examples"][0]
     (folder / "tasks" / "paper" / "results.json").write_text(json.dumps(example))
     shown = Elements(client.get("/t/paper/results").text)
-    assert "AP Error 19.95±1.27 20.11±1.02 0.16 reproduced labels held back" in shown.text
+    assert re.search(r"AP Error 19.95±1.27 20.11±1.02 0.16 [0-9.]+ reproduced labels held back", shown.text)
+    assert [tag for tag, _ in shown.found].count("circle") == sum(cell["ours"] is not None for cell in example["cells"])
 
 
 def test_the_check_that_does_not_pass_stands_above_the_turns(client: Client) -> None:
     page = client.get("/t/paper/live").text
     assert page.index("This check does not pass: internal:code") < page.index('id="turn-1"')
+
+
+def test_each_attempt_and_what_the_supervisor_said_stand_as_lanes_beside_their_turns(
+    client: Client, folder: Path
+) -> None:
+    from tests.supervised import takeover_log, write_files
+
+    write_files(folder / "tasks" / "paper", takeover_log().lines)
+    shown = Elements(client.get("/t/paper/live").text)
+    assert re.search(r"Acceptance Turn \d+ : not accepted by internal:code", shown.text)
+    assert "turn 10 takeover" in shown.text
+    assert "turn 14" in shown.text, "when it was handed back"
+    links = {attributes.get("href") for tag, attributes in shown.found if tag == "a"}
+    assert "#turn-10" in links
 
 
 def test_a_task_of_a_stranger_is_called_one_and_its_settings_do_not_hold(folder: Path) -> None:

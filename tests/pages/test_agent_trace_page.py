@@ -201,7 +201,7 @@ def test_the_code_has_every_line_once_and_the_innermost_status() -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
 def test_lines_are_counted_as_python_counts_them(end: str) -> None:
     text = end.join(["x = 'a\x0cb\u2028c'", "", "RATE = 1  # R1", ""])
-    assert '<span class="line guarded" id="code-0-3">RATE = 1' in render_page(traced(files={"a.py": text}))
+    assert '<span class="line guarded" data-n="3" id="code-0-3">RATE = 1' in render_page(traced(files={"a.py": text}))
 
 
 def test_a_task_without_code_has_a_page() -> None:

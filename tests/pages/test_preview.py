@@ -199,8 +199,8 @@ def test_every_word_of_a_whole_paper_is_in_its_page() -> None:
         pytest.param("#hashtag", "<p>#hashtag</p>", id="what only looks like a heading"),
         pytest.param("\\# escaped", "<p>\\# escaped</p>", id="a sign that its author wrote"),
         pytest.param("> **Figure 3.** A room", "<blockquote><b>Figure 3.</b> A room</blockquote>", id="a caption"),
-        pytest.param("$$ y = x \\tag{3} $$", "<div class=equation>$$ y = x \\tag{3} $$</div>", id="an equation"),
-        pytest.param("[^1]: note", "<p class=note>[^1]: note</p>", id="a footnote"),
+        pytest.param("$$ y = x \\tag{3} $$", '<div class="equation">$$ y = x \\tag{3} $$</div>', id="an equation"),
+        pytest.param("[^1]: note", '<p class="soft">[^1]: note</p>', id="a footnote"),
         pytest.param("```algorithm\nAlgorithm 1: W\n  for\n```", "<pre>Algorithm 1: W\n  for</pre>", id="an algorithm"),
         pytest.param(
             "```\na\n\n\nb\n```\n\nafter", "<p>after</p>", id="what follows a listing with an empty line in it"

@@ -16,9 +16,11 @@ from phases.evidence.demands import demands_of
 from phases.evidence.places import Place, split_lines
 from phases.evidence.traceability import describe_judgement
 from phases.evidence.values import value_difference
+from phases.pages.results_page import describe_results
 from phases.workspace.workspace import Workspace
 from pipeline.base.safe_tree import read_beneath, walk_files
 from pipeline.cli.cost import sum_costs
+from pipeline.cli.results import read_curves
 from pipeline.cli.trace import STATUSES, collect_page, read_code, read_trace
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, Site, WebFile
 from pipeline.cli.web.overview_page import head_of
@@ -99,8 +101,7 @@ def show_results(site: Site, request: PageRequest) -> HtmlPage:
         told = "No experiment was run yet. Have them run with: pipeline reproduce"
         return HtmlPage("nothing.html", {**head, "told": f"{told} {store.id}"})
     results = store.load("results.json")
-    tables = [(name, list(cells)) for name, cells in groupby(results["cells"], key=lambda cell: cell["table"])]
-    return HtmlPage("results.html", {**head, "results": results, "tables": tables})
+    return HtmlPage("results.html", {**head, **describe_results(results), "curves": read_curves(store, results)})
 
 
 def show_cost(site: Site, request: PageRequest) -> HtmlPage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from pipeline.base.errors import PipelineError
@@ -34,7 +34,7 @@ class PageRequest(NamedTuple):
     """The parts of the path that the route leaves open."""
     query: Mapping[str, str]
     form: Mapping[str, str] = {}
-    upload: Upload | None = None
+    uploads: Sequence[Upload] = ()
 
 
 class HtmlPage(NamedTuple):

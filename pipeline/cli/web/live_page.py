@@ -7,17 +7,21 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.attempt_report import read_attempts
+from phases.acceptance.attempt_report import describe_attempt, read_attempts
 from phases.llm.journal import read_journal_lines
+from phases.pages.supervisor_page import describe_supervision
+from phases.pages.supervisor_view import read_view
 from pipeline.base.safe_tree import read_beneath
 from pipeline.base.text_escaping import bound_text
 from pipeline.cli.cost import sum_costs
+from pipeline.cli.supervisor import schema_check
 from pipeline.cli.web.exchange import HtmlPage, PageRequest, Site
 from pipeline.cli.web.overview_page import head_of
 from pipeline.cli.web.watch import Newest, file_signature
+from pipeline.engine.lock import holder_of
 from pipeline.engine.store import TaskStore
 
-_JOURNAL, _WORDS = "journal.jsonl", "logs/words.jsonl"
+_JOURNAL, _WORDS, _EVENTS = "journal.jsonl", "logs/words.jsonl", "kernel/supervisor-events.jsonl"
 _SHOWN = 40
 _LONGEST, _LAST_WORDS, _LARGEST_WORDS = 6000, 8, 4 << 20
 _MAIN_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "question", "description")
@@ -32,6 +36,7 @@ class _Told(NamedTuple):
 
 
 _kept: Newest[_Told] = Newest(16)
+_views: Newest[Mapping[str, Any] | None] = Newest(16)
 
 
 def show_live(site: Site, request: PageRequest) -> HtmlPage:
@@ -77,7 +82,26 @@ def _state(store: TaskStore) -> dict[str, Any]:
     todos: list[Any] = next(
         (call["todos"] for turn in reversed(turns) for call in reversed(turn["calls"]) if call["todos"]), []
     )
-    return {"total": total, "count": len(turns), "attempts": len(attempts), "failing": failing, "todos": todos}
+    return {
+        "total": total,
+        "newest": turns[-1] if turns else None,
+        "attempts": [{**one, "told": describe_attempt(one)} for one in attempts],
+        "failing": failing,
+        "todos": todos,
+        "supervision": _read_supervision(store),
+    }
+
+
+def _read_supervision(store: TaskStore) -> Mapping[str, Any] | None:
+    """What the supervisor did and said, as its own page shows it; nothing where there was none."""
+    running = holder_of(store.root) is not None
+    signature = (running, *(file_signature(store.path(name)) for name in (_EVENTS, "kernel-report.json")))
+
+    def read() -> Mapping[str, Any] | None:
+        view = read_view(store.root, store.id, schema_check(store), running=running)
+        return None if view.empty else describe_supervision(view)
+
+    return _views.get(store.root, signature, read)
 
 
 def _told(store: TaskStore) -> _Told:

@@ -17,6 +17,7 @@ from pipeline.cli.web.commands import Ended, run_command_to_end, start_command
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site
 from pipeline.cli.web.tasks_page import count_rungs, read_title
 from pipeline.engine.phase import Phase
+from pipeline.engine.stamps import RUNNING
 from pipeline.engine.store import TaskStore
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y = 110, 46, 24, 18
@@ -30,6 +31,10 @@ _LIMITS = (
     "max-acceptance-continues",
 )
 _ANYWAY = "anyway"
+_ASKED = {"model PROVIDER:NAME": "model", "code-model NAME": "code_model"}
+"""What a step leaves open, and the field that a person fills in for it."""
+_OVER = ("completed", "warning")
+WAITS = "its plan is to be approved"
 _FLAG = re.compile(rf"--({'|'.join(_LIMITS)}|{_ANYWAY})(?: (?:N|([0-9]{{1,12}}(?:\.[0-9]{{1,6}})?)))?")
 _AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
@@ -44,12 +49,20 @@ def head_of(site: Site, store: TaskStore) -> dict[str, Any]:
         "title": read_title(store),
         "state": state,
         "status": "waits for you" if waits and not state["holder"] else state["status"],
-        "reason": rewrite_commands(locate_task(state["reason"], store.root)),
+        "reason": _why_it_stands(store, state, waits),
         "stranger": rewrite_commands(in_force.told),
         "waits": waits and not state["holder"],
         "has": {name: store.exists(document) for name, document in _TABS.items()},
         "usd": sum_costs(store)["total"]["usd"],
     }
+
+
+def _why_it_stands(store: TaskStore, state: Mapping[str, Any], waits: bool) -> str:
+    """What stands beside the state: the phases at work, or why none is."""
+    if state["holder"]:
+        running = [f"{row['number']} {row['name']}" for row in state["phases"] if row["status"] == RUNNING]
+        return ", ".join(running) or "it begins"
+    return WAITS if waits else rewrite_commands(locate_task(state["reason"], store.root))
 
 
 _TABS = {"plan": "initial_plan.txt", "live": "journal.jsonl", "trace": "traceability.json", "results": "results.json"}
@@ -74,6 +87,7 @@ def _describe(site: Site, store: TaskStore) -> dict[str, Any]:
         row["usd"] = money.get(f"{row['number']} {row['name']}", {}).get("usd", 0.0)
         row["stale"] = rewrite_commands(locate_task(row["stale"], store.root)) if row["stale"] else ""
     steps = next_steps(store, report) if report and not head["state"]["holder"] else []
+    is_over = not stale and head["state"]["status"] in _OVER
     return {
         **head,
         "stale": stale,
@@ -82,8 +96,31 @@ def _describe(site: Site, store: TaskStore) -> dict[str, Any]:
         "files": (report or {}).get("files", {}),
         "checks": (report or {}).get("checks", ()),
         "steps": [(rewrite_commands(command), what) for command, what in steps],
+        "offers": [] if is_over or head["waits"] else [one for step in steps if (one := _offer(*step))],
+        "is_over": is_over,
+        "missing": (report or {}).get("requirements", {}).get("missing", ()),
         "graph": _draw(store, head["state"]["phases"]),
     }
+
+
+def _offer(command: str, what: str) -> dict[str, str] | None:
+    """A step that the terminal names, as a field, a button or a link of this page, else as the command; None for what the page
+    shows anyway."""
+    verb, _, options = command.partition(" --")
+    is_resume = verb.startswith("pipeline resume ")
+    found = _FLAG.fullmatch(f"--{options}") if is_resume else None
+    if found:
+        # the limit that the run itself reached has a field of its own
+        is_shown = not found[2] or "higher limit" in what
+        return None if is_shown else {"limit": found[1], "amount": found[2], "what": what}
+    if is_resume and options in _ASKED:
+        return {"field": _ASKED[options], "what": what}
+    if is_resume and options == "install allowed":
+        return {"install": "allowed", "what": what}
+    if verb.startswith("pipeline show ") and verb.endswith(" acceptance"):
+        return {"page": "live", "what": what}
+    is_shown = verb.startswith(("pipeline show ", "pipeline trace ", "pipeline why ", "pipeline models"))
+    return None if is_shown or (is_resume and not options) else {"command": rewrite_commands(command), "what": what}
 
 
 def _raised_limit(report: Mapping[str, Any] | None) -> tuple[str, str]:
@@ -162,6 +199,8 @@ def act(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
     action = form.get("action", "")
     if action == "stop":
         return _back(store, run_command_to_end(["stop", store.root]))
+    if action == "take-over":
+        return _back(store, run_command_to_end(["supervisor", store.root, "--take-over"]))
     if action == "rm":
         ended = run_command_to_end(["rm", store.id, "--yes", f"--tasks-dir={site.folder}"])
         return SeeOther("/", ended.text) if ended.code == 0 else _back(store, ended)
@@ -176,11 +215,13 @@ def act(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
 
 
 def _flags_in(form: Mapping[str, str]) -> list[str]:
-    limit, amount, model, more = (form.get(name, "").strip() for name in ("limit", "amount", "model", "add_usd"))
+    limit, amount = (form.get(name, "").strip() for name in ("limit", "amount"))
     if limit and limit != _ANYWAY and not (limit in _LIMITS and _AMOUNT.fullmatch(amount)):
         raise UsageError("that is not a limit that a run can be given; type a number")
     raised = [] if not limit else [f"--{limit}"] if limit == _ANYWAY else [f"--{limit}={amount}"]
-    return [*raised, *([f"--model={model}"] if model else []), *([f"--add-usd={more}"] if more else [])]
+    typed = [(name, form.get(name, "").strip()) for name in ("model", "code_model", "add_usd")]
+    install = ["--install=allowed"] if form.get("install") else []
+    return [*raised, *install, *(f"--{name.replace('_', '-')}={text}" for name, text in typed if text)]
 
 
 def _back(store: TaskStore, ended: Ended) -> SeeOther:

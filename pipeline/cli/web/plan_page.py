@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.planning.plan_words import count_rows, group_doubts
+from phases.pages.plan_page import Reviewed, describe_figure, describe_plan
 from phases.readers.page_pictures import Picture, QuotePlace
 from pipeline.cli.review import PLAN, compare_versions, find_doubts, plan_standing
 from pipeline.cli.review_packages import note_packages
@@ -31,7 +31,6 @@ _FIELDS = {
 _LISTS = {"R": "requirements", "V": "values", "C": "components", "E": "expected_results", "X": "experiments"}
 _ID = re.compile(r"[RVCEX][0-9]{1,5}")
 _DIGEST = re.compile(r"[0-9a-f]{16,64}")
-_DOUBT = re.compile(r"(?:line [0-9]+: )?([RCVEX][0-9]+): ")
 _OLD = 60
 _looking = threading.Lock()
 _pictures: Newest[Picture | None] = Newest(200)
@@ -46,21 +45,23 @@ def show_plan(site: Site, request: PageRequest) -> HtmlPage:
     if not store.exists(PLAN):
         return HtmlPage("nothing.html", {**head, "tab": "plan", "told": "There is no plan yet: phase 05 writes it."})
     plan, difference = store.load(PLAN), compare_versions(store)
+    shown = Reviewed(
+        plan,
+        store.load("paper.md"),
+        store.digest(PLAN) or "",
+        plan_standing(store)["standing"],
+        "",
+        find_doubts(store),
+        difference[1],
+        is_drawn_later=bool(find_source(store)),
+    )
     values = {
         **head,
-        "plan": plan,
-        "counts": count_rows(plan),
-        "digest": store.digest(PLAN) or "",
-        "standing": plan_standing(store)["standing"],
-        "doubts": [_split_doubt(line) for line in find_doubts(store)],
-        "uncertain": list(group_doubts(plan)),
+        **describe_plan(shown),
         "notes": _note_packages(store),
-        "before": difference[0],
-        "difference": [(line[:1], line[1:].strip()) for line in difference[1] if line.strip()],
-        "sheets": _sheets(plan, _count_pages(store)),
-        "has_pictures": bool(find_source(store)),
-        "files": _files(plan),
+        "has_pictures": shown.is_drawn_later,
         "editable": plan["plan_version"] > 1,
+        "fields_of": list_fields,
     }
     return HtmlPage("plan.html", values)
 
@@ -71,32 +72,9 @@ def _note_packages(store: TaskStore) -> list[str]:
     return _notes.get(store.root, signature, lambda: note_packages(store))
 
 
-def _split_doubt(line: str) -> tuple[str, str]:
-    """The id of its row, and what is said of it."""
-    found = _DOUBT.match(line)
-    return (found.group(1), line[found.end() :]) if found else ("", line)
-
-
-def _count_pages(store: TaskStore) -> int:
-    return int(store.load("paper.md").front["pages"]) if store.exists("paper.md") else 0
-
-
-def _sheets(plan: Row, pages: int) -> list[dict[str, Any]]:
-    """The pages of the paper that something is taken from, each with its rows; then page 0, of what stands on none."""
-    rows = [*plan["requirements"], *plan.get("values", ())]
-    made = []
-    for number in [*range(1, pages + 1), 0]:
-        own = [row for row in rows if (row["source"]["page"] if 0 < row["source"]["page"] <= pages else 0) == number]
-        results = [row for row in plan.get("expected_results", ()) if row["page"] == number]
-        made.append(
-            {"number": number, "rows": [_editable(row) for row in own], "results": [_editable(row) for row in results]}
-        )
-    return made
-
-
-def _editable(row: Row) -> dict[str, Any]:
-    """A row with the fields that can be changed here, as a person types them."""
-    return {**row, "fields": [(name, _as_typed(row, name)) for name in _FIELDS[row["id"][0]]]}
+def list_fields(row: Row) -> list[tuple[str, str]]:
+    """The fields of a row that can be changed here, as a person types them."""
+    return [(name, _as_typed(row, name)) for name in _FIELDS[row["id"][0]]]
 
 
 def _as_typed(row: Row, field: str) -> str:
@@ -104,14 +82,6 @@ def _as_typed(row: Row, field: str) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(str, value))}]"
     return "" if value is None else str(value)
-
-
-def _files(plan: Row) -> list[Row]:
-    files = {row["path"]: row for row in plan["file_structure"]}
-    return [
-        files.get(path, {"path": path, "purpose": "is not in file_structure"})
-        for path in plan["implementation_strategy"]
-    ]
 
 
 def show_figure(site: Site, request: PageRequest) -> HtmlPage:
@@ -124,23 +94,10 @@ def show_figure(site: Site, request: PageRequest) -> HtmlPage:
     digest, plan = store.digest(PLAN) or "", store.load(PLAN)
     places = _find_places(source, digest, plan)
     own = [row["id"] for row in (*plan["requirements"], *plan.get("values", ())) if row["source"]["page"] == page]
-    marks = [
-        (name, box[0], box[1], box[2] - box[0], box[3] - box[1])
-        for name, found in places.items()
-        for place in found
-        if place.page == page
-        for box in place.boxes
-    ]
     lost = [name for name in own if not places.get(name) and _has_quote(plan, name)]
-    values = {
-        "task": store.id,
-        "number": page,
-        "size": picture.box[2:],
-        "marks": marks,
-        "lost": lost,
-        "source": _mark_of(source),
-    }
-    return HtmlPage("figure.html", values)
+    shown = Reviewed(plan, store.load("paper.md"), digest, "", "", pictures={page: picture}, places=places)
+    address = f"/t/{store.id}/sheet/{page}?v={_mark_of(source)}"
+    return HtmlPage("figure.html", {"figure": {**describe_figure(shown, page), "src": address, "lost": lost}})
 
 
 def _has_quote(plan: Row, name: str) -> bool:
@@ -203,7 +160,7 @@ def _flags_of(store: TaskStore, form: Mapping[str, str]) -> list[str]:
         return [f"--strike={identifier}"]
     if action == "set":
         rows = store.load(PLAN).get(_LISTS[identifier[0]], ())
-        before = dict(_editable(next((row for row in rows if row["id"] == identifier), {"id": identifier}))["fields"])
+        before = dict(list_fields(next((row for row in rows if row["id"] == identifier), {"id": identifier})))
         typed = {name: form[f"field.{name}"].strip() for name in before if f"field.{name}" in form}
         return [f"--set={identifier}.{name}={value}" for name, value in typed.items() if value != before[name].strip()]
     return []

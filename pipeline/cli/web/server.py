@@ -16,11 +16,12 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
+from phases.pages.render import Templates, read_style
 from pipeline.base.errors import PipelineError, TaskBusy
 from pipeline.cli.web import code_pages, live_page, overview_page, plan_page, tasks_page
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site, Upload, WebAnswer, WebFile
 from pipeline.cli.web.guard import FRAME_MARK, Guard
-from pipeline.cli.web.render import STATIC, Templates, build_templates, render
+from pipeline.cli.web.render import STATIC, build_templates
 from pipeline.cli.web.watch import list_signature, task_signature
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS = 1.0
 _MOST_STREAMS, _MOST_CONNECTIONS = 200, 500
-_LARGEST_FORM = 1 << 20
+_LARGEST_FORM, _MOST_FILES = 1 << 20, 200
 _QUIET_LOOKS = 15
 Handler = Callable[[Site, PageRequest], WebAnswer]
 GET, POST = "GET", "POST"
@@ -108,7 +109,7 @@ def build_app(site: Site, port: int) -> Guard:
         Route("/events", partial(_send_events, site, streams), methods=[GET]),
         Route("/t/{task}/events", partial(_send_events, site, streams), methods=[GET]),
     ]
-    app = Starlette(routes=[*listening, *routes])
+    app = Starlette(routes=[*listening, *routes, Route("/static/page.css", _send_style)])
     app.mount("/static", StaticFiles(directory=STATIC))
     return Guard(app, port=port, largest=site.settings.max_source_mb * 2**20 + _LARGEST_FORM)
 
@@ -118,15 +119,15 @@ async def _handle(handler: Handler, site: Site, templates: Templates, request: R
     if request.method != POST:
         answer = await run_in_threadpool(_call, handler, site, PageRequest(route, dict(request.query_params)))
         return await run_in_threadpool(_respond, answer, site, templates, request)
-    async with request.form(max_files=1, max_fields=60, max_part_size=_LARGEST_FORM) as form:
+    async with request.form(max_files=_MOST_FILES, max_fields=60, max_part_size=_LARGEST_FORM) as form:
         words = {name: value for name, value in form.items() if isinstance(value, str)}
-        file = next((value for value in form.values() if isinstance(value, UploadFile) and value.filename), None)
-        upload = Upload(file.filename or "", file.file) if file else None
+        files = [value for _, value in form.multi_items() if isinstance(value, UploadFile) and value.filename]
+        uploads = [Upload(file.filename or "", file.file) for file in files]
         if words.pop("key", "") != site.form_key:
             told = "This form is of an earlier start of the server, and so nothing was done; go back, and load the page again."
             answer = HtmlPage("problem.html", {"told": told}, 403)
         else:
-            asked = PageRequest(route, dict(request.query_params), words, upload)
+            asked = PageRequest(route, dict(request.query_params), words, uploads)
             answer = await run_in_threadpool(_call, handler, site, asked)
     return await run_in_threadpool(_respond, answer, site, templates, request)
 
@@ -161,7 +162,12 @@ def _respond(answer: WebAnswer, site: Site, templates: Templates, request: Reque
         "part": False,
         **answer.values,
     }
-    return Response(render(templates, answer.template, values), answer.status, media_type="text/html; charset=utf-8")
+    page = templates.render(answer.template, values).encode("utf-8", "replace")
+    return Response(page, answer.status, media_type="text/html; charset=utf-8")
+
+
+async def _send_style(_: Request) -> Response:
+    return Response(read_style(), media_type="text/css")
 
 
 async def _send_events(site: Site, streams: Streams, request: Request) -> Response:

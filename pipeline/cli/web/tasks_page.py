@@ -7,13 +7,17 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 from phases.llm.ledger_rows import rows_by_now, sum_rows
 from phases.readers.origins import canonical_origin
 from pipeline.base.errors import PipelineError
 from pipeline.base.files import make_directory
+from pipeline.cli.assembly import locate_task
+from pipeline.cli.batches import NAME as BATCHES
+from pipeline.cli.batches import Batch, read_batches
 from pipeline.cli.list import current_entries
+from pipeline.cli.output import rewrite_commands
 from pipeline.cli.task_factory import safe_name
 from pipeline.cli.web.commands import start_command
 from pipeline.cli.web.exchange import HtmlPage, PageRequest, SeeOther, Site, Upload
@@ -27,15 +31,18 @@ _ON_A_PAGE = 25
 _FILTERS = {
     "all": (),
     "running": ("running",),
-    "waiting": ("paused", "interrupted", "cancelled"),
-    "unfinished": ("incomplete", "error"),
+    "waiting": ("paused",),
+    "unfinished": ("incomplete", "error", "interrupted", "cancelled"),
     "done": ("completed", "warning"),
 }
 _FIRST = {"running": 0, "paused": 1}
 STOPPED = "stopped"
 _UPLOADS = ".uploads"
 _LONGEST_WORDS = 20_000
+_JOBS = 2
+_MOST_BATCHES, _MOST_ADDED = 5, 200
 _entries: Newest[list[CatalogEntry]] = Newest(1)
+_kept_batches: Newest[list[Batch]] = Newest(1)
 _facts: Newest[dict[str, Any]] = Newest(2000)
 
 
@@ -53,6 +60,10 @@ def _choose_rows(site: Site, query: Mapping[str, str]) -> dict[str, Any]:
     listing = site.listing()
     kept = _entries.get(site.folder, list_signature(site.folder), lambda: _list_entries(listing, site.folder))
     entries = _look_again(kept, site.folder)
+    batches = _list_batches(site, entries)
+    batch = next((one for one in _batches(site) if one.mark == query.get("batch")), None)
+    if batch:
+        entries = [entry for entry in entries if entry.source in set(batch.sources)]
     counts = Counter(entry.status for entry in entries)
     chosen = query.get("show", "all") if query.get("show", "all") in _FILTERS else "all"
     words = query.get("find", "").casefold().split()
@@ -76,6 +87,8 @@ def _choose_rows(site: Site, query: Mapping[str, str]) -> dict[str, Any]:
         "pages": pages,
         "found": len(found),
         "damages": listing.damages,
+        "batches": [] if batch else batches,
+        "batch": batch,
     }
 
 
@@ -105,7 +118,10 @@ def describe_entry(site: Site, entry: CatalogEntry) -> dict[str, Any]:
     )
     facts = _facts.get(root, signature, lambda: _read_facts(site, root))
     waits = any(name == "plan_review" and state == STOPPED for _, name, state in facts["bar"])
-    return {**entry._asdict(), **facts, "waits": waits and entry.status == "paused"}
+    waits = waits and entry.status == "paused"
+    running = ", ".join(f"{number} {name}" for number, name, state in facts["bar"] if state == RUNNING)
+    reason = running if entry.status == "running" else rewrite_commands(locate_task(entry.reason, root))
+    return {**entry._asdict(), **facts, "waits": waits, "reason": reason}
 
 
 def _read_facts(site: Site, root: str) -> dict[str, Any]:
@@ -159,9 +175,9 @@ def _known_models(site: Site) -> Sequence[str]:
 def begin_run(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
     """Starts `run` on what was sent, `run` on an arXiv id, or `chat` on words."""
     form, typed = request.form, " ".join(request.form.get("source", "").split())[:_LONGEST_WORDS]
-    if request.upload:
-        source = _keep_upload(site, request.upload)
-        command = ["run", source]
+    if request.uploads:
+        source = _keep_uploads(site, request.uploads)
+        command = ["run", source] if len(request.uploads) == 1 else ["batch", source, f"--jobs={_JOBS}"]
     elif _is_arxiv(typed):
         source = canonical_origin(typed)
         command = ["run", source]
@@ -178,6 +194,10 @@ def begin_run(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
         if form.get(name, "").strip()
     ]
     ended = start_command([*command, *(["--", typed] if command[0] == "chat" else [])])
+    if command[0] == "batch" and ended.code is None:
+        return SeeOther(
+            "/", f"{len(request.uploads)} files were sent; the papers among them appear here as they are begun."
+        )
     if ended.code not in (None, 0, 3, 5) and not _find_task(site, source):
         return SeeOther("/", ended.text or f"The command ended with {ended.code}.")
     task = _find_task(site, source)
@@ -195,18 +215,62 @@ def _find_task(site: Site, source: str) -> str:
     return next((entry.id for entry in reversed([*entries]) if entry.source == source), "")
 
 
-def _keep_upload(site: Site, upload: Upload) -> str:
-    """Puts a file beside the tasks, under its digest and a safe name; the same file twice is the same task."""
+def _keep_uploads(site: Site, uploads: Sequence[Upload]) -> str:
+    """Puts files beside the tasks, under their digest and safe names; the same again is the same task. Returns the path of one
+    file, or the directory of many."""
+    digests = [_digest_file(upload.file) for upload in uploads]
+    is_one = len(uploads) == 1
+    together = digests[0] if is_one else hashlib.sha256("".join(digests).encode()).hexdigest()
+    top, slash, _ = uploads[0].name.replace("\\", "/").partition("/")
+    inside = [] if is_one else [safe_name(top) if slash else f"{len(uploads)}-files"]
+    folder = site.folder
+    make_directory(folder)
+    for name in (_UPLOADS, together[:16], *inside):
+        folder = os.path.join(folder, name)
+        make_directory(folder)
+    paths: dict[str, str] = {}
+    for upload, digest in zip(uploads, digests, strict=True):
+        name = safe_name(os.path.basename(upload.name.replace("\\", "/")))
+        name = name if paths.get(name, digest) == digest else f"{digest[:8]}-{name}"
+        paths[name] = digest
+        unfinished = os.path.join(folder, f".{name}.{os.getpid()}")
+        with open(unfinished, "wb") as file:
+            shutil.copyfileobj(upload.file, file)
+        os.replace(unfinished, os.path.join(folder, name))
+    return os.path.join(folder, *paths) if is_one else folder
+
+
+def _digest_file(file: BinaryIO) -> str:
     digest = hashlib.sha256()
-    while piece := upload.file.read(1 << 20):
+    while piece := file.read(1 << 20):
         digest.update(piece)
-    upload.file.seek(0)
-    folder = os.path.join(site.folder, _UPLOADS, digest.hexdigest()[:16])
-    for one in (site.folder, os.path.dirname(folder), folder):
-        make_directory(one)
-    path = os.path.join(folder, safe_name(os.path.basename(upload.name.replace("\\", "/"))))
-    unfinished = f"{path}.{os.getpid()}"
-    with open(unfinished, "wb") as file:
-        shutil.copyfileobj(upload.file, file)
-    os.replace(unfinished, path)
-    return path
+    file.seek(0)
+    return digest.hexdigest()
+
+
+def _list_batches(site: Site, entries: Sequence[CatalogEntry]) -> list[dict[str, Any]]:
+    """The newest batches, each with what became of its papers and what they cost."""
+    by_source: dict[str, list[CatalogEntry]] = {}
+    for entry in entries if _batches(site) else ():
+        by_source.setdefault(entry.source, []).append(entry)
+    rows = []
+    for batch in _batches(site)[:_MOST_BATCHES]:
+        own = [one for source in batch.sources for one in by_source.get(source, ())]
+        counts = Counter(entry.status for entry in own)
+        is_small = len(own) <= _MOST_ADDED
+        rows.append(
+            {
+                "name": batch.name,
+                "mark": batch.mark,
+                "at": batch.at,
+                "papers": len(batch.sources),
+                "counts": sorted(counts.items()),
+                "usd": sum(describe_entry(site, entry)["usd"] for entry in own) if is_small else None,
+            }
+        )
+    return rows
+
+
+def _batches(site: Site) -> list[Batch]:
+    signature = file_signature(os.path.join(site.folder, BATCHES))
+    return _kept_batches.get(site.folder, signature, lambda: read_batches(site.folder))

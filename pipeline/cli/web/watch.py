@@ -16,6 +16,7 @@ from pipeline.engine.lock import holder_of
 _TASK = (
     *("state.jsonl", "state.json", "report.json", "initial_plan.txt", "plan_decision.json", "plan_review.json"),
     *("journal.jsonl", "plan_journal.jsonl", "logs/llm.jsonl", "logs/system.jsonl", "logs/words.jsonl"),
+    "kernel/supervisor-events.jsonl",
 )
 Signature = tuple[object, ...]
 T = TypeVar("T")

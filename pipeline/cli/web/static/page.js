@@ -10,7 +10,7 @@
   }
 
   function rowOf(target) {
-    var row = target.closest && target.closest(".rows article");
+    var row = target.closest && target.closest(".plan-row");
     return row ? row.id : "";
   }
 
@@ -23,7 +23,7 @@
   });
 
   // j and k walk through rows, turns and tasks; / goes to the search
-  var WALKED = ".rows article, .turn, table.tasks tbody tr, section.trace";
+  var WALKED = ".plan-row, .turn, table.tasks tbody tr, section.trace";
   document.addEventListener("keydown", function (event) {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
