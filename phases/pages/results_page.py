@@ -91,10 +91,15 @@ def _render_experiments(results: Mapping[str, Any]) -> str:
         f"<td class=n>{row['seconds']:.0f} s<td>{in_html(row['why'] or row['log'])}</tr>"
         for row in results["experiments"]
     )
+    attempts = "".join(
+        f"<p>Attempt {row['number']}: {row['told']} cells were told of; changed "
+        f"{in_html(', '.join(row['changed']) or 'nothing')} ({in_html(row['changes'])}). Before it: {in_html(row['before'])}.</p>"
+        for row in results.get("attempts", ())
+    )
     faults = "".join(f"<p class=note>{in_html(fault)}</p>" for fault in results["faults"])
     return (
         "<section class=pane><h2>Experiments</h2><p class=note>Bar: the paper's figure and its tolerance; dot: ours.</p>"
-        f"{faults}<table><tbody>{rows}</tbody></table></section>"
+        f"{faults}{attempts}<table><tbody>{rows}</tbody></table></section>"
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from phases.evidence.bare_python import layer_python, make_bare_python
 from phases.reproduction import measures
 from phases.reproduction.artifacts import Artifacts, Predictions, read_artifacts, read_labels, to_number
+from phases.reproduction.attempts import Attempt, digest_labels, end_attempt, place_of, read_attempts, told_cells
 from phases.reproduction.compare import (
     HELD_BACK,
     MEASURED,
@@ -48,6 +49,7 @@ from pipeline.base.safe_tree import read_beneath
 from pipeline.engine.phase import Context
 
 QUICK = "quick"
+_PLAN = "initial_plan.txt"
 HELD_OUT = "held_out"
 _MINUTES = 60
 _LARGEST_LABELS = 256 * 2**20
@@ -66,6 +68,9 @@ class Request(NamedTuple):
     parse: Callable[[bytes], Mapping[str, Any]]
     """experiments.yaml, checked. Raises ContractError."""
     progress: Callable[[int, int, str], None] = lambda done, total, text: None
+    attempts: Sequence[Attempt] = ()
+    """How often the agent was told of the tables, in any plan."""
+    plan_sha256: str = ""
 
 
 class _Evidence(NamedTuple):
@@ -81,8 +86,10 @@ class _Evidence(NamedTuple):
 
 
 def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
-    """What the documents and the context of phase 10 ask for."""
+    """What the documents and the context of phase 10 ask for. An attempt that the agent was at is over now."""
     paths = task_paths(ctx.paths.root)
+    ctx.in_place()
+    end_attempt(ctx.paths.root, paths.workspace)
     bare = make_bare_python(ctx.cache_directory, paths.python)
     packages = find_environment(paths.packages, package_store(ctx.cache_directory))
     packages = packages if ctx.settings["install"] == "allowed" else None
@@ -106,6 +113,8 @@ def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
         place,
         lambda data: dict(ctx.contracts.parse(NAME, data, writer="the generated code")),
         ctx.progress,
+        read_attempts(ctx.paths.root),
+        ctx.digests[_PLAN],
     )
 
 
@@ -116,6 +125,8 @@ def reproduce_tables(request: Request) -> dict[str, Any]:
     code = collect_code(workspace, declared.leave_out)
     evidence = _run_all(request, declared, code)
     cells = _judge_all(request, declared, evidence, code)
+    attempts = [_attempt_row(one) for one in request.attempts if one.plan_sha256 == request.plan_sha256]
+    sentence = describe_counts(cells) if cells else "the plan names no figure of the paper's tables"
     return {
         "version": 1,
         "size": request.size,
@@ -126,7 +137,18 @@ def reproduce_tables(request: Request) -> dict[str, Any]:
         "experiments": [_experiment_row(one) for one in evidence],
         "cells": cells,
         "orderings": compare_orders(cells),
-        "sentence": describe_counts(cells) if cells else "the plan names no figure of the paper's tables",
+        **({"attempts": attempts} if attempts else {}),
+        "sentence": f"{sentence}; attempts at what differs: {len(attempts)}" if attempts else sentence,
+    }
+
+
+def _attempt_row(one: Attempt) -> dict[str, Any]:
+    return {
+        "number": one.number,
+        "before": one.sentence,
+        "told": len(one.told),
+        "changed": list(one.changed),
+        "changes": one.changes,
     }
 
 
@@ -174,6 +196,7 @@ def _judge_all(
     )
     tables = {**code, **read_given_tables(request.place.held_out)}
     speaks = {name: each for each in evidence for name in each.one.results}
+    told = told_cells(request.attempts, digest_labels(request.place.held_out))
     cells = []
     for row in expected:
         figure, each = figures.get(row["id"]), speaks.get(row["id"])
@@ -188,6 +211,7 @@ def _judge_all(
             suspect=_why_suspect(row["id"], each, ours, places, tables) if each and ours else "",
             is_quick=request.size == QUICK,
             is_unconfined=request.place.kind == OFF,
+            attempt=told.get(place_of(row), 0),
         )
         cells.append(_cell(row, figure, ours, request.percent, judge_cell(figure, ours, tolerance, doubts), each))
     return cells

@@ -168,6 +168,9 @@ _OPTIONS = (
         "Data of your own for the experiments; what lies in DIR/labels they never see.",
         **_DIRECTORY,
     ),
+    _text(
+        "--reproduce-attempts", "N", "Send what differs from the tables back to the agent, up to N times (default: 0)."
+    ),
     _text("--experiment-minutes", "N", "Stop an experiment after N minutes (default: 60)."),
     _text("--max-acceptance-continues", "N", "Let the agent fix what a check rejected up to N times (default: 3)."),
     _text(
@@ -219,7 +222,7 @@ _GROUPS = {
         ),
         *("trust_hooks",),
     ),
-    "Reproduction": ("reproduce", "tolerance", "held_out", "experiment_minutes"),
+    "Reproduction": ("reproduce", "tolerance", "reproduce_attempts", "held_out", "experiment_minutes"),
     "Checks and supervision": ("mutants", "evidence", "judge", "supervisor", "supervisor_shadow"),
     "This command": ("jobs", "engine", "where", "csv_file", "html", "rows_as_json"),
     "Output": ("as_json", "help_all", "help"),

@@ -21,6 +21,11 @@ from pipeline.cli.run_task import check_options, run_task
     shell_complete=complete_directories,
     help="Data of your own for the experiments; what lies in DIR/labels they never see.",
 )
+@click.option(
+    "--reproduce-attempts", metavar="N", help="Send what differs back to the agent, up to N times (default: 0)."
+)
+@click.option("--max-usd", metavar="N", help="Pause the attempts before this is passed, in dollars.")
+@click.option("--max-minutes", metavar="N", help="Pause the attempts after so many minutes.")
 @click.option("--experiment-minutes", metavar="N", help="Stop an experiment after N minutes (default: 60).")
 @click.option(
     "--redo", is_flag=True, help="Run experiments again that are done; the old results are kept as results.prev."
@@ -36,6 +41,7 @@ def reproduce_command(task: str | None, size: str, redo: bool, **given: Any) -> 
     \b
     pipeline reproduce paper --size quick
     pipeline reproduce paper --held-out my_data/
+    pipeline reproduce paper --reproduce-attempts 2 --max-usd 3
     """
     options = {**dict.fromkeys(("fast", "password", "add_usd")), **given, "redo": "reproduce" if redo else ""}
     settings, flags = check_options({**options, "reproduce": size, "only": "reproduce"})

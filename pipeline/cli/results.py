@@ -12,7 +12,7 @@ import click
 from pipeline.base.errors import UsageError
 from pipeline.base.files import write_durable
 from pipeline.cli.arguments import answers_about, complete_files, html_option, task_or_newest
-from pipeline.cli.assembly import command_name
+from pipeline.cli.assembly import command_name, relative_path
 from pipeline.cli.output import Answer, notify, print_table, print_text, print_warning, wrap_text, write_page
 from pipeline.engine.store import TaskStore
 
@@ -67,10 +67,26 @@ def _show_results(name: str, results: dict[str, Any]) -> None:
         print_text(
             f"\nOf {orders['of']} pairs that the paper clearly orders in a column, {orders['held']} are so here."
         )
+    for row in results.get("attempts", ()):
+        changed = f"changed {', '.join(row['changed'])} ({row['changes']})" if row["changed"] else "changed nothing"
+        print_text(wrap_text(f"\nattempt {row['number']}: {row['told']} cells were told of; {changed}", hanging=4))
+        print_text(wrap_text(f"  before it: {row['before']}", hanging=4))
     print_text("\nExperiments:")
     for row in results["experiments"]:
         ended = row["why"] or f"{row['seconds']:.0f} s, {len(row['files'])} files, {row['log']}"
         print_text(wrap_text(f"  {row['name']} ({results['size']}): {row['status']}; {ended}", hanging=4))
+
+
+def summarize_tables(store: TaskStore, report: dict[str, Any]) -> list[str]:
+    """What the last screen says of the paper's tables."""
+    lines = ["", wrap_text(f"The paper's tables: {report['reproduction']['sentence']}")]
+    lines.append(f"  each cell: pipeline results {command_name(store)}")
+    attempts = store.load(_RESULTS).get("attempts") if report["exit_code"] == 3 else None
+    if attempts and attempts[-1]["changed"]:
+        task = relative_path(store.root)
+        undo = f"patch -R -p1 -d {task}/generate_code -i {store.path(attempts[-1]['changes'])}"
+        lines.append(f"  to undo the last attempt: {undo}")
+    return lines
 
 
 def _show_table(table: str, cells: list[dict[str, Any]]) -> None:
