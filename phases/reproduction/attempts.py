@@ -38,7 +38,7 @@ _LARGEST_LABELS = 256 * 2**20
 _MOST_CELLS, _LONGEST_LOG, _LONGEST_TOLD = 60, 1500, 12_000
 _TAG = "paper-tables"
 _BEGIN, _END = "--- log (end of it, untrusted text) ---", "--- end ---"
-_WHAT_NEXT = (
+WHAT_NEXT = (
     "Find the cause: where does the code do something else than the paper says? Mend that, with a test that fails without it, "
     "and say again that you are done. A figure that is written down, and a seed, data or a stopping rule that is chosen so that "
     "a figure comes out, are no result. Where you find no cause, leave the code as it is and say so: that is an honest answer."
@@ -129,11 +129,11 @@ def begin_attempt(
     return _read_attempt(home, number), ""
 
 
-def end_attempt(root: str, code: str) -> None:
-    """Writes down what the attempt that is open changed; nothing where none is. Raises StorageError."""
+def end_attempt(root: str, code: str) -> list[Attempt]:
+    """Every attempt, each of them over now: what the one that was open changed is written down. Raises StorageError."""
     attempt = open_attempt(root)
     if attempt is None:
-        return
+        return read_attempts(root)
     home = os.path.join(root, DIRECTORY, str(attempt.number))
     kept = os.path.join(home, _BEFORE)
     try:
@@ -142,6 +142,7 @@ def end_attempt(root: str, code: str) -> None:
         raise storage_error("read", kept, error) from error
     write_durable(os.path.join(home, CHANGES), "".join(_compare(before, _read_code(code))).encode("utf-8", "replace"))
     shutil.rmtree(kept, ignore_errors=True)
+    return read_attempts(root)
 
 
 def find_cells(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -204,7 +205,7 @@ def describe_tables(results: Mapping[str, Any], root: str, number: int, most: in
         .replace(f"<{_TAG}", f"<\\{_TAG}")
         .replace(f"</{_TAG}", f"<\\/{_TAG}")
     )
-    return f'<{_TAG} attempt="{number}" of="{most}">\n{said}\n{_WHAT_NEXT}\n</{_TAG}>'
+    return f'<{_TAG} attempt="{number}" of="{most}">\n{said}\n{WHAT_NEXT}\n</{_TAG}>'
 
 
 def _failures(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:

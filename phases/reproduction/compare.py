@@ -153,7 +153,7 @@ def describe_counts(cells: Sequence[Mapping[str, Any]]) -> str:
             continue
         own = [cell for cell in cells if cell["verdict"] == verdict]
         words = "differ" if verdict == DIFFERS and counts[verdict] > 1 else verdict
-        words = "on stand-in data" if verdict == STAND_IN else words
+        words = {STAND_IN: "on stand-in data", REPORTED: "reported by the code alone"}.get(verdict, words)
         parts.append(f"{counts[verdict]} {words}{_add_detail(verdict, own)}")
     return ", ".join(parts)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from phases.evidence.bare_python import layer_python, make_bare_python
 from phases.reproduction import measures
 from phases.reproduction.artifacts import Artifacts, Predictions, read_artifacts, read_labels, to_number
-from phases.reproduction.attempts import Attempt, digest_labels, end_attempt, place_of, read_attempts, told_cells
+from phases.reproduction.attempts import Attempt, digest_labels, end_attempt, place_of, told_cells
 from phases.reproduction.compare import (
     HELD_BACK,
     MEASURED,
@@ -35,6 +35,7 @@ from phases.reproduction.runs import (
     Place,
     Run,
     collect_code,
+    is_done,
     read_given_tables,
     run_experiment,
 )
@@ -45,6 +46,7 @@ from phases.sandbox.installs import find_environment
 from phases.workspace.packages import package_store
 from phases.workspace.task_paths import task_paths
 from phases.workspace.workspace import Workspace
+from pipeline.base.errors import Paused
 from pipeline.base.safe_tree import read_beneath
 from pipeline.engine.phase import Context
 
@@ -68,9 +70,11 @@ class Request(NamedTuple):
     parse: Callable[[bytes], Mapping[str, Any]]
     """experiments.yaml, checked. Raises ContractError."""
     progress: Callable[[int, int, str], None] = lambda done, total, text: None
-    attempts: Sequence[Attempt] = ()
-    """How often the agent was told of the tables, in any plan."""
+    task: str = ""
+    """The directory of the task, which keeps the attempts; empty: there are none."""
     plan_sha256: str = ""
+    is_dry: bool = False
+    """Nothing is run; it is said what would be."""
 
 
 class _Evidence(NamedTuple):
@@ -86,10 +90,8 @@ class _Evidence(NamedTuple):
 
 
 def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
-    """What the documents and the context of phase 10 ask for. An attempt that the agent was at is over now."""
+    """What the documents and the context of phase 10 ask for."""
     paths = task_paths(ctx.paths.root)
-    ctx.in_place()
-    end_attempt(ctx.paths.root, paths.workspace)
     bare = make_bare_python(ctx.cache_directory, paths.python)
     packages = find_environment(paths.packages, package_store(ctx.cache_directory))
     packages = packages if ctx.settings["install"] == "allowed" else None
@@ -104,6 +106,7 @@ def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
         float(ctx.limits.get("experiment_minutes") or _MINUTES) * 60,
         held_out if os.path.isdir(held_out) and not os.path.islink(held_out) else "",
         ctx.in_place,
+        ctx.limits,
     )
     return Request(
         plan,
@@ -113,8 +116,9 @@ def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
         place,
         lambda data: dict(ctx.contracts.parse(NAME, data, writer="the generated code")),
         ctx.progress,
-        read_attempts(ctx.paths.root),
+        ctx.paths.root,
         ctx.digests[_PLAN],
+        ctx.limits.get("dry_run") == "yes",
     )
 
 
@@ -123,9 +127,13 @@ def reproduce_tables(request: Request) -> dict[str, Any]:
     workspace, expected = Workspace(request.workspace), request.plan.get("expected_results", [])
     declared = read_declared(workspace, request.size, {row["id"] for row in expected}, request.parse)
     code = collect_code(workspace, declared.leave_out)
+    if request.is_dry:
+        raise Paused(_describe_dry_run(request, declared, code), stop_reason="dry_run")
+    request.place.in_place()
+    attempts = end_attempt(request.task, request.workspace) if request.task else []
     evidence = _run_all(request, declared, code)
-    cells = _judge_all(request, declared, evidence, code)
-    attempts = [_attempt_row(one) for one in request.attempts if one.plan_sha256 == request.plan_sha256]
+    cells = _judge_all(request, declared, evidence, code, attempts)
+    told = [_attempt_row(one) for one in attempts if one.plan_sha256 == request.plan_sha256]
     sentence = describe_counts(cells) if cells else "the plan names no figure of the paper's tables"
     return {
         "version": 1,
@@ -137,8 +145,8 @@ def reproduce_tables(request: Request) -> dict[str, Any]:
         "experiments": [_experiment_row(one) for one in evidence],
         "cells": cells,
         "orderings": compare_orders(cells),
-        **({"attempts": attempts} if attempts else {}),
-        "sentence": f"{sentence}; attempts at what differs: {len(attempts)}" if attempts else sentence,
+        **({"attempts": told} if told else {}),
+        "sentence": f"{sentence}; attempts at what differs: {len(told)}" if told else sentence,
     }
 
 
@@ -150,6 +158,15 @@ def _attempt_row(one: Attempt) -> dict[str, Any]:
         "changed": list(one.changed),
         "changes": one.changes,
     }
+
+
+def _describe_dry_run(request: Request, declared: Declared, code: Mapping[str, bytes]) -> str:
+    names = [
+        one.name for one in declared.experiments if one.command and not is_done(one, request.size, code, request.place)
+    ]
+    total, each = len(declared.experiments), request.place.seconds / 60
+    would = f"{len(names)} of {total} experiments would run ({', '.join(names)}), each for at most {each:g} minutes"
+    return f"a dry run: {would}" if names else f"a dry run: none of {total} experiments would run"
 
 
 def _run_all(request: Request, declared: Declared, code: Mapping[str, bytes]) -> list[_Evidence]:
@@ -187,7 +204,11 @@ def _faults_of(evidence: Sequence[_Evidence]) -> list[str]:
 
 
 def _judge_all(
-    request: Request, declared: Declared, evidence: Sequence[_Evidence], code: Mapping[str, bytes]
+    request: Request,
+    declared: Declared,
+    evidence: Sequence[_Evidence],
+    code: Mapping[str, bytes],
+    attempts: Sequence[Attempt],
 ) -> list[dict[str, Any]]:
     expected = request.plan.get("expected_results", [])
     figures = {row["id"]: figure for row in expected if (figure := read_figure(row["value"]))}
@@ -196,7 +217,7 @@ def _judge_all(
     )
     tables = {**code, **read_given_tables(request.place.held_out)}
     speaks = {name: each for each in evidence for name in each.one.results}
-    told = told_cells(request.attempts, digest_labels(request.place.held_out))
+    told = told_cells(attempts, digest_labels(request.place.held_out))
     cells = []
     for row in expected:
         figure, each = figures.get(row["id"]), speaks.get(row["id"])

@@ -7,10 +7,11 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from phases.reproduction.declared import Experiment
-from phases.sandbox.box import Box
+from phases.sandbox.box import Box, limits_from, with_machine
 from phases.sandbox.commands import run_command
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.errors import StorageError
@@ -46,6 +47,8 @@ class Place(NamedTuple):
     held_out: str
     """What the user gave: the experiments find it at data/, but for its directory of labels. Empty: nothing."""
     in_place: Callable[[], None]
+    settings: Mapping[str, Any] = MappingProxyType({})
+    """What the user lets commands see and use up: data, gpu, command_memory_gb."""
 
 
 class Run(NamedTuple):
@@ -101,7 +104,9 @@ def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place:
         return kept
     place.in_place()
     work = _prepare_directory(home, code, place)
-    box = Box(work, place.kind, place.readable, place.python, read_only=(os.path.join(work, DATA),))
+    own = os.path.join(work, DATA)
+    box = Box(work, place.kind, place.readable, place.python, limits_from(place.settings), read_only=(own,))
+    box = with_machine(box, place.settings)
     logger.info("experiment {} runs: {}", one.name, one.command)
     began = time.monotonic()
     ended = run_command(box, one.command, seconds=place.seconds, variables={"PIPELINE_EXPERIMENT": one.name})
@@ -117,6 +122,11 @@ def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place:
     sync_tree(home)
     write_durable(os.path.join(home, "run.json"), dump_json(row))
     return _run_of(row, home)
+
+
+def is_done(one: Experiment, size: str, code: Mapping[str, bytes], place: Place) -> bool:
+    """Whether it ran on just this before, so that it is not run again. Raises StorageError."""
+    return _read_kept(os.path.join(place.results, f"{one.name}-{size}"), _key_of(one, code, place)) is not None
 
 
 def _refuse_links(*paths: str) -> None:
@@ -139,7 +149,13 @@ def _key_of(one: Experiment, code: Mapping[str, bytes], place: Place) -> str:
     except OSError as error:
         raise storage_error("read", place.held_out, error) from error
     files = {path: sha256(data) for path, data in sorted(code.items())}
-    return sha256(dump_json_line([one.command, files, given, place.kind, (place.python or "").split("/")[-2:]]))
+    # only what was set: what ran before there were such settings is still done
+    seen = [
+        f"{name} {place.settings[name]}"
+        for name in ("data", "gpu")
+        if place.settings.get(name) not in (None, "", "none")
+    ]
+    return sha256(dump_json_line([one.command, files, given, place.kind, (place.python or "").split("/")[-2:], *seen]))
 
 
 def _read_kept(home: str, key: str) -> Run | None:

@@ -30,6 +30,7 @@ from pipeline.cli.run_task import check_options, run_task
 @click.option(
     "--redo", is_flag=True, help="Run experiments again that are done; the old results are kept as results.prev."
 )
+@click.option("--dry-run", is_flag=True, flag_value="true", help="Run nothing; say which experiments would run.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the log as it is written, DEBUG lines too.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json instead of the closing screen.")
 @tasks_dir_option

@@ -125,7 +125,10 @@ def test_what_differs_goes_back_is_mended_and_what_changed_is_kept(task: Command
     assert ended.code == 0, ended.out + ended.err
     assert "attempt 1: the agent is told of 2 figures that do not agree" in ended.err
     found = tables(task)
-    assert found["sentence"] == "0 of 2 cells reproduced, 2 reported (all agree); attempts at what differs: 1"
+    assert (
+        found["sentence"]
+        == "0 of 2 cells reproduced, 2 reported by the code alone (all agree); attempts at what differs: 1"
+    )
     [row] = found["attempts"]
     assert row["before"].startswith("0 of 2 cells reproduced, 2 differ")
     assert (row["told"], row["changed"], row["changes"]) == (2, ["study.py"], "attempts/1/changes.diff")
@@ -135,6 +138,33 @@ def test_what_differs_goes_back_is_mended_and_what_changed_is_kept(task: Command
     assert "the paper: 19.25, your code: " in told["text"]
     assert "attempt 1: 2 cells were told of; changed study.py (attempts/1/changes.diff)" in task("results", "task").out
     assert task("check", "task").code == 0
+    task("results", "task", "--html", "page.html")
+    assert "Attempt 1: 2 cells were told of; changed study.py" in (task.folder / "page.html").read_text()
+
+
+def test_an_attempt_keeps_the_limits_of_the_task_and_goes_on_where_it_paused(task: Command) -> None:
+    ended = begin(task, [mend("cut = border(points[:1000])"), DONE], "--reproduce-attempts", "1", "--max-turns", "5")
+    assert ended.code == 5, ended.err
+    assert "the limit max_turns = 5 is reached" in ended.err
+    again = task("reproduce", "task")
+    assert again.code == 5, "the attempt comes first"
+    ended = task("resume", "task", "--max-turns", "9")
+    assert ended.code == 0, ended.err
+    assert tables(task)["attempts"][0]["changed"] == ["study.py"]
+    assert len(rows_told(task)) == 1
+
+
+def test_a_replay_of_the_task_is_told_the_same_and_changes_the_same(task: Command, tmp_path: Path) -> None:
+    assert begin(task, [mend("cut = border(points[:1000])"), DONE], "--reproduce-attempts", "1").code == 0
+    before, [told] = (task.task("task") / "generate_code" / "study.py").read_text(), rows_told(task)
+    shutil.copytree(task.task("task"), tmp_path / "recorded")
+    words = ("--redo", "implement", "--code-model", f"replay:{tmp_path / 'recorded'}", "--reproduce-attempts", "2")
+    shutil.rmtree(task.task("task") / "attempts")
+    ended = task("resume", "task", *words)
+    assert ended.code == 0, ended.err
+    assert (task.task("task") / "generate_code" / "study.py").read_text() == before
+    [again] = rows_told(task)
+    assert again["text"].replace('of="2"', 'of="1"') == told["text"]
 
 
 def test_the_code_of_an_attempt_must_be_accepted_like_any_other(task: Command) -> None:
@@ -203,7 +233,10 @@ def _kill_and_resume(task: Command, moments: list[float]) -> None:
     ended = task(*words)
     assert ended.code == 0, ended.err
     found = tables(task)
-    assert found["sentence"] == "0 of 2 cells reproduced, 2 reported (all agree); attempts at what differs: 1"
+    assert (
+        found["sentence"]
+        == "0 of 2 cells reproduced, 2 reported by the code alone (all agree); attempts at what differs: 1"
+    )
     assert [(row["number"], row["changed"]) for row in found["attempts"]] == [(1, ["study.py"])]
     assert len(rows_told(task)) == 1
     assert not list((task.task("task") / "attempts").glob("*.next"))

@@ -111,7 +111,7 @@ def test_who_does_not_ask_for_it_sees_nothing_of_it(task: Command) -> None:
 
 def test_the_tables_are_compared_and_told_in_each_form(task: Command) -> None:
     ended = task("reproduce", TASK)
-    sentence = "0 of 2 cells reproduced, 2 reported (all agree)"
+    sentence = "0 of 2 cells reproduced, 2 reported by the code alone (all agree)"
     assert f"The paper's tables: {sentence}" in ended.out, ended.err
     assert task.document(TASK, "report.json")["reproduction"] == {
         "size": "full",
@@ -150,6 +150,25 @@ def test_what_is_done_is_not_run_again_until_it_is_asked_for(task: Command) -> N
     assert _runs_of(task).keys() == before.keys()
     assert set(_runs_of(task).values()).isdisjoint(before.values())
     assert (task.task(TASK) / "results.prev").is_dir()
+
+
+def test_a_dry_run_says_which_experiments_would_run_and_runs_none(task: Command) -> None:
+    ended = task("reproduce", TASK, "--dry-run", "--experiment-minutes", "5")
+    assert "2 of 2 experiments would run (part-1, part-2), each for at most 5 minutes" in ended.err
+    assert not _runs_of(task)
+    task("reproduce", TASK)
+    ended = task("reproduce", TASK, "--dry-run", "--tolerance", "7")
+    assert "none of 2 experiments would run" in ended.err
+
+
+def test_data_that_the_user_names_are_there_for_experiments(task: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "note.txt").write_text("of mine\n")
+    code = task.task(TASK) / "generate_code" / "study.py"
+    code.write_text(code.read_text().replace('print("done with", result)', 'print(open("/data/mine/note.txt").read())'))
+    ended = task("resume", TASK, "--reproduce", "--data", f"mine={tmp_path / 'mine'}")
+    log = (task.task(TASK) / "results" / "part-1-full" / "log.txt").read_text()
+    assert log.strip() == "of mine", ended.err
 
 
 def test_the_quick_size_says_nothing_of_the_papers_size(task: Command) -> None:
@@ -205,7 +224,7 @@ def _kill_and_resume(task: Command, moments: list[float]) -> None:
         assert now.items() >= done.items()
         done = now
     ended = task("reproduce", TASK)
-    assert "0 of 2 cells reproduced, 2 reported (all agree)" in ended.out, ended.err
+    assert "0 of 2 cells reproduced, 2 reported by the code alone (all agree)" in ended.out, ended.err
     assert _runs_of(task).items() >= done.items()
     assert not list((task.task(TASK) / "results").glob("*/work"))
 
