@@ -73,9 +73,11 @@ class Attempt(NamedTuple):
 def read_attempts(root: str) -> list[Attempt]:
     """The attempts of a task, in order. Raises StorageError where the record is damaged."""
     home = os.path.join(root, DIRECTORY)
-    if os.path.islink(home):
-        raise StorageError(f"{home} is a link; attempts are kept in the task itself: remove the link")
-    numbers = sorted(int(name) for name in os.listdir(home) if name.isdigit()) if os.path.isdir(home) else []
+    numbers = sorted(int(name) for name in os.listdir(home) if name.isdecimal()) if os.path.isdir(home) else []
+    # a task may come from a stranger, and nothing is written or removed where a link leads
+    for path in (home, *(os.path.join(home, str(number)) for number in numbers)):
+        if os.path.islink(path):
+            raise StorageError(f"{path} is a link; attempts are kept in the task itself: remove the link")
     return [_read_attempt(home, number) for number in numbers]
 
 

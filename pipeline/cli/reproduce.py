@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import complete_directories, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import newest_task, open_task
 from pipeline.cli.run_task import check_options, run_task
@@ -44,6 +45,8 @@ def reproduce_command(task: str | None, size: str, redo: bool, **given: Any) -> 
     pipeline reproduce paper --held-out my_data/
     pipeline reproduce paper --reproduce-attempts 2 --max-usd 3
     """
+    if redo and given["dry_run"]:
+        raise UsageError("--dry-run changes nothing, and --redo sets the old results aside; give one of them")
     options = {**dict.fromkeys(("fast", "password", "add_usd")), **given, "redo": "reproduce" if redo else ""}
     settings, flags = check_options({**options, "reproduce": size, "only": "reproduce"})
     store = open_task(settings, task or newest_task(settings))

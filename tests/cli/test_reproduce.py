@@ -159,6 +159,8 @@ def test_a_dry_run_says_which_experiments_would_run_and_runs_none(task: Command)
     task("reproduce", TASK)
     ended = task("reproduce", TASK, "--dry-run", "--tolerance", "7")
     assert "none of 2 experiments would run" in ended.err
+    assert "give one of them" in task("reproduce", TASK, "--dry-run", "--redo").err
+    assert _runs_of(task), "nothing was set aside"
 
 
 def test_data_that_the_user_names_are_there_for_experiments(task: Command, tmp_path: Path) -> None:
