@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from phases.reproduction.declared import Experiment
 from phases.sandbox.box import Box, limits_from, with_machine
 from phases.sandbox.commands import run_command
+from phases.sandbox.devices import parse_data
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, sync_tree, write_durable
@@ -96,6 +97,9 @@ def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place:
     """Runs an experiment, or finds what it gave when it ran on just this. Raises StorageError."""
     if not one.command:
         return Run(NOT_RUN, f"the code has no {size} size of {one.name}")
+    given = {folder.name for folder in parse_data(str(place.settings.get("data") or ""))}
+    if missing := [name for name in one.data if name not in given]:
+        return Run(NOT_RUN, f"{', '.join(missing)} is missing; it can be given: --data {missing[0]}=PATH")
     home = os.path.join(place.results, f"{one.name}-{size}")
     _refuse_links(place.results, home)
     key = _key_of(one, code, place)

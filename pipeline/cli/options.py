@@ -32,6 +32,15 @@ def _join_data(context: click.Context, option: click.Parameter, values: tuple[st
     return os.pathsep.join(values) or None
 
 
+data_option = click.option(
+    "--data",
+    metavar="NAME=PATH",
+    multiple=True,
+    callback=_join_data,
+    help="Let commands read your data, at /data/NAME; may be given several times.",
+)
+
+
 def _text(name: str, metavar: str, help_text: str, **more: Any) -> Callable[[_Command], _Command]:
     """An option with a word behind it."""
     return click.option(name, metavar=metavar, help=help_text, **more)
@@ -121,13 +130,7 @@ _OPTIONS = (
     ),
     _text("--python", "DIR", "Use the packages of an environment of your own, and install none.", **_DIRECTORY),
     _text("--gpu", "none|auto|0,1", "Let the agent's commands use graphics cards (default: none)."),
-    click.option(
-        "--data",
-        metavar="NAME=PATH",
-        multiple=True,
-        callback=_join_data,
-        help="Let the agent's commands read your data, at /data/NAME; may be given several times.",
-    ),
+    data_option,
     click.option(
         "--supervisor",
         type=click.Choice(["off", "adaptive", "strict"]),

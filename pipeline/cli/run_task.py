@@ -143,6 +143,10 @@ def carry_out(
                 if sealed != task:
                     store.write({"task.json": sealed})
             _copy_user_files(store, values)
+            if values["held_out"] or flags.get("data") or flags.get("gpu"):
+                for phase in store.graph.phases:
+                    if phase.asked:
+                        store.reopen(phase, "experiments may see other data, or other devices")
             if options.get("redo"):
                 store.redo(store.graph.find(options["redo"]))
             elif why := options.get("judge_again") or _why_more_attempts(store, flags):
@@ -227,9 +231,6 @@ def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:
         copy_user_tests(values["tests"], store.path("user_tests"))
     if values["held_out"]:
         copy_given(values["held_out"], store.path("held_out"), keep_links=False)
-        for phase in store.graph.phases:
-            if phase.asked:
-                store.reopen(phase, "other data were held out")
 
 
 def _run_phases(

@@ -166,11 +166,19 @@ def test_a_dry_run_says_which_experiments_would_run_and_runs_none(task: Command)
 def test_data_that_the_user_names_are_there_for_experiments(task: Command, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "note.txt").write_text("of mine\n")
-    code = task.task(TASK) / "generate_code" / "study.py"
-    code.write_text(code.read_text().replace('print("done with", result)', 'print(open("/data/mine/note.txt").read())'))
-    ended = task("resume", TASK, "--reproduce", "--data", f"mine={tmp_path / 'mine'}")
+    code = task.task(TASK) / "generate_code"
+    study = (code / "study.py").read_text()
+    (code / "study.py").write_text(
+        study.replace('print("done with", result)', 'print(open("/data/mine/note.txt").read())')
+    )
+    declared = (code / "experiments.yaml").read_text()
+    (code / "experiments.yaml").write_text(declared.replace("    quick", "    data: [mine]\n    quick", 1))
+    ended = task("resume", TASK, "--reproduce")
+    assert "part-1: mine is missing; it can be given: --data mine=PATH" in " ".join(ended.out.split()), ended.err
+    ended = task("reproduce", TASK, "--data", f"mine={tmp_path / 'mine'}")
     log = (task.task(TASK) / "results" / "part-1-full" / "log.txt").read_text()
     assert log.strip() == "of mine", ended.err
+    assert "2 reported by the code alone" in ended.out
 
 
 def test_the_quick_size_says_nothing_of_the_papers_size(task: Command) -> None:
