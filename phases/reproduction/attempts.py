@@ -148,14 +148,18 @@ def end_attempt(root: str, code: str) -> list[Attempt]:
 
 
 def find_cells(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The cells that an agent could do something about: they differ, are suspect, or nothing came out for them."""
-    lacking = results["size"] == "full"
+    """The cells that an agent could do something about: they differ, are suspect, or its code gave nothing for them."""
+    unable = {row["name"] for row in results["experiments"] if row["status"] == NOT_RUN}  # data or a sandbox is missing
     return [
         cell
         for cell in results["cells"]
-        if (cell["verdict"] == DIFFERS or cell["verdict"] == SUSPECT)
-        or (cell["verdict"] == NOT_RUN and cell["ours"] is None and cell["paper"] is not None and lacking)
+        if cell["verdict"] in (DIFFERS, SUSPECT)
+        or (results["size"] == "full" and _is_without_figure(cell) and cell["experiment"] not in unable)
     ]
+
+
+def _is_without_figure(cell: Mapping[str, Any]) -> bool:
+    return cell["verdict"] == NOT_RUN and cell["ours"] is None and cell["paper"] is not None
 
 
 def place_of(cell: Mapping[str, Any]) -> str:

@@ -36,6 +36,7 @@ def cell(**more: Any) -> dict[str, Any]:
         "tolerance_from": "5 % of the paper's value",
         "known_from": "its measurements",
         "why": "",
+        "experiment": "main",
     }
     return {**row, **shown, "verdict": "differs", "agrees": "no", **more}
 
@@ -83,6 +84,14 @@ def test_there_are_as_many_as_the_user_allows_and_none_after_one_that_changed_no
 def test_there_is_none_where_nothing_can_be_mended(task: Path) -> None:
     assert begin(task, 2, cell(verdict="near"), cell(verdict="stand-in data"), cell(verdict="reported")) == ""
     assert begin(task, 2, cell(verdict="not run", ours=3.0)) == "", "the quick size alone was run"
+
+
+def test_what_waits_for_the_users_data_is_not_sent_to_the_agent(task: Path) -> None:
+    lacks = cell(verdict="not run", ours=None, why="main: cifar is missing; it can be given: --data cifar=PATH")
+    row = {"name": "main", "status": "not run", "why": "cifar is missing", "log": ""}
+    shown = results(lacks, experiments=[row])
+    assert begin_attempt(str(task), str(task / "generate_code"), shown, PLAN, 2) == (None, "")
+    assert "E1" in describe_tables(results(lacks), str(task), 1, 1), "no experiment speaks of it: that can be mended"
 
 
 def test_of_labels_that_are_held_back_no_value_is_told(task: Path) -> None:
