@@ -122,7 +122,7 @@ def test_the_tables_are_compared_and_told_in_each_form(task: Command) -> None:
     shown = task("results", TASK, "--csv", "cells.csv", "--html", "page.html").out
     assert sentence in shown
     assert "E1  NMC (ours)  Error   19.25  19.2     reported" in shown
-    assert max(map(len, shown.splitlines())) <= 80
+    assert max(map(len, shown.splitlines()[1:])) <= 80, "a sentence is wrapped in a terminal, and a table cannot be"
     rows = list(csv.DictReader((task.folder / "cells.csv").read_text().splitlines()))
     assert [(row["id"], row["verdict"], row["measure"]) for row in rows] == [
         ("E1", "reported", "error_rate"),
