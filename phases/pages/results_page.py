@@ -92,7 +92,7 @@ def _render_experiments(results: Mapping[str, Any]) -> str:
         for row in results["experiments"]
     )
     attempts = "".join(
-        f"<p>Attempt {row['number']}: {row['told']} cells were told of; changed "
+        f"<p>Attempt {row['number']}: the agent was told of {row['told']} cells, and changed "
         f"{in_html(', '.join(row['changed']) or 'nothing')} ({in_html(row['changes'])}). Before it: {in_html(row['before'])}.</p>"
         for row in results.get("attempts", ())
     )

@@ -69,7 +69,9 @@ def _show_results(name: str, results: dict[str, Any]) -> None:
         )
     for row in results.get("attempts", ()):
         changed = f"changed {', '.join(row['changed'])} ({row['changes']})" if row["changed"] else "changed nothing"
-        print_text(wrap_text(f"\nattempt {row['number']}: {row['told']} cells were told of; {changed}", hanging=4))
+        print_text(
+            wrap_text(f"\nattempt {row['number']}: the agent was told of {row['told']} cells, and {changed}", hanging=4)
+        )
         print_text(wrap_text(f"  before it: {row['before']}", hanging=4))
     print_text("\nExperiments:")
     for row in results["experiments"]:

@@ -136,10 +136,11 @@ def test_what_differs_goes_back_is_mended_and_what_changed_is_kept(task: Command
     assert "-    cut = border(points[:1000]) + 1\n+    cut = border(points[:1000])\n" in changes
     [told] = rows_told(task)
     assert "the paper: 19.25, your code: " in told["text"]
-    assert "attempt 1: 2 cells were told of; changed study.py (attempts/1/changes.diff)" in task("results", "task").out
+    shown = task("results", "task").out
+    assert "attempt 1: the agent was told of 2 cells, and changed study.py (attempts/1/changes.diff)" in shown
     assert task("check", "task").code == 0
     task("results", "task", "--html", "page.html")
-    assert "Attempt 1: 2 cells were told of; changed study.py" in (task.folder / "page.html").read_text()
+    assert "Attempt 1: the agent was told of 2 cells, and changed study.py" in (task.folder / "page.html").read_text()
 
 
 def test_an_attempt_keeps_the_limits_of_the_task_and_goes_on_where_it_paused(task: Command) -> None:
