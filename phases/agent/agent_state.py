@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from phases.acceptance.chain import Chain
 from phases.acceptance.protected_files import CHECKSUMS
@@ -15,6 +15,9 @@ from phases.agent.tool_runner import ToolCallStep, ToolRunner
 from phases.llm.conversation import Conversation
 from phases.llm.journal import Journal
 from phases.llm.model import Finite, Reply, ToolCall
+
+if TYPE_CHECKING:  # few runs have one
+    from phases.reproduction.attempts import Attempt
 
 WINDOW, SAID = "window", "said"
 """Kinds of journal rows: another window of the model, and words of hooks for the model."""
@@ -158,6 +161,8 @@ class AgentState:
     """What hooks said for the model when this start began."""
     recent: list[tuple[str, bool]] = field(default_factory=list)
     """The last calls: name, and whether they failed."""
+    attempt: Attempt | None = None
+    """What it is to hear of the paper's tables, once its work is accepted."""
     holds: Callable[[Ending], bool] = lambda ending: True
     """Whether the verdict that ended the work is still about the work as it is."""
 

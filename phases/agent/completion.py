@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phases.acceptance.gate import CompletionRequest
 from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, TODO_FAILED, TODO_WAITING
@@ -14,8 +14,11 @@ WAITED = (
     "is there now, set them to in_progress, and go on."
 )
 """What the model is told when the user starts a run again that waited."""
-MORE = "more"
-"""The journal's word for: the user allows more attempts, and the work goes on."""
+if TYPE_CHECKING:  # few runs have one
+    from phases.reproduction.attempts import Attempt
+
+MORE, TABLES = "more", "tables"
+"""The journal's words for: the user allows more attempts, and the work goes on; the paper's tables came out otherwise."""
 
 
 def judge_request(state: AgentState, text: str, continues: int) -> dict[str, Any]:
@@ -34,7 +37,7 @@ def judge_request(state: AgentState, text: str, continues: int) -> dict[str, Any
 def judge_again(state: AgentState, ending: Ending) -> Ending:
     """The ending, judged anew where the tree or the sandbox is another one since: a hand edit, say. The agent is not asked."""
     journal, live = state.conversation.journal, False
-    while journal.next_kind != MORE and (journal.replaying or not (live or state.holds(ending))):
+    while journal.next_kind not in (MORE, TABLES) and (journal.replaying or not (live or state.holds(ending))):
         live = not journal.replaying  # once a start: what cannot be looked at as a whole is never as it was
         verdict = judge_request(state, "the work as it is now", state.most_continues)
         if verdict["stop"] == TODO_WAITING:
@@ -60,6 +63,29 @@ def goes_on(state: AgentState, ending: Ending, continues: int, most: int) -> boo
         key = {"turn": state.conversation.turn}
         journal.replay_or_record(MORE, key, lambda: {"most": state.most_continues})
     return more
+
+
+def hear_tables(state: AgentState, ending: Ending) -> str:
+    """What the model is told of the paper's tables once its work is accepted; empty where that is nothing. It is on record."""
+    journal, attempt = state.conversation.journal, state.attempt
+    if journal.replaying:
+        is_due = journal.next_kind == TABLES
+    else:
+        heard = [row["result"]["attempt"] for row in journal.all_rows() if row["kind"] == TABLES]
+        is_new = attempt is not None and attempt.number not in heard
+        is_due = is_new and _is_about(attempt, ending) and not state.is_model_over
+    if not is_due or ending.stop_reason != ACCEPTED:
+        return ""
+    key = {"turn": state.conversation.turn}
+    row = journal.replay_or_record(
+        TABLES, key, lambda: {"attempt": attempt.number, "text": attempt.text} if attempt else {}
+    )
+    return str(row["text"])
+
+
+def _is_about(attempt: Attempt | None, ending: Ending) -> bool:
+    """Whether the tables came from the very code that is accepted now."""
+    return attempt is not None and bool(ending.verification["tree_sha256"] == attempt.tree_sha256)
 
 
 def _count_refusals(state: AgentState) -> int:

@@ -49,6 +49,7 @@ from phases.llm.ledger import Ledger
 from phases.llm.model import Model, sees_pictures, tokens_of
 from phases.llm.pictures import PictureStore
 from phases.llm.redaction import redact_value
+from phases.reproduction.attempts import open_attempt
 from phases.sandbox.box import Box
 from phases.sandbox.devices import AUTO, describe_cards, find_devices
 from phases.sandbox.devices import NONE as GPU_NONE
@@ -110,6 +111,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
         _tell_expected(state, plan, session, tell)
     with notify_hooks(acceptance, assignment.tell, resumed=session.journal.replaying) as end:
         state.hook_messages = end.said
+        state.attempt = open_attempt(os.path.dirname(places.workspace))
         ending = end.ended_by(_work_to_ending(state, assignment, workspace, commands, missing))
     state.supervisor.close(_in_report(ending), ending.detail)
     detail = ending.detail.partition("\n")[0][:_MOST_LOGGED]

@@ -12,6 +12,7 @@ from phases.agent.completion import (
     WAITED,
     completion_request,
     goes_on,
+    hear_tables,
     judge_again,
     judge_request,
     record_ending,
@@ -57,6 +58,9 @@ def run_loop(state: AgentState) -> Ending:
             continues += verdict["block"] is not None and not verdict["stop"]
             if ending := _end_if_decided(state, reply, verdict, continues):
                 ending = judge_again(state, ending)
+                if told := hear_tables(state, ending):
+                    state.memory.told(told)
+                    continue
                 if not goes_on(state, ending, continues, verdict["most"]):
                     return ending
                 state.memory.rejected(ending.feedback)

@@ -73,6 +73,8 @@ def _entries_of(row: Row) -> Iterator[dict[str, Any]]:
             yield _user_entry(text)
     elif kind == "verdict" and result["feedback"]:
         yield _user_entry(result["feedback"])
+    elif kind == "tables":
+        yield _user_entry(result["text"])
     elif kind == "said":
         for text in result["texts"]:
             yield _user_entry(text)

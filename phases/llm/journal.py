@@ -225,6 +225,7 @@ _WANTED: dict[str, dict[str, type | tuple[type, ...]]] = {
     },
     "ending": {"turn": int, "stop_reason": str},
     "more": {"turn": int, "most": int},
+    "tables": {"turn": int, "attempt": int, "text": str},
     "pins": {"turn": int, "pins": dict},
     "said": {"turn": int, "texts": list},
     "window": {"turn": int, "window": int},

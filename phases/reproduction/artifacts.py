@@ -21,6 +21,7 @@ from pipeline.base.safe_tree import read_beneath
 PREDICTIONS, MEASUREMENTS = "predictions.csv", "measurements.csv"
 LARGEST = 256 * 2**20
 MOST_ROWS = 5_000_000
+_NO_RESULT = "it needs a column `result`, which names a result of the plan (E1, …)"
 
 
 class Predictions(NamedTuple):
@@ -88,16 +89,29 @@ def to_number(text: str) -> float:
 
 def _take_predictions(data: bytes, into: dict[str, dict[str, Predictions]]) -> None:
     words: dict[str, str] = {}  # most labels are a few words that come again and again
-    for row in _table(data, ("y_pred",)):
-        result, seed, label = _result_of(row), row.get("seed", ""), row["y_pred"]
-        seeds = into.setdefault(result, {})
-        group = seeds.get(seed) or seeds.setdefault(seed, Predictions([], [], [], []))
-        group.rows.append(row.get("row", ""))
-        group.predicted.append(words.setdefault(label, label))
-        if true := row.get("y_true"):
-            group.true.append(words.setdefault(true, true))
-        if score := row.get("y_score"):
-            group.scores.append(to_number(score))
+    heads, lines = _read_table(data, ("y_pred",))
+    # by place and not by name: there may be millions of lines, and reading them is what this phase takes time for
+    last = {name: place for place, name in enumerate(heads)}
+    result, name, seed, row, label, true, score = (
+        last.get(head, -1) for head in ("result", "name", "seed", "row", "y_pred", "y_true", "y_score")
+    )
+    group, of = Predictions([], [], [], []), None
+    for cells in lines:
+        cells.append("")  # what stands for a column that is not there
+        if of != (key := (cells[result] or cells[name], cells[seed])):
+            if not key[0]:
+                raise ValueError(_NO_RESULT)
+            group, of = into.setdefault(key[0], {}).setdefault(key[1], Predictions([], [], [], [])), key
+        group.rows.append(cells[row])
+        group.predicted.append(words.setdefault(cells[label], cells[label]))
+        if cells[true]:
+            group.true.append(words.setdefault(cells[true], cells[true]))
+        if cells[score]:
+            group.scores.append(to_number(cells[score]))
+    _refuse_halves(into)
+
+
+def _refuse_halves(into: Mapping[str, Mapping[str, Predictions]]) -> None:
     for result, seeds in into.items():
         for group in seeds.values():
             if len(group.true) not in (0, len(group.predicted)) or len(group.scores) not in (0, len(group.predicted)):
@@ -126,25 +140,38 @@ def _take_metrics(data: bytes, into: dict[str, list[float]], *, is_json: bool) -
 def _result_of(row: Mapping[str, str]) -> str:
     result = row.get("result") or row.get("name")
     if not result:
-        raise ValueError("it needs a column `result`, which names a result of the plan (E1, …)")
+        raise ValueError(_NO_RESULT)
     return result
 
 
 def _table(data: bytes, needed: Sequence[str]) -> Iterator[dict[str, str]]:
     """The rows of a CSV file with a line of names. Raises ValueError, with the line."""
+    heads, lines = _read_table(data, needed)
+    return (dict(zip(heads, cells, strict=True)) for cells in lines)
+
+
+def _read_table(data: bytes, needed: Sequence[str]) -> tuple[list[str], Iterator[list[str]]]:
+    """The names of the columns of a CSV file, and its lines as lists of as many cells. Raises ValueError, with the line."""
     text = io.StringIO(data.decode("utf-8-sig", "replace"), newline="")
     reader = csv.reader(text)
     try:
         heads = [head.strip() for head in next(reader, [])]
         if missing := [name for name in needed if name not in heads]:
             raise ValueError(f"it needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}")
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num}: {error}") from error
+    return heads, _lines_of(reader, len(heads))
+
+
+def _lines_of(reader: Any, width: int) -> Iterator[list[str]]:
+    try:
         for number, cells in enumerate(reader, 2):
             if number > MOST_ROWS:
                 raise ValueError(f"more than {MOST_ROWS:,} rows")
             if not cells:
                 continue
-            if len(cells) != len(heads):
-                raise ValueError(f"line {number} does not have the {len(heads)} columns of the first line")
-            yield dict(zip(heads, cells, strict=True))
+            if len(cells) != width:
+                raise ValueError(f"line {number} does not have the {width} columns of the first line")
+            yield cells
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num}: {error}") from error

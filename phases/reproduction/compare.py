@@ -56,6 +56,8 @@ class Doubts(NamedTuple):
     is_quick: bool = False
     is_unconfined: bool = False
     """It ran without a sandbox, where it could read everything."""
+    attempt: int = 0
+    """The first attempt that was told that it differs on these labels; 0: none was."""
 
 
 def read_figure(value: object) -> Figure | None:
@@ -107,6 +109,8 @@ def judge_cell(figure: Figure, ours: Ours | None, tolerance: float, doubts: Doub
         return Judgement(REPORTED, agrees, _WHY_REPORTED[ours.known_from])
     if doubts.is_unconfined:
         return Judgement(REPORTED, agrees, "it ran without a sandbox, where the labels can be read")
+    if doubts.attempt:
+        return Judgement(REPORTED, agrees, f"attempt {doubts.attempt} was told that it differs on these labels")
     return Judgement(REPRODUCED if agrees == YES else NEAR, agrees, "")
 
 
@@ -149,7 +153,7 @@ def describe_counts(cells: Sequence[Mapping[str, Any]]) -> str:
             continue
         own = [cell for cell in cells if cell["verdict"] == verdict]
         words = "differ" if verdict == DIFFERS and counts[verdict] > 1 else verdict
-        words = "on stand-in data" if verdict == STAND_IN else words
+        words = {STAND_IN: "on stand-in data", REPORTED: "reported by the code alone"}.get(verdict, words)
         parts.append(f"{counts[verdict]} {words}{_add_detail(verdict, own)}")
     return ", ".join(parts)
 

@@ -26,6 +26,8 @@ class Experiment(NamedTuple):
     """The file with what it reports."""
     labels: str
     """The name of the true labels that somebody may hold back; empty: that of the experiment, or of the only ones there are."""
+    data: tuple[str, ...]
+    """The names of the data sets that it reads, as the user gives them with --data."""
     stand_in: str
     """The data set that made-up data stands in for; empty: the data are the paper's."""
 
@@ -62,6 +64,7 @@ def _experiment_of(row: Mapping[str, Any], size: str) -> Experiment:
         results if isinstance(results, Mapping) else {},
         row.get("metrics", METRICS),
         row.get("labels", ""),
+        tuple(row.get("data", ())),
         " ".join(row.get("stand_in", "").split()),
     )
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from phases.evidence.bare_python import layer_python, make_bare_python
 from phases.reproduction import measures
 from phases.reproduction.artifacts import Artifacts, Predictions, read_artifacts, read_labels, to_number
+from phases.reproduction.attempts import Attempt, digest_labels, end_attempt, place_of, told_cells
 from phases.reproduction.compare import (
     HELD_BACK,
     MEASURED,
@@ -34,6 +35,7 @@ from phases.reproduction.runs import (
     Place,
     Run,
     collect_code,
+    is_done,
     read_given_tables,
     run_experiment,
 )
@@ -44,10 +46,12 @@ from phases.sandbox.installs import find_environment
 from phases.workspace.packages import package_store
 from phases.workspace.task_paths import task_paths
 from phases.workspace.workspace import Workspace
+from pipeline.base.errors import Paused
 from pipeline.base.safe_tree import read_beneath
 from pipeline.engine.phase import Context
 
 QUICK = "quick"
+_PLAN = "initial_plan.txt"
 HELD_OUT = "held_out"
 _MINUTES = 60
 _LARGEST_LABELS = 256 * 2**20
@@ -66,6 +70,11 @@ class Request(NamedTuple):
     parse: Callable[[bytes], Mapping[str, Any]]
     """experiments.yaml, checked. Raises ContractError."""
     progress: Callable[[int, int, str], None] = lambda done, total, text: None
+    task: str = ""
+    """The directory of the task, which keeps the attempts; empty: there are none."""
+    plan_sha256: str = ""
+    is_dry: bool = False
+    """Nothing is run; it is said what would be."""
 
 
 class _Evidence(NamedTuple):
@@ -97,6 +106,7 @@ def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
         float(ctx.limits.get("experiment_minutes") or _MINUTES) * 60,
         held_out if os.path.isdir(held_out) and not os.path.islink(held_out) else "",
         ctx.in_place,
+        ctx.limits,
     )
     return Request(
         plan,
@@ -106,6 +116,9 @@ def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
         place,
         lambda data: dict(ctx.contracts.parse(NAME, data, writer="the generated code")),
         ctx.progress,
+        ctx.paths.root,
+        ctx.digests[_PLAN],
+        ctx.limits.get("dry_run") == "yes",
     )
 
 
@@ -114,8 +127,14 @@ def reproduce_tables(request: Request) -> dict[str, Any]:
     workspace, expected = Workspace(request.workspace), request.plan.get("expected_results", [])
     declared = read_declared(workspace, request.size, {row["id"] for row in expected}, request.parse)
     code = collect_code(workspace, declared.leave_out)
+    if request.is_dry:
+        raise Paused(_describe_dry_run(request, declared, code), stop_reason="dry_run")
+    request.place.in_place()
+    attempts = end_attempt(request.task, request.workspace) if request.task else []
     evidence = _run_all(request, declared, code)
-    cells = _judge_all(request, declared, evidence, code)
+    cells = _judge_all(request, declared, evidence, code, attempts)
+    told = [_attempt_row(one) for one in attempts if one.plan_sha256 == request.plan_sha256]
+    sentence = describe_counts(cells) if cells else "the plan names no figure of the paper's tables"
     return {
         "version": 1,
         "size": request.size,
@@ -126,8 +145,28 @@ def reproduce_tables(request: Request) -> dict[str, Any]:
         "experiments": [_experiment_row(one) for one in evidence],
         "cells": cells,
         "orderings": compare_orders(cells),
-        "sentence": describe_counts(cells) if cells else "the plan names no figure of the paper's tables",
+        **({"attempts": told} if told else {}),
+        "sentence": f"{sentence}; attempts at what differs: {len(told)}" if told else sentence,
     }
+
+
+def _attempt_row(one: Attempt) -> dict[str, Any]:
+    return {
+        "number": one.number,
+        "before": one.sentence,
+        "told": len(one.told),
+        "changed": list(one.changed),
+        "changes": one.changes,
+    }
+
+
+def _describe_dry_run(request: Request, declared: Declared, code: Mapping[str, bytes]) -> str:
+    names = [
+        one.name for one in declared.experiments if one.command and not is_done(one, request.size, code, request.place)
+    ]
+    total, each = len(declared.experiments), request.place.seconds / 60
+    would = f"{len(names)} of {total} experiments would run ({', '.join(names)}), each for at most {each:g} minutes"
+    return f"a dry run: {would}" if names else f"a dry run: none of {total} experiments would run"
 
 
 def _run_all(request: Request, declared: Declared, code: Mapping[str, bytes]) -> list[_Evidence]:
@@ -165,7 +204,11 @@ def _faults_of(evidence: Sequence[_Evidence]) -> list[str]:
 
 
 def _judge_all(
-    request: Request, declared: Declared, evidence: Sequence[_Evidence], code: Mapping[str, bytes]
+    request: Request,
+    declared: Declared,
+    evidence: Sequence[_Evidence],
+    code: Mapping[str, bytes],
+    attempts: Sequence[Attempt],
 ) -> list[dict[str, Any]]:
     expected = request.plan.get("expected_results", [])
     figures = {row["id"]: figure for row in expected if (figure := read_figure(row["value"]))}
@@ -174,6 +217,7 @@ def _judge_all(
     )
     tables = {**code, **read_given_tables(request.place.held_out)}
     speaks = {name: each for each in evidence for name in each.one.results}
+    told = told_cells(attempts, digest_labels(request.place.held_out))
     cells = []
     for row in expected:
         figure, each = figures.get(row["id"]), speaks.get(row["id"])
@@ -188,6 +232,7 @@ def _judge_all(
             suspect=_why_suspect(row["id"], each, ours, places, tables) if each and ours else "",
             is_quick=request.size == QUICK,
             is_unconfined=request.place.kind == OFF,
+            attempt=told.get(place_of(row), 0),
         )
         cells.append(_cell(row, figure, ours, request.percent, judge_cell(figure, ours, tolerance, doubts), each))
     return cells

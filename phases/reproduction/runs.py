@@ -7,11 +7,13 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from phases.reproduction.declared import Experiment
-from phases.sandbox.box import Box
+from phases.sandbox.box import Box, limits_from, with_machine
 from phases.sandbox.commands import run_command
+from phases.sandbox.devices import parse_data
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, sync_tree, write_durable
@@ -46,6 +48,8 @@ class Place(NamedTuple):
     held_out: str
     """What the user gave: the experiments find it at data/, but for its directory of labels. Empty: nothing."""
     in_place: Callable[[], None]
+    settings: Mapping[str, Any] = MappingProxyType({})
+    """What the user lets commands see and use up: data, gpu, command_memory_gb."""
 
 
 class Run(NamedTuple):
@@ -93,6 +97,9 @@ def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place:
     """Runs an experiment, or finds what it gave when it ran on just this. Raises StorageError."""
     if not one.command:
         return Run(NOT_RUN, f"the code has no {size} size of {one.name}")
+    given = {folder.name for folder in parse_data(str(place.settings.get("data") or ""))}
+    if missing := [name for name in one.data if name not in given]:
+        return Run(NOT_RUN, f"{', '.join(missing)} is missing; it can be given: --data {missing[0]}=PATH")
     home = os.path.join(place.results, f"{one.name}-{size}")
     _refuse_links(place.results, home)
     key = _key_of(one, code, place)
@@ -101,7 +108,9 @@ def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place:
         return kept
     place.in_place()
     work = _prepare_directory(home, code, place)
-    box = Box(work, place.kind, place.readable, place.python, read_only=(os.path.join(work, DATA),))
+    own = os.path.join(work, DATA)
+    box = Box(work, place.kind, place.readable, place.python, limits_from(place.settings), read_only=(own,))
+    box = with_machine(box, place.settings)
     logger.info("experiment {} runs: {}", one.name, one.command)
     began = time.monotonic()
     ended = run_command(box, one.command, seconds=place.seconds, variables={"PIPELINE_EXPERIMENT": one.name})
@@ -117,6 +126,11 @@ def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place:
     sync_tree(home)
     write_durable(os.path.join(home, "run.json"), dump_json(row))
     return _run_of(row, home)
+
+
+def is_done(one: Experiment, size: str, code: Mapping[str, bytes], place: Place) -> bool:
+    """Whether it ran on just this before, so that it is not run again. Raises StorageError."""
+    return _read_kept(os.path.join(place.results, f"{one.name}-{size}"), _key_of(one, code, place)) is not None
 
 
 def _refuse_links(*paths: str) -> None:
@@ -139,7 +153,13 @@ def _key_of(one: Experiment, code: Mapping[str, bytes], place: Place) -> str:
     except OSError as error:
         raise storage_error("read", place.held_out, error) from error
     files = {path: sha256(data) for path, data in sorted(code.items())}
-    return sha256(dump_json_line([one.command, files, given, place.kind, (place.python or "").split("/")[-2:]]))
+    # only what was set: what ran before there were such settings is still done
+    seen = [
+        f"{name} {place.settings[name]}"
+        for name in ("data", "gpu")
+        if place.settings.get(name) not in (None, "", "none")
+    ]
+    return sha256(dump_json_line([one.command, files, given, place.kind, (place.python or "").split("/")[-2:], *seen]))
 
 
 def _read_kept(home: str, key: str) -> Run | None:

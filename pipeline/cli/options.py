@@ -32,6 +32,15 @@ def _join_data(context: click.Context, option: click.Parameter, values: tuple[st
     return os.pathsep.join(values) or None
 
 
+data_option = click.option(
+    "--data",
+    metavar="NAME=PATH",
+    multiple=True,
+    callback=_join_data,
+    help="Let commands read your data, at /data/NAME; may be given several times.",
+)
+
+
 def _text(name: str, metavar: str, help_text: str, **more: Any) -> Callable[[_Command], _Command]:
     """An option with a word behind it."""
     return click.option(name, metavar=metavar, help=help_text, **more)
@@ -121,13 +130,7 @@ _OPTIONS = (
     ),
     _text("--python", "DIR", "Use the packages of an environment of your own, and install none.", **_DIRECTORY),
     _text("--gpu", "none|auto|0,1", "Let the agent's commands use graphics cards (default: none)."),
-    click.option(
-        "--data",
-        metavar="NAME=PATH",
-        multiple=True,
-        callback=_join_data,
-        help="Let the agent's commands read your data, at /data/NAME; may be given several times.",
-    ),
+    data_option,
     click.option(
         "--supervisor",
         type=click.Choice(["off", "adaptive", "strict"]),
@@ -167,6 +170,9 @@ _OPTIONS = (
         "DIR",
         "Data of your own for the experiments; what lies in DIR/labels they never see.",
         **_DIRECTORY,
+    ),
+    _text(
+        "--reproduce-attempts", "N", "Send what differs from the tables back to the agent, up to N times (default: 0)."
     ),
     _text("--experiment-minutes", "N", "Stop an experiment after N minutes (default: 60)."),
     _text("--max-acceptance-continues", "N", "Let the agent fix what a check rejected up to N times (default: 3)."),
@@ -219,7 +225,7 @@ _GROUPS = {
         ),
         *("trust_hooks",),
     ),
-    "Reproduction": ("reproduce", "tolerance", "held_out", "experiment_minutes"),
+    "Reproduction": ("reproduce", "tolerance", "reproduce_attempts", "held_out", "experiment_minutes"),
     "Checks and supervision": ("mutants", "evidence", "judge", "supervisor", "supervisor_shadow"),
     "This command": ("jobs", "engine", "where", "csv_file", "html", "rows_as_json"),
     "Output": ("as_json", "help_all", "help"),

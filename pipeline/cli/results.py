@@ -17,7 +17,7 @@ from pipeline.base.errors import UsageError
 from pipeline.base.files import write_durable
 from pipeline.base.safe_tree import read_beneath
 from pipeline.cli.arguments import answers_about, complete_files, html_option, task_or_newest
-from pipeline.cli.assembly import command_name
+from pipeline.cli.assembly import command_name, relative_path
 from pipeline.cli.output import Answer, notify, print_table, print_text, print_warning, wrap_text, write_page
 from pipeline.engine.store import TaskStore
 
@@ -98,10 +98,31 @@ def _show_results(name: str, results: dict[str, Any]) -> None:
         print_text(
             f"\nOf {orders['of']} pairs that the paper clearly orders in a column, {orders['held']} are so here."
         )
+    for row in results.get("attempts", ()):
+        changed = f"changed {', '.join(row['changed'])} ({row['changes']})" if row["changed"] else "changed nothing"
+        print_text(
+            wrap_text(f"\nattempt {row['number']}: the agent was told of {row['told']} cells, and {changed}", hanging=4)
+        )
+        print_text(wrap_text(f"  before it: {row['before']}", hanging=4))
     print_text("\nExperiments:")
     for row in results["experiments"]:
-        ended = row["why"] or f"{row['seconds']:.0f} s, {len(row['files'])} files, {row['log']}"
+        ended = row["why"] or f"{row['seconds']:.0f} s, {_count_files(len(row['files']))}, {row['log']}"
         print_text(wrap_text(f"  {row['name']} ({results['size']}): {row['status']}; {ended}", hanging=4))
+
+
+def summarize_tables(store: TaskStore, report: dict[str, Any]) -> list[str]:
+    """What the last screen says of the paper's tables."""
+    lines = ["", wrap_text(f"The paper's tables: {report['reproduction']['sentence']}")]
+    lines.append(f"  each cell: pipeline results {command_name(store)}")
+    results = store.load(_RESULTS)
+    if report["reproduction"]["verdicts"].get("reported") and not results["held_out"]:
+        lines.append("  only labels of yours can show that a figure is reproduced: --held-out DIR")
+    attempts = results.get("attempts") if report["exit_code"] == 3 else None
+    if attempts and attempts[-1]["changed"]:
+        task = relative_path(store.root)
+        undo = f"patch -R -p1 -d {task}/generate_code -i {store.path(attempts[-1]['changes'])}"
+        lines.append(f"  to undo the last attempt: {undo}")
+    return lines
 
 
 def _show_table(table: str, cells: list[dict[str, Any]]) -> None:
@@ -122,10 +143,21 @@ def _show_table(table: str, cells: list[dict[str, Any]]) -> None:
     print_table(rows, header=("ID", "ROW", "COLUMN", "PAPER", "OURS", "VERDICT"))
     reasons: dict[str, list[str]] = {}
     for cell in cells:
-        if cell["why"]:
-            reasons.setdefault(f"{cell['verdict']}: {cell['why']}", []).append(cell["id"])
+        if reason := _describe_reason(cell):
+            reasons.setdefault(f"{cell['verdict']}: {reason}", []).append(cell["id"])
     for reason, names in list(reasons.items())[:_MOST_REASONS]:
         print_text(wrap_text(f"  {_list_names(names)}: {reason}", hanging=4))
+
+
+def _count_files(count: int) -> str:
+    return f"{count} file{'s' * (count != 1)}"
+
+
+def _describe_reason(cell: dict[str, Any]) -> str:
+    """Why a cell has its verdict; empty where that is plain."""
+    if cell["why"] or cell["verdict"] not in ("near", "differs"):
+        return str(cell["why"])
+    return f"{abs(cell['difference']):.3g} apart, and {cell['tolerance']:.3g} is allowed ({cell['tolerance_from']})"
 
 
 def _list_names(names: list[str]) -> str:

@@ -37,8 +37,10 @@ from pipeline.engine.run_request import RunEvent, RunRequest, missing_input, sta
 from pipeline.engine.runner import run_pipeline
 from pipeline.engine.seal import make_key, seal_task
 from pipeline.engine.settings import Settings
+from pipeline.engine.stamps import DONE
 from pipeline.engine.store import TaskStore
 
+_RESULTS = "results.json"
 _WITH_PLAN = (0, 3, 5)
 """How a run up to the plan ends where there is one then."""
 
@@ -141,6 +143,10 @@ def carry_out(
                 if sealed != task:
                     store.write({"task.json": sealed})
             _copy_user_files(store, values)
+            if values["held_out"] or flags.get("data") or flags.get("gpu"):
+                for phase in store.graph.phases:
+                    if phase.asked:
+                        store.reopen(phase, "experiments may see other data, or other devices")
             if options.get("redo"):
                 store.redo(store.graph.find(options["redo"]))
             elif why := options.get("judge_again") or _why_more_attempts(store, flags):
@@ -155,8 +161,68 @@ def carry_out(
                     take_given_code(store, options["given_code"])
                     report, passed = _run_phases(store, values, record, options, audience)
             else:
-                report, passed = _run_phases(store, values, record, options, audience)
+                report, passed = _run_with_attempts(store, values, record, options, audience)
     return report, passed
+
+
+def _run_with_attempts(
+    store: TaskStore,
+    values: dict[str, Any],
+    record: Callable[[str, str], None],
+    options: dict[str, Any],
+    audience: Audience,
+) -> tuple[dict[str, Any], Phase | None]:
+    """Runs what is stale; then, as often as the user allows, sends what differs from the paper's tables back to the agent."""
+    while True:
+        again = _reopen_for_attempt(store)
+        chosen = {name: value for name, value in options.items() if not (again and name == "only")}
+        ended = _run_phases(store, values, record, chosen, audience)
+        if "judge_again" in options or ended[0]["exit_code"] or not _begin_attempt(store, values, audience):
+            return ended
+
+
+def _reopen_for_attempt(store: TaskStore) -> bool:
+    """Whether an attempt at the paper's tables is open. The agent, and then the experiments, run again for it."""
+    if not os.path.isdir(store.path("attempts")):
+        return False
+    from phases.reproduction.attempts import open_attempt  # imported here: TAB must import no phase
+
+    attempt = open_attempt(store.root)
+    for name in ("implement", "reproduce") if attempt else ():
+        phase = store.graph.find(name)
+        if store.stamps[phase.number].status == DONE:
+            store.reopen(phase, "the paper's tables came out otherwise, and the agent is to hear of it")
+    return attempt is not None
+
+
+def _begin_attempt(store: TaskStore, values: dict[str, Any], audience: Audience) -> bool:
+    """Whether there is another attempt at the paper's tables; it is on the disk then, and open."""
+    phase = store.graph.writer(_RESULTS)
+    if not values["reproduce_attempts"] or not phase or not phase.is_selected(values):
+        return False
+    wanted = {name: values[name] for name in phase.settings}
+    is_done = phase.number in store.stamps and not store.stale_reason(phase, wanted)
+    if not is_done or store.load("acceptance.json")["stop_reason"] != "accepted":
+        return False
+    from phases.llm.journal import read_journal  # imported here: TAB must import no phase
+    from phases.reproduction.attempts import begin_attempt
+
+    replies = (
+        row["result"]["model"] for row in reversed(read_journal(store.path("journal.jsonl"))) if row["kind"] == "reply"
+    )
+    author, model = next(replies, ""), getattr(open_model(values, "implement"), "name", "")
+    if author != model:
+        audience.tell(
+            f"no attempt at the tables: {author or 'nobody'} wrote the code, and this task's model is {model}"
+        )
+        return False
+    most, plan = int(values["reproduce_attempts"]), store.digest("initial_plan.txt") or ""
+    attempt, why = begin_attempt(store.root, store.path("generate_code"), store.load(_RESULTS), plan, most)
+    if attempt:
+        audience.tell(f"attempt {attempt.number}: the agent is told of {len(attempt.told)} figures that do not agree")
+    elif why:
+        audience.tell(f"the paper's tables: {why}")
+    return attempt is not None
 
 
 def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:
@@ -165,9 +231,6 @@ def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:
         copy_user_tests(values["tests"], store.path("user_tests"))
     if values["held_out"]:
         copy_given(values["held_out"], store.path("held_out"), keep_links=False)
-        for phase in store.graph.phases:
-            if phase.asked:
-                store.reopen(phase, "other data were held out")
 
 
 def _run_phases(

@@ -102,11 +102,11 @@ def _check_lines(report: dict[str, Any]) -> list[str]:
 
 def _reproduction_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
     """How the paper's tables came out, where that was asked for."""
-    found = report.get("reproduction")
-    if not found:
+    if "reproduction" not in report:
         return []
-    name = command_name(store)
-    return ["", wrap_text(f"The paper's tables: {found['sentence']}"), f"  each cell: pipeline results {name}"]
+    from pipeline.cli.results import summarize_tables  # imported here: few runs have experiments
+
+    return summarize_tables(store, report)
 
 
 def _result_rows(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:

@@ -83,5 +83,5 @@ def _is_ended(store: TaskStore) -> bool:
     from phases.llm.journal import read_journal  # imported here: TAB must import no phase
 
     kinds = [row["kind"] for row in read_journal(store.path("journal.jsonl"))]
-    last = next((kind for kind in reversed(kinds) if kind in ("reply", "more", "ending")), "")
+    last = next((kind for kind in reversed(kinds) if kind in ("reply", "more", "tables", "ending")), "")
     return last == "ending" and os.path.isdir(store.path("generate_code"))

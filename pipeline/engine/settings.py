@@ -16,7 +16,7 @@ _EFFORTS = ("effort", "plan_effort", "code_effort")
 _WATCH = ("supervisor", "supervisor_shadow")
 _COMMANDS = ("command_seconds", "command_memory_gb", "gpu", "data", "python")
 _CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence")
-_REPRODUCTION = ("reproduce", "tolerance")
+_REPRODUCTION = ("reproduce", "tolerance", "reproduce_attempts")
 _READING = ("ocr", "reader")
 _PACKAGES = ("install", "packages_of")
 _REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
@@ -225,6 +225,8 @@ class Settings(NamedTuple):
     """quick or full: phase 10 runs the experiments of the code in that size, and compares the paper's tables."""
     tolerance: float = 0.0
     """How many percent a figure may differ from the paper's. 0: the paper's own spread where it gives one, else 5."""
+    reproduce_attempts: int = 0
+    """So often what differs from the paper's tables goes back to the agent, with the limits of the task."""
     held_out: str = ""
     """A folder of data of your own for phase 10. The experiments find it at data/, but for its folder labels, which they never
     see: what they predict is scored against it."""

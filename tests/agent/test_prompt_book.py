@@ -32,6 +32,7 @@ from phases.planning.model.prompt import (
     reading_messages,
     refusal_message,
 )
+from phases.reproduction import attempts
 from phases.workspace.workspace import Workspace
 from pipeline.engine.contract import Contracts
 from tests.papers import EXAMPLE, example_paper
@@ -51,8 +52,8 @@ def flat(text: str) -> str:
 
 @pytest.mark.parametrize(
     "text",
-    [prompt.SYSTEM, prompt._LIBRARY, explore._SYSTEM, judge._SYSTEM],
-    ids=["the implementer", "other people's code", "a sub-agent", "the judge"],
+    [prompt.SYSTEM, prompt._LIBRARY, explore._SYSTEM, judge._SYSTEM, attempts.WHAT_NEXT],
+    ids=["the implementer", "other people's code", "a sub-agent", "the judge", "the tables"],
 )
 def test_every_sentence_stands_in_the_book(text: str) -> None:
     book = flat(BOOK)

@@ -50,6 +50,8 @@ def reproduce(
     held_out: Path | None = None,
     percent: float = 0.0,
     seconds: float = 60.0,
+    python: str = "",
+    readable: tuple[str, ...] = (),
     **more: Any,
 ) -> dict[str, Any]:
     """results.json of these files; checked against its schema."""
@@ -62,8 +64,8 @@ def reproduce(
     place = Place(
         str(folder / "task" / "results"),
         kind_of_sandbox("required"),
-        shared_python(),
-        (),
+        python or shared_python(),
+        readable,
         seconds,
         str(held_out or ""),
         lambda: None,
