@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, OFF, Box, CommandResult
+from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, OFF, Box, CommandResult, Listener
 from phases.sandbox.launch import launch_command
 from phases.sandbox.probe import probe_best
 from pipeline.base.logs import logger
@@ -25,11 +25,16 @@ def kind_of_sandbox(setting: str) -> str:
 
 
 def run_command(
-    box: Box, command: str, *, seconds: float = SECONDS, variables: Mapping[str, str] | None = None
+    box: Box,
+    command: str,
+    *,
+    seconds: float = SECONDS,
+    variables: Mapping[str, str] | None = None,
+    listener: Listener | None = None,
 ) -> CommandResult:
     """Runs a shell command with the workspace as its directory. Every process of it is gone when this returns.
 
-    `variables` are added to its environment.
+    `variables` are added to its environment; a `listener` gets its output and may end it.
     """
     if box.kind not in (BUBBLEWRAP, LANDLOCK, OFF):
         why = probe_best().detail
@@ -37,7 +42,7 @@ def run_command(
         advice = "install it (apt-get install bubblewrap), or allow your own rights with --unsandboxed"
         return CommandResult(None, f"not run: {why}; {advice}")
     began = time.monotonic()
-    result = launch_command(box, command, seconds, variables=variables)
+    result = launch_command(box, command, seconds, variables=variables, listener=listener)
     how = f"stopped at {result.limit}" if result.limit else f"exit code {result.exit_code}"
     logger.debug("ran in {}, {} after {:.2f} s: {}", box.kind, how, time.monotonic() - began, one_line(command))
     return result

@@ -81,6 +81,11 @@ _OPTIONS = (
     _text("--max-turns", "N", "Pause after N turns of the agent (default: 400)."),
     _text("--max-minutes", "N", "Make no more calls after N minutes of work."),
     _text("--command-seconds", "N", "Let a command of the agent, or a check, run for up to N seconds (default: 600)."),
+    _text(
+        "--job-seconds",
+        "N",
+        "Let a job that the agent starts in the background run for up to N seconds (default: 14400).",
+    ),
     _text("--command-memory-gb", "N", "Let a command hold up to N GB of memory (default: 8)."),
     _text("--batch-usd", "N", "Make no more calls once N dollars are spent on all tasks in the directory together."),
     _flag(
@@ -214,6 +219,7 @@ _GROUPS = {
             "python",
             "command_seconds",
             "command_memory_gb",
+            "job_seconds",
             "gpu",
             "data",
         ),

@@ -124,7 +124,7 @@ def _more_asked(own: str, theirs: str) -> str:
 
 _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(("max_usd", "max_tokens", "max_turns", "max_minutes"), _lower_limit),
-    **dict.fromkeys(("max_acceptance_continues", "command_seconds", "command_memory_gb"), min),
+    **dict.fromkeys(("max_acceptance_continues", "command_seconds", "command_memory_gb", "job_seconds"), min),
     "mode": lambda own, theirs: "fast" if "fast" in (own, theirs) else own,
     "review": _more_asked,
     "sandbox": lambda own, theirs: "required",
