@@ -10,8 +10,15 @@ from phases.sandbox.devices import DataFolder, find_devices, parse_data
 
 STOPPED = "it was told to stop"
 """The limit of a command that its listener ended."""
+PODMAN, DOCKER, APPTAINER = "podman", "docker", "apptainer"
+ENGINES = (PODMAN, DOCKER, APPTAINER)
+"""Engines of containers: taken only where the user names one."""
 BUBBLEWRAP, LANDLOCK, OFF, NONE = "bubblewrap", "landlock", "off", "none"
 """Best first: a view of the system of its own; rules of the kernel alone; the user's own rights; not run at all."""
+KINDS = (BUBBLEWRAP, LANDLOCK, *ENGINES)
+"""What keeps a command in."""
+MOUNTED = (BUBBLEWRAP, *ENGINES)
+"""The kinds in which a command has a view of the system of its own: what is not mounted is not there."""
 _GIB = 2**30
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-from phases.sandbox.box import BUBBLEWRAP, OFF, Box, CommandResult, Limits
+from phases.sandbox.box import MOUNTED, OFF, Box, CommandResult, Limits
 from phases.sandbox.launch import launch_command
 from phases.sandbox.locks import (
     MOST_LOCK,
@@ -161,7 +161,7 @@ def install_wheels(
     """
     # Whether packages may be installed at all stands under the seal of task.json and was asked before (decision 115).
     _refuse_what_is_unsafe(packages, kind)
-    store = store if store and kind == BUBBLEWRAP else directory
+    store = store if store and kind in MOUNTED else directory
     asked, wanted = _digest_of(packages, until)
     if not asked:
         return InstallResult(True, (), "")
@@ -200,7 +200,7 @@ def lock_wheels(
 ) -> LockResult:
     """Resolves packages and installs none: install_wheels then installs just these. The same arguments; raises PipelineError."""
     _refuse_what_is_unsafe(packages, kind)
-    store = store if store and kind == BUBBLEWRAP else directory
+    store = store if store and kind in MOUNTED else directory
     asked, wanted = _digest_of(packages, until)
     if not asked or (kept := read_lock(directory, wanted)) is not None:
         return LockResult(LOCKED, kept if asked and kept else (), "")
@@ -284,7 +284,7 @@ class _Uv:
         readable = (*self._index.readable, self._program)
         box = Box(self._store, self._kind, readable=readable, limits=_LIMITS._replace(disk=self._room()))
         variables = {**self._index.variables, "UV_NO_PROGRESS": "1"}
-        done = launch_command(box, script, self._seconds, variables=variables, network=self._kind == BUBBLEWRAP)
+        done = launch_command(box, script, self._seconds, variables=variables, network=self._kind in MOUNTED)
         logger.debug("uv in {}: exit code {}", self._kind, done.exit_code)
         return done
 
@@ -335,7 +335,7 @@ def _kept_lock(directory: str, wanted: str) -> bytes | None:
 
 
 def _refuse_what_is_unsafe(packages: Sequence[str], kind: str) -> None:
-    if kind not in (BUBBLEWRAP, OFF):
+    if kind not in (*MOUNTED, OFF):
         raise PipelineError(
             f"packages cannot be installed: that needs the network, and the sandbox here ({kind}) cannot open it for the "
             "installer alone; apt-get install bubblewrap, or run with --install refused"

@@ -10,8 +10,26 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from phases.sandbox.bash import has_bash, shell_words, why_no_command
-from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, STOPPED, Box, CommandResult, Listener, format_bytes
+from phases.sandbox.box import (
+    BUBBLEWRAP,
+    DOCKER,
+    ENGINES,
+    LANDLOCK,
+    MOUNTED,
+    STOPPED,
+    Box,
+    CommandResult,
+    Listener,
+    format_bytes,
+)
 from phases.sandbox.bubblewrap import BIN, TMP, build_search_path, wrap_command
+from phases.sandbox.containers import (
+    engine_environment,
+    find_first_process,
+    remove_container,
+    remove_leftovers,
+    wrap_in_container,
+)
 from phases.sandbox.devices import variables_of
 from phases.sandbox.landlock import SIGNALS_ABI, landlock_abi, landlock_words
 from phases.sandbox.output import OutputBuffer
@@ -39,7 +57,7 @@ def launch_command(
 ) -> CommandResult:
     """Runs a shell command in a box of a kind that runs commands. `variables` are added to its environment.
 
-    `network` opens that of the host, in bubblewrap alone; Landlock alone never does. A `listener` gets the output, and may
+    `network` opens that of the host, where there are mounts; Landlock alone never does. A `listener` gets the output, and may
     end the command.
     """
     if why := why_no_command(command):
@@ -52,7 +70,7 @@ def launch_command(
         return CommandResult(None, f"not run: {missing[0]} is needed in the sandbox, and is not there\n")
     if not has_bash():
         return CommandResult(None, "not run: bash is not installed on this machine\n")
-    seen = variables_of(box.data, box.gpu, mounted=box.kind == BUBBLEWRAP)
+    seen = variables_of(box.data, box.gpu, mounted=box.kind in MOUNTED)
     shell, variables = ["--", *shell_words(command)], {**seen, **(variables or {})}
     output = OutputBuffer()
     listener = listener or Listener(lambda piece: None, lambda: False)
@@ -66,6 +84,8 @@ def launch_command(
         if box.kind == BUBBLEWRAP:
             return hold(_start_bubblewrap(box, shell, variables, take, network=network), scratch=())
         with scratch_directory() as scratch:
+            if box.kind in ENGINES:
+                return _run_in_container(box, shell, variables, take, scratch, hold, network=network)
             return hold(_start_supervised(box, shell, variables, take, scratch), scratch=(scratch,))
     except (OSError, ValueError) as error:  # ValueError: a variable that no program can be given
         return CommandResult(None, f"not run: {error}\n")
@@ -118,6 +138,30 @@ def _start_supervised(
     return SupervisedProcess(order, (take,))
 
 
+def _run_in_container(
+    box: Box,
+    shell: list[str],
+    variables: Mapping[str, str],
+    take: Taker,
+    scratch: str,
+    hold: Callable[..., CommandResult],
+    *,
+    network: bool,
+) -> CommandResult:
+    """Under a supervisor, because an engine is a process like others; what a daemon runs for it ends with its standard input."""
+    remove_leftovers(box.kind)
+    name = os.path.basename(scratch)
+    words = ["first:", *_limit_words(box), f"cd:{box.workspace}", *seccomp_words(alone=False)]
+    environment = {**base_environment(TMP), "PATH": build_search_path(box, BIN), **variables}
+    argv = wrap_in_container(box, find_interpreter(box), [*words, *shell], scratch, environment, network=network)
+    process = SupervisedProcess(pack_order(argv, engine_environment(), "/", scratch=scratch), (take,), hold=True)
+    find_other = partial(find_first_process, name) if box.kind == DOCKER else lambda: 0
+    result = hold(process, scratch=(), find_other=find_other)
+    if result.exit_code is None:
+        remove_container(box.kind, name)
+    return result
+
+
 def _run_to_end(
     process: BubblewrapProcess | SupervisedProcess,
     output: OutputBuffer,
@@ -125,10 +169,11 @@ def _run_to_end(
     seconds: float,
     is_stopped: Callable[[], bool],
     scratch: Sequence[str],
+    find_other: Callable[[], int] = lambda: 0,
 ) -> CommandResult:
     """Holds a process to the limits of its box. `scratch`: what it may fill beside what the box says."""
     with process:
-        watch = LimitWatch(process.pid, (box.workspace, *box.writable, *scratch), box.limits)
+        watch = LimitWatch(process.pid, (box.workspace, *box.writable, *scratch), box.limits, find_other)
 
         def find_breach() -> str | None:
             if is_stopped():

@@ -111,6 +111,11 @@ _OPTIONS = (
         "Ask these for code: github,semanticscholar,openalex,paperswithcode:FILE (default: none).",
     ),
     _flag("--allow-own-code/--no-allow-own-code", "allow_own_code", "Fetch the paper's own repository too."),
+    click.option(
+        *("--sandbox", "sandbox_kind"),
+        type=click.Choice(["required", "bubblewrap", "landlock", "podman", "docker", "apptainer"]),
+        help="What keeps the agent's commands in; required (the default) is bubblewrap, else Landlock.",
+    ),
     _flag("--unsandboxed", "sandbox", "Let the agent's commands run with your own rights.", flag_value="off"),
     click.option(
         "--install",
@@ -212,6 +217,7 @@ _GROUPS = {
     "Other people's code": ("references", "mirror", "lookup", "allow_own_code"),
     "Commands and hooks": (
         *(
+            "sandbox_kind",
             "sandbox",
             "install",
             "allow_install",
@@ -286,6 +292,10 @@ def flags_of(options: dict[str, Any]) -> dict[str, Any]:
         if options.get("code_model"):
             raise click.UsageError("--agent and --code-model both say who writes the code; give one of them")
         options = {**options, "code_model": OWN_AGENT + agent}
+    if kind := options.get("sandbox_kind"):
+        if options.get("sandbox"):
+            raise click.UsageError("--sandbox and --unsandboxed contradict each other; give one of them")
+        options = {**options, "sandbox": kind}
     if options.get("allow_install") and not options.get("install"):
         options = {**options, "install": options["allow_install"]}
     return {

@@ -57,7 +57,7 @@ SECRET = ("password", "api_key", *(f"{vendor}_api_key" for vendor in _VENDOR_KEY
 _CHOICES = {
     "mode": ("fast", "full"),
     "review": ("", "auto", "ask", "file"),
-    "sandbox": ("required", "off"),
+    "sandbox": ("required", "bubblewrap", "landlock", "podman", "docker", "apptainer", "off"),
     "install": ("ask", "allowed", "refused"),
     "reproduce": ("off", "quick", "full"),
     "reader": ("", "docling"),
