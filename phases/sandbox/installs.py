@@ -19,14 +19,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+from phases.sandbox import wheel_licences
 from phases.sandbox.box import MOUNTED, OFF, Box, CommandResult, Limits
 from phases.sandbox.launch import launch_command
 from phases.sandbox.locks import (
     MOST_LOCK,
     LockedPackage,
     parse_pylock,
+    read_addresses,
     read_lock,
     render_requirements,
+    with_licences,
     write_lock,
 )
 from phases.sandbox.package_index import find_index
@@ -251,9 +254,24 @@ class _Uv:
             outcome = NO_SOLUTION if done.exit_code == _UNSOLVED else NO_INDEX
             return LockResult(outcome, (), done.output or f"uv was stopped: {done.limit}", asked_at)
         try:
-            return LockResult(LOCKED, parse_pylock(read_bytes(path, limit=MOST_LOCK)), "", asked_at)
+            data = read_bytes(path, limit=MOST_LOCK)
+            return LockResult(LOCKED, with_licences(parse_pylock(data), self._find_licences(data)), "", asked_at)
         except (ValueError, KeyError, TypeError) as error:
             return LockResult(NO_SOLUTION, (), f"a package comes without a hash of its files: {error}", asked_at)
+
+    def _find_licences(self, lock: bytes) -> Mapping[str, str]:
+        """Of each package the licence that its index tells; nothing where the index cannot be asked."""
+        addresses = read_addresses(lock)
+        script = os.path.abspath(wheel_licences.__file__)
+        # in a file, because an output is cut
+        path = os.path.join(self._store, "licences.new.json")
+        lines = shlex.quote("\n".join(addresses.values()))
+        self._run(f"printf '%s' {lines} | python -I {shlex.quote(script)} > {shlex.quote(path)}", (script,))
+        try:
+            told = json.loads(read_bytes(path, limit=MOST_LOCK))
+        except (StorageError, ValueError):
+            return {}
+        return {name: told.get(address) for name, address in addresses.items()} if isinstance(told, dict) else {}
 
     def make(self, digest: str, lock: bytes) -> str:
         """Makes the environment of a lock, where it is not made yet; returns what uv said where that failed."""
@@ -280,8 +298,8 @@ class _Uv:
         common = ["--quiet", "--no-progress", "--color", "never", "--no-python-downloads", "--no-managed-python"]
         return shlex.join([self._program, *words, *common, "--cache-dir", os.path.join(self._store, "cache")])
 
-    def _run(self, script: str) -> CommandResult:
-        readable = (*self._index.readable, self._program)
+    def _run(self, script: str, readable: tuple[str, ...] = ()) -> CommandResult:
+        readable = (*self._index.readable, self._program, *readable)
         box = Box(self._store, self._kind, readable=readable, limits=_LIMITS._replace(disk=self._room()))
         variables = {**self._index.variables, "UV_NO_PROGRESS": "1"}
         done = launch_command(box, script, self._seconds, variables=variables, network=self._kind in MOUNTED)
