@@ -259,7 +259,7 @@ class _Uv:
         except (ValueError, KeyError, TypeError) as error:
             return LockResult(NO_SOLUTION, (), f"a package comes without a hash of its files: {error}", asked_at)
 
-    def _find_licences(self, lock: bytes) -> Mapping[str, str]:
+    def _find_licences(self, lock: bytes) -> Mapping[str, Any]:
         """Of each package the licence that its index tells; nothing where the index cannot be asked."""
         addresses = read_addresses(lock)
         script = os.path.abspath(wheel_licences.__file__)
