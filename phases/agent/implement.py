@@ -145,6 +145,7 @@ def _documents(
     evidence = checked.get("evidence", ()) if checked["tree_sha256"] == tree_digest(workspace) else ()
     traced, rows = trace_requirements(workspace, plan, evidence), session.journal.all_rows()
     made = implementation_document(ending, workspace, plan, traced, scaffold=scaffold)
+    jobs = state.tools.commands.jobs.report(rows)
     return {
         "implementation": {
             **made,
@@ -152,6 +153,7 @@ def _documents(
             "todos": todo_rows(state.todo_list.todos),
             "packages": [dict(row) for row in packages.installed],
             "questions": questions_in(rows),
+            **({"jobs": jobs} if jobs else {}),
             "reference_files": group_by_file(excerpts_shown(session.journal.begun, rows)),
         },
         "summary": summary_document(state.memory.interfaces, workspace, plan, assignment.plan_sha256),

@@ -129,6 +129,12 @@ class Jobs:
             tail_of(data, _LONGEST_TAIL).decode("utf-8", "replace")
         )
 
+    def report(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """What became of the jobs that a journal tells of, as implementation.json has it."""
+        wanted = ("number", "command", "starts", "exit_code", "why")
+        found = (self.look(job.number)._replace(command=job.command)._asdict() for job in jobs_on_record(rows))
+        return [{name: row[name] for name in wanted} for row in found]
+
     @contextmanager
     def at_work(self, rows: Iterable[Mapping[str, Any]], box: Box) -> Iterator[None]:
         """Starts again what a journal says was running, and ends what runs at the end of the block: for good where the work is

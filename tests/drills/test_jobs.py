@@ -19,7 +19,7 @@ from phases.llm.model import Reply, Request
 from phases.sandbox.box import LANDLOCK
 from phases.sandbox.commands import kind_of_sandbox
 from phases.sandbox.probe import probe_kind
-from tests.agents import Scripted, assignment_in, call, small_plan, tree
+from tests.agents import CONTRACTS, Scripted, assignment_in, call, small_plan, tree
 from tests.papers import HANGS, ROOT
 
 pytestmark = pytest.mark.skipif(kind_of_sandbox("required") == "none", reason="no sandbox on this machine")
@@ -71,7 +71,10 @@ def work(folder: Path, steps: int, sandbox: str) -> dict[str, Any]:
     assignment = assignment_in(
         folder / "task", small_plan("train.py"), sandbox=sandbox, tell=lambda text: print(text, file=told)
     )
-    return implement_plan(assignment, Scripted(replies(steps)), lambda done, total, text: None)
+    made = implement_plan(assignment, Scripted(replies(steps)), lambda done, total, text: None)
+    CONTRACTS.serialise("implementation.json", made["implementation"], writer="a test")
+    (folder / "jobs.json").write_text(json.dumps(made["implementation"]["jobs"]))
+    return made
 
 
 def start(folder: Path, steps: int, sandbox: str) -> subprocess.Popen[bytes]:
@@ -115,6 +118,8 @@ def drill(folder: Path, steps: int, kills: int, sandbox: str) -> None:
     )
     starts = (folder / "task" / "jobs" / "1" / "starts").read_text().split()
     assert list(map(int, starts)) == reached, "each start went on from the last checkpoint"
+    row = {"number": 1, "command": f"python train.py {steps}", "starts": kills + 1, "exit_code": 0, "why": ""}
+    assert json.loads((folder / "jobs.json").read_text()) == [row]
     told = (folder / "told.txt").read_text()
     assert told.count("was cut off with the run before, and is started again") == kills
     assert (folder / "task" / "journal.jsonl").read_bytes().startswith(journal), "what was on record stays so"

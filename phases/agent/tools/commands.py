@@ -73,7 +73,7 @@ def _tend_job(
     jobs: Jobs, started: Callable[[], int], *, number: int, action: str, seconds: int = SECONDS
 ) -> ToolResult:
     if number > started():
-        raise ToolError(f"there is no job {number}: {started()} were started in this run")
+        raise ToolError(f"there is no job {number}; so many were started in this run: {started()}")
     job = {WAIT: lambda: jobs.wait(number, seconds), STOP: lambda: jobs.stop(number)}.get(
         action, lambda: jobs.look(number)
     )()
