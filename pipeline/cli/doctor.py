@@ -69,7 +69,8 @@ def _check_libraries() -> list[dict[str, str]]:
 def _check_sandbox() -> dict[str, str]:
     found = probe_best()
     if found.usable:
-        better = "; apt-get install bubblewrap for a stronger one, and for --install"
+        why = probe_kind(BUBBLEWRAP).detail
+        better = f"; bubblewrap would be a stronger one, and --install needs it: {why}"
         return _build_row("ok", "sandbox", found.detail + (better if found.kind != BUBBLEWRAP else ""))
     missing = f"{found.detail}; apt-get install bubblewrap (without it, tests of the code do not run)"
     return _build_row("absent", "sandbox", missing)
