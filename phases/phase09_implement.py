@@ -60,6 +60,7 @@ PHASE = Phase(
             "explorations",
             "pictures",
             "evidence",
+            "jobs",
             "python",
             "kernel-report.json",
             "hooks",

@@ -14,7 +14,7 @@ from phases.agent.explore import Explorers
 from phases.agent.implement import implement_plan
 from phases.agent.offline_model import OfflineModel
 from phases.agent.tools.ask_user import ask_user_tool
-from phases.agent.tools.commands import bash_tool
+from phases.agent.tools.commands import bash_tool, job_tool
 from phases.agent.tools.files import file_tools
 from phases.agent.tools.reference import reference_tool
 from phases.agent.tools.search import search_tools
@@ -24,6 +24,7 @@ from phases.llm.model import Model, Reachability, Reply, Request, ToolCall
 from phases.sandbox.box import LANDLOCK
 from phases.sandbox.commands import kind_of_sandbox
 from phases.sandbox.probe import probe_kind
+from phases.workspace.jobs import Jobs, JobState
 from phases.workspace.task_paths import task_paths
 from phases.workspace.workspace import Workspace
 from pipeline.engine.contract import Contracts
@@ -137,7 +138,8 @@ def carry_out(
 def all_tools(root: str = "/nowhere") -> list[Tool]:
     """Every tool that an agent has."""
     workspace, explorers = Workspace(root), Explorers.__new__(Explorers)
-    own = [bash_tool(lambda command, seconds: (0, "")), todo_tool(tuple, lambda: 1), reference_tool(None)]
+    bash = bash_tool(lambda command, seconds: (0, ""), start=lambda command: JobState(1, command))
+    own = [bash, job_tool(Jobs(""), lambda: 0), todo_tool(tuple, lambda: 1), reference_tool(None)]
     own.append(ask_user_tool(lambda question, options: None, list))
     return [*file_tools(workspace, Notes()), *search_tools(workspace), *own, explorers.tool()]
 

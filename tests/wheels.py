@@ -8,12 +8,17 @@ import zipfile
 from pathlib import Path
 
 
-def wheel(folder: Path, name: str, version: str, needs: str = "") -> None:
+def wheel(folder: Path, name: str, version: str, needs: str = "", licence: str = "") -> None:
     """A wheel with one module that knows its version."""
     about = f"{name}-{version}.dist-info"
-    metadata = (
-        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{f'Requires-Dist: {needs}' if needs else ''}\n"
-    )
+    fields = {
+        "Metadata-Version": "2.4",
+        "Name": name,
+        "Version": version,
+        "Requires-Dist": needs,
+        "License-Expression": licence,
+    }
+    metadata = "".join(f"{field}: {value}\n" for field, value in fields.items() if value) + "\n"
     files = {
         f"{name}.py": f"VERSION = {version!r}\n",
         f"{about}/METADATA": metadata,

@@ -30,7 +30,7 @@ from phases.workspace.manifest import (
     manifest_from_json,
     manifest_to_json,
 )
-from phases.workspace.workspace import CONTROL, Workspace
+from phases.workspace.workspace import CONTROL, Workspace, remove_bytecode
 from pipeline.base.files import sha256
 from pipeline.base.logs import logger
 
@@ -302,7 +302,7 @@ class GateHooks:
         hook = next((hook for hook in self.hooks if hook.key == step["hook"]), None)
         self.commands.step = f"hook-{step['turn']}-{step['look']}-{step['round']}-{step['hook']}"
         # Decision 118: stale bytecode could be run instead of the code that is checked.
-        self.commands.remove_bytecode()
+        remove_bytecode(self.workspace.root)
         self.commands.begin()
         before = self.now()
         if hook is None or (seen and not (before.sha256 == seen and not before.truncated and holds())):

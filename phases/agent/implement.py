@@ -35,7 +35,7 @@ from phases.agent.session import Session, begin_session
 from phases.agent.tool_runner import ToolRunner
 from phases.agent.tools.add_package import add_package_tool, packages_added
 from phases.agent.tools.ask_user import ask_user_tool, questions_in
-from phases.agent.tools.commands import bash_tool
+from phases.agent.tools.commands import bash_tool, job_tool
 from phases.agent.tools.files import file_tools
 from phases.agent.tools.reference import reference_tool
 from phases.agent.tools.search import search_tools
@@ -54,6 +54,7 @@ from phases.sandbox.box import Box
 from phases.sandbox.devices import AUTO, describe_cards, find_devices
 from phases.sandbox.devices import NONE as GPU_NONE
 from phases.workspace.command_runner import CommandRunner
+from phases.workspace.jobs import Jobs, jobs_on_record
 from phases.workspace.manifest import tree_digest
 from phases.workspace.packages import (
     ALLOW,
@@ -94,7 +95,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     if added := packages_added(session.journal.all_rows()):  # by the agent, in an earlier start of this run
         packages = _install_packages(assignment, bare, tell, [row["line"] for row in added])
     box = _build_box(assignment, bare, packages)
-    commands = CommandRunner(box, Snapshot(places.workspace, places.snapshot), tell)
+    commands = CommandRunner(box, Snapshot(places.workspace, places.snapshot), tell, Jobs(places.jobs, assignment.tell))
     # Before anybody looks at the files. One that was edited is left alone, and the verdict taken anew (decision 15).
     restore_missing(session.journal, workspace)
     events = ProgressReporter(assignment, workspace, progress, scaffold=model.name == OFFLINE)
@@ -108,8 +109,10 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     _tell_beforehand(assignment, session, missing)
     if not session.journal.replaying:
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
+        commands.jobs.forget()
         _tell_expected(state, plan, session, tell)
-    with notify_hooks(acceptance, assignment.tell, resumed=session.journal.replaying) as end:
+    at_work = commands.jobs.at_work(session.journal.rows(), box)
+    with notify_hooks(acceptance, assignment.tell, resumed=session.journal.replaying) as end, at_work:
         state.hook_messages = end.said
         state.attempt = open_attempt(os.path.dirname(places.workspace))
         ending = end.ended_by(_work_to_ending(state, assignment, workspace, commands, missing))
@@ -144,6 +147,7 @@ def _documents(
     evidence = checked.get("evidence", ()) if checked["tree_sha256"] == tree_digest(workspace) else ()
     traced, rows = trace_requirements(workspace, plan, evidence), session.journal.all_rows()
     made = implementation_document(ending, workspace, plan, traced, scaffold=scaffold)
+    jobs = state.tools.commands.jobs.report(rows)
     return {
         "implementation": {
             **made,
@@ -151,6 +155,7 @@ def _documents(
             "todos": todo_rows(state.todo_list.todos),
             "packages": [dict(row) for row in packages.installed],
             "questions": questions_in(rows),
+            **({"jobs": jobs} if jobs else {}),
             "reference_files": group_by_file(excerpts_shown(session.journal.begun, rows)),
         },
         "summary": summary_document(state.memory.interfaces, workspace, plan, assignment.plan_sha256),
@@ -215,7 +220,14 @@ def _own_tools(
     asks = ask_user_tool(ledger.leave_out(assignment.ask), lambda: questions_in(session.journal.all_rows()))
     # Where the work began with other people's code the tool stays, even if that code is gone: recorded calls named it.
     others = [reference_tool(assignment.library)] if session.references is not None else []
-    return [bash_tool(commands.bash, commands.box.limits.seconds), todos, asks, *others]
+    most, journal = commands.box.limits.seconds, session.journal
+    jobs = commands.jobs
+
+    def started() -> int:
+        return len(jobs_on_record(journal.all_rows()))
+
+    bash = bash_tool(commands.bash, most, lambda command: jobs.start(started() + 1, command, commands.box))
+    return [bash, job_tool(jobs, started, most), todos, asks, *others]
 
 
 def _package_tools(assignment: Assignment, session: Session, commands: CommandRunner) -> list[Tool]:

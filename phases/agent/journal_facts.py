@@ -78,7 +78,7 @@ class FactExtractor:
         path = next(
             (_relative_path(str(arguments[name])) for name in _PATHS if isinstance(arguments.get(name), str)), ""
         )
-        command = str(arguments.get("command", "")) if kind is ToolClass.EXEC else ""
+        command = str(arguments.get("command", "")) if kind is ToolClass.EXEC and not _is_job(call) else ""
         check = self._check_in(command)
         # However a check is run, it is the same call: else each new filter would start the count of a loop again.
         same = {"command": check.key} if check else arguments
@@ -100,7 +100,8 @@ class FactExtractor:
         """What the journal says came of it."""
         if row.get("skipped"):
             return CallResult(executed=False, failed=True)
-        command = str(call.arguments.get("command", "")) if call.name == "Bash" else ""
+        ran = call.name == "Bash" and not _is_job(call)
+        command = str(call.arguments.get("command", "")) if ran else ""
         changed, lines = self.changed(call, row)
         sound = self._became_sound
         text, check = str(row["text"]), self._check_in(command)
@@ -119,7 +120,7 @@ class FactExtractor:
             digest=told.digest,
             error=told.error,
             failures=told.failures if tests else (),
-            background=command.rstrip().endswith("&") and not command.rstrip().endswith("&&"),
+            background=_is_job(call) or (command.rstrip().endswith("&") and not command.rstrip().endswith("&&")),
             undecided=check is not None and ended is None,
             way="" if tests or not failed else kind_of_failure(text),
             limit=limit_of(text, self._own) if failed else "",
@@ -187,6 +188,11 @@ def gate_verdict(verdict: Mapping[str, Any]) -> GateVerdict:
     limits = {limit_of(failure) for failure in failures}
     limit = limits.pop() if len(limits) == 1 else ""
     return GateVerdict(passed=False, failures=tuple(sorted(failures))[:50], limit=limit)
+
+
+def _is_job(call: ToolCall) -> bool:
+    """Whether it starts a job: that verifies nothing, and writes nothing in the workspace."""
+    return call.arguments.get("background") is True
 
 
 # A filter may hide how a check ended; one that says nothing verifies nothing (decision 123).

@@ -7,7 +7,7 @@ import platform
 from typing import Any
 
 from phases.agent.tools.commands import SECONDS
-from phases.sandbox.box import BUBBLEWRAP, NONE, Box
+from phases.sandbox.box import MOUNTED, NONE, Box
 from phases.sandbox.devices import describe_cards
 
 _GIB = 2**30
@@ -15,7 +15,7 @@ _GIB = 2**30
 
 def machine_facts(box: Box = Box("", NONE)) -> dict[str, Any]:  # noqa: B008 - frozen
     """Python, system, cores, memory and time of a command, and what of the user's machine it sees."""
-    data = {folder.name: folder.inside if box.kind == BUBBLEWRAP else f"${folder.variable}" for folder in box.data}
+    data = {folder.name: folder.inside if box.kind in MOUNTED else f"${folder.variable}" for folder in box.data}
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "python": platform.python_version(),

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from phases.sandbox.devices import NONE as GPU_NONE
 from phases.sandbox.devices import DataFolder, find_devices, parse_data
 
+STOPPED = "it was told to stop"
+"""The limit of a command that its listener ended."""
+PODMAN, DOCKER, APPTAINER = "podman", "docker", "apptainer"
+ENGINES = (PODMAN, DOCKER, APPTAINER)
+"""Engines of containers: taken only where the user names one."""
 BUBBLEWRAP, LANDLOCK, OFF, NONE = "bubblewrap", "landlock", "off", "none"
 """Best first: a view of the system of its own; rules of the kernel alone; the user's own rights; not run at all."""
+KINDS = (BUBBLEWRAP, LANDLOCK, *ENGINES)
+"""What keeps a command in."""
+MOUNTED = (BUBBLEWRAP, *ENGINES)
+"""The kinds in which a command has a view of the system of its own: what is not mounted is not there."""
 _GIB = 2**30
 
 
@@ -20,6 +29,8 @@ class Limits(NamedTuple):
     """What all of them hold. Addresses that nothing was written to are free: torch and CUDA reserve many."""
     seconds: int = 600
     """The longest that a command may ask for, and what a check gets."""
+    job_seconds: int = 4 * 3600
+    """What a job in the background gets, from each start of it."""
     processes: int = 256
     threads: int = 4096
     disk: int = 4 * _GIB
@@ -36,7 +47,9 @@ def limits_from(settings: Mapping[str, Any]) -> Limits:
     usual = Limits()
     memory = float(settings.get("command_memory_gb") or 0) * _GIB
     return usual._replace(
-        memory=int(memory) or usual.memory, seconds=int(settings.get("command_seconds") or usual.seconds)
+        memory=int(memory) or usual.memory,
+        seconds=int(settings.get("command_seconds") or usual.seconds),
+        job_seconds=int(settings.get("job_seconds") or usual.job_seconds),
     )
 
 
@@ -75,6 +88,15 @@ class CommandResult(NamedTuple):
     limit: str | None = None
     """The limit that stopped it, as in "time: 300 s"."""
     timed_out: bool = False
+
+
+class Listener(NamedTuple):
+    """Who follows a command while it runs, and may end it."""
+
+    take: Callable[[bytes], object]
+    """Gets each piece of its output."""
+    is_stopped: Callable[[], bool]
+    """Asked every second or so; once it is true the command ends."""
 
 
 class Probe(NamedTuple):

@@ -38,7 +38,7 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
     argv += _tmpfs_options(box.limits.scratch, TMP)
     # code_base is never among them: what `cat` prints, nobody could name in the report (decision 105).
     for path in (*python[1:], *box.readable):
-        if not _is_in_system(path):
+        if not is_in_system(path):
             argv += ["--ro-bind", path, path]
     for folder in box.data:
         argv += ["--ro-bind", folder.path, folder.inside]
@@ -75,6 +75,13 @@ def bubblewrap_version() -> str:
     return told.stdout.strip() or "bubblewrap"
 
 
+def is_in_system(path: str) -> bool:
+    """Whether a path is mounted with the system already."""
+    return any(
+        path == directory or path.startswith(directory + "/") for directory in ("/usr", "/bin", "/lib", "/lib64")
+    )
+
+
 def _tmpfs_options(most: int, path: str) -> list[str]:
     return [*(("--size", str(most)) if "--size" in _known_options() else ()), "--tmpfs", path]
 
@@ -83,9 +90,3 @@ def _tmpfs_options(most: int, path: str) -> list[str]:
 def _known_options() -> frozenset[str]:
     told = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, timeout=20, check=False)
     return frozenset((told.stdout + told.stderr).split())
-
-
-def _is_in_system(path: str) -> bool:
-    return any(
-        path == directory or path.startswith(directory + "/") for directory in ("/usr", "/bin", "/lib", "/lib64")
-    )

@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, OFF, Box, CommandResult
+from phases.sandbox.box import KINDS, OFF, Box, CommandResult, Listener
 from phases.sandbox.launch import launch_command
-from phases.sandbox.probe import probe_best
+from phases.sandbox.probe import probe_best, probe_kind
 from pipeline.base.logs import logger
 from pipeline.base.text_escaping import one_line
 
@@ -20,24 +20,34 @@ SECONDS = 300
 
 
 def kind_of_sandbox(setting: str) -> str:
-    """What commands will run in, under the user's setting: a kind of sandbox, off, or none (they do not run)."""
-    return OFF if setting == "off" else probe_best().kind
+    """What commands will run in, under the user's setting: a kind of sandbox, off, or none (they do not run).
+
+    A kind that the user names is taken or none is: nothing weaker in its place.
+    """
+    if setting in KINDS:
+        return probe_kind(setting).kind
+    return OFF if setting == OFF else probe_best().kind
 
 
 def run_command(
-    box: Box, command: str, *, seconds: float = SECONDS, variables: Mapping[str, str] | None = None
+    box: Box,
+    command: str,
+    *,
+    seconds: float = SECONDS,
+    variables: Mapping[str, str] | None = None,
+    listener: Listener | None = None,
 ) -> CommandResult:
     """Runs a shell command with the workspace as its directory. Every process of it is gone when this returns.
 
-    `variables` are added to its environment.
+    `variables` are added to its environment; a `listener` gets its output and may end it.
     """
-    if box.kind not in (BUBBLEWRAP, LANDLOCK, OFF):
+    if box.kind not in (*KINDS, OFF):
         why = probe_best().detail
         logger.debug("not run, because there is no sandbox ({}): {}", why, one_line(command))
         advice = "install it (apt-get install bubblewrap), or allow your own rights with --unsandboxed"
         return CommandResult(None, f"not run: {why}; {advice}")
     began = time.monotonic()
-    result = launch_command(box, command, seconds, variables=variables)
+    result = launch_command(box, command, seconds, variables=variables, listener=listener)
     how = f"stopped at {result.limit}" if result.limit else f"exit code {result.exit_code}"
     logger.debug("ran in {}, {} after {:.2f} s: {}", box.kind, how, time.monotonic() - began, one_line(command))
     return result

@@ -41,8 +41,13 @@ def main(words: list[str], environment: dict[bytes, bytes] | None = None) -> int
     `environment` is the program's; None: that of this process.
     """
     end = words.index("--")
+    orders = [_parse_order(word) for word in words[:end]]
     try:
-        confine_process([_parse_order(word) for word in words[:end]])
+        confine_process(orders)
+        if "first" in dict(orders) and (child := os.fork()):
+            return _wait_as_first(child)
+        if "first" in dict(orders):
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         program, arguments = words[end + 1], words[end + 1 :]
         if environment is None:
             os.execvp(program, arguments)  # noqa: S606 - to become the command is what this is for
@@ -50,6 +55,34 @@ def main(words: list[str], environment: dict[bytes, bytes] | None = None) -> int
     except (OSError, ValueError) as error:
         os.write(2, f"not run: the sandbox could not be closed: {error}\n".encode("utf-8", "replace"))
     return REFUSED
+
+
+def _wait_as_first(child: int) -> int:
+    """As the first process of a container: buries what dies in it, and ends all where the command ends, or the other end of
+    standard input goes. That end is held by whoever runs the container, so none outlives a run that was killed.
+    """
+    import select  # late: every command pays for the start of this, and few are in a container
+
+    ended, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    waiting = select.poll()
+    for descriptor in (0, ended):
+        waiting.register(descriptor, select.POLLIN)
+    while True:
+        try:
+            while (dead := os.waitpid(-1, os.WNOHANG))[0]:
+                if dead[0] == child:
+                    code = os.waitstatus_to_exitcode(dead[1])
+                    return code if code >= 0 else 128 - code
+        except ChildProcessError:
+            return REFUSED
+        ready = [descriptor for descriptor, _ in waiting.poll()]
+        if ended in ready:
+            os.read(ended, 4096)
+        if 0 in ready and not os.read(0, 4096):
+            return REFUSED
 
 
 def confine_process(orders: list[_Order]) -> None:

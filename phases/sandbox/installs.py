@@ -19,14 +19,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-from phases.sandbox.box import BUBBLEWRAP, OFF, Box, CommandResult, Limits
+from phases.sandbox import wheel_licences
+from phases.sandbox.box import MOUNTED, OFF, Box, CommandResult, Limits
 from phases.sandbox.launch import launch_command
 from phases.sandbox.locks import (
     MOST_LOCK,
     LockedPackage,
     parse_pylock,
+    read_addresses,
     read_lock,
     render_requirements,
+    with_licences,
     write_lock,
 )
 from phases.sandbox.package_index import find_index
@@ -161,7 +164,7 @@ def install_wheels(
     """
     # Whether packages may be installed at all stands under the seal of task.json and was asked before (decision 115).
     _refuse_what_is_unsafe(packages, kind)
-    store = store if store and kind == BUBBLEWRAP else directory
+    store = store if store and kind in MOUNTED else directory
     asked, wanted = _digest_of(packages, until)
     if not asked:
         return InstallResult(True, (), "")
@@ -200,7 +203,7 @@ def lock_wheels(
 ) -> LockResult:
     """Resolves packages and installs none: install_wheels then installs just these. The same arguments; raises PipelineError."""
     _refuse_what_is_unsafe(packages, kind)
-    store = store if store and kind == BUBBLEWRAP else directory
+    store = store if store and kind in MOUNTED else directory
     asked, wanted = _digest_of(packages, until)
     if not asked or (kept := read_lock(directory, wanted)) is not None:
         return LockResult(LOCKED, kept if asked and kept else (), "")
@@ -251,9 +254,24 @@ class _Uv:
             outcome = NO_SOLUTION if done.exit_code == _UNSOLVED else NO_INDEX
             return LockResult(outcome, (), done.output or f"uv was stopped: {done.limit}", asked_at)
         try:
-            return LockResult(LOCKED, parse_pylock(read_bytes(path, limit=MOST_LOCK)), "", asked_at)
+            data = read_bytes(path, limit=MOST_LOCK)
+            return LockResult(LOCKED, with_licences(parse_pylock(data), self._find_licences(data)), "", asked_at)
         except (ValueError, KeyError, TypeError) as error:
             return LockResult(NO_SOLUTION, (), f"a package comes without a hash of its files: {error}", asked_at)
+
+    def _find_licences(self, lock: bytes) -> Mapping[str, Any]:
+        """Of each package the licence that its index tells; nothing where the index cannot be asked."""
+        addresses = read_addresses(lock)
+        script = os.path.abspath(wheel_licences.__file__)
+        # in a file, because an output is cut
+        path = os.path.join(self._store, "licences.new.json")
+        lines = shlex.quote("\n".join(addresses.values()))
+        self._run(f"printf '%s' {lines} | python -I {shlex.quote(script)} > {shlex.quote(path)}", (script,))
+        try:
+            told = json.loads(read_bytes(path, limit=MOST_LOCK))
+        except (StorageError, ValueError):
+            return {}
+        return {name: told.get(address) for name, address in addresses.items()} if isinstance(told, dict) else {}
 
     def make(self, digest: str, lock: bytes) -> str:
         """Makes the environment of a lock, where it is not made yet; returns what uv said where that failed."""
@@ -280,11 +298,11 @@ class _Uv:
         common = ["--quiet", "--no-progress", "--color", "never", "--no-python-downloads", "--no-managed-python"]
         return shlex.join([self._program, *words, *common, "--cache-dir", os.path.join(self._store, "cache")])
 
-    def _run(self, script: str) -> CommandResult:
-        readable = (*self._index.readable, self._program)
+    def _run(self, script: str, readable: tuple[str, ...] = ()) -> CommandResult:
+        readable = (*self._index.readable, self._program, *readable)
         box = Box(self._store, self._kind, readable=readable, limits=_LIMITS._replace(disk=self._room()))
         variables = {**self._index.variables, "UV_NO_PROGRESS": "1"}
-        done = launch_command(box, script, self._seconds, variables=variables, network=self._kind == BUBBLEWRAP)
+        done = launch_command(box, script, self._seconds, variables=variables, network=self._kind in MOUNTED)
         logger.debug("uv in {}: exit code {}", self._kind, done.exit_code)
         return done
 
@@ -335,7 +353,7 @@ def _kept_lock(directory: str, wanted: str) -> bytes | None:
 
 
 def _refuse_what_is_unsafe(packages: Sequence[str], kind: str) -> None:
-    if kind not in (BUBBLEWRAP, OFF):
+    if kind not in (*MOUNTED, OFF):
         raise PipelineError(
             f"packages cannot be installed: that needs the network, and the sandbox here ({kind}) cannot open it for the "
             "installer alone; apt-get install bubblewrap, or run with --install refused"

@@ -6,15 +6,34 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from phases.sandbox.bash import has_bash, shell_words, why_no_command
-from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, CommandResult, format_bytes
+from phases.sandbox.box import (
+    BUBBLEWRAP,
+    DOCKER,
+    ENGINES,
+    LANDLOCK,
+    MOUNTED,
+    STOPPED,
+    Box,
+    CommandResult,
+    Listener,
+    format_bytes,
+)
 from phases.sandbox.bubblewrap import BIN, TMP, build_search_path, wrap_command
+from phases.sandbox.containers import (
+    engine_environment,
+    find_first_process,
+    remove_container,
+    remove_leftovers,
+    wrap_in_container,
+)
 from phases.sandbox.devices import variables_of
 from phases.sandbox.landlock import SIGNALS_ABI, landlock_abi, landlock_words
 from phases.sandbox.output import OutputBuffer
-from phases.sandbox.process import TIME, BubblewrapProcess, SupervisedProcess, follow_process
+from phases.sandbox.process import TIME, BubblewrapProcess, SupervisedProcess, Taker, follow_process
 from phases.sandbox.process_tree import count_threads_of_user
 from phases.sandbox.scratch import scratch_directory
 from phases.sandbox.seccomp import seccomp_words
@@ -24,15 +43,22 @@ from phases.sandbox.watch import LimitWatch
 _OPEN_FILES = 4096
 _NICE = 10
 """The runner gets its turn whatever a command does."""
-_TICK = 0.05
+_TICK, _TICK_OF_JOBS = 0.05, 0.25
 
 
 def launch_command(
-    box: Box, command: str, seconds: float, *, variables: Mapping[str, str] | None = None, network: bool = False
+    box: Box,
+    command: str,
+    seconds: float,
+    *,
+    variables: Mapping[str, str] | None = None,
+    network: bool = False,
+    listener: Listener | None = None,
 ) -> CommandResult:
     """Runs a shell command in a box of a kind that runs commands. `variables` are added to its environment.
 
-    `network` opens that of the host, in bubblewrap alone; Landlock alone never does.
+    `network` opens that of the host, where there are mounts; Landlock alone never does. A `listener` gets the output, and may
+    end the command.
     """
     if why := why_no_command(command):
         return CommandResult(None, f"not run: {why}\n")
@@ -44,13 +70,23 @@ def launch_command(
         return CommandResult(None, f"not run: {missing[0]} is needed in the sandbox, and is not there\n")
     if not has_bash():
         return CommandResult(None, "not run: bash is not installed on this machine\n")
-    seen = variables_of(box.data, box.gpu, mounted=box.kind == BUBBLEWRAP)
+    seen = variables_of(box.data, box.gpu, mounted=box.kind in MOUNTED)
     shell, variables = ["--", *shell_words(command)], {**seen, **(variables or {})}
+    output = OutputBuffer()
+    listener = listener or Listener(lambda piece: None, lambda: False)
+
+    def take(piece: bytes) -> None:
+        output.add(piece)
+        listener.take(piece)
+
+    hold = partial(_run_to_end, output=output, box=box, seconds=seconds, is_stopped=listener.is_stopped)
     try:
         if box.kind == BUBBLEWRAP:
-            return _run_in_bubblewrap(box, shell, seconds, variables, network=network)
+            return hold(_start_bubblewrap(box, shell, variables, take, network=network), scratch=())
         with scratch_directory() as scratch:
-            return _run_supervised(box, shell, seconds, variables, scratch)
+            if box.kind in ENGINES:
+                return _run_in_container(box, shell, variables, take, scratch, hold, network=network)
+            return hold(_start_supervised(box, shell, variables, take, scratch), scratch=(scratch,))
     except (OSError, ValueError) as error:  # ValueError: a variable that no program can be given
         return CommandResult(None, f"not run: {error}\n")
 
@@ -74,19 +110,18 @@ def base_environment(home: str) -> Mapping[str, str]:
     }
 
 
-def _run_in_bubblewrap(
-    box: Box, shell: list[str], seconds: float, variables: Mapping[str, str], *, network: bool
-) -> CommandResult:
+def _start_bubblewrap(
+    box: Box, shell: list[str], variables: Mapping[str, str], take: Taker, *, network: bool
+) -> BubblewrapProcess:
     words = [*_limit_words(box), f"cd:{box.workspace}", *landlock_words(box, TMP, ()), *seccomp_words(alone=False)]
     argv = wrap_command(box, find_interpreter(box), [*words, *shell], network=network)
     environment = {**base_environment(TMP), "PATH": build_search_path(box, BIN), **variables}
-    output = OutputBuffer()
-    return _run_to_end(BubblewrapProcess(argv, environment, output.add), output, box, seconds, ())
+    return BubblewrapProcess(argv, environment, take)
 
 
-def _run_supervised(
-    box: Box, shell: list[str], seconds: float, variables: Mapping[str, str], scratch: str
-) -> CommandResult:
+def _start_supervised(
+    box: Box, shell: list[str], variables: Mapping[str, str], take: Taker, scratch: str
+) -> SupervisedProcess:
     """Without namespaces: the kernel's rules alone, or none, and a parent that ends every child."""
     python = find_interpreter(box)
     names = os.path.join(scratch, "bin")
@@ -100,8 +135,31 @@ def _run_supervised(
         words += seccomp_words(alone=True, signals=landlock_abi() < SIGNALS_ABI)
     environment = {**base_environment(scratch), "PATH": build_search_path(box, names), **variables}
     order = pack_order([*words, *shell], environment, "/", scratch=scratch, is_confined=True)
-    output = OutputBuffer()
-    return _run_to_end(SupervisedProcess(order, (output.add,)), output, box, seconds, (scratch,))
+    return SupervisedProcess(order, (take,))
+
+
+def _run_in_container(
+    box: Box,
+    shell: list[str],
+    variables: Mapping[str, str],
+    take: Taker,
+    scratch: str,
+    hold: Callable[..., CommandResult],
+    *,
+    network: bool,
+) -> CommandResult:
+    """Under a supervisor, because an engine is a process like others; what a daemon runs for it ends with its standard input."""
+    remove_leftovers(box.kind)
+    name = os.path.basename(scratch)
+    words = ["first:", *_limit_words(box), f"cd:{box.workspace}", *seccomp_words(alone=False)]
+    environment = {**base_environment(TMP), "PATH": build_search_path(box, BIN), **variables}
+    argv = wrap_in_container(box, find_interpreter(box), [*words, *shell], scratch, environment, network=network)
+    process = SupervisedProcess(pack_order(argv, engine_environment(), "/", scratch=scratch), (take,), hold=True)
+    find_other = partial(find_first_process, name) if box.kind == DOCKER else lambda: 0
+    result = hold(process, scratch=(), find_other=find_other)
+    if result.exit_code is None:
+        remove_container(box.kind, name)
+    return result
 
 
 def _run_to_end(
@@ -109,17 +167,23 @@ def _run_to_end(
     output: OutputBuffer,
     box: Box,
     seconds: float,
+    is_stopped: Callable[[], bool],
     scratch: Sequence[str],
+    find_other: Callable[[], int] = lambda: 0,
 ) -> CommandResult:
     """Holds a process to the limits of its box. `scratch`: what it may fill beside what the box says."""
     with process:
-        watch = LimitWatch(process.pid, (box.workspace, *box.writable, *scratch), box.limits)
+        watch = LimitWatch(process.pid, (box.workspace, *box.writable, *scratch), box.limits, find_other)
 
         def find_breach() -> str | None:
+            if is_stopped():
+                return STOPPED
             too_much = output.taken > box.limits.output
             return f"output: {format_bytes(box.limits.output)}" if too_much else watch.find_breach()
 
-        breach = follow_process(process, seconds, tick=_TICK, find_breach=find_breach)
+        # what runs for hours is looked at less often than what ends in a moment
+        tick = _TICK if seconds <= box.limits.seconds else _TICK_OF_JOBS
+        breach = follow_process(process, seconds, tick=tick, find_breach=find_breach)
     ended = process.outcome()
     code = ended.exit_code if ended.signal is None else 128 + ended.signal
     limit = f"time: {seconds:g} s" if breach == TIME else breach

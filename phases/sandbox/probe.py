@@ -9,8 +9,9 @@ import socket
 import sys
 from functools import cache
 
-from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, Probe
+from phases.sandbox.box import BUBBLEWRAP, ENGINES, LANDLOCK, Box, Probe
 from phases.sandbox.bubblewrap import bubblewrap_version, find_bubblewrap
+from phases.sandbox.containers import engine_version
 from phases.sandbox.landlock import OLDEST_ABI, SIGNALS_ABI, landlock_abi
 from phases.sandbox.launch import launch_command
 from phases.sandbox.scratch import scratch_directory
@@ -49,7 +50,10 @@ def probe_best() -> Probe:
 @cache
 def probe_kind(kind: str) -> Probe:
     """Whether this kind of sandbox holds: tried once in a process."""
-    name, missing = _what_is_missing(kind)
+    try:
+        name, missing = _what_is_missing(kind)
+    except OSError as error:
+        missing = str(error)
     if missing:
         return Probe(False, missing)
     try:
@@ -65,6 +69,8 @@ def _what_is_missing(kind: str) -> tuple[str, str]:
         return "", f"{platform.system()} has no sandbox"
     if not seccomp_words(alone=True):
         return "", f"there is no filter of system calls for {platform.machine()}"
+    if kind in ENGINES:
+        return engine_version(kind) + ", seccomp", ""
     if kind == LANDLOCK:
         if landlock_abi() < OLDEST_ABI:
             return "", f"the kernel has {_landlock_name()}, and {OLDEST_ABI} is needed"

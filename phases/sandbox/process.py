@@ -53,8 +53,12 @@ class SupervisedProcess:
     A context manager: at the end of the block nothing of it is left. The same holds for the other one.
     """
 
-    def __init__(self, order: bytes, takers: Sequence[Taker], given: bytes | None = None) -> None:
-        """`order` as pack_order makes it; `given` is its standard input. Raises OSError."""
+    def __init__(
+        self, order: bytes, takers: Sequence[Taker], given: bytes | None = None, *, hold: bool = False
+    ) -> None:
+        """`order` as pack_order makes it; `given` is its standard input. `hold`: that stays open and empty for as long as this
+        process is there. Raises OSError.
+        """
         self._order, self._told = order, b""
         self._notes: list[str] = []
         self._connection, theirs = socket.socketpair()
@@ -65,7 +69,7 @@ class SupervisedProcess:
                 # is given changes how its supervisor runs.
                 cwd="/",
                 env={},
-                stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+                stdin=subprocess.PIPE if hold or given is not None else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE if len(takers) > 1 else subprocess.STDOUT,
                 bufsize=0,
@@ -77,7 +81,7 @@ class SupervisedProcess:
             raise
         finally:
             theirs.close()
-        self._pipes = _Pipes(self._process, takers, given or b"")
+        self._pipes = _Pipes(self._process, takers, given)
         self._pipes.watch(self._connection.fileno())
         self.pid = self._process.pid
 
@@ -124,6 +128,8 @@ class SupervisedProcess:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(int(group), signal.SIGKILL)
         self._pipes.close()
+        if self._process.stdin:
+            self._process.stdin.close()
 
     def outcome(self) -> CommandOutcome:
         """What the supervisor told."""
@@ -246,11 +252,12 @@ def follow_process(
 class _Pipes:
     """The pipes of a process: what it is given, and what it prints."""
 
-    def __init__(self, process: subprocess.Popen[bytes], takers: Sequence[Taker], given: bytes = b"") -> None:
-        self._given = memoryview(given)
+    def __init__(self, process: subprocess.Popen[bytes], takers: Sequence[Taker], given: bytes | None = None) -> None:
+        self._given = memoryview(given or b"")
         self._waiting = select.poll()
         self._open: dict[int, tuple[IO[bytes], Taker | None]] = {}
-        for end, taker in zip((process.stdin, process.stdout, process.stderr), (None, *takers, None), strict=False):
+        stdin = None if given is None else process.stdin
+        for end, taker in zip((stdin, process.stdout, process.stderr), (None, *takers, None), strict=False):
             if end:
                 os.set_blocking(end.fileno(), False)
                 self._open[end.fileno()] = end, taker

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
-_PREFIX = "pipeline-sandbox-"
+PREFIX = "pipeline-sandbox-"
 
 
 @contextmanager
 def scratch_directory() -> Iterator[str]:
     """An empty directory of this process, gone when the block ends. Raises OSError."""
     _remove_stale()
-    directory = tempfile.mkdtemp(prefix=f"{_PREFIX}{_pid_namespace()}-{os.getpid()}-")
+    directory = tempfile.mkdtemp(prefix=f"{PREFIX}{_pid_namespace()}-{os.getpid()}-")
     try:
         yield directory
     finally:
@@ -38,13 +38,18 @@ def _remove_stale() -> None:
     """Removes directories of this user whose process is gone; once a process."""
     parent = tempfile.gettempdir()
     for name in os.listdir(parent):
-        words = name.removeprefix(_PREFIX).split("-")
-        if not name.startswith(f"{_PREFIX}{_pid_namespace()}-") or len(words) < 3 or not words[1].isdigit():
-            continue
         path = os.path.join(parent, name)
-        # A number of a process may be in use again, by another user too: then the directory waits for the next sweep.
-        if not _is_alive(int(words[1])) and _is_ours(path):
+        if is_stale(name) and _is_ours(path):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def is_stale(name: str) -> bool:
+    """Whether a directory, or what has its name, was made here by a process that is gone."""
+    words = name.removeprefix(PREFIX).split("-")
+    if not name.startswith(f"{PREFIX}{_pid_namespace()}-") or len(words) < 3 or not words[1].isdigit():
+        return False
+    # A number of a process may be in use again, by another user too: then it waits for the next sweep.
+    return not _is_alive(int(words[1]))
 
 
 def _is_alive(pid: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from phases.sandbox.box import Limits, format_bytes
@@ -25,7 +25,11 @@ _ENDLESS = 2**62
 class LimitWatch:
     """Looks at a process and all that it brings forth, and at the directories that they may fill."""
 
-    def __init__(self, root: int, directories: Sequence[str], limits: Limits) -> None:
+    def __init__(
+        self, root: int, directories: Sequence[str], limits: Limits, find_other: Callable[[], int] = lambda: 0
+    ) -> None:
+        """`find_other` gives the number of another process that belongs to it, once there is one; 0 until then."""
+        self._find_other, self._other = find_other, 0
         self._root, self._directories, self._limits = root, directories, limits
         self._disk = max(limits.disk, sum(measure_disk_use(directory) for directory in directories))
         self._floor = min([_LEAST_FREE, *(_free_bytes(directory) // 2 for directory in directories)])
@@ -37,7 +41,8 @@ class LimitWatch:
         started = time.monotonic()
         if started < self._look_again:
             return None
-        descendants = descendants_of(self._root)
+        self._other = self._other or self._find_other()
+        descendants = descendants_of(self._root) + (descendants_of(self._other) if self._other else [])
         broken = self._processes(descendants) or self._memory(descendants)
         if not broken and started >= self._walk_again:
             broken = self._disk_breach(descendants)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -10,11 +9,12 @@ from collections.abc import Callable, Mapping
 from phases.sandbox.box import Box, CommandResult
 from phases.sandbox.commands import run_command
 from phases.workspace.backup_tree import back_up_tree
+from phases.workspace.jobs import VARIABLE, Jobs
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.tree import start_of_changes, sync_changed
+from phases.workspace.workspace import remove_bytecode
 from pipeline.base.files import make_directory, next_aside
 from pipeline.base.logs import logger
-from pipeline.base.safe_tree import walk_files
 
 _TIMING = re.compile(r"(?<= in )[0-9]+\.[0-9]+ ?s(?:econds)?\b")
 # Two equal runs would differ in it, in the journal and in what a model is told (decision 17).
@@ -23,8 +23,11 @@ _TIMING = re.compile(r"(?<= in )[0-9]+\.[0-9]+ ?s(?:econds)?\b")
 class CommandRunner:
     """The commands of one run. `step` names what is being done, one command or several, the same before and after a kill."""
 
-    def __init__(self, box: Box, snapshot: Snapshot, tell: Callable[[str], None] = lambda text: None) -> None:
+    def __init__(
+        self, box: Box, snapshot: Snapshot, tell: Callable[[str], None] = lambda text: None, jobs: Jobs | None = None
+    ) -> None:
         self.box, self._snapshot, self.tell = box, snapshot, tell
+        self.jobs = jobs or Jobs("")
         self.step = self.begun = ""
         """`begun`: the step that the workspace was copied for; empty: none since the last record."""
         self._since = 0
@@ -38,25 +41,20 @@ class CommandRunner:
         readable: tuple[str, ...] = (),
     ) -> CommandResult:
         """Runs a shell command in the workspace; with these variables, and these directories to write to and to read as well."""
-        self.remove_bytecode()
+        remove_bytecode(self.box.workspace)
         self.begin()
         box = self.box._replace(writable=writable, readable=(*self.box.readable, *readable))
         finished = run_command(box, command, seconds=seconds, variables=variables)
         return finished._replace(output=_TIMING.sub("… s", finished.output))
 
-    def remove_bytecode(self) -> None:
-        """Removes what Python keeps of modules: a copy that is older than its source is run in its stead.
-
-        An empty PYTHONPYCACHEPREFIX would do it too, and make every start of Python five times as slow.
-        """
-        # PYTHONDONTWRITEBYTECODE does not stop a command that wants to write it (decision 118).
-        with contextlib.suppress(OSError):
-            for found in walk_files(self.box.workspace):
-                if found.name.endswith((".pyc", ".pyo")) and not found.is_directory():
-                    os.unlink(found.name, dir_fd=found.directory)
-
     def bash(self, command: str, seconds: int) -> tuple[int | None, str]:
-        finished = self.run(command, seconds)
+        """A command of the model's, which alone may read what jobs have written: no check may stand on that."""
+        jobs = self.jobs.directory
+        finished = (
+            self.run(command, seconds, {VARIABLE: jobs}, readable=(jobs,))
+            if os.path.isdir(jobs)
+            else self.run(command, seconds)
+        )
         limit = f"stopped by a limit: {finished.limit}\n" if finished.limit else ""
         return finished.exit_code, limit + finished.output
 

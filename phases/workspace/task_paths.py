@@ -16,6 +16,8 @@ class TaskPaths(NamedTuple):
     """The pictures that the model was shown, by their digests."""
     snapshot: str
     """The tree that the command at work began with."""
+    jobs: str
+    """What runs beside the agent's work, and what it wrote."""
     ledger: str
     plan_versions: str
     paper: str
@@ -51,6 +53,7 @@ def task_paths(root: str) -> TaskPaths:
         explorations=path("explorations"),
         pictures=path("pictures"),
         snapshot=path("before_command"),
+        jobs=path("jobs"),
         ledger=path("logs/llm.jsonl"),
         plan_versions=path("plan_versions"),
         paper=path("paper.md"),

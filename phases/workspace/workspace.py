@@ -19,6 +19,7 @@ from pipeline.base.safe_tree import (
     open_directory,
     open_one,
     open_regular,
+    walk_files,
     walk_tree,
     write_new,
 )
@@ -233,6 +234,18 @@ def kind_of(found: WalkedEntry) -> str:
     if found.is_directory():
         return DIRECTORY
     return REGULAR if found.is_regular() else OTHER
+
+
+def remove_bytecode(root: str) -> None:
+    """Removes what Python keeps of modules in a workspace: a copy that is older than its source is run in its stead.
+
+    An empty PYTHONPYCACHEPREFIX would do it too, and make every start of Python five times as slow.
+    """
+    # PYTHONDONTWRITEBYTECODE does not stop a command that wants to write it (decision 118).
+    with suppress(OSError):
+        for found in walk_files(root):
+            if found.name.endswith((".pyc", ".pyo")) and not found.is_directory():
+                os.unlink(found.name, dir_fd=found.directory)
 
 
 def is_workspace_path(path: str) -> bool:

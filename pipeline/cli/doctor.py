@@ -13,9 +13,9 @@ import click
 
 from phases.readers.recognition import INSTALL
 from phases.references.parse.grammars import GRAMMARS
-from phases.sandbox.box import BUBBLEWRAP
+from phases.sandbox.box import BUBBLEWRAP, ENGINES
 from phases.sandbox.git import OLDEST_FOR_THE_NETWORK, git_version
-from phases.sandbox.probe import probe_best
+from phases.sandbox.probe import probe_best, probe_kind
 from pipeline import __version__
 from pipeline.base.errors import PipelineError
 from pipeline.cli.arguments import answers
@@ -36,6 +36,7 @@ def doctor_command() -> Answer:
     rows = [
         *_check_libraries(),
         _check_sandbox(),
+        _check_engines(),
         _check_git(),
         _check_grammars(),
         _check_ocr(),
@@ -68,10 +69,20 @@ def _check_libraries() -> list[dict[str, str]]:
 def _check_sandbox() -> dict[str, str]:
     found = probe_best()
     if found.usable:
-        better = "; apt-get install bubblewrap for a stronger one, and for --install"
+        why = probe_kind(BUBBLEWRAP).detail
+        better = f"; bubblewrap would be a stronger one, and --install needs it: {why}"
         return _build_row("ok", "sandbox", found.detail + (better if found.kind != BUBBLEWRAP else ""))
     missing = f"{found.detail}; apt-get install bubblewrap (without it, tests of the code do not run)"
     return _build_row("absent", "sandbox", missing)
+
+
+def _check_engines() -> dict[str, str]:
+    """The engines of containers: each that is installed is tried out as the sandbox is."""
+    found = {kind: probe_kind(kind) for kind in ENGINES}
+    usable = [f"{tried.detail} (--sandbox {kind})" for kind, tried in found.items() if tried.usable]
+    others = [tried.detail for tried in found.values() if not tried.usable]
+    why = "" if usable else " (needed for --sandbox alone)"
+    return _build_row("ok" if usable else "absent", "containers", "; ".join([*usable, *others]) + why)
 
 
 def _check_git() -> dict[str, str]:

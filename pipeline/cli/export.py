@@ -14,6 +14,7 @@ import click
 
 from phases.evidence.demands import demands_of
 from phases.sandbox.git import run_git
+from phases.sandbox.locks import LockedPackage, render_requirements
 from phases.workspace.backup_tree import latest_aside
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.errors import ContractError, PhaseError, UsageError
@@ -29,6 +30,7 @@ from pipeline.cli.assembly import (
     settings_from,
 )
 from pipeline.cli.output import notify, print_text
+from pipeline.cli.task_factory import safe_name
 from pipeline.engine.phase import is_placeholder
 from pipeline.engine.store import TaskStore
 
@@ -100,7 +102,10 @@ def _make_companions(store: TaskStore, files: Mapping[str, Any]) -> Files:
         "LICENCES.md": _render_licences(store),
         "AGENTS.md": _render_rules(commands),
         "requirements.txt": "".join(f"{name}\n" for name in packages),
+        "pyproject.toml": _render_project(store),
     }
+    if lock := _render_lock(store):
+        made["requirements.lock"] = lock
     found: Files = {name: (text.encode(), 0o644) for name, text in made.items() if name not in files}
     if "reproduce.sh" not in files:
         found["reproduce.sh"] = _render_script(commands, _list_experiments(store)).encode(), _RUNNABLE
@@ -193,6 +198,27 @@ def _list_packages(store: TaskStore) -> list[str]:
     return [*found, *(["pytest"] if needs_pytest and not any(name.startswith("pytest") for name in found) else [])]
 
 
+def _render_lock(store: TaskStore) -> str:
+    """What the plan's packages were resolved to, each file with its hash; empty where nothing was."""
+    lock = store.load("package_lock.json") if store.exists("package_lock.json") else {"resolved": ()}
+    rows = [LockedPackage(row["name"], row["version"], tuple(row["sha256"])) for row in lock["resolved"]]
+    return render_requirements(rows).decode()
+
+
+def _render_project(store: TaskStore) -> str:
+    """The code as a project: its name, the Python and the packages that its plan names."""
+    # a string in JSON is one in TOML as well
+    setup = store.load("initial_plan.txt")["environment_setup"]
+    asked = store.load("package_lock.json")["asked"] if store.exists("package_lock.json") else ()
+    facts = {
+        "name": safe_name(store.id),
+        "version": "0",
+        "requires-python": setup["python"],
+        "dependencies": list(asked),
+    }
+    return "\n".join(["[project]", *(f"{name} = {json.dumps(fact)}" for name, fact in facts.items()), ""])
+
+
 def _list_commands(store: TaskStore) -> list[str]:
     """The checks of the code, each on one line."""
     checks = store.load("initial_plan.txt")["validation_approach"]["verify_commands"]
@@ -222,6 +248,10 @@ def _render_script(commands: list[str], experiments: list[str]) -> str:
         'cd "$(dirname "$0")"',
         "[ -d .venv ] || python3 -m venv .venv",
         "PATH=$PWD/.venv/bin:$PATH",
+        "if [ -f requirements.lock ]; then",
+        "    pip install --quiet --require-hashes --only-binary :all: -r requirements.lock ||",
+        "        echo 'requirements.lock is of another platform or Python: the newest that requirements.txt permits instead' >&2",
+        "fi",
         "pip install --quiet -r requirements.txt",
         *commands,
     ]

@@ -90,6 +90,11 @@ _OPTIONS = (
     _text("--max-turns", "N", "Pause after N turns of the agent (default: 400)."),
     _text("--max-minutes", "N", "Make no more calls after N minutes of work."),
     _text("--command-seconds", "N", "Let a command of the agent, or a check, run for up to N seconds (default: 600)."),
+    _text(
+        "--job-seconds",
+        "N",
+        "Let a job that the agent starts in the background run for up to N seconds (default: 14400).",
+    ),
     _text("--command-memory-gb", "N", "Let a command hold up to N GB of memory (default: 8)."),
     _text("--batch-usd", "N", "Make no more calls once N dollars are spent on all tasks in the directory together."),
     _flag(
@@ -115,6 +120,11 @@ _OPTIONS = (
         "Ask these for code: github,semanticscholar,openalex,paperswithcode:FILE (default: none).",
     ),
     _flag("--allow-own-code/--no-allow-own-code", "allow_own_code", "Fetch the paper's own repository too."),
+    click.option(
+        *("--sandbox", "sandbox_kind"),
+        type=click.Choice(["required", "bubblewrap", "landlock", "podman", "docker", "apptainer"]),
+        help="What keeps the agent's commands in; required (the default) is bubblewrap, else Landlock.",
+    ),
     _flag("--unsandboxed", "sandbox", "Let the agent's commands run with your own rights.", flag_value="off"),
     click.option(
         "--install",
@@ -213,6 +223,7 @@ _GROUPS = {
     "Other people's code": ("references", "mirror", "lookup", "allow_own_code"),
     "Commands and hooks": (
         *(
+            "sandbox_kind",
             "sandbox",
             "install",
             "allow_install",
@@ -220,6 +231,7 @@ _GROUPS = {
             "python",
             "command_seconds",
             "command_memory_gb",
+            "job_seconds",
             "gpu",
             "data",
         ),
@@ -286,6 +298,10 @@ def flags_of(options: dict[str, Any]) -> dict[str, Any]:
         if options.get("code_model"):
             raise click.UsageError("--agent and --code-model both say who writes the code; give one of them")
         options = {**options, "code_model": OWN_AGENT + agent}
+    if kind := options.get("sandbox_kind"):
+        if options.get("sandbox"):
+            raise click.UsageError("--sandbox and --unsandboxed contradict each other; give one of them")
+        options = {**options, "sandbox": kind}
     if options.get("allow_install") and not options.get("install"):
         options = {**options, "install": options["allow_install"]}
     return {

@@ -95,6 +95,7 @@ def with_absolute_paths(settings: Settings) -> Settings:
         references=_check_directory("references", settings.references),
         mirror=_check_directory("mirror", settings.mirror),
         lookup=_check_lookup(settings.lookup),
+        sandbox=_check_sandbox(settings.sandbox),
         gpu=_check_gpu(settings.gpu),
         data=_check_data(settings.data),
         python=_check_python(settings.python),
@@ -124,10 +125,10 @@ def _more_asked(own: str, theirs: str) -> str:
 
 _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(("max_usd", "max_tokens", "max_turns", "max_minutes"), _lower_limit),
-    **dict.fromkeys(("max_acceptance_continues", "command_seconds", "command_memory_gb"), min),
+    **dict.fromkeys(("max_acceptance_continues", "command_seconds", "command_memory_gb", "job_seconds"), min),
     "mode": lambda own, theirs: "fast" if "fast" in (own, theirs) else own,
     "review": _more_asked,
-    "sandbox": lambda own, theirs: "required",
+    "sandbox": lambda own, theirs: "required" if own == "off" else own,
     "install": lambda own, theirs: "refused",
     "gpu": lambda own, theirs: "none",
     "allow_own_code": lambda own, theirs: "no",
@@ -203,6 +204,19 @@ def _check_data(setting: str) -> str:
     from phases.sandbox.devices import parse_data  # imported here: as above
 
     return os.pathsep.join(f"{folder.name}={folder.path}" for folder in parse_data(setting))
+
+
+def _check_sandbox(setting: str) -> str:
+    if setting in ("required", "off"):
+        return setting
+    from phases.sandbox.probe import probe_kind  # imported here: as above
+
+    found = probe_kind(setting)
+    if not found.usable:
+        raise UsageError(
+            f"--sandbox {setting} cannot be used on this machine: {found.detail}; `pipeline doctor` says which can"
+        )
+    return setting
 
 
 def _check_python(setting: str) -> str:

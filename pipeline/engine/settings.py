@@ -14,7 +14,7 @@ PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _EFFORTS = ("effort", "plan_effort", "code_effort")
 _WATCH = ("supervisor", "supervisor_shadow")
-_COMMANDS = ("command_seconds", "command_memory_gb", "gpu", "data", "python")
+_COMMANDS = ("command_seconds", "command_memory_gb", "job_seconds", "gpu", "data", "python")
 _CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence")
 _REPRODUCTION = ("reproduce", "tolerance", "reproduce_attempts")
 _READING = ("ocr", "reader")
@@ -57,7 +57,7 @@ SECRET = ("password", "api_key", *(f"{vendor}_api_key" for vendor in _VENDOR_KEY
 _CHOICES = {
     "mode": ("fast", "full"),
     "review": ("", "auto", "ask", "file"),
-    "sandbox": ("required", "off"),
+    "sandbox": ("required", "bubblewrap", "landlock", "podman", "docker", "apptainer", "off"),
     "install": ("ask", "allowed", "refused"),
     "reproduce": ("off", "quick", "full"),
     "reader": ("", "docling"),
@@ -80,7 +80,12 @@ _SWITCHES = {
 """Settings that are true or false, and how task.json and the stamps spell false and true for each: tasks of earlier versions
 hold these words, and another spelling would make their phases stale."""
 _FALSE, _TRUE = ("false", "no", "0", "refused"), ("true", "yes", "1", "allowed")
-_MOST = {"max_acceptance_continues": 20, "command_seconds": 86_400, "command_memory_gb": 100_000}
+_MOST = {
+    "max_acceptance_continues": 20,
+    "command_seconds": 86_400,
+    "command_memory_gb": 100_000,
+    "job_seconds": 864_000,
+}
 HOOKS = "runtime"
 """What the user's file may hold beside settings: `runtime: hooks:`, the user's own hooks. No variable and no flag says it."""
 
@@ -241,6 +246,8 @@ class Settings(NamedTuple):
     """The longest that a command of the agent may ask for, and what each check gets."""
     command_memory_gb: int = 8
     """What all processes of a command may hold. Addresses that nothing was written to do not count."""
+    job_seconds: int = 14_400
+    """The longest that a job in the background may run, from each start of it."""
     python: str = ""
     """An environment of your own, whose packages commands use, and never write to; then nothing is installed."""
     gpu: str = "none"

@@ -19,7 +19,7 @@ from phases.agent.earlier_code import order_files
 from phases.agent.memory import Memory
 from phases.agent.session import Session
 from phases.agent.tools.ask_user import ask_user_tool
-from phases.agent.tools.commands import bash_tool
+from phases.agent.tools.commands import bash_tool, job_tool
 from phases.agent.tools.files import file_tools
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
@@ -33,6 +33,7 @@ from phases.planning.model.prompt import (
     refusal_message,
 )
 from phases.reproduction import attempts
+from phases.workspace.jobs import Jobs, JobState
 from phases.workspace.workspace import Workspace
 from pipeline.engine.contract import Contracts
 from tests.papers import EXAMPLE, example_paper
@@ -68,7 +69,8 @@ def rendered() -> str:
         "initial_plan.txt", EXAMPLE.with_name("plan.yaml").read_bytes(), writer="a person"
     )
     nowhere = Workspace("/nowhere")
-    tools = [*file_tools(nowhere, Notes()), *search_tools(nowhere), bash_tool(lambda command, seconds: (0, ""))]
+    bash = bash_tool(lambda command, seconds: (0, ""), start=lambda command: JobState(1, command))
+    tools = [*file_tools(nowhere, Notes()), *search_tools(nowhere), bash, job_tool(Jobs(""), lambda: 0)]
     asks = ask_user_tool(lambda question, options: None, list)
     schemas = [tool.schema() for tool in (*tools, todo_tool(tuple, lambda: 1), asks)]
     files = tuple(order_files(plan))

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import subprocess
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -75,6 +76,7 @@ def test_a_zip_holds_the_code_what_it_is_worth_and_how_to_run_it(command: Comman
         "AGENTS.md",
         "LICENCES.md",
         "REPRODUCTION.md",
+        "pyproject.toml",
         "reproduce.sh",
         "requirements.txt",
     ]
@@ -84,6 +86,20 @@ def test_a_zip_holds_the_code_what_it_is_worth_and_how_to_run_it(command: Comman
     assert modes["paper/reproduce.sh"] & 0o111
     assert subprocess.run(["sh", "-n"], input=held["reproduce.sh"], check=False).returncode == 0
     assert not [name for name in held if "paper.md" in name or ".pipeline" in name]
+
+
+def test_an_export_says_which_files_of_packages_it_was_made_with(command: Command) -> None:
+    path = command.task("paper") / "package_lock.json"
+    row = {"name": "numpy", "version": "2.1.0", "sha256": ["1" * 64], "bytes": None, "licence": "BSD-3-Clause"}
+    locked = {"outcome": "locked", "asked": ["numpy>=2"], "resolved": [row]}
+    path.write_text(json.dumps({**json.loads(path.read_text()), **locked}))
+    assert command("export", "--to", "zip", "-o", "out.zip").code == 0
+    with zipfile.ZipFile(command.folder / "out.zip") as archive:
+        held = {name: archive.read(f"paper/{name}").decode() for name in ("requirements.lock", "pyproject.toml")}
+    assert held["requirements.lock"] == f"numpy==2.1.0 \\\n    --hash=sha256:{'1' * 64}\n"
+    project = tomllib.loads(held["pyproject.toml"])["project"]
+    assert (project["name"], project["dependencies"]) == ("paper", ["numpy>=2"])
+    assert project["requires-python"].startswith(">=3")
 
 
 def git(folder: Path, *arguments: str) -> str:

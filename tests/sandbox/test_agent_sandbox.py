@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, NONE, OFF, Box, CommandResult, Limits
+from phases.sandbox.box import BUBBLEWRAP, ENGINES, LANDLOCK, NONE, OFF, Box, CommandResult, Limits
+from phases.sandbox.box import KINDS as EVERY
 from phases.sandbox.commands import kind_of_sandbox, run_command
 from phases.sandbox.output import LARGEST_OUTPUT
 from phases.sandbox.probe import probe_best, probe_kind
@@ -21,9 +22,13 @@ from tests.papers import HANGS, ROOT
 
 KINDS = [
     pytest.param(
-        kind, marks=pytest.mark.skipif(not probe_kind(kind).usable, reason=f"{kind}: {probe_kind(kind).detail}")
+        kind,
+        marks=[
+            pytest.mark.skipif(not probe_kind(kind).usable, reason=f"{kind}: {probe_kind(kind).detail}"),
+            *([pytest.mark.slow] if kind in ENGINES else []),
+        ],
     )
-    for kind in (BUBBLEWRAP, LANDLOCK)
+    for kind in EVERY
 ]
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 

@@ -33,7 +33,7 @@ from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 
 CLAUDE_CODE, CODEX, GEMINI = "claude", "codex", "gemini"
-_OURS = {*shlex.split("Read Write Edit Glob Grep Bash TodoWrite Task AskUser AddPackage SearchReference")}
+_OURS = {*shlex.split("Read Write Edit Glob Grep Bash Job TodoWrite Task AskUser AddPackage SearchReference")}
 _CLAUDE_TOOLS = {"MultiEdit": "Edit", "Agent": "Task"}
 _CODEX_TOOLS = {
     "apply_patch": "Write|Edit", "shell": "Bash", "local_shell": "Bash", "exec_command": "Bash", "unified_exec": "Bash",

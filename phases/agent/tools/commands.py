@@ -1,37 +1,95 @@
-"""Bash: a shell command, run by whoever owns the sandbox."""
+"""Bash and Job: a shell command, run by whoever owns the sandbox, and one that goes on beside the work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
-from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, object_schema
+from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, ToolResult, object_schema
 from phases.sandbox.bash import why_no_command
 from phases.sandbox.box import Limits
+from phases.workspace.jobs import ENDED, RUNNING, VARIABLE, Jobs, JobState
 
 SECONDS = 120
+WAIT, TAIL, STOP = "wait", "tail", "stop"
 Run = Callable[[str, int], tuple[int | None, str]]
 """Command and seconds in; exit code (None: it did not run, or ran too long) and output out."""
+Start = Callable[[str], JobState]
+"""A command in; the job that it was started as out. Raises WorkspaceError where it cannot be."""
 
 
-def bash_tool(run: Run, most_seconds: int = Limits().seconds) -> Tool:
-    """Bash. What a command writes is not told in `touched`."""
+def bash_tool(run: Run, most_seconds: int = Limits().seconds, start: Start | None = None) -> Tool:
+    """Bash. What a command writes is not told in `touched`. Without `start` nothing goes on in the background."""
 
-    def act(command: str, timeout: int = SECONDS) -> str:
+    def act(command: str, timeout: int = SECONDS, background: bool = False) -> ToolResult | str:
         if why := why_no_command(command):
             raise ToolError(why)
+        if background and start:
+            return _describe_start(start(command))
         code, output = run(command, int(timeout))
         if code != 0:
             raise ToolError(output if code is None else f"exit code {code}\n{output}")
         return f"exit code 0\n{output}"
 
+    optional: dict[str, Any] = {"timeout": {"type": "integer", "minimum": 1, "maximum": most_seconds}}
     return Tool(
         "Bash",
         "Runs a shell command in the workspace, in a sandbox without network. Each command is a shell of its own. "
-        f'`timeout` is in seconds, {SECONDS} unless given: {{"command": "python -m pytest -q"}}.',
+        f'`timeout` is in seconds, {SECONDS} unless given: {{"command": "python -m pytest -q"}}.'
+        + (_ON_JOBS if start else ""),
         object_schema(
             {"command": {"type": "string", "minLength": 1}},
-            timeout={"type": "integer", "minimum": 1, "maximum": most_seconds},
+            **optional,
+            **({"background": {"type": "boolean"}} if start else {}),
         ),
         act,
         ToolKind.EXEC,
+    )
+
+
+_ON_JOBS = (
+    " What takes longer, like training, runs with `background` as a job, on a copy of the workspace as it is now. It should "
+    "save checkpoints and go on from them, because a job that is cut off is started again where it was."
+)
+
+
+def job_tool(jobs: Jobs, started: Callable[[], int], most_seconds: int = Limits().seconds) -> Tool:
+    """Job. `started`: how many jobs the journal tells of."""
+    return Tool(
+        "Job",
+        'Looks after a job that Bash started: {"number": 1, "action": "wait", "seconds": 300} waits until it has ended, '
+        "for so long at most; tail shows the end of its log; stop ends it.",
+        object_schema(
+            {"number": {"type": "integer", "minimum": 1}, "action": {"type": "string", "enum": [WAIT, TAIL, STOP]}},
+            seconds={"type": "integer", "minimum": 1, "maximum": most_seconds},
+        ),
+        partial(_tend_job, jobs, started),
+        ToolKind.NEUTRAL,
+    )
+
+
+def _tend_job(
+    jobs: Jobs, started: Callable[[], int], *, number: int, action: str, seconds: int = SECONDS
+) -> ToolResult:
+    if number > started():
+        raise ToolError(f"there is no job {number}; so many were started in this run: {started()}")
+    job = {WAIT: lambda: jobs.wait(number, seconds), STOP: lambda: jobs.stop(number)}.get(
+        action, lambda: jobs.look(number)
+    )()
+    if job.state == RUNNING:
+        how = f"job {number} runs, for {job.seconds} s now"
+    else:
+        how = f"job {number} ended: " + (f"exit code {job.exit_code}" if job.exit_code is not None else job.why)
+    told = ToolResult(f"{how}\n{jobs.read_tail(number)}", job=job._replace(seconds=0)._asdict())
+    if job.state == ENDED and job.exit_code != 0 and action != STOP:
+        raise ToolError(told.text, told)
+    return told
+
+
+def _describe_start(job: JobState) -> ToolResult:
+    return ToolResult(
+        f"started as job {job.number}, on a copy of the workspace: ask Job how it is. What it writes stays in "
+        f"${VARIABLE}/{job.number}, which Bash can read; copy from there what the work needs.",
+        job=job._asdict(),
     )

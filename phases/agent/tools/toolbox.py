@@ -16,7 +16,7 @@ from pipeline.base.text_escaping import bound_text, escape_text, one_line
 MOST_CHARACTERS = 2 * LARGEST_FILE
 """Of all arguments together. A file as long as a file may be fits, however it is escaped."""
 Answer = dict[str, Any]
-"""text, failed, touched (paths), seen (path -> sha256), and if any shown, pictures, asked and code: JSON, for the journal."""
+"""text, failed, touched (paths), seen (path -> sha256), and if any shown, pictures, asked, added, job, code: for the journal."""
 Breach = Callable[[Mapping[str, Any], Any], str | None]
 """Why a value does not fit a JSON schema, in one line, or None."""
 
@@ -58,6 +58,8 @@ class ToolResult:
     """A question to the user: question, options, answer, by."""
     added: Mapping[str, Any] = field(default_factory=dict)
     """A package that was installed: line, why."""
+    job: Mapping[str, Any] = field(default_factory=dict)
+    """A job that was started or looked at: the fields of a JobState."""
     code: str = ""
     """The rule that refused it, where its tool has rules with names."""
 
@@ -173,6 +175,7 @@ class Toolbox:
             **({"shown": [dict(row) for row in acted.shown]} if acted.shown else {}),
             **({"pictures": [dict(row) for row in acted.pictures]} if acted.pictures else {}),
             **({"asked": dict(acted.asked)} if acted.asked else {}),
+            **({"job": dict(acted.job)} if acted.job else {}),
             **({"added": dict(acted.added)} if acted.added else {}),
             **({"code": acted.code} if acted.code else {}),
         }

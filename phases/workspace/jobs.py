@@ -1,0 +1,249 @@
+"""Jobs: commands that run for hours beside the agent's work, each in the sandbox and on a copy of the workspace of its own.
+
+On a copy, because everything else takes the workspace to be still between two calls: what a command is run again on, what checks
+and evidence look at, what the journal says of files. So nothing else has to know that a job runs (decision 288). What it makes
+comes into the workspace by an ordinary command, which finds it in $JOBS.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from threading import Event, Thread
+from typing import Any, NamedTuple
+
+from phases.sandbox.box import STOPPED, Box, CommandResult, Listener
+from phases.sandbox.commands import run_command
+from phases.sandbox.output import escape_unseen, tail_of
+from phases.workspace.backup_tree import back_up_tree
+from phases.workspace.tree import open_root, remove_tree
+from phases.workspace.workspace import CONTROL, WorkspaceError, remove_bytecode
+from pipeline.base.errors import FormatError, PipelineError, StorageError
+from pipeline.base.files import make_directory, read_bytes, write_durable
+from pipeline.base.formats import parse_json
+from pipeline.base.logs import logger
+from pipeline.base.text_escaping import one_line
+
+RUNNING, ENDED = "running", "ended"
+VARIABLE = "JOBS"
+"""Where commands find what jobs have written: $JOBS/1 is the directory of job 1."""
+MOST_AT_ONCE, MOST = 2, 20
+_VERSION = 1
+_LONGEST_TAIL = 6_000
+_AGAIN = b"\n[the run was cut off here; the same command was started again]\n"
+_OVER = "the work is over"
+
+
+class JobState(NamedTuple):
+    """What became of a job. `state` is running or ended."""
+
+    number: int
+    command: str
+    state: str = RUNNING
+    starts: int = 1
+    exit_code: int | None = None
+    """None while it runs, and where it was stopped."""
+    why: str = ""
+    """Why it has no exit code: the limit that it broke, or who stopped it."""
+    seconds: int = 0
+    """How long it has run since it was started last; 0 once it has ended."""
+
+
+@dataclass
+class _Running:
+    job: JobState
+    stop: Event = field(default_factory=Event)
+    is_cut: bool = False
+    """The run ends before the job: a resume starts it again."""
+    thread: Thread | None = None
+    began: float = field(default_factory=time.monotonic)
+
+
+class Jobs:
+    """The jobs of one run. `directory` holds of each its files (1/), its log (1.log) and what became of it (1.json)."""
+
+    def __init__(self, directory: str, tell: Callable[[str], None] = lambda text: None) -> None:
+        self.directory, self._tell = directory, tell
+        self._running: dict[int, _Running] = {}
+        self._ended: dict[int, JobState] = {}
+
+    def start(self, number: int, command: str, box: Box) -> JobState:
+        """Starts a job on a copy of the workspace as it is now. Raises WorkspaceError where that cannot be."""
+        at_work = sum(job.state == RUNNING for job in map(self.look, list(self._running)))
+        if number > MOST:
+            raise WorkspaceError(f"{MOST} jobs were started in this run, and no more may be")
+        if at_work >= MOST_AT_ONCE:
+            raise WorkspaceError(f"{at_work} jobs run already, and no more may: wait for one, or stop it")
+        make_directory(self.directory)
+        files = self._path(number)
+        with open_root(self.directory) as root:
+            if os.path.lexists(files):  # of a start that was cut off before it was on record
+                remove_tree(root, str(number))
+        with suppress(FileNotFoundError):
+            os.unlink(self._path(number, ".log"))
+        if not back_up_tree(box.workspace, files):
+            raise WorkspaceError(
+                "no copy can be made of the workspace: something in it cannot be read, or the disk is full"
+            )
+        remove_bytecode(files)
+        self._ended.pop(number, None)
+        return self._begin(JobState(number, command), box)
+
+    def look(self, number: int) -> JobState:
+        """How a job is, now."""
+        running = self._running.get(number)
+        if number not in self._ended and running:
+            return running.job._replace(seconds=int(time.monotonic() - running.began))
+        return self._ended.get(number) or self._read(number)
+
+    def wait(self, number: int, seconds: float) -> JobState:
+        """The same once it has ended, or after so many seconds."""
+        running = self._running.get(number)
+        if running and running.thread:
+            running.thread.join(seconds)
+        return self.look(number)
+
+    def stop(self, number: int) -> JobState:
+        """Ends a job with all its processes, for good."""
+        if running := self._running.get(number):
+            running.stop.set()
+            if running.thread:
+                running.thread.join()
+        return self.look(number)
+
+    def read_tail(self, number: int) -> str:
+        """The end of what a job has printed, safe to show."""
+        try:
+            with open(self._path(number, ".log"), "rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - _LONGEST_TAIL - 4))
+                data = file.read()
+        except OSError:
+            return ""
+        left = size - len(tail_of(data, _LONGEST_TAIL))
+        return (f"… {left:,} bytes before this …\n" if left else "") + escape_unseen(
+            tail_of(data, _LONGEST_TAIL).decode("utf-8", "replace")
+        )
+
+    def report(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """What became of the jobs that a journal tells of, as implementation.json has it."""
+        wanted = ("number", "command", "starts", "exit_code", "why")
+        found = (self.look(job.number)._replace(command=job.command)._asdict() for job in jobs_on_record(rows))
+        return [{name: row[name] for name in wanted} for row in found]
+
+    @contextmanager
+    def at_work(self, rows: Iterable[Mapping[str, Any]], box: Box) -> Iterator[None]:
+        """Starts again what a journal says was running, and ends what runs at the end of the block: for good where the work is
+        over, and else to be started again by the next run.
+        """
+        for job in jobs_on_record(rows):
+            if job.state == RUNNING and self._read(job.number).state == RUNNING:
+                self._start_again(job, box)
+        is_over = False
+        try:
+            yield
+            is_over = True
+        finally:
+            self._end_all(for_good=is_over)
+
+    def forget(self) -> None:
+        """Removes what jobs of other work left."""
+        if os.path.lexists(self.directory):
+            parent, name = os.path.split(self.directory)
+            with open_root(parent) as root:
+                remove_tree(root, name)
+
+    def _start_again(self, job: JobState, box: Box) -> None:
+        """In the directory as it was left, so that the command finds its checkpoints."""
+        known = self._read(job.number)
+        words = f"job {job.number} ({one_line(job.command, 80)})"
+        if not os.path.isdir(self._path(job.number)) or os.path.islink(self._path(job.number)):
+            self._tell(f"{words} was cut off, and its files are gone: it is not started again")
+            self._keep(job._replace(state=ENDED, why="its files are gone"))
+            return
+        self._tell(f"{words} was cut off with the run before, and is started again on what it had written")
+        with open(self._path(job.number, ".log"), "ab") as log:
+            log.write(_AGAIN)
+        self._begin(job._replace(starts=known.starts + 1), box)
+
+    def _begin(self, job: JobState, box: Box) -> JobState:
+        self._write(job)
+        files = self._path(job.number)
+        own = box._replace(
+            workspace=files, readable=(*box.readable, self.directory), read_only=(os.path.join(files, CONTROL),)
+        )
+        running = _Running(job)
+        running.thread = Thread(target=self._follow, args=(running, own), name=f"job {job.number}", daemon=True)
+        self._running[job.number] = running
+        running.thread.start()
+        return job
+
+    def _follow(self, running: _Running, box: Box) -> None:
+        """Runs the command to its end, in a thread of its own: with it, and with this process, the command ends."""
+        job = running.job
+        try:
+            with open(self._path(job.number, ".log"), "ab", buffering=0) as log:
+                finished = run_command(
+                    box,
+                    job.command,
+                    seconds=box.limits.job_seconds,
+                    variables={VARIABLE: self.directory},
+                    listener=Listener(log.write, running.stop.is_set),
+                )
+        except OSError as error:
+            finished = CommandResult(None, f"not run: {error}")
+        if not (running.is_cut and finished.limit == STOPPED):
+            self._keep(job._replace(state=ENDED, exit_code=finished.exit_code, why=_why_without_code(finished)))
+
+    def _end_all(self, *, for_good: bool) -> None:
+        for number, running in self._running.items():
+            if self.look(number).state == RUNNING:
+                running.is_cut = not for_good
+                self.stop(number)
+                words = f"job {number} ({one_line(running.job.command, 80)})"
+                if not for_good:
+                    self._tell(f"{words} ends with this run; a resume starts it again on what it has written")
+                elif self.look(number).why == STOPPED:
+                    self._tell(f"{words} was still running and is stopped: {_OVER}")
+        self._running.clear()
+
+    def _keep(self, job: JobState) -> None:
+        self._ended[job.number] = job
+        try:
+            self._write(job)
+        except PipelineError as error:  # a resume starts it once more, which is a pity and no more
+            logger.warning("what became of job {} could not be written down: {}", job.number, error)
+
+    def _write(self, job: JobState) -> None:
+        told = {"version": _VERSION, **job._replace(seconds=0)._asdict()}
+        write_durable(self._path(job.number, ".json"), json.dumps(told).encode() + b"\n")
+
+    def _read(self, number: int) -> JobState:
+        """What is on the disk of a job; of one that nothing can be read of, that it was running."""
+        unknown = JobState(number, "")
+        try:
+            told = parse_json(read_bytes(self._path(number, ".json")))
+        except (StorageError, FormatError):
+            return unknown
+        if not isinstance(told, dict) or told.pop("version", None) != _VERSION or told.keys() != set(JobState._fields):
+            return unknown
+        return JobState(**told)
+
+    def _path(self, number: int, suffix: str = "") -> str:
+        return os.path.join(self.directory, f"{number}{suffix}")
+
+
+def jobs_on_record(rows: Iterable[Mapping[str, Any]]) -> list[JobState]:
+    """The jobs that a journal tells of, by number, each as it was when it was heard of last."""
+    told = (row["result"]["job"] for row in rows if row["kind"] == "result" and "job" in row["result"])
+    return sorted({job["number"]: JobState(**job) for job in told}.values())
+
+
+def _why_without_code(finished: CommandResult) -> str:
+    if finished.exit_code is not None:
+        return ""
+    return finished.limit or one_line(finished.output.strip().partition("\n")[0], 300)
