@@ -19,7 +19,6 @@ from phases.sandbox.box import OFF, Box, CommandResult, Limits
 from phases.sandbox.commands import run_command
 from pipeline.base.files import make_directory, write_without_sync
 
-PREFIX = "agent:"
 _PLACE = "{prompt}"
 _LOGS = "logs"
 _SECONDS = 6 * 3600.0
@@ -54,16 +53,17 @@ class AgentCommand:
     priced = True
     reports_cost = False
 
-    def __init__(self, command: str, environment: Mapping[str, str], workspace: str = "") -> None:
-        """`environment` is the user's own, which the command finds; `workspace` is where it runs."""
-        self.name, self.detail = PREFIX + command, f"runs `{command}` with your own rights"
+    def __init__(self, name: str, environment: Mapping[str, str], workspace: str = "") -> None:
+        """`name` is agent:COMMAND; `environment` is the user's own, which the command finds; `workspace` is where it runs."""
+        command = name.partition(":")[2]
+        self.name, self.detail = name, f"runs `{command}` with your own rights"
         self._command, self._environment, self._workspace = command, dict(environment), workspace
         found = (value for name, value in environment.items() if _SECRET.search(name))
         self.secrets = tuple(value for value in found if len(value) >= _SHORTEST_SECRET)
 
     def in_workspace(self, workspace: str) -> AgentCommand:
         """The same, at work in a directory."""
-        return AgentCommand(self._command, self._environment, workspace)
+        return AgentCommand(self.name, self._environment, workspace)
 
     def ask(self, request: Request) -> Reply:
         task = os.path.dirname(self._workspace)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -29,6 +30,7 @@ _NAMES = re.compile(
     r"|\\(?:sub)?(?:import|inputfrom|includefrom)\*?\s{0,9}\{([^{}\\]{1,200})\}\s{0,9}\{([^{}\\]{1,200})\}"
     r"|\\input\s{1,9}([^\s{}\\%]{1,200})"
 )
+IN_ARCHIVES = "an archive must hold LaTeX source (a .tex file), or one PDF or Word file"
 _ENDINGS = (".pdf", ".docx", ".doc", ".html", ".htm", ".md", ".txt", ".tex")
 _CLAIMS = (".pdf", ".docx", ".tar.gz", ".tgz", ".zip")
 """Whoever names a file so means a paper, whatever is in it."""
@@ -87,7 +89,7 @@ def source_of(content: bytes) -> Source:
     if len(papers) > 1 and not latex:
         raise Unreadable(BROKEN, f"is an archive of {len(papers)} papers; unpack it, and give one of them")
     return _build_latex_source(
-        opened.files, list(opened.refused), nothing=f"is an archive without LaTeX source in it; give {READ}"
+        opened.files, list(opened.refused), nothing=f"is an archive, and {IN_ARCHIVES}; give {READ}"
     )
 
 
@@ -230,6 +232,7 @@ def list_papers(directory: str) -> list[str]:
     if any(name.lower().endswith(_MAIN) and _is_latex_document(paths[name]) for name in entries):
         return [directory]
     named = {name for name in entries if name.lower().endswith(_CLAIMS) and os.path.isfile(paths[name])}
+    named = {name for name in named if not is_other_archive(paths[name])}
     latex = {name for name in entries if os.path.isdir(paths[name]) and not os.path.islink(paths[name])}
     latex = {
         name
@@ -240,6 +243,19 @@ def list_papers(directory: str) -> list[str]:
         )
     }
     return [paths[name] for name in sorted(named | latex | set(papers_in_directory(directory)))]
+
+
+def is_other_archive(path: str) -> bool:
+    """Whether a file is a sound zip whose names are none of a paper, such as code that `pipeline export` wrote."""
+    # by names, from the list at its end: to unpack every archive of a directory would take as long as to read it
+    if not path.lower().endswith(".zip"):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False  # phase 01 says what is wrong with it
+    return not any(name.lower().endswith((*_MAIN, ".pdf", ".docx")) for name in names)
 
 
 def _is_latex_document(path: str) -> bool:

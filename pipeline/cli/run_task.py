@@ -84,9 +84,14 @@ def check_settings(flags: dict[str, Any], phases: Sequence[str | None] = ()) -> 
         from phases.agent.agent_command import AgentCommand  # imported here: few runs have one
 
         # a server may be started later; a program that is not there would be found when the plan is paid for
-        found = AgentCommand(settings.code_model.removeprefix(OWN_AGENT), os.environ).check()
+        found = AgentCommand(settings.code_model, os.environ).check()
         if not found.reachable:
             raise UsageError(found.detail)
+    if settings.reader:
+        from phases.readers.kinds import why_no_reader  # imported here: TAB must import no phase
+
+        if why := why_no_reader(settings.reader):
+            raise UsageError(f"--reader {settings.reader}: {why}")
     if not re.fullmatch(r"auto|off|[1-9][0-9]?", settings.mutants):
         raise UsageError(f"--mutants {settings.mutants}: give a number from 1 to 99, off, or auto")
     if settings.judge == Settings().model:

@@ -33,6 +33,8 @@ _LONGEST_ID = 60
 UNFINISHED = ".unfinished-"
 PACKED = ".task.tar.gz"
 """What the name of a file ends with that `pipeline pack` wrote."""
+NOT_BEGUN = "it has not begun yet"
+"""The reason of a task that is made, and that no run has touched."""
 _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
 
 
@@ -112,7 +114,9 @@ def _make_task(root: str, source: str, settings: Settings) -> bool:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             return False
         raise storage_error("make", root, error) from error
-    Catalog(settings.tasks_dir).record(os.path.basename(root), "running", mode=settings.mode, source=source)
+    # its run says when it begins: until then it may wait in a scheduler's queue for hours, or be refused there
+    catalog, name = Catalog(settings.tasks_dir), os.path.basename(root)
+    catalog.record(name, "paused", mode=settings.mode, source=source, reason=NOT_BEGUN)
     return True
 
 
