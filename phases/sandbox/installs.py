@@ -210,6 +210,11 @@ def lock_wheels(
         return _resolve(_Uv(store, kind, environment, seconds), asked, wanted, directory, until)
 
 
+def index_addresses(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The indexes that the user's settings name, without names and passwords; empty: the usual one is asked."""
+    return find_index(environment).addresses
+
+
 def find_lock(packages: Sequence[str], directory: str, until: str = "") -> tuple[LockedPackage, ...] | None:
     """What these packages were resolved to before; None where they were not."""
     return read_lock(directory, _digest_of(packages, until)[1])

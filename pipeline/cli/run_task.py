@@ -146,6 +146,7 @@ def carry_out(
                 if sealed != task:
                     store.write({"task.json": sealed})
             _copy_user_files(store, values)
+            _reopen_fetching(store, task, values)
             if options.get("redo"):
                 store.redo(store.graph.find(options["redo"]))
             elif why := options.get("judge_again") or _why_more_attempts(store, flags):
@@ -173,6 +174,14 @@ def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:
         for phase in store.graph.phases:
             if phase.asked:
                 store.reopen(phase, "other data were held out")
+
+
+def _reopen_fetching(store: TaskStore, task: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Has the repositories looked at again where the user forbids more addresses than before: what is forbidden now goes."""
+    if values["blacklist"] != task["settings"].get("blacklist", ""):
+        for phase in store.graph.phases:
+            if phase.name == "repositories":
+                store.reopen(phase, "the blacklist has other lines")
 
 
 def _run_phases(
