@@ -177,16 +177,19 @@ def test_an_index_of_packages_that_is_blacklisted_is_not_asked(
     line: str, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(
-        packages, "lock_wheels", lambda *given, **more: asked.append(given) or LockResult(NO_INDEX, (), "")
-    )
+
+    def lock(*given: Any, **_: Any) -> LockResult:
+        asked.append(given)
+        return LockResult(NO_INDEX, (), "")
+
+    monkeypatch.setattr(packages, "lock_wheels", lock)
     settings = {"sandbox": "required", "blacklist": line}
     variables = {"PIP_INDEX_URL": "https://me:word@pack.example.org/simple", "HOME": str(tmp_path)}
     rules = packages.make_package_rules(str(tmp_path), settings, variables, "", None)
-    lock = packages.lock_packages(["numpy"], rules)
+    found = packages.lock_packages(["numpy"], rules)
     assert bool(asked) == (outcome == "asked")
     if not asked:
-        assert lock["unresolved"].startswith(
+        assert found["unresolved"].startswith(
             "https://pack.example.org/simple is not asked for packages: it is on your blacklist"
         )
 
