@@ -45,7 +45,7 @@ def run(inputs, ctx):
         return {{"text": "answer " + str(step), "filler": "x" * int(os.environ.get("FILL", "0"))}}
 
     for step in range(5):
-        journal.replay_or_record("reply", {{"step": step}}, lambda: pay(step))
+        journal.replay_or_record("answer", {{"step": step}}, lambda: pay(step))
     return {{"{name}.json": {{"step": {index}, "text": {before} + "x"}}}}
 
 
