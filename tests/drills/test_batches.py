@@ -42,10 +42,11 @@ def run(inputs, ctx):
         time.sleep(float(os.environ["WAIT"]))
         with open(os.environ["PAID"], "a", encoding="utf-8") as file:
             file.write(os.path.basename(ctx.paths.root) + " " + str(step) + chr(10))
-        return {{"text": "answer " + str(step), "filler": "x" * int(os.environ.get("FILL", "0"))}}
+        row = {{"failed": False, "touched": [], "seen": {{}}, "text": "answer " + str(step)}}
+        return {{**row, "filler": "x" * int(os.environ.get("FILL", "0"))}}
 
     for step in range(5):
-        journal.replay_or_record("answer", {{"step": step}}, lambda: pay(step))
+        journal.replay_or_record("result", {{"turn": step, "call": "pay"}}, lambda: pay(step))
     return {{"{name}.json": {{"step": {index}, "text": {before} + "x"}}}}
 
 
