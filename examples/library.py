@@ -4,7 +4,7 @@ import sys
 
 import pipeline
 
-source = sys.argv[1]
+source = sys.argv[1] if sys.argv[1:] else sys.exit("usage: python examples/library.py paper.pdf")
 paper = pipeline.read_paper(source)
 print(f"{paper.title} ({paper.verdict}): {len(paper.outline['sections'])} sections")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from pipeline.base.errors import FileTooLarge, PhaseError, PipelineError, StorageError
+from pipeline.base.errors import FileTooLarge, PhaseError, PipelineError, StorageError, UsageError
 from pipeline.base.files import sha256
 from pipeline.base.logs import log_event
 from pipeline.engine.phase import TYPED, Context, Documents, Phase
@@ -22,7 +23,9 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     origin = str(ctx.settings["source"])
     source, fetched = _take(origin, ctx)
     # decision 5: the source is copied, so that a task resumes elsewhere, and after the download is deleted
+    notes = _take_notes(source, str(ctx.settings["notes"]))
     files = {_DIRECTORY + name: content for name, content in source.files.items()}
+    files.update({path: content for path, _, content in notes})
     for refusal in source.refused:
         log_event(f"left out: {refusal}", level="DEBUG")
     # log_event, which needs no library: loguru is imported in phase 02, while the reader's worker starts
@@ -39,7 +42,30 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         "fetched": fetched and {"url": fetched.url, "content_type": fetched.content_type, "arxiv": fetched.arxiv},
         "refused": list(source.refused),
     }
+    if notes:
+        document["notes"] = [
+            {"path": path, "origin": origin, "sha256": sha256(content)} for path, origin, content in notes
+        ]
     return {"input.json": document, **files}
+
+
+def _take_notes(source: Source, given: str) -> list[tuple[str, str, bytes]]:
+    """The texts that belong to the paper: where each lies in the task, where it came from, and what it holds."""
+    from phases.readers.sources import NOTES, read_note  # late, as above
+
+    try:
+        found = {**source.notes, **{path: read_note(path) for path in given.split(os.pathsep) if path}}
+    except UsageError as error:  # the command has looked already: one that is gone since
+        raise PhaseError(str(error)) from error
+    taken: dict[str, tuple[str, bytes]] = {}
+    for origin, content in found.items():
+        stem, ending = os.path.splitext(os.path.basename(origin))
+        name, number = f"{stem}{ending}", 1
+        while name in taken:
+            number += 1
+            name = f"{stem}-{number}{ending}"
+        taken[name] = origin, content
+    return [(f"{_DIRECTORY}{NOTES}/{name}", origin, content) for name, (origin, content) in taken.items()]
 
 
 def _take(origin: str, ctx: Context) -> tuple[Source, Download | None]:
@@ -57,6 +83,7 @@ def _take(origin: str, ctx: Context) -> tuple[Source, Download | None]:
         seconds=ctx.settings["download_seconds"],
         arxiv=ctx.settings["arxiv"],
         private=ctx.settings["private_addresses"] == "allowed",
+        blacklist=str(ctx.limits.get("blacklist", "")),
     )
     try:
         return load_source(origin, limits, lambda what: ctx.progress(0, 1, what))
@@ -83,7 +110,7 @@ PHASE = Phase(
     name="intake",
     reads=(),
     writes=("input.json", _DIRECTORY),
-    settings=("source", "max_source_mb", "arxiv", "private_addresses", "download_seconds"),
+    settings=("source", "notes", "max_source_mb", "arxiv", "private_addresses", "download_seconds"),
     run=run,
     version=2,
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def run(inputs: Documents, ctx: Context) -> Documents:
     # late: every command looks at every phase (decision 38)
-    from phases.readers.markdown import paper_document
+    from phases.readers.markdown import add_notes, paper_document
     from phases.readers.reading import READABLE, explain_verdict
 
     source = inputs["input.json"]
@@ -30,7 +30,21 @@ def run(inputs: Documents, ctx: Context) -> Documents:
             f"{source['origin']} {explain_verdict(reading, source['origin'])}",
             report={"input_verdict": reading.verdict},
         )
-    return {"paper.md": paper_document(reading, source["sha256"], source["kind"])}
+    whole = add_notes(reading, [(row["path"], _read_note(row["path"], ctx)) for row in source.get("notes", ())])
+    return {"paper.md": paper_document(whole, source["sha256"], source["kind"])}
+
+
+def _read_note(name: str, ctx: Context) -> Reading:
+    """The reading of a text that belongs to the paper. Raises PhaseError for one that cannot be read."""
+    from phases.readers.kinds import MARKDOWN, TEXT
+    from phases.readers.reading import READABLE, explain_verdict
+
+    path = os.path.join(ctx.paths.root, *name.split("/"))
+    _refuse_outside(ctx.paths.root, path)
+    reading = _read_file(MARKDOWN if name.lower().endswith((".md", ".markdown")) else TEXT, path, ctx)
+    if reading.verdict not in READABLE:
+        raise PhaseError(f"{name} {explain_verdict(reading, name)}")
+    return reading
 
 
 def _read(source: Mapping[str, Any], ctx: Context) -> Reading:
@@ -53,6 +67,14 @@ def _read(source: Mapping[str, Any], ctx: Context) -> Reading:
         return reading
     _make_copy(path, copy, reading.verdict, ctx, run)
     return read_copy(copy, reader=reader, run=run)
+
+
+def _read_file(kind: str, path: str, ctx: Context) -> Reading:
+    from phases.readers.reader_subprocess import read_in_subprocess, run_worker
+    from phases.sandbox.parsers import confine_parser
+    from pipeline.base.workers import WorkerStart
+
+    return read_in_subprocess(kind, path, run=partial(run_worker, start=WorkerStart(ctx.environment, confine_parser)))
 
 
 def _make_copy(path: str, copy: str, verdict: str, ctx: Context, run: RunWorker) -> None:

@@ -43,6 +43,7 @@ def _look_up_repositories(entries: Sequence[Entry], ctx: Context) -> tuple[list[
             str(ctx.settings["lookup"]),
             cache=os.path.join(ctx.paths.root, "lookups"),
             private=ctx.settings["private_addresses"] == "allowed",
+            blacklist=str(ctx.limits.get("blacklist", "")),
         )
     except UsageError as error:  # it was right when the task was begun: a dump that is gone since
         again = f"{error}; with it, ask again with: pipeline resume {_task_name(ctx)} --redo 06"

@@ -48,6 +48,7 @@ def _fetch_rules(ctx: Context) -> FetchRules:
         most_repositories=int(ctx.settings["max_repositories"]),
         private=ctx.settings["private_addresses"] == "allowed",
         in_place=ctx.in_place,
+        blacklist=str(ctx.limits.get("blacklist", "")),
         sandbox=git_box_kind(),
     )
 

@@ -19,7 +19,6 @@ from phases.sandbox.box import OFF, Box, CommandResult, Limits
 from phases.sandbox.commands import run_command
 from pipeline.base.files import make_directory, write_without_sync
 
-PREFIX = "agent:"
 _PLACE = "{prompt}"
 _LOGS = "logs"
 _SECONDS = 6 * 3600.0
@@ -54,22 +53,25 @@ class AgentCommand:
     priced = True
     reports_cost = False
 
-    def __init__(self, command: str, environment: Mapping[str, str], workspace: str = "") -> None:
-        """`environment` is the user's own, which the command finds; `workspace` is where it runs."""
-        self.name, self.detail = PREFIX + command, f"runs `{command}` with your own rights"
+    def __init__(self, name: str, environment: Mapping[str, str], workspace: str = "", *, forbidden: str = "") -> None:
+        """`name` is agent:COMMAND; `environment` is the user's own, which the command finds; `workspace` is where it runs;
+        `forbidden` are addresses that it is told not to fetch, which is all that can be done about it."""
+        self._forbidden = forbidden
+        command = name.partition(":")[2]
+        self.name, self.detail = name, f"runs `{command}` with your own rights"
         self._command, self._environment, self._workspace = command, dict(environment), workspace
         found = (value for name, value in environment.items() if _SECRET.search(name))
         self.secrets = tuple(value for value in found if len(value) >= _SHORTEST_SECRET)
 
     def in_workspace(self, workspace: str) -> AgentCommand:
         """The same, at work in a directory."""
-        return AgentCommand(self._command, self._environment, workspace)
+        return AgentCommand(self.name, self._environment, workspace, forbidden=self._forbidden)
 
     def ask(self, request: Request) -> Reply:
         task = os.path.dirname(self._workspace)
         make_directory(os.path.join(task, _LOGS))
         prompt = os.path.join(task, _LOGS, f"agent-{request.turn}.prompt.md")
-        write_without_sync(prompt, _build_prompt(request).encode())
+        write_without_sync(prompt, _build_prompt(request, self._forbidden).encode())
         with_prompt = self._command.replace(_PLACE, quote(prompt))
         line = with_prompt if _PLACE in self._command else f"{{ {self._command}\n}} < {quote(prompt)}"
         result = run_command(
@@ -94,7 +96,7 @@ class AgentCommand:
         return quote(next((word for word in self._command.split() if "=" not in word), ""))
 
 
-def _build_prompt(request: Request) -> str:
+def _build_prompt(request: Request, forbidden: str) -> str:
     """The task, for the first turn; afterwards what came since its last word: why the work was refused."""
     messages = request.messages
     since = next((place for place in range(len(messages), 0, -1) if messages[place - 1].role == "assistant"), 0)
@@ -103,6 +105,8 @@ def _build_prompt(request: Request) -> str:
     _, write = parse_first_messages(messages)
     packages = json.loads(messages[1].text)["packages_installed"]
     told = _FIRST.format(write=", ".join(write) or "none; they are there", packages=", ".join(packages) or "none")
+    if forbidden:
+        told += f"- Fetch nothing from these addresses, and no copy of what is there: {', '.join(forbidden.split())}\n"
     refused = [message for message in messages[2:] if message.role == "user" and "acceptance-feedback" in message.text]
     return told + (f"\n{_join_texts(refused)}" if refused else "")
 

@@ -15,6 +15,7 @@ from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
 from phases.evidence.rungs import RUNGS
 from phases.evidence.traceability import count_rungs, is_implemented
+from phases.workspace.guide_file import is_guide
 from phases.workspace.rejected_snapshots import keep_rejected
 from phases.workspace.workspace import Workspace
 from pipeline.base.files import read_bytes, write_durable
@@ -93,7 +94,7 @@ def implementation_document(
         "files": [
             {"path": f"generate_code/{row.path}", "bytes": row.bytes, "sha256": row.sha256}
             for row in workspace.digests()
-            if row.sha256
+            if row.sha256 and not is_guide(row.path, row.sha256)
         ],
     }
 

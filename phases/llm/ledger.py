@@ -7,7 +7,6 @@ Two phases of one run may write it side by side, each with a Ledger of its own: 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import math
 import os
 import shlex
@@ -38,6 +37,7 @@ from phases.llm.ledger_rows import (
 from phases.llm.model import OK, TRANSIENT, Model, Reply, reply_from_json
 from pipeline.base.errors import Paused, PhaseError, PipelineError
 from pipeline.base.jsonl import append_row, repair_tail
+from pipeline.base.lease import lock_descriptor
 from pipeline.base.logs import logger
 
 _CUT_OFF = "the run ended in this call; what it cost is an estimate"
@@ -214,8 +214,8 @@ class Ledger:
             return
         folder = os.open(self._folder(), os.O_RDONLY | os.O_DIRECTORY)
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            yield
+            with lock_descriptor(folder, os.path.join(self._folder(), ".money")):
+                yield
         finally:
             os.close(folder)
 

@@ -142,12 +142,12 @@ def group_doubts(plan: Row) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         about = str(row.get("about") or "")
         said.setdefault(row["what"].replace(about, "\n") if about else row["what"], []).append(row)
     for alike in said.values():
-        first, *others = alike
-        about = str(first.get("about") or "")
-        named = [(one, told) for one in _ID.findall(about) if (told := describe_row(plan, one))]
-        head = f"{about}: " if about and not named and about not in first["what"] else ""
-        more = f" The same of {', '.join(row['about'] for row in others)}." if others and about else ""
-        yield f"{head}{first['what']}{more}", named
+        places = [str(row.get("about") or "") for row in alike]
+        named = [(one, told) for one in _ID.findall(", ".join(places)) if (told := describe_row(plan, one))]
+        what, unnamed = alike[0]["what"], [place for place in places if place and not named]
+        head = f"{unnamed[0]}: " if unnamed and unnamed[0] not in what else ""
+        more = f" The same of {', '.join(unnamed[1:])}." if unnamed[1:] else ""
+        yield f"{head}{what}{more}", named
 
 
 def group_requirements(plan: Row) -> Iterator[tuple[Row | None, list[Row]]]:

@@ -27,6 +27,8 @@ class IntakeLimits:
     """The server that papers named by an arXiv id come from."""
     private: bool
     """Whether addresses inside a private network are allowed."""
+    blacklist: str = ""
+    """Addresses that are not asked."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,6 @@ def _download_source(
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "download")
         allowed = fetch.DownloadLimits(limits.bytes, limits.seconds, _SECONDS_TO_CONNECT)
-        fetched = fetch.fetch_url(url, path, allowed, private=limits.private)
+        fetched = fetch.fetch_url(url, path, allowed, private=limits.private, blacklist=limits.blacklist)
         content = read_bytes(path, limit=limits.bytes)
     return source_of(content), Download(fetched.url, fetched.content_type, paper)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 PDF, LATEX, HTML, DOCX, MARKDOWN, TEXT, ARCHIVE = "pdf", "tex", "html", "docx", "md", "txt", "archive"
 REQUIREMENT = "requirement"
@@ -38,6 +39,8 @@ KINDS = {
 }
 PDF_READERS = {"docling": "pdf.docling:read_docling_input"}
 """Other engines for PDFs, which a user may install and name with --reader; functions as `InputKind.reader`."""
+DOCLING_MODELS = "docling-tools models download"
+"""What fetches the models of docling."""
 _LABELS = [kind.label for kind in KINDS.values() if kind.label]
 READ = f"{', '.join(_LABELS[:-1])} or {_LABELS[-1]}"
 # The patterns below have bounds on every repetition: they meet hostile text in the run itself, outside the worker.
@@ -244,3 +247,13 @@ def _is_code(text: str) -> bool:
     lines = [line for line in lines if (line and not line.startswith("#")) or line.startswith("#include")]
     code = sum(bool(_CODE.match(line)) and not _PROSE.search(line) for line in lines)
     return code >= 3 and code >= 0.5 * len(lines)
+
+
+def why_no_reader(name: str) -> str:
+    """Why another engine for PDFs cannot be used here, and what to type; empty where it can."""
+    if find_spec(name):
+        return ""
+    return (
+        f"{name} is not installed; install it with: pip install 'paper-pipeline[{name}]', and its models with: "
+        f"{DOCLING_MODELS}; or read the paper with --reader built-in"
+    )

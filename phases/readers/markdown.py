@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from phases.readers.reading import Reading
 from pipeline.base.formats import Markdown, compose_markdown
@@ -13,6 +16,8 @@ URL = re.compile(
     r"https?://[^\s<>()\[\]{}\"'`|\\\u2010-\u2027\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]+"
 )
 """Scripts without blanks go on right behind an address; letters with accents may stand in one."""
+_HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)$", re.MULTILINE)
+FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 
 
@@ -45,6 +50,35 @@ def paper_document(reading: Reading, source_sha256: str, kind: str) -> Markdown:
     if reading.detail:
         front["missing"] = _replace_surrogates(reading.detail)
     return compose_markdown(front, body)
+
+
+def add_notes(reading: Reading, notes: Sequence[tuple[str, Reading]]) -> Reading:
+    """The paper with the texts that belong to it behind it, each under a heading with its name, on pages of its own.
+
+    So they have sections and pages like any other text of the paper, and what is quoted from them is looked up there.
+    """
+    pages, links, hidden = list(reading.pages), list(reading.links), list(reading.hidden)
+    for path, note in notes:
+        before, name = len(pages), posixpath.splitext(posixpath.basename(path))[0]
+        title = "Addendum" if name.casefold() == "addendum" else f"Addendum: {re.sub(r'[-_]+', ' ', name)}"
+        bodies = [_lower_headings(page, title) for page in note.pages]
+        pages += [f"## {title}\n\n{body}" if not place else body for place, body in enumerate(bodies)]
+        links += [replace(row, page=row.page + before) for row in note.links]
+        hidden += [replace(row, page=row.page + before) for row in note.hidden]
+    return replace(reading, pages=tuple(pages), links=tuple(links), hidden=tuple(hidden))
+
+
+def _lower_headings(page: str, title: str) -> str:
+    """A text of its own as a part of another one: its headings below that, and not one that says only what it is."""
+    fences = [match.span() for match in FENCED.finditer(page)]
+    headings = [match for match in _HEADING.finditer(page) if not any(a <= match.start() < b for a, b in fences)]
+    levels = [len(match[1]) for match in headings if match[2].strip().casefold() != title.casefold()]
+    lower = max(0, 3 - min(levels, default=3))
+    for match in reversed(headings):
+        is_title = match[2].strip().casefold() == title.casefold()
+        line = "" if is_title else f"{'#' * min(len(match[1]) + lower, 6)} {match[2]}"
+        page = page[: match.start()] + line + page[match.end() :]
+    return page.strip("\n")
 
 
 def _replace_surrogates(text: str) -> str:

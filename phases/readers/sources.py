@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from phases.readers.archive import unpack
 from phases.readers.kinds import ARCHIVE, DOCX, HTML, KINDS, LATEX, MARKDOWN, PDF, READ, TEXT, kind_of
 from phases.readers.reading import BROKEN, SeveralPapers, Unreadable
-from pipeline.base.errors import FileTooLarge, StorageError
+from pipeline.base.errors import FileTooLarge, StorageError, UsageError
 from pipeline.base.files import read_bytes, sha256, storage_error
 
 LATEX_FILES = (".tex", ".ltx", ".latex", ".bbl", ".bib", ".sty", ".cls", ".def", ".cfg", ".tikz")
@@ -29,6 +30,12 @@ _NAMES = re.compile(
     r"|\\(?:sub)?(?:import|inputfrom|includefrom)\*?\s{0,9}\{([^{}\\]{1,200})\}\s{0,9}\{([^{}\\]{1,200})\}"
     r"|\\input\s{1,9}([^\s{}\\%]{1,200})"
 )
+NOTES = "notes"
+"""The directory in source/ of what was given with the paper."""
+_ADDENDUM, _BLACKLIST = "addendum.md", "blacklist.txt"
+_PAPERS = ("paper.pdf", "paper.md", "paper.tex", "paper.html", "paper.docx", "paper.txt")
+_LARGEST_NOTE = 2 << 20
+IN_ARCHIVES = "an archive must hold LaTeX source (a .tex file), or one PDF or Word file"
 _ENDINGS = (".pdf", ".docx", ".doc", ".html", ".htm", ".md", ".txt", ".tex")
 _CLAIMS = (".pdf", ".docx", ".tar.gz", ".tgz", ".zip")
 """Whoever names a file so means a paper, whatever is in it."""
@@ -46,11 +53,15 @@ class Source:
     kind: str
     files: Mapping[str, bytes]
     refused: tuple[str, ...] = ()
+    notes: Mapping[str, bytes] = field(default_factory=dict)
+    """Texts that lie beside the paper and belong to it, by their paths."""
 
 
 def source_on_disk(path: str, limit: int) -> Source:
     """The paper in a file or a directory. Raises StorageError, or Unreadable for what is no paper."""
     real = os.path.realpath(path)
+    if found := _find_bundle(real):
+        return _read_bundle(real, found, limit)
     if os.path.isdir(real):
         files, left = _walk_directory(real, limit)
         # a task takes one paper, and to guess which would be worse than to ask
@@ -70,6 +81,45 @@ def source_on_disk(path: str, limit: int) -> Source:
     return source_of(content)
 
 
+def _find_bundle(directory: str) -> str:
+    """The name of the paper in a directory of PaperBench's form: one paper.* beside an addendum or a blacklist. Else empty."""
+    if not any(os.path.isfile(os.path.join(directory, name)) for name in (_ADDENDUM, _BLACKLIST)):
+        return ""
+    papers = [name for name in _PAPERS if os.path.isfile(os.path.join(directory, name))]
+    return papers[0] if papers else ""
+
+
+def _read_bundle(directory: str, name: str, limit: int) -> Source:
+    addendum = os.path.join(directory, _ADDENDUM)
+    source = source_of(read_bytes(os.path.join(directory, name), limit=limit))
+    notes = {addendum: read_note(addendum)} if os.path.isfile(addendum) else {}
+    return replace(source, notes=notes)
+
+
+def find_blacklist(directory: str) -> str:
+    """The list of addresses that lies beside a paper in PaperBench's form; empty for none."""
+    path = os.path.join(directory, _BLACKLIST)
+    return path if _find_bundle(directory) and os.path.isfile(path) else ""
+
+
+def read_note(path: str) -> bytes:
+    """A text that belongs to a paper. Raises UsageError for what is none."""
+    if not os.path.isfile(path):
+        raise UsageError(f"--with {path}: there is no such file")
+    try:
+        content = read_bytes(path, limit=_LARGEST_NOTE)
+        content.decode("utf-8-sig")
+    except FileTooLarge as error:
+        raise UsageError(
+            f"--with {path}: it is larger than {_LARGEST_NOTE >> 20} MB; data is given with --data"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"--with {path}: it is no UTF-8 text; only Markdown and plain text are read with a paper"
+        ) from error
+    return content
+
+
 def source_of(content: bytes) -> Source:
     """The paper in these bytes. Raises Unreadable for what is no paper."""
     kind = kind_of(content)
@@ -87,12 +137,12 @@ def source_of(content: bytes) -> Source:
     if len(papers) > 1 and not latex:
         raise Unreadable(BROKEN, f"is an archive of {len(papers)} papers; unpack it, and give one of them")
     return _build_latex_source(
-        opened.files, list(opened.refused), nothing=f"is an archive without LaTeX source in it; give {READ}"
+        opened.files, list(opened.refused), nothing=f"is an archive, and {IN_ARCHIVES}; give {READ}"
     )
 
 
 def digest_of(source: Source) -> str:
-    """The sha256 of a paper: of its one file, or of the names and digests of its many."""
+    """The sha256 of a paper without its notes: of its one file, or of the names and digests of its many."""
     contents = list(source.files.values())
     if len(contents) == 1:
         return sha256(contents[0])
@@ -227,19 +277,36 @@ def list_papers(directory: str) -> list[str]:
     except OSError as error:
         raise storage_error("look into", directory, error) from error
     paths = {name: os.path.join(directory, name) for name in entries}
-    if any(name.lower().endswith(_MAIN) and _is_latex_document(paths[name]) for name in entries):
+    if _find_bundle(directory) or any(
+        name.lower().endswith(_MAIN) and _is_latex_document(paths[name]) for name in entries
+    ):
         return [directory]
     named = {name for name in entries if name.lower().endswith(_CLAIMS) and os.path.isfile(paths[name])}
+    named = {name for name in named if not is_other_archive(paths[name])}
     latex = {name for name in entries if os.path.isdir(paths[name]) and not os.path.islink(paths[name])}
     latex = {
         name
         for name in latex
-        if any(
+        if _find_bundle(paths[name])
+        or any(
             entry.endswith(_MAIN) and _is_latex_document(os.path.join(paths[name], entry))
             for entry in os.listdir(paths[name])
         )
     }
     return [paths[name] for name in sorted(named | latex | set(papers_in_directory(directory)))]
+
+
+def is_other_archive(path: str) -> bool:
+    """Whether a file is a sound zip whose names are none of a paper, such as code that `pipeline export` wrote."""
+    # by names, from the list at its end: to unpack every archive of a directory would take as long as to read it
+    if not path.lower().endswith(".zip"):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False  # phase 01 says what is wrong with it
+    return not any(name.lower().endswith((*_MAIN, ".pdf", ".docx")) for name in names)
 
 
 def _is_latex_document(path: str) -> bool:

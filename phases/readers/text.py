@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from phases.readers.markdown import URL
+from phases.readers.markdown import FENCED, URL
 from phases.readers.reading import BROKEN, OK, Hidden, InputFile, Link, Reading, Unreadable
 
 _FRONT = re.compile(r"\A---\n((?:[A-Za-z_][\w-]*:[^\n]*\n|[ \t-][^\n]*\n)+)---\n")
 _GIVEN_TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
-_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|\Z)", re.DOTALL)
 _TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
 _NUMBERED = re.compile(r"^((?:[0-9]{1,2}\.)*[0-9]{1,2})\.?[ \t]+([^\W\d_].{0,100})$")
@@ -29,7 +28,7 @@ def read_text(content: bytes, *, markdown: bool) -> Reading:
     # front matter is no text of the paper, but its title is kept
     front = _FRONT.match(text) if markdown else None
     body = text[front.end() :] if front else text if markdown else _with_headings(text)
-    match = _TITLE.search(_FENCED.sub("", body)) or (front and _GIVEN_TITLE.search(front.group(1)))
+    match = _TITLE.search(FENCED.sub("", body)) or (front and _GIVEN_TITLE.search(front.group(1)))
     body, hidden = _without_comments(body) if markdown else (body, [])
     links = dict.fromkeys(found.rstrip(".,;:!?") for found in URL.findall(body))
     return Reading(
@@ -62,7 +61,7 @@ def _without_comments(body: str) -> tuple[str, list[str]]:
     kept: list[str] = []
     hidden: list[str] = []
     position = 0
-    for fence in [*_FENCED.finditer(body), None]:
+    for fence in [*FENCED.finditer(body), None]:
         stretch = body[position : fence.start() if fence else len(body)]
         words = (" ".join(match.group(1).split())[:_LONGEST_HIDDEN] for match in _COMMENT.finditer(stretch))
         hidden += [word for word in words if any(map(str.isalnum, word)) and not _OWN_MARK.fullmatch(word)]

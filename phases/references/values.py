@@ -9,7 +9,7 @@ OWN, BASIS, CITED, MENTIONED, FOUND = "own", "basis", "cited", "mentioned", "fou
 """What a repository is to a paper: its own code; what it says it builds on; linked in a reference, or elsewhere; looked up."""
 
 
-NO_NETWORK = "no_network"
+NO_NETWORK, BLACKLISTED = "no_network", "blacklist"
 """The cause where the host of a repository could not be found or reached."""
 _LASTING = ("bitbucket.org", "codeberg.org", "github.com", "gitlab.com", "huggingface.co")
 """Hosts that are there: where one of them is not found, the network is what is missing."""
@@ -66,7 +66,8 @@ def count_fetched(code_base: Mapping[str, Any]) -> str:
     had, refused = len(code_base["repositories"]), code_base["refused"]
     if not had + len(refused):
         return ""
-    reason = ""
+    forbidden = sum(row.get("cause") == BLACKLISTED for row in refused)
+    reason = f" ({forbidden} on your blacklist)" if forbidden else ""
     if refused and all(row.get("cause") == NO_NETWORK for row in refused):
         hosts = {row["url"].split("/")[2] for row in refused}
         reason = " (no network)" if len(hosts) > 1 or hosts & {*_LASTING} else " (no such host)"

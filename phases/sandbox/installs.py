@@ -7,7 +7,6 @@ environment with the same large package costs next to nothing.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import operator
 import os
@@ -16,7 +15,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from phases.sandbox import wheel_licences
@@ -36,6 +35,7 @@ from phases.sandbox.package_index import find_index
 from phases.sandbox.watch import measure_disk_use
 from pipeline.base.errors import PipelineError, StorageError
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, write_durable
+from pipeline.base.lease import lock_descriptor
 from pipeline.base.logs import logger
 
 SECONDS = 1800
@@ -213,6 +213,11 @@ def lock_wheels(
         return _resolve(_Uv(store, kind, environment, seconds), asked, wanted, directory, until)
 
 
+def index_addresses(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The indexes that the user's settings name, without names and passwords; empty: the usual one is asked."""
+    return find_index(environment).addresses
+
+
 def find_lock(packages: Sequence[str], directory: str, until: str = "") -> tuple[LockedPackage, ...] | None:
     """What these packages were resolved to before; None where they were not."""
     return read_lock(directory, _digest_of(packages, until)[1])
@@ -334,9 +339,7 @@ def _only_one(store: str) -> Iterator[None]:
         file = open(os.path.join(store, "busy"), "wb")  # noqa: SIM115 - closed below
     except OSError as error:
         raise storage_error("write", store, error) from error
-    with file:
-        with suppress(OSError):  # a file system without locks: uv keeps one for its cache
-            fcntl.flock(file, fcntl.LOCK_EX)
+    with file, lock_descriptor(file.fileno(), file.name):
         yield
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from phases.workspace.gitignore import LONGEST_GITIGNORE, GitignoreRules
+from phases.workspace.guide_file import is_guide
 from phases.workspace.tree import UNSETTLED_NS
 from phases.workspace.workspace import (
     DIRECTORY,
@@ -193,7 +194,8 @@ class _TreeScan:
         except OSError:
             row, signs = _FileRow(path, 0, _UNREAD), None
         self.truncated = self.truncated or row.sha256 == _UNREAD
-        self.rows.append(row)
+        if not is_guide(path, row.sha256):
+            self.rows.append(row)
         if signs is not None:
             self.known[path] = signs, row.sha256
 

@@ -18,6 +18,7 @@ from phases.sandbox.installs import (
     NO_SOLUTION,
     find_environment,
     find_lock,
+    index_addresses,
     install_wheels,
     list_distributions,
     lock_wheels,
@@ -28,6 +29,8 @@ from phases.sandbox.locks import describe_packages
 from phases.workspace.task_paths import task_paths
 from pipeline.base.errors import PhaseError, PipelineError
 from pipeline.base.files import read_bytes
+from pipeline.base.http.addresses import Forbidden, target_of
+from pipeline.base.http.blacklist import Blacklisted, refuse_blacklisted
 from pipeline.engine.phase import Context
 
 _INPUT = "input.json"
@@ -73,6 +76,8 @@ class PackageRules(NamedTuple):
     """The user's."""
     until: str = ""
     """The day (2024-05-28) that no package may be newer than; empty: today."""
+    blacklist: str = ""
+    """Addresses that are not asked."""
 
 
 class Packages(NamedTuple):
@@ -119,6 +124,7 @@ def make_package_rules(
         kind_of_sandbox(str(settings["sandbox"])),
         environment,
         _last_day(settings.get("packages_of"), arxiv),
+        str(settings.get("blacklist", "")),
     )
 
 
@@ -132,7 +138,9 @@ def lock_packages(wanted: Sequence[str], rules: PackageRules) -> dict[str, Any]:
     """Resolves what the plan names, and says what came of it, as package_lock.json has it. Nothing is installed."""
     if unclear := [why for line in wanted if (why := why_not_installable(line))]:
         return _describe(wanted, rules, NO_SOLUTION, "; ".join(unclear))
-    directory, store, kind, environment, until = rules
+    if why := _why_forbidden(rules):
+        return _describe(wanted, rules, NO_SOLUTION, why)
+    directory, store, kind, environment, until, _ = rules
     try:
         found = lock_wheels(
             wanted, directory, store=store, kind=kind, environment=environment, seconds=_LOCK_SECONDS, until=until
@@ -140,6 +148,19 @@ def lock_packages(wanted: Sequence[str], rules: PackageRules) -> dict[str, Any]:
     except PipelineError as error:
         return _describe(wanted, rules, NO_INDEX, str(error))
     return _describe(wanted, rules, found.outcome, _words_of(found.output), found.addresses)
+
+
+def _why_forbidden(rules: PackageRules) -> str:
+    """Which index of the user's settings stands on his blacklist; empty for none. No package with an address of its own is
+    ever installed, so there is nothing else to be fetched."""
+    for address in index_addresses(rules.environment) if rules.blacklist else ():
+        try:
+            refuse_blacklisted(target_of(address, private=True), rules.blacklist)
+        except Blacklisted as error:
+            return f"{address} is not asked for packages: {error}"
+        except Forbidden:
+            continue  # an index that is a directory
+    return ""
 
 
 def read_package_lock(wanted: Sequence[str], rules: PackageRules) -> dict[str, Any]:
@@ -198,7 +219,9 @@ def _words_of(output: str) -> str:
 
 def install_packages(wanted: Sequence[str], rules: PackageRules) -> Packages:
     """Installs what the plan names, once for all tasks that name the same. Raises CannotInstall."""
-    directory, store, kind, environment, until = rules
+    if why := _why_forbidden(rules):
+        raise CannotInstall(why)
+    directory, store, kind, environment, until, _ = rules
     done = install_wheels(wanted, directory, store=store, kind=kind, environment=environment, until=until)
     if not done.ok:
         raise CannotInstall(_words_of(done.output))

@@ -230,17 +230,6 @@ def telling_room(path: str, needed: int) -> Iterator[None]:
         raise StorageError(told, code=error.code) from error
 
 
-def lock_error(path: str, error: OSError) -> StorageError:
-    """The wording of a lock that cannot be had; where its file system has none at all, with what to do about that."""
-    told = storage_error("lock", path, error)
-    if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
-        return told
-    return StorageError(
-        f"{told}: the file system there has no file locks, which keep two runs apart; "
-        f"move {os.path.dirname(path)} to a local disk, or mount it with locks"
-    )
-
-
 def why_others_may_write(path: str) -> str:
     """Why what a file of the user's says may be somebody else's word, with what to type; empty where it is his alone."""
     for place in (os.path.dirname(path), path):

@@ -25,13 +25,14 @@ from pipeline.base.safe_tree import NotRegularError, open_directory, open_regula
 from pipeline.cli.assembly import is_task, open_task_directory
 from pipeline.cli.task_factory import UNFINISHED, safe_name
 from pipeline.engine.graph import GIVEN
+from pipeline.engine.lock import LEASE
 from pipeline.engine.lock import NAME as LOCK
 from pipeline.engine.seal import is_signed, sign_digest
 from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
 LIST = ".packed.json"
-_LEFT_OUT = (LOCK, "python", "packages")
+_LEFT_OUT = (LOCK, LEASE, "python", "packages")
 """What belongs to one machine: it is made again where it is needed."""
 MOST_FILES, LARGEST_TOTAL = 500_000, 64 << 30
 _FREE_TOTAL, _LARGEST_RATIO = 256 << 20, 200

@@ -240,7 +240,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
 
         if phase not in ("", "implement"):
             raise UsageError(f"{name}: an agent of your own writes code, and does nothing else; name it with --agent")
-        return AgentCommand(name.removeprefix(OWN_AGENT), os.environ)
+        return AgentCommand(name, os.environ, forbidden=str(values["blacklist"]))
     _refuse_idle_address(values)
     access = Access(
         str(values["base_url"]),

@@ -77,7 +77,7 @@ def batch_command(
         signal_code = run_elsewhere(engine, where, papers, jobs, settings, flags)
     if rows_as_json:
         print_json([paper.facts() for paper in papers])
-    else:
+    elif any(paper.root for paper in papers):  # else each was told of, and there is nothing to count
         print_table([_row(paper) for paper in papers], header=_HEADER)
         print_advice(f"\n{_total(papers)}")
         if signal_code or any(paper.exit_code not in (0, 3) for paper in papers):
@@ -113,13 +113,27 @@ def expand_source(source: str) -> list[str]:
     if os.path.isfile(source) and source.lower().endswith(_LISTS):
         return _read_list(source)
     if os.path.isdir(source):
-        from phases.readers.sources import list_papers  # imported here: TAB must import no phase
-
-        papers = [paper for paper in list_papers(source) if not paper.endswith(PACKED)]
-        if not papers:
-            raise UsageError(f"{source} holds no paper that can be read: no PDF, LaTeX source, HTML, Word file or text")
-        return papers
+        return _list_directory(source)
+    if source.endswith((os.sep, *_LISTS)) and "://" not in source and not os.path.lexists(source):
+        raise UsageError(f"{source} does not exist; check the name")
     return [source]
+
+
+def _list_directory(source: str) -> list[str]:
+    """The papers in a directory; what is an archive of something else is told and left out."""
+    from phases.readers.sources import (
+        IN_ARCHIVES,
+        is_other_archive,
+        list_papers,
+    )  # imported here: TAB must import no phase
+
+    papers = [paper for paper in list_papers(source) if not paper.endswith(PACKED)]
+    for entry in sorted(os.listdir(source)):
+        if is_other_archive(os.path.join(source, entry)):
+            notify(f"left out: {os.path.join(source, entry)}: {IN_ARCHIVES}")
+    if not papers:
+        raise UsageError(f"{source} holds no paper that can be read: no PDF, LaTeX source, HTML, Word file or text")
+    return papers
 
 
 def _read_list(path: str) -> list[str]:

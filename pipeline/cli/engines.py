@@ -27,12 +27,13 @@ from pipeline.base.errors import Interrupted, UsageError
 from pipeline.base.files import read_bytes
 from pipeline.cli.assembly import relative_path
 from pipeline.cli.output import notify
-from pipeline.cli.run_batch import Paper, conclude_paper, prepare_paper
+from pipeline.cli.run_batch import Paper, conclude_paper, last_line_of, prepare_paper
 from pipeline.engine.settings import Settings
 
 _LOST = 75
 """What a paper is told as of which nobody knows how it ended: the same command goes on."""
-_TAIL = 4096
+_TOLD = 500
+"""So much of what sbatch says against an array is passed on."""
 _RETRIES = 3
 _PATIENCE = 15
 """Seconds that a scheduler has to answer."""
@@ -106,7 +107,13 @@ def _run_on_slurm(papers: Sequence[Paper], jobs: int, worker: Worker, where: str
     # beside the tasks, because the nodes must see it
     folder = mkdtemp(prefix=".slurm-", dir=os.path.dirname(os.path.abspath(papers[0].root)))
     script = write_slurm_array(folder, [os.path.abspath(paper.root) for paper in papers], jobs, worker, where)
-    with subprocess.Popen(["sbatch", "--parsable", "--wait", script], stdout=subprocess.PIPE, text=True) as waits:
+    said = os.path.join(folder, "sbatch.log")
+    with (
+        open(said, "wb") as errors,
+        subprocess.Popen(
+            ["sbatch", "--parsable", "--wait", script], stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as waits,
+    ):
         job = (waits.stdout.readline() if waits.stdout else "").strip().partition(";")[0]
         try:
             if job:
@@ -120,14 +127,19 @@ def _run_on_slurm(papers: Sequence[Paper], jobs: int, worker: Worker, where: str
                 subprocess.run(["scancel", job], check=False)
             raise
     if not job:
+        words = (
+            " ".join(read_bytes(said)[-_TOLD:].decode("utf-8", "replace").split()) or f"it ended with exit code {code}"
+        )
+        shutil.rmtree(folder, ignore_errors=True)
         raise UsageError(
-            f"--engine slurm: sbatch refused {relative_path(script)} with exit code {code}, and said why above"
+            f"--engine slurm: sbatch refused the array ({words}); no paper was begun: give sbatch other options with --where "
+            "(`sinfo` lists the partitions), and type the same command again"
         )
     for number, paper in enumerate(papers, 1):
         ended = Path(folder, f"{number}.code")
         if ended.exists():
             conclude_paper(
-                paper, int(ended.read_text() or _LOST), _last_line(read_bytes(os.path.join(folder, f"{number}.log")))
+                paper, int(ended.read_text() or _LOST), last_line_of(read_bytes(os.path.join(folder, f"{number}.log")))
             )
     if all(paper.exit_code in (0, 3, 5) for paper in papers):
         shutil.rmtree(folder, ignore_errors=True)
@@ -236,9 +248,4 @@ def run_command_there(line: list[str], directory: str) -> tuple[int, str]:
         finally:
             if run.poll() is None:
                 run.send_signal(signal.SIGTERM)
-    return run.returncode, _last_line(output)
-
-
-def _last_line(output: bytes) -> str:
-    lines = output[-_TAIL:].decode("utf-8", "replace").splitlines()
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return run.returncode, last_line_of(output)

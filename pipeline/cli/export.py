@@ -16,6 +16,7 @@ from phases.evidence.demands import demands_of
 from phases.sandbox.git import run_git
 from phases.sandbox.locks import LockedPackage, render_requirements
 from phases.workspace.backup_tree import latest_aside
+from phases.workspace.guide_file import is_guide
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.errors import ContractError, PhaseError, UsageError
 from pipeline.base.files import storage_error, sync_tree, write_durable
@@ -86,6 +87,8 @@ def _read_code(root: str) -> tuple[Files, list[str]]:
     for found in workspace.digests():
         if found.path.partition("/")[0] == ".pipeline":
             continue
+        if is_guide(found.path, found.sha256 or ""):
+            continue  # what it says of the directory above holds there alone
         if found.sha256 is None:
             too_large.append(found.path)
             continue

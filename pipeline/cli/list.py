@@ -12,8 +12,11 @@ from pipeline.base.formats import parse_json
 from pipeline.cli.arguments import answers, tasks_dir_option
 from pipeline.cli.assembly import is_task, locate_task, name_in_commands, quote_word, settings_from, tasks_dir_flag
 from pipeline.cli.output import Answer, print_advice, print_table, print_warning, rewrite_commands, width_of_terminal
+from pipeline.cli.task_factory import NOT_BEGUN
 from pipeline.engine.catalog import Catalog, CatalogEntry, TaskList
 from pipeline.engine.lock import holder_of
+from pipeline.engine.stamps import LINES
+from pipeline.engine.stamps import NAME as STATE
 
 STATUSES = ("running", "paused", "incomplete", "warning", "completed", "error", "cancelled", "interrupted", "gone")
 _SHORTEST_ID, _SHORTEST_WHY, _LONGEST_WHY = 12, 24, 100
@@ -108,8 +111,11 @@ def _read_entry(name: str, root: str) -> CatalogEntry:
     task = parse_json(read_bytes(os.path.join(root, "task.json")))
     path = os.path.join(root, "report.json")
     report = parse_json(read_bytes(path)) if os.path.exists(path) else {}
-    status, at = report.get("status", "running"), report.get("finished", task["created"])
-    return CatalogEntry(name, at, status, task["settings"]["mode"], task["source"], report.get("reason", ""))
+    begun = any(os.path.exists(os.path.join(root, state)) for state in (STATE, LINES))
+    before = ("running", "") if begun else ("paused", NOT_BEGUN)
+    status, reason = report.get("status", before[0]), report.get("reason", before[1])
+    at = report.get("finished", task["created"])
+    return CatalogEntry(name, at, status, task["settings"]["mode"], task["source"], reason)
 
 
 def _shorten_reason(entry: CatalogEntry, folder: str, width: int) -> str:

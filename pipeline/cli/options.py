@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from pipeline.cli.arguments import complete_directories, complete_models, complete_phases
+from pipeline.base.http.blacklist import read_blacklist
+from pipeline.cli.arguments import complete_directories, complete_files, complete_models, complete_phases
 from pipeline.cli.assembly import OWN_AGENT, mode_of
 from pipeline.engine.settings import Settings
 
@@ -39,6 +40,10 @@ data_option = click.option(
     callback=_join_data,
     help="Let commands read your data, at /data/NAME; may be given several times.",
 )
+
+
+def _full_path(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    return os.path.abspath(value) if value else None
 
 
 def _text(name: str, metavar: str, help_text: str, **more: Any) -> Callable[[_Command], _Command]:
@@ -191,6 +196,23 @@ _OPTIONS = (
         is_flag=False,
         flag_value=_ASK,
     ),
+    click.option(
+        "--with",
+        "notes",
+        metavar="FILE",
+        multiple=True,
+        callback=_join_data,
+        shell_complete=complete_files,
+        help="A text that belongs to the paper: its addendum, notes on its data; may be given several times.",
+    ),
+    _text(
+        "--blacklist",
+        "FILE",
+        "Fetch nothing from the addresses, hosts and repositories (owner/name) in FILE, a line each. Lines are added to those "
+        "that the task has.",
+        callback=_full_path,
+        shell_complete=complete_files,
+    ),
     _flag("--ocr/--no-ocr", "ocr", "Have ocrmypdf recognize the letters of a scan."),
     reader_option,
     click.option(
@@ -219,7 +241,7 @@ _GROUPS = {
         "dry_run",
         "batch_prices",
     ),
-    "Input": ("ocr", "reader", "password", "anyway", "new", "tasks_dir"),
+    "Input": ("notes", "blacklist", "ocr", "reader", "password", "anyway", "new", "tasks_dir"),
     "Other people's code": ("references", "mirror", "lookup", "allow_own_code"),
     "Commands and hooks": (
         *(
@@ -304,6 +326,8 @@ def flags_of(options: dict[str, Any]) -> dict[str, Any]:
         options = {**options, "sandbox": kind}
     if options.get("allow_install") and not options.get("install"):
         options = {**options, "install": options["allow_install"]}
+    if options.get("blacklist"):
+        options = {**options, "blacklist": read_blacklist(options["blacklist"])}
     return {
         "mode": mode_of(options.get("fast")),
         **{name: options[name] for name in Settings._fields if name in options},

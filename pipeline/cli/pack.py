@@ -18,7 +18,8 @@ from pipeline.cli.assembly import (
     settings_from,
 )
 from pipeline.cli.output import notify, print_text
-from pipeline.cli.task_factory import PACKED, safe_name
+from pipeline.cli.summary import next_steps
+from pipeline.cli.task_factory import NOT_BEGUN, PACKED, safe_name
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.seal import day_of_key, make_key
 
@@ -80,10 +81,13 @@ def unpack_command(file: str, wanted_id: str | None, tasks_dir: str | None) -> N
     root = os.path.join(os.path.abspath(settings.tasks_dir), packed.task)
     store, name = open_task_directory(settings, root), name_in_commands(root)
     task = store.load("task.json")
-    report = store.load("report.json") if store.exists("report.json") else {"status": "paused", "reason": ""}
+    report = store.load("report.json") if store.exists("report.json") else {"status": "paused", "reason": NOT_BEGUN}
     mode, source = task["settings"]["mode"], task["source"]
     Catalog(settings.tasks_dir).record(packed.task, report["status"], mode=mode, source=source, reason=report["reason"])
     print_text(f"unpacked {packed.files:,} files into {relative_path(root)}")
     if not packed.own:
         notify(f"it was not packed by you, or changed since: to trust its settings, pipeline adopt {name}")
-    notify(f"continue with: pipeline resume {name}")
+    command, what = (
+        next_steps(store, report)[0] if store.exists("report.json") else (f"pipeline resume {name}", "begin")
+    )
+    notify(f"next: {command} ({what})")

@@ -70,7 +70,8 @@ class Progress:
                 self._running.pop(event.phase.number, None)
                 timed = event.kind in ("done", "failed", "degraded", "stopped")
                 took = f"{event.seconds:8.2f} s" if timed else " " * 10
-                self._line(f"  {label} {took}", _MARKS[event.kind], event.text)
+                # why it failed is the last line of the screen, and stands there alone
+                self._line(f"  {label} {took}", _MARKS[event.kind], "" if event.kind == "failed" else event.text)
             self._redraw()
 
     def tell(self, text: str, *, warning: bool = False) -> None:

@@ -72,8 +72,7 @@ class _Worker:
     def last_line(self) -> str:
         """What it printed last."""
         size = os.fstat(self.output.fileno()).st_size
-        tail = os.pread(self.output.fileno(), _TAIL, max(0, size - _TAIL)).decode("utf-8", "replace")
-        return next((line.strip() for line in reversed(tail.splitlines()) if line.strip()), "")
+        return last_line_of(os.pread(self.output.fileno(), _TAIL, max(0, size - _TAIL)))
 
 
 def run_batch(
@@ -240,6 +239,12 @@ def _conclude(worker: _Worker, status: int) -> None:
         paper.reason = f"its process was killed by signal {os.WTERMSIG(status)}, {paper.starts} times"
         return
     conclude_paper(paper, os.WEXITSTATUS(status), worker.last_line())
+
+
+def last_line_of(output: bytes) -> str:
+    """The last line of what a run printed that says something."""
+    lines = output[-_TAIL:].decode("utf-8", "replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def conclude_paper(paper: Paper, code: int, last_line: str) -> None:

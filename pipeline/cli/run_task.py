@@ -86,9 +86,14 @@ def check_settings(flags: dict[str, Any], phases: Sequence[str | None] = ()) -> 
         from phases.agent.agent_command import AgentCommand  # imported here: few runs have one
 
         # a server may be started later; a program that is not there would be found when the plan is paid for
-        found = AgentCommand(settings.code_model.removeprefix(OWN_AGENT), os.environ).check()
+        found = AgentCommand(settings.code_model, os.environ).check()
         if not found.reachable:
             raise UsageError(found.detail)
+    if settings.reader:
+        from phases.readers.kinds import why_no_reader  # imported here: TAB must import no phase
+
+        if why := why_no_reader(settings.reader):
+            raise UsageError(f"--reader {settings.reader}: {why}")
     if not re.fullmatch(r"auto|off|[1-9][0-9]?", settings.mutants):
         raise UsageError(f"--mutants {settings.mutants}: give a number from 1 to 99, off, or auto")
     if settings.judge == Settings().model:
@@ -147,6 +152,7 @@ def carry_out(
                 for phase in store.graph.phases:
                     if phase.asked:
                         store.reopen(phase, "experiments may see other data, or other devices")
+            _reopen_fetching(store, task, values)
             if options.get("redo"):
                 store.redo(store.graph.find(options["redo"]))
             elif why := options.get("judge_again") or _why_more_attempts(store, flags):
@@ -231,6 +237,14 @@ def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:
         copy_user_tests(values["tests"], store.path("user_tests"))
     if values["held_out"]:
         copy_given(values["held_out"], store.path("held_out"), keep_links=False)
+
+
+def _reopen_fetching(store: TaskStore, task: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Has the repositories looked at again where the user forbids more addresses than before: what is forbidden now goes."""
+    if values["blacklist"] != task["settings"].get("blacklist", ""):
+        for phase in store.graph.phases:
+            if phase.name == "repositories":
+                store.reopen(phase, "the blacklist has other lines")
 
 
 def _run_phases(

@@ -19,6 +19,7 @@ from pipeline.cli.output import (
     wrap_text,
 )
 from pipeline.cli.summary import count_repositories
+from pipeline.cli.task_factory import NOT_BEGUN
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.lock import holder_of
 from pipeline.engine.phase import Phase
@@ -60,8 +61,8 @@ def _show_state(state: dict[str, Any], root: str) -> None:
 
 def describe_task(store: TaskStore, values: dict[str, Any]) -> dict[str, Any]:
     """What `pipeline status --json` prints."""
-    report = store.load("report.json") if store.exists("report.json") else {"status": "running", "reason": ""}
-    if any(stamp.status == RUNNING for stamp in store.stamps.values()):
+    report = store.load("report.json") if store.exists("report.json") else {"status": "paused", "reason": NOT_BEGUN}
+    if any(stamp.status == RUNNING or not store.exists("report.json") for stamp in store.stamps.values()):
         report = {"status": "running", "reason": ""}  # the report is of an earlier run than the one that was killed
     at_work = holder_of(store.root)
     stale = {phase.number: reason for phase, reason in stale_phases(store, plain_run(values))}

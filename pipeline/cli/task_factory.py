@@ -12,6 +12,7 @@ from typing import Any
 
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, sync_directory
+from pipeline.base.http.blacklist import join_blacklists, read_blacklist
 from pipeline.base.logs import utc_timestamp
 from pipeline.cli.assembly import (
     command_name,
@@ -33,6 +34,8 @@ _LONGEST_ID = 60
 UNFINISHED = ".unfinished-"
 PACKED = ".task.tar.gz"
 """What the name of a file ends with that `pipeline pack` wrote."""
+NOT_BEGUN = "it has not begun yet"
+"""The reason of a task that is made, and that no run has touched."""
 _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
 
 
@@ -48,10 +51,11 @@ def find_or_make_task(source: str, settings: Settings, *, wanted_id: str | None,
     while True:
         name = base if number == 1 else f"{base}-{number}"
         root = os.path.join(settings.tasks_dir, name)
-        if not os.path.lexists(root) and os.path.isabs(source) and not settings.phases:
-            refuse_unusable(source, settings)
-        if not os.path.lexists(root) and _make_task(root, source, settings):
-            return open_task_directory(settings, root)
+        if is_free := _is_free(root):
+            if os.path.isabs(source) and not settings.phases:
+                refuse_unusable(source, settings)
+            if _make_task(root, source, settings):
+                return open_task_directory(settings, root)
         if is_task(root):
             store = open_task_directory(settings, root)
             made_from = store.load("task.json")["source"]
@@ -64,9 +68,16 @@ def find_or_make_task(source: str, settings: Settings, *, wanted_id: str | None,
                     f"the task '{wanted_id}' already exists, and {why}; choose another --id, "
                     f"or continue it: pipeline resume {command_name(store)}"
                 )
-        elif wanted_id and os.path.lexists(root):
+        elif wanted_id and not is_free:
             raise UsageError(f"{root} already exists, and is not a task; choose another --id")
         number += 1
+
+
+def _is_free(root: str) -> bool:
+    """Whether a task may be made there: there is nothing, or an empty directory, as workflow programs make before a job."""
+    if not os.path.lexists(root):
+        return True
+    return os.path.isdir(root) and not os.path.islink(root) and not os.listdir(root)
 
 
 def safe_name(name: str) -> str:
@@ -81,6 +92,9 @@ def _content_changed(store: TaskStore, source: str) -> bool:
     if not store.exists("input.json"):
         return False
     taken = store.load("input.json")
+    for note in taken.get("notes", ()):
+        if os.path.lexists(note["origin"]) and sha256(read_bytes(note["origin"])) != note["sha256"]:
+            return True
     if taken["fetched"] or not os.path.lexists(source):
         return False
     try:
@@ -90,7 +104,9 @@ def _content_changed(store: TaskStore, source: str) -> bool:
                 return False  # the usual case, without a look at what kinds of source there are
         from phases.readers.sources import digest_of, source_on_disk  # imported here: TAB must import no phase
 
-        return digest_of(source_on_disk(source, sys.maxsize)) != str(taken["sha256"])
+        now = source_on_disk(source, sys.maxsize)
+        known = {note["sha256"] for note in taken.get("notes", ())}
+        return digest_of(now) != str(taken["sha256"]) or not known.issuperset(map(sha256, now.notes.values()))
     except PipelineError:
         return False
 
@@ -103,7 +119,7 @@ def _make_task(root: str, source: str, settings: Settings) -> bool:
     try:
         os.mkdir(unfinished)
         store = open_task_directory(settings, unfinished)
-        store.write(_first_documents(os.path.basename(root), source, settings))
+        store.write(_first_documents(os.path.basename(root), source, _add_own_blacklist(source, settings)))
         os.mkdir(store.path("logs"))
         os.rename(unfinished, root)
         sync_directory(settings.tasks_dir)
@@ -112,8 +128,20 @@ def _make_task(root: str, source: str, settings: Settings) -> bool:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             return False
         raise storage_error("make", root, error) from error
-    Catalog(settings.tasks_dir).record(os.path.basename(root), "running", mode=settings.mode, source=source)
+    # its run says when it begins: until then it may wait in a scheduler's queue for hours, or be refused there
+    catalog, name = Catalog(settings.tasks_dir), os.path.basename(root)
+    catalog.record(name, "paused", mode=settings.mode, source=source, reason=NOT_BEGUN)
     return True
+
+
+def _add_own_blacklist(source: str, settings: Settings) -> Settings:
+    """The settings with the list of addresses that lies beside the paper, where its directory has one."""
+    if not os.path.isdir(source):
+        return settings
+    from phases.readers.sources import find_blacklist  # imported here: TAB must import no phase
+
+    found = find_blacklist(source)
+    return settings._replace(blacklist=join_blacklists(settings.blacklist, read_blacklist(found) if found else ""))
 
 
 def _first_documents(task: str, source: str, settings: Settings) -> dict[str, Any]:

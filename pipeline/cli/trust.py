@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from pipeline.base.errors import PipelineError, UsageError
+from pipeline.base.http.blacklist import join_blacklists
 from pipeline.base.logs import utc_timestamp
 from pipeline.cli.assembly import command_name, config_directory, effective_settings
 from pipeline.cli.user_tests import check_held_out, check_user_tests
@@ -44,6 +45,8 @@ def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, 
     """What task.json says where it is the word of this user; else the stricter of that and of what he says himself."""
     task = store.load("task.json")
     said = effective_settings(settings, task, dict(flags))
+    # what was forbidden once stays so: a flag adds to it
+    said["blacklist"] = join_blacklists(str(task["settings"].get("blacklist", "")), settings.blacklist)
     # sealed by its content and not by its place: a task directory may be moved and copied (decision 125)
     if is_sealed(task, config_directory()):
         return SettingsInForce(said, True, "")
@@ -99,6 +102,7 @@ def with_absolute_paths(settings: Settings) -> Settings:
         gpu=_check_gpu(settings.gpu),
         data=_check_data(settings.data),
         python=_check_python(settings.python),
+        notes=_check_notes(settings.notes),
         tests=check_user_tests(settings.tests),
         held_out=check_held_out(settings.held_out),
     )
@@ -132,6 +136,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "install": lambda own, theirs: "refused",
     "gpu": lambda own, theirs: "none",
     "allow_own_code": lambda own, theirs: "no",
+    "blacklist": join_blacklists,
 }
 """What is not here is the user's alone: models, supervision, folders, services."""
 
@@ -225,6 +230,17 @@ def _check_python(setting: str) -> str:
     from phases.sandbox.devices import check_python  # imported here: as above
 
     return check_python(setting)
+
+
+def _check_notes(setting: str) -> str:
+    if not setting:
+        return ""
+    from phases.readers.sources import read_note  # imported here: as above
+
+    paths = [os.path.abspath(path) for path in setting.split(os.pathsep)]
+    for path in paths:
+        read_note(path)
+    return os.pathsep.join(paths)
 
 
 def _check_lookup(setting: str) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from pipeline.base.errors import CatalogError, FormatError, StorageError
-from pipeline.base.files import lock_error, read_bytes, set_aside, storage_error, write_durable
+from pipeline.base.files import read_bytes, set_aside, storage_error, write_durable
 from pipeline.base.formats import dump_json_line, parse_json
 from pipeline.base.jsonl import append_durable, last_line, repair_tail
+from pipeline.base.lease import lock_descriptor
 from pipeline.base.logs import utc_timestamp
 
 NAME = "tasks.jsonl"
@@ -129,11 +129,8 @@ class Catalog:
         except OSError as error:
             raise storage_error("lock", path, error) from error
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-            except OSError as error:
-                raise lock_error(path, error) from error
-            yield
+            with lock_descriptor(descriptor, path):
+                yield
         finally:
             os.close(descriptor)
 

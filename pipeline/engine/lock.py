@@ -1,9 +1,9 @@
-"""One writer a task: an advisory lock that names its holder, and is taken over only from a process that is surely gone."""
+"""One writer a task: a lock of the kernel, and a lease beside it for other machines. Both name their holder, and are taken over
+only from one that is surely gone."""
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import socket
 import stat
@@ -11,20 +11,35 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from pipeline.base.errors import FormatError, StorageError, TaskBusy
-from pipeline.base.files import lock_error, storage_error
-from pipeline.base.formats import parse_json
-from pipeline.base.logs import utc_timestamp
+from pipeline.base.errors import StorageError, TaskBusy
+from pipeline.base.files import storage_error
+from pipeline.base.lease import (
+    NO_LOCKS,
+    STALE,
+    Holder,
+    boot_id,
+    claim_lease,
+    describe_holder,
+    has_lease,
+    keep_lease,
+    look_at_lease,
+    new_attempt,
+    own_record,
+    parse_record,
+)
 
-NAME = ".lock"
+NAME, LEASE = ".lock", ".lease"
 _LARGEST = 4096
 _PATIENCE = 1.0
 
 
 @contextmanager
-def lock_task(folder: str) -> Iterator[str | None]:
-    """Holds the task. Gives the words for a lock that a dead process left, or None. Raises TaskBusy at once."""
-    path = os.path.join(folder, NAME)
+def lock_task(folder: str, attempt: str = "") -> Iterator[str | None]:
+    """Holds the task. Gives the words for a lock that a dead process left, or None. Raises TaskBusy at once.
+
+    `attempt` is the name of this holding (new_attempt), for `is_held`.
+    """
+    path, lease, attempt = os.path.join(folder, NAME), os.path.join(folder, LEASE), attempt or new_attempt()
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
     except OSError as error:
@@ -32,19 +47,23 @@ def lock_task(folder: str) -> Iterator[str | None]:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise StorageError(f"{path} is not a regular file, and a lock is one; delete it")
-        _take_lock(descriptor, folder)
+        alone = _take_lock(descriptor, folder)
         try:
-            left = _describe_dead_holder(descriptor, path)
-            _write_record(descriptor, _own_record())
+            left = _describe_dead_holder(_read_record(descriptor), path)
+            left = _take_lease(folder, attempt, alone=alone) or left
         except OSError as error:
             raise storage_error("lock", path, error) from error
-        try:
-            yield left
-        finally:
-            with suppress(
-                OSError
-            ):  # closing the file frees the lock all the same; the next holder is told of a dead one
-                _write_record(descriptor, "")
+        with keep_lease(lease, attempt):
+            try:
+                _write_record(descriptor, own_record(attempt))
+            except OSError as error:
+                raise storage_error("lock", path, error) from error
+            try:
+                yield left
+            finally:
+                # closing the file frees the lock all the same; the next holder is told of a dead one
+                with suppress(OSError):
+                    _write_record(descriptor, "")
     finally:
         os.close(descriptor)
 
@@ -55,15 +74,27 @@ def holder_of(folder: str) -> str | None:
         descriptor = os.open(os.path.join(folder, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
+    alone = True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _describe_record(_read_record(descriptor))
-    except OSError:
-        return None
+        return describe_holder(_read_record(descriptor))
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            return None
+        alone = False
     finally:
         os.close(descriptor)
+    with suppress(OSError, StorageError):
+        found = look_at_lease(os.path.join(folder, LEASE), alone=alone)
+        if found and not found[1]:
+            return describe_holder(found[0].holder)
     return None
+
+
+def is_held(folder: str, attempt: str) -> bool:
+    """Whether the task is still held by this attempt, and no other machine took it over."""
+    return has_lease(os.path.join(folder, LEASE), attempt)
 
 
 def holding_process(folder: str) -> int | None:
@@ -99,7 +130,8 @@ def _names_of_descriptors(pid: int) -> list[str]:
         return []
 
 
-def _take_lock(descriptor: int, folder: str) -> None:
+def _take_lock(descriptor: int, folder: str) -> bool:
+    """Takes the kernel's lock; False where the file system has none, and the lease alone keeps others away."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -109,19 +141,39 @@ def _take_lock(descriptor: int, folder: str) -> None:
             # Held and nobody at work: it is a glance of holder(), or a run that has not written its name yet.
             if time.monotonic() > deadline or _is_at_work(content):
                 raise TaskBusy(
-                    f"{folder} is in use by {_describe_record(content)}; wait for it to end, or stop it first"
+                    f"{folder} is in use by {describe_holder(content)}; wait for it to end, or stop it first"
                 ) from error
             time.sleep(_PATIENCE / 200)
         except OSError as error:
-            raise lock_error(os.path.join(folder, NAME), error) from error
+            if error.errno in NO_LOCKS:
+                return False
+            raise storage_error("lock", os.path.join(folder, NAME), error) from error
         else:
-            return
+            return True
 
 
-def _is_at_work(content: dict[str, object]) -> bool:
+def _take_lease(folder: str, attempt: str, *, alone: bool) -> str | None:
+    """Takes the lease; the words for a dead holder, or None for none. Raises TaskBusy."""
+    path = os.path.join(folder, LEASE)
+    claim = claim_lease(path, attempt, alone=alone)
+    who = describe_holder(claim.holder)
+    if not claim.mine:
+        raise TaskBusy(
+            f"{folder} is in use by {who}, which gave a sign of life {claim.silent:.0f} s ago; wait for it to end, or stop it "
+            f"where it runs; {STALE:.0f} s after the last sign it is taken over (or, if it is gone, delete {path})"
+        )
+    if not claim.holder:
+        return None
+    silent = (
+        f"gave no sign of life for {claim.silent:.0f} s" if claim.silent > STALE else "ended without releasing its lock"
+    )
+    return f"took over from {who}, which {silent}"
+
+
+def _is_at_work(content: Holder) -> bool:
     """Whether a lock's content names a process that runs, as far as can be seen from here."""
     pid = content.get("pid")
-    if not isinstance(pid, int) or content.get("boot") != _boot_id():
+    if not isinstance(pid, int) or content.get("boot") != boot_id():
         return "pid" in content
     try:
         os.kill(pid, 0)
@@ -132,44 +184,22 @@ def _is_at_work(content: dict[str, object]) -> bool:
     return True
 
 
-def _describe_dead_holder(descriptor: int, path: str) -> str | None:
-    """The kernel gave us the lock, so a holder on this machine is dead. One on another machine might not be."""
-    content = _read_record(descriptor)
+def _describe_dead_holder(content: Holder, path: str) -> str | None:
+    """What is left in a lock that the kernel gave us: its holder on this machine is dead. One on another machine might not be,
+    where it is of a release without leases."""
     if not content:
         return None
-    if content.get("boot") != _boot_id() and content.get("host") not in (None, socket.gethostname()):
+    elsewhere = content.get("boot") != boot_id() and content.get("host") not in (None, socket.gethostname())
+    if elsewhere and "attempt" not in content:
         raise TaskBusy(
-            f"{path} was left by {_describe_record(content)}; on another machine it may still be running: "
+            f"{path} was left by {describe_holder(content)}; on another machine it may still be running: "
             f"if it is not, delete {path}"
         )
-    return f"took over from {_describe_record(content)}, which ended without releasing its lock"
+    return f"took over from {describe_holder(content)}, which ended without releasing its lock"
 
 
-def _own_record() -> str:
-    record = {"pid": os.getpid(), "host": socket.gethostname(), "boot": _boot_id(), "started": utc_timestamp()}
-    return json.dumps(record)
-
-
-def _boot_id() -> str:
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return "unknown"
-
-
-def _read_record(descriptor: int) -> dict[str, object]:
-    data = os.pread(descriptor, _LARGEST, 0)
-    try:
-        value = parse_json(data) if data.strip() else {}
-    except FormatError:
-        return {"pid": "unknown"}
-    return value if isinstance(value, dict) else {"pid": "unknown"}
-
-
-def _describe_record(content: dict[str, object]) -> str:
-    pid, host, started = content.get("pid", "unknown"), content.get("host", "this machine"), content.get("started", "?")
-    return f"process {pid} on {host} since {started}"
+def _read_record(descriptor: int) -> Holder:
+    return parse_record(os.pread(descriptor, _LARGEST, 0))
 
 
 def _write_record(descriptor: int, text: str) -> None:

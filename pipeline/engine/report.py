@@ -37,7 +37,7 @@ _EMPTY: dict[str, Any] = {
     "questions": [],
     "reference_files": [],
 }
-_ASKED = ("reproduction", "recognized_by")
+_ASKED = ("reproduction", "recognized_by", "blacklist")
 """Facts of what is done only when it is asked for: a report without them is as it was."""
 
 
@@ -92,7 +92,8 @@ def build_report(
     """
     facts, _ = _collect_facts(store)
     usage = {"usage": dict(spent)} if spent else {}
-    report = _build_document(store, settings, outcome, {**_EMPTY, **facts, **usage, **outcome.report})
+    forbidden = {"blacklist": found} if (found := str(settings.get("blacklist", "")).split()) else {}
+    report = _build_document(store, settings, outcome, {**_EMPTY, **facts, **usage, **forbidden, **outcome.report})
     try:
         store.contracts.serialise("report.json", report, writer="the runner")
     except ContractError as error:

@@ -17,7 +17,7 @@ _WATCH = ("supervisor", "supervisor_shadow")
 _COMMANDS = ("command_seconds", "command_memory_gb", "job_seconds", "gpu", "data", "python")
 _CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence")
 _REPRODUCTION = ("reproduce", "tolerance", "reproduce_attempts")
-_READING = ("ocr", "reader")
+_READING = ("ocr", "reader", "notes")
 _PACKAGES = ("install", "packages_of")
 _REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
 # decision 42: a higher limit goes on with the same plan and the same journal.
@@ -26,6 +26,8 @@ LIMITS = (
     *(*_WATCH, *_CHECKS, *_COMMANDS),
     # what the review of a plan looks up depends on them, and no review is stale because of them
     *("sandbox", *_PACKAGES),
+    # what was fetched before is looked at by phase 07 again where another list is given
+    "blacklist",
 )
 """The settings that say how far a run may go, and how closely it is watched. Another limit makes nothing stale."""
 PERMISSIONS = ("trust_hooks", "dry_run", "anyway")
@@ -49,6 +51,7 @@ STORED = (
     *_REFERENCES,
     *_REPRODUCTION,
     *_READING,
+    "blacklist",
 )
 """The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
 _VENDOR_KEYS = ("openai", "openrouter", "anthropic", "gemini", "deepseek", "mistral", "groq")
@@ -175,6 +178,12 @@ class Settings(NamedTuple):
     """true: ocrmypdf recognizes the letters of a scan, and the copy that it makes is read."""
     reader: str = ""
     """docling: it reads PDFs, where it and its models are installed. Empty: the built-in reader."""
+    notes: str = ""
+    """Texts (Markdown or plain) that belong to the paper, with colons between them: its addendum, notes on its data. They are
+    read behind it, and copied into the task."""
+    blacklist: str = ""
+    """Addresses, hosts and repositories (owner/name) that nothing is fetched from, with blanks between them. A task keeps all
+    that were ever given to it."""
     arxiv: str = "https://export.arxiv.org"
     """The server that papers named by an arXiv id are downloaded from."""
     download_seconds: int = 300

@@ -19,9 +19,10 @@ from pipeline.base.files import (
     write_durable,
 )
 from pipeline.base.jsonl import drop_torn_tail
+from pipeline.base.lease import new_attempt
 from pipeline.engine.contract import Contracts, check_listed_files, check_output_names
 from pipeline.engine.graph import Graph
-from pipeline.engine.lock import lock_task
+from pipeline.engine.lock import holder_of, is_held, lock_task
 from pipeline.engine.phase import Documents, Phase
 from pipeline.engine.stamps import (
     DONE,
@@ -48,6 +49,7 @@ class TaskStore:
         self.graph = graph
         self.contracts = contracts
         self.stamps: Stamps = {}
+        self._attempt = ""
         self._identity = _identity_of(self.root)
         self._unsaved: Stamps = {}
         self.stamps = read_state(self.root, contracts)
@@ -62,13 +64,18 @@ class TaskStore:
     @contextmanager
     def writing(self) -> Iterator[str | None]:
         """Holds the task's lock; gives the words for a dead holder's lock that was taken over, or None."""
-        with lock_task(self.root) as left:
+        attempt = new_attempt()
+        with lock_task(self.root, attempt) as left:
+            self._attempt = attempt
             self.stamps = read_state(self.root, self.contracts)
             drop_torn_tail(self.path(LINES))
             written = {name for stamp in self.stamps.values() for name in stamp.written}
             for folder in {os.path.dirname(name) for name in written} | {""}:
                 sweep_temporary_files(self.path(folder) if folder else self.root)
-            yield left
+            try:
+                yield left
+            finally:
+                self._attempt = ""
 
     def exists(self, name: str) -> bool:
         return os.path.lexists(self.path(name))
@@ -79,6 +86,12 @@ class TaskStore:
         if _identity_of(self.root) != self._identity:
             raise StorageError(
                 f"{self.root} was deleted, moved or replaced while it was in use; nothing more is written there"
+            )
+        # decision 272: a machine that slept, or lost the network, may come back when another one has the task
+        if self._attempt and not is_held(self.root, self._attempt):
+            raise StorageError(
+                f"{self.root} was taken over by {holder_of(self.root) or 'another process'} while this one gave no sign of life; "
+                "nothing more is written there"
             )
 
     def digest(self, name: str) -> str | None:

@@ -682,6 +682,23 @@ def test_a_redirect_is_checked_like_a_first_address(
     assert "secret" not in str(error)
 
 
+def test_neither_a_blacklisted_address_nor_a_redirect_to_one_is_asked(ground: Ground) -> None:
+    with serving(redirects("/owner/name/archive.zip"), says(PAPER)) as server:
+        error = ground.fails(
+            f"{server.base}/x",
+            "redirect 1",
+            "it is on your blacklist (owner/name)",
+            private=True,
+            blacklist="owner/name",
+        )
+    assert server.connections == 1
+    assert not error.transient
+    with serving(says(PAPER)) as server:
+        ground.fails(f"{server.base}/x", "on your blacklist", private=True, blacklist=f"{server.base}/x")
+        ground.fails(f"{server.base}/x", "on your blacklist", private=True, blacklist="https://127.0.0.1")
+    assert server.connections == 0
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_ten_redirects_are_followed(status: int, ground: Ground) -> None:
     ways = [

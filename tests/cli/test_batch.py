@@ -10,6 +10,7 @@ import random
 import signal
 import subprocess
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -234,3 +235,48 @@ def test_names_that_a_spreadsheet_would_take_for_a_formula_are_quoted(command: C
     assert command("batch", "=cmd.md", "--csv", "t.csv").code == 0
     rows = list(csv.DictReader(io.StringIO((command.folder / "t.csv").read_text())))
     assert [row["source"] for row in rows] == ["'=cmd.md"]
+
+
+@pytest.mark.parametrize("source", ["nowhere/", "nowhere.txt"])
+def test_a_directory_or_list_that_is_not_there_is_an_error_without_a_table(command: Command, source: str) -> None:
+    ended = command("batch", source)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.complaints == [f"pipeline: {source} does not exist; check the name"]
+
+
+def test_where_no_paper_could_be_begun_there_is_no_table(command: Command) -> None:
+    ended = command("batch", "nowhere.pdf", "elsewhere.pdf", PIPELINE_PHASES="")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.count("does not exist; check the name") == 2
+
+
+def test_an_archive_of_code_is_no_paper_of_a_directory_and_says_what_an_archive_must_hold(command: Command) -> None:
+    papers = command.folder / "papers"
+    for name, member in (("paper.zip", "generate_code/main.py"), ("source.zip", "source/main.tex")):
+        with zipfile.ZipFile(papers / name, "w") as archive:
+            archive.writestr(member, "\\documentclass{article}")
+    (papers / "broken.zip").write_bytes(b"PK\x03\x04")
+    found = [os.path.basename(paper) for paper in expand_source(str(papers))]
+    assert found == ["broken.zip", "one.pdf", "source.zip", "three.pdf", "two.pdf"]
+    ended = command("batch", "papers", "--json")
+    assert (
+        "left out: papers/paper.zip: an archive must hold LaTeX source (a .tex file), or one PDF or Word file"
+        in ended.err
+    )
+
+
+def test_stop_without_a_name_stops_the_one_that_is_running_and_asks_where_there_are_several(command: Command) -> None:
+    assert "no task in tasks is running" in command("stop").complaints[0]
+    command.environment["WAIT"] = "30"
+    with command.start("run", "--fast", "papers/one.pdf") as first:
+        wait_until(lambda: runs_of(command) == ["one"])
+        with command.start("run", "--fast", "papers/two.pdf") as second:
+            wait_until(lambda: runs_of(command) == ["one", "two"])
+            assert (
+                "2 tasks are running; stop one of them: pipeline stop one or pipeline stop two" in command("stop").err
+            )
+            assert command("stop", "two").code == 0
+            second.communicate(timeout=60)
+        assert command("stop").code == 0
+        first.communicate(timeout=60)
+    assert statuses(command) == {"one": "cancelled", "two": "cancelled"}

@@ -106,8 +106,18 @@ def test_what_failed_on_a_node_leaves_its_script_and_its_words(command: Command)
 
 def test_a_slurm_that_refuses_is_told(command: Command) -> None:
     (command.folder / "refuse").touch()
+    command("batch", "--fast", "papers/one.pdf")
     ended = command(*SLURM)
-    assert (ended.code, "sbatch refused" in ended.err, "invalid partition" in ended.err) == (2, True, True)
+    assert ended.code == 2
+    assert "sbatch refused the array (sbatch: error: invalid partition); no paper was begun" in ended.complaints[-1]
+    listed = {row["id"]: (row["status"], row["reason"]) for row in command("list", "--json").json()}
+    assert listed.pop("one") == ("completed", "every phase is done")
+    assert set(listed.values()) == {("paused", "it has not begun yet")}
+    assert command("status", "two", "--json").json()["reason"] == "it has not begun yet"
+    assert command("list", "--rebuild", "--json").json()[0]["status"] == "paused"
+    assert not list((command.folder / "tasks").glob(".slurm-*"))
+    (command.folder / "refuse").unlink()
+    assert command(*SLURM).code == 0, "the same command goes on"
     (command.folder / "bin" / "sbatch").unlink()
     ended = command(*SLURM, PATH=f"{command.folder / 'bin'}:/nowhere")
     assert (ended.code, "sbatch is not here" in ended.err) == (2, True)

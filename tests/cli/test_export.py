@@ -14,6 +14,7 @@ import nbformat
 import pytest
 
 from phases.pages.notebook import Walk, render_notebook
+from phases.workspace.guide_file import GUIDE
 from tests.papers import Command, paper
 
 BASH = "%%bash\nset -e\n"
@@ -32,7 +33,9 @@ def code_of(command: Command) -> dict[str, bytes]:
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in root.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.name != GUIDE  # export has one of its own
+        and path.is_file()
+        and "__pycache__" not in path.parts
     }
 
 

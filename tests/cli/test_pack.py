@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.papers import Command, paper
+from tests.toys import write_toys
 
 Member = tuple[tarfile.TarInfo, bytes]
 
@@ -51,6 +52,14 @@ def test_a_task_travels_whole_and_goes_on(command: Command, packed: Path) -> Non
     assert resumed.code == 3, resumed.err
     assert "was not started here" not in resumed.err
     assert command.attempts("paper")["plan"] == 1
+
+
+def test_of_a_finished_task_the_next_command_looks_at_it(tmp_path: Path) -> None:
+    command = Command(tmp_path, PIPELINE_PHASES=str(write_toys(tmp_path / "toys", 2)))
+    assert command("run", "--fast", paper(command.folder)).code == 0
+    assert command("pack", "paper").code == 0
+    ended = command("unpack", "paper.task.tar.gz", "--id", "other")
+    assert "next: pipeline show other plan (read the plan)" in ended.err
 
 
 def test_the_same_task_gives_the_same_file_and_tells_of_no_machine(command: Command, packed: Path) -> None:

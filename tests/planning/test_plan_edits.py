@@ -16,7 +16,7 @@ from phases.planning.paper_check import differences_from_paper
 from phases.planning.plan_edits import add_row, change_row, strike_row
 from phases.planning.plan_sense import doubts_about
 from phases.planning.plan_view import render_plan
-from phases.planning.plan_words import read_aloud, read_formula, write_ids
+from phases.planning.plan_words import group_doubts, read_aloud, read_formula, write_ids
 from pipeline.base.errors import UsageError
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, example_paper, read
@@ -136,6 +136,16 @@ def test_what_is_uncertain_shows_the_rows_that_it_is_about() -> None:
 def what_is_told(plan: dict[str, Any]) -> list[str]:
     data = CONTRACTS.serialise(NAME, plan, writer="a test")
     return doubts_about(plan, data, READ.document, READ.outline, [])
+
+
+def test_doubts_that_are_worded_alike_stand_once_with_the_rows_of_all_of_them() -> None:
+    values = READ.plan["values"][:2]
+    doubts = [{"about": row["id"], "what": "It may be of a baseline."} for row in values]
+    ((what, rows),) = group_doubts({**READ.plan, "uncertain": doubts})
+    assert (what, [one for one, _ in rows]) == ("It may be of a baseline.", [row["id"] for row in values])
+    tables = [{"about": name, "what": f"Which rows of {name} count is not said."} for name in ("Table 2", "Table 5")]
+    ((what, rows),) = group_doubts({**READ.plan, "uncertain": tables})
+    assert (what, rows) == ("Which rows of Table 2 count is not said. The same of Table 5.", [])
 
 
 def test_a_value_that_its_quote_does_not_hold_is_told() -> None:

@@ -89,10 +89,11 @@ def test_where_docling_is_not_installed_the_user_is_told_how_to_install_it(tmp_p
     with pytest.raises(PhaseError, match=r"docling is not installed.*pip install 'paper-pipeline\[docling\]'"):
         read_in_subprocess("pdf", str(tmp_path / "paper.pdf"), reader="docling")
     command = Command(tmp_path)
-    for words in (["read", "paper.pdf", "--reader", "docling"], ["run", "--fast", "paper.pdf", "--reader", "docling"]):
-        ended = command(*words)
-        assert (ended.code, len(ended.complaints)) == (1, 1), ended.err
+    for code, words in ((1, ["read"]), (2, ["run", "--fast"]), (2, ["batch", "--fast"])):
+        ended = command(*words, "paper.pdf", "--reader", "docling")
+        assert (ended.code, len(ended.complaints)) == (code, 1), ended.err
         assert "docling is not installed" in ended.complaints[0]
+    assert not (tmp_path / "tasks").exists(), "it is told before a task is made"
 
 
 def test_a_paper_that_is_no_pdf_is_read_as_ever_with_another_reader_named(tmp_path: Path) -> None:

@@ -542,7 +542,7 @@ def test_a_lone_packed_file_is_the_paper() -> None:
     ],
 )
 def test_an_archive_without_a_paper_is_refused_with_a_reason(members: dict[str, bytes]) -> None:
-    with pytest.raises(Unreadable, match="is an archive without LaTeX source in it; give a PDF"):
+    with pytest.raises(Unreadable, match=r"is an archive, and an archive must hold LaTeX source .*; give a PDF"):
         source_of(packed(members))
 
 
@@ -652,7 +652,14 @@ def _never(*_: object) -> Decision:
 
 def intake(source: str, **values: Any) -> dict[str, Any]:
     """What phase 01 writes for a source."""
-    values = {"max_source_mb": 1, "arxiv": "", "private_addresses": "allowed", "download_seconds": 5, **values}
+    values = {
+        "notes": "",
+        "max_source_mb": 1,
+        "arxiv": "",
+        "private_addresses": "allowed",
+        "download_seconds": 5,
+        **values,
+    }
     context = Context(
         paths=WorkflowContext("/nowhere"),
         settings={"source": source, **values},

@@ -22,6 +22,7 @@ from phases.references.fetch.fetch import fetch_repositories
 from phases.references.fetch.install import foreign_names, is_free, remove_repository, remove_tree
 from phases.references.fetch.model import FetchRules, RepositoryRefused, WantedRepository
 from phases.references.fetch.user_directories import UserRepository, read_user_repository
+from phases.references.values import count_fetched
 from phases.sandbox.git import git_box_kind
 from pipeline.base.errors import TaskBusy, UsageError
 from tests.papers import HANGS, ROOT
@@ -161,6 +162,20 @@ def test_what_is_not_in_the_mirror_is_told_and_the_others_go_on(ground: Ground) 
     assert [row["name"] for row in found["repositories"]] == ["c__d"]
     assert found["refused"][0]["url"] == "https://github.com/a/b"
     assert "not in the mirror: there is no repository at github.com/a/b in " in found["refused"][0]["why"]
+
+
+def test_what_is_blacklisted_is_not_taken_from_a_mirror_and_what_was_fetched_before_goes(ground: Ground) -> None:
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    new_repository(ground.mirror("c/d")).holds(FILES)
+    urls = ("https://github.com/a/b", "https://github.com/c/d.git")
+    assert len(ground.fetch(*urls)["repositories"]) == 2
+    found = ground.fetch(*urls, blacklist="https://github.com/A/b\nx.org")
+    assert [row["name"] for row in found["repositories"]] == ["c__d"]
+    assert found["refused"] == [
+        {"url": urls[0], "why": "it is on your blacklist (https://github.com/A/b)", "cause": "blacklist"}
+    ]
+    assert not (ground.into / "a__b").exists()
+    assert count_fetched(found) == "1 of 2 fetched (1 on your blacklist)"
 
 
 def test_what_is_there_whole_is_not_fetched_again(ground: Ground) -> None:
@@ -653,6 +668,17 @@ def test_a_dead_a_private_and_a_misled_link_are_told_and_the_others_go_on(ground
     assert "redirects from https to http" in why["plain/x"]
     assert "it is empty, or has no default branch" in why["no/commit"]
     assert contents(ground.into / "a__b") == FILES
+
+
+def test_a_redirect_to_a_blacklisted_repository_is_not_followed(ground: Ground, certified: Certificates) -> None:
+    ground.rules = asking(certified)
+    answers = {"/old/": (302, "/a/b/info/refs?service=git-upload-pack")}
+    with serving_repositories(ground.top / "served", certified.server, answers) as served:
+        new_repository(ground.top / "served" / "a" / "b").holds(FILES)
+        found = ground.fetch(f"{served.base}/old/name", blacklist="a/b")
+        assert len(served.asked) == 1
+    (refused,) = found["refused"]
+    assert (refused["cause"], "it is on your blacklist (a/b)" in refused["why"]) == ("blacklist", True), refused
 
 
 def test_a_slow_server_is_given_up(ground: Ground, served: GitServer) -> None:

@@ -6,17 +6,16 @@ A store that somebody else could have written trusts nothing, and is not written
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from pipeline.base.errors import FormatError, PipelineError
-from pipeline.base.files import lock_error, replace_file, storage_error, sync_directory, write_durable
+from pipeline.base.files import replace_file, storage_error, sync_directory, write_durable
 from pipeline.base.formats import dump_json, parse_json
+from pipeline.base.lease import lock_descriptor
 
 VERSION = 2
 LARGEST_STORE = 4 * 1024 * 1024
@@ -92,26 +91,14 @@ def _lock_store(path: str) -> Iterator[None]:
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(f"{path}.lock", flags, 0o600)
     try:
-        deadline = time.monotonic() + _PATIENCE
-        while not _try_lock(descriptor, f"{path}.lock"):
-            if time.monotonic() > deadline:
+        with lock_descriptor(descriptor, f"{path}.lock", _PATIENCE) as mine:
+            if not mine:
                 raise TrustRefused(
                     f"nothing is written: another process has held {path}.lock for {_PATIENCE} s; end it first"
                 )
-            time.sleep(0.01)
-        yield
+            yield
     finally:
         os.close(descriptor)
-
-
-def _try_lock(descriptor: int, path: str) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        raise lock_error(path, error) from error
-    return True
 
 
 def _replace_store(path: str, data: bytes) -> None:

@@ -214,7 +214,8 @@ def _stated_twice(values: Sequence[Row]) -> list[Row]:
     return [
         {
             "about": ", ".join(row["id"] for row in group),
-            "what": f"{group[0]['name']} is stated {len(group)} times with different values: see their conditions.",
+            "what": f"{' or '.join(dict.fromkeys(row['name'] for row in group))} is stated {len(group)} times with different "
+            "values: see their conditions.",
         }
         for group in several[:_MOST_DOUBTS]
     ]

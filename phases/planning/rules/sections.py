@@ -75,7 +75,7 @@ _RULES = (
     ),
     _rule(
         SETUP,
-        r"set-?ups?\b|settings?\b|\bimplementation\b|\bconfigurations?\b|hyper-?\s?param|\bparameters?\b|\bdata"
+        r"^addendum\b|set-?ups?\b|settings?\b|\bimplementation\b|\bconfigurations?\b|hyper-?\s?param|\bparameters?\b|\bdata"
         r" ?sets?\b|\bdata\b(?! structure)"
         r"|\bcorpora\b|\bcorpus\b|\bbaselines?\b|compared methods|\bmetrics?\b|\bmeasures\b|\bmethodology$"
         r"|^training\b|training (?:details|data|and)"

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
+from phases.readers.kinds import DOCLING_MODELS, why_no_reader
 from phases.readers.pdf.held_reader import read_held
 from phases.readers.reading import BROKEN, NO_READER, InputFile, Reading, Unreadable
-
-_INSTALL = "pip install 'paper-pipeline[docling]'"
-_MODELS = "docling-tools models download"
 
 
 def read_docling_input(source: InputFile) -> Reading:
     """The reading of a PDF (PDF_READERS)."""
-    try:
-        name = f"docling {version('docling')}"
-    except PackageNotFoundError as error:
-        raise Unreadable(
-            NO_READER,
-            f"docling is not installed; install it with: {_INSTALL}, and its models with: {_MODELS}; or read the paper with "
-            "--reader built-in",
-        ) from error
-    return read_held(_read_pages, name, source)
+    if why := why_no_reader("docling"):
+        raise Unreadable(NO_READER, why)
+    return read_held(_read_pages, f"docling {version('docling')}", source)
 
 
 def _read_pages(path: str, password: str | None) -> Sequence[str]:
@@ -51,7 +43,7 @@ def _open_converter(password: str | None) -> Any:
     # without a directory of its own it would fetch models over the network, while it holds a hostile file
     models = settings.artifacts_path or os.path.join(settings.cache_dir, "models")
     if not os.path.isdir(models):
-        raise Unreadable(NO_READER, f"docling's models are not in {models}; fetch them with: {_MODELS}")
+        raise Unreadable(NO_READER, f"docling's models are not in {models}; fetch them with: {DOCLING_MODELS}")
     options = PdfPipelineOptions(artifacts_path=models, do_ocr=False, enable_remote_services=False)
     backend = PdfBackendOptions(password=password) if password else PdfBackendOptions()
     return DocumentConverter(

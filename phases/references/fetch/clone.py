@@ -71,8 +71,14 @@ def clone_repository(target: Target, bench: CloneWorkspace) -> RepositoryContent
         return _read_content(bench, f"mirror:{found.folder}", (found.objects,), MISSING)
     rules = bench.rules
     limits = DownloadLimits(0, round(min(_SECONDS_TO_LAND, _seconds_left(bench)), 2), _SECONDS_TO_CONNECT)
-    options = {"resolve": rules.resolve, "private": rules.private, "ssl_context": rules.ssl_context}
-    landed = resolve_remote(target.url, limits, **options)  # type: ignore[arg-type]
+    landed = resolve_remote(
+        target.url,
+        limits,
+        resolve=rules.resolve,
+        private=rules.private,
+        ssl_context=rules.ssl_context,
+        blacklist=rules.blacklist,
+    )
     _fetch_head(landed, bench)
     return _read_content(bench, landed.url, (), LARGE)  # the server was asked to keep what is large
 

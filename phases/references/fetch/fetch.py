@@ -27,9 +27,10 @@ from phases.references.fetch.user_directories import (
     read_user_repository,
     refuse_overlap,
 )
-from phases.references.values import BASIS, NO_NETWORK
+from phases.references.values import BASIS, BLACKLISTED, NO_NETWORK
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, sync_directory
 from pipeline.base.http.addresses import Forbidden, Target, printable_url, target_of
+from pipeline.base.http.blacklist import Blacklisted, why_blacklisted
 from pipeline.base.http.fetch import DownloadError
 from pipeline.base.logs import logger
 
@@ -71,8 +72,7 @@ def fetch_repositories(
             rules.in_place()
             remove_repository(order.name, into)
             logger.info("{} is not fetched: {}", order.wanted.url, error)
-            offline = isinstance(error, DownloadError) and error.offline
-            refused.append({"url": order.wanted.url, "why": str(error), **({"cause": NO_NETWORK} if offline else {})})
+            refused.append({"url": order.wanted.url, "why": str(error), **_name_cause(error)})
             continue
         repositories.append(_repository_row(manifest, order.wanted))
         logger.info("{}: {} files at {}", order.wanted.url, len(manifest["files"]), manifest["commit"])
@@ -89,6 +89,13 @@ def fetch_repositories(
     }
 
 
+def _name_cause(error: Exception) -> dict[str, str]:
+    """Why a repository was not fetched, for programs; nothing for most reasons."""
+    if isinstance(error.__cause__, Blacklisted):  # a redirect led there
+        return {"cause": BLACKLISTED}
+    return {"cause": NO_NETWORK} if isinstance(error, DownloadError) and error.offline else {}
+
+
 def _plan_orders(
     wanted: Sequence[WantedRepository], rules: FetchRules, into: str, strange: Collection[str]
 ) -> tuple[list[_Order], list[dict[str, str]], list[str]]:
@@ -103,6 +110,8 @@ def _plan_orders(
         target, fault = _parse_target(asked.url, rules)
         if target is None:
             refused.append({"url": printable_url(asked.url) or "(no address)", "why": fault})
+        elif why := why_blacklisted(target, rules.blacklist):
+            refused.append({"url": target.url, "why": why, "cause": BLACKLISTED})
         elif (key := target.url.removesuffix(".git")) in known:
             place = known[key]
             both = (*orders[place].wanted.references, *asked.references)

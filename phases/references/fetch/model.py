@@ -45,6 +45,8 @@ class FetchRules:
     """Raises where the task is not this run's any more; called before anything of it is written."""
     sandbox: str = "not recorded"
     """In which kind of sandbox git runs, for the record."""
+    blacklist: str = ""
+    """Addresses that nothing is taken from: the network's, and the mirror's copies of them."""
     resolve: Callable[[str, int], Sequence[str]] = addresses_of
     ssl_context: ssl.SSLContext | None = None
     ca_file: str | None = None

@@ -7,7 +7,6 @@ that an enemy wrote. So what is found there was written here; it may be old, dam
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import sqlite3
@@ -19,13 +18,13 @@ from typing import TypeVar
 
 from phases.references.index.cache import STAMP, TABLES, Cache, CacheUnusable
 from pipeline.base.errors import StorageError
-from pipeline.base.files import lock_error, storage_error
+from pipeline.base.files import storage_error
+from pipeline.base.lease import lock_descriptor
 from pipeline.base.logs import logger
 
 T = TypeVar("T")
 WAIT = 60.0
 """Seconds to wait for another process that writes."""
-_LOCK_AGAIN = 0.05
 _KEEP_DAYS = 60
 """A cache that nobody used for so long is removed when another one is made."""
 _PAGE = 16384
@@ -124,27 +123,15 @@ def lock_file(path: str, seconds: float | None = None) -> Iterator[bool]:
     The lock is a file beside it, which stays: one that is removed would be two locks to two processes. The kernel takes it back
     from a process that died.
     """
-    until = time.monotonic() + (WAIT if seconds is None else seconds)
     try:
         descriptor = os.open(path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise storage_error("open", path + ".lock", error) from error
     try:
-        while not (mine := _try_lock(descriptor, path)) and time.monotonic() < until:
-            time.sleep(_LOCK_AGAIN)
-        yield mine
+        with lock_descriptor(descriptor, path + ".lock", WAIT if seconds is None else seconds) as mine:
+            yield mine
     finally:
         os.close(descriptor)  # and the lock goes with it
-
-
-def _try_lock(descriptor: int, path: str) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        raise lock_error(path + ".lock", error) from error
-    return True
 
 
 def remove_cache(path: str) -> None:

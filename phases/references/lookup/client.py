@@ -43,6 +43,8 @@ class ClientSettings(NamedTuple):
     """Whether servers of an intranet may be asked."""
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.time
+    blacklist: str = ""
+    """Addresses that are not asked."""
 
 
 class ServiceClient:
@@ -90,7 +92,14 @@ class ServiceClient:
         with tempfile.TemporaryDirectory(prefix=".asking-", dir=self._ground.cache) as folder:
             path = os.path.join(folder, "answer")
             try:
-                fetch_url(url, path, _LIMITS, private=self._ground.private, sleep=self._ground.sleep)
+                fetch_url(
+                    url,
+                    path,
+                    _LIMITS,
+                    private=self._ground.private,
+                    sleep=self._ground.sleep,
+                    blacklist=self._ground.blacklist,
+                )
                 return parse_json(read_bytes(path, limit=LARGEST_ANSWER))
             except DownloadError as error:
                 # the service knows no such paper: an answer like any other, and kept

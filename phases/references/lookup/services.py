@@ -35,13 +35,14 @@ def open_lookups(
     servers: Mapping[str, str] = {},
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.time,
+    blacklist: str = "",
 ) -> list[Lookup]:
     """The services of a setting like "github,openalex,paperswithcode:/path/dump.json.gz", in its order; none for "" and "off".
 
     Nothing is asked, made or read yet: that the setting can be kept is all that is found out. `servers` has
     other addresses for services. Raises UsageError.
     """
-    ground = ClientSettings(cache, private, sleep, clock)
+    ground = ClientSettings(cache, private, sleep, clock, blacklist)
     opened: dict[str, Lookup] = {}
     for word in filter(None, map(str.strip, setting.split(","))):
         name, _, path = (part.strip() for part in word.partition(":"))

@@ -20,6 +20,7 @@ from http.client import HTTPResponse, IncompleteRead
 from typing import TYPE_CHECKING, cast
 
 from pipeline.base.http.addresses import Target, permit_addresses, printable_url
+from pipeline.base.http.blacklist import refuse_blacklisted
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -53,6 +54,8 @@ class ClientOptions:
     ssl_context: ssl.SSLContext | None = None
     longest_silence: float | None = None
     """Seconds without a byte, after which a server counts as dead; None: a minute."""
+    blacklist: str = ""
+    """Addresses that are not asked, whatever leads there."""
 
     def seconds_left(self, most: float = float("inf")) -> float:
         """How long the next step may take; TimeoutError where the time is up."""
@@ -80,6 +83,7 @@ def open_response(target: Target, options: ClientOptions, request: bytes = b"") 
     The host is resolved once, all its addresses are checked, and the connection goes to one of them by number; the
     name is what the certificate must be for.
     """
+    refuse_blacklisted(target, options.blacklist)
     # decision 35: libraries resolve names themselves, and this must go to the very address that was checked.
     with _connect_any(target, options) as connection:
         connection.settimeout(options.step_seconds())

@@ -26,6 +26,7 @@ from urllib.parse import quote, urljoin
 from pipeline.base.errors import PipelineError
 from pipeline.base.files import replace_file, storage_error, sync_directory, temporary_name, write_all
 from pipeline.base.http.addresses import Forbidden, MalformedAddress, Target, printable_url, target_of
+from pipeline.base.http.blacklist import Blacklisted
 from pipeline.base.http.connection import BY_HAND, ClientOptions, RequestFailed, addresses_of, open_response, read_body
 
 _REFUSALS = {
@@ -58,6 +59,7 @@ def fetch_url(
     private: bool = False,
     sleep: Callable[[float], None] = time.sleep,
     ssl_context: ssl.SSLContext | None = None,
+    blacklist: str = "",
 ) -> Fetched:
     """Downloads a URL to the file `to`, which is then whole, or else as it was before: DownloadError, or StorageError.
 
@@ -68,7 +70,10 @@ def fetch_url(
         size, digest = _save_pieces(read_body(response, limits.bytes), to)
         return Fetched(target.url, size, digest, media_type(response))
 
-    options = ClientOptions(time.monotonic() + limits.seconds, limits.seconds_to_connect, resolve, private, ssl_context)
+    ends = time.monotonic() + limits.seconds
+    options = ClientOptions(
+        ends, limits.seconds_to_connect, resolve, private, ssl_context=ssl_context, blacklist=blacklist
+    )
     return get_answer(DownloadRequest(url, "download", BY_HAND, _REFUSALS), limits.seconds, options, keep, sleep)
 
 
@@ -250,6 +255,8 @@ def _describe_error(
     match error:
         case RequestFailed():
             return error
+        case Blacklisted():
+            return RequestFailed(str(error))
         case MalformedAddress() if not redirected:
             return RequestFailed(f"{error}; check the address")
         case Forbidden():

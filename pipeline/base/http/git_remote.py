@@ -42,6 +42,7 @@ def resolve_remote(
     private: bool = False,
     sleep: Callable[[float], None] = time.sleep,
     ssl_context: ssl.SSLContext | None = None,
+    blacklist: str = "",
 ) -> GitRemote:
     """Asks a repository for its list of branches, by https alone, and reads no more than the headers of the answer.
 
@@ -64,7 +65,12 @@ def resolve_remote(
 
     wish = DownloadRequest(_refs_url(url, private=private), "reach", BY_HAND, _REFUSALS, named=url)
     options = ClientOptions(
-        time.monotonic() + limits.seconds, limits.seconds_to_connect, remembered, private, ssl_context
+        time.monotonic() + limits.seconds,
+        limits.seconds_to_connect,
+        remembered,
+        private,
+        ssl_context=ssl_context,
+        blacklist=blacklist,
     )
     return get_answer(wish, limits.seconds, options, land, sleep)
 

@@ -1,0 +1,40 @@
+"""AGENTS.md in the generated code: what it is and how it is checked, for whoever goes on with it in another program.
+
+One text for every task, so that it is known by its digest: it is nobody's work, and no manifest has it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+
+from phases.workspace.workspace import Workspace
+from pipeline.base.files import sha256
+
+GUIDE = "AGENTS.md"
+_TEXT = """# For whoever changes this code
+
+It implements a research paper. It was written from a plan, which cites the paper for each requirement.
+
+- ../paper.md is the paper, ../initial_plan.txt the plan (R3 is a requirement in it, V2 a value), ../traceability.json says
+  where each requirement is in the code and which tests check it, ../report.json how the work ended.
+- The tests: the commands under validation_approach in the plan, here; mostly `python -m pytest`.
+- What meets a requirement names it, with section and page: functions in their docstrings, constants in a comment.
+- A requirement counts as met when a passing test names it, runs its code, and fails when that code is changed.
+- What is not implemented raises NotImplementedError. Figures of the paper stand nowhere in the code.
+- Leave .pipeline as it is. `pipeline verify` checks the code again, `pipeline trace` shows what is known of each requirement.
+"""
+_DIGESTS = frozenset((sha256(_TEXT.encode()),))
+"""Of this text, and of those that earlier releases wrote."""
+
+
+def is_guide(path: str, digest: str) -> bool:
+    """Whether a file of the workspace is this one, as it was written."""
+    return path == GUIDE and digest in _DIGESTS
+
+
+def write_guide(workspace: Workspace, planned: Collection[str]) -> None:
+    """Writes it where nothing of that name is, nor is to be. Raises StorageError."""
+    path = os.path.join(workspace.root, GUIDE)
+    if not os.path.lexists(path) and GUIDE.casefold() not in map(str.casefold, planned):
+        workspace.write(GUIDE, _TEXT)

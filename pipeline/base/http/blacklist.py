@@ -1,0 +1,139 @@
+"""Addresses that the user does not want fetched: a repository, a page, a whole host, whichever way they are written.
+
+A line is an address (https://github.com/owner/name), a host (example.org, which means those below it too), or a repository
+(owner/name, on any host). What leads there by a redirect is refused like what names it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from pipeline.base.errors import StorageError, UsageError
+from pipeline.base.files import read_bytes
+from pipeline.base.http.addresses import Forbidden, Target, target_of
+
+_MOST_LINES, _LARGEST = 10_000, 1 << 20
+_HOST = re.compile(r"(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}", re.IGNORECASE)
+_REPOSITORY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
+_SSH = re.compile(r"(?:ssh://)?git@([^:/\s]+)[:/](?=\S)|git\+(?=https?://)|git://")
+_SAME_HOST = {
+    "raw.githubusercontent.com": "github.com",
+    "codeload.github.com": "github.com",
+    "api.github.com": "github.com",
+}
+"""Where the same repository is served from, too."""
+_ARXIV = re.compile(r"/(?:abs|pdf|e-print|src|html|format|ps)/(.+?)(?:v[0-9]+)?(?:\.pdf)?", re.IGNORECASE)
+_NONE = ("none", "n/a")
+"""What a list says in words that forbids nothing."""
+
+
+class Blacklisted(Forbidden):
+    """An address that stands on the user's own list."""
+
+
+class _Place(NamedTuple):
+    """What an address names, in the one way that all its spellings share."""
+
+    host: str
+    parts: tuple[str, ...]
+    query: str
+
+
+def read_blacklist(path: str) -> str:
+    """The lines of a list, ready to be kept as a setting. Raises UsageError for one that says nothing that could be held to."""
+    try:
+        text = read_bytes(path, limit=_LARGEST).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--blacklist {path}: it is no UTF-8 text") from error
+    except StorageError as error:
+        raise UsageError(f"--blacklist {path}: {error}; give a file with an address in each line") from error
+    kept: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        said = re.sub(r"(?:^|\s)#.*", "", line).strip().strip("<>").lstrip("-*• ").strip()
+        if not said or said.lower() in _NONE:
+            continue
+        if _rule_of(said) is None or len(kept) >= _MOST_LINES:
+            raise UsageError(
+                f"--blacklist {path}, line {number}: {said[:100]!r} is no address (https://host/path), host (example.org) or "
+                "repository (owner/name); put # before what is a remark"
+            )
+        kept.append(said)
+    return "\n".join(dict.fromkeys(kept))
+
+
+def join_blacklists(*lists: str) -> str:
+    """All lines of several lists, each once."""
+    return "\n".join(dict.fromkeys(line for one in lists for line in one.split()))
+
+
+def why_blacklisted(target: Target, blacklist: str) -> str:
+    """Which line of the list forbids an address, in words; empty where none does."""
+    if not blacklist:
+        return ""
+    place = _place_of(target)
+    line = next((line for line, rule in _rules_of(blacklist) if _is_meant(place, rule)), "")
+    return f"it is on your blacklist ({line})" if line else ""
+
+
+def refuse_blacklisted(target: Target, blacklist: str) -> None:
+    """Raises Blacklisted for an address that the list forbids."""
+    if why := why_blacklisted(target, blacklist):
+        raise Blacklisted(why)
+
+
+@cache
+def _rules_of(blacklist: str) -> Sequence[tuple[str, _Place]]:
+    found = [(line, _rule_of(line)) for line in blacklist.split()]
+    # what came another way than by read_blacklist is held to all the same: a host of that name
+    return [(line, rule or _Place(line.casefold(), (), "")) for line, rule in found]
+
+
+def _rule_of(line: str) -> _Place | None:
+    """What a line forbids; a repository of no host has an empty one. None for what is no line of a list."""
+    if _REPOSITORY.fullmatch(line) and "." not in line.partition("/")[0]:
+        return _Place("", _split_path(line), "")
+    if _HOST.fullmatch(line):
+        return _Place(_fold_host(line.removeprefix("*.")), (), "")
+    plain = _SSH.sub(
+        lambda match: f"https://{match[1]}/" if match[1] else "" if match[0] == "git+" else "https://", line, count=1
+    )
+    try:
+        return _place_of(target_of(plain if "://" in plain else f"https://{plain}", private=True))
+    except Forbidden:
+        return None
+
+
+def _place_of(target: Target) -> _Place:
+    path, _, query = target.path.partition("#")[0].partition("?")
+    host = _fold_host(target.host)
+    if host == "arxiv.org" or host.endswith(".arxiv.org"):
+        host, found = "arxiv.org", _ARXIV.fullmatch(path)
+        path = f"/{found[1]}" if found else path
+    parts = _split_path(path)
+    if target.host.casefold() == "api.github.com" and parts[:1] == ("repos",):
+        parts = parts[1:]
+    return _Place(host, parts, unquote(query).casefold())
+
+
+def _fold_host(host: str) -> str:
+    plain = host.casefold().rstrip(".").removeprefix("www.")
+    return _SAME_HOST.get(plain, plain)
+
+
+def _split_path(path: str) -> tuple[str, ...]:
+    """The parts of a path, without what changes nothing: case, signs written as numbers, dots, `.git`."""
+    plain = posixpath.normpath("/" + unquote(path)).casefold()
+    return tuple(part.removesuffix(".git") for part in plain.split("/") if part)
+
+
+def _is_meant(place: _Place, rule: _Place) -> bool:
+    most = len(rule.parts)
+    if not rule.host:  # a repository, wherever it is
+        return any(place.parts[at : at + most] == rule.parts for at in range(len(place.parts)))
+    is_host = place.host == rule.host or place.host.endswith(f".{rule.host}")
+    return is_host and place.parts[:most] == rule.parts and (not rule.query or place.query.startswith(rule.query))

@@ -1,0 +1,289 @@
+"""An exclusive file that names who works here, for directories that several machines share, and where the kernel has no locks.
+
+Nobody takes it back from a process that died: so its holder touches it every few seconds, and one that was not touched for a
+minute is taken over. Clocks of machines are never compared: how old it is, is told by a file that is made beside it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import socket
+import stat
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline.base.errors import FormatError, StorageError
+from pipeline.base.files import storage_error
+from pipeline.base.formats import parse_json
+from pipeline.base.logs import utc_timestamp
+
+if TYPE_CHECKING:
+    from threading import Event
+
+BEAT, STALE = 10.0, 60.0
+"""Seconds between two signs of life, and without one, until a holder on another machine counts as dead."""
+NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
+"""What flock says of a file system that has none."""
+_SETTLE, _AGAIN = 0.2, 0.02
+_FOREVER = 1e9
+_LARGEST = 4096
+_TRIES = 20
+_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+Holder = Mapping[str, object]
+"""pid, host, boot, started, attempt, and of the process its start and its space of process numbers."""
+
+
+class Claim(NamedTuple):
+    """What came of asking for a lease."""
+
+    mine: bool
+    holder: Holder
+    """Who has it; where it is mine, who had it and died: empty for nobody."""
+    silent: float = 0.0
+    """Seconds since that holder's last sign of life."""
+
+
+def describe_holder(content: Holder) -> str:
+    """A holder in words."""
+    pid, host, started = content.get("pid", "unknown"), content.get("host", "this machine"), content.get("started", "?")
+    return f"process {pid} on {host} since {started}"
+
+
+def new_attempt() -> str:
+    """A name for one holding of a lease, which no other has."""
+    return uuid.uuid4().hex
+
+
+def own_record(attempt: str) -> str:
+    """What a lease of this process says."""
+    return json.dumps(
+        {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "boot": boot_id(),
+            "started": utc_timestamp(),
+            "attempt": attempt,
+            "born": _birth_of(os.getpid()),
+            "space": _number_space(),
+        }
+    )
+
+
+def parse_record(data: bytes) -> Holder:
+    """What stands in a lock or lease; `{"pid": "unknown"}` for what nobody can read, and empty for nothing."""
+    try:
+        value = parse_json(data) if data.strip() else {}
+    except FormatError:
+        return {"pid": "unknown"}
+    return value if isinstance(value, dict) else {"pid": "unknown"}
+
+
+def boot_id() -> str:
+    """Names this machine since it was started; "unknown" where there is no such name."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return "unknown"
+
+
+def claim_lease(path: str, attempt: str, *, alone: bool) -> Claim:
+    """Asks for the lease. `alone`: a lock of the kernel keeps all others of this machine away. Raises OSError, StorageError."""
+    found = Claim(False, {"pid": "unknown"})
+    for _ in range(_TRIES):
+        if _make_lease(path, attempt):
+            return Claim(True, {})
+        seen = look_at_lease(path, alone=alone)
+        if seen is None:  # it was given back in between
+            continue
+        found, is_gone = seen
+        if not is_gone:
+            return found
+        _replace_lease(path, attempt, found.holder)
+        if not alone or found.silent > STALE:  # others may have seen the same: the last one has it
+            time.sleep(_SETTLE)
+        if has_lease(path, attempt):
+            return found._replace(mine=True)
+    return found
+
+
+def look_at_lease(path: str, *, alone: bool) -> tuple[Claim, bool] | None:
+    """Who has the lease, and whether that holder is gone; None where nobody has it. Raises OSError, StorageError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+    except FileNotFoundError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise StorageError(f"{path} is not a regular file, and a lease is one; delete it")
+        content = parse_record(os.pread(descriptor, _LARGEST, 0))
+    finally:
+        os.close(descriptor)
+    silent = max(0.0, _time_there(path) - status.st_mtime)
+    return Claim(False, content, silent), _is_gone(content, silent, alone=alone)
+
+
+def has_lease(path: str, attempt: str) -> bool:
+    """Whether the lease is still this attempt's. False where it cannot be read."""
+    return _read_lease(path).get("attempt") == attempt
+
+
+@contextmanager
+def keep_lease(path: str, attempt: str) -> Iterator[None]:
+    """Inside, a thread gives the signs of life of a lease that was claimed; in the end it is given back."""
+    import threading  # imported here: only who holds a lease needs it
+
+    ended = threading.Event()
+    heart = threading.Thread(target=_beat, args=(path, attempt, ended), name="lease", daemon=True)
+    heart.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        with suppress(OSError):
+            if has_lease(path, attempt):
+                os.unlink(path)
+
+
+@contextmanager
+def lock_descriptor(descriptor: int, path: str, seconds: float | None = None) -> Iterator[bool]:
+    """Inside, this process alone has the lock of an open file; False where another still had it after so many seconds.
+
+    `path` is the file's. Where its file system has no locks, a lease beside it keeps others away. Raises StorageError.
+    """
+    until = time.monotonic() + (_FOREVER if seconds is None else seconds)
+    attempt, lease = new_attempt(), f"{path}.lease"
+    try:
+        how = fcntl.LOCK_EX | (fcntl.LOCK_NB if seconds is not None else 0)
+        while not (mine := _try_lock(descriptor, how, lease, attempt)) and time.monotonic() < until:
+            time.sleep(_AGAIN)
+    except OSError as error:
+        raise storage_error("lock", path, error) from error
+    if mine == "lease":
+        with keep_lease(lease, attempt):
+            yield True
+    else:
+        yield bool(mine)
+
+
+def _try_lock(descriptor: int, how: int, lease: str, attempt: str) -> str:
+    """By what the lock was had: "kernel" or "lease"; empty where another has it."""
+    try:
+        fcntl.flock(descriptor, how)
+    except BlockingIOError:
+        return ""
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+        return "lease" if claim_lease(lease, attempt, alone=False).mine else ""
+    return "kernel"
+
+
+def _read_lease(path: str) -> Holder:
+    """What stands there; nothing where it cannot be read."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+        try:
+            return parse_record(os.pread(descriptor, _LARGEST, 0))
+        finally:
+            os.close(descriptor)
+    return {}
+
+
+def _make_lease(path: str, attempt: str) -> bool:
+    """Makes the file; False where there is one."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o644)
+    except FileExistsError:
+        return False
+    try:
+        os.write(descriptor, own_record(attempt).encode())
+    except OSError:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _replace_lease(path: str, attempt: str, before: Holder) -> None:
+    """Puts ours in the place of a dead holder's, if it is still there."""
+    beside = f"{path}.{attempt}.tmp"
+    try:
+        if _make_lease(beside, attempt) and _read_lease(path) == before:
+            os.replace(beside, path)
+    finally:
+        with suppress(OSError):
+            os.unlink(beside)
+
+
+def _time_there(path: str) -> float:
+    """What time it is by the clock of the file system: on one of several machines that is another one's."""
+    beside = f"{path}.{new_attempt()}.tmp"
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o644)
+    except OSError:
+        return time.time()  # who may only look has no other
+    try:
+        return os.fstat(descriptor).st_mtime
+    finally:
+        os.close(descriptor)
+        os.unlink(beside)
+
+
+def _is_gone(content: Holder, silent: float, *, alone: bool) -> bool:
+    """Whether the holder surely ended: by the kernel, by the process, by a start of the machine since, or by its silence."""
+    own, host = boot_id(), content.get("host") == socket.gethostname()
+    if content.get("boot") == own if own != "unknown" else host:
+        if alone:
+            return True
+        if content.get("space") == _number_space():
+            return not _is_alive(content)
+    elif host:
+        return True
+    return silent > STALE
+
+
+def _is_alive(content: Holder) -> bool:
+    pid = content.get("pid")
+    if not isinstance(pid, int) or pid < 1:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return content.get("born") in ("", _birth_of(pid))  # else another process got its number
+
+
+def _birth_of(pid: int) -> str:
+    """When a process was started, in the kernel's ticks; empty where that is not told."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _number_space() -> str:
+    """Within which processes are numbered: containers of one machine each have their own."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return socket.gethostname()
+
+
+def _beat(path: str, attempt: str, ended: Event) -> None:
+    while not ended.wait(BEAT):
+        with suppress(OSError):  # a network that is away for a while
+            if not has_lease(path, attempt):
+                return
+            os.utime(path, follow_symlinks=False)  # the time is the file system's own

@@ -1,0 +1,57 @@
+"""AGENTS.md in the generated code: written once, nobody's work, and no way to hide anything."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from phases.workspace.guide_file import GUIDE, write_guide
+from phases.workspace.manifest import ManifestReader, tree_digest
+from phases.workspace.workspace import Workspace
+from tests.papers import Command, paper
+
+
+def test_it_is_in_no_manifest_and_changes_no_verdict(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("x = 1\n")
+    workspace = Workspace(str(tmp_path))
+    before = tree_digest(workspace), ManifestReader().take(workspace)
+    write_guide(workspace, ["main.py"])
+    assert (tmp_path / GUIDE).read_text().startswith("# For whoever changes this code\n")
+    assert (tree_digest(workspace), ManifestReader().take(workspace)) == before
+
+
+def test_one_that_says_anything_else_is_a_file_like_any_other(tmp_path: Path) -> None:
+    workspace = Workspace(str(tmp_path))
+    write_guide(workspace, [])
+    text = (tmp_path / GUIDE).read_text()
+    for name, content in ((GUIDE, f"{text}\nMore.\n"), (f"docs/{GUIDE}", text), ("agents.md", text)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert sorted(ManifestReader().take(workspace).files) == [GUIDE, "agents.md", f"docs/{GUIDE}"]
+
+
+def test_a_file_of_that_name_is_left_alone_and_a_planned_one_is_not_made(tmp_path: Path) -> None:
+    workspace = Workspace(str(tmp_path))
+    write_guide(workspace, ["src/a.py", "Agents.md"])
+    assert not (tmp_path / GUIDE).exists()
+    (tmp_path / GUIDE).write_text("mine\n")
+    write_guide(workspace, [])
+    assert (tmp_path / GUIDE).read_text() == "mine\n"
+
+
+def test_a_run_writes_it_and_neither_the_documents_nor_an_export_have_it(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    assert command("run", "--fast", paper(tmp_path)).code == 3
+    guide = command.task("paper") / "generate_code" / GUIDE
+    written = guide.read_bytes()
+    assert f"generate_code/{GUIDE}" not in [
+        row["path"] for row in command.document("paper", "implementation.json")["files"]
+    ]
+    assert "09  implement                 up to date" in command("resume", "paper").err
+    guide.unlink()
+    assert "09  implement                 up to date" in command("resume", "paper").err
+    guide.write_bytes(written)
+    assert command("export", "paper", "--to", "zip").code == 0
+    with zipfile.ZipFile(tmp_path / "paper.zip") as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(GUIDE)]
+        assert archive.read(name) != written, "what export says of the code fits where it goes"
