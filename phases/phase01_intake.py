@@ -57,6 +57,7 @@ def _take(origin: str, ctx: Context) -> tuple[Source, Download | None]:
         seconds=ctx.settings["download_seconds"],
         arxiv=ctx.settings["arxiv"],
         private=ctx.settings["private_addresses"] == "allowed",
+        environment=ctx.environment,
     )
     try:
         return load_source(origin, limits, lambda what: ctx.progress(0, 1, what))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 
-from pipeline.cli.assembly import cache_directory, command_name, config_directory
+from pipeline.cli.assembly import cache_directory, command_name, config_directory, user_environment
 from pipeline.cli.output import notify
 from pipeline.engine.seal import is_sealed, seal_task
 from pipeline.engine.store import TaskStore
@@ -71,6 +70,6 @@ def _look_up(store: TaskStore, settings: dict[str, Any], wanted: list[str], *, a
 
     fetched = store.load(_INPUT)["fetched"] if store.exists(_INPUT) else None
     rules = make_package_rules(
-        store.root, settings, os.environ, cache_directory(), fetched["arxiv"] if fetched else None
+        store.root, settings, user_environment(settings), cache_directory(), fetched["arxiv"] if fetched else None
     )
     return lock_packages(wanted, rules) if again else read_package_lock(wanted, rules)

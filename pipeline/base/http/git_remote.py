@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pipeline.base.http.addresses import Target, permit_addresses, target_of
 from pipeline.base.http.connection import ClientOptions, RequestFailed, addresses_of
 from pipeline.base.http.fetch import DownloadError, DownloadLimits, DownloadRequest, get_answer, media_type
+from pipeline.base.http.proxy import Proxy
 
 BY_HAND = "clone it by hand, and give the folder"
 _QUESTION = "/info/refs?service=git-upload-pack"
@@ -42,6 +43,7 @@ def resolve_remote(
     private: bool = False,
     sleep: Callable[[float], None] = time.sleep,
     ssl_context: ssl.SSLContext | None = None,
+    proxy: Proxy | None = None,
 ) -> GitRemote:
     """Asks a repository for its list of branches, by https alone, and reads no more than the headers of the answer.
 
@@ -64,7 +66,7 @@ def resolve_remote(
 
     wish = DownloadRequest(_refs_url(url, private=private), "reach", BY_HAND, _REFUSALS, named=url)
     options = ClientOptions(
-        time.monotonic() + limits.seconds, limits.seconds_to_connect, remembered, private, ssl_context
+        time.monotonic() + limits.seconds, limits.seconds_to_connect, remembered, private, ssl_context, proxy=proxy
     )
     return get_answer(wish, limits.seconds, options, land, sleep)
 
