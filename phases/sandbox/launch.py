@@ -20,6 +20,7 @@ from phases.sandbox.scratch import scratch_directory
 from phases.sandbox.seccomp import seccomp_words
 from phases.sandbox.supervisor import pack_order
 from phases.sandbox.watch import LimitWatch
+from pipeline.base.files import PROCESS_SHORT, storage_error
 
 _OPEN_FILES = 4096
 _NICE = 10
@@ -32,7 +33,8 @@ def launch_command(
 ) -> CommandResult:
     """Runs a shell command in a box of a kind that runs commands. `variables` are added to its environment.
 
-    `network` opens that of the host, in bubblewrap alone; Landlock alone never does.
+    `network` opens that of the host, in bubblewrap alone; Landlock alone never does. Raises StorageError where the machine is out
+    of descriptors, processes or memory: that is no word about the command.
     """
     if why := why_no_command(command):
         return CommandResult(None, f"not run: {why}\n")
@@ -52,6 +54,8 @@ def launch_command(
         with scratch_directory() as scratch:
             return _run_supervised(box, shell, seconds, variables, scratch)
     except (OSError, ValueError) as error:  # ValueError: a variable that no program can be given
+        if isinstance(error, OSError) and error.errno in PROCESS_SHORT:
+            raise storage_error("start a command in", box.workspace, error) from error
         return CommandResult(None, f"not run: {error}\n")
 
 

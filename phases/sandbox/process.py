@@ -7,6 +7,7 @@ processes, and with the first process inside the kernel ends all the others.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -126,7 +127,7 @@ class SupervisedProcess:
         self._pipes.close()
 
     def outcome(self) -> CommandOutcome:
-        """What the supervisor told."""
+        """What the supervisor told. Raises OSError where the machine had no room for it."""
         word, notes = self._decision(), tuple(dict.fromkeys(self._notes))
         value = self._reports().get(word, b"").decode("utf-8", "replace")
         if word == supervisor.TELLS_TIMEOUT:
@@ -136,6 +137,8 @@ class SupervisedProcess:
         if word == supervisor.TELLS_SIGNAL:
             return CommandOutcome(signal=int(value), notes=notes)
         code = self._process.returncode
+        if not word and code == supervisor.NO_ROOM:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         fault = value if word else f"the process that watches over it was ended before it (exit code {code})"
         return CommandOutcome(fault=fault, notes=notes)
 

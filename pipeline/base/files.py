@@ -16,15 +16,9 @@ _RENAME_TRIES = 100
 _FEW = 8
 """So many files are synced one by one; more, with all of their file system."""
 DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
-MACHINE_SHORT = DISK_FULL | {
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.EAGAIN,
-    errno.ENOMEM,
-    errno.EIO,
-    errno.EROFS,
-    errno.ESTALE,
-}
+PROCESS_SHORT = frozenset((errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM))
+"""No descriptors, processes or memory left."""
+MACHINE_SHORT = DISK_FULL | PROCESS_SHORT | {errno.EIO, errno.EROFS, errno.ESTALE}
 """What no program is at fault for: no room, descriptors, processes or memory left, or a disk that fails."""
 
 
