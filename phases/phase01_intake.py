@@ -84,6 +84,7 @@ def _take(origin: str, ctx: Context) -> tuple[Source, Download | None]:
         arxiv=ctx.settings["arxiv"],
         private=ctx.settings["private_addresses"] == "allowed",
         blacklist=str(ctx.limits.get("blacklist", "")),
+        environment=ctx.environment,
     )
     try:
         return load_source(origin, limits, lambda what: ctx.progress(0, 1, what))

@@ -36,6 +36,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 def _look_up_repositories(entries: Sequence[Entry], ctx: Context) -> tuple[list[Candidate], list[dict[str, Any]]]:
     """What services on the network say; the user has named them."""
     from phases.references.lookup.services import look_up, open_lookups
+    from pipeline.base.http.proxy import find_proxy
 
     ctx.in_place()
     try:
@@ -44,6 +45,7 @@ def _look_up_repositories(entries: Sequence[Entry], ctx: Context) -> tuple[list[
             cache=os.path.join(ctx.paths.root, "lookups"),
             private=ctx.settings["private_addresses"] == "allowed",
             blacklist=str(ctx.limits.get("blacklist", "")),
+            proxy=find_proxy(ctx.environment),
         )
     except UsageError as error:  # it was right when the task was begun: a dump that is gone since
         again = f"{error}; with it, ask again with: pipeline resume {_task_name(ctx)} --redo 06"

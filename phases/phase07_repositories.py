@@ -39,6 +39,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 def _fetch_rules(ctx: Context) -> FetchRules:
     from phases.references.fetch.model import FetchRules
     from phases.sandbox.git import git_box_kind
+    from pipeline.base.http.proxy import find_proxy
 
     return FetchRules(
         mirror=str(ctx.settings["mirror"]),
@@ -47,6 +48,9 @@ def _fetch_rules(ctx: Context) -> FetchRules:
         most_files=int(ctx.settings["max_repository_files"]),
         most_repositories=int(ctx.settings["max_repositories"]),
         private=ctx.settings["private_addresses"] == "allowed",
+        proxy=find_proxy(ctx.environment),
+        # the first question is asked by Python, which reads the same variable by itself
+        ca_file=ctx.environment.get("SSL_CERT_FILE") or None,
         in_place=ctx.in_place,
         blacklist=str(ctx.limits.get("blacklist", "")),
         sandbox=git_box_kind(),

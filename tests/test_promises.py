@@ -34,3 +34,15 @@ def test_the_privacy_page_fits_one_screen_and_is_named() -> None:
     text = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 40
     assert "docs/privacy.md" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_drills_is_whole_and_names_tests_that_are_there() -> None:
+    rows = re.findall(
+        r"(?m)^\| (\d+) \| (.+) \| (.+) \| (.*) \|$", (ROOT / "docs" / "drills.md").read_text(encoding="utf-8")
+    )
+    assert [int(number) for number, *_ in rows] == list(range(1, 101))
+    for number, _, status, tests in rows:
+        named = re.findall(r"`([\w/]+\.py)`", tests)
+        assert status.startswith(("there", "partly: ", "missing")), number
+        assert bool(named) == (not status.startswith("missing")), number
+        assert [path for path in named if not (ROOT / "tests" / path).exists()] == [], number

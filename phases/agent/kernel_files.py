@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pipeline.base.errors import PipelineError, StorageError
-from pipeline.base.files import make_directory, read_bytes, set_aside, write_without_sync
+from pipeline.base.files import make_directory, read_bytes, set_aside, write_durable, write_without_sync
 from pipeline.base.jsonl import append_without_sync, drop_torn_tail, row_line
 
 CONFIG, EVENTS, GRAPH, CHECKPOINT = (
@@ -31,7 +31,7 @@ class KernelFiles:
         self._graph, self._told, self._written = b"", False, 0
         self._try(self._count)
 
-    # Nothing here is synced: what can be made again from the journal need not be waited for (decision 55).
+    # But for the report nothing here is synced: what can be made again from the journal need not be waited for (decision 55).
 
     @property
     def lines(self) -> int:
@@ -83,7 +83,8 @@ class KernelFiles:
 
     def report(self, report: Mapping[str, Any]) -> None:
         self._in_place()
-        self._try(lambda: write_without_sync(self._report, _json_bytes(report)))
+        # people look here for how a run ended, after a power cut too; it is written once
+        self._try(lambda: write_durable(self._report, _json_bytes(report)))
 
     def _path(self, name: str) -> str:
         return os.path.join(self.directory, name)

@@ -18,7 +18,7 @@ from phases.evidence.traceability import count_rungs, is_implemented
 from phases.workspace.guide_file import is_guide
 from phases.workspace.rejected_snapshots import keep_rejected
 from phases.workspace.workspace import Workspace
-from pipeline.base.files import read_bytes, write_durable
+from pipeline.base.files import read_bytes, write_without_sync
 from pipeline.base.formats import Markdown, compose_markdown
 
 Progress = Callable[[int, int, str], None]
@@ -47,7 +47,7 @@ class ProgressReporter:
         summary = summary_document(interfaces, self.workspace, plan, self.assignment.plan_sha256).text.encode()
         if not os.path.lexists(path) or read_bytes(path) != summary:
             self.assignment.in_place()
-            write_durable(path, summary)
+            write_without_sync(path, summary)  # the journal holds it; the document is made durable at the end
 
     def working(self, what: str) -> None:
         self.progress(*count_written(self.workspace, self.assignment.plan), f"turn {self._turn}: {what}")

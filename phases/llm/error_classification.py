@@ -45,6 +45,8 @@ class Server:
     model: str
     key_variable: str | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    proxy: str = ""
+    """The proxy on the way to it, by host, port and where that is set; empty: none that is known."""
 
     def quote(self, text: str) -> str:
         """Words of a stranger as part of one line: our keys taken out first, then on one line, then cut."""
@@ -127,22 +129,28 @@ def classify_connection_error(server: Server, error: BaseException) -> ReplyErro
     for reason in reasons:
         if isinstance(reason, ssl.SSLCertVerificationError):
             why = f"its TLS certificate is refused ({server.quote(reason.verify_message)})"
-            return ReplyError(FATAL, f"{server.host} cannot be trusted: {why}; look at base_url and the clock")
+            advice = f"; it comes through the proxy {server.proxy}: name its certificate: export SSL_CERT_FILE=FILE"
+            look = advice if server.proxy else "; look at base_url and the clock"
+            return ReplyError(FATAL, f"{server.host} cannot be trusted: {why}{look}")
         if isinstance(reason, ssl.SSLError):
             why = server.quote(str(reason))
-            return ReplyError(FATAL, f"{server.host} does not speak TLS as it should ({why}); look at base_url")
+            look = f"the proxy {server.proxy}" if server.proxy else "base_url"
+            return ReplyError(FATAL, f"{server.host} does not speak TLS as it should ({why}); look at {look}")
         if isinstance(reason, socket.gaierror):
             words = f"the name {server.host} is not found (DNS); is there a network?"
         elif isinstance(reason, ConnectionRefusedError):
             advice = "is the server started?" if _is_here(server.host) else "look at base_url and HTTPS_PROXY"
             words = f"nothing listens at {server.host} (connection refused); {advice}"
+            if server.proxy:
+                words = f"the proxy {server.proxy} cannot be reached (connection refused)"
     names = {type(reason).__name__ for reason in reasons}
     if "ProxyError" in names:
-        words = f"the proxy on the way to {server.host} refused; look at HTTPS_PROXY and NO_PROXY"
+        which = server.proxy or "on the way"
+        words = f"the proxy {which} does not lead to {server.host}; look at HTTPS_PROXY, NO_PROXY and the setting proxy"
     elif "ConnectTimeout" in names:
-        words = f"{server.host} did not take the connection in time"
+        words = f"{f'the proxy {server.proxy}' if server.proxy else server.host} did not take the connection in time"
     elif "ReadTimeout" in names or "APITimeoutError" in names:
-        words = f"{server.host} fell silent"
+        words = f"{server.host} fell silent" + (f" behind the proxy {server.proxy}" if server.proxy else "")
     told = server.quote(str(reasons[-1]))
     return ReplyError(outcome, words if "(" in words or not told else f"{words} ({told})")
 
@@ -166,7 +174,10 @@ def _outcome_of(server: Server, status: int, words: str) -> tuple[str, str]:
     if status == 404:
         return FATAL, f"is '{server.quote(server.model)}' a model there? see: pipeline models"
     if status == 407:
-        return FATAL, "the proxy wants a name and password; look at HTTPS_PROXY"
+        return (
+            FATAL,
+            f"the proxy {server.proxy or 'in HTTPS_PROXY'} wants a name and password, as http://NAME:PASSWORD@HOST:PORT",
+        )
     if 300 <= status < 400:
         return FATAL, "it sends elsewhere, and no key goes along; set base_url to the place itself"
     return FATAL, "see: pipeline models"

@@ -42,6 +42,7 @@ from phases.llm.prices import Tariff, Usage, facts_by_name, tariff_of
 from phases.llm.providers import Access, Provider, address_of, key_fault, key_of, secrets_in
 from phases.llm.redaction import redact_reply, redact_text
 from pipeline.base.errors import PhaseError
+from pipeline.base.http.proxy import client_proxy, find_proxy
 from pipeline.base.logs import logger, show_words
 
 
@@ -67,9 +68,15 @@ def open_server_model(
     key = key_of(provider, access.key, access.environment)
     secrets = secrets_in((access.key, *access.unsent), access.environment)
     host = urlsplit(base_url).netloc
-    server = Server(provider.name, host, name.partition(":")[2], provider.key_variable, secrets)
+    parts, proxy = urlsplit(base_url), find_proxy(access.environment)
+    way = client_proxy(access.environment, parts.hostname or "", parts.port or 0)
+    proxied = proxy and proxy.is_for(parts.hostname or "", parts.port or 0) and (way or parts.scheme == "https")
+    server = Server(
+        *(provider.name, host, name.partition(":")[2], provider.key_variable, secrets),
+        proxy=proxy.name if proxy and proxied else "",
+    )
     usual = Timeouts(first=FLEX_SECONDS if access.flex else Timeouts().first, silence=provider.silence)
-    connection = Connection(server, base_url, key, timeouts or usual)
+    connection = Connection(server, base_url, key, timeouts or usual, way)
     tariff = tariff_of(name, access.prices)
     facts = facts_of(name, tariff)
     # late: the adapter of the other wire format is not needed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from phases.readers.arxiv import ArxivId, arxiv_id
@@ -27,6 +27,8 @@ class IntakeLimits:
     """The server that papers named by an arXiv id come from."""
     private: bool
     """Whether addresses inside a private network are allowed."""
+    environment: Mapping[str, str]
+    """The user's own, for what it says of proxies."""
     blacklist: str = ""
     """Addresses that are not asked."""
 
@@ -79,12 +81,19 @@ def _from_arxiv(paper: ArxivId, limits: IntakeLimits, progress: Callable[[str], 
 def _download_source(
     url: str, limits: IntakeLimits, progress: Callable[[str], None], paper: str | None = None
 ) -> tuple[Source, Download]:
-    from pipeline.base.http import fetch  # imported here, as above
+    from pipeline.base.http import fetch, proxy  # imported here, as above
 
     progress(f"downloading {url}")
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "download")
         allowed = fetch.DownloadLimits(limits.bytes, limits.seconds, _SECONDS_TO_CONNECT)
-        fetched = fetch.fetch_url(url, path, allowed, private=limits.private, blacklist=limits.blacklist)
+        fetched = fetch.fetch_url(
+            url,
+            path,
+            allowed,
+            private=limits.private,
+            proxy=proxy.find_proxy(limits.environment),
+            blacklist=limits.blacklist,
+        )
         content = read_bytes(path, limit=limits.bytes)
     return source_of(content), Download(fetched.url, fetched.content_type, paper)

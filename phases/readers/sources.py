@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from phases.readers.archive import unpack
 from phases.readers.kinds import ARCHIVE, DOCX, HTML, KINDS, LATEX, MARKDOWN, PDF, READ, TEXT, kind_of
 from phases.readers.reading import BROKEN, SeveralPapers, Unreadable
+from pipeline.base.credentials import why_no_source
 from pipeline.base.errors import FileTooLarge, StorageError, UsageError
 from pipeline.base.files import read_bytes, sha256, storage_error
 
@@ -75,6 +76,8 @@ def source_on_disk(path: str, limit: int) -> Source:
         nothing = "is an empty directory: there is no paper in it" if empty else "holds no LaTeX source (no .tex file)"
         return _build_latex_source(files, left, nothing=f"{nothing}; give {READ}")
     content = read_bytes(real, limit=limit)
+    if why := why_no_source(path, content):
+        raise Unreadable(BROKEN, why)
     if kind_of(content).name == LATEX:
         files, left = _follow_includes(real, content, limit)
         return _build_latex_source(files, left, nothing=f"holds no LaTeX source; give {READ}")

@@ -8,11 +8,14 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from pipeline.base.http.proxy import DIRECT, SETTING
+
 NETWORK_FILES = (
     *("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf"),
     *("/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/ca-trust"),
 )
-_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ssl_cert_file", "ssl_cert_dir", "requests_ca_bundle")
+_WAYS = ("http_proxy", "https_proxy", "all_proxy")
+_PROXIES = (*_WAYS, "no_proxy", "ssl_cert_file", "ssl_cert_dir", "requests_ca_bundle")
 _UV = re.compile(
     r"UV_((DEFAULT_|EXTRA_)?INDEX\w*|FIND_LINKS|NO_INDEX|INSECURE_HOST|EXCLUDE_NEWER|HTTP_TIMEOUT|TORCH_BACKEND|SYSTEM_CERTS)"
 )
@@ -53,6 +56,9 @@ def find_index(environment: Mapping[str, str]) -> PackageIndex:
         variables["SSL_CERT_FILE"] = settings["cert"]
     if settings.get("proxy"):
         variables["ALL_PROXY"] = settings["proxy"]
+    if own := environment.get(SETTING, "").strip():
+        variables = {name: value for name, value in variables.items() if name.lower() not in _WAYS}
+        variables |= {} if own == DIRECT else {"ALL_PROXY": own, "HTTPS_PROXY": own, "HTTP_PROXY": own}
     named = [value for name in ("index-url", "extra-index-url") for value in settings.get(name, "").split()]
     named += [value for name, value in variables.items() if "INDEX" in name and "://" in value]
     readable = _readable_paths(environment, [*settings.values(), *variables.values()])

@@ -16,6 +16,7 @@ from phases.sandbox.landlock import OLDEST_ABI, SIGNALS_ABI, landlock_abi
 from phases.sandbox.launch import launch_command
 from phases.sandbox.scratch import scratch_directory
 from phases.sandbox.seccomp import seccomp_words
+from pipeline.base.files import PROCESS_SHORT, storage_error
 
 _SECONDS = 30
 _ATTEMPT = """
@@ -59,6 +60,8 @@ def probe_kind(kind: str) -> Probe:
     try:
         fault = _find_hole(kind)
     except OSError as error:
+        if error.errno in PROCESS_SHORT:  # a busy machine has a sandbox all the same
+            raise storage_error("try the sandbox out in", os.curdir, error) from error
         fault = f"cannot be tried out: {error}"
     return Probe(False, f"{name.split()[0]} {fault}") if fault else Probe(True, name, kind)
 

@@ -7,7 +7,7 @@ processes, and with the first process inside the kernel ends all the others.
 from __future__ import annotations
 
 import contextlib
-import json
+import errno
 import os
 import select
 import signal
@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, NamedTuple, Self
 
 from phases.sandbox import supervisor
+from phases.sandbox.orphan_watch import orphan_watch, read_first
 
 PATIENCE = 10.0
 """Seconds that a supervisor gets for its own part, before it is given up."""
@@ -132,7 +133,7 @@ class SupervisedProcess:
             self._process.stdin.close()
 
     def outcome(self) -> CommandOutcome:
-        """What the supervisor told."""
+        """What the supervisor told. Raises OSError where the machine had no room for it."""
         word, notes = self._decision(), tuple(dict.fromkeys(self._notes))
         value = self._reports().get(word, b"").decode("utf-8", "replace")
         if word == supervisor.TELLS_TIMEOUT:
@@ -142,6 +143,8 @@ class SupervisedProcess:
         if word == supervisor.TELLS_SIGNAL:
             return CommandOutcome(signal=int(value), notes=notes)
         code = self._process.returncode
+        if not word and code == supervisor.NO_ROOM:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         fault = value if word else f"the process that watches over it was ended before it (exit code {code})"
         return CommandOutcome(fault=fault, notes=notes)
 
@@ -159,10 +162,13 @@ class BubblewrapProcess:
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str], taker: Taker) -> None:
         """Raises OSError, and ValueError for a NUL byte or half a surrogate pair in the command."""
         self._first: int | None = None
-        self._info, tells = os.pipe()
+        self._begun = False
+        self._info, tells = socket.socketpair()
+        self._watch = orphan_watch()
+        self._launch = self._watch.announce(self._info)
         try:
             self._process = subprocess.Popen(
-                [argv[0], "--info-fd", str(tells), *argv[1:]],
+                [argv[0], "--info-fd", str(tells.fileno()), *argv[1:]],
                 cwd="/",
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -170,14 +176,16 @@ class BubblewrapProcess:
                 stderr=subprocess.STDOUT,
                 bufsize=0,
                 start_new_session=True,
-                pass_fds=(tells,),
+                pass_fds=(tells.fileno(),),
             )
         except (OSError, ValueError):
-            os.close(self._info)
+            self._info.close()
+            self._watch.forget(self._launch)
             raise
         finally:
-            os.close(tells)
+            tells.close()
         self.pid = self._process.pid
+        self._watch.name(self._launch, self.pid)
         self._pipes = _Pipes(self._process, (taker,))
         self._handle = _open_handle(self.pid)
         if self._handle is not None:
@@ -191,13 +199,9 @@ class BubblewrapProcess:
 
     def begin(self) -> None:
         """Waits until bubblewrap has told of the first process inside."""
-        text = b""
-        while not text.rstrip().endswith(b"}"):
-            if not select.select([self._info], [], [], PATIENCE)[0] or not (piece := os.read(self._info, _PIECE)):
-                return  # it ended before there was one
-            text += piece
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            self._first = _open_handle(int(json.loads(text)["child-pid"]))
+        if first := read_first(self._info, PATIENCE):
+            self._first = _open_handle(first)
+        self._begun = True
 
     def serve(self, seconds: float) -> bool:
         """Reads what is printed, or waits for so long; False when the command has ended."""
@@ -211,17 +215,23 @@ class BubblewrapProcess:
     def end(self) -> None:
         """Ends the command and all that it started, waits until they are gone, and gives back every descriptor."""
         # With the first process inside the kernel ends all the others, and lets them make no more.
+        if not self._begun and (first := read_first(self._info, 0)):
+            self._first = _open_handle(first)
         if self._first is not None:
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
-        self._process.kill()
+        if self._process.returncode is None:  # the first process is in this group until it has a session of its own
+            with contextlib.suppress(OSError):
+                os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
         if self._first is not None:
             select.select([self._first], [], [], PATIENCE)
         self._pipes.close()
-        for descriptor in (self._first, self._handle, self._info):
+        for descriptor in (self._first, self._handle):
             if descriptor is not None:
                 os.close(descriptor)
+        self._info.close()
+        self._watch.forget(self._launch)
 
     def outcome(self) -> CommandOutcome:
         """Its exit code, which bubblewrap passes on."""

@@ -32,6 +32,8 @@ _LENGTH = 8
 _TICK_MS = 20
 _LONGEST_WAIT = 3600.0
 _NOT_STARTED = 127
+NO_ROOM = 75
+"""The exit code of a supervisor that got no descriptor, process or memory for its own part: nothing was run."""
 
 
 class Order(NamedTuple):
@@ -72,7 +74,10 @@ def main(connection: int) -> int:
     # The end of the connection is the one way to stop this: Ctrl-C reaches the runner, which closes it.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    ended, wakes = os.pipe()
+    try:
+        ended, wakes = os.pipe()
+    except OSError:
+        return NO_ROOM
     for descriptor in (ended, wakes):
         os.set_blocking(descriptor, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
@@ -82,7 +87,10 @@ def main(connection: int) -> int:
     if order is None:
         return 0
     alone = order.is_confined and any(word.startswith(b"fs:") for word in order.argv) and hold_signals_in()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:
+        return NO_ROOM
     if not child:
         return _become_command(order, connection)
     # Before anything is told: a pipe must end with the last process of the command, not with this one.

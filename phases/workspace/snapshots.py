@@ -24,7 +24,15 @@ from phases.workspace.tree import (
     sync_changed,
 )
 from pipeline.base.errors import StorageError
-from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, write_durable
+from pipeline.base.files import (
+    make_directory,
+    read_bytes,
+    sha256,
+    storage_error,
+    sync_directory,
+    write_durable,
+    write_without_sync,
+)
 
 _VERSION = 1
 
@@ -110,7 +118,7 @@ class Snapshot:
         data, read = read_file(root, entry.path)
         target = os.path.join(self._files, sha256(data))
         if not os.path.exists(target):
-            write_durable(target, data)
+            write_without_sync(target, data, content=True)  # its name is synced before the index names it
         return read._replace(copy=sha256(data))
 
     def _copy(self, entry: TreeEntry) -> bytes:
@@ -135,6 +143,10 @@ class Snapshot:
     def _write_index(self, found: Mapping[str, TreeEntry]) -> None:
         rows = [list(found[path]) for path in sorted(found)]
         data = json.dumps({"version": _VERSION, "entries": rows}).encode()
+        try:
+            sync_directory(self._files)
+        except OSError as error:
+            raise storage_error("sync", self._files, error) from error
         write_durable(self._tree, data)
         self._index, self._digest = dict(found), sha256(data)
         needed = {entry.copy for entry in found.values()}

@@ -14,7 +14,7 @@ from pipeline.engine.catalog import Catalog
 from pipeline.engine.contract import Contracts
 from pipeline.engine.graph import GIVEN, Graph
 from pipeline.engine.phase import Phase
-from pipeline.engine.settings import STORED, Settings, load_settings, nearest_word, read_prices, user_hooks
+from pipeline.engine.settings import PREFIX, STORED, Settings, load_settings, nearest_word, read_prices, user_hooks
 from pipeline.engine.store import TaskStore
 
 GIVEN_CODE = "given"
@@ -40,6 +40,11 @@ def settings_from(flags: dict[str, Any]) -> Settings:
         code_model=_with_absolute_recording(settings.code_model),
         judge=_with_absolute_recording(settings.judge),
     )
+
+
+def user_environment(values: Mapping[str, Any]) -> dict[str, str]:
+    """The user's environment, with the proxy that the settings name in it, for all that reads proxies from there."""
+    return {**os.environ, **({PREFIX + "PROXY": str(values["proxy"])} if values.get("proxy") else {})}
 
 
 def config_directory() -> str:
@@ -245,7 +250,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
     access = Access(
         str(values["base_url"]),
         str(values["api_key"]),
-        with_settings(os.environ, values),
+        with_settings(user_environment(values), values),
         int(values["context_tokens"]),
         read_prices(config_directory()),
         keys_in(values),

@@ -10,6 +10,7 @@ import click
 
 from pipeline.base.errors import FormatError, StorageError, UsageError
 from pipeline.base.files import read_bytes, write_durable
+from pipeline.base.http.addresses import printable_url
 from pipeline.base.plain_yaml import parse_yaml
 from pipeline.cli.arguments import answers, complete_settings
 from pipeline.cli.assembly import settings_file, settings_from
@@ -70,7 +71,8 @@ def _rows(path: str) -> list[dict[str, Any]]:
         origin = variable if variable in os.environ else path if _is_in_file(path, name) else "default"
         if origin == "default" and value != getattr(default, name):  # a path made whole, say
             origin = path if value == getattr(of_file, name) else "default"
-        shown = _HIDDEN if name in SECRET and value else value
+        # a proxy may have a password in it
+        shown = _HIDDEN if name in SECRET and value else printable_url(value) if name == "proxy" else value
         rows.append({"name": name, "value": shown, "from": origin})
     return rows
 

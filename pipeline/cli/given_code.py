@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.base.errors import UsageError
 from pipeline.base.files import read_bytes
-from pipeline.cli.given_folder import copy_given, files_in, is_test, refuse_too_much
+from pipeline.cli.given_folder import copy_given, files_in, is_test, refuse_unfit
 from pipeline.cli.task_factory import safe_name
 from pipeline.engine.store import TaskStore
 
@@ -23,7 +23,7 @@ def check_given_code(folder: str) -> str:
     files = files_in(folder)
     if not any(path.endswith(".py") for path in files):
         raise UsageError(f"--code names {folder}, and there is no Python file in it")
-    refuse_too_much(folder, files, "--code")
+    refuse_unfit(folder, files, "--code")
     return os.path.abspath(folder)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
+from pipeline.base.credentials import credentials_at
 from pipeline.base.errors import UsageError
 from pipeline.base.files import storage_error, sync_tree
 
@@ -30,8 +31,8 @@ def is_test(path: str) -> bool:
     return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
 
 
-def refuse_too_much(path: str, files: list[str], flag: str) -> None:
-    """Raises UsageError for more than is copied."""
+def refuse_unfit(path: str, files: list[str], flag: str) -> None:
+    """Raises UsageError for more than is copied, and for files that lie where keys do: a model may see what is given."""
     folder = os.path.dirname(path) if os.path.isfile(path) else path
     size = sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
     if len(files) > _MOST_FILES or size > _MOST_BYTES:
@@ -39,6 +40,11 @@ def refuse_too_much(path: str, files: list[str], flag: str) -> None:
             f"{flag} names {path}, which holds {len(files):,} files of {size / 2**20:,.0f} MB; at most {_MOST_FILES:,} files of "
             f"{_MOST_BYTES // 2**20} MB are copied: name the one folder that is needed"
         )
+    for name in files:
+        if what := credentials_at(os.path.join(folder, name)):
+            raise UsageError(
+                f"{flag} names {path}, and {name} in it is a file as {what} are kept in; move it away, or name another folder"
+            )
 
 
 def copy_given(path: str, target: str, *, keep_links: bool) -> None:

@@ -26,7 +26,7 @@ from pipeline.base.files import write_durable
 from pipeline.base.formats import Markdown
 from pipeline.base.workers import WorkerStart
 from pipeline.cli.arguments import answers, complete_files, html_option
-from pipeline.cli.assembly import settings_from
+from pipeline.cli.assembly import settings_from, user_environment
 from pipeline.cli.options import reader_option
 from pipeline.cli.output import Answer, notify, print_text, write_page
 from pipeline.cli.task_factory import refuse_unusable, safe_name
@@ -144,7 +144,8 @@ def _copy_source(file: str, folder: str, settings: Settings, tell: Callable[[str
     if is_path(file):
         refuse_unusable(os.path.abspath(file), settings, command="read")
     private = settings.private_addresses == "allowed"
-    limits = IntakeLimits(settings.max_source_mb * 2**20, settings.download_seconds, settings.arxiv, private)
+    most, environment = settings.max_source_mb * 2**20, user_environment(settings._asdict())
+    limits = IntakeLimits(most, settings.download_seconds, settings.arxiv, private, environment)
     try:
         source, _ = load_source(file, limits, tell)
     except Unreadable as error:

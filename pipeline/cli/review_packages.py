@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 
-from pipeline.cli.assembly import cache_directory, command_name, config_directory
+from pipeline.cli.assembly import cache_directory, command_name, config_directory, settings_from, user_environment
 from pipeline.cli.output import notify
+from pipeline.cli.trust import settings_in_force
 from pipeline.engine.seal import is_sealed, seal_task
 from pipeline.engine.store import TaskStore
 
@@ -20,7 +20,8 @@ def note_packages(store: TaskStore) -> list[str]:
     """What a reader of the plan should know of its packages: how large they are, or that they are not there, and what helps."""
     from phases.workspace.packages import ALLOW, ALLOWED, describe_lock, describe_missing, missing_packages
 
-    settings, wanted = store.load("task.json")["settings"], store.load(_PLAN)["environment_setup"]["packages"]
+    settings = settings_in_force(store, settings_from({}), {}).values
+    wanted = store.load(_PLAN)["environment_setup"]["packages"]
     own = settings.get("python") or None
     if settings["install"] == ALLOWED and not own:
         return describe_lock(_look_up(store, settings, wanted, again=False)) if wanted else []
@@ -71,6 +72,6 @@ def _look_up(store: TaskStore, settings: dict[str, Any], wanted: list[str], *, a
 
     fetched = store.load(_INPUT)["fetched"] if store.exists(_INPUT) else None
     rules = make_package_rules(
-        store.root, settings, os.environ, cache_directory(), fetched["arxiv"] if fetched else None
+        store.root, settings, user_environment(settings), cache_directory(), fetched["arxiv"] if fetched else None
     )
     return lock_packages(wanted, rules) if again else read_package_lock(wanted, rules)

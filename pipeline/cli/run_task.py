@@ -23,6 +23,7 @@ from pipeline.cli.assembly import (
     read_user_hooks,
     settings_from,
     settings_to_store,
+    user_environment,
 )
 from pipeline.cli.given_code import take_given_code
 from pipeline.cli.given_folder import copy_given
@@ -262,7 +263,7 @@ def _run_phases(
         review=audience.choose_reviewer(store, values),
         ask=partial(audience.ask, values),
         record=record,
-        environment=os.environ,
+        environment=user_environment(values),
         config_directory=config_directory(),
         cache_directory=cache_directory(),
         hooks=read_user_hooks(),

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from pipeline.base.credentials import credential_store
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.http.blacklist import join_blacklists
 from pipeline.base.logs import utc_timestamp
@@ -208,7 +209,14 @@ def _check_data(setting: str) -> str:
         return ""
     from phases.sandbox.devices import parse_data  # imported here: as above
 
-    return os.pathsep.join(f"{folder.name}={folder.path}" for folder in parse_data(setting))
+    folders = parse_data(setting)
+    for folder in folders:
+        if store := credential_store(folder.path, os.path.expanduser("~")):
+            raise UsageError(
+                f"--data {folder.name} names {folder.path}, where {store} is, and a model sees what is printed of it; name the "
+                "one folder that is needed"
+            )
+    return os.pathsep.join(f"{folder.name}={folder.path}" for folder in folders)
 
 
 def _check_sandbox(setting: str) -> str:

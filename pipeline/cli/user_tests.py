@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pipeline.base.errors import UsageError
-from pipeline.cli.given_folder import copy_given, files_in, is_test, refuse_too_much
+from pipeline.cli.given_folder import copy_given, files_in, is_test, refuse_unfit
 
 
 def check_user_tests(path: str) -> str:
@@ -17,7 +17,7 @@ def check_user_tests(path: str) -> str:
     files = files_in(path)
     if not any(map(is_test, files)):
         raise UsageError(f"--tests names {path}, and there is no test_*.py or *_test.py in it")
-    refuse_too_much(path, files, "--tests")
+    refuse_unfit(path, files, "--tests")
     return os.path.abspath(path)
 
 
@@ -36,5 +36,5 @@ def check_held_out(path: str) -> str:
             f"--held-out names {path}, and there is no labels/NAME.csv in it (columns: row, y_true, and seed where "
             "there are several)"
         )
-    refuse_too_much(path, files, "--held-out")
+    refuse_unfit(path, files, "--held-out")
     return os.path.abspath(path)

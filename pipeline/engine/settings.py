@@ -190,6 +190,9 @@ class Settings(NamedTuple):
     """A download that takes longer is given up."""
     private_addresses: str = "refused"
     """true: papers may be downloaded from addresses inside a private network, and from any port."""
+    proxy: str = ""
+    """http://HOST:PORT, the way to all servers but this machine and those in NO_PROXY; off: none. Empty: what HTTPS_PROXY
+    says. No task remembers it."""
     max_acceptance_continues: int = 3
     """So often the agent may mend what a check refused, over the whole run; the next refusal ends it."""
     mutants: str = "auto"

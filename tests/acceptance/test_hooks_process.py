@@ -435,6 +435,16 @@ def test_what_looks_like_a_secret_is_not_given_to_a_hook() -> None:
     assert dropped_names(own, secret_names=["HOUSE_MODEL"], hook=hook_of()) == tuple(sorted(SECRETS))
 
 
+def test_an_address_with_a_password_in_it_is_not_given_whatever_its_name() -> None:
+    own = {
+        "STORE": "postgres://app:hunter22@db.example/x",
+        "HTTPS_PROXY": "http://me:pw@proxy:3128",
+        "CACHE": "redis://:pw@c",
+    }
+    plain = {"DOCS": "https://docs.example/a:b@c", "PROXY": "http://proxy:3128", "WHO": "ssh://me@host"}
+    assert set(environment_of({**own, **plain}, secret_names=(), hook=hook_of(), added={})) == set(plain)
+
+
 def test_a_name_that_is_allowed_is_given_and_no_other() -> None:
     own = {"X_API_KEY": "1", "X_API_KEY_2": "2", "PATH": "p"}
     found = environment_of(own, secret_names=(), hook=hook_of(env_allow=("X_API_KEY",)), added={})

@@ -211,6 +211,71 @@ def test_of_a_stranger_s_settings_and_the_user_s_the_stricter_holds(
     assert flagged.values[name] == own  # what is said now is the user's word
 
 
+def _no_limit_is_widest(value: float) -> float:
+    return float(value) or float("inf")
+
+
+WIDENESS: dict[str, Callable[[Any], float]] = {
+    **dict.fromkeys(("max_usd", "max_tokens", "max_turns", "max_minutes"), _no_limit_is_widest),
+    **dict.fromkeys(("max_acceptance_continues", "command_seconds", "command_memory_gb"), float),
+    "mode": ["fast", "full"].index,
+    "review": lambda value: {"auto": 2, "": 1, "ask": 0, "file": 0}[value],
+    "sandbox": ["required", "off"].index,
+    "install": ["refused", "ask", "allowed"].index,
+    "gpu": ["none", "0", "auto"].index,
+    "allow_own_code": ["no", "yes"].index,
+}
+"""Of which settings a task may ask for less: how much each value allows. All others are the user's alone."""
+VALUES: dict[str, tuple[Any, ...]] = {
+    "mode": ("fast", "full"),
+    "review": ("auto", "", "ask", "file"),
+    "sandbox": ("required", "off"),
+    "install": ("refused", "ask", "allowed"),
+    "gpu": ("none", "0", "auto"),
+    "allow_own_code": ("no", "yes"),
+}
+
+
+def _values_of(name: str) -> tuple[Any, ...]:
+    default = Settings._field_defaults[name]
+    return VALUES.get(name) or ((0, 1, 7, 10**9) if isinstance(default, (int, float)) else (default, "yours", "theirs"))
+
+
+@pytest.mark.parametrize("name", Settings._fields)
+def test_no_value_of_any_setting_in_a_stranger_s_task_widens_what_the_user_allows(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    tried = 0
+    for own in _values_of(name):
+        for theirs in _values_of(name):
+            store: Any = Store(tmp_path / "task", **{name: theirs})
+            holds = settings_in_force(store, Settings()._replace(**{name: own}), {}).values[name]
+            tried += 1
+            if name in WIDENESS:
+                assert WIDENESS[name](holds) <= WIDENESS[name](own), (own, theirs, holds)
+            else:
+                assert holds == own, f"{theirs} of a stranger holds"
+    assert tried >= 4
+
+
+def test_a_batch_takes_a_stranger_s_task_for_a_stranger_s_too(victim: Command, secret: Path, tmp_path: Path) -> None:
+    task = stranger_task(tmp_path, "--review", "auto", until="01")
+    edit(task / "task.json", lambda document: document.update(source=str(tmp_path / "paper.md")))
+    edit(
+        task / "task.json",
+        lambda document: document["settings"].update(max_turns=10**6, sandbox="off", data=f"h={secret.parent}"),
+    )
+    (tmp_path / "paper.md").write_text(PAPER)
+    victim("batch", "paper.md", "--fast", "--until", "05")
+    again = [path.parent for path in (tmp_path / "tasks").glob("*/task.json") if path.parent.name != "mine"]
+    assert all(not holds_secret(folder) for folder in again)
+    said = json.loads((task / "task.json").read_text())
+    assert "seal" not in said or not is_sealed(said, str(victim.home / ".config" / "pipeline")), (
+        "a batch trusts nothing"
+    )
+
+
 def test_every_setting_that_a_task_keeps_is_sealed(victim: Command) -> None:
     path = victim.task("mine") / "task.json"
     whole = json.loads(path.read_text())

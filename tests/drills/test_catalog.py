@@ -71,7 +71,7 @@ def test_the_list_command_warns_of_a_torn_record_and_sets_it_aside(ground: Groun
     path.write_bytes(b"".join(lines[:-1]) + torn)
     ended = ground.call("list", "--json")
     assert ended.code == 0
-    assert [row["id"] for row in json.loads(ended.out)] == [FIRST, SECOND]
+    assert [row["id"] for row in json.loads(ended.out)] == [SECOND, FIRST]
     assert ended.err.startswith("warning: ")
     assert ended.err.count("\n") == 1
     assert (ground.tasks / "tasks.jsonl.corrupt").read_bytes() == torn + b"\n"
@@ -100,7 +100,7 @@ def test_a_damaged_record_in_the_middle_is_named_and_the_rest_is_listed(ground: 
     _change_second(ground, DAMAGES[damage])
     ended = ground.call("list", "--json")
     assert ended.code == 0
-    assert [row["id"] for row in json.loads(ended.out)] == [FIRST, "paper"]
+    assert [row["id"] for row in json.loads(ended.out)] == ["paper", FIRST]
     assert ended.err.startswith("warning: ")
     assert "tasks.jsonl, line 2: " in ended.err
     assert ended.err.count("\n") == 1

@@ -56,6 +56,15 @@ def test_the_code_is_on_the_disk_before_the_stamp_of_its_phase(agent: list[Call]
     assert places(agent[last:stamp], ("syncfs",), "/generate_code>")
 
 
+def test_the_report_of_the_supervision_is_on_the_disk_before_the_stamp_of_its_phase(agent: list[Call]) -> None:
+    (stamp,) = places(agent, ("write",), "/state.jsonl>", '"09')
+    named = places(agent[:stamp], RENAMES, 'kernel-report.json"')
+    assert len(named) == 1, "it is written once"
+    assert places(agent[: named[0]], ("fsync",), "kernel-report.json")
+    task = f"{agent[named[0]].text.partition('kernel-report.json')[0].strip(chr(34))}"
+    assert places(agent[named[0] : stamp], ("fsync",), Path(task).name), "its name is not durable"
+
+
 def test_fetched_code_is_on_the_disk_before_it_has_its_name_and_before_the_stamp(tmp_path: Path) -> None:
     (tmp_path / "ours" / "encoders").mkdir(parents=True)
     (tmp_path / "ours" / "encoders" / "model.py").write_text("SIZE = 1\n")

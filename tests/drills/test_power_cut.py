@@ -6,12 +6,17 @@ written, what was called done is there or is named, and the run goes on to the v
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import os
 import random
 import re
 import shutil
+import signal
+import subprocess
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +27,8 @@ from pipeline.cli.assembly import open_task_directory
 from pipeline.engine.settings import Settings
 from tests.drills import scenes
 from tests.drills.aftermath import Reference, last_words
-from tests.drills.ground import Ground
+from tests.drills.faults import mount
+from tests.drills.ground import COMMAND, Ground
 from tests.drills.power import MODELS, Disk, Step, record
 from tests.drills.trees import differences, tree_of
 
@@ -172,3 +178,72 @@ def _phases_done(ground: Ground) -> set[str]:
     store = open_task_directory(Settings(), str(ground.task))
     done = ((number, stamp) for number, stamp in store.stamps.items() if stamp.status == "done")
     return {number for number, stamp in done if all(store.digest(name) == was for name, was in stamp.written.items())}
+
+
+# A real disk: the blocks of an ext4 as they are at a moment, with its own journal to make good what was open
+
+
+MOMENTS = 8
+
+
+@contextmanager
+def _mounted(image: Path, place: Path) -> Iterator[None]:
+    place.mkdir(parents=True, exist_ok=True)
+    mount("-o", "loop", str(image), str(place))
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(place)], capture_output=True, check=False)
+
+
+def _copy_blocks(image: Path, into: Path) -> None:
+    """A copy in whose making nothing was written: what the disk holds if the power goes now."""
+    for _ in range(20):
+        shutil.copyfile(image, into)
+        if filecmp.cmp(image, into, shallow=False):
+            return
+    pytest.skip("the disk is never still for the time of a copy")
+
+
+def test_after_a_cut_of_a_real_ext4_nothing_is_lost_that_was_told(tmp_path: Path) -> None:
+    image, place = tmp_path / "disk", tmp_path / "mounted"
+    with image.open("wb") as file:
+        file.truncate(96 * 2**20)
+    if not shutil.which("mkfs.ext4"):
+        pytest.skip("mkfs.ext4 is not installed (apt-get install e2fsprogs)")
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True, capture_output=True)
+    told_of: list[tuple[Path, frozenset[str]]] = []
+    with _mounted(image, place):
+        ground = _fast(place / "ground")
+        ground.call()
+        wanted, code = _undisturbed(ground)
+        os.sync()  # the start is safe; from here on the run alone says what is
+        began = time.monotonic()
+        ground.call()
+        seconds = time.monotonic() - began
+        for moment in range(MOMENTS):
+            _forget(ground)
+            os.sync()
+            log = tmp_path / f"log{moment}"
+            with log.open("wb") as output:
+                process = subprocess.Popen(
+                    [COMMAND, *ground.arguments], cwd=ground.work, env=ground.environment, stdout=output, stderr=output
+                )
+                time.sleep(seconds * (moment + 1) / (MOMENTS + 1))
+                process.send_signal(signal.SIGSTOP)
+                told = frozenset(found.decode() for found in _DONE.findall(log.read_bytes()))
+                copy = tmp_path / f"disk{moment}"
+                _copy_blocks(image, copy)
+                process.kill()
+                process.wait()
+            told_of.append((copy, told))
+    problems, phases = list[str](), 0
+    for moment, (copy, told) in enumerate(told_of):
+        with _mounted(copy, place):
+            phases += len(told)
+            state = State("ext4", moment, told)
+            problems += [f"moment {moment}: {problem}" for problem in _problems(Reference(ground, code, wanted), state)]
+        copy.unlink()
+    print(f"\n{MOMENTS} cuts of an ext4, {phases} phases were told done by then, {len(problems)} problems")
+    assert phases, "no cut came after a phase that was told"
+    assert problems == []

@@ -25,7 +25,9 @@ from phases.references.fetch.user_directories import UserRepository, read_user_r
 from phases.references.values import count_fetched
 from phases.sandbox.git import git_box_kind
 from pipeline.base.errors import TaskBusy, UsageError
+from pipeline.base.http.proxy import find_proxy
 from tests.papers import HANGS, ROOT
+from tests.proxy import PASSWORD, proxying
 from tests.repositories import (
     FILE,
     HOST,
@@ -654,6 +656,38 @@ def test_a_repository_is_fetched_by_https_from_the_address_that_was_checked(
     assert contents(ground.into / "a__b") == FILES
     # The name leads nowhere outside this test: git had to be told where.
     assert [asked.split()[0] for asked in served.asked] == ["GET", "GET", "POST", "POST"]
+
+
+@pytest.mark.parametrize("sandboxed", [True, False], ids=["in the best box here", "without a box"])
+def test_a_repository_comes_through_a_proxy_from_the_address_that_was_checked(
+    sandboxed: bool, ground: Ground, served: GitServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not sandboxed:
+        without_a_sandbox(monkeypatch)
+    new_repository(ground.top / "served" / "a" / "b").holds(FILES)
+    with proxying(ground.top, "407", served.port) as proxy:
+        rules = replace(ground.rules, private=False, resolve=lambda host, port: ["8.8.8.8"])
+        ground.rules = replace(rules, proxy=find_proxy({"HTTPS_PROXY": proxy.with_password}))
+        # a port of the web, since the addresses are public
+        found = ground.fetch(f"https://{HOST}/a/b")
+        assert found["refused"] == []
+        # git was told a name, and the proxy was not
+        assert set(proxy.asked) == {"8.8.8.8:443"}
+        assert len(proxy.asked) > 1
+        assert HOST not in proxy.heads
+        assert not any(PASSWORD in script or str(proxy.port) in script for script in ground.git.scripts)
+    assert contents(ground.into / "a__b") == FILES
+
+
+def test_a_proxy_that_leads_to_no_repository_is_named(ground: Ground, served: GitServer) -> None:
+    with proxying(ground.top, "403") as proxy:
+        ground.rules = replace(ground.rules, proxy=find_proxy({"PIPELINE_PROXY": proxy.url}))
+        why = ground.fetch(f"{served.base}/a/b")["refused"][0]["why"]
+    assert (
+        f"the proxy 127.0.0.1:{proxy.port} (the setting proxy) refuses to lead to 127.0.0.1:{served.port} (403)" in why
+    )
+    assert why.endswith("or clone it by hand, and give the folder")
+    assert served.asked == []
 
 
 def test_a_dead_a_private_and_a_misled_link_are_told_and_the_others_go_on(ground: Ground, served: GitServer) -> None:

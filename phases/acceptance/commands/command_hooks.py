@@ -143,6 +143,8 @@ _SECRET = re.compile(
     r"|^PIPELINE_.*(?:KEY|PASSWORD)S?(?:$|_)",
     re.IGNORECASE,
 )
+_PASSWORD = re.compile(r"://[^\s/@:]*:[^\s/@]+@")
+"""An address with a password in it, be it of a database or of a proxy."""
 
 
 def environment_of(
@@ -162,6 +164,7 @@ def dropped_names(own: Mapping[str, str], *, secret_names: Collection[str], hook
         sorted(
             name
             for name in own
-            if name not in hook.env_allow and (name.upper() in secrets or _SECRET.search(name) is not None)
+            if name not in hook.env_allow
+            and (name.upper() in secrets or _SECRET.search(name) is not None or _PASSWORD.search(own[name]) is not None)
         )
     )

@@ -51,6 +51,8 @@ class Connection:
     base_url: str
     key: str = field(repr=False)
     timeouts: Timeouts
+    proxy: str | None = field(default=None, repr=False)
+    """With its password; empty: none; None: as the environment says."""
 
 
 def connection_for(connection: Connection, most_tokens: int) -> Connection:
@@ -98,7 +100,11 @@ def http_client(connection: Connection) -> Any:
     plain = {"Accept-Encoding": "identity"}
     hooks: dict[str, list[Callable[[Any], None]]] = {"request": [_strip_for(connection)], "response": [bind]}
     with _translate_environment_errors(server):
-        return httpx2.Client(follow_redirects=False, timeout=sdk_timeout(connection), headers=plain, event_hooks=hooks)
+        # With a transport of ours the library looks at no variable that names a proxy.
+        way = {"transport": httpx2.HTTPTransport()} if connection.proxy == "" else {"proxy": connection.proxy}
+        return httpx2.Client(
+            follow_redirects=False, timeout=sdk_timeout(connection), headers=plain, event_hooks=hooks, **way
+        )
 
 
 def _strip_for(connection: Connection) -> Callable[[Any], None]:
@@ -158,7 +164,7 @@ def _translate_environment_errors(server: Server) -> Iterator[None]:
         raise ReplyError(
             FATAL,
             f"{told}: a proxy is SOCKS, and the socksio package is not installed: pip install socksio, or name an http:// "
-            "proxy in ALL_PROXY, HTTPS_PROXY and HTTP_PROXY",
+            "proxy in the setting proxy, ALL_PROXY, HTTPS_PROXY and HTTP_PROXY",
         ) from error
     except OSError as error:
         raise ReplyError(
@@ -169,8 +175,8 @@ def _translate_environment_errors(server: Server) -> Iterator[None]:
     except (ValueError, httpx2.InvalidURL) as error:
         raise ReplyError(
             FATAL,
-            f"{told}: a proxy has no usable address, like http://proxy.example:3128; look at ALL_PROXY, HTTPS_PROXY, HTTP_PROXY "
-            "and NO_PROXY",
+            f"{told}: a proxy has no usable address, like http://proxy.example:3128; look at ALL_PROXY, HTTPS_PROXY, HTTP_PROXY, "
+            "NO_PROXY and the setting proxy",
         ) from error
 
 

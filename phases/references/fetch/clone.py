@@ -34,6 +34,7 @@ from pipeline.base.files import read_bytes, storage_error, write_without_sync
 from pipeline.base.http.addresses import Target, printable_url
 from pipeline.base.http.fetch import DownloadLimits
 from pipeline.base.http.git_remote import GitRemote, resolve_remote
+from pipeline.base.http.proxy import lend_to_git
 from pipeline.base.safe_tree import open_directory, read_beneath
 
 _GIT = "git --git-dir=repository"
@@ -71,15 +72,20 @@ def clone_repository(target: Target, bench: CloneWorkspace) -> RepositoryContent
         return _read_content(bench, f"mirror:{found.folder}", (found.objects,), MISSING)
     rules = bench.rules
     limits = DownloadLimits(0, round(min(_SECONDS_TO_LAND, _seconds_left(bench)), 2), _SECONDS_TO_CONNECT)
-    landed = resolve_remote(
-        target.url,
-        limits,
-        resolve=rules.resolve,
-        private=rules.private,
-        ssl_context=rules.ssl_context,
-        blacklist=rules.blacklist,
-    )
-    _fetch_head(landed, bench)
+    options = {
+        "resolve": rules.resolve,
+        "private": rules.private,
+        "ssl_context": rules.ssl_context,
+        "proxy": rules.proxy,
+        "blacklist": rules.blacklist,
+    }
+    landed = resolve_remote(target.url, limits, **options)  # type: ignore[arg-type]
+    if rules.proxy and rules.proxy.is_for(landed.host, landed.port):
+        # git tells a proxy names, where curloptResolve does not count: this one knows the addresses that were checked
+        with lend_to_git(rules.proxy, landed.host, landed.port, landed.addresses) as way:
+            _fetch_head(landed, bench, f"http.proxy={way}")
+    else:
+        _fetch_head(landed, bench)
     return _read_content(bench, landed.url, (), LARGE)  # the server was asked to keep what is large
 
 
@@ -92,11 +98,11 @@ def _link_mirror(commit: str, objects: str, bench: CloneWorkspace) -> None:
     _run_git(script + _list_script(f"{commit}^{{commit}}", bench.rules), bench, readable=(objects,))
 
 
-def _fetch_head(landed: GitRemote, bench: CloneWorkspace) -> None:
+def _fetch_head(landed: GitRemote, bench: CloneWorkspace, *more: str) -> None:
     """Fetches the newest state of the default branch, without what is large, from an address that was checked."""
     # git resolves no name of its own: it would get another answer than the one that was checked (decision 101)
     numbers = ",".join(f"[{address}]" if ":" in address else address for address in landed.addresses)
-    settings = [f"http.curloptResolve={landed.host}:{landed.port}:{numbers}"]
+    settings = [f"http.curloptResolve={landed.host}:{landed.port}:{numbers}", *more]
     ca_file = bench.rules.ca_file
     settings += [f"http.sslCAInfo={ca_file}"] if ca_file else []
     given = " ".join(f"-c {shlex.quote(setting)}" for setting in settings)

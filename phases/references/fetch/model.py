@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from pipeline.base.errors import PipelineError
 from pipeline.base.http.connection import addresses_of
+from pipeline.base.http.proxy import Proxy
 
 LARGEST_FILE = 2 * 2**20
 """Of one file of a repository; what is larger is data, and left out."""
@@ -51,6 +52,7 @@ class FetchRules:
     ssl_context: ssl.SSLContext | None = None
     ca_file: str | None = None
     """Certificates that git trusts instead of the system's; `ssl_context` is the same for the first question."""
+    proxy: Proxy | None = None
 
 
 class GitResult(Protocol):

@@ -18,6 +18,7 @@ from phases.references.fetch.file_filter import (
     too_many_files,
 )
 from phases.references.fetch.model import LARGEST_FILE, FetchRules, KeptFile, RepositoryContent, RepositoryRefused
+from pipeline.base.credentials import credentials_at, credentials_in
 from pipeline.base.errors import UsageError
 from pipeline.base.files import storage_error
 from pipeline.base.safe_tree import WalkedEntry, open_directory, read_beneath, walk_files
@@ -59,7 +60,7 @@ def _overlap_error(flag: str, folder: str, why: str) -> UsageError:
 
 _GIT = ".git"
 _MOST_FOLDERS = 100
-UNREADABLE = "unreadable"
+UNREADABLE, CREDENTIALS = "unreadable", "credentials"
 _MOST_LEFT_OUT = 10
 """So many times the files that are taken may be left out; a folder with more is no repository."""
 
@@ -172,6 +173,9 @@ def _user_file_contents(root: str, kept: Sequence[KeptFile], left_out: dict[str,
                     data = read_beneath(folder, file.path, LARGEST_FILE)
                 except PermissionError:
                     left_out[UNREADABLE] = left_out.get(UNREADABLE, 0) + 1
+                    continue
+                if credentials_at(path) or credentials_in(data):
+                    left_out[CREDENTIALS] = left_out.get(CREDENTIALS, 0) + 1
                     continue
                 yield file.path, data
     except OSError as error:

@@ -16,6 +16,7 @@ from pipeline.base.errors import FormatError, StorageError
 from pipeline.base.files import make_directory, read_bytes, sha256, write_without_sync
 from pipeline.base.formats import dump_json_line, parse_json
 from pipeline.base.http.fetch import DownloadError, DownloadLimits, fetch_url
+from pipeline.base.http.proxy import Proxy
 
 LARGEST_ANSWER = 5 * 1024 * 1024
 _DAY = 24 * 3600.0
@@ -45,6 +46,7 @@ class ClientSettings(NamedTuple):
     clock: Callable[[], float] = time.time
     blacklist: str = ""
     """Addresses that are not asked."""
+    proxy: Proxy | None = None
 
 
 class ServiceClient:
@@ -92,13 +94,15 @@ class ServiceClient:
         with tempfile.TemporaryDirectory(prefix=".asking-", dir=self._ground.cache) as folder:
             path = os.path.join(folder, "answer")
             try:
+                ground = self._ground
                 fetch_url(
                     url,
                     path,
                     _LIMITS,
-                    private=self._ground.private,
-                    sleep=self._ground.sleep,
-                    blacklist=self._ground.blacklist,
+                    private=ground.private,
+                    sleep=ground.sleep,
+                    proxy=ground.proxy,
+                    blacklist=ground.blacklist,
                 )
                 return parse_json(read_bytes(path, limit=LARGEST_ANSWER))
             except DownloadError as error:
@@ -129,7 +133,7 @@ class ServiceClient:
                     os.unlink(entry.path)
 
     def _told(self, error: DownloadError) -> str:
-        reason = _BY_HAND.sub("", str(error).rpartition(": ")[2])
+        reason = _BY_HAND.sub("", str(error).partition(": ")[2])
         if error.status in _TOO_MANY:
             return f"rate limited: {self._service} takes no more questions now ({reason})"
         return f"not reachable: {self._service}: {reason}"

@@ -16,6 +16,7 @@ from phases.references.lookup.papers_with_code import PapersWithCode
 from phases.references.lookup.service import Lookup, NoServiceAnswer
 from phases.references.values import Candidate, Entry
 from pipeline.base.errors import UsageError
+from pipeline.base.http.proxy import Proxy
 from pipeline.base.logs import logger
 
 OFF = "off"
@@ -36,13 +37,14 @@ def open_lookups(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.time,
     blacklist: str = "",
+    proxy: Proxy | None = None,
 ) -> list[Lookup]:
     """The services of a setting like "github,openalex,paperswithcode:/path/dump.json.gz", in its order; none for "" and "off".
 
     Nothing is asked, made or read yet: that the setting can be kept is all that is found out. `servers` has
     other addresses for services. Raises UsageError.
     """
-    ground = ClientSettings(cache, private, sleep, clock, blacklist)
+    ground = ClientSettings(cache, private, sleep, clock, blacklist, proxy)
     opened: dict[str, Lookup] = {}
     for word in filter(None, map(str.strip, setting.split(","))):
         name, _, path = (part.strip() for part in word.partition(":"))

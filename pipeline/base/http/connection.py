@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, cast
 
 from pipeline.base.http.addresses import Target, permit_addresses, printable_url
 from pipeline.base.http.blacklist import refuse_blacklisted
+from pipeline.base.http.proxy import Proxy, open_tunnel
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -56,6 +57,11 @@ class ClientOptions:
     """Seconds without a byte, after which a server counts as dead; None: a minute."""
     blacklist: str = ""
     """Addresses that are not asked, whatever leads there."""
+    proxy: Proxy | None = None
+
+    def way_to(self, target: Target) -> Proxy | None:
+        """The proxy that leads to that host; None where the way is straight."""
+        return self.proxy if self.proxy and self.proxy.is_for(target.host, target.port) else None
 
     def seconds_left(self, most: float = float("inf")) -> float:
         """How long the next step may take; TimeoutError where the time is up."""
@@ -139,10 +145,14 @@ def _connect_any(target: Target, options: ClientOptions) -> socket.socket:
 
 def _connect_to(address: str, target: Target, options: ClientOptions) -> socket.socket:
     with ExitStack() as undo:
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        connection = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        connection.settimeout(options.seconds_left(options.seconds_to_connect))
-        connection.connect((address, target.port))
+        seconds = options.seconds_left(options.seconds_to_connect)
+        if proxy := options.way_to(target):
+            connection = undo.enter_context(open_tunnel(proxy, address, target.port, time.monotonic() + seconds))
+        else:
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            connection = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            connection.settimeout(seconds)
+            connection.connect((address, target.port))
         if target.scheme == "https":
             connection.settimeout(options.seconds_left(options.seconds_to_connect))
             context = options.ssl_context or ssl.create_default_context()

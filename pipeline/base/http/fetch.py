@@ -1,8 +1,7 @@
 """Downloads one file from a place that nobody vouches for: redirects walked and checked, what is transient tried again.
 
-The standard library alone, straight to the server: proxies from the environment are ignored, because a proxy resolves
-names itself, and no address could be checked. No cookie and no password is ever sent. What the content is worth is for
-its readers to judge.
+The standard library alone, straight to the server, or through the user's proxy to the address that was checked. No cookie and
+no password is ever sent to a server. What the content is worth is for its readers to judge.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from pipeline.base.files import replace_file, storage_error, sync_directory, tem
 from pipeline.base.http.addresses import Forbidden, MalformedAddress, Target, printable_url, target_of
 from pipeline.base.http.blacklist import Blacklisted
 from pipeline.base.http.connection import BY_HAND, ClientOptions, RequestFailed, addresses_of, open_response, read_body
+from pipeline.base.http.proxy import Proxy, ProxyFailed, UnreachedAddress
 
 _REFUSALS = {
     206: f"the server sent only a part of it (206); {BY_HAND}",
@@ -60,6 +60,7 @@ def fetch_url(
     sleep: Callable[[float], None] = time.sleep,
     ssl_context: ssl.SSLContext | None = None,
     blacklist: str = "",
+    proxy: Proxy | None = None,
 ) -> Fetched:
     """Downloads a URL to the file `to`, which is then whole, or else as it was before: DownloadError, or StorageError.
 
@@ -72,7 +73,7 @@ def fetch_url(
 
     ends = time.monotonic() + limits.seconds
     options = ClientOptions(
-        ends, limits.seconds_to_connect, resolve, private, ssl_context=ssl_context, blacklist=blacklist
+        ends, limits.seconds_to_connect, resolve, private, ssl_context, proxy=proxy, blacklist=blacklist
     )
     return get_answer(DownloadRequest(url, "download", BY_HAND, _REFUSALS), limits.seconds, options, keep, sleep)
 
@@ -185,8 +186,9 @@ def get_answer(
         way = [wish.url]
         try:
             return _try_once(way, wish, options, use)
-        except (RequestFailed, Forbidden, OSError, HTTPException, ValueError, zlib.error) as error:
-            failed = _describe_error(error, wish, seconds, options, redirected=len(way) > 1)
+        except (RequestFailed, ProxyFailed, Forbidden, OSError, HTTPException, ValueError, zlib.error) as error:
+            failed = _describe_proxied(error, way[-1], wish, options)
+            failed = failed or _describe_error(error, wish, seconds, options, redirected=len(way) > 1)
             wait = max(next(pauses, math.inf), failed.wait)
             if not failed.transient or wait > LONGEST_WAIT or time.monotonic() + wait >= options.ends:
                 message = f"cannot {wish.verb} {_describe_path(way, wish)}: {failed}"
@@ -246,6 +248,30 @@ def _describe_path(way: list[str], wish: DownloadRequest) -> str:
     """Where a download began, and the hop at which it stopped."""
     redirected = f" (redirect {len(way) - 1}, to {printable_url(way[-1])})" if way[1:] else ""
     return printable_url(wish.named or way[0]) + redirected
+
+
+def _describe_proxied(
+    error: Exception, url: str, wish: DownloadRequest, options: ClientOptions
+) -> RequestFailed | None:
+    """What went wrong on the way through a proxy; None where there was none, or where it is not to blame."""
+    if isinstance(error, ProxyFailed):
+        told = f"{error}, or {wish.way_out}" if error.by_hand else str(error)
+        return RequestFailed(told, transient=error.transient)
+    if not isinstance(error, OSError) or isinstance(error, UnreachedAddress) or time.monotonic() >= options.ends:
+        return None
+    proxy = options.way_to(target_of(url, private=options.private))
+    if not proxy:
+        return None
+    if isinstance(error, socket.gaierror):
+        told = f"this machine cannot look its name up, and the proxy {proxy.name} is asked for addresses that were checked alone"
+        return RequestFailed(f"{told}; {wish.way_out}")
+    if isinstance(error, ssl.SSLCertVerificationError):
+        told = f"the certificate that comes through the proxy {proxy.name} is not good ({printable_url(error.verify_message)})"
+        return RequestFailed(
+            f"{told}; where it opens what is encrypted, name its certificate: export SSL_CERT_FILE=FILE"
+        )
+    why = printable_url((error.reason if isinstance(error, ssl.SSLError) else error.strerror) or "it ended early")
+    return RequestFailed(f"the connection through the proxy {proxy.name} failed ({why}); {wish.later}", transient=True)
 
 
 def _describe_error(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pipeline.base.http.addresses import Target, permit_addresses, target_of
 from pipeline.base.http.connection import ClientOptions, RequestFailed, addresses_of
 from pipeline.base.http.fetch import DownloadError, DownloadLimits, DownloadRequest, get_answer, media_type
+from pipeline.base.http.proxy import Proxy
 
 BY_HAND = "clone it by hand, and give the folder"
 _QUESTION = "/info/refs?service=git-upload-pack"
@@ -43,6 +44,7 @@ def resolve_remote(
     sleep: Callable[[float], None] = time.sleep,
     ssl_context: ssl.SSLContext | None = None,
     blacklist: str = "",
+    proxy: Proxy | None = None,
 ) -> GitRemote:
     """Asks a repository for its list of branches, by https alone, and reads no more than the headers of the answer.
 
@@ -69,7 +71,8 @@ def resolve_remote(
         limits.seconds_to_connect,
         remembered,
         private,
-        ssl_context=ssl_context,
+        ssl_context,
+        proxy=proxy,
         blacklist=blacklist,
     )
     return get_answer(wish, limits.seconds, options, land, sleep)

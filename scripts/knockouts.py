@@ -1,0 +1,139 @@
+"""Takes one defence after the other out of a copy of the code, and says whether the test that holds it turns red.
+
+python scripts/knockouts.py [WORD]     only those whose name has the word
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Knockout(NamedTuple):
+    """One defence: where it stands, what stands there without it, and a test that must fail then."""
+
+    name: str
+    path: str
+    before: str
+    after: str
+    test: str
+
+
+KNOCKOUTS = (
+    Knockout(
+        "a proxy is asked for the checked address", "pipeline/base/http/connection.py",
+        "open_tunnel(proxy, address, target.port", "open_tunnel(proxy, target.host, target.port",
+        "tests/base/test_proxies.py -k number_that_was_checked",
+    ),
+    Knockout(
+        "git's way out leads to one place", "pipeline/base/http/proxy.py",
+        'if asked[:2] != ["CONNECT", _with_port(host, port)]:', 'if asked[:1] != ["CONNECT"]:',
+        "tests/base/test_proxies.py -k one_place_alone",
+    ),
+    Knockout(
+        "private addresses are refused", "pipeline/base/http/addresses.py",
+        "        if reason:\n            raise Forbidden", "        if False:\n            raise Forbidden",
+        "tests/base/test_proxies.py -k may_not_be_asked",
+    ),
+    Knockout(
+        "files of keys are no source", "phases/readers/sources.py",
+        "if why := why_no_source(path, content):", 'if why := "":',
+        "tests/base/test_credentials.py -k run_on_a_file",
+    ),
+    Knockout(
+        "files of keys are no reference", "phases/references/fetch/user_directories.py",
+        "if credentials_at(path) or credentials_in(data):", "if False:",
+        "tests/base/test_credentials.py -k left_out_and_counted",
+    ),
+    Knockout(
+        "keys are no data", "pipeline/cli/trust.py",
+        'credential_store(folder.path, os.path.expanduser("~"))', '""',
+        "tests/base/test_credentials.py -k data_with_keys",
+    ),
+    Knockout(
+        "the watch beside the runner", "phases/sandbox/orphan_watch.py",
+        "    for info, pid in launches.values():", "    for info, pid in ():",
+        "tests/drills/test_orphans.py -k killed-some",
+    ),
+    Knockout(
+        "a short machine is no verdict on the sandbox", "phases/sandbox/launch.py",
+        "error.errno in PROCESS_SHORT", "False",
+        "tests/drills/test_machine_errors.py -k pipe",
+    ),
+    Knockout(
+        "a stranger's settings only narrow", "pipeline/cli/trust.py",
+        "    values = dict(own)\n", "    values = dict(own) | dict(theirs)\n",
+        "tests/cli/test_adopt.py -k widens",
+    ),
+    Knockout(
+        "the seal", "pipeline/cli/trust.py",
+        "if is_sealed(task, config_directory()):", "if True:",
+        "tests/cli/test_adopt.py -k source_that_a_stranger",
+    ),
+    Knockout(
+        "the report of the supervision is synced", "phases/agent/kernel_files.py",
+        "write_durable(self._report", "write_without_sync(self._report",
+        "tests/drills/test_durable_trees.py -k report",
+    ),
+    Knockout(
+        "keys are blanked", "phases/llm/redaction.py",
+        "return _secret_pattern(tuple(secrets)).sub(REDACTED, text)", "return text",
+        "tests/llm/test_agent_models_parts.py -k redact or shape or key or secret",
+    ),
+    Knockout(
+        "hooks get no addresses with passwords", "phases/acceptance/commands/command_hooks.py",
+        "_PASSWORD.search(own[name]) is not None", "False",
+        "tests/acceptance/test_hooks_process.py -k address_with_a_password",
+    ),
+    Knockout(
+        "settings of others are not read", "pipeline/base/files.py",
+        'return f"everybody may write to', 'return "" and f"everybody may write to',
+        "tests/cli/test_machine_faults.py -k everybody",
+    ),
+    Knockout(
+        "one writer a task", "pipeline/engine/lock.py",
+        "LOCK_EX", "LOCK_SH",
+        "tests/engine/test_lock.py",
+    ),
+)  # fmt: skip
+
+
+def is_red(knockout: Knockout) -> bool:
+    """Whether the test passes with the defence and fails without it. Raises SystemExit where that stands elsewhere by now."""
+    path = ROOT / knockout.path
+    whole = path.read_text(encoding="utf-8")
+    if knockout.before not in whole:
+        raise SystemExit(f"{knockout.name}: {knockout.path} does not hold {knockout.before!r} any more")
+    if subprocess.run(["git", "diff", "--quiet", "--", knockout.path], cwd=ROOT, check=False).returncode:
+        raise SystemExit(f"{knockout.path} has changes that are not committed; commit them first")
+    if _exit_code(knockout) != 0:
+        raise SystemExit(f"{knockout.name}: {knockout.test} does not pass with the defence")
+    try:
+        path.write_text(whole.replace(knockout.before, knockout.after), encoding="utf-8")
+        return _exit_code(knockout) == 1
+    finally:
+        path.write_text(whole, encoding="utf-8")
+
+
+def _exit_code(knockout: Knockout) -> int:
+    file, _, words = knockout.test.partition(" -k ")
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-x", file, *(["-k", words] if words else [])]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode
+
+
+def main() -> int:
+    word, green = sys.argv[1] if len(sys.argv) > 1 else "", 0
+    for knockout in KNOCKOUTS:
+        if word in knockout.name:
+            red = is_red(knockout)
+            green += not red
+            print(f"{'red  ' if red else 'GREEN'}  {knockout.name}  ({knockout.test})", flush=True)
+    return 1 if green else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
