@@ -7,6 +7,7 @@ environment with the same large package costs next to nothing.
 
 from __future__ import annotations
 
+import glob
 import json
 import operator
 import os
@@ -73,6 +74,7 @@ _OTHER_NAMES = {
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
 }  # fmt: skip
+_LOCK = "lock.txt"
 _DISTRIBUTION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*)-([A-Za-z0-9][A-Za-z0-9.+!_]*)\.dist-info", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -324,10 +326,6 @@ def _home_of(store: str, digest: str) -> str:
     return os.path.join(store, "made", digest[:32])
 
 
-def _lock_of(directory: str) -> str:
-    return os.path.join(directory, "lock.txt")
-
-
 def _record_of(directory: str) -> str:
     return os.path.join(directory, "installed.json")
 
@@ -348,8 +346,8 @@ def _kept_lock(directory: str, wanted: str) -> bytes | None:
     if packages := read_lock(directory, wanted):
         return render_requirements(packages)
     try:  # as releases wrote it that had no package_lock.json
-        if read_bytes(f"{_lock_of(directory)}.of", limit=100).decode("ascii", "replace") == wanted:
-            return read_bytes(_lock_of(directory), limit=MOST_LOCK)
+        if read_bytes(f"{os.path.join(directory, _LOCK)}.of", limit=100).decode("ascii", "replace") == wanted:
+            return read_bytes(os.path.join(directory, _LOCK), limit=MOST_LOCK)
     except StorageError:
         pass
     return None
@@ -395,9 +393,7 @@ def _make_place(path: str) -> None:
 
 def list_distributions(venv: str) -> tuple[Mapping[str, str], ...]:
     """Name and version of what is installed, from the names of its directories alone."""
-    library = os.path.join(venv, "lib")
-    directories = [os.path.join(library, name, "site-packages") for name in os.listdir(library)]
-    names = [name for directory in directories if os.path.isdir(directory) for name in os.listdir(directory)]
+    names = [os.path.basename(path) for path in glob.glob(os.path.join(glob.escape(venv), "lib/*/site-packages/*"))]
     found = [match.groups() for name in names if (match := _DISTRIBUTION.fullmatch(name))]
     rows = [{"name": name.replace("_", "-").lower(), "version": version} for name, version in sorted(found)]
     return tuple(row for row in rows if row["name"] not in ("pip", "setuptools"))

@@ -62,16 +62,8 @@ def launch_command(
     end the command. Raises StorageError where the machine is out of descriptors, processes or memory: that is no word about
     the command.
     """
-    if why := why_no_command(command):
+    if why := why_no_command(command) or _what_is_not_there(box):
         return CommandResult(None, f"not run: {why}\n")
-    if missing := [
-        path
-        for path in (box.workspace, *box.readable, *box.writable, *(folder.path for folder in box.data))
-        if not os.path.exists(path)
-    ]:
-        return CommandResult(None, f"not run: {missing[0]} is needed in the sandbox, and is not there\n")
-    if not has_bash():
-        return CommandResult(None, "not run: bash is not installed on this machine\n")
     seen = variables_of(box.data, box.gpu, mounted=box.kind in MOUNTED)
     shell, variables = ["--", *shell_words(command)], {**seen, **(variables or {})}
     output = OutputBuffer()
@@ -93,6 +85,13 @@ def launch_command(
         if isinstance(error, OSError) and error.errno in PROCESS_SHORT:
             raise storage_error("start a command in", box.workspace, error) from error
         return CommandResult(None, f"not run: {error}\n")
+
+
+def _what_is_not_there(box: Box) -> str:
+    for path in (box.workspace, *box.readable, *box.writable, *(folder.path for folder in box.data)):
+        if not os.path.exists(path):
+            return f"{path} is needed in the sandbox, and is not there"
+    return "" if has_bash() else "bash is not installed on this machine"
 
 
 def find_interpreter(box: Box) -> list[str]:

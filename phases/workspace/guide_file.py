@@ -16,8 +16,8 @@ _TEXT = """# For whoever changes this code
 
 It implements a research paper. It was written from a plan, which cites the paper for each requirement.
 
-- ../paper.md is the paper, ../initial_plan.txt the plan (R3 is a requirement in it, V2 a value), ../traceability.json says
-  where each requirement is in the code and which tests check it, ../report.json how the work ended.
+- ../paper.md is the paper, ../initial_plan.txt the plan: a requirement is R and a number, a value V and one.
+- ../traceability.json says where each is in the code and which tests check it, ../report.json how the work ended.
 - The tests: the commands under validation_approach in the plan, here; mostly `python -m pytest`.
 - What meets a requirement names it, with section and page: functions in their docstrings, constants in a comment.
 - A requirement counts as met when a passing test names it, runs its code, and fails when that code is changed.

@@ -150,10 +150,9 @@ def carry_out(
                     store.write({"task.json": sealed})
             _copy_user_files(store, values)
             if values["held_out"] or flags.get("data") or flags.get("gpu"):
-                for phase in store.graph.phases:
-                    if phase.asked:
-                        store.reopen(phase, "experiments may see other data, or other devices")
-            _reopen_fetching(store, task, values)
+                _reopen(store, lambda phase: phase.asked, "experiments may see other data, or other devices")
+            if values["blacklist"] != task["settings"].get("blacklist", ""):
+                _reopen(store, lambda phase: phase.name == "repositories", "the blacklist has other lines")
             if options.get("redo"):
                 store.redo(store.graph.find(options["redo"]))
             elif why := options.get("judge_again") or _why_more_attempts(store, flags):
@@ -240,12 +239,9 @@ def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:
         copy_given(values["held_out"], store.path("held_out"), keep_links=False)
 
 
-def _reopen_fetching(store: TaskStore, task: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Has the repositories looked at again where the user forbids more addresses than before: what is forbidden now goes."""
-    if values["blacklist"] != task["settings"].get("blacklist", ""):
-        for phase in store.graph.phases:
-            if phase.name == "repositories":
-                store.reopen(phase, "the blacklist has other lines")
+def _reopen(store: TaskStore, is_meant: Callable[[Phase], bool], why: str) -> None:
+    for phase in filter(is_meant, store.graph.phases):
+        store.reopen(phase, why)
 
 
 def _run_phases(

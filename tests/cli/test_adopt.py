@@ -217,13 +217,14 @@ def _no_limit_is_widest(value: float) -> float:
 
 WIDENESS: dict[str, Callable[[Any], float]] = {
     **dict.fromkeys(("max_usd", "max_tokens", "max_turns", "max_minutes"), _no_limit_is_widest),
-    **dict.fromkeys(("max_acceptance_continues", "command_seconds", "command_memory_gb"), float),
+    **dict.fromkeys(("max_acceptance_continues", "command_seconds", "command_memory_gb", "job_seconds"), float),
     "mode": ["fast", "full"].index,
     "review": lambda value: {"auto": 2, "": 1, "ask": 0, "file": 0}[value],
     "sandbox": ["required", "off"].index,
     "install": ["refused", "ask", "allowed"].index,
     "gpu": ["none", "0", "auto"].index,
     "allow_own_code": ["no", "yes"].index,
+    "blacklist": lambda value: -len(value.split()),
 }
 """Of which settings a task may ask for less: how much each value allows. All others are the user's alone."""
 VALUES: dict[str, tuple[Any, ...]] = {
@@ -254,6 +255,7 @@ def test_no_value_of_any_setting_in_a_stranger_s_task_widens_what_the_user_allow
             tried += 1
             if name in WIDENESS:
                 assert WIDENESS[name](holds) <= WIDENESS[name](own), (own, theirs, holds)
+                assert name != "blacklist" or set(own.split()) <= set(holds.split())
             else:
                 assert holds == own, f"{theirs} of a stranger holds"
     assert tried >= 4

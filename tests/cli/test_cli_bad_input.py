@@ -70,7 +70,12 @@ BAD: dict[str, tuple[Maker, str, str, str | None]] = {
     "HTML saved as PDF": (_file("paper.pdf", HTML.encode()), "HTML", "download", "broken"),
     "a git-LFS pointer": (_file("paper.pdf", LFS.encode()), "LFS pointer", "git lfs pull", "broken"),
     "a zip archive": (_file("paper.pdf", _zip()), "word/document.xml", "give another format", "broken"),
-    "a gzip archive": (_file("paper.md", _tar()), "archive without LaTeX", "give a PDF, LaTeX source", "broken"),
+    "a gzip archive": (
+        _file("paper.md", _tar()),
+        "an archive must hold LaTeX source",
+        "give a PDF, LaTeX source",
+        "broken",
+    ),
     "random bytes": (
         _file("paper.md", b"\xff\xfe\x00\x01" * 99),
         "not valid UTF-8",

@@ -233,7 +233,7 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "random bytes": (b"\xff\xfe\x00\x01" * 9, "not valid UTF-8", "give a PDF"),
     "a text with NUL bytes": (b"a\x00b", "NUL", "give a PDF"),
     "no words": (b"# !!", "no words", "give the paper as"),
-    "an archive of a text": (tar({"a.txt": b"words"}), "without LaTeX source", "give a PDF"),
+    "an archive of a text": (tar({"a.txt": b"words"}), "must hold LaTeX source", "give a PDF"),
     "a damaged archive": (tar({"main.tex": TEX * 99})[:-40], "damaged", ""),
     "a zip that is cut off": (zipped(a=b"words")[:40], "damaged", ""),
     "a bomb": (gzip.compress(bytes(40 * MIB)), "unpacks to more than", ""),

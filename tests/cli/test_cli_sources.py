@@ -362,7 +362,7 @@ def test_a_redirect_to_this_machine_needs_leave_too_and_only_http_is_followed(on
         pytest.param(says(b"", status="403 Forbidden"), "does not give it to programs", id="a shut door"),
         pytest.param(says(b"<!doctype html><html>Sign in</html>"), "login page", id="a login page"),
         pytest.param(says(b"\x89PNG"), "a picture", id="a picture"),
-        pytest.param(says(tar({"a.txt": b"words"})), "without LaTeX source", id="an archive of nothing"),
+        pytest.param(says(tar({"a.txt": b"words"})), "must hold LaTeX source", id="an archive of nothing"),
         pytest.param(says(b"x" * 1_100_000), "1,048,576|MiB|limit|more than", id="too much"),
     ],
 )

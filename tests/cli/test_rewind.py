@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from phases.llm.model import Reply, reply_to_json
+from phases.workspace.guide_file import GUIDE
 from phases.workspace.rejected_snapshots import keep_rejected, read_refusals
 from phases.workspace.task_paths import task_paths
 from pipeline.engine.lock import lock_task
@@ -62,7 +63,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Command:
 
 
 def code_of(command: Command) -> list[str]:
-    return sorted(path.name for path in (command.task("paper") / "generate_code").iterdir())
+    return sorted(path.name for path in (command.task("paper") / "generate_code").iterdir() if path.name != GUIDE)
 
 
 def test_without_a_number_it_lists_every_ending_that_was_not_accepted(command: Command) -> None:
