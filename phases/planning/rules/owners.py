@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from phases.planning.rules.passages import Sentence
 from phases.planning.rules.sections import BUILD
-from phases.planning.rules.values import Value, values_in
+from phases.planning.rules.values import Value
 
 METHOD = "method"
 """The owner of what belongs to the paper's own method, or to everything that is run."""
@@ -152,10 +152,10 @@ class Setting:
     sentence: Sentence
 
 
-def settings_of_sentence(sentence: Sentence, known: Known) -> Iterator[Setting]:
-    """What a sentence sets, each value with its owner and its condition."""
+def settings_of_sentence(sentence: Sentence, values: Iterable[Value], known: Known) -> Iterator[Setting]:
+    """The values of a sentence, each with its owner and its condition."""
     lead = _LEAD.match(sentence.text)
-    for value in values_in(sentence.text):
+    for value in values:
         owner = _owner(sentence, value, known)
         trail = _TRAIL.match(sentence.text[value.end :])
         if value.case:

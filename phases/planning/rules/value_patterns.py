@@ -342,3 +342,13 @@ SIZES = ("kb", "mb", "gb")
 SIZED = re.compile(r"[- ]((?:[A-Za-z][\w-]* ){0,2}[a-z]{3,})\b(?! (?:of|is))")
 """What has a size of so many bytes: "64 KB data block"."""
 MACHINE = re.compile(r"\b(?:[GC]PUs?|RAM|memory|disks?|machines?|servers?|processors?|cards?)$", re.IGNORECASE)
+ANY_NUMBER = re.compile(
+    rf"(?<![\w.,^_/⁄±=+\\{{-])({ONE}|\b(?:{'|'.join(list(WORDS)[1:])})\b)(?![\w^/⁄]|\.[0-9]| ?[×·*^/√])", re.IGNORECASE
+)
+WORDS_AFTER = re.compile(r"[- ]((?:[A-Za-z][\w-]*[ -]){0,3}[A-Za-z][\w-]*)")
+COUNTABLE = re.compile(rf"[a-z-]+s|{UNITS}")
+LEADS_TO_VALUE = re.compile(
+    r"(?: (?:is|are|was|were|be|set|fixed|equal|to|of|at|as|with|by|in|about|approximately|around|only|up|a|an|the|value|most"
+    r"|least|maximum|chosen|=|≈|:|being))+ $|[(=:≈] ?$"
+)
+"""Between a name and its number."""

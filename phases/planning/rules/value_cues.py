@@ -1,0 +1,146 @@
+"""How likely it is that a number in a sentence was set by the authors: cues of the sentence, the number and its name, weighed.
+
+The weights were learnt from gold that was made by hand (benchmarks/planning/learn_values.py, decision 298).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from phases.planning.rules import value_patterns as patterns
+from phases.planning.rules.cues import says_what_is_set, why_not
+from phases.planning.rules.numbers import NUMBER
+from phases.planning.rules.passages import Sentence
+from phases.planning.rules.sections import RESULTS
+from phases.planning.rules.value_weights import WEIGHTS
+from phases.planning.rules.values import Value
+
+LIKELY = 0.5
+_SMALL, _FEW_WORDS, _SHORT = 5, 4, 60
+
+
+def _cue(name: str, pattern: str, flags: int = re.IGNORECASE) -> tuple[str, re.Pattern[str]]:
+    return name, re.compile(pattern, flags)
+
+
+_IN_SENTENCE = (
+    _cue("we or our", r"\b(?:we|our)\b"),
+    _cue("training", r"\b(?:(?:fine-?|pre-?)?train\w*|tun(?:e[ds]?|ing)|optimi[sz]\w*)\b"),
+    _cue("repetition", r"\b(?:averag\w+|repeat\w*|runs?|seeds?|evaluat\w+)\b"),
+    _cue(
+        "result",
+        r"\b(?:achiev\w+|outperform\w*|improv\w+|(?:in|de)creas\w+|reduc\w+|better|worse|higher|lower|best|observ\w+|show[sn]?"
+        r"|report\w*|obtain\w*|reach\w*|drop\w*|result\w*|perform\w*|gain\w*|faster|slower)\b",
+    ),
+    _cue(
+        "case or example",
+        r"\b(?:if|when|suppose|assume|let|consider|example|e\.g|for instance|would|could|might)\b",
+    ),
+    _cue("what is measured", r"\b(?:time|seconds?|hours?|minutes?|ms|GPU|memory|accuracy|error|score|rate|cost|percent)\b"),
+    _cue("others", r"\b(?:they|their|previous|prior|existing|traditional|original(?:ly)?|other)\b"),
+    _cue("points to a figure", r"\b(?:Fig(?:ure|\.)|Tables?|Section|Appendix|Theorem|Lemma|Equation|Eq\.)"),
+)
+_BEFORE = (
+    _cue(
+        "a deed and an article",
+        r"\b(?:use|used|using|train|sample|run|ran|perform|has|have|contains?|consists? of|for|with) (?:an? |the )?$",
+    ),
+    _cue("a preposition", r"\b(?:with|using|of|to|at|for|over|on|in) (?:an? |the )?$"),
+    _cue("an equals sign", r"[=:∈] ?[{(\[]?$"),
+    _cue("a bracket", r"\($"),
+    _cue("the, all or each", r"\b(?:the|these|those|all|both|each|first|last|next|other) $"),
+    _cue("a limit", r"\b(?:than|by|only|about|around|approximately|nearly|almost|over|under|within|after) $"),
+    ("words of a result", patterns.RESULT_BEFORE),
+    ("words of setting", patterns.SETS),
+)
+_NEAR = (
+    _cue(
+        "a change",
+        r"\b(?:achiev\w+|outperform\w*|improv\w+|better|worse|higher|lower|observ\w+|reach\w*|drop\w*|gain\w*|faster|slower"
+        r"|took|takes?|after|won|compared|than|more|less|resulted|(?:in|de)creases?)\b",
+    ),
+    _cue("a superlative", r"\b(?:best|lowest|highest|largest|smallest|most|least|worst|fastest|optimal)\b"),
+)
+_DEED_NEAR = re.compile(
+    r"\b(?:sets?|setting|use[ds]?|using|train\w*|sampl\w+|fix\w*|initiali[sz]\w*|choose|chose\w*|with|has|have|contain\w*"
+    r"|consist\w*|compris\w*|run|ran|averag\w+|select\w*|default\w*|employ\w*|limit\w*|receiv\w+|generat\w+|split\w*"
+    r"|updat\w+|repeat\w*|decay\w*|hold|held)\b[^#]{0,45}$",
+    re.IGNORECASE,
+)
+_NAMED = (
+    _cue("a head noun", rf"^(?:.* )?(?:{patterns.HEADS})$"),
+    _cue("a unit", rf"^(?:.* )?(?:{patterns.UNITS})$", 0),
+    _cue(
+        "a word of training",
+        r"(?:seeds?|runs?|trials?|folds?|repetitions?|epochs?|steps?|iterations?|batch\w*|rate|decay|dropout|momentum|layers?"
+        r"|heads?|dimension\w*|units?|hidden|size|temperature)$",
+    ),
+    ("what is measured", patterns.RESULT_NAME),
+    ("what only a text counts", patterns.NOT_COUNTED),
+)
+_RELATED, _ASIDE = ("related", "of authors", "proof", "rejected approach"), (
+    "result", "discussion", "motivation", "points elsewhere",
+)  # fmt: skip
+
+
+def likelihood(value: Value, sentence: Sentence) -> float:
+    """Between 0 and 1."""
+    return 1 / (1 + math.exp(-sum(WEIGHTS.get(cue, 0.0) for cue in ("any", *cues_of(value, sentence)))))
+
+
+def cues_of(value: Value, sentence: Sentence) -> Iterator[str]:
+    """What holds of a value and its sentence, in words; the names in WEIGHTS."""
+    yield f"read as {value.reading}"
+    yield f"section: {sentence.role}"
+    why, is_set = why_not(sentence.text), says_what_is_set(sentence.text)
+    if is_set:
+        yield "sentence: says what is set"
+    if why in _RELATED or why in _ASIDE:
+        yield f"sentence: {'of others, or proves' if why in _RELATED else 'an aside'}"
+    if not sentence.before:
+        yield "sentence: first of its paragraph"
+    yield from (f"sentence: {name}" for name, pattern in _IN_SENTENCE if pattern.search(sentence.text))
+    yield from (f"before it: {name}" for name, pattern in _BEFORE if pattern.search(value.before))
+    near = f"{value.before[-_SHORT:]} # {value.after}"
+    yield from (f"near it: {name}" for name, pattern in _NEAR if pattern.search(near))
+    if _DEED_NEAR.search(value.before):
+        yield "near it: a deed"
+    yield from _cues_of_end(value.after)
+    yield from _cues_of_name(value)
+    yield from _cues_of_number(value)
+    yield f"numbers near it: {min(len(re.findall(NUMBER, near)), _SMALL)}"
+    if sentence.role == RESULTS and value.reading in ("counted", "loose"):
+        yield "a count among results"
+
+
+def _cues_of_end(after: str) -> Iterator[str]:
+    if re.match(r" ?[±(\[]", after):
+        yield "after it: a bracket"
+    if re.match(r"[,.;:)]|$", after):
+        yield "after it: a clause ends"
+
+
+def _cues_of_name(value: Value) -> Iterator[str]:
+    yield from (f"name: {name}" for name, pattern in _NAMED if pattern.search(value.name))
+    yield f"name: {min(len(value.name.split()), _FEW_WORDS)} words"
+    if value.symbol:
+        yield "name: a symbol"
+
+
+def _cues_of_number(value: Value) -> Iterator[str]:
+    """Of the first, where there are several."""
+    number = value.value[0] if isinstance(value.value, tuple) else value.value
+    if isinstance(value.value, tuple):
+        yield "value: several"
+    if isinstance(number, str):
+        yield "value: a share" if "%" in number else "value: a word"
+        return
+    is_whole = number == int(number)
+    sizes = ((0, "0"), (1, "1"), (4, "2 to 4"), (999, "5 to 999"), (math.inf, "1000 or more"))
+    yield f"value: {next(name for most, name in sizes if number <= most) if is_whole and number >= 0 else 'a fraction'}"
+    if is_whole and number >= _SMALL and int(number) & (int(number) - 1) == 0:
+        yield "value: a power of 2"
+    if is_whole and number and number % 10 == 0:
+        yield "value: round"
