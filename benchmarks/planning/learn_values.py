@@ -25,7 +25,7 @@ from phases.planning.rules.settings import candidates_of
 from phases.planning.rules.value_cues import cues_of
 from phases.planning.rules.value_weights import WEIGHTS
 
-FEWEST, PULL, STEPS = 15, 40.0, 25
+FEWEST, PULL, STEPS = 10, 30.0, 25
 """A cue that fewer numbers have is left out; how strongly weights are pulled to 0; steps of Newton's method."""
 SHOWN = ("value_precision", "value_recall_method", "value_owner_right", "value_definitely_wrong")
 Row = tuple[list[str], bool]
@@ -41,7 +41,9 @@ def main() -> None:
     papers = {name: (read_paper(given.shared, name), load_gold(given.shared, name)) for name in names}
     known = {name: (paper, gold) for name, (paper, gold) in papers.items() if paper and gold}
     if scorer is None or not known:
-        print(f"nothing is learnt: {given.shared} has no measure/plan_quality.py, or no papers; name the folder with --shared")
+        print(
+            f"nothing is learnt: {given.shared} has no measure/plan_quality.py, or no papers; name the folder with --shared"
+        )
         return
     weights = learn_and_compare(known, scorer)
     if given.write:
@@ -59,7 +61,10 @@ def learn_and_compare(known: dict[str, tuple[Any, Any]], scorer: Any) -> dict[st
         shown = "  ".join(f"{apart[name][key]:.3f} ({before[name][key] if now else 0:.3f})" for key in SHOWN)
         print(f"{name[:40]:40} {len(rows[name]):5} {shown}")
     for words, found in (("left out", apart), ("as it is", before)):
-        print(f"{words:40}       " + "  ".join(f"{np.mean([row[key] or 0 for row in found.values()]):.3f}" for key in SHOWN))
+        print(
+            f"{words:40}       "
+            + "  ".join(f"{np.mean([row[key] or 0 for row in found.values()]):.3f}" for key in SHOWN)
+        )
     return fit([row for name in known for row in rows[name]])
 
 
@@ -109,7 +114,9 @@ def write_weights(weights: dict[str, float]) -> None:
     path = os.path.join(ROOT, "phases", "planning", "rules", "value_weights.py")
     order = sorted((cue for cue in weights if math.fabs(weights[cue]) >= 0.05), key=lambda cue: -weights[cue])
     with open(path, "w", encoding="utf-8") as file:
-        file.write('"""How much each cue counts for a number that the authors set: benchmarks/planning/learn_values.py writes it."""\n')
+        file.write(
+            '"""How much each cue counts for a number that the authors set: benchmarks/planning/learn_values.py writes it."""\n'
+        )
         file.write("\nfrom __future__ import annotations\n\nWEIGHTS = {\n")
         file.writelines(f'    "{cue}": {weights[cue]},\n' for cue in order)
         file.write("}\n")

@@ -15,7 +15,7 @@ from phases.planning.rules.value_cues import LIKELY, likelihood
 from phases.planning.rules.value_names import meanings_of
 from phases.planning.rules.values import Value, candidates_in, values_in
 
-MOST = 150
+MOST = 240
 _CODE = re.compile(r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←")
 _DECLARED = re.compile(
     r"\bconst\b|\b(?:int|float|unsigned|double|let)\b.*=|^\W*(?:Require|Input|Parameters?|Hyper-?parameters?|Given)\b.*=",

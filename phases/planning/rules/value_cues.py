@@ -17,7 +17,7 @@ from phases.planning.rules.sections import RESULTS
 from phases.planning.rules.value_weights import WEIGHTS
 from phases.planning.rules.values import Value
 
-LIKELY = 0.5
+LIKELY = .6
 _SMALL, _FEW_WORDS, _SHORT = 5, 4, 60
 
 
@@ -38,7 +38,10 @@ _IN_SENTENCE = (
         "case or example",
         r"\b(?:if|when|suppose|assume|let|consider|example|e\.g|for instance|would|could|might)\b",
     ),
-    _cue("what is measured", r"\b(?:time|seconds?|hours?|minutes?|ms|GPU|memory|accuracy|error|score|rate|cost|percent)\b"),
+    _cue(
+        "what is measured",
+        r"\b(?:time|seconds?|hours?|minutes?|ms|GPU|memory|accuracy|error|score|rate|cost|percent)\b",
+    ),
     _cue("others", r"\b(?:they|their|previous|prior|existing|traditional|original(?:ly)?|other)\b"),
     _cue("points to a figure", r"\b(?:Fig(?:ure|\.)|Tables?|Section|Appendix|Theorem|Lemma|Equation|Eq\.)"),
 )
@@ -127,6 +130,8 @@ def _cues_of_name(value: Value) -> Iterator[str]:
     yield f"name: {min(len(value.name.split()), _FEW_WORDS)} words"
     if value.symbol:
         yield "name: a symbol"
+    if value.name.startswith("number of "):
+        yield "name: a count"
 
 
 def _cues_of_number(value: Value) -> Iterator[str]:
@@ -138,6 +143,8 @@ def _cues_of_number(value: Value) -> Iterator[str]:
         yield "value: a share" if "%" in number else "value: a word"
         return
     is_whole = number == int(number)
+    if not is_whole and value.name.startswith("number of "):
+        yield "value: a count that is not whole"
     sizes = ((0, "0"), (1, "1"), (4, "2 to 4"), (999, "5 to 999"), (math.inf, "1000 or more"))
     yield f"value: {next(name for most, name in sizes if number <= most) if is_whole and number >= 0 else 'a fraction'}"
     if is_whole and number >= _SMALL and int(number) & (int(number) - 1) == 0:

@@ -40,7 +40,18 @@ class Reading:
 def readings_of(read: str) -> Iterator[Reading]:
     """What a sentence may set, by each way in turn; the last takes any number that has a noun beside it."""
     for find in (
-        *(_versions, _no_values, _assigned, _labelled, _identifiers, _ranges, _intervals, _listed_counts, _signs, _shapes),
+        *(
+            _versions,
+            _no_values,
+            _assigned,
+            _labelled,
+            _identifiers,
+            _ranges,
+            _intervals,
+            _listed_counts,
+            _signs,
+            _shapes,
+        ),
         *(_dimensions, _repeated, _named, _set_to, _counted, _shares, _words, _loose),
     ):
         yield from (replace(one, kind=find.__name__.strip("_")) for one in find(read))
@@ -208,6 +219,7 @@ def _set_to(read: str) -> Iterator[Reading]:
 
 def _counted(read: str) -> Iterator[Reading]:
     for match in (
+        *patterns.DEVICES.finditer(read),
         *patterns.COUNTED.finditer(read),
         *patterns.ONE_COUNTED.finditer(read),
         *patterns.COUNTED_ANY.finditer(read),
@@ -291,7 +303,7 @@ def _shapes(read: str) -> Iterator[Reading]:
         noun = " ".join(
             takewhile(lambda word: word not in patterns.STOPS and not word.endswith("ed"), match.group(2).split())
         )
-        before = name_before(words_before(read, match.start()))
+        before = name_before(patterns.LEADS_TO_VALUE.sub(" ", words_before(read, match.start())))
         if noun or before:
             yield _read(f"{noun or before} size", match.group(1), match, 1)
 
@@ -313,14 +325,22 @@ def _words(read: str) -> Iterator[Reading]:
 
 
 def _loose(read: str) -> Iterator[Reading]:
-    """Any other number with a noun after or before it."""
+    """Any other set with a noun before it, and any other number with a noun after or before it."""
+    for match in patterns.ANY_SET.finditer(read):
+        value = parse_value(match.group(1))
+        name = name_before(patterns.LEADS_TO_VALUE.sub(" ", words_before(read, match.start())))
+        if isinstance(value, tuple) and name:
+            yield _read(name, value, match, 1)
     for match in patterns.ANY_NUMBER.finditer(read):
         value = parse_value(match.group(1))
         if value is None:
             continue
         following = patterns.WORDS_AFTER.match(read, match.end())
         words = list(
-            takewhile(lambda word: word.lower() not in patterns.STOPS, re.split("[ -]", following.group(1)) if following else ())
+            takewhile(
+                lambda word: word.lower() not in patterns.STOPS,
+                re.split("[ -]", following.group(1)) if following else (),
+            )
         )
         last = next((at for at, word in enumerate(words, 1) if patterns.COUNTABLE.fullmatch(word)), 0)
         before = name_before(patterns.LEADS_TO_VALUE.sub(" ", words_before(read, match.start())))
