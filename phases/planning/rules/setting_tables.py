@@ -84,8 +84,6 @@ def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) 
     # a table may have a run in each row: turned, it has a setting in each
     if 2 * sum(map(_is_setting, set(rows[0][1:]))) > len(rows[0][1:]):
         rows = [list(column) for column in zip_longest(*rows, fillvalue="")]
-    if len(rows[0]) == 2 and all(_cell_value(row[0], is_named=False) is not None for row in rows[1:]):
-        rows = [row[::-1] for row in rows]  # the numbers stand first
     body = rows if _cell_value(rows[0][-1], is_named=False) is not None else rows[1:]
     known_rows = sum(_is_setting(row[0]) and any(_cell_value(cell, is_named=False) for cell in row[1:]) for row in body)
     has_heads = any(_VALUE_HEAD.match(_plain(head)) for head in rows[0][1:])
@@ -115,7 +113,7 @@ def _is_pair_table(rows: Sequence[Sequence[str]], caption: str) -> bool:
     return (
         len(rows) > 2
         and not METHOD_HEAD.search(rows[0][0])
-        and all(len(row) == 2 and re.match(r"[A-Za-z]{2}", _plain(row[0])) for row in rows)
+        and all(len(row) == 2 and re.search(r"[A-Za-z]{2}", _plain(row[0])) for row in rows)
         and not _RESULT_TABLE.search(said)
         and not METRIC.search(said)
         and all(_cell_value(row[1], is_named=False) is not None for row in rows[1:])

@@ -17,7 +17,7 @@ from phases.planning.rules.sections import RESULTS
 from phases.planning.rules.value_weights import WEIGHTS
 from phases.planning.rules.values import Value
 
-LIKELY = .6
+LIKELY = 0.6
 _SMALL, _FEW_WORDS, _SHORT = 5, 4, 60
 
 
