@@ -22,11 +22,12 @@ from papers import ROOT, load_gold, load_groups, load_scorer, read_paper
 from phases.planning.rules import passages
 from phases.planning.rules.plan import plan_by_rules
 from phases.planning.rules.settings import candidates_of
-from phases.planning.rules.value_cues import cues_of
+from phases.planning.rules.value_cues import cues_of_sentence, cues_of_value
 from phases.planning.rules.value_weights import WEIGHTS
 
 FEWEST, PULL, STEPS = 10, 30.0, 25
 """A cue that fewer numbers have is left out; how strongly weights are pulled to 0; steps of Newton's method."""
+ASIDES = ("sentence: tells a result", "sentence: an aside")
 SHOWN = ("value_precision", "value_recall_method", "value_owner_right", "value_definitely_wrong")
 Row = tuple[list[str], bool]
 
@@ -37,7 +38,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     scorer, groups = load_scorer(given.shared), load_groups()
-    names = [name for group in ("seen", "learnt") for name in groups[group]]
+    names = [name for group in ("seen", "learnt", "held back") for name in groups[group]]
     papers = {name: (read_paper(given.shared, name), load_gold(given.shared, name)) for name in names}
     known = {name: (paper, gold) for name, (paper, gold) in papers.items() if paper and gold}
     if scorer is None or not known:
@@ -69,16 +70,27 @@ def learn_and_compare(known: dict[str, tuple[Any, Any]], scorer: Any) -> dict[st
 
 
 def rows_of(paper: tuple[str, dict[str, Any], int], gold: dict[str, Any], scorer: Any) -> list[Row]:
-    """The cues of each number with a name, and whether the gold has it."""
+    """The cues of each number with a name, and whether the gold has it.
+
+    A value that is set in one sentence and mentioned in another that tells results says nothing of how values are set:
+    the mention is left out.
+    """
     text, outline, start = paper
     found = []
     for sentence, values in candidates_of(passages.read_paper(text, outline, start)):
+        said = list(cues_of_sentence(sentence)) if values else []
         for one in values:
             stated = list(one.value) if isinstance(one.value, tuple) else one.value
             row = {"name": one.name, "symbol": one.symbol, "_value": stated, "_quote": one.quote}
-            is_gold = any(scorer.v1.value_matches(row, want) for want in gold["values"])
-            found.append((["any", *cues_of(one, sentence)], is_gold))
-    return found
+            rows = frozenset(at for at, want in enumerate(gold["values"]) if scorer.v1.value_matches(row, want))
+            found.append(([*said, *cues_of_value(one)], rows))
+    is_told = [any(cue in ASIDES for cue in cues) for cues, _ in found]
+    set_elsewhere = frozenset().union(*(rows for (_, rows), told in zip(found, is_told, strict=True) if not told))
+    return [
+        (cues, bool(rows))
+        for (cues, rows), told in zip(found, is_told, strict=True)
+        if not (told and rows and rows <= set_elsewhere)
+    ]
 
 
 def fit(rows: list[Row]) -> dict[str, float]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from phases.planning.rules.owners import ORIGINAL, Known, Setting, settings_of_sentence
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BUILD, MIXED, OTHER, RESULTS, SETUP
+from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 from phases.planning.rules.setting_tables import settings_of_tables
-from phases.planning.rules.value_cues import LIKELY, likelihood
+from phases.planning.rules.value_cues import likely_values, only_tells_a_result
 from phases.planning.rules.value_names import meanings_of
 from phases.planning.rules.values import Value, candidates_in, values_in
 
@@ -61,7 +61,7 @@ def find_settings(paper: PaperText, known: Known) -> list[Setting]:
     found: list[Setting] = []
     meanings = meanings_of(one.text for one in paper.sentences if one.role in (BUILD, SETUP, MIXED))
     for sentence, values in candidates_of(paper):
-        likely = [one for one in values if likelihood(one, sentence) > LIKELY]
+        likely = likely_values(sentence, values)
         found += [_with_meaning(one, meanings) for one in settings_of_sentence(sentence, likely, known)]
     for text, section, page in paper.listings:
         for line in text.split("\n") if paper.roles.get(section["id"]) in (BUILD, SETUP, MIXED) else ():
@@ -75,8 +75,8 @@ def find_settings(paper: PaperText, known: Known) -> list[Setting]:
 def candidates_of(paper: PaperText) -> Iterator[tuple[Sentence, list[Value]]]:
     """What each sentence and caption may set, before it is weighed."""
     for sentence in (*paper.sentences, *_captions(paper)):
-        if sentence.role != OTHER and not _CODE.search(sentence.text):
-            yield sentence, candidates_in(sentence.text)
+        if sentence.role in (BUILD, SETUP, MIXED, RESULTS) and not _CODE.search(sentence.text):
+            yield sentence, [] if only_tells_a_result(sentence) else candidates_in(sentence.text)
 
 
 def _captions(paper: PaperText) -> Iterator[Sentence]:

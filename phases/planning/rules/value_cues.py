@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from phases.planning.rules import value_patterns as patterns
 from phases.planning.rules.cues import says_what_is_set, why_not
 from phases.planning.rules.numbers import NUMBER
 from phases.planning.rules.passages import Sentence
-from phases.planning.rules.sections import RESULTS
 from phases.planning.rules.value_weights import WEIGHTS
 from phases.planning.rules.values import Value
 
@@ -56,7 +55,6 @@ _BEFORE = (
     _cue("the, all or each", r"\b(?:the|these|those|all|both|each|first|last|next|other) $"),
     _cue("a limit", r"\b(?:than|by|only|about|around|approximately|nearly|almost|over|under|within|after) $"),
     ("words of a result", patterns.RESULT_BEFORE),
-    ("words of setting", patterns.SETS),
 )
 _NEAR = (
     _cue(
@@ -83,28 +81,52 @@ _NAMED = (
     ("what is measured", patterns.RESULT_NAME),
     ("what only a text counts", patterns.NOT_COUNTED),
 )
-_RELATED, _ASIDE = ("related", "of authors", "proof", "rejected approach"), (
-    "result", "discussion", "motivation", "points elsewhere",
-)  # fmt: skip
+_KINDS_OF_ASIDE = {
+    "result": "tells a result", "discussion": "an aside", "motivation": "an aside", "points elsewhere": "an aside",
+    "related": "of others, or proves", "of authors": "of others, or proves", "proof": "of others, or proves",
+    "rejected approach": "of others, or proves",
+}  # fmt: skip
 
 
-def likelihood(value: Value, sentence: Sentence) -> float:
-    """Between 0 and 1."""
-    return 1 / (1 + math.exp(-sum(WEIGHTS.get(cue, 0.0) for cue in ("any", *cues_of(value, sentence)))))
+_FRAME = re.compile(
+    r"^(?:As (?:shown|seen|described|reported|summari[sz]ed|given|listed) in|To \w+|In (?:order to|Table|Figure|Fig\.)"
+    r"|Based on|Following)\b[^,;]{3,120}, (?=\w)"
+)
+"""What a sentence is led by that says why, or where it is shown."""
 
 
-def cues_of(value: Value, sentence: Sentence) -> Iterator[str]:
-    """What holds of a value and its sentence, in words; the names in WEIGHTS."""
-    yield f"read as {value.reading}"
+def only_tells_a_result(sentence: Sentence) -> bool:
+    """Whether a sentence sets nothing: it tells what came out, and of nothing that was done."""
+    return why_not(_FRAME.sub("", sentence.text)) == "result" and not says_what_is_set(sentence.text)
+
+
+def likely_values(sentence: Sentence, values: Sequence[Value]) -> list[Value]:
+    """Those of a sentence's values that the authors set, more likely than not."""
+    said = list(cues_of_sentence(sentence)) if values else []
+    return [one for one in values if _likelihood((*said, *cues_of_value(one))) > LIKELY]
+
+
+def _likelihood(cues: Iterable[str]) -> float:
+    return 1 / (1 + math.exp(-sum(WEIGHTS.get(cue, 0.0) for cue in cues)))
+
+
+def cues_of_sentence(sentence: Sentence) -> Iterator[str]:
+    """What holds of a sentence, in words; the names in WEIGHTS."""
+    yield "any"
     yield f"section: {sentence.role}"
-    why, is_set = why_not(sentence.text), says_what_is_set(sentence.text)
-    if is_set:
+    why = why_not(_FRAME.sub("", sentence.text))
+    if says_what_is_set(sentence.text):
         yield "sentence: says what is set"
-    if why in _RELATED or why in _ASIDE:
-        yield f"sentence: {'of others, or proves' if why in _RELATED else 'an aside'}"
+    if why in _KINDS_OF_ASIDE:
+        yield f"sentence: {_KINDS_OF_ASIDE[why]}"
     if not sentence.before:
         yield "sentence: first of its paragraph"
     yield from (f"sentence: {name}" for name, pattern in _IN_SENTENCE if pattern.search(sentence.text))
+
+
+def cues_of_value(value: Value) -> Iterator[str]:
+    """What holds of a value, its name and what stands beside it; the names in WEIGHTS."""
+    yield f"read as {value.reading}"
     yield from (f"before it: {name}" for name, pattern in _BEFORE if pattern.search(value.before))
     near = f"{value.before[-_SHORT:]} # {value.after}"
     yield from (f"near it: {name}" for name, pattern in _NEAR if pattern.search(near))
@@ -114,8 +136,6 @@ def cues_of(value: Value, sentence: Sentence) -> Iterator[str]:
     yield from _cues_of_name(value)
     yield from _cues_of_number(value)
     yield f"numbers near it: {min(len(re.findall(NUMBER, near)), _SMALL)}"
-    if sentence.role == RESULTS and value.reading in ("counted", "loose"):
-        yield "a count among results"
 
 
 def _cues_of_end(after: str) -> Iterator[str]:
@@ -149,5 +169,7 @@ def _cues_of_number(value: Value) -> Iterator[str]:
     yield f"value: {next(name for most, name in sizes if number <= most) if is_whole and number >= 0 else 'a fraction'}"
     if is_whole and number >= _SMALL and int(number) & (int(number) - 1) == 0:
         yield "value: a power of 2"
+    if is_whole and number < _SMALL and value.reading in ("counted", "loose"):
+        yield "value: a small count"
     if is_whole and number and number % 10 == 0:
         yield "value: round"

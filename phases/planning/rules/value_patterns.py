@@ -98,7 +98,7 @@ CALLED = re.compile(
 )
 """Any noun of a number: a maximum of 500, an embedding of size 64."""
 SHAPE = re.compile(
-    r"(?<![\w×x.])([0-9]{1,5}(?: ?(?:×|x) ?[0-9]{1,5}){1,3})(?![\w×.^])[ -]?((?:[a-zA-Z][a-z-]+ ?){0,2})"
+    r"(?<![\w×x.])([0-9]{1,5}(?: ?(?:×|x) ?[0-9]{1,5}){1,3})(?![\w×.^]|[-−–][0-9])[ -]?((?:[a-zA-Z][a-z-]+ ?){0,2})"
 )
 CONSTANT = re.compile(r"\b(?:const|int|float|unsigned|double|let)\b")
 ASSIGNED = re.compile(r"\b([A-Za-z_]\w{0,30}) ?= ?(0x[0-9A-Fa-f]+|-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)(?=[,; )]|$)")
