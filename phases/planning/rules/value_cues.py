@@ -16,7 +16,7 @@ from phases.planning.rules.passages import Sentence
 from phases.planning.rules.value_weights import WEIGHTS
 from phases.planning.rules.values import Value
 
-LIKELY = 0.6
+LIKELY = 0.55
 _SMALL, _FEW_WORDS, _SHORT = 5, 4, 60
 
 

@@ -295,7 +295,7 @@ COUNTED_ANY = re.compile(
     rf"(?<![\w.,^_/⁄±=+\-])(?<![-+−] )({ONE}|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to|for|with|in|on"
     rf"|at|is|are|more|less|most"
     r"|best|other|which|that|these|those|if|when|while|as|by|from|than|possible|main|key)\b)[a-z][\w-]*[ -]){0,3}?"
-    r"(?:[a-z][a-z-]*[^\W\d_sui]s|[a-z]{3,}(?= matches| games| runs| tests| sets)))\b(?![-_][a-z])"
+    r"(?:(?!(?:was|has|does|goes)\b)[a-z][a-z-]*[^\W\d_sui]s|[a-z]{3,}(?= matches| games| runs| tests| sets)))\b(?![-_][a-z])"
 )
 """A number and any plural."""
 HAS_PARTS = re.compile(
