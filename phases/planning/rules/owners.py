@@ -198,6 +198,8 @@ def _owner(sentence: Sentence, value: Value, known: Known) -> str:
         if named := [match for match in _DATA_NAME.finditer(sentence.text) if match.group(1).lower() not in _NO_OWNER]:
             match = min(named, key=lambda match: min(abs(match.start() - value.end), abs(match.end() - value.start)))
             return match.group(2) or match.group(1)
+    if is_other(value.name, known):
+        return value.name
     if value.name.endswith("parameters") and (held := _HELD.search(before)):
         return held.group(1)
     if (match := _FOR.match(sentence.text)) and match.end() <= value.start + 1:
