@@ -188,16 +188,8 @@ def _condition(text: str, owner: str) -> str:
 def _owner(sentence: Sentence, value: Value, known: Known) -> str:
     """The data set of a count of data, the baseline that a clause is about, else the method."""
     before = sentence.text[: value.start]
-    if _DATA_UNIT.search(value.name):
-        near = [(before.rfind(name), name) for name in known.datasets if name in before]
-        if near:
-            return max(near)[1]
-        after = [name for name in known.datasets if name in sentence.text[value.end : value.end + 60]]
-        if after:
-            return after[0]
-        if named := [match for match in _DATA_NAME.finditer(sentence.text) if match.group(1).lower() not in _NO_OWNER]:
-            match = min(named, key=lambda match: min(abs(match.start() - value.end), abs(match.end() - value.start)))
-            return match.group(2) or match.group(1)
+    if _DATA_UNIT.search(value.name) and (owner := _owner_of_data(sentence.text, value, known)):
+        return owner
     if is_other(value.name, known):
         return value.name
     if value.name.endswith("parameters") and (held := _HELD.search(before)):
@@ -228,6 +220,22 @@ def _owner(sentence: Sentence, value: Value, known: Known) -> str:
         return algorithm.group()
     names = (name for name in (*known.others, *known.datasets) if not _is_word(name))
     return next((name for name in names if title.lower() == name.lower()), METHOD)
+
+
+def _owner_of_data(text: str, value: Value, known: Known) -> str:
+    """The data set that a count of data is nearest to; empty where the sentence names none."""
+    before = text[: value.start]
+    near = [(before.rfind(name), name) for name in known.datasets if name in before]
+    if near:
+        return max(near)[1]
+    after = [name for name in known.datasets if name in text[value.end : value.end + 60]]
+    if after:
+        return after[0]
+    named = [match for match in _DATA_NAME.finditer(text) if match.group(1).lower() not in _NO_OWNER]
+    if not named:
+        return ""
+    nearest = min(named, key=lambda match: min(abs(match.start() - value.end), abs(match.end() - value.start)))
+    return str(nearest.group(2) or nearest.group(1))
 
 
 def _is_own(name: str, known: Known) -> bool:

@@ -333,8 +333,8 @@ def _loose(read: str) -> Iterator[Reading]:
             yield _read(name, value, match, 1)
     for match in patterns.ANY_NUMBER.finditer(read):
         value = parse_value(match.group(1))
-        if value is None:
-            continue
+        if value is None or re.fullmatch("(?:19|20)[0-9]{2}", match.group(1)):
+            continue  # a year, mostly
         following = patterns.WORDS_AFTER.match(read, match.end())
         words = list(
             takewhile(
