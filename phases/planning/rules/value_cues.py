@@ -16,7 +16,7 @@ from phases.planning.rules.passages import Sentence
 from phases.planning.rules.value_weights import WEIGHTS
 from phases.planning.rules.values import Value
 
-LIKELY = 0.55
+LIKELY, LIKELY_WHERE_SET = 0.7, 0.55
 _SMALL, _FEW_WORDS, _SHORT = 5, 4, 60
 
 
@@ -103,7 +103,8 @@ def only_tells_a_result(sentence: Sentence) -> bool:
 def likely_values(sentence: Sentence, values: Sequence[Value]) -> list[Value]:
     """Those of a sentence's values that the authors set, more likely than not."""
     said = list(cues_of_sentence(sentence)) if values else []
-    return [one for one in values if _likelihood((*said, *cues_of_value(one))) > LIKELY]
+    least = LIKELY_WHERE_SET if says_what_is_set(sentence.text) else LIKELY
+    return [one for one in values if _likelihood((*said, *cues_of_value(one))) > least]
 
 
 def _likelihood(cues: Iterable[str]) -> float:
