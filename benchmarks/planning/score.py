@@ -2,29 +2,23 @@
 
     python benchmarks/planning/score.py [--shared DIR] [--tasks DIR] [--papers NAMES] [--each] [--keep DIR]
 
-DIR of --shared (../shared by default) holds measure/plan_quality.py, which scores, and papers/gold-plan/NAME.json beside
-papers/NAME.pdf or papers/other/NAME.pdf. Without it nothing is measured, and the reason is printed. Each paper is read and
-planned here; --tasks takes paper.md and initial_plan.txt from DIR/NAME instead, so that plans of a model, or of an older
-release, are scored alike. Figures are means over the papers that have one; counts are sums. Those of split.json are given
-apart: split.json says how unseen they are. --keep writes the plans. A benchmark reports: the exit code is 0 in any case.
+DIR of --shared (../shared by default) holds measure/plan_quality.py, which scores, and the papers; gold is in its
+papers/gold-plan and in the folder gold beside this file. Without the scorer nothing is measured, and the reason is printed.
+Each paper is read and planned here; --tasks takes paper.md and initial_plan.txt from DIR/NAME instead, so that plans of a
+model, or of an older release, are scored alike. Figures are means over the papers that have one; counts are sums. The groups
+of split.json are given apart: it says which may be learnt from, and how unseen the others are. --keep writes the plans. A
+benchmark reports: the exit code is 0 in any case.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import json
 import os
-import sys
 from typing import Any
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, ROOT)
+from papers import ROOT, load_gold, load_groups, load_scorer, read_paper
 
 from phases.planning.rules.plan import plan_by_rules
-from phases.readers.markdown import paper_document
-from phases.readers.outline import outline_of
-from phases.readers.pdf.reader import read_pdf
 from pipeline.base.plain_yaml import dump_yaml, parse_yaml
 
 SUMS = ("value_definitely_wrong", "said_twice", "results_that_are_settings")
@@ -41,19 +35,11 @@ GOALS = {
 
 def main() -> None:
     given = _arguments()
-    scorer = os.path.join(given.shared, "measure", "plan_quality.py")
-    gold = os.path.join(given.shared, "papers", "gold-plan")
-    if not os.path.isfile(scorer) or not os.path.isdir(gold):
-        print(f"nothing is measured: there is no {scorer}, or no gold in {gold}; name their folder with --shared")
+    scorer, groups = load_scorer(given.shared), load_groups()
+    if scorer is None:
+        print(f"nothing is measured: {given.shared} has no measure/plan_quality.py; name the folder with --shared")
         return
-    score = _load(scorer).score
-    names = (
-        given.papers.split(",")
-        if given.papers
-        else sorted(name[:-5] for name in os.listdir(gold) if name.endswith(".json"))
-    )
-    with open(os.path.join(os.path.dirname(__file__), "split.json"), encoding="utf-8") as file:
-        unseen = set(json.load(file)["unseen"])
+    names = given.papers.split(",") if given.papers else [name for group in groups.values() for name in group]
     found: dict[str, dict[str, Any]] = {}
     for name in names:
         made = _from_task(given.tasks, name) if given.tasks else _planned(given.shared, name)
@@ -63,9 +49,10 @@ def main() -> None:
         plan, paper = made
         if given.keep:
             _keep(given.keep, name, plan)
-        with open(os.path.join(gold, f"{name}.json"), encoding="utf-8") as file:
-            found[name], _ = score(json.load(file), plan, paper)
-    _print(found, unseen, each=given.each)
+        gold = load_gold(given.shared, name)
+        if gold is not None:
+            found[name], _ = scorer.score(gold, plan, paper)
+    _print(found, groups, each=given.each)
 
 
 def _arguments() -> argparse.Namespace:
@@ -78,23 +65,9 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _load(path: str) -> Any:
-    spec = importlib.util.spec_from_file_location("plan_quality", path)
-    if spec is None or spec.loader is None:
-        raise SystemExit(f"{path} cannot be imported")
-    module = importlib.util.module_from_spec(spec)
-    sys.dont_write_bytecode = True
-    spec.loader.exec_module(module)
-    return module
-
-
 def _planned(shared: str, name: str) -> tuple[dict[str, Any], str] | None:
-    places = (os.path.join(shared, "papers", f"{name}.pdf"), os.path.join(shared, "papers", "other", f"{name}.pdf"))
-    path = next(filter(os.path.isfile, places), None)
-    if path is None:
-        return None
-    paper = paper_document(read_pdf(path), "0" * 64, "pdf")
-    return plan_by_rules(paper.text, outline_of(paper), body_start=paper.body_start), paper.text
+    paper = read_paper(shared, name)
+    return (plan_by_rules(paper[0], paper[1], body_start=paper[2]), paper[0]) if paper else None
 
 
 def _from_task(tasks: str, name: str) -> tuple[dict[str, Any], str] | None:
@@ -113,16 +86,12 @@ def _keep(folder: str, name: str, plan: dict[str, Any]) -> None:
         file.write(dump_yaml(plan))
 
 
-def _print(found: dict[str, dict[str, Any]], unseen: set[str], *, each: bool) -> None:
-    halves = [
-        ("seen", [name for name in found if name not in unseen]),
-        ("unseen", [name for name in found if name in unseen]),
-    ]
-    heads = [f"{word} ({len(names)})" for word, names in halves]
-    print(f"{'':28}{heads[0]:>12}{heads[1]:>12}   goal")
+def _print(found: dict[str, dict[str, Any]], groups: dict[str, list[str]], *, each: bool) -> None:
+    shown = {word: [name for name in names if name in found] for word, names in groups.items()}
+    print(f"{'':28}" + "".join(f"{f'{word} ({len(names)})':>16}" for word, names in shown.items()) + "   goal")
     for key in next(iter(found.values()), {}):
-        shown = [_summary(key, [found[name][key] for name in names]) for _, names in halves]
-        print(f"{key:28}{shown[0]:>12}{shown[1]:>12}   {GOALS.get(key, '')}")
+        cells = [_summary(key, [found[name][key] for name in names]) for names in shown.values()]
+        print(f"{key:28}" + "".join(f"{cell:>16}" for cell in cells) + f"   {GOALS.get(key, '')}")
         if each:
             print("".join(f"    {name} {figures[key]}\n" for name, figures in found.items()), end="")
 

@@ -188,8 +188,8 @@ _SET_UP = re.compile(
     r"\b(?:we|were|was|is|are|all|each) (?:\w+ly |then |also |only |first |always )?(?:use[sd]?|using|set"
     r"|train(?:ed)?|employ(?:ed)?|choose|chose|chosen|fix(?:ed)?|run|ran|sampled?|averaged?|initiali[sz]ed?"
     r"|tuned?|fine-?tuned?|apply|applied|report(?:ed)?|compared?|adopt(?:ed)?|performed?|repeat(?:ed)?|limit(?:ed)?"
-    r"|delete[d]?|pick(?:ed)?|select(?:ed)?|split|evaluated?|optimi[sz]ed?|implement(?:ed)?|consist(?:s|ed)?"
-    r"|employed)\b|\bused (?:a |an |the )?\w+"
+    r"|delete[d]?|pick(?:ed)?|select(?:ed)?|split|evaluated?|(?:opti|mini|maxi)mi[sz]ed?|implement(?:ed)?|consist(?:s|ed)?"
+    r"|employed)\b|\bused (?:a |an |the )?\w+|\bhad (?:an? |\d)"
     r"|verwende|setze|使用|设置|设为|采用",
     re.IGNORECASE,
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from phases.planning.rules.passages import Sentence
 from phases.planning.rules.sections import BUILD
-from phases.planning.rules.values import Value, values_in
+from phases.planning.rules.values import Value
 
 METHOD = "method"
 """The owner of what belongs to the paper's own method, or to everything that is run."""
@@ -19,6 +19,9 @@ _DATA_UNIT = re.compile(
     re.IGNORECASE,
 )
 _NAMED = r"(?:[A-Z][\w+*.()-]*(?: (?:[A-Z0-9(][\w+*.()-]*|and(?= [A-Z])))*)"
+_DATA_NAME = re.compile(
+    r"\b((?:[A-Z][\w+-]*[ -]){0,2}[A-Z][\w+-]*)(?: \(([A-Z][\w-]*)\))? (?:data ?set|corpus|benchmark|trace|collection)s?\b"
+)
 _FOR = re.compile(
     rf"^(?:For|In the case of|When (?:using|training)) (?:the |our |all )?({_NAMED}|base models?|big models?"
     r"|small models?|large models?)(?: (?:experiments?|models?|data ?set|training|task))?(?:,| we\b| the\b)"
@@ -70,8 +73,8 @@ _ORIGINAL = re.compile(
 ORIGINAL = "original paper"
 """The owner of what a replication reports of the paper that it replicates."""
 _SUBJECT = re.compile(
-    rf"^(?:Both |All )?(?:[Tt]he |[Oo]ur |[Aa]n? )?({_NAMED})(?: (?:model|network|method|algorithm|data ?set"
-    r"|corpus|implementation|baseline|agent))?s?(?: \([^)]*\)| \[[0-9, ]+\])* (?:\w+ly )?(?:is|are|has|have"
+    rf"^(?:Both |All )?(?:[Tt]he |[Oo]ur |[Aa]n? )?({_NAMED})(?: (?:(data ?set|corpus|benchmark|trace)|model|network|method"
+    r"|algorithm|implementation|baseline|agent))?s?(?: \([^)]*\)| \[[0-9, ]+\])* (?:\w+ly )?(?:is|are|has|have"
     r"|uses?|used|employs?|contains?|consists?|comprises?|was|were|provides?|includes?|takes?)\b"
 )
 _LEAD = re.compile(r"^((?:For|On|In|When|During|With|After|Before|At) [^,;:]{3,70}),")
@@ -83,6 +86,7 @@ _NO_OWNER_TEXT = """
 the we our all this these in for on it each both they a an its as at during figure table section appendix algorithm
 training optimizer following note here specifically additionally similarly finally first second moreover furthermore
 however therefore hence thus then also instead since while although because encoder decoder hidden data models model
+baselines test validation
 """
 _NO_OWNER = frozenset(_NO_OWNER_TEXT.split())
 _ACRONYM = re.compile(r"[A-Z][\w+-]*[A-Z0-9][\w+-]*")
@@ -152,10 +156,10 @@ class Setting:
     sentence: Sentence
 
 
-def settings_of_sentence(sentence: Sentence, known: Known) -> Iterator[Setting]:
-    """What a sentence sets, each value with its owner and its condition."""
+def settings_of_sentence(sentence: Sentence, values: Iterable[Value], known: Known) -> Iterator[Setting]:
+    """The values of a sentence, each with its owner and its condition."""
     lead = _LEAD.match(sentence.text)
-    for value in values_in(sentence.text):
+    for value in values:
         owner = _owner(sentence, value, known)
         trail = _TRAIL.match(sentence.text[value.end :])
         if value.case:
@@ -184,22 +188,19 @@ def _condition(text: str, owner: str) -> str:
 def _owner(sentence: Sentence, value: Value, known: Known) -> str:
     """The data set of a count of data, the baseline that a clause is about, else the method."""
     before = sentence.text[: value.start]
-    if _DATA_UNIT.search(value.name):
-        near = [(before.rfind(name), name) for name in known.datasets if name in before]
-        if near:
-            return max(near)[1]
-        after = [name for name in known.datasets if name in sentence.text[value.end : value.end + 60]]
-        if after:
-            return after[0]
+    if _DATA_UNIT.search(value.name) and (owner := _owner_of_data(sentence.text, value, known)):
+        return owner
+    if is_other(value.name, known):
+        return value.name
     if value.name.endswith("parameters") and (held := _HELD.search(before)):
         return held.group(1)
     if (match := _FOR.match(sentence.text)) and match.end() <= value.start + 1:
         name = match.group(1).strip(" ()")
-        if name not in known.own and not _is_word(name) and name not in known.datasets:
+        if name not in known.own and not _is_word(name) and name not in known.datasets and " and " not in name:
             return name
     if (match := _SUBJECT.match(sentence.text)) and match.end() <= value.start + 1:
         name = match.group(1).strip(" ()")
-        if is_other(name, known) or (_ACRONYM.fullmatch(name) and not _is_own(name, known)):
+        if match.group(2) or is_other(name, known) or (_ACRONYM.fullmatch(name) and not _is_own(name, known)):
             return name
     if match := _AUTHORS.match(before):
         return match.group(1)
@@ -217,7 +218,24 @@ def _owner(sentence: Sentence, value: Value, known: Known) -> str:
     title = sentence.section["title"]
     if sentence.role != BUILD and (algorithm := _ALGORITHM.search(title)) and not _is_own(title, known):
         return algorithm.group()
-    return next((name for name in (*known.others, *known.datasets) if title.lower() == name.lower()), METHOD)
+    names = (name for name in (*known.others, *known.datasets) if not _is_word(name))
+    return next((name for name in names if title.lower() == name.lower()), METHOD)
+
+
+def _owner_of_data(text: str, value: Value, known: Known) -> str:
+    """The data set that a count of data is nearest to; empty where the sentence names none."""
+    before = text[: value.start]
+    near = [(before.rfind(name), name) for name in known.datasets if name in before]
+    if near:
+        return max(near)[1]
+    after = [name for name in known.datasets if name in text[value.end : value.end + 60]]
+    if after:
+        return after[0]
+    named = [match for match in _DATA_NAME.finditer(text) if match.group(1).lower() not in _NO_OWNER]
+    if not named:
+        return ""
+    nearest = min(named, key=lambda match: min(abs(match.start() - value.end), abs(match.end() - value.start)))
+    return str(nearest.group(2) or nearest.group(1))
 
 
 def _is_own(name: str, known: Known) -> bool:

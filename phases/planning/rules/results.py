@@ -8,8 +8,8 @@ from typing import Any
 
 from phases.planning.rules.numbers import NUMBER, number_of
 from phases.planning.rules.passages import PaperText, Table
-from phases.planning.rules.sections import RESULTS
-from phases.planning.rules.tables import CELL_VALUE, Grid, cells_of, read_grid
+from phases.planning.rules.sections import MIXED, RESULTS
+from phases.planning.rules.tables import CELL_VALUE, METHOD_HEAD, Grid, cells_of, read_grid
 
 MOST = 120
 _MOST_OF_TABLE, _MOST_UNSURE = 48, 40
@@ -19,6 +19,8 @@ _SETTINGS = re.compile(
     r"|\btypes of\b|\bexamples? of\b|超参数|参数设置",
     re.IGNORECASE,
 )
+_GIVEN = re.compile(r"\b(?:weights?|coefficients?|costs? in)\b(?! decay)", re.IGNORECASE)
+"""Over a column of numbers that are given and not measured."""
 _TUNED = re.compile(r"\b(?:after|with|without|by) hyper-?parameter (?:tuning|search|optimi[sz]ation)", re.IGNORECASE)
 _RESULTS = re.compile(
     r"\bresults?\b|accurac|perplexit|\bscores?\b|\bperformance|\bBLEU|\bF1\b|\berrors?\b|\bcompar|ablation"
@@ -90,7 +92,11 @@ def _is_result_table(table: Table, label: str, caption: str) -> bool:
     if not label or _SETTINGS.search(_TUNED.sub("", caption[:160])):
         return False
     # a table floats to where there is room: the section it stands in says little
-    return table.role == RESULTS or bool(_RESULTS.search(f"{caption} {table.text[:_HEAD]}"))
+    head = table.text[:_HEAD]
+    if _GIVEN.search(head.split("\n")[0]):
+        return False
+    is_of_methods = table.role == MIXED and METHOD_HEAD.search(head.lstrip("| *").split("|")[0])
+    return table.role == RESULTS or bool(is_of_methods or _RESULTS.search(f"{caption} {head}"))
 
 
 def _own_cells(grid: Grid, own: Sequence[str]) -> tuple[list[tuple[str, str, str]], bool]:

@@ -113,7 +113,7 @@ def _is_pair_table(rows: Sequence[Sequence[str]], caption: str) -> bool:
     return (
         len(rows) > 2
         and not METHOD_HEAD.search(rows[0][0])
-        and all(len(row) == 2 and re.match(r"[A-Za-z]{2}", _plain(row[0])) for row in rows)
+        and all(len(row) == 2 and re.search(r"[A-Za-z]{2}", _plain(row[0])) for row in rows)
         and not _RESULT_TABLE.search(said)
         and not METRIC.search(said)
         and all(_cell_value(row[1], is_named=False) is not None for row in rows[1:])

@@ -7,34 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from phases.planning.rules.blocks import PROSE
-from phases.planning.rules.cues import says_what_is_set, why_not
 from phases.planning.rules.owners import ORIGINAL, Known, Setting, settings_of_sentence
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 from phases.planning.rules.setting_tables import settings_of_tables
+from phases.planning.rules.value_cues import likely_values, only_tells_a_result
 from phases.planning.rules.value_names import meanings_of
-from phases.planning.rules.values import Value
+from phases.planning.rules.values import Value, candidates_in, values_in
 
-MOST = 150
-_NEVER = ("related", "of authors", "proof", "rejected approach")
-_ONLY_BY_DEED = ("result", "discussion", "motivation", "points elsewhere")
+MOST = 240
 _CODE = re.compile(r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←")
-_EXAMPLE = re.compile(
-    r"(?:To illustrate|For (?:example|instance)|Consider|Suppose|Imagine|Assume|As an example|E\.g)\b|.*\bassum(?:e"
-    r"|ing) (?:that|the)\b"
-)
-_SETS = re.compile(
-    r"\b(?:set to|fixed (?:to|at)|averaged (?:over|across)|average (?:over|across|of)|median of"
-    r"|initialized|trained (?:for|with|on))\b"
-)
-"""Set, though nobody is said to do it."""
-_FIRST_PERSON = re.compile(r"\b(?:we|our)\b", re.IGNORECASE)
-_FRAME = re.compile(
-    r"^(?:As (?:shown|seen|described|reported|summari[sz]ed|given|listed) in|To \w+|In (?:order to|Table|Figure|Fig\.)"
-    r"|Based on|Following)\b[^,;]{3,120}, (?=\w)"
-)
-"""What a sentence is led by that says why, or where it is shown."""
 _DECLARED = re.compile(
     r"\bconst\b|\b(?:int|float|unsigned|double|let)\b.*=|^\W*(?:Require|Input|Parameters?|Hyper-?parameters?|Given)\b.*=",
     re.IGNORECASE,
@@ -42,7 +24,6 @@ _DECLARED = re.compile(
 """A line of a listing that gives constants, or of an algorithm that says what it needs."""
 _FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|cluster|training time|version)\b")
 """What a run had or took: nothing that a program sets."""
-_RUNS = re.compile(r"\b(?:runs|seeds|trials|repetitions|folds|repeats)\b")
 _KINDS = (
     (
         "data",
@@ -76,29 +57,34 @@ _KINDS = (
 
 
 def find_settings(paper: PaperText, known: Known) -> list[Setting]:
-    """The values that sentences, lists and tables of settings give, each once, in the order of the paper."""
+    """The values that sentences, captions, lists and tables of settings give, each once, in the order of the paper."""
     found: list[Setting] = []
     meanings = meanings_of(one.text for one in paper.sentences if one.role in (BUILD, SETUP, MIXED))
-    for sentence in paper.sentences:
-        if _may_set(sentence):
-            found += [_with_meaning(one, meanings) for one in settings_of_sentence(sentence, known)]
+    for sentence, values in candidates_of(paper):
+        likely = likely_values(sentence, values)
+        found += [_with_meaning(one, meanings) for one in settings_of_sentence(sentence, likely, known)]
     for text, section, page in paper.listings:
         for line in text.split("\n") if paper.roles.get(section["id"]) in (BUILD, SETUP, MIXED) else ():
             if _DECLARED.search(line):
                 sentence = Sentence(" ".join(line.split()), section, page, BUILD, "listing")
-                found += settings_of_sentence(sentence, known)
+                found += settings_of_sentence(sentence, values_in(sentence.text), known)
     found += settings_of_tables(paper, known)
-    for sentence in _captions(paper):
-        found += [one for one in settings_of_sentence(sentence, known) if _RUNS.search(one.value.name)]
     return list(_once(found))[:MOST]
 
 
+def candidates_of(paper: PaperText) -> Iterator[tuple[Sentence, list[Value]]]:
+    """What each sentence and caption may set, before it is weighed."""
+    for sentence in (*paper.sentences, *_captions(paper)):
+        if sentence.role in (BUILD, SETUP, MIXED, RESULTS) and not _CODE.search(sentence.text):
+            yield sentence, [] if only_tells_a_result(sentence) else candidates_in(sentence.text)
+
+
 def _captions(paper: PaperText) -> Iterator[Sentence]:
-    """The captions that say over how many runs their numbers are averaged."""
+    """The captions: they say how their numbers came about, and the numbers themselves."""
     sections = {section["id"]: section for section in paper.outline["sections"]}
     for row in (*paper.outline["tables"], *paper.outline["figures"]):
-        text = " ".join(str(row["text"]).split())
-        if row["section"] in sections and _RUNS.search(text):
+        if row["section"] in sections:
+            text = " ".join(str(row["text"]).split())
             yield Sentence(text, sections[row["section"]], row["page"], RESULTS, "caption")
 
 
@@ -128,26 +114,6 @@ def value_row(one: Setting, identifier: str) -> dict[str, Any]:
             "quote": value.quote,
         },
     }
-
-
-def _may_set(sentence: Sentence) -> bool:
-    if sentence.role not in (BUILD, SETUP, MIXED, RESULTS) or _CODE.search(sentence.text):
-        return False
-    if sentence.kind == PROSE and not sentence.before and re.match(r"[a-z]{2}", sentence.text):
-        return False  # the end of a sentence that a column or a page divides
-    if _EXAMPLE.match(sentence.text):
-        return False
-    does = says_what_is_set(sentence.text)
-    if sentence.role == RESULTS and not (does or _SETS.search(sentence.text)):
-        return False
-    why = why_not(_FRAME.sub("", sentence.text))
-    if why == "motivation" and sentence.role == BUILD:
-        return True  # "typically", of the method itself
-    if why == "related" and _FIRST_PERSON.search(sentence.text):
-        return True  # "we use the values of [5]"
-    if why in ("result", "discussion"):
-        does = does and bool(_FIRST_PERSON.search(sentence.text) or _SETS.search(sentence.text))
-    return why not in _NEVER and (does or why not in _ONLY_BY_DEED)
 
 
 def _kind(value: Value, owner: str) -> str:

@@ -47,7 +47,17 @@ def cells_of(table: str) -> list[list[str]]:
     ]
     filled = [cell for row in rows for cell in row if cell]
     words = sum(cell.count(" ") + 1 for cell in filled)
-    return rows if len(rows) > 1 and filled and words <= _LONGEST_PROSE * len(filled) else []
+    if len(rows) < 2 or not filled or words > _LONGEST_PROSE * len(filled):
+        return []
+    return [row[::-1] for row in rows] if _begins_with_numbers(rows) else rows
+
+
+def _begins_with_numbers(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table of two columns has its numbers before what they are of."""
+    if any(len(row) != 2 for row in rows):
+        return False
+    first, second = zip(*rows[1:], strict=True)
+    return _count_numbers(first) == sum(map(bool, first)) > 1 and _count_numbers(second) == 0
 
 
 def read_grid(cells: Sequence[Sequence[str]]) -> Grid:

@@ -47,7 +47,7 @@ def name_before(before: str) -> str:
     while kept and kept[0].lower().endswith("ly"):
         kept.pop(0)
     named = " ".join(kept)
-    return named if len(named) > 2 and (len(kept) > 1 or _is_noun(kept[0])) else ""
+    return named if (len(named) > 2 or named.isupper()) and (len(kept) > 1 or _is_noun(kept[0])) else ""
 
 
 def name_of_symbol(before: str) -> str:
@@ -74,4 +74,4 @@ def meanings_of(sentences: Iterable[str]) -> dict[str, str]:
 
 
 def _is_noun(word: str) -> bool:
-    return bool(re.fullmatch(HEADS, word, re.IGNORECASE)) or len(word) > 3
+    return bool(re.fullmatch(HEADS, word, re.IGNORECASE)) or len(word) > 3 or (len(word) > 1 and word.isupper())

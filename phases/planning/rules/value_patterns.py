@@ -67,6 +67,10 @@ COUNTED = re.compile(
     rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})"
     rf"(?: (?:steps|points|pairs|layers|examples|samples))?(?: intervals?)?)\b(?![-_][a-z])"
 )
+DEVICES = re.compile(
+    rf"(?<![\w.,-])({ONE}|\b(?:{'|'.join(WORDS)})\b)(?:x|×)? (?:[A-Z][\w-]* (?:[0-9]\w* )?){{1,3}}([GT]PUs?)\b"
+)
+"""4 Nvidia RTX 3090 GPUs."""
 ONE_COUNTED = re.compile(rf"(?<= and )((?>{ONE}))[ -]((?:[a-z][\w-]*[ -])?(?:{UNITS}))\b(?![-_][a-z])")
 """The last of two numbers, of which the first belongs to another name: "a rate of 0.1 and 100 epochs"."""
 WORD_UNITS = re.compile(
@@ -93,7 +97,9 @@ CALLED = re.compile(
     rf" (?:about |approximately |around |at most |at least |up to |only )?(?:size |length )?{SEVERAL}{WHOLE}"
 )
 """Any noun of a number: a maximum of 500, an embedding of size 64."""
-SHAPE = re.compile(r"(?<![\w×x.])([0-9]{1,5}(?: ?(?:×|x) ?[0-9]{1,5}){1,3})(?![\w×.])[ -]?((?:[a-zA-Z][a-z-]+ ?){0,2})")
+SHAPE = re.compile(
+    r"(?<![\w×x.])([0-9]{1,5}(?: ?(?:×|x) ?[0-9]{1,5}){1,3})(?![\w×.^]|[-−–][0-9])[ -]?((?:[a-zA-Z][a-z-]+ ?){0,2})"
+)
 CONSTANT = re.compile(r"\b(?:const|int|float|unsigned|double|let)\b")
 ASSIGNED = re.compile(r"\b([A-Za-z_]\w{0,30}) ?= ?(0x[0-9A-Fa-f]+|-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)(?=[,; )]|$)")
 IDENTIFIER = re.compile(
@@ -130,7 +136,7 @@ LEXICON = (
     ),
     _word(
         "activation function",
-        r"\b((?:[Ll]eaky )?ReLU|RELU|GELU|SiLU|Swish|ELU|tanh|sigmoid|softplus|hyperbolic tangent)(?:[-"
+        r"\b((?:[Ll]eaky )?ReLU|RELU|G[Ee]LU|SiLU|Swish|ELU|tanh|sigmoid|softplus|hyperbolic tangent)(?:[-"
         r" ](?:non-?linear(?:ity|ities)?|activations?|units?|functions?|hidden))",
     ),
     _word(
@@ -141,6 +147,11 @@ LEXICON = (
         "loss function",
         r"\b((?:binary |categorical |softmax )?cross[- ]entropy|mean[- ]squared[- ]error|hinge|negative log[-"
         r" ]likelihood|Huber|triplet|contrastive)(?= (?:loss|objective|criterion|function))",
+    ),
+    _word(
+        "loss function",
+        r"\b(?:loss|objective)\b[^.;]{0,30}? (?:is|using|with|be|typically) (?:the )?((?:softmax )?cross[- ]entropy"
+        r"|mean[- ]squared[- ]error|negative log[- ]likelihood)\b",
     ),
     _word(
         "learning rate schedule",
@@ -284,7 +295,7 @@ COUNTED_ANY = re.compile(
     rf"(?<![\w.,^_/⁄±=+\-])(?<![-+−] )({ONE}|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to|for|with|in|on"
     rf"|at|is|are|more|less|most"
     r"|best|other|which|that|these|those|if|when|while|as|by|from|than|possible|main|key)\b)[a-z][\w-]*[ -]){0,3}?"
-    r"(?:[a-z][a-z-]*[^\W\d_sui]s|[a-z]{3,}(?= matches| games| runs| tests| sets)))\b(?![-_][a-z])"
+    r"(?:(?!(?:was|has|does|goes)\b)[a-z][a-z-]*[^\W\d_sui]s|[a-z]{3,}(?= matches| games| runs| tests| sets)))\b(?![-_][a-z])"
 )
 """A number and any plural."""
 HAS_PARTS = re.compile(
@@ -342,3 +353,15 @@ SIZES = ("kb", "mb", "gb")
 SIZED = re.compile(r"[- ]((?:[A-Za-z][\w-]* ){0,2}[a-z]{3,})\b(?! (?:of|is))")
 """What has a size of so many bytes: "64 KB data block"."""
 MACHINE = re.compile(r"\b(?:[GC]PUs?|RAM|memory|disks?|machines?|servers?|processors?|cards?)$", re.IGNORECASE)
+ANY_NUMBER = re.compile(
+    rf"(?<![\w.,^_/⁄±=+\\{{-])({ONE}|\b(?:{'|'.join(list(WORDS)[1:])})\b)(?![\w^/⁄]|\.[0-9]| ?[×·*^/√])", re.IGNORECASE
+)
+ANY_SET = re.compile(rf"[{{\[(] ?({ONE}(?:, ?{ONE}){{1,13}}) ?[}}\])](?!\^)")
+"""What one is chosen from: "tune it in {1, 0.1}"."""
+WORDS_AFTER = re.compile(r"[- ]((?:[A-Za-z][\w-]*[ -]){0,3}[A-Za-z][\w-]*)")
+COUNTABLE = re.compile(rf"[a-z-]+s|{UNITS}")
+LEADS_TO_VALUE = re.compile(
+    r"(?: (?:is|are|was|were|be|set|fixed|equal|to|down|of|at|as|with|by|in|on|over|from|about|approximately|around|only|up|a|an"
+    r"|the|values?|most|least|maximum|chosen|(?:grid )?search(?:es|ed)?|grid|range|among|=|≈|:|being))+ $|[(=:≈] ?$"
+)
+"""Between a name and its number."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from phases.planning.rules import value_patterns as patterns
@@ -33,26 +33,28 @@ class Reading:
     unit: str = ""
     condition: str = ""
     case: str = ""
+    kind: str = ""
+    """Which of the ways below found it."""
 
 
 def readings_of(read: str) -> Iterator[Reading]:
-    yield from _versions(read)
-    yield from _no_values(read)
-    yield from _assigned(read)
-    yield from _labelled(read)
-    yield from _identifiers(read)
-    yield from _ranges(read)
-    yield from _intervals(read)
-    yield from _listed_counts(read)
-    yield from _signs(read)
-    yield from _shapes(read)
-    yield from _dimensions(read)
-    yield from _repeated(read)
-    yield from _named(read)
-    yield from _set_to(read)
-    yield from _counted(read)
-    yield from _shares(read)
-    yield from _words(read)
+    """What a sentence may set, by each way in turn; the last takes any number that has a noun beside it."""
+    for find in (
+        *(
+            _versions,
+            _no_values,
+            _assigned,
+            _labelled,
+            _identifiers,
+            _ranges,
+            _intervals,
+            _listed_counts,
+            _signs,
+            _shapes,
+        ),
+        *(_dimensions, _repeated, _named, _set_to, _counted, _shares, _words, _loose),
+    ):
+        yield from (replace(one, kind=find.__name__.strip("_")) for one in find(read))
 
 
 def _versions(read: str) -> Iterator[Reading]:
@@ -217,6 +219,7 @@ def _set_to(read: str) -> Iterator[Reading]:
 
 def _counted(read: str) -> Iterator[Reading]:
     for match in (
+        *patterns.DEVICES.finditer(read),
         *patterns.COUNTED.finditer(read),
         *patterns.ONE_COUNTED.finditer(read),
         *patterns.COUNTED_ANY.finditer(read),
@@ -300,7 +303,7 @@ def _shapes(read: str) -> Iterator[Reading]:
         noun = " ".join(
             takewhile(lambda word: word not in patterns.STOPS and not word.endswith("ed"), match.group(2).split())
         )
-        before = name_before(words_before(read, match.start()))
+        before = name_before(patterns.LEADS_TO_VALUE.sub(" ", words_before(read, match.start())))
         if noun or before:
             yield _read(f"{noun or before} size", match.group(1), match, 1)
 
@@ -319,6 +322,31 @@ def _words(read: str) -> Iterator[Reading]:
         for match in pattern.finditer(read):
             group = match.lastindex or 1
             yield _read(name, match.group(group), match, group)
+
+
+def _loose(read: str) -> Iterator[Reading]:
+    """Any other set with a noun before it, and any other number with a noun after or before it."""
+    for match in patterns.ANY_SET.finditer(read):
+        value = parse_value(match.group(1))
+        name = name_before(patterns.LEADS_TO_VALUE.sub(" ", words_before(read, match.start())))
+        if isinstance(value, tuple) and name:
+            yield _read(name, value, match, 1)
+    for match in patterns.ANY_NUMBER.finditer(read):
+        value = parse_value(match.group(1))
+        if value is None or re.fullmatch("(?:19|20)[0-9]{2}", match.group(1)):
+            continue  # a year, mostly
+        following = patterns.WORDS_AFTER.match(read, match.end())
+        words = list(
+            takewhile(
+                lambda word: word.lower() not in patterns.STOPS,
+                re.split("[ -]", following.group(1)) if following else (),
+            )
+        )
+        last = next((at for at, word in enumerate(words, 1) if patterns.COUNTABLE.fullmatch(word)), 0)
+        before = name_before(patterns.LEADS_TO_VALUE.sub(" ", words_before(read, match.start())))
+        name = f"number of {' '.join(words[:last])}" if last else before or " ".join(words)
+        if name:
+            yield _read(name, value, match, 1)
 
 
 def _read(

@@ -12,6 +12,7 @@ from phases.planning.rules.numbers import (
     join_thousands,
     without_pointers,
 )
+from phases.planning.rules.value_names import words_before
 from phases.planning.rules.value_patterns import (
     GOES_ON,
     LISTED,
@@ -19,6 +20,9 @@ from phases.planning.rules.value_patterns import (
     ONE,
 )
 from phases.planning.rules.value_readings import Reading, Scalar, parse_value, readings_of
+
+LOOSE = "loose"
+_ROOM = 60
 
 
 @dataclass(frozen=True)
@@ -36,10 +40,20 @@ class Value:
     condition: str = ""
     case: str = ""
     """Which of several named things it belongs to: "3 and 5 layers for MNIST and SVHN, respectively"."""
+    reading: str = ""
+    """The way in which it was found."""
+    before: str = ""
+    after: str = ""
+    """What stands beside it in its sentence, with plain signs for formulas."""
 
 
 def values_in(text: str) -> list[Value]:
-    """What one sentence or list item sets, from left to right; of two readings of a number the first rule's holds."""
+    """What one sentence or list item sets by its words alone, from left to right."""
+    return [one for one in candidates_in(text) if one.reading != LOOSE]
+
+
+def candidates_in(text: str) -> list[Value]:
+    """What a sentence may set, from left to right: each number with a name; of two readings of one the first rule's holds."""
     read, places = join_thousands(*fold(text))
     read = without_pointers(read)
     taken: list[tuple[int, int]] = []
@@ -63,6 +77,9 @@ def values_in(text: str) -> list[Value]:
                     places[one.end],
                     one.condition,
                     one.case,
+                    one.kind,
+                    words_before(read, one.start),
+                    read[one.end : one.end + _ROOM],
                 )
             )
     return sorted(found, key=lambda value: value.start)
