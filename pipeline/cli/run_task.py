@@ -150,7 +150,7 @@ def carry_out(
                     store.write({"task.json": sealed})
             _copy_user_files(store, values)
             if values["held_out"] or flags.get("data") or flags.get("gpu"):
-                _reopen(store, lambda phase: phase.asked, "experiments may see other data, or other devices")
+                _reopen(store, lambda phase: bool(phase.asked), "experiments may see other data, or other devices")
             if values["blacklist"] != task["settings"].get("blacklist", ""):
                 _reopen(store, lambda phase: phase.name == "repositories", "the blacklist has other lines")
             if options.get("redo"):
