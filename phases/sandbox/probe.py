@@ -44,8 +44,13 @@ print(word, "; ".join(holes))
 
 def probe_best() -> Probe:
     """The best kind of sandbox that holds here."""
-    tried = [probe_kind(kind) for kind in (BUBBLEWRAP, LANDLOCK)]
-    return next((found for found in tried if found.usable), Probe(False, "; ".join(found.detail for found in tried)))
+    why = []
+    for kind in (BUBBLEWRAP, LANDLOCK):
+        found = probe_kind(kind)
+        if found.usable:  # what comes behind it is not tried: each try starts a program
+            return found
+        why.append(found.detail)
+    return Probe(False, "; ".join(why))
 
 
 @cache
