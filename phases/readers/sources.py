@@ -93,8 +93,11 @@ def _find_bundle(directory: str) -> str:
 
 
 def _read_bundle(directory: str, name: str, limit: int) -> Source:
-    addendum = os.path.join(directory, _ADDENDUM)
-    source = source_of(read_bytes(os.path.join(directory, name), limit=limit))
+    addendum, path = os.path.join(directory, _ADDENDUM), os.path.join(directory, name)
+    content = read_bytes(path, limit=limit)
+    if why := why_no_source(path, content):
+        raise Unreadable(BROKEN, why)
+    source = source_of(content)
     notes = {addendum: read_note(addendum)} if os.path.isfile(addendum) else {}
     return replace(source, notes=notes)
 
@@ -120,6 +123,8 @@ def read_note(path: str) -> bytes:
         raise UsageError(
             f"--with {path}: it is no UTF-8 text; only Markdown and plain text are read with a paper"
         ) from error
+    if why := why_no_source(os.path.realpath(path), content):
+        raise UsageError(f"--with {path} {why}")
     return content
 
 
@@ -272,7 +277,8 @@ def papers_in_directory(directory: str) -> list[str]:
 
 
 def list_papers(directory: str) -> list[str]:
-    """The paths of the papers in a directory: its files that are or claim to be one, and subdirectories of LaTeX source.
+    """The paths of the papers in a directory: its files that are or claim to be one, and subdirectories with
+    LaTeX source or a paper.*.
 
     A directory with a LaTeX document at its top is one paper. Raises StorageError."""
     try:
@@ -290,7 +296,7 @@ def list_papers(directory: str) -> list[str]:
     latex = {
         name
         for name in latex
-        if _find_bundle(paths[name])
+        if any(os.path.isfile(os.path.join(paths[name], paper)) for paper in _PAPERS)
         or any(
             entry.endswith(_MAIN) and _is_latex_document(os.path.join(paths[name], entry))
             for entry in os.listdir(paths[name])

@@ -35,7 +35,6 @@ from phases.reproduction.runs import (
     Place,
     Run,
     collect_code,
-    is_done,
     read_given_tables,
     run_experiment,
 )
@@ -46,7 +45,6 @@ from phases.sandbox.installs import find_environment
 from phases.workspace.packages import package_store
 from phases.workspace.task_paths import task_paths
 from phases.workspace.workspace import Workspace
-from pipeline.base.errors import Paused
 from pipeline.base.safe_tree import read_beneath
 from pipeline.engine.phase import Context
 
@@ -73,8 +71,6 @@ class Request(NamedTuple):
     task: str = ""
     """The directory of the task, which keeps the attempts; empty: there are none."""
     plan_sha256: str = ""
-    is_dry: bool = False
-    """Nothing is run; it is said what would be."""
 
 
 class _Evidence(NamedTuple):
@@ -118,7 +114,6 @@ def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
         ctx.progress,
         ctx.paths.root,
         ctx.digests[_PLAN],
-        ctx.limits.get("dry_run") == "yes",
     )
 
 
@@ -127,8 +122,6 @@ def reproduce_tables(request: Request) -> dict[str, Any]:
     workspace, expected = Workspace(request.workspace), request.plan.get("expected_results", [])
     declared = read_declared(workspace, request.size, {row["id"] for row in expected}, request.parse)
     code = collect_code(workspace, declared.leave_out)
-    if request.is_dry:
-        raise Paused(_describe_dry_run(request, declared, code), stop_reason="dry_run")
     request.place.in_place()
     attempts = end_attempt(request.task, request.workspace) if request.task else []
     evidence = _run_all(request, declared, code)
@@ -158,15 +151,6 @@ def _attempt_row(one: Attempt) -> dict[str, Any]:
         "changed": list(one.changed),
         "changes": one.changes,
     }
-
-
-def _describe_dry_run(request: Request, declared: Declared, code: Mapping[str, bytes]) -> str:
-    names = [
-        one.name for one in declared.experiments if one.command and not is_done(one, request.size, code, request.place)
-    ]
-    total, each = len(declared.experiments), request.place.seconds / 60
-    would = f"{len(names)} of {total} experiments would run ({', '.join(names)}), each for at most {each:g} minutes"
-    return f"a dry run: {would}" if names else f"a dry run: none of {total} experiments would run"
 
 
 def _run_all(request: Request, declared: Declared, code: Mapping[str, bytes]) -> list[_Evidence]:
@@ -383,7 +367,8 @@ def _experiment_row(each: _Evidence) -> dict[str, Any]:
 def _planned_values(plan: Mapping[str, Any]) -> list[float]:
     """Numbers that the plan has the code hold: they are settings, whatever table they stand in."""
     rows = [*plan.get("values", ()), *(row for row in plan["requirements"] if "value" in row)]
-    values = [one for row in rows for one in (row["value"] if isinstance(row["value"], list) else [row["value"]])]
+    given = [row["value"] if "value" in row else row.get("values", []) for row in rows]
+    values = [one for value in given for one in (value if isinstance(value, list) else [value])]
     return [abs(float(value)) for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
 
 

@@ -131,6 +131,8 @@ def _list_directory(source: str) -> list[str]:
     for entry in sorted(os.listdir(source)):
         if is_other_archive(os.path.join(source, entry)):
             notify(f"left out: {os.path.join(source, entry)}: {IN_ARCHIVES}")
+        elif papers == [source] and entry.lower().endswith(".pdf") and not entry.startswith("paper."):
+            notify(f"left out: {os.path.join(source, entry)}: beside LaTeX source a PDF is one of its figures")
     if not papers:
         raise UsageError(f"{source} holds no paper that can be read: no PDF, LaTeX source, HTML, Word file or text")
     return papers

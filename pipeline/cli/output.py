@@ -220,6 +220,11 @@ def rewrite_commands(text: str) -> str:
     """The text with every `pipeline COMMAND`, and every pip for an extra, as this user types it."""
     if _EXTRA in text:  # the pip on the path may be another Python's
         text = re.sub(rf"(?<!-m ){re.escape(_EXTRA)}", lambda _: f"{_python_command()} -m {_EXTRA}", text)
+        clone = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        if os.path.isfile(
+            os.path.join(clone, "pyproject.toml")
+        ):  # no index need know the name, or mean this program by it
+            text = text.replace(_EXTRA, f"pip install -e '{clone}[")
     if f"{_NAME} " not in text or (name := program_name()) == _NAME:
         return text
     # in this one place, so that no message need know how the program was started (decision 137)

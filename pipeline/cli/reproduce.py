@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import complete_directories, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import newest_task, open_task
 from pipeline.cli.options import data_option
@@ -33,7 +32,6 @@ from pipeline.cli.run_task import check_options, run_task
 @click.option(
     "--redo", is_flag=True, help="Run experiments again that are done; the old results are kept as results.prev."
 )
-@click.option("--dry-run", is_flag=True, flag_value="true", help="Run nothing; say which experiments would run.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the log as it is written, DEBUG lines too.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json instead of the closing screen.")
 @tasks_dir_option
@@ -47,8 +45,6 @@ def reproduce_command(task: str | None, size: str, redo: bool, **given: Any) -> 
     pipeline reproduce paper --held-out my_data/
     pipeline reproduce paper --reproduce-attempts 2 --max-usd 3
     """
-    if redo and given["dry_run"]:
-        raise UsageError("--dry-run changes nothing, and --redo sets the old results aside; give one of them")
     options = {**dict.fromkeys(("fast", "password", "add_usd")), **given, "redo": "reproduce" if redo else ""}
     settings, flags = check_options({**options, "reproduce": size, "only": "reproduce"})
     store = open_task(settings, task or newest_task(settings))

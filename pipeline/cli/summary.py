@@ -322,7 +322,7 @@ def _with_another_file(store: TaskStore, report: dict[str, Any]) -> Steps:
     source = relative_path(source) if on_disk else source
     begin = "pipeline run --fast" if report["mode"] == "fast" else "pipeline run"
     begin += tasks_dir_flag(os.path.dirname(store.root))
-    fixed = "once the source is fixed" if on_disk else "try again, once the address is right"
+    fixed = "once the source is fixed" if on_disk else "try again, once the address answers"
     return [(f"{begin} {quote(source)}", fixed)]
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.batch import expand_source
-from tests.papers import Command
+from tests.papers import Command, paper
 from tests.toys import write_toy, write_toys
 
 PAPER = "# Paper {0}\n\n## 1 Introduction\n\nWe propose a queue number {0} that keeps items on the disk.\n"
@@ -248,6 +248,20 @@ def test_where_no_paper_could_be_begun_there_is_no_table(command: Command) -> No
     ended = command("batch", "nowhere.pdf", "elsewhere.pdf", PIPELINE_PHASES="")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.count("does not exist; check the name") == 2
+
+
+def test_a_subdirectory_with_a_paper_in_it_is_one_and_a_pdf_beside_latex_is_told(command: Command) -> None:
+    for name in ("p1", "p2"):
+        (command.folder / "papers" / name).mkdir(parents=True)
+        paper(command.folder / "papers" / name)
+    (command.folder / "papers" / "p2" / "addendum.md").write_text("# Notes\n\nThe waiter waits for 3 rooms.\n")
+    ended = command("batch", "--fast", "papers", "--until", "outline")
+    assert ended.code == 0, ended.err
+    assert {path.parent.name for path in (command.folder / "tasks").glob("*/task.json")} == {"p1", "p2"}
+    (command.folder / "latex").mkdir()
+    (command.folder / "latex" / "main.tex").write_text("\\documentclass{article}\\begin{document}Words.\\end{document}")
+    (command.folder / "latex" / "other.pdf").write_bytes(b"%PDF-1.4")
+    assert "other.pdf: beside LaTeX source a PDF is one of its figures" in command("batch", "--fast", "latex").err
 
 
 def test_an_archive_of_code_is_no_paper_of_a_directory_and_says_what_an_archive_must_hold(command: Command) -> None:

@@ -14,7 +14,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
-from tests.papers import Command, paper
+from tests.papers import ROOT, Command, paper
 
 TOOLS = ["resume", "review", "run", "search", "show", "status", "trace", "why"]
 
@@ -131,4 +131,4 @@ def test_without_the_extra_its_name_is_told(command: Command) -> None:
     (away / "mcp").mkdir(parents=True)
     (away / "mcp" / "__init__.py").write_text("raise ImportError('away')\n")
     ended = command("mcp", PYTHONPATH=str(away))
-    assert (ended.code, "pip install 'paper-pipeline[mcp]'" in ended.err) == (2, True)
+    assert (ended.code, f"pip install -e '{ROOT}[mcp]'" in ended.err) == (2, True)

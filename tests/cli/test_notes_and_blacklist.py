@@ -49,6 +49,31 @@ def bundle(folder: Path, name: str = "waiting") -> Path:
     return made
 
 
+KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\n" + "bm90IGEga2V5IGF0IGFsbA==\n" * 8 + "-----END OPENSSH PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize("name", ["key.md", ".aws/credentials"])
+def test_a_file_of_keys_is_no_note(name: str, command: Command) -> None:
+    paper(command.folder)
+    (command.home / name).parent.mkdir(parents=True, exist_ok=True)
+    (command.home / name).write_text(KEY)
+    ended = command("run", "--fast", "paper.md", "--until", "plan", "--with", str(command.home / name))
+    assert (ended.code, len(ended.complaints)) == (2, 1)
+    assert "so it is not read" in ended.complaints[0]
+    assert not list(command.folder.rglob("*addendum*")) + list(command.folder.rglob("notes"))
+
+
+@pytest.mark.parametrize("name", ["paper.md", "addendum.md"])
+def test_a_file_of_keys_in_a_directory_with_an_addendum_is_not_read(name: str, command: Command) -> None:
+    (bundle(command.folder) / name).write_text(KEY)
+    ended = command("run", "--fast", "waiting", "--until", "plan")
+    assert ended.code in (1, 2)
+    assert "so it is not read" in ended.complaints[0]
+    assert "bm90IGEg" not in "".join(
+        path.read_text() for path in (command.folder / "tasks").rglob("*.*") if path.is_file()
+    )
+
+
 def plan_of(command: Command, task: str) -> str:
     return (command.task(task) / "initial_plan.txt").read_text()
 

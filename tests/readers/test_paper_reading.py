@@ -258,8 +258,8 @@ def test_a_reader_that_the_machine_kills_says_nothing_of_the_paper(tmp_path: Pat
     ("limit", "told"),
     [
         (
-            "ulimit -v 80000",
-            "may have 80,000 KiB of memory (ulimit -v), and a worker needs 1,048,576; raise that limit",
+            "ulimit -v 60000",
+            "may have 60,000 KiB of memory (ulimit -v), and a worker needs 1,048,576; raise that limit",
         ),
         ("ulimit -t 1", ""),
         ("ulimit -f 100000", ""),

@@ -64,6 +64,12 @@ def test_an_experiment_runs_again_when_its_code_or_its_data_change_and_not_other
     assert _inode(tmp_path) != second
 
 
+def test_values_of_the_plan_with_several_numbers_are_settings_too(tmp_path: Path) -> None:
+    held, files = hold_out(tmp_path), {"study.py": HONEST, "experiments.yaml": declare()}
+    values = [{"id": "V1", "values": [3, 4.5]}, {"id": "V2", "value": "adam"}, {"id": "V3", "value": 7}]
+    assert cell(reproduce(tmp_path, files, held_out=held, values=values))["ours"] is not None
+
+
 def test_files_that_were_changed_since_are_made_again(tmp_path: Path) -> None:
     held, files = hold_out(tmp_path), {"study.py": HONEST, "experiments.yaml": declare()}
     before = cell(reproduce(tmp_path, files, held_out=held))

@@ -18,6 +18,8 @@ from phases.planning.rules.values import Value
 
 LIKELY, LIKELY_WHERE_SET = 0.7, 0.55
 _SMALL, _FEW_WORDS, _SHORT = 5, 4, 60
+_FEWEST_LETTERS = 10
+"""What has fewer is a scrap between formulas, and no quote to find a place by."""
 
 
 def _cue(name: str, pattern: str, flags: int = re.IGNORECASE) -> tuple[str, re.Pattern[str]]:
@@ -102,6 +104,8 @@ def only_tells_a_result(sentence: Sentence) -> bool:
 
 def likely_values(sentence: Sentence, values: Sequence[Value]) -> list[Value]:
     """Those of a sentence's values that the authors set, more likely than not."""
+    if sum(map(str.isalnum, sentence.text)) < _FEWEST_LETTERS:
+        return []
     said = list(cues_of_sentence(sentence)) if values else []
     least = LIKELY_WHERE_SET if says_what_is_set(sentence.text) else LIKELY
     return [one for one in values if _likelihood((*said, *cues_of_value(one))) > least]

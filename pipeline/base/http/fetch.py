@@ -263,7 +263,7 @@ def _describe_proxied(
     if not proxy:
         return None
     if isinstance(error, socket.gaierror):
-        told = f"this machine cannot look its name up, and the proxy {proxy.name} is asked for addresses that were checked alone"
+        told = f"this machine cannot look the name up, and the proxy {proxy.name} is given only addresses that were checked here"
         return RequestFailed(f"{told}; {wish.way_out}")
     if isinstance(error, ssl.SSLCertVerificationError):
         told = f"the certificate that comes through the proxy {proxy.name} is not good ({printable_url(error.verify_message)})"
