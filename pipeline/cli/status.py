@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -110,6 +111,10 @@ def _phase_row(phase: dict[str, Any], root: str) -> tuple[str, ...]:
     return (name, phase["status"], f"{phase['seconds']:.2f}", str(phase["attempts"]), note)
 
 
+def _what_next(phase: Phase, values: Mapping[str, Any]) -> str:
+    return "would be skipped in fast mode" if phase.optional and values["mode"] == "fast" else "would run"
+
+
 @click.command("why")
 @task_or_newest
 @tasks_dir_option
@@ -126,8 +131,9 @@ def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, mode
     flags = {"tasks_dir": tasks_dir, "mode": mode_of(fast), "model": model}
     settings = settings_from(flags)
     store = open_task(settings, task)
-    stale = stale_phases(store, plain_run(settings_in_force(store, settings, flags).values))
-    lines = [f"{phase.label} would run: {locate_task(reason, store.root)}" for phase, reason in stale]
+    values = settings_in_force(store, settings, flags).values
+    stale = stale_phases(store, plain_run(values))
+    lines = [f"{phase.label} {_what_next(phase, values)}: {locate_task(reason, store.root)}" for phase, reason in stale]
     older = [phase for phase in store.graph.phases if is_of_older_edition(phase, store.stamps.get(phase.number))]
     older = [phase for phase in older if phase not in [one for one, _ in stale]]
     return Answer(
