@@ -35,11 +35,13 @@ class Through:
     environment: dict[str, str]
     addresses: tuple[str, ...] = (PUBLIC,)
     certified: Certificates | None = None
+    blacklist: str = ""
 
     def fetch(self, url: str) -> bytes:
         context = self.certified.client if self.certified else None
         options = {"proxy": find_proxy(self.environment), "resolve": self.resolve, "ssl_context": context}
-        fetch_url(url, str(self.folder / "file"), LIMITS, sleep=lambda s: None, **options)  # type: ignore[arg-type]
+        file = str(self.folder / "file")
+        fetch_url(url, file, LIMITS, sleep=lambda s: None, blacklist=self.blacklist, **options)  # type: ignore[arg-type]
         return (self.folder / "file").read_bytes()
 
     def resolve(self, host: str, port: int) -> tuple[str, ...]:
@@ -150,6 +152,16 @@ def test_a_password_goes_to_the_proxy_alone(tmp_path: Path) -> None:
         assert "Authorization" not in server.questions[0]
         wrong = Through(tmp_path, {"HTTPS_PROXY": f"http://me:{PASSWORD}x@127.0.0.1:{proxy.port}"})
         wrong.fails(f"http://{HOST}/a", "does not take this name and password (407)")
+
+
+def test_what_is_on_the_blacklist_is_asked_of_no_proxy_either_where_an_answer_leads_there(tmp_path: Path) -> None:
+    away = says(b"", f"Location: http://{HOST}/code.zip", status="302 Found")
+    with serving(away) as server, proxying(tmp_path, upstream=server.port) as proxy:
+        through = Through(tmp_path, {"HTTPS_PROXY": proxy.url}, blacklist=f"https://{HOST}/code.zip")
+        through.fails(f"http://{HOST}/code.zip", "blacklist")
+        assert proxy.asked == []
+        through.fails(f"http://{HOST}/a", "blacklist")
+        assert len(server.questions) == 1
 
 
 def test_a_machine_without_a_name_server_says_so(tmp_path: Path) -> None:
