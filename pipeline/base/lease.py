@@ -30,7 +30,7 @@ BEAT, STALE = 10.0, 60.0
 """Seconds between two signs of life, and without one, until a holder on another machine counts as dead."""
 NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 """What flock says of a file system that has none."""
-_SETTLE, _AGAIN = 0.2, 0.02
+_SETTLE, _AGAIN, _UNWRITTEN = 0.2, 0.02, 2.0
 _FOREVER = 1e9
 _LARGEST = 4096
 _TRIES = 20
@@ -103,6 +103,11 @@ def claim_lease(path: str, attempt: str, *, alone: bool) -> Claim:
         if seen is None:  # it was given back in between
             continue
         found, is_gone = seen
+        if alone and "boot" not in found.holder:  # another machine is making it, or a power cut left it without words
+            if found.silent < _UNWRITTEN:
+                time.sleep(_UNWRITTEN / 4)
+                continue
+            is_gone = True
         if not is_gone:
             return found
         _replace_lease(path, attempt, found.holder)
@@ -205,6 +210,7 @@ def _make_lease(path: str, attempt: str) -> bool:
         return False
     try:
         os.write(descriptor, own_record(attempt).encode())
+        os.fsync(descriptor)  # after a power cut it must say of which start of the machine it is
     except OSError:
         os.unlink(path)
         raise

@@ -380,7 +380,10 @@ def test_a_holder_gives_signs_of_life(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("garbage", [b"", b"{", b"[1]", b"\0" * 300, b'{"pid": -1, "host": 7}'], ids=ascii)
-def test_a_lease_that_nobody_can_read_counts_for_a_minute(tmp_path: Path, garbage: bytes) -> None:
+def test_a_lease_that_nobody_can_read_counts_for_a_minute_where_there_are_no_locks(
+    tmp_path: Path, garbage: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_locks(monkeypatch)
     path = lease_of_another_machine(tmp_path, age=0)
     path.write_bytes(garbage)
     with pytest.raises(TaskBusy), lock_task(str(tmp_path)):
@@ -388,6 +391,14 @@ def test_a_lease_that_nobody_can_read_counts_for_a_minute(tmp_path: Path, garbag
     os.utime(path, (time.time() - 75,) * 2)
     with lock_task(str(tmp_path)) as left:
         assert "\n" not in str(left)
+
+
+@pytest.mark.parametrize("garbage", [b"", b"\0" * 300], ids=["empty", "zeros"])
+def test_a_lease_that_a_power_cut_left_without_words_keeps_nobody_out(tmp_path: Path, garbage: bytes) -> None:
+    path = lease_of_another_machine(tmp_path, age=0)
+    path.write_bytes(garbage)
+    with lock_task(str(tmp_path)):
+        assert json.loads(path.read_text())["pid"] == os.getpid()
 
 
 @pytest.mark.parametrize("kind", ["a folder", "a link", "a pipe"])
