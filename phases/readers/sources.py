@@ -61,7 +61,7 @@ class Source:
 def source_on_disk(path: str, limit: int) -> Source:
     """The paper in a file or a directory. Raises StorageError, or Unreadable for what is no paper."""
     real = os.path.realpath(path)
-    if found := _find_bundle(real):
+    if found := find_bundle(real):
         return _read_bundle(real, found, limit)
     if os.path.isdir(real):
         files, left = _walk_directory(real, limit)
@@ -71,20 +71,26 @@ def source_on_disk(path: str, limit: int) -> Source:
         if not files and (papers := papers_in_directory(real)):
             if len(papers) > 1:
                 raise SeveralPapers(papers)
-            return source_of(read_bytes(os.path.join(real, papers[0]), limit=limit))
+            return source_of(_read_file(os.path.join(real, papers[0]), limit))
         empty = not files and not os.listdir(real)
         nothing = "is an empty directory: there is no paper in it" if empty else "holds no LaTeX source (no .tex file)"
         return _build_latex_source(files, left, nothing=f"{nothing}; give {READ}")
-    content = read_bytes(real, limit=limit)
-    if why := why_no_source(path, content):
-        raise Unreadable(BROKEN, why)
+    content = _read_file(path, limit)
     if kind_of(content).name == LATEX:
         files, left = _follow_includes(real, content, limit)
         return _build_latex_source(files, left, nothing=f"holds no LaTeX source; give {READ}")
     return source_of(content)
 
 
-def _find_bundle(directory: str) -> str:
+def _read_file(path: str, limit: int) -> bytes:
+    """What stands in the file of a paper. Raises StorageError, or Unreadable for a file of keys."""
+    content = read_bytes(os.path.realpath(path), limit=limit)
+    if why := why_no_source(path, content):
+        raise Unreadable(BROKEN, why)
+    return content
+
+
+def find_bundle(directory: str) -> str:
     """The name of the paper in a directory of PaperBench's form: one paper.* beside an addendum or a blacklist. Else empty."""
     if not any(os.path.isfile(os.path.join(directory, name)) for name in (_ADDENDUM, _BLACKLIST)):
         return ""
@@ -93,11 +99,8 @@ def _find_bundle(directory: str) -> str:
 
 
 def _read_bundle(directory: str, name: str, limit: int) -> Source:
-    addendum, path = os.path.join(directory, _ADDENDUM), os.path.join(directory, name)
-    content = read_bytes(path, limit=limit)
-    if why := why_no_source(path, content):
-        raise Unreadable(BROKEN, why)
-    source = source_of(content)
+    addendum = os.path.join(directory, _ADDENDUM)
+    source = source_of(_read_file(os.path.join(directory, name), limit))
     notes = {addendum: read_note(addendum)} if os.path.isfile(addendum) else {}
     return replace(source, notes=notes)
 
@@ -105,7 +108,7 @@ def _read_bundle(directory: str, name: str, limit: int) -> Source:
 def find_blacklist(directory: str) -> str:
     """The list of addresses that lies beside a paper in PaperBench's form; empty for none."""
     path = os.path.join(directory, _BLACKLIST)
-    return path if _find_bundle(directory) and os.path.isfile(path) else ""
+    return path if find_bundle(directory) and os.path.isfile(path) else ""
 
 
 def read_note(path: str) -> bytes:
@@ -286,7 +289,7 @@ def list_papers(directory: str) -> list[str]:
     except OSError as error:
         raise storage_error("look into", directory, error) from error
     paths = {name: os.path.join(directory, name) for name in entries}
-    if _find_bundle(directory) or any(
+    if find_bundle(directory) or any(
         name.lower().endswith(_MAIN) and _is_latex_document(paths[name]) for name in entries
     ):
         return [directory]

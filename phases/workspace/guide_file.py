@@ -12,17 +12,20 @@ from phases.workspace.workspace import Workspace
 from pipeline.base.files import sha256
 
 GUIDE = "AGENTS.md"
-_TEXT = """# For whoever changes this code
+RULES = """\
+- What meets a requirement names it, with section and page: functions in their docstrings, constants in a comment.
+- A requirement counts as met when a passing test names it, runs its code, and fails when that code is changed.
+- What is not implemented raises NotImplementedError. None of the paper's results is written into the code.
+"""
+"""What the exported code says of itself, too."""
+_TEXT = f"""# For whoever changes this code
 
 It implements a research paper. It was written from a plan, which cites the paper for each requirement.
 
 - ../paper.md is the paper, ../initial_plan.txt the plan: a requirement is R and a number, a value V and one.
 - ../traceability.json says where each is in the code and which tests check it, ../report.json how the work ended.
 - The tests: the commands under validation_approach in the plan, here; mostly `python -m pytest`.
-- What meets a requirement names it, with section and page: functions in their docstrings, constants in a comment.
-- A requirement counts as met when a passing test names it, runs its code, and fails when that code is changed.
-- What is not implemented raises NotImplementedError. Figures of the paper stand nowhere in the code.
-- Leave .pipeline as it is. `pipeline verify` checks the code again, `pipeline trace` shows what is known of each requirement.
+{RULES}- Leave .pipeline as it is. `pipeline verify` checks the code again; `pipeline trace` shows what is known of a requirement.
 """
 _DIGESTS = frozenset((sha256(_TEXT.encode()),))
 """Of this text, and of those that earlier releases wrote."""

@@ -123,6 +123,7 @@ def _list_directory(source: str) -> list[str]:
     """The papers in a directory; what is an archive of something else is told and left out."""
     from phases.readers.sources import (
         IN_ARCHIVES,
+        find_bundle,
         is_other_archive,
         list_papers,
     )  # imported here: TAB must import no phase
@@ -131,8 +132,9 @@ def _list_directory(source: str) -> list[str]:
     for entry in sorted(os.listdir(source)):
         if is_other_archive(os.path.join(source, entry)):
             notify(f"left out: {os.path.join(source, entry)}: {IN_ARCHIVES}")
-        elif papers == [source] and entry.lower().endswith(".pdf") and not entry.startswith("paper."):
-            notify(f"left out: {os.path.join(source, entry)}: beside LaTeX source a PDF is one of its figures")
+    beside = [entry for entry in os.listdir(source) if papers == [source] and entry.lower().endswith(".pdf")]
+    if beside and not find_bundle(source):
+        notify(f"{source} is one paper in LaTeX; PDFs in it are taken for its figures ({len(beside)})")
     if not papers:
         raise UsageError(f"{source} holds no paper that can be read: no PDF, LaTeX source, HTML, Word file or text")
     return papers

@@ -16,7 +16,7 @@ from phases.evidence.demands import demands_of
 from phases.sandbox.git import run_git
 from phases.sandbox.locks import LockedPackage, render_requirements
 from phases.workspace.backup_tree import latest_aside
-from phases.workspace.guide_file import is_guide
+from phases.workspace.guide_file import RULES, is_guide
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.errors import ContractError, PhaseError, UsageError
 from pipeline.base.files import storage_error, sync_tree, write_durable
@@ -164,9 +164,7 @@ def _render_rules(commands: list[str]) -> str:
         "",
         "It implements a paper. The table in README.md (or REPRODUCTION.md) has its requirements: R3 is one, V2 a value.",
         "",
-        "- What meets a requirement names it, with section and page: functions in their docstrings, constants in a comment.",
-        "- A requirement counts as met when a passing test names it, runs its code, and fails when that code is changed.",
-        "- What is not implemented raises NotImplementedError. Figures of the paper stand nowhere in the code.",
+        *RULES.splitlines(),
         "- Before you are done, these must pass:",
         "",
         *(f"      {command}" for command in commands),

@@ -261,7 +261,10 @@ def test_a_subdirectory_with_a_paper_in_it_is_one_and_a_pdf_beside_latex_is_told
     (command.folder / "latex").mkdir()
     (command.folder / "latex" / "main.tex").write_text("\\documentclass{article}\\begin{document}Words.\\end{document}")
     (command.folder / "latex" / "other.pdf").write_bytes(b"%PDF-1.4")
-    assert "other.pdf: beside LaTeX source a PDF is one of its figures" in command("batch", "--fast", "latex").err
+    assert (
+        "latex is one paper in LaTeX; PDFs in it are taken for its figures (1)"
+        in command("batch", "--fast", "latex").err
+    )
 
 
 def test_an_archive_of_code_is_no_paper_of_a_directory_and_says_what_an_archive_must_hold(command: Command) -> None:

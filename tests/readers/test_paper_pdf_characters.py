@@ -133,7 +133,7 @@ def test_letters_that_are_drawn_as_themselves_stay(tmp_path: Path) -> None:
     with open_pdf(str(path), None) as scan_of, scan_of.page(1) as page:
         text = page.text()
         assert text is not None
-        assert (text.letters, [line.text for line in text.lines()]) == ([], lines)
+        assert (text.doubtful_letters, [line.text for line in text.lines()]) == ([], lines)
 
 
 def with_map(content: bytes, letters: Mapping[str, str]) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 
 from phases.readers.pdf import pdfium
 from phases.readers.pdf.letters import KEYS
-from phases.readers.pdf.misprints import Letter, find_letters
+from phases.readers.pdf.misprints import Letter, find_doubtful_letters
 from phases.readers.pdf.page import BoundingBox, Character
 
 _BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
@@ -48,15 +48,15 @@ class PageText:
     @cached_property
     def text(self) -> str:
         """All of it. Lines end in line feeds, or in the hyphen that parts a word; letters that show a sign are that sign."""
-        signs = {one.place: one.sign for one in self.letters}
+        signs = {one.place: one.sign for one in self.doubtful_letters}
         text = self._letters[0]
         return "".join(signs.get(place, letter) for place, letter in enumerate(text)) if signs else text
 
     @cached_property
-    def letters(self) -> list[Letter]:
+    def doubtful_letters(self) -> list[Letter]:
         """All letters of the kinds of which some show another sign."""
         numbers = self._letters[1]
-        return find_letters(
+        return find_doubtful_letters(
             self._letters[0],
             lambda place: self._box_at(numbers[place]),
             lambda place: self._font_at(numbers[place])[:2],

@@ -126,8 +126,8 @@ def _build_page(page: Any, scan: Scan) -> Page:
         text = looked.text()
         if not turned and text:
             known = " ".join(piece.text for piece in pieces)
-            if text.letters:
-                items = with_signs(items, text.letters)
+            if text.doubtful_letters:
+                items = with_signs(items, text.doubtful_letters)
                 known = " ".join(item.text for item in items)
             for instead, box in looked.replaced:
                 # the engine gives the words of the file, and the page shows others

@@ -31,7 +31,7 @@ class Letter(NamedTuple):
     box: BoundingBox
 
 
-def find_letters(
+def find_doubtful_letters(
     text: str, box_of: Callable[[int], BoundingBox | None], font_of: Callable[[int], tuple[str, float]]
 ) -> list[Letter]:
     """All letters of a page of the kinds of which some show another sign; nothing where none does.
