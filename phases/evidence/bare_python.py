@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+from compileall import compile_dir
 from contextlib import suppress
 from importlib import metadata
 
@@ -19,7 +20,7 @@ from pipeline.base.files import sha256, storage_error
 
 TOOLS = ("coverage", "pytest", "pluggy", "iniconfig", "packaging", "pygments")
 INSIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside")
-_LAYOUT = 1
+_LAYOUT = 2
 _START = "pipeline_evidence.pth"
 _START_LINE = "import os; os.environ.get('PIPELINE_EVIDENCE') and __import__('evidence_start')\n"
 
@@ -95,6 +96,9 @@ def _make_environment(target: str) -> None:
     ):
         with open(name, "w", encoding="utf-8") as file:
             file.write(text)
+    compile_dir(
+        packages, quiet=2
+    )  # what starts with each check would else be compiled each time: nobody writes there later
     try:
         os.rename(unfinished, target)
     except OSError:

@@ -7,11 +7,11 @@ import json
 import os
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from phases.evidence.mutants import Job, JobResult, Mutant
+from phases.evidence.mutants import Job, JobResult
 from phases.evidence.observation import OF_USER, Watch, read_rows
 from phases.sandbox.box import Box
 from phases.sandbox.commands import run_command
@@ -25,6 +25,8 @@ SECONDS = 180
 _MOST_WORKERS = 4
 _LEAST_SECONDS, _MOST_SECONDS = 10, 60
 _TIMES = 4
+_UNCHANGED, _LAID_OUT = -1, -2
+"""The numbers of the two runs that change nothing of what the code does."""
 
 
 def run_trials(
@@ -57,15 +59,14 @@ def _run_share(
     if user_tests and not copy_tree(user_tests, os.path.join(root, OF_USER.strip("./"))):
         return {}
     everyone = sorted({test for number in share for test in jobs[number].tests})
-    rows = [_row(-1, Mutant("", 0, "", ""), everyone, _MOST_SECONDS, is_whole=True)]
-    # A test that fails already where only the layout of a file is another one looks at the text, and not at what it does.
-    changed = dict.fromkeys(jobs[number].mutant.path for number in share if jobs[number].mutant.path.endswith(".py"))
-    laid_out = [plain for path in changed if (plain := _laid_out(box, path))]
-    rows += [_row(-2, plain, everyone, _MOST_SECONDS, is_whole=True) for plain in laid_out]
-    rows += [
-        _row(number, jobs[number].mutant, jobs[number].tests, seconds, is_whole=jobs[number].is_whole)
-        for number in share
-    ]
+    rows = [_row(_UNCHANGED, {}, everyone, _MOST_SECONDS, is_whole=True)]
+    # A test that fails already where only the layout of the files is another one looks at the text, and not at what it does.
+    changed = sorted({path for number in share if (path := jobs[number].mutant.path).endswith(".py")})
+    if laid_out := {path: plain for path in changed if (plain := _laid_out(box, path))}:
+        rows.append(_row(_LAID_OUT, laid_out, everyone, _MOST_SECONDS, is_whole=True))
+    for number in share:
+        job = jobs[number]
+        rows.append(_row(number, {job.mutant.path: job.mutant.source}, job.tests, seconds, is_whole=job.is_whole))
     write_durable(os.path.join(root, "jobs.json"), json.dumps(rows).encode())
     worker = "import mutation_worker as w, sys; w.main(sys.argv[1], sys.argv[2], float(sys.argv[3]))"
     words = [
@@ -86,22 +87,23 @@ def _run_share(
     return results
 
 
-def _laid_out(box: Box, path: str) -> Mutant | None:
-    """A file with the same code, laid out by Python itself."""
+def _laid_out(box: Box, path: str) -> str:
+    """A file's code, laid out by Python itself; empty where it cannot be read."""
     tree = parse_python(read_bytes(os.path.join(box.workspace, path)).decode("utf-8", "replace"))
-    return Mutant(path, 0, "", ast.unparse(tree)) if tree else None
+    return ast.unparse(tree) if tree else ""
 
 
 def _texts(value: object) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
-def _row(number: int, mutant: Mutant, tests: Sequence[str], seconds: float, *, is_whole: bool) -> dict[str, Any]:
+def _row(
+    number: int, sources: Mapping[str, str], tests: Sequence[str], seconds: float, *, is_whole: bool
+) -> dict[str, Any]:
     """A job as the worker reads it. Which tests notice other results must be known of each; one that notices a line is enough."""
     return {
         "job": number,
-        "path": mutant.path,
-        "source": mutant.source,
+        "sources": sources,
         "tests": tests,
         "seconds": seconds,
         "all": is_whole,
@@ -113,9 +115,9 @@ def _read_results(path: str) -> dict[int, JobResult]:
     for row in read_rows(path):
         failed, asserted = (frozenset(_texts(row.get(name))) for name in ("failed", "asserted"))
         number = row.get("job")
-        if number == -2:
+        if number == _LAID_OUT:
             failing |= failed
-        elif number == -1:
+        elif number == _UNCHANGED:
             failing |= failed
             if not _texts(row.get("passed")):
                 return {}  # the tests do not run like this, so a failure would say nothing

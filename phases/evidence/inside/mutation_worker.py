@@ -2,8 +2,8 @@
 
     mutation_worker.py JOBS RESULTS SECONDS
 
-JOBS is a list of {job, path, source, tests, seconds, all}; an empty path changes nothing; unless `all`, the first failure is
-enough. For each one that there was time for,
+JOBS is a list of {job, sources, tests, seconds, all}: `sources` are the changed files by their paths; unless `all`, the first
+failure is enough. For each one that there was time for,
 RESULTS gets a line {job, code, failed, asserted, passed}: the exit code of pytest (null: it did not end in its time), the tests
 that failed, those among them that failed by an assertion of their own, and those that passed.
 """
@@ -11,6 +11,7 @@ that failed, those among them that failed by an assertion of their own, and thos
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import shutil
@@ -25,9 +26,10 @@ _OF_USER = "../user_tests/"
 
 def main(jobs_path: str, results_path: str, seconds: float) -> None:
     """Runs the jobs, as far as the time goes."""
-    import pytest  # before the forks, which then have it
+    from _pytest.config import default_plugins  # before the forks, which then have pytest and all that it loads
 
-    pytest.__version__  # noqa: B018
+    for plugin in default_plugins:
+        importlib.import_module(f"_pytest.{plugin}")
     until = time.monotonic() + seconds
     with open(jobs_path, encoding="utf-8") as file:
         jobs = json.load(file)
@@ -56,13 +58,13 @@ def _files_here() -> set[str]:
 
 
 def _run_changed(job: dict[str, Any], notes: str, until: float) -> int | None:
-    """The exit code of the job's tests, on the changed file: the first that is not 0; None where they did not end in time."""
-    path, before = job["path"], b""
-    if path:
+    """The exit code of the job's tests, on the changed files: the first that is not 0; None where they did not end in time."""
+    before = dict[str, bytes]()
+    for path, source in job["sources"].items():
         with open(path, "rb") as file:
-            before = file.read()
+            before[path] = file.read()
         with open(path, "w", encoding="utf-8", newline="") as text:
-            text.write(job["source"])
+            text.write(source)
     # The user's tests have a process of their own: what the work's own tests load or change must not reach them.
     of_user = [test for test in job["tests"] if test.startswith(_OF_USER)]
     own = [test for test in job["tests"] if not test.startswith(_OF_USER)]
@@ -74,9 +76,9 @@ def _run_changed(job: dict[str, Any], notes: str, until: float) -> int | None:
         ]
         return None if None in codes else next(filter(None, codes), 0)
     finally:
-        if path:
+        for path, content in before.items():
             with open(path, "wb") as file:
-                file.write(before)
+                file.write(content)
 
 
 def _run_tests(tests: list[str], is_whole: bool, notes: str, seconds: float) -> int | None:
