@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -31,8 +31,9 @@ def name_of(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def nodes(module: Path) -> Iterator[ast.AST]:
-    return ast.walk(tree_of(module))
+@cache
+def nodes(module: Path) -> Sequence[ast.AST]:
+    return tuple(ast.walk(tree_of(module)))
 
 
 def breaches(is_one: Callable[[ast.AST], bool]) -> list[str]:
@@ -70,7 +71,7 @@ def passes(keyword: str, *, value: bool) -> Callable[[ast.AST], bool]:
 def imported(module: Path) -> set[str]:
     """The top-level packages that a module imports, wherever in it."""
     found: set[str] = set()
-    for node in ast.walk(tree_of(module)):
+    for node in nodes(module):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -289,7 +290,7 @@ FACES = {package.name: names for package in PACKAGES if (names := public_modules
 def imported_modules(module: Path) -> set[str]:
     """Every module, in full, that a module imports, wherever in it; of `from a import b` both a and a.b."""
     found: set[str] = set()
-    for node in ast.walk(tree_of(module)):
+    for node in nodes(module):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

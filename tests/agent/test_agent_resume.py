@@ -255,7 +255,9 @@ def test_a_file_that_the_new_plan_drops_and_that_was_never_written_is_in_nobodys
         "session.sync_directory",
     ],
 )
-@pytest.mark.parametrize("after", [False, True], ids=["before it", "after it"])
+@pytest.mark.parametrize(
+    "after", [pytest.param(False, id="before it"), pytest.param(True, id="after it", marks=pytest.mark.slow)]
+)
 def test_a_change_of_the_plan_that_a_kill_cut_off_is_carried_out_by_the_next_run(
     died: str, after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -228,7 +228,7 @@ def _kill_and_resume(task: Command, moments: list[float]) -> None:
     assert not list((task.task(TASK) / "results").glob("*/work"))
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_it_goes_on_with_the_experiment_that_was_cut_off(seed: int, task: Command) -> None:
     draw = random.Random(seed)
     _kill_and_resume(task, [draw.uniform(0.2, 1.8) for _ in range(4)])

@@ -201,9 +201,9 @@ def test_code_that_does_not_do_it_is_open_and_says_why(tmp_path: Path, code: str
     assert told in found["block"] or "test_r1" in found["block"]
 
 
-def case(code: str, assertion: str, told: str, name: str) -> Any:
+def case(code: str, assertion: str, told: str, name: str, marks: Any = ()) -> Any:
     test = f"from code_of import *\n\n\ndef test_r1():\n    assert {assertion}\n"
-    return pytest.param(code, test, told, id=name)
+    return pytest.param(code, test, told, id=name, marks=marks)
 
 
 PRETENCES = [
@@ -270,6 +270,7 @@ HONEST = [
         "gcd(12, 18) == 6",
         "",
         "a base case",
+        pytest.mark.slow,  # a change lets it run for ever, which takes its ten seconds
     ),
     case(
         'def twice(f):\n    """R1"""\n    def call(x):\n        return f(f(x))\n    return call\n',
