@@ -24,7 +24,7 @@ from phases.acceptance.configuration.checksums import (
 from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, TRUSTED
 from phases.acceptance.hook import REPO, Hook
 from phases.acceptance.hook_registry import HookRegistry
-from phases.acceptance.stop_reasons import CONFIG_INVALID, HOOK_TAMPERED
+from phases.acceptance.stop_reasons import CONFIG_INVALID, HOOK_TAMPERED, describe_reason
 from phases.llm.journal import read_journal
 from phases.workspace.backup_tree import latest_aside
 from phases.workspace.workspace import CONTROL
@@ -107,8 +107,8 @@ def refuse_changed_files(protected: ProtectedFiles, task: str, emit: Callable[..
     if changed := protected.changed():
         emit("hook_tampered", files=changed)
         raise Incomplete(
-            f"{HOOK_TAMPERED}: {', '.join(changed)} decides about acceptance, and is not what it was: restore it, or if you "
-            f"changed it yourself: pipeline hooks trust {shlex.quote(task)}",
+            f"{describe_reason(HOOK_TAMPERED)}: {', '.join(changed)} decides about acceptance, and is not what it "
+            f"was: restore it, or if you changed it yourself: pipeline hooks trust {shlex.quote(task)}",
             stop_reason=HOOK_TAMPERED,
         )
 

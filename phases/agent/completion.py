@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phases.acceptance.gate import CompletionRequest
-from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, TODO_FAILED, TODO_WAITING
+from phases.acceptance.stop_reasons import (
+    ACCEPTED,
+    EXHAUSTED,
+    HOOK_TAMPERED,
+    TODO_FAILED,
+    TODO_WAITING,
+    describe_reason,
+)
 from phases.agent.agent_state import AgentState, Ending
 from pipeline.base.errors import Incomplete
 
@@ -114,6 +121,6 @@ def stop_for_user(state: AgentState, stop_reason: str, detail: str) -> None:
     journal.replay_or_record("stop", key, lambda: {"stop_reason": stop_reason, "detail": detail})
     if not was_stopped:
         raise Incomplete(
-            f"{stop_reason}: {' '.join(detail.split())[:400]}; when that is mended, resume the task",
+            f"{describe_reason(stop_reason)}: {' '.join(detail.split())[:400]}; when that is mended, resume the task",
             stop_reason=stop_reason,
         )

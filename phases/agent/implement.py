@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from phases.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK
+from phases.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK, describe_reason
 from phases.acceptance.todo_list.todos import plan_todos, todo_rows
 from phases.acceptance.tool_hooks import read_subagents
 from phases.agent.acceptance_setup import Acceptance, build_acceptance, notify_hooks
@@ -119,7 +119,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
         ending = end.ended_by(_work_to_ending(state, assignment, workspace, commands, missing))
     state.supervisor.close(_in_report(ending), ending.detail)
     detail = ending.detail.partition("\n")[0][:_MOST_LOGGED]
-    logger.info("the agent ended after {} turns: {} {}", ending.turns, ending.stop_reason, detail)
+    logger.info("the agent ended after {} turns: {} {}", ending.turns, describe_reason(ending.stop_reason), detail)
     shutil.rmtree(places.snapshot, ignore_errors=True)
     write_guide(workspace, session.planned)
     # The documents hold the digests of these files, so the files must not be lost after them.

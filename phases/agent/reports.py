@@ -9,7 +9,7 @@ from typing import Any
 
 from phases.acceptance.attempt_report import deciding_files, read_attempts, summarize_checks
 from phases.acceptance.checks.planned_files import file_problems
-from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOMPLETE, STATUS, WARNING
+from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOMPLETE, STATUS, WARNING, describe_reason
 from phases.acceptance.todo_list.todos import find_refused_changes
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
@@ -183,7 +183,7 @@ def _why_not_done(
         faults.append(told)
     # That a scaffold is refused says nothing beyond its stubs, and those are named already.
     if ending.stop_reason != ACCEPTED and not (scaffold and faults and ending.stop_reason == EXHAUSTED):
-        faults.append(f"not accepted ({ending.stop_reason}): {' '.join(ending.detail.split())[:200]}")
+        faults.append(f"not accepted, {describe_reason(ending.stop_reason)}: {' '.join(ending.detail.split())[:200]}")
     return faults
 
 

@@ -27,6 +27,7 @@ SHORT = {
     "traceability": "traceability.json",
     "index": "indexes/index.json",
     "environment": "environment.json",
+    "packages": "package_lock.json",
     "repositories": "code_base.json",
     "acceptance": "acceptance.json",
     "results": "results.json",

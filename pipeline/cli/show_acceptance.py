@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.acceptance.attempt_report import format_attempts, read_attempts
-from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED
+from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, describe_reason
 from phases.llm.journal import read_journal
 from phases.workspace.task_paths import task_paths
 from pipeline.base.errors import PhaseError
@@ -72,7 +72,8 @@ def _verdict_text(store: TaskStore, rows: Sequence[Row], attempts: Sequence[Row]
     go_on = f"continue with: pipeline resume {command_name(store)}"
     stopped = next((row["result"] for row in reversed(rows) if row["kind"] == "stop"), None)
     if stopped and rows[-1]["kind"] == "stop":
-        return f"The run stopped here ({stopped['stop_reason']}: {' '.join(stopped['detail'].split())[:400]}); {go_on}"
+        why = f"{describe_reason(stopped['stop_reason'])}: {' '.join(stopped['detail'].split())[:400]}"
+        return f"The run stopped here ({why}); {go_on}"
     if not attempts:
         return f"The agent has not said yet that task {store.id} is done; {go_on}"
     return f"The run is not finished, and it is not running; {go_on}"

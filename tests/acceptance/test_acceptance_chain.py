@@ -251,7 +251,7 @@ def test_a_hook_may_end_the_run_whatever_the_others_say_and_the_next_start_asks_
     hooks = mounting(item("no", "exit 1"), item("stop", stop))
     model = says(write("a.py", CODE))
     with pytest.raises(
-        Incomplete, match=r"hook_stopped: user:stop: out of GPUs; when that is mended, resume the task"
+        Incomplete, match=r"a hook stopped the run: user:stop: out of GPUs; when that is mended, resume the task"
     ) as caught:
         made(tmp_path / "task", model, hooks)
     assert (caught.value.exit_code, model.asked) == (3, 2)
@@ -291,7 +291,7 @@ def test_a_hook_that_takes_too_long_is_tried_once_more_and_then_ends_the_run_at_
     """Scenario 35."""
     slow = item("slow", counted(tmp_path / "bench", "sleep 60"), timeout_sec=0.3)
     model = says(write("a.py", CODE))
-    with pytest.raises(Incomplete, match="verification_error: user:slow"):
+    with pytest.raises(Incomplete, match="a check did not work: user:slow"):
         made(tmp_path / "closed", model, mounting(slow))
     assert (runs(tmp_path / "bench"), model.asked) == (2, 2)
     ended = made(tmp_path / "open", says(write("a.py", CODE)), mounting({**slow, "failure_policy": "fail_open"}))
@@ -426,7 +426,7 @@ def test_todos_that_wait_for_the_user_end_the_run_at_once_and_the_next_start_goe
     )
     over = call("TodoWrite", todos=[{"id": "d", "content": "get the data", "status": "completed"}])
     model = says(write("a.py", CODE), waits, DONE, call("TodoWrite", action="claim", id="d"), over, DONE)
-    with pytest.raises(Incomplete, match="todo_waiting_external"):
+    with pytest.raises(Incomplete, match="a todo waits for you"):
         made(tmp_path / "task", model, mounting())
     assert model.asked == 3
     ended = made(tmp_path / "task", model, mounting())

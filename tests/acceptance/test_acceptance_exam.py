@@ -68,7 +68,7 @@ def test_a_hook_around_calls_whose_script_was_edited_is_not_run_and_ends_the_run
     place.script("exit 0\n", "guard.sh")
     guard = item("guard", "sh .pipeline/guard.sh", point="before_tool_call")
     model = says(write("a.py", CODE), place.edits("guard.sh"), call("Bash", command="true"))
-    with pytest.raises(Incomplete, match=r"hook_tampered: user:guard: .*\.pipeline/guard\.sh") as caught:
+    with pytest.raises(Incomplete, match=r"a check was changed: user:guard: .*\.pipeline/guard\.sh") as caught:
         place.made(model, place.setting(guard, item("end", "sh .pipeline/guard.sh", point="session_end")))
     assert (caught.value.stop_reason, place.escaped.exists()) == ("hook_tampered", False)
 
@@ -156,7 +156,7 @@ def test_a_file_that_python_would_take_for_the_users_tool_is_part_of_the_exam(pl
 def test_a_script_in_the_users_folder_that_is_not_there_is_no_work_of_the_agent(place: Place) -> None:
     """It is missed before the agent spends an attempt, and what the agent puts there is never run."""
     with pytest.raises(
-        Incomplete, match=r"verification_error: user:tests: its script \.pipeline/tests\.sh is not there"
+        Incomplete, match=r"a check did not work: user:tests: its script \.pipeline/tests\.sh is not there"
     ):
         place.made(says(write("a.py", CODE)), place.setting())
     (place.task.parent / "other").mkdir()
@@ -211,7 +211,7 @@ def test_a_hook_that_is_added_in_a_pause_rests_on_what_was_there_when_the_work_b
 def test_a_script_that_the_user_mends_counts_once_he_vouches_for_it(place: Place) -> None:
     place.script("no-such-command\n")
     model = says(write("a.py", CODE))
-    with pytest.raises(Incomplete, match="verification_error"):
+    with pytest.raises(Incomplete, match="a check did not work"):
         place.made(model, place.setting())
     place.script("exit 0\n")
     with pytest.raises(Incomplete, match="if you changed it yourself: pipeline hooks trust task"):

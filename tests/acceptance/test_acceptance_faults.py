@@ -62,7 +62,7 @@ def test_fault_01_tests_that_take_longer_than_two_seconds_are_not_cut_short_and_
     assert (ended["stop_reason"], ended["verified"]) == ("accept_continue_exhausted", False)
     assert ended["attempts"][0]["hooks"][-1]["exit_code"] == 1
     hanging = item("tests", "exec sleep 600", timeout_sec=0.2)
-    with pytest.raises(Incomplete, match="verification_error"):
+    with pytest.raises(Incomplete, match="a check did not work"):
         made(tmp_path / "hangs", says(write("a.py", CODE)), mounting(hanging))
     lenient = mounting(hanging, default_failure_policy="warn_only")
     ended = made(tmp_path / "lenient", says(write("a.py", CODE)), lenient)
@@ -77,7 +77,7 @@ def test_fault_02_a_failing_exit_code_is_never_a_pass(code: int, tmp_path: Path)
 
 
 def test_fault_02_a_mistyped_command_is_never_a_pass(tmp_path: Path) -> None:
-    with pytest.raises(Incomplete, match=r"verification_error: user:tests: .*127"):
+    with pytest.raises(Incomplete, match=r"a check did not work: user:tests: .*127"):
         made(tmp_path, says(write("a.py", CODE)), mounting(item("tests", "pytset -q")))
 
 
@@ -344,7 +344,7 @@ def test_fault_17_a_broken_hook_costs_the_model_no_attempt(tmp_path: Path) -> No
     hooks = mounting(item("tests", f"{tool}", failure_policy="fail_closed"), most_continues=1)
     model = says(write("a.py", CODE), DONE, write("a.py", CODE + "# better\n", "w3"), DONE)
     for _ in range(3):
-        with pytest.raises(Incomplete, match="verification_error"):
+        with pytest.raises(Incomplete, match="a check did not work"):
             made(tmp_path / "task", model, hooks)
     assert model.asked == 2, "and it was not asked to mend what is none of its business"
     script(tmp_path, "tool", "grep -q better a.py || { echo 'do better' >&2; exit 1; }")
@@ -358,7 +358,7 @@ def test_a_hook_that_lacks_a_program_costs_the_model_no_attempt_whatever_it_exit
     check = script(tmp_path, "check.sh", "nosuchtool || { echo 'the tests fail' >&2; exit 2; }\n")
     model = says(write("a.py", CODE), DONE)
     for policy in ("strict", "claude"):
-        with pytest.raises(Incomplete, match=r"verification_error: .*nosuchtool is not installed here"):
+        with pytest.raises(Incomplete, match=r"a check did not work: .*nosuchtool is not installed here"):
             made(tmp_path / policy, model, mounting(item("tests", check, exit_policy=policy)))
     assert not any("the tests fail" in message.text for request in model.requests for message in request.messages)
 

@@ -410,7 +410,7 @@ def test_a_script_of_the_user_that_is_mended_while_the_run_stands_still_is_no_ed
     place.file.unlink()
     hooks = place.setting(item("mine", script(place.folder / "home", "check.sh", "exec no-such-command\n")))
     model = says(write("a.py", CODE))
-    with pytest.raises(Incomplete, match="verification_error"):
+    with pytest.raises(Incomplete, match="a check did not work"):
         place.made(model, hooks)
     script(place.folder / "home", "check.sh", f"echo run >> {place.ran}\n")
     ended = place.made(model, hooks)

@@ -102,7 +102,7 @@ def test_work_that_is_refused_to_the_end_is_incomplete_and_is_not_paid_for_again
     configure(there, item("tests", "echo 3 failed; exit 1"))
     ended = there.call()
     assert_ended(there, ended, "incomplete", 3, verified=False)
-    assert "accept_continue_exhausted" in report(there)["reason"]
+    assert "no attempts are left" in report(there)["reason"]
     assert stop_reason(there) == "accept_continue_exhausted"
     assert len(json.loads((there.task / "acceptance.json").read_bytes())["attempts"]) == 4
     calls = report(there)["usage"]["calls"]
@@ -111,32 +111,37 @@ def test_work_that_is_refused_to_the_end_is_incomplete_and_is_not_paid_for_again
 
 
 @pytest.mark.parametrize(
-    ("command", "reason", "words"),
+    ("command", "reason", "told", "words"),
     [
         pytest.param(
-            "test -e $HOME/go || exec no-such-command", "verification_error", "user:tests", id="a broken hook"
+            "test -e $HOME/go || exec no-such-command",
+            "verification_error",
+            "a check did not work",
+            "user:tests",
+            id="a broken hook",
         ),
         pytest.param(
             """test -e $HOME/go || echo '{"continue": false, "stopReason": "out of GPUs"}'""",
             "hook_stopped",
+            "a hook stopped the run",
             "user:tests: out of GPUs",
             id="a hook that stops the run",
         ),
     ],
 )
 def test_what_only_the_user_can_mend_is_incomplete_and_goes_on_when_it_is_mended(
-    command: str, reason: str, words: str, tmp_path: Path
+    command: str, reason: str, told: str, words: str, tmp_path: Path
 ) -> None:
     there = ground(tmp_path)
     configure(there, item("tests", command))
     ended = there.call()
     assert_ended(there, ended, "incomplete", 3, verified=False)
     assert stop_reason(there) == reason
-    assert_said(ended, reason, words)
+    assert_said(ended, told, words)
     assert "pipeline resume paper" in ended.out
     assert "pipeline show paper acceptance" in ended.out
     assert "pipeline trace paper" not in ended.out, "there is nothing to trace yet"
-    assert f"The run stopped here ({reason}: {words}" in there.call("show", "paper", "acceptance").out
+    assert f"The run stopped here ({told}: {words}" in there.call("show", "paper", "acceptance").out
     again = there.call("resume", "paper")
     assert_ended(there, again, "incomplete", 3, verified=False)
     calls = [row for row in _journal(there) if row["kind"] == "reply"]
@@ -156,7 +161,7 @@ def test_todos_that_wait_for_the_user_stop_the_run_and_a_resume_goes_on(tmp_path
     there = ground(tmp_path, waits, DONE, [("TodoWrite", {"action": "claim", "id": "data"})], over)
     ended = there.call()
     assert_ended(there, ended, "incomplete", 3, verified=False)
-    assert_said(ended, "todo_waiting_external", "data")
+    assert_said(ended, "a todo waits for you", "data")
     assert "pipeline resume paper" in ended.out
     assert_ended(there, there.call("resume", "paper"), "completed", 0, verified=True)
 
@@ -169,7 +174,7 @@ def test_a_required_todo_that_failed_is_an_error(tmp_path: Path) -> None:
     there = ground(tmp_path, *todos)
     ended = there.call()
     assert_ended(there, ended, "error", 1, verified=False)
-    assert "required_todo_failed" in report(there)["reason"]
+    assert "a required todo failed" in report(there)["reason"]
     assert "gpu" in report(there)["reason"]
 
 

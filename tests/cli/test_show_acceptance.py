@@ -160,7 +160,7 @@ def test_a_run_that_waits_for_its_user_says_what_for(tmp_path: Path) -> None:
     assert command("run", "--fast", paper(tmp_path)).code == 3
     lines = command("show", "paper", "acceptance").out.splitlines()
     assert any(line.startswith("  broken   user:tests") for line in lines)
-    assert lines[-1].startswith("The run stopped here (verification_error: user:tests: ")
+    assert lines[-1].startswith("The run stopped here (a check did not work: user:tests: ")
     assert lines[-1].endswith("; continue with: pipeline resume paper")
 
 

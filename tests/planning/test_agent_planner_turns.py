@@ -632,7 +632,9 @@ def cut_after(turns: int, reply: Callable[[Request], Reply], window: int) -> Scr
     return small(window, cut)
 
 
-@pytest.mark.parametrize("turns", [pytest.param(turns, marks=() if turns == 2 else pytest.mark.slow) for turns in range(5)])
+@pytest.mark.parametrize(
+    "turns", [pytest.param(turns, marks=() if turns == 2 else pytest.mark.slow) for turns in range(5)]
+)
 def test_a_run_that_was_cut_between_turns_asks_nothing_twice(desk: Desk, turns: int) -> None:
     desk.read = LONG
     first = cut_after(turns, in_parts, 16_000)
