@@ -163,7 +163,7 @@ def test_data_that_the_user_names_are_there_for_experiments(task: Command, tmp_p
     declared = (code / "experiments.yaml").read_text()
     (code / "experiments.yaml").write_text(declared.replace("    quick", "    data: [mine]\n    quick", 1))
     ended = task("resume", TASK, "--reproduce")
-    assert "part-1: mine is missing; it can be given: --data mine=PATH" in " ".join(ended.out.split()), ended.err
+    assert "part-1: mine is missing; give it with --data mine=PATH" in " ".join(ended.out.split()), ended.err
     ended = task("reproduce", TASK, "--data", f"mine={tmp_path / 'mine'}")
     log = (task.task(TASK) / "results" / "part-1-full" / "log.txt").read_text()
     assert log.strip() == "of mine", ended.err
