@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from pipeline.base.archives import BadArchive, unpack_to
 from pipeline.base.errors import PipelineError, StorageError
-from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, sync_tree, write_durable
+from pipeline.base.files import read_bytes, sha256, storage_error, sync_tree, write_durable
 from pipeline.base.formats import dump_json, parse_json
 from pipeline.base.http.addresses import printable_url
 from pipeline.base.lease import lock_descriptor
@@ -97,7 +97,10 @@ def fetch_data(address: str, digest: str, rules: DownloadRules) -> StoredData:
 
     `digest` is the sha256 that it must have; empty for any. An archive is unpacked, and what must not be is left out.
     """
-    make_directory(rules.store)
+    try:
+        os.makedirs(rules.store, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise storage_error("make", rules.store, error) from error
     home = os.path.join(rules.store, _key_of(address))
     with _only_one(f"{home}.lock"):
         if (found := find_stored(rules.store, address, digest)) and not has_changed(found, rules.store):

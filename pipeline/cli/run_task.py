@@ -22,7 +22,7 @@ from pipeline.cli.assembly import (
     open_model,
     read_user_hooks,
     settings_from,
-    settings_to_store,
+    settings_to_keep,
     user_environment,
 )
 from pipeline.cli.given_code import take_given_code
@@ -127,8 +127,7 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
 def carry_out(
     store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any], audience: Audience
 ) -> tuple[dict[str, Any], Phase | None]:
-    """Runs what is stale in a task, and prints nothing. Returns the report; and the phase that the run was to stop before,
-    where that had its result already."""
+    """Runs what is stale, and prints nothing: the report; and the phase to stop before, where that had its result already."""
     catalog = Catalog(os.path.dirname(store.root))
     with store.writing() as left:
         task = store.load("task.json")
@@ -145,7 +144,8 @@ def carry_out(
                 audience.tell(left, warning=True)
                 log_event(left, level="WARNING")
             if allowed.trusted and "judge_again" not in options:
-                sealed = seal_task({**task, "settings": settings_to_store(values)}, config_directory())
+                kept = settings_to_keep(values, task["settings"], flags)
+                sealed = seal_task({**task, "settings": kept}, config_directory())
                 if sealed != task:
                     store.write({"task.json": sealed})
             _refuse_idle_attempts(store, values, flags)
