@@ -77,6 +77,7 @@ def test_a_zip_holds_the_code_what_it_is_worth_and_how_to_run_it(command: Comman
     assert {name: data for name, data in held.items() if name in code} == code
     assert sorted(set(held) - set(code)) == [
         "AGENTS.md",
+        "Containerfile",
         "LICENCES.md",
         "REPRODUCTION.md",
         "pyproject.toml",
