@@ -56,8 +56,8 @@ class Provided(NamedTuple):
 
 def data_name(called: str) -> str:
     """What a data set is called in --data and below /data: CIFAR-10 is cifar-10."""
-    plain = re.sub(r"[^a-z0-9]+", "-", called.lower()).strip("-")[:_LONGEST_NAME].rstrip("-")
-    return plain if plain[:1].isalpha() else f"data-{plain}".rstrip("-")
+    plain = re.sub(r"[^a-z0-9]+", "-", called.lower()).strip("-")
+    return (plain if plain[:1].isalpha() else f"data-{plain}")[:_LONGEST_NAME].rstrip("-")
 
 
 def data_store(cache_directory: str) -> str:

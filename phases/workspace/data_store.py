@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from pipeline.base.archives import BadArchive, unpack_to
 from pipeline.base.errors import PipelineError, StorageError
@@ -177,8 +177,8 @@ def _key_of(address: str) -> str:
 
 def _name_of(address: str, reached: str) -> str:
     """A name for the file: the last part of its address, or of the one that redirects led to, if one has an ending."""
-    names = [unquote(url.partition("?")[0].rstrip("/").rpartition("/")[2]) for url in (address, reached)]
-    plain = [re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[-_LONGEST_NAME:] for name in names]
+    names = [unquote(urlsplit(url).path.rstrip("/").rpartition("/")[2]) for url in (address, reached)]
+    plain = [re.sub(r"[^A-Za-z0-9._-]+", "-", name)[-_LONGEST_NAME:].strip(".-") for name in names]
     return next((name for name in plain if re.search(r"[^.]\.[A-Za-z]", name)), "") or plain[0] or "data"
 
 

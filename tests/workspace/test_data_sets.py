@@ -195,6 +195,20 @@ def test_each_kind_of_archive_is_unpacked(task: Task, name: str) -> None:
         assert task.files(task.provide(f"{server.base}/{name}")) == {"a/b.csv": ROWS}
 
 
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("iris.csv?token=../../x", "iris.csv"),
+        ("a/%2e%2e%2f%2e%2e%2fetc%2fpasswd.txt", "etc-passwd.txt"),
+        ("x" * 90 + "/..-" + "y" * 77 + ".csv", "y" * 76 + ".csv"),
+        ("%00%0a.csv", "csv"),
+        ("", "data"),
+    ],
+)
+def test_the_file_has_a_safe_name_by_its_address(task: Task, server: Server, path: str, name: str) -> None:
+    assert list(task.files(task.provide(f"{server.base}/{path}"))) == [name]
+
+
 @pytest.mark.parametrize("name", ["iris.npz", "model.pt", "iris.csv.gz", "download"])
 def test_what_is_no_archive_by_its_name_stays_as_it_is(task: Task, name: str) -> None:
     data = zipped(("a.npy", ROWS))
@@ -283,7 +297,13 @@ def test_a_look_at_the_plan_asks_no_network(task: Task, server: Server) -> None:
 
 @pytest.mark.parametrize(
     ("called", "name"),
-    [("CIFAR-10", "cifar-10"), ("20 Newsgroups", "data-20-newsgroups"), ("数据", "data"), ("a" * 90, "a" * 40)],
+    [
+        ("CIFAR-10", "cifar-10"),
+        ("20 Newsgroups", "data-20-newsgroups"),
+        ("数据", "data"),
+        ("a" * 90, "a" * 40),
+        ("2" * 60, "data-" + "2" * 35),
+    ],
 )
 def test_a_data_set_has_a_name_that_a_path_may_have(called: str, name: str, task: Task, tmp_path: Path) -> None:
     assert data_name(called) == name
