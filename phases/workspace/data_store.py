@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from pipeline.base.archives import BadArchive, unpack_to
 from pipeline.base.errors import PipelineError, StorageError
 from pipeline.base.files import read_bytes, sha256, storage_error, sync_tree, write_durable
 from pipeline.base.formats import dump_json, parse_json
@@ -145,6 +144,9 @@ def _download(address: str, digest: str, part: str, rules: DownloadRules) -> Sto
 
 def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> StoredData:
     """Puts a file, or what an archive holds, into its place in the store; then says so in a record."""
+    # imported here: most runs unpack no archive, and what it needs takes a while
+    from pipeline.base.archives import BadArchive, unpack_to
+
     left_out: list[str] = []
     target = data.directory(rules.store)
     try:

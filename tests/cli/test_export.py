@@ -106,6 +106,24 @@ def test_an_export_says_which_files_of_packages_it_was_made_with(command: Comman
     assert project["requires-python"].startswith(">=3")
 
 
+def test_an_export_says_where_its_data_are_from_and_nothing_of_the_users_paths(command: Command) -> None:
+    row = dict.fromkeys(("called", "path", "address", "sha256", "file", "tree_sha256", "at", "why"), "")
+    row |= {"name": "iris", "state": "fetched", "bytes": 8, "files": 1, "licence": "CC BY 4.0"}  # type: ignore[dict-item]
+    rows = [
+        {**row, "address": "https://example.org/iris.csv", "sha256": "1" * 64},
+        {**row, "name": "own", "state": "given", "path": "/home/me/secret-project"},
+        {**row, "name": "gone", "state": "missing"},
+    ]
+    (command.task("paper") / "data.json").write_text(json.dumps({"version": 1, "datasets": rows}))
+    assert command("export", "--to", "zip", "-o", "out.zip").code == 0
+    with zipfile.ZipFile(command.folder / "out.zip") as archive:
+        text = archive.read("paper/REPRODUCTION.md").decode()
+        container = archive.read("paper/Containerfile").decode()
+    assert f"- `/data/iris`: https://example.org/iris.csv, sha256 `{'1' * 64}`, licence: CC BY 4.0" in text
+    assert ("- `/data/own`: given by its user" in text, "gone" in text, "secret" in text) == (True, False, False)
+    assert "RUN sh reproduce.sh install" in container
+
+
 def git(folder: Path, *arguments: str) -> str:
     ended = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)
     return ended.stdout
