@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import signal
+import socket
 import subprocess
 import sys
 import tarfile
@@ -361,3 +363,30 @@ def test_two_tasks_that_want_the_same_fetch_it_once(tmp_path: Path, server: Serv
     both = [subprocess.Popen(words, cwd=ROOT) for _ in range(2)]
     assert [process.wait(HANGS) for process in both] == [0, 0]
     assert len(server.questions) == 1
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("seed", range(10))
+def test_a_fetch_killed_at_forty_moments_leaves_nothing_half(seed: int, task: Task, tmp_path: Path) -> None:
+    draw, rows = random.Random(seed), os.urandom(1 << 20)
+    body = tarred(*((f"part-{number}.bin", rows) for number in range(4)))
+
+    def slowly(connection: socket.socket) -> None:
+        connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+        for start in range(0, len(body), 1 << 18):
+            connection.sendall(body[start : start + (1 << 18)])
+            time.sleep(0.04)
+
+    with serving(slowly) as server:
+        address = f"{server.base}/parts.tar.gz"
+        for _ in range(4):
+            with subprocess.Popen([sys.executable, "-c", _FETCH, str(tmp_path), address], cwd=ROOT) as process:
+                time.sleep(draw.uniform(0.3, 2.5))
+                process.kill()
+            if list(task.cache.glob("data/*.json")):  # it was done: nothing is asked for again
+                asked = len(server.questions)
+                task.provide(address, max_data_mb=64)
+                assert len(server.questions) == asked
+        found = task.provide(address, max_data_mb=64)
+    assert task.files(found) == {f"part-{number}.bin": rows for number in range(4)}
+    assert [path.name for path in task.cache.glob("data/*") if path.suffix in (".part", ".new", ".tmp")] == []
