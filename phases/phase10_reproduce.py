@@ -7,6 +7,7 @@ from typing import Any
 from pipeline.engine.phase import Context, Documents, Phase
 
 _PLAN, _RESULTS = "initial_plan.txt", "results.json"
+_GIVEN = ("data", "allow_data", "gpu")
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
@@ -21,7 +22,8 @@ def _report(documents: Documents) -> dict[str, Any]:
 
     results = documents[_RESULTS]
     counts = {"size": results["size"], "cells": len(results["cells"]), "verdicts": count_verdicts(results["cells"])}
-    return {"reproduction": {**counts, "sentence": results["sentence"]}}
+    data = {"data": results["data"]} if "data" in results else {}
+    return {"reproduction": {**counts, "sentence": results["sentence"], **data}}
 
 
 PHASE = Phase(
@@ -30,7 +32,8 @@ PHASE = Phase(
     # implementation.json says by its digests which code it is
     reads=(_PLAN, "implementation.json"),
     writes=(_RESULTS,),
-    settings=("reproduce", "tolerance", "sandbox", "install"),
+    settings=("reproduce", "tolerance", "sandbox", "install", *_GIVEN),
+    later=_GIVEN,
     asked="reproduce",
     owns=("results",),
     report=_report,

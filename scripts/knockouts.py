@@ -55,6 +55,46 @@ KNOCKOUTS = (
         "tests/base/test_credentials.py -k data_with_keys",
     ),
     Knockout(
+        "no data without permission", "phases/workspace/data_sets.py",
+        'return settings.get("allow_data") == "yes"', "return True",
+        "tests/workspace/test_data_sets.py -k without_permission",
+    ),
+    Knockout(
+        "other data than before are refused", "phases/workspace/data_store.py",
+        "if digest and fetched.sha256 != digest:", "if False:",
+        "tests/workspace/test_data_sets.py -k other_bytes",
+    ),
+    Knockout(
+        "fetched data are looked at again", "phases/workspace/data_store.py",
+        "return _digest_tree(directory)[0] == tree", "return os.path.isdir(directory)",
+        "tests/workspace/test_data_sets.py -k changed_in_the_store",
+    ),
+    Knockout(
+        "a page is no data", "phases/workspace/data_store.py",
+        "    if is_page:", "    if False:",
+        "tests/workspace/test_data_sets.py -k a_page_about",
+    ),
+    Knockout(
+        "the list of a zip is bounded", "pipeline/base/archives.py",
+        "if size is not None and size > _LARGEST_LIST:", "if False:",
+        "tests/workspace/test_data_sets.py -k list",
+    ),
+    Knockout(
+        "links and ways out stay in the archive", "pipeline/base/archives.py",
+        "        if reason:\n            refused.append", "        if False:\n            refused.append",
+        "tests/workspace/test_data_sets.py -k must_not_be",
+    ),
+    Knockout(
+        "a model names no address", "phases/planning/model/plan_validation.py",
+        'is not None and address in self._bare', "is not None",
+        "tests/planning/test_data_links.py -k name_no_host",
+    ),
+    Knockout(
+        "a stranger's task fetches nothing", "pipeline/cli/trust.py",
+        '    "allow_data": lambda own, theirs: "no",\n', '    "allow_data": lambda own, theirs: theirs,\n',
+        "tests/cli/test_adopt.py -k widens",
+    ),
+    Knockout(
         "the watch beside the runner", "phases/sandbox/orphan_watch.py",
         "    for info, pid in launches.values():", "    for info, pid in ():",
         "tests/drills/test_orphans.py -k killed-some",

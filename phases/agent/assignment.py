@@ -12,6 +12,7 @@ from phases.evidence.bare_python import make_bare_python
 from phases.llm.model import Model, as_model
 from phases.sandbox.box import Box, limits_from, with_machine
 from phases.sandbox.commands import kind_of_sandbox
+from phases.workspace.data_sets import provide_data
 from phases.workspace.packages import ALLOWED, PackageRules, package_rules
 from phases.workspace.task_paths import TaskPaths, task_paths
 from pipeline.base.files import read_bytes
@@ -112,7 +113,7 @@ def assignment_of(
         digest,
         task_paths(ctx.paths.root),
         kind_of_sandbox(str(ctx.settings["sandbox"])),
-        ctx.limits,
+        {**ctx.limits, "data": provide_data(plan, ctx).setting},
         contracts.breach,
         lambda data: dict(contracts.parse("initial_plan.txt", data, writer="an earlier review")),
         lambda data: dict(contracts.parse("supervisor-config.json", data, writer="you")),

@@ -112,6 +112,10 @@ class _Text:
             if rows := plan.get(key):
                 named = ", ".join(f"{row['name']} (p. {row['source']['page']})" for row in rows)
                 yield from self.wrap(named, f"  {name:<11}", 13)
+        for row in plan.get("datasets", ()):
+            if row.get("address"):
+                said = f"{row['name']}: {row['address']} (licence: {row.get('licence', 'not stated')})"
+                yield from self.wrap(said, " " * 13, 15)
 
     def results(self, plan: Row) -> Iterator[str]:
         for place, rows in group_results(plan):

@@ -42,6 +42,7 @@ from phases.reproduction.suspicion import find_constants, find_copied_labels
 from phases.sandbox.box import OFF
 from phases.sandbox.commands import kind_of_sandbox
 from phases.sandbox.installs import find_environment
+from phases.workspace.data_sets import provide_data
 from phases.workspace.packages import package_store
 from phases.workspace.task_paths import task_paths
 from phases.workspace.workspace import Workspace
@@ -93,7 +94,7 @@ def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
     packages = packages if ctx.settings["install"] == "allowed" else None
     own = str(ctx.limits.get("python") or "")
     packages = layer_python(own, bare, paths.own_python) if own else packages
-    held_out = os.path.join(ctx.paths.root, HELD_OUT)
+    held_out, provided = os.path.join(ctx.paths.root, HELD_OUT), provide_data(plan, ctx)
     place = Place(
         os.path.join(ctx.paths.root, RESULTS),
         kind_of_sandbox(str(ctx.settings["sandbox"])),
@@ -102,7 +103,8 @@ def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
         float(ctx.limits.get("experiment_minutes") or _MINUTES) * 60,
         held_out if os.path.isdir(held_out) and not os.path.islink(held_out) else "",
         ctx.in_place,
-        ctx.limits,
+        {**ctx.limits, "data": provided.setting},
+        provided,
     )
     return Request(
         plan,
@@ -139,6 +141,7 @@ def reproduce_tables(request: Request) -> dict[str, Any]:
         "cells": cells,
         "orderings": compare_orders(cells),
         **({"attempts": told} if told else {}),
+        **({"data": data} if (data := request.place.provided.facts()) else {}),
         "sentence": f"{sentence}; attempts at what differs: {len(told)}" if told else sentence,
     }
 

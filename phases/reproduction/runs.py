@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from phases.reproduction.declared import Experiment
 from phases.sandbox.box import Box, limits_from, with_machine
 from phases.sandbox.commands import run_command
-from phases.sandbox.devices import parse_data
+from phases.sandbox.devices import parse_data, variable_of
+from phases.workspace.data_sets import Provided
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, sync_tree, write_durable
@@ -50,6 +51,8 @@ class Place(NamedTuple):
     in_place: Callable[[], None]
     settings: Mapping[str, Any] = MappingProxyType({})
     """What the user lets commands see and use up: data, gpu, command_memory_gb."""
+    provided: Provided = Provided("")
+    """The data sets of the plan and of --data."""
 
 
 class Run(NamedTuple):
@@ -97,9 +100,9 @@ def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place:
     """Runs an experiment, or finds what it gave when it ran on just this. Raises StorageError."""
     if not one.command:
         return Run(NOT_RUN, f"the code has no {size} size of {one.name}")
-    given = {folder.name for folder in parse_data(str(place.settings.get("data") or ""))}
-    if missing := [name for name in one.data if name not in given]:
-        return Run(NOT_RUN, f"{', '.join(missing)} is missing; it can be given: --data {missing[0]}=PATH")
+    given = {folder.variable for folder in parse_data(str(place.settings.get("data") or ""))}
+    if missing := [name for name in one.data if variable_of(name) not in given]:
+        return Run(NOT_RUN, "; ".join(map(place.provided.why_missing, missing)))
     home = os.path.join(place.results, f"{one.name}-{size}")
     _refuse_links(place.results, home)
     key = _key_of(one, code, place)
@@ -111,6 +114,8 @@ def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place:
     own = os.path.join(work, DATA)
     box = Box(work, place.kind, place.readable, place.python, limits_from(place.settings), read_only=(own,))
     box = with_machine(box, place.settings)
+    spelled = {variable_of(name): name for name in one.data}  # as the code looks for it
+    box = box._replace(data=tuple(each._replace(name=spelled.get(each.variable, each.name)) for each in box.data))
     logger.info("experiment {} runs: {}", one.name, one.command)
     began = time.monotonic()
     ended = run_command(box, one.command, seconds=place.seconds, variables={"PIPELINE_EXPERIMENT": one.name})

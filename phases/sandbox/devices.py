@@ -10,10 +10,14 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from pipeline.base.errors import UsageError
+from pipeline.base.http.addresses import Forbidden, printable_url, target_of
 
 NONE, AUTO = "none", "auto"
 DATA = "/data"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
+_BETWEEN = re.compile(rf"{os.pathsep}(?={_NAME.pattern}=)")
+IS_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_PIN = re.compile(r"sha256=([0-9a-f]{64})")
 _NUMBERS = re.compile(r"[0-9]{1,2}(,[0-9]{1,2}){0,15}")
 _SHARED = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset", "nvidia-caps", "kfd", "dri", "dxg")
 """The nodes that all cards of a kind need: NVIDIA's, AMD's, and those of Windows' subsystem."""
@@ -34,22 +38,69 @@ class DataFolder(NamedTuple):
     @property
     def variable(self) -> str:
         """The variable that says where it lies, in every sandbox."""
-        return f"DATA_{self.name.upper().replace('-', '_')}"
+        return variable_of(self.name)
+
+
+class DataAddress(NamedTuple):
+    """Where a data set of the user's is to be fetched."""
+
+    name: str
+    address: str
+    sha256: str
+    """What it must have; empty for any."""
+
+
+def variable_of(name: str) -> str:
+    """The variable that says where a data set lies. Names that are spelled alike have one."""
+    return f"DATA_{name.upper().replace('-', '_')}"
+
+
+def split_data(setting: str) -> list[tuple[str, str]]:
+    """Name and place of each `NAME=PATH` or `NAME=https://…`, as `--data` gives them one by one. Raises UsageError."""
+    found: dict[str, tuple[str, str]] = {}
+    for word in filter(None, _BETWEEN.split(setting)):
+        name, equals, place = word.partition("=")
+        if not equals or not _NAME.fullmatch(name):
+            raise UsageError(f"--data takes NAME=PATH, a name of letters, digits, - and _, and not {word!r}")
+        if found.setdefault(variable_of(name), (name, place)) != (name, place):
+            raise UsageError(f"--data names {name} twice, or one that is spelled like it")
+    return list(found.values())
 
 
 def parse_data(setting: str) -> tuple[DataFolder, ...]:
-    """The folders of `NAME=PATH:NAME=PATH`, as `--data` gives them one by one. Raises UsageError."""
-    found: dict[str, DataFolder] = {}
-    for word in filter(None, setting.split(os.pathsep)):
-        name, equals, path = word.partition("=")
-        if not equals or not _NAME.fullmatch(name):
-            raise UsageError(f"--data takes NAME=PATH, a name of letters, digits, - and _, and not {word!r}")
+    """The folders and files among them. Raises UsageError."""
+    pairs = [(name, path) for name, path in split_data(setting) if not IS_ADDRESS.match(path)]
+    for name, path in pairs:
         if not os.path.exists(path):
             raise UsageError(f"--data {name} names {path}, and there is no such folder or file")
-        folder = DataFolder(name, os.path.realpath(path))
-        if found.setdefault(folder.variable, folder) != folder:
-            raise UsageError(f"--data names {name} twice, or one that is spelled like it")
-    return tuple(found.values())
+    return tuple(DataFolder(name, os.path.realpath(path)) for name, path in pairs)
+
+
+def parse_data_addresses(setting: str) -> tuple[DataAddress, ...]:
+    """The addresses among them; `#sha256=…` behind one says what must come from it. Raises UsageError."""
+    found = []
+    for name, place in split_data(setting):
+        if not IS_ADDRESS.match(place):
+            continue
+        address, _, pin = place.partition("#")
+        if pin and not _PIN.fullmatch(pin):
+            raise UsageError(
+                f"--data {name}: behind the # of an address stands sha256= and 64 letters, and not {pin!r}"
+            )
+        try:
+            target_of(address, private=True)
+        except Forbidden as error:
+            raise UsageError(f"--data {name} names {printable_url(address)}, and {error}") from error
+        found.append(DataAddress(name, address, pin.removeprefix("sha256=")))
+    return tuple(found)
+
+
+def why_not_one_data_set(word: str) -> str:
+    """Why a word of --data could not be kept beside others; empty where it can."""
+    _, _, place = word.partition("=")
+    if _BETWEEN.search(word) or (os.pathsep in place and not IS_ADDRESS.match(place)):
+        return f"{word!r} holds a {os.pathsep!r}, which stands between two of them"
+    return ""
 
 
 def check_python(setting: str) -> str:

@@ -9,6 +9,6 @@ pipeline.base.safe_tree.
 """
 
 __all__ = [
-    "backup_tree", "command_runner", "guide_file", "jobs", "manifest", "packages", "rejected_snapshots", "snapshots", "syntax",
-    "task_paths", "workspace",
+    "backup_tree", "command_runner", "data_sets", "guide_file", "jobs", "manifest", "packages", "rejected_snapshots", "snapshots",
+    "syntax", "task_paths", "workspace",
 ]  # fmt: skip

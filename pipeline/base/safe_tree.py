@@ -138,7 +138,7 @@ def read_beneath(root: str | int, path: str, most: int) -> bytes:
 def write_beneath(root: int, path: str, data: bytes) -> None:
     """A new file, not yet durable, that is not to be run. Raises OSError, also where something is there."""
     *parts, name = path.split("/")
-    with open_directory(root, parts, make=_make_directory) as directory:
+    with open_directory(root, parts, make=make_in) as directory:
         write_new(name, data, directory, mode=_NEW_MODE)
 
 
@@ -146,8 +146,7 @@ def write_new(
     name: str, data: bytes, directory: int, *, mode: int | None = None, mtime_ns: int | None = None, sync: bool = False
 ) -> None:
     """Makes a new file; without `mode`, with the permissions of any new one. Raises OSError, also where something is there."""
-    descriptor = os.open(name, _NEW, _NEW_MODE if mode is None else 0o600, dir_fd=directory)
-    try:
+    with create_new(name, directory, _NEW_MODE if mode is None else 0o600) as descriptor:
         write_all(descriptor, data)
         if mode is not None:
             os.fchmod(descriptor, mode)
@@ -155,6 +154,14 @@ def write_new(
             os.utime(descriptor, ns=(mtime_ns, mtime_ns))
         if sync:
             os.fsync(descriptor)
+
+
+@contextmanager
+def create_new(name: str, directory: int, mode: int = _NEW_MODE) -> Iterator[int]:
+    """A new file, open to be written. Raises OSError, also where something is there."""
+    descriptor = os.open(name, _NEW, mode, dir_fd=directory)
+    try:
+        yield descriptor
     finally:
         os.close(descriptor)
 
@@ -180,6 +187,7 @@ def _walk_directory(
             os.close(inner)
 
 
-def _make_directory(name: str, directory: int) -> None:
+def make_in(name: str, directory: int) -> None:
+    """Makes a directory in an open one, where it is not there. Raises OSError."""
     with suppress(FileExistsError):
         os.mkdir(name, 0o755, dir_fd=directory)

@@ -216,13 +216,25 @@ def effective_settings(settings: Settings, task: dict[str, Any], flags: dict[str
     """What a run goes by: the settings in force, but what the task was begun with stays unless a flag says otherwise."""
     values = settings._asdict()
     # a plain resume must not walk around a gate that the task was begun with (decision 25)
-    values.update({name: value for name, value in task["settings"].items() if flags.get(name) is None})
+    said = {name: value for name, value in task["settings"].items() if flags.get(name) is None}
+    values.update({name: value for name, value in said.items() if not _is_unsaid(name, value)})
     return {**values, "source": task["source"]}
 
 
-def settings_to_store(values: dict[str, Any]) -> dict[str, Any]:
+def _is_unsaid(name: str, value: Any) -> bool:
+    """Whether a task says nothing of what commands are given, so that the user's own settings decide (decision 332)."""
+    return name in ("data", "gpu") and value == Settings._field_defaults[name]
+
+
+def settings_to_store(values: Mapping[str, Any]) -> dict[str, Any]:
     """The part of the settings that task.json keeps."""
     return {name: values[name] for name in STORED}
+
+
+def settings_to_keep(values: Mapping[str, Any], before: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for a task that is there: what it said nothing of, no flag says either, stays so."""
+    unsaid = {name: value for name, value in before.items() if _is_unsaid(name, value) and flags.get(name) is None}
+    return {**settings_to_store(values), **unsaid}
 
 
 def open_model(values: dict[str, Any], phase: str = "") -> object:

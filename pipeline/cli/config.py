@@ -15,6 +15,7 @@ from pipeline.base.plain_yaml import parse_yaml
 from pipeline.cli.arguments import answers, complete_settings
 from pipeline.cli.assembly import settings_file, settings_from
 from pipeline.cli.output import Answer, print_table, print_text
+from pipeline.cli.trust import with_absolute_paths
 from pipeline.engine.settings import HOOKS, PERMISSIONS, PREFIX, SECRET, Settings, did_you_mean, load_settings
 
 _HIDDEN = "(set)"
@@ -104,8 +105,10 @@ def _write_setting(path: str, name: str, value: str | None) -> None:
     lines = _lines(path)
     kept = [line for line in lines if not _names(line, name)]
     if value is not None:
-        checked = load_settings("", {}, {name: value})  # raises for what is not right
-        text = value if isinstance(getattr(checked, name), (int, float)) else _quote(value)
+        # raises for what is not right, as the flag of that name does; a path is kept whole, for commands from elsewhere
+        checked = getattr(with_absolute_paths(load_settings("", {}, {name: value})), name)
+        is_path = isinstance(checked, str) and os.sep in checked
+        text = value if isinstance(checked, (int, float)) else _quote(checked if is_path else value)
         place = next((number for number, line in enumerate(lines) if _names(line, name)), None)
         if place is None:  # before the hooks, which are a block at the end
             place = next((number for number, line in enumerate(kept) if _names(line, HOOKS)), len(kept))

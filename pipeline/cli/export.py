@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import zipfile
 from collections.abc import Mapping
@@ -106,6 +107,7 @@ def _make_companions(store: TaskStore, files: Mapping[str, Any]) -> Files:
         "AGENTS.md": _render_rules(commands),
         "requirements.txt": "".join(f"{name}\n" for name in packages),
         "pyproject.toml": _render_project(store),
+        "Containerfile": _render_container(store),
     }
     if lock := _render_lock(store):
         made["requirements.lock"] = lock
@@ -145,8 +147,9 @@ def _render_readme(store: TaskStore) -> str:
         "",
         _summarize(store),
         "",
-        "`sh reproduce.sh` installs what it needs and runs its checks.",
+        "`sh reproduce.sh` installs what it needs and runs its checks. `podman build -t code .` does so in a container.",
         "",
+        *_list_data(store),
     ]
     lines += ["| requirement | page | status | code |", "|---|---|---|---|"]
     for row in _rows_of(store):
@@ -155,6 +158,26 @@ def _render_readme(store: TaskStore) -> str:
             f"| {row['id']}: {text} | {row['source']['page']} | {row['status']} | {', '.join(row['places'][:2])} |"
         )
     return "\n".join([*lines, ""])
+
+
+def _list_data(store: TaskStore) -> list[str]:
+    """Which data sets it read, and where they are from. Where the user's own ones lay is nobody's business."""
+    rows = store.load("data.json")["datasets"] if store.exists("data.json") else ()
+    there = [row for row in rows if row["state"] != "missing"]
+    lines = [
+        f"- `/data/{row['name']}`: "
+        + (
+            f"{row['address']}, sha256 `{row['sha256']}`, licence: {row['licence']}"
+            if row["address"]
+            else "given by its user"
+        )
+        for row in there
+    ]
+    return (
+        ["Data that it finds there, or where `$DATA_NAME` says (`podman run -v DIR:/data/NAME:ro`):", "", *lines, ""]
+        if lines
+        else []
+    )
 
 
 def _render_rules(commands: list[str]) -> str:
@@ -220,6 +243,26 @@ def _render_project(store: TaskStore) -> str:
     return "\n".join(["[project]", *(f"{name} = {json.dumps(fact)}" for name, fact in facts.items()), ""])
 
 
+def _render_container(store: TaskStore) -> str:
+    """The code in a container with its packages in it: its checks then need no network."""
+    lock = (
+        store.load("package_lock.json") if store.exists("package_lock.json") else {"python": platform.python_version()}
+    )
+    version = ".".join(str(lock["python"]).split(".")[:2])
+    lines = [
+        "#   podman build -t code .",
+        "#   podman run --rm --network none code                 the checks",
+        "#   podman run --rm --network none code experiments     the experiments, too",
+        f"ARG BASE=docker.io/library/python:{version}-slim",
+        "FROM $BASE",
+        "WORKDIR /code",
+        "COPY . .",
+        "RUN sh reproduce.sh install",
+        'ENTRYPOINT ["sh", "reproduce.sh"]',
+    ]
+    return "\n".join([*lines, ""])
+
+
 def _list_commands(store: TaskStore) -> list[str]:
     """The checks of the code, each on one line."""
     checks = store.load("initial_plan.txt")["validation_approach"]["verify_commands"]
@@ -254,6 +297,7 @@ def _render_script(commands: list[str], experiments: list[str]) -> str:
         "        echo 'requirements.lock is of another platform or Python: the newest that requirements.txt permits instead' >&2",
         "fi",
         "pip install --quiet -r requirements.txt",
+        '[ "${1:-}" != install ] || exit 0',
         *commands,
     ]
     if experiments:

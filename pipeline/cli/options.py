@@ -28,6 +28,16 @@ def _parse_amount(context: click.Context, option: click.Parameter, value: str | 
 
 
 def _join_data(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> str | None:
+    if not values:
+        return None
+    from phases.sandbox.devices import why_not_one_data_set  # imported here: TAB must import no phase
+
+    if why := next(filter(None, map(why_not_one_data_set, values)), ""):
+        raise click.BadParameter(why)
+    return os.pathsep.join(values)
+
+
+def _join_paths(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> str | None:
     if wrong := next((value for value in values if os.pathsep in value), None):
         raise click.BadParameter(f"{wrong!r} holds a {os.pathsep!r}, which stands between two of them")
     return os.pathsep.join(values) or None
@@ -38,7 +48,14 @@ data_option = click.option(
     metavar="NAME=PATH",
     multiple=True,
     callback=_join_data,
-    help="Let commands read your data, at /data/NAME; may be given several times.",
+    help="Let commands read your data, at /data/NAME; or fetch it: NAME=https://…; may be given several times.",
+)
+
+
+allow_data_option = click.option(
+    *("--allow-data/--no-allow-data", "allow_data"),
+    default=None,
+    help="Fetch the data sets that the plan or --data names an address of.",
 )
 
 
@@ -146,6 +163,7 @@ _OPTIONS = (
     _text("--python", "DIR", "Use the packages of an environment of your own, and install none.", **_DIRECTORY),
     _text("--gpu", "none|auto|0,1", "Let the agent's commands use graphics cards (default: none)."),
     data_option,
+    allow_data_option,
     click.option(
         "--supervisor",
         type=click.Choice(["off", "adaptive", "strict"]),
@@ -201,7 +219,7 @@ _OPTIONS = (
         "notes",
         metavar="FILE",
         multiple=True,
-        callback=_join_data,
+        callback=_join_paths,
         shell_complete=complete_files,
         help="A text that belongs to the paper: its addendum, notes on its data; may be given several times.",
     ),
@@ -256,6 +274,7 @@ _GROUPS = {
             "job_seconds",
             "gpu",
             "data",
+            "allow_data",
         ),
         *("trust_hooks",),
     ),

@@ -8,7 +8,7 @@ import click
 
 from pipeline.cli.arguments import complete_directories, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import newest_task, open_task
-from pipeline.cli.options import data_option
+from pipeline.cli.options import allow_data_option, data_option
 from pipeline.cli.run_task import check_options, run_task
 
 
@@ -28,6 +28,7 @@ from pipeline.cli.run_task import check_options, run_task
 @click.option("--max-usd", metavar="N", help="Pause the attempts before this is passed, in dollars.")
 @click.option("--max-minutes", metavar="N", help="Pause the attempts after so many minutes.")
 @data_option
+@allow_data_option
 @click.option("--experiment-minutes", metavar="N", help="Stop an experiment after N minutes (default: 60).")
 @click.option(
     "--redo", is_flag=True, help="Run experiments again that are done; the old results are kept as results.prev."

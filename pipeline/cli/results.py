@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from phases.pages.render import write_figure
+from phases.workspace.data_sets import describe_data
 from pipeline.base.errors import UsageError
 from pipeline.base.files import write_durable
 from pipeline.base.safe_tree import read_beneath
@@ -104,6 +105,8 @@ def _show_results(name: str, results: dict[str, Any]) -> None:
             wrap_text(f"\nattempt {row['number']}: the agent was told of {row['told']} cells, and {changed}", hanging=4)
         )
         print_text(wrap_text(f"  before it: {row['before']}", hanging=4))
+    for number, line in enumerate(describe_data(results.get("data", ()))):
+        print_text(wrap_text(line if number else f"\n{line}", hanging=4))
     print_text("\nExperiments:")
     for row in results["experiments"]:
         ended = row["why"] or f"{row['seconds']:.0f} s, {_count_files(len(row['files']))}, {row['log']}"

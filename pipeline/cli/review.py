@@ -24,7 +24,7 @@ from pipeline.cli.output import (
     print_warning,
     reading_width,
 )
-from pipeline.cli.review_packages import ask_to_install, look_up_packages, note_packages
+from pipeline.cli.review_packages import ask_to_install, look_up_packages, note_data, note_packages
 from pipeline.engine.phase import Decision
 from pipeline.engine.store import TaskStore
 
@@ -100,7 +100,7 @@ def _show_plan(store: TaskStore) -> None:
     for line in find_doubts(store):
         print_warning(line)
     print_text(f"plan {store.digest(PLAN)}, {plan_standing(store)['standing']}")
-    for line in note_packages(store):
+    for line in (*note_packages(store), *note_data(store)):
         print_advice(line)
     if plan_standing(store)["standing"] == "open":
         print_advice(f"beside the pages of the paper: pipeline review {command_name(store)} --html plan.html")
@@ -334,6 +334,8 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
     for line in find_doubts(store):
         notify(line)
     can_install = look_up_packages(store, values, parsed["environment_setup"]["packages"])
+    for line in note_data(store, values):
+        notify(line)
     notify(f"This is plan {digest[:12]}. Nothing is written before you approve it.")
     for _ in range(_ASKED):
         try:

@@ -1,7 +1,8 @@
-"""What a review tells and asks of the packages that a plan names: whether they can be had, and whether they may be installed."""
+"""What a review tells and asks of the packages and the data sets that a plan names: what can be had, and what may be fetched."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -34,6 +35,15 @@ def note_packages(store: TaskStore) -> list[str]:
     return [
         f"note: {describe_missing(missing)}, so what needs it cannot be checked; install the plan's packages with: {how}"
     ]
+
+
+def note_data(store: TaskStore, values: Mapping[str, Any] | None = None) -> list[str]:
+    """What a reader of the plan should know of its data sets: what is given, what is fetched from where, what is missing."""
+    from phases.workspace.data_sets import describe_data, is_allowed, list_data
+
+    settings = values or settings_in_force(store, settings_from({}), {}).values
+    rows = list_data(store.load(_PLAN), settings, store.root, store.contracts)
+    return describe_data(rows, allowed=is_allowed(settings))
 
 
 def look_up_packages(store: TaskStore, values: dict[str, Any], wanted: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""`pipeline rm`: remove tasks, their directories and their lines in the list; or the packages that tasks share."""
+"""`pipeline rm`: remove tasks, their directories and their lines in the list; or the packages or the data that tasks share."""
 
 from __future__ import annotations
 
@@ -29,20 +29,22 @@ from pipeline.engine.lock import holder_of, lock_task
 @click.command("rm")
 @click.argument("tasks", metavar="ID...", nargs=-1, shell_complete=complete_tasks)
 @click.option("--environments", is_flag=True, help="Remove the installed packages that tasks share, and no task.")
+@click.option("--data", "fetched", is_flag=True, help="Remove the data sets that were fetched for tasks, and no task.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @tasks_dir_option
-def rm_command(tasks: tuple[str, ...], environments: bool, yes: bool, tasks_dir: str | None) -> int:
+def rm_command(tasks: tuple[str, ...], environments: bool, fetched: bool, yes: bool, tasks_dir: str | None) -> int:
     """Remove tasks and everything in their directories. A task that is running is left alone.
 
     \b
     pipeline rm paper
     pipeline rm paper paper-2 --yes
     pipeline rm --environments       a task that needs its packages again installs them again
+    pipeline rm --data               a task that needs its data again fetches them again, and the same ones
     """
-    if environments == bool(tasks):
-        raise UsageError("rm takes the names of tasks, or --environments; to see the tasks: pipeline list")
-    if environments:
-        return _remove_environments(yes=yes)
+    if environments + fetched + bool(tasks) != 1:
+        raise UsageError("rm takes the names of tasks, or --environments, or --data; to see the tasks: pipeline list")
+    if not tasks:
+        return _remove_shared(fetched=fetched, yes=yes)
     folder = os.path.abspath(settings_from({"tasks_dir": tasks_dir}).tasks_dir)
     listed = Catalog(folder).read().entries
     names = list(dict.fromkeys(_check_removable(folder, task, listed) for task in tasks))
@@ -55,17 +57,19 @@ def rm_command(tasks: tuple[str, ...], environments: bool, yes: bool, tasks_dir:
     return 0
 
 
-def _remove_environments(*, yes: bool) -> int:
+def _remove_shared(*, fetched: bool, yes: bool) -> int:
     from phases.sandbox.installs import measure_store  # imported here: TAB must import no phase
+    from phases.workspace.data_sets import data_store
     from phases.workspace.packages import package_store
 
-    store = package_store(cache_directory())
+    find, what = (data_store, "data") if fetched else (package_store, "packages")
+    store = find(cache_directory())
     if not store or not os.path.isdir(store):
-        print_text("no packages were installed")
+        print_text("no data were fetched" if fetched else "no packages were installed")
         return 0
     size = f"{measure_store(store) / 2**20:,.0f} MB"
-    without = "to remove them without being asked: pipeline rm --environments --yes"
-    if not yes and not confirm(f"Remove the packages that tasks share, {size} in {store}?", without=without):
+    without = f"to remove them without being asked: pipeline rm --{'data' if fetched else 'environments'} --yes"
+    if not yes and not confirm(f"Remove the {what} that tasks share, {size} in {store}?", without=without):
         notify("nothing was removed")
         return 1
     _remove_tree(store)

@@ -22,7 +22,7 @@ from pipeline.cli.assembly import (
     open_model,
     read_user_hooks,
     settings_from,
-    settings_to_store,
+    settings_to_keep,
     user_environment,
 )
 from pipeline.cli.given_code import take_given_code
@@ -33,7 +33,7 @@ from pipeline.cli.summary import show_summary
 from pipeline.cli.trust import refuse_outside, refuse_own_directories, settings_in_force, with_absolute_paths
 from pipeline.cli.user_tests import copy_user_tests
 from pipeline.engine.catalog import Catalog
-from pipeline.engine.phase import Decision, Phase
+from pipeline.engine.phase import OFF, Decision, Phase
 from pipeline.engine.run_request import RunEvent, RunRequest, missing_input, stale_phases, stops_before
 from pipeline.engine.runner import run_pipeline
 from pipeline.engine.seal import make_key, seal_task
@@ -127,8 +127,7 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
 def carry_out(
     store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any], audience: Audience
 ) -> tuple[dict[str, Any], Phase | None]:
-    """Runs what is stale in a task, and prints nothing. Returns the report; and the phase that the run was to stop before,
-    where that had its result already."""
+    """Runs what is stale, and prints nothing: the report; and the phase to stop before, where that had its result already."""
     catalog = Catalog(os.path.dirname(store.root))
     with store.writing() as left:
         task = store.load("task.json")
@@ -145,14 +144,13 @@ def carry_out(
                 audience.tell(left, warning=True)
                 log_event(left, level="WARNING")
             if allowed.trusted and "judge_again" not in options:
-                sealed = seal_task({**task, "settings": settings_to_store(values)}, config_directory())
+                kept = settings_to_keep(values, task["settings"], flags)
+                sealed = seal_task({**task, "settings": kept}, config_directory())
                 if sealed != task:
                     store.write({"task.json": sealed})
+            _refuse_idle_attempts(store, values, flags)
             _copy_user_files(store, values)
-            if values["held_out"] or flags.get("data") or flags.get("gpu"):
-                _reopen(store, lambda phase: bool(phase.asked), "experiments may see other data, or other devices")
-            if values["blacklist"] != task["settings"].get("blacklist", ""):
-                _reopen(store, lambda phase: phase.name == "repositories", "the blacklist has other lines")
+            _reopen_what_changed(store, task, values, flags)
             if options.get("redo"):
                 store.redo(store.graph.find(options["redo"]))
             elif why := options.get("judge_again") or _why_more_attempts(store, flags):
@@ -231,12 +229,32 @@ def _begin_attempt(store: TaskStore, values: dict[str, Any], audience: Audience)
     return attempt is not None
 
 
+def _refuse_idle_attempts(store: TaskStore, values: Mapping[str, Any], flags: Mapping[str, Any]) -> None:
+    """Raises UsageError where attempts at the paper's tables are wanted, and nobody asked for the tables."""
+    wanted = flags.get("reproduce_attempts")
+    if wanted and int(wanted) and values["reproduce"] == OFF:
+        raise UsageError(
+            "--reproduce-attempts sends what differs from the paper's tables back to the agent, and this task does not compare "
+            f"them; ask for both: pipeline resume {command_name(store)} --reproduce --reproduce-attempts {wanted}"
+        )
+
+
 def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:
     """Copies what is the user's own into the task, where the agent does not reach it."""
     if values["tests"]:
         copy_user_tests(values["tests"], store.path("user_tests"))
     if values["held_out"]:
         copy_given(values["held_out"], store.path("held_out"), keep_links=False)
+
+
+def _reopen_what_changed(
+    store: TaskStore, task: Mapping[str, Any], values: Mapping[str, Any], flags: Mapping[str, Any]
+) -> None:
+    """Opens phases again for what their stamps do not hold, or did not hold in earlier releases."""
+    if values["held_out"] or flags.get("data") or flags.get("gpu"):
+        _reopen(store, lambda phase: bool(phase.asked), "experiments may see other data, or other devices")
+    if values["blacklist"] != task["settings"].get("blacklist", ""):
+        _reopen(store, lambda phase: phase.name == "repositories", "the blacklist has other lines")
 
 
 def _reopen(store: TaskStore, is_meant: Callable[[Phase], bool], why: str) -> None:

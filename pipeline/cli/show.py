@@ -31,6 +31,7 @@ SHORT = {
     "repositories": "code_base.json",
     "acceptance": "acceptance.json",
     "results": "results.json",
+    "data": "data.json",
     "state": "state.json",
     "task": "task.json",
 }
@@ -74,7 +75,7 @@ def show_command(store: TaskStore, document: str | None) -> Answer:
 
 def _list_documents(store: TaskStore) -> Answer:
     short = {name: word for word, name in SHORT.items()}
-    names = {*store.graph.documents, "task.json", "state.json", "report.json"}
+    names = {*store.graph.documents, "task.json", "state.json", "report.json", "data.json"}
     there = sorted(filter(store.exists, names))
     lines = [f"  {short.get(name, ''):<13} {name}" for name in there]
     return Answer(there, lambda: print_text("\n".join(lines)))

@@ -27,7 +27,7 @@ from pipeline.engine.store import TaskStore
 
 _OLD_KEY = "task-key"
 _NAMED = ("references", "mirror", "lookup", "data", "python")
-_OPENED = (("sandbox", "off"), ("install", "allowed"))
+_OPENED = (("sandbox", "off"), ("install", "allowed"), ("allow_data", "yes"))
 _REVIEWS = ("auto", "", "ask", "file")
 """From nobody who is asked to somebody who surely is."""
 
@@ -136,6 +136,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "sandbox": lambda own, theirs: "required" if own == "off" else own,
     "install": lambda own, theirs: "refused",
     "gpu": lambda own, theirs: "none",
+    "allow_data": lambda own, theirs: "no",
     "allow_own_code": lambda own, theirs: "no",
     "blacklist": join_blacklists,
 }
@@ -207,16 +208,18 @@ def _check_data(setting: str) -> str:
     """The folders with absolute paths, for a resume from elsewhere."""
     if not setting:
         return ""
-    from phases.sandbox.devices import parse_data  # imported here: as above
+    from phases.sandbox.devices import parse_data, parse_data_addresses, split_data  # imported here: as above
 
-    folders = parse_data(setting)
-    for folder in folders:
+    folders = {folder.name: folder for folder in parse_data(setting)}
+    parse_data_addresses(setting)  # raises for what is none
+    for folder in folders.values():
         if store := credential_store(folder.path, os.path.expanduser("~")):
             raise UsageError(
                 f"--data {folder.name} names {folder.path}, where {store} is, and a model sees what is printed of it; name the "
                 "one folder that is needed"
             )
-    return os.pathsep.join(f"{folder.name}={folder.path}" for folder in folders)
+    words = [(name, folders[name].path if name in folders else place) for name, place in split_data(setting)]
+    return os.pathsep.join(f"{name}={place}" for name, place in words)
 
 
 def _check_sandbox(setting: str) -> str:

@@ -126,7 +126,7 @@ class Phase(NamedTuple):
     run: Callable[[Documents, Context], Documents]
     # decision 238: what a release adds to a phase makes no finished work stale.
     later: tuple[str, ...] = ()
-    """Those of `writes` that earlier releases did not write: a finished phase without them is up to date."""
+    """Those of `writes` and `settings` that earlier releases did not know: a finished phase without them is up to date."""
     settings: tuple[str, ...] = ()
     version: int = 1
     """Raise it when the same inputs should give other outputs."""

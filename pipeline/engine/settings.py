@@ -14,7 +14,7 @@ PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _EFFORTS = ("effort", "plan_effort", "code_effort")
 _WATCH = ("supervisor", "supervisor_shadow")
-_COMMANDS = ("command_seconds", "command_memory_gb", "job_seconds", "gpu", "data", "python")
+_COMMANDS = ("command_seconds", "command_memory_gb", "job_seconds", "gpu", "data", "allow_data", "python")
 _CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence")
 _REPRODUCTION = ("reproduce", "tolerance", "reproduce_attempts")
 _READING = ("ocr", "reader", "notes")
@@ -27,7 +27,7 @@ LIMITS = (
     # what the review of a plan looks up depends on them, and no review is stale because of them
     *("sandbox", *_PACKAGES),
     # what was fetched before is looked at by phase 07 again where another list is given
-    "blacklist",
+    *("blacklist", "private_addresses", "max_data_mb"),
 )
 """The settings that say how far a run may go, and how closely it is watched. Another limit makes nothing stale."""
 PERMISSIONS = ("trust_hooks", "dry_run", "anyway")
@@ -70,6 +70,7 @@ _CHOICES = {
     **dict.fromkeys(_EFFORTS, ("", "none", "low", "medium", "high")),
 }
 _SWITCHES = {
+    "allow_data": ("no", "yes"),
     "allow_own_code": ("no", "yes"),
     "anyway": ("no", "yes"),
     "evidence": ("off", "on"),
@@ -265,7 +266,11 @@ class Settings(NamedTuple):
     gpu: str = "none"
     """The graphics cards that commands may use: none, auto (all), or numbers like 0,1."""
     data: str = ""
-    """NAME=PATH, several with a colon between them: folders that commands may read, at /data/NAME and in $DATA_NAME."""
+    """NAME=PATH, or NAME=https://…, several with a colon between them: what commands may read, at /data/NAME and $DATA_NAME."""
+    allow_data: str = "no"
+    """true: the data sets that the plan or `data` names an address of are fetched, and kept for all tasks."""
+    max_data_mb: int = 4096
+    """A larger data set is not fetched, and no archive of data unpacks to more."""
 
 
 _KNOWN = list(Settings._fields)

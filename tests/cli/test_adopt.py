@@ -189,6 +189,7 @@ class Store:
         ("sandbox", "required", "off", "required"),
         ("sandbox", "off", "off", "required"),
         ("install", "refused", "allowed", "refused"),
+        ("allow_data", "no", "yes", "no"),
         ("allow_own_code", "no", "yes", "no"),
         ("supervisor", "strict", "off", "strict"),
         ("supervisor_shadow", "", "true", ""),
@@ -223,6 +224,7 @@ WIDENESS: dict[str, Callable[[Any], float]] = {
     "sandbox": ["required", "off"].index,
     "install": ["refused", "ask", "allowed"].index,
     "gpu": ["none", "0", "auto"].index,
+    "allow_data": ["no", "yes"].index,
     "allow_own_code": ["no", "yes"].index,
     "blacklist": lambda value: -len(value.split()),
 }
@@ -233,6 +235,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "sandbox": ("required", "off"),
     "install": ("refused", "ask", "allowed"),
     "gpu": ("none", "0", "auto"),
+    "allow_data": ("no", "yes"),
     "allow_own_code": ("no", "yes"),
 }
 

@@ -77,6 +77,7 @@ def test_a_zip_holds_the_code_what_it_is_worth_and_how_to_run_it(command: Comman
     assert {name: data for name, data in held.items() if name in code} == code
     assert sorted(set(held) - set(code)) == [
         "AGENTS.md",
+        "Containerfile",
         "LICENCES.md",
         "REPRODUCTION.md",
         "pyproject.toml",
@@ -103,6 +104,24 @@ def test_an_export_says_which_files_of_packages_it_was_made_with(command: Comman
     project = tomllib.loads(held["pyproject.toml"])["project"]
     assert (project["name"], project["dependencies"]) == ("paper", ["numpy>=2"])
     assert project["requires-python"].startswith(">=3")
+
+
+def test_an_export_says_where_its_data_are_from_and_nothing_of_the_users_paths(command: Command) -> None:
+    row = dict.fromkeys(("called", "path", "address", "sha256", "file", "tree_sha256", "at", "why"), "")
+    row |= {"name": "iris", "state": "fetched", "bytes": 8, "files": 1, "licence": "CC BY 4.0"}  # type: ignore[dict-item]
+    rows = [
+        {**row, "address": "https://example.org/iris.csv", "sha256": "1" * 64},
+        {**row, "name": "own", "state": "given", "path": "/home/me/secret-project"},
+        {**row, "name": "gone", "state": "missing"},
+    ]
+    (command.task("paper") / "data.json").write_text(json.dumps({"version": 1, "datasets": rows}))
+    assert command("export", "--to", "zip", "-o", "out.zip").code == 0
+    with zipfile.ZipFile(command.folder / "out.zip") as archive:
+        text = archive.read("paper/REPRODUCTION.md").decode()
+        container = archive.read("paper/Containerfile").decode()
+    assert f"- `/data/iris`: https://example.org/iris.csv, sha256 `{'1' * 64}`, licence: CC BY 4.0" in text
+    assert ("- `/data/own`: given by its user" in text, "gone" in text, "secret" in text) == (True, False, False)
+    assert "RUN sh reproduce.sh install" in container
 
 
 def git(folder: Path, *arguments: str) -> str:

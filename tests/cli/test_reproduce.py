@@ -17,6 +17,7 @@ import pytest
 from phases.sandbox.box import NONE
 from phases.sandbox.commands import kind_of_sandbox
 from tests.papers import HANGS, Command, paper
+from tests.web import says, serving
 
 pytestmark = pytest.mark.skipif(kind_of_sandbox("required") == NONE, reason="no sandbox on this machine")
 TASK = "paper-code-verify"
@@ -163,11 +164,92 @@ def test_data_that_the_user_names_are_there_for_experiments(task: Command, tmp_p
     declared = (code / "experiments.yaml").read_text()
     (code / "experiments.yaml").write_text(declared.replace("    quick", "    data: [mine]\n    quick", 1))
     ended = task("resume", TASK, "--reproduce")
-    assert "part-1: mine is missing; it can be given: --data mine=PATH" in " ".join(ended.out.split()), ended.err
+    assert "part-1: mine is missing; give it with --data mine=PATH" in " ".join(ended.out.split()), ended.err
     ended = task("reproduce", TASK, "--data", f"mine={tmp_path / 'mine'}")
     log = (task.task(TASK) / "results" / "part-1-full" / "log.txt").read_text()
     assert log.strip() == "of mine", ended.err
     assert "2 reported by the code alone" in ended.out
+
+
+@pytest.fixture
+def reader(task: Command) -> Command:
+    """The task with an experiment that reads a data set."""
+    code = task.task(TASK) / "generate_code"
+    study = (code / "study.py").read_text()
+    (code / "study.py").write_text(
+        study.replace('print("done with", result)', 'print(open("/data/Iris/iris.csv").read())')
+    )
+    declared = (code / "experiments.yaml").read_text()
+    (code / "experiments.yaml").write_text(declared.replace("    quick", "    data: [Iris]\n    quick", 1))
+    task("resume", TASK)  # the code was changed by hand, and is judged again
+    return task
+
+
+def test_a_data_set_is_fetched_told_and_read_by_the_experiment(reader: Command) -> None:
+    with serving(says(b"a row\n")) as server:
+        address = f"{server.base}/iris.csv"
+        refused = reader("reproduce", TASK, "--data", f"iris={address}")
+        assert f"let it be fetched with --allow-data from {address}" in " ".join(refused.err.split()), refused.err
+        assert "part-1 (full): not run; iris is missing; give it with --data iris=PATH" in reader("results", TASK).out
+        ended = reader("reproduce", TASK, "--allow-data", PIPELINE_PRIVATE_ADDRESSES="true")
+        again = reader("reproduce", TASK, "--redo", PIPELINE_PRIVATE_ADDRESSES="true")
+    assert (ended.code, again.code, len(server.questions)) == (0, 0, 1), ended.err
+    assert f"data: fetches iris from {address}" in ended.err
+    assert (reader.task(TASK) / "results" / "part-1-full" / "log.txt").read_text() == "a row\n\n"
+    (row,) = reader("results", TASK, "--json").json()["data"]
+    assert (row["state"], row["address"], row["bytes"], row["licence"]) == ("fetched", address, 6, "not stated")
+    assert reader.document(TASK, "report.json")["reproduction"]["data"] == [row]
+    assert "data: iris was fetched from" in reader("results", TASK, "--html", "page.html").out
+    assert row["sha256"][:16] in (reader.folder / "page.html").read_text()
+    assert row["sha256"] in reader("show", TASK, "data").out
+    removed = reader("rm", "--data", "--yes")
+    assert (removed.code, list((reader.home / ".cache" / "pipeline").glob("data*"))) == (0, [])
+
+
+def test_another_setting_of_what_experiments_are_given_is_told_by_why(reader: Command, tmp_path: Path) -> None:
+    reader("reproduce", TASK)
+    (tmp_path / "iris").mkdir()
+    (tmp_path / "iris" / "iris.csv").write_text("mine\n")
+    before = reader.attempts(TASK)
+    reader("config", "data", "Iris=iris")
+    why = " ".join(reader("why", TASK).out.split())
+    assert f"10 reproduce would run: data changed from nothing to Iris={tmp_path / 'iris'}" in why
+    assert reader("resume", TASK).code == 0
+    assert reader.attempts(TASK) == {**before, "reproduce": before["reproduce"] + 1}
+    assert (reader.task(TASK) / "results" / "part-1-full" / "log.txt").read_text() == "mine\n\n"
+    reader("config", "gpu", "auto")
+    assert "10 reproduce would run: gpu changed from none to auto" in reader("why", TASK).out
+
+
+def test_a_stamp_of_an_older_release_says_nothing_of_what_was_given(task: Command, tmp_path: Path) -> None:
+    task("reproduce", TASK)
+    path = task.task(TASK) / "state.json"
+    state = json.loads(path.read_text())
+    for name in ("data", "allow_data", "gpu"):
+        del state["phases"]["10"]["settings"][name]
+    path.write_text(json.dumps(state))
+    (tmp_path / "iris").mkdir()
+    task("config", "data", "Iris=iris")
+    assert "reproduce" not in task("why", TASK).out
+
+
+def test_a_setting_of_data_is_checked_as_the_flag_is(task: Command, tmp_path: Path) -> None:
+    ended = task("config", "data", "foo=/nowhere")
+    assert (ended.code, "--data foo names /nowhere, and there is no such folder or file" in ended.err) == (2, True)
+    (tmp_path / "own").mkdir()
+    assert task("config", "data", "foo=own").code == 0
+    assert task("config", "data", "--json").json()["settings"][0]["value"] == f"foo={tmp_path / 'own'}", (
+        "from elsewhere, too"
+    )
+    assert task("config", "gpu", "many").code == 2
+    assert task("config", "data", "foo=http://localhost:99999/x").code == 2
+
+
+def test_attempts_without_tables_are_refused_with_the_command_that_works(task: Command) -> None:
+    ended = task("resume", TASK, "--reproduce-attempts", "2")
+    wanted = f"pipeline resume {TASK} --reproduce --reproduce-attempts 2"
+    assert (ended.code, wanted in " ".join(ended.err.split())) == (2, True)
+    assert task(*wanted.split()[1:]).code == 0
 
 
 def test_the_quick_size_says_nothing_of_the_papers_size(task: Command) -> None:

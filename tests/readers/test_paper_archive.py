@@ -16,8 +16,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from phases.readers.archive import LARGEST_FILE, MOST_MEMBERS, unpack
+from phases.readers.archive import unpack
 from phases.readers.reading import BROKEN, Unreadable
+from pipeline.base.archives import LARGEST_FILE, MOST_MEMBERS
 from tests.papers import HANGS
 
 PAPER = b"\\documentclass{article}"

@@ -87,7 +87,7 @@ def test_there_is_none_where_nothing_can_be_mended(task: Path) -> None:
 
 
 def test_what_waits_for_the_users_data_is_not_sent_to_the_agent(task: Path) -> None:
-    lacks = cell(verdict="not run", ours=None, why="main: cifar is missing; it can be given: --data cifar=PATH")
+    lacks = cell(verdict="not run", ours=None, why="main: cifar is missing; give it with --data cifar=PATH")
     row = {"name": "main", "status": "not run", "why": "cifar is missing", "log": ""}
     shown = results(lacks, experiments=[row])
     assert begin_attempt(str(task), str(task / "generate_code"), shown, PLAN, 2) == (None, "")

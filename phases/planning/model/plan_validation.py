@@ -132,7 +132,12 @@ REVIEW = "review"
 
 def problems_of(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None = None) -> list[str]:
     """Every fault, each as a line for the model. Citations that stand so in the present plan are not looked at again."""
-    return [*_requirement_faults(plan, cited, present), *_file_faults(plan), *_order_faults(plan), *_other_faults(plan)]
+    return [
+        *_requirement_faults(plan, cited, present),
+        *_file_faults(plan),
+        *_order_faults(plan),
+        *_other_faults(plan, cited),
+    ]
 
 
 def misquotes_of(
@@ -165,10 +170,15 @@ class QuoteIndex:
             parts.append(_letters_of(text))
             length += len(parts[-1])
         self._text = "".join(parts)
+        self._bare = "".join("".join(text for _, text in pages).split())
         self._requests = _letters_of("\n".join(requests))
 
     def has_page(self, page: int) -> bool:
         return page in self._numbers
+
+    def has_address(self, address: str) -> bool:
+        """Whether the paper prints it, with its host to the end: nothing else is asked for on a model's word."""
+        return re.match(r"https?://[^/]+/", address) is not None and address in self._bare
 
     def fault(self, row: Mapping[str, Any]) -> str | None:
         """Why the source of a requirement cannot stand, or None. Letters and digits count; marks and spaces do not."""
@@ -248,7 +258,10 @@ def _order_faults(plan: Mapping[str, Any]) -> Iterator[str]:
                     for other in needs.get(path, ()) if place.get(other, -1) > index)  # fmt: skip
 
 
-def _other_faults(plan: Mapping[str, Any]) -> Iterator[str]:
+def _other_faults(plan: Mapping[str, Any], cited: QuoteIndex) -> Iterator[str]:
+    for row in plan.get("datasets", ()):
+        if row.get("address") and not cited.has_address(row["address"]):
+            yield f"datasets: the address {row['address'][:120]!r} of {row['name'][:60]} is not in the paper; leave it out"
     commands = plan["validation_approach"]["verify_commands"]
     if not any(command.strip() for command in commands):
         yield "validation_approach: verify_commands is empty; nothing would show that the code works"

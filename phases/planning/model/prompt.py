@@ -47,7 +47,8 @@ values: every value that the paper sets, numbered V1, V2, …: name, symbol wher
   0.001, not 1e-3), unit where it has one, owner (method, or the baseline or data set that it belongs to), condition where it
   holds for a case alone, kind (hyperparameter, training, architecture, data, evaluation; or fact for what no program sets:
   what a run had or took, versions, what an earlier paper used), source. No result, no citation.
-datasets, metrics, baselines: name and source of each that the paper uses.
+datasets, metrics, baselines: name and source of each that the paper uses. Of a data set also address, where the paper prints a
+  link to its files (copy it), and licence, where it names one.
 expected_results: what the paper reports for its own method, numbered E1, …: table, row, column, condition, metric, value, unit,
   page. They are targets of a reproduction, and never constants of the code.
 experiments: what to run for which results, numbered X1, …: what, results (ids), quick (a small size), full (the paper's size).
@@ -114,7 +115,7 @@ _SHAPE = {
         {"id": "V1", "name": "step size", "symbol": "eta", "value": 0.1, "unit": "", "owner": "method",
          "condition": "in all experiments", "kind": "training", "source": _SOURCE}
     ],
-    "datasets": [{"name": "…", "source": _SOURCE}],
+    "datasets": [{"name": "…", "source": _SOURCE, "address": "https://…", "licence": "…"}],
     "metrics": [{"name": "…", "source": _SOURCE}],
     "baselines": [{"name": "…", "source": _SOURCE}],
     "expected_results": [

@@ -11,6 +11,7 @@ from typing import Any
 
 from phases.planning.rules.baselines import find_baselines
 from phases.planning.rules.components import Component, find_components, own_names
+from phases.planning.rules.data_links import find_licence, find_link
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import (
     Mention,
@@ -67,7 +68,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
             "requirements": requirements,
             "components": components,
             "values": values,
-            "datasets": _mention_rows(datasets),
+            "datasets": _data_rows(datasets, paper),
             "metrics": _mention_rows(metrics),
             "baselines": _mention_rows(baselines),
             "expected_results": results,
@@ -175,6 +176,19 @@ def _home_of(requirement: Row, components: Sequence[Row]) -> Row | None:
 
 def _mention_rows(found: Sequence[Mention]) -> list[Row]:
     return [mention_row(one) for one in found]
+
+
+def _data_rows(found: Sequence[Mention], paper: PaperText) -> list[Row]:
+    """The data sets, each with the address and the licence that the paper prints beside its name."""
+    names = {one.name for one in found}
+    rows = []
+    for one in found:
+        said = {
+            name: find(one.name, paper.text, names)
+            for name, find in (("address", find_link), ("licence", find_licence))
+        }
+        rows.append({**mention_row(one), **{name: text for name, text in said.items() if text}})
+    return rows
 
 
 def _uncertain(

@@ -11,7 +11,7 @@ from typing import Any
 from phases.pages.plan_page import Reviewed, describe_figure, describe_plan
 from phases.readers.page_pictures import Picture, QuotePlace
 from pipeline.cli.review import PLAN, compare_versions, find_doubts, plan_standing
-from pipeline.cli.review_packages import note_packages
+from pipeline.cli.review_packages import note_data, note_packages
 from pipeline.cli.review_page import draw_sheet, find_source, locate_rows
 from pipeline.cli.web.commands import run_command_to_end, start_command
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site, WebFile
@@ -58,7 +58,7 @@ def show_plan(site: Site, request: PageRequest) -> HtmlPage:
     values = {
         **head,
         **describe_plan(shown),
-        "notes": _note_packages(store),
+        "notes": [*_note_packages(store), *note_data(store)],
         "has_pictures": shown.is_drawn_later,
         "editable": plan["plan_version"] > 1,
         "fields_of": list_fields,

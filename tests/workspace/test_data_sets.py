@@ -1,0 +1,392 @@
+"""Data sets that a plan names: given, fetched by the downloader's rules and kept for all tasks, or missing; never silently."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from phases.workspace.data_sets import Provided, data_name, list_data, provide_data
+from pipeline.base.errors import UsageError
+from pipeline.engine.contract import Contracts
+from pipeline.engine.phase import Context, WorkflowContext
+from tests.papers import HANGS, ROOT
+from tests.web import Server, says, serving
+
+ROWS = b"x,y\n1,0\n2,1\n"
+DIGEST = sha256(ROWS).hexdigest()
+
+
+class Task:
+    """A task directory, and what a phase of it does about data sets."""
+
+    def __init__(self, folder: Path, name: str = "paper") -> None:
+        self.root, self.cache = folder / name, folder / "cache"
+        self.told: list[str] = []
+        self.root.mkdir(exist_ok=True)
+
+    def provide(self, address: str = "", *, called: str = "Iris", **limits: Any) -> Provided:
+        row = {"name": called, "source": {"section": "4", "page": 3, "quote": ""}}
+        plan = {"datasets": [{**row, **({"address": address} if address else {})}]}
+        limits = {"allow_data": "yes", "max_data_mb": 1, "private_addresses": "allowed", **limits}
+        context = Context(
+            paths=WorkflowContext(str(self.root)),
+            settings={},
+            secrets={},
+            limits=limits,
+            environment={},
+            contracts=Contracts(),
+            digests={},
+            open_model=_never,
+            review=_never,
+            progress=lambda _done, _total, _now: None,
+            in_place=lambda: None,
+            deadline=None,
+            tell=self.told.append,
+            cache_directory=str(self.cache),
+        )
+        return provide_data(plan, context)
+
+    def state(self, address: str = "", **limits: Any) -> tuple[str, str]:
+        """The state of the one data set, and why it is missing."""
+        row = self.provide(address, **limits).rows[0]
+        return row["state"], row["why"]
+
+    def files(self, provided: Provided) -> dict[str, bytes]:
+        folder = Path(provided.setting.partition("=")[2])
+        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _never(*words: object) -> NoReturn:
+    raise AssertionError("nobody is asked here")
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Task:
+    return Task(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving(says(ROWS)) as running:
+        yield running
+
+
+def zipped(*members: tuple[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def tarred(*members: tuple[str, bytes], mode: str = "w:gz", link: str = "") -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as archive:  # type: ignore[call-overload]  # the mode is a parameter
+        for name, content in members:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+        if link:
+            entry = tarfile.TarInfo("link")
+            entry.type, entry.linkname = tarfile.SYMTYPE, link
+            archive.addfile(entry)
+    return buffer.getvalue()
+
+
+def test_nothing_is_fetched_without_permission(task: Task, server: Server) -> None:
+    found = task.provide(f"{server.base}/iris.csv", allow_data="no")
+    assert (found.rows[0]["state"], found.setting, server.questions) == ("missing", "", [])
+    assert (
+        "data: iris is missing; give it with --data iris=PATH, or let it be fetched with --allow-data" in task.told[0]
+    )
+    assert list(task.cache.rglob("*")) == []
+
+
+def test_what_is_fetched_is_told_noted_and_the_bytes_of_the_server(task: Task, server: Server) -> None:
+    found = task.provide(f"{server.base}/iris.csv")
+    assert task.files(found) == {"iris.csv": ROWS}
+    row = Contracts().parse("data.json", (task.root / "data.json").read_bytes(), writer="a test")["datasets"][0]
+    facts = {name: row[name] for name in ("name", "called", "state", "address", "sha256", "bytes", "licence")}
+    assert facts == {
+        "name": "iris",
+        "called": "Iris",
+        "state": "fetched",
+        "address": f"{server.base}/iris.csv",
+        "sha256": DIGEST,
+        "bytes": len(ROWS),
+        "licence": "not stated",
+    }
+    assert task.told[0] == f"data: fetches iris from {server.base}/iris.csv"
+    assert DIGEST[:12] in task.told[1]
+
+
+def test_another_task_finds_it_and_asks_nobody(task: Task, server: Server, tmp_path: Path) -> None:
+    address = f"{server.base}/iris.csv"
+    first, second = task.provide(address), Task(tmp_path, "other").provide(address)
+    assert (first.setting, len(server.questions)) == (second.setting, 1)
+
+
+def test_other_bytes_than_before_are_refused_until_they_are_asked_for(task: Task) -> None:
+    with serving(says(ROWS), says(b"other")) as server:
+        address = f"{server.base}/iris.csv"
+        task.provide(address)
+        for path in task.cache.glob("data/*/*"):
+            path.unlink()  # as if it had been removed
+        state, why = task.state(address)
+        new = sha256(b"other").hexdigest()
+        assert (state, DIGEST in why, new in why) == ("missing", True, True)
+        word = f"iris={address}#sha256={new}"
+        assert why.endswith(f"pipeline resume paper --allow-data --data '{word}'")
+        assert task.state(address)[0] == "missing", "it is not forgotten what came first"
+        found = task.provide(address, data=word)
+        assert (found.rows[0]["state"], task.files(found)) == ("fetched", {"iris.csv": b"other"})
+
+
+def test_files_that_were_changed_in_the_store_are_fetched_again(task: Task, server: Server) -> None:
+    address = f"{server.base}/iris.csv"
+    found = task.provide(address)
+    (Path(found.setting.partition("=")[2]) / "iris.csv").write_bytes(b"x,y\n1,0\n2,0\n")
+    assert task.files(task.provide(address)) == {"iris.csv": ROWS}
+    assert len(server.questions) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "header"),
+    [
+        (b"<!DOCTYPE html><title>Iris</title>", "Content-Type: application/octet-stream"),
+        (b"  \n<html><body>Download</body></html>", "X: y"),
+        (b"Please log in", "Content-Type: text/html; charset=utf-8"),
+    ],
+)
+def test_a_page_about_the_data_is_no_data(task: Task, body: bytes, header: str) -> None:
+    with serving(says(body, header)) as server:
+        state, why = task.state(f"{server.base}/iris.csv")
+    assert (state, "is a web page and no data; look for the link to the files on it" in why) == ("missing", True)
+    assert list(task.cache.glob("data/*.part")) == []
+
+
+def test_archives_are_unpacked_and_what_must_not_be_is_left_out(task: Task) -> None:
+    data = tarred(("iris/train.csv", ROWS), ("../../out.csv", b"x"), ("/etc/x", b"x"), link="/etc/passwd")
+    with serving(says(data)) as server:
+        found = task.provide(f"{server.base}/iris.tar.gz")
+    assert task.files(found) == {"iris/train.csv": ROWS}
+    assert sum("was left out" in line for line in task.told) == 3
+    assert [path.name for path in task.root.parent.rglob("out.csv")] == []
+
+
+@pytest.mark.parametrize("name", ["iris.zip", "iris.tar", "iris.tar.bz2", "iris.tar.xz"])
+def test_each_kind_of_archive_is_unpacked(task: Task, name: str) -> None:
+    mode = "w:" + name.removeprefix("iris.tar").removeprefix(".")
+    data = zipped(("a/b.csv", ROWS)) if name.endswith("zip") else tarred(("a/b.csv", ROWS), mode=mode)
+    with serving(says(data)) as server:
+        assert task.files(task.provide(f"{server.base}/{name}")) == {"a/b.csv": ROWS}
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("iris.csv?token=../../x", "iris.csv"),
+        ("a/%2e%2e%2f%2e%2e%2fetc%2fpasswd.txt", "etc-passwd.txt"),
+        ("x" * 90 + "/..-" + "y" * 77 + ".csv", "y" * 76 + ".csv"),
+        ("%00%0a.csv", "csv"),
+        ("", "data"),
+    ],
+)
+def test_the_file_has_a_safe_name_by_its_address(task: Task, server: Server, path: str, name: str) -> None:
+    assert list(task.files(task.provide(f"{server.base}/{path}"))) == [name]
+
+
+@pytest.mark.parametrize("name", ["iris.npz", "model.pt", "iris.csv.gz", "download"])
+def test_what_is_no_archive_by_its_name_stays_as_it_is(task: Task, name: str) -> None:
+    data = zipped(("a.npy", ROWS))
+    with serving(says(data)) as server:
+        assert task.files(task.provide(f"{server.base}/{name}")) == {name: data}
+
+
+BOMBS: dict[str, tuple[str, Callable[[], bytes], str]] = {
+    "a zip of zeros": ("b.zip", lambda: zipped(("zeros", bytes(50 << 20))), "more than 1 MiB"),
+    "a tar.xz of zeros": ("b.tar.xz", lambda: tarred(("zeros", bytes(50 << 20)), mode="w:xz"), "more than 1 MiB"),
+    "a tar.gz of zeros": ("b.tar.gz", lambda: tarred(("zeros", bytes(50 << 20))), "more than 1 MiB"),
+    "many members": ("b.zip", lambda: zipped(*((f"{n}", b"") for n in range(100_001))), "more than 100000 members"),
+    "a list that is huge": ("b.zip", lambda: _with_huge_list(), "list of members is larger than"),
+    "cut off": ("b.tar.gz", lambda: tarred(("a", os.urandom(5000)))[:-300], "compressed data is damaged"),
+    "a damaged header": (
+        "b.tar",
+        lambda: _damaged(tarred(("a", ROWS), ("b", ROWS), mode="w")),
+        "tar archive is damaged",
+    ),
+    "no archive": ("b.zip", lambda: ROWS, "no archive of a known kind"),
+    "nothing in it": ("b.zip", lambda: zipped(), "no file in it"),
+    "bytes over the limit": ("b.csv", lambda: bytes(range(256)) * 8192, "larger than the 1,048,576 bytes"),
+}
+_LARGE = ("many members", "a list that is huge")
+
+
+def _with_huge_list() -> bytes:
+    size = (40 << 20).to_bytes(4, "little")
+    return b"PK\x03\x04" + bytes((40 << 20) - 4) + b"PK\x05\x06" + bytes(8) + size + bytes(6)
+
+
+def _damaged(data: bytes) -> bytes:
+    return data[:1030] + b"\xff" + data[1031:]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "many members" else ()) for name in BOMBS]
+)
+def test_a_bomb_is_missing_with_the_reason_and_leaves_nothing(task: Task, name: str) -> None:
+    file, make, words = BOMBS[name]
+    data = make()
+    began = time.monotonic()
+    with serving(says(data)) as server:
+        state, why = task.state(f"{server.base}/{file}", max_data_mb=64 if name in _LARGE else 1)
+    assert (state, words in why) == ("missing", True), why
+    assert time.monotonic() - began < HANGS / 2
+    left = [path for path in task.cache.rglob("*") if path.is_file() and path.suffix != ".lock"]
+    assert left == []
+
+
+def test_the_blacklist_and_the_rules_for_addresses_hold(task: Task, server: Server) -> None:
+    address = f"{server.base}/iris.csv"
+    assert "blacklist" in task.state(address, blacklist="127.0.0.1")[1]
+    assert (
+        "loopback"
+        in task.state(address, private_addresses="refused", data=f"iris={address.replace(':' + str(server.port), '')}")[
+            1
+        ]
+    )
+    assert server.questions == []
+
+
+def test_what_the_user_gives_is_taken_before_what_could_be_fetched(task: Task, server: Server, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    found = task.provide(f"{server.base}/iris.csv", data=f"IRIS={tmp_path / 'own'}")
+    assert [(row["name"], row["state"]) for row in found.rows] == [("IRIS", "given")]
+    assert (found.setting, server.questions) == (f"IRIS={tmp_path / 'own'}", [])
+
+
+def test_an_address_of_the_users_counts_more_than_the_papers(task: Task, server: Server) -> None:
+    found = task.provide("https://example.org/iris.csv", data=f"iris={server.base}/mine.csv")
+    assert task.files(found) == {"mine.csv": ROWS}
+
+
+def test_a_look_at_the_plan_asks_no_network(task: Task, server: Server) -> None:
+    address = f"{server.base}/iris.csv"
+    plan = {"datasets": [{"name": "Iris", "address": address}, {"name": "MNIST"}]}
+    settings = {"allow_data": "yes", "data": ""}
+    rows = list_data(plan, settings, str(task.root), Contracts())
+    assert [(row["name"], row["state"]) for row in rows] == [("iris", "missing"), ("mnist", "missing")]
+    task.provide(address)
+    assert list_data(plan, settings, str(task.root), Contracts())[0]["state"] == "fetched"
+    assert list_data(plan, {**settings, "allow_data": "no"}, str(task.root), Contracts())[0]["state"] == "missing"
+    assert len(server.questions) == 1
+
+
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [
+        ("CIFAR-10", "cifar-10"),
+        ("20 Newsgroups", "data-20-newsgroups"),
+        ("数据", "data"),
+        ("a" * 90, "a" * 40),
+        ("2" * 60, "data-" + "2" * 35),
+    ],
+)
+def test_a_data_set_has_a_name_that_a_path_may_have(called: str, name: str, task: Task, tmp_path: Path) -> None:
+    assert data_name(called) == name
+    assert task.provide(called=called, data=f"{name}={tmp_path}").rows[0]["state"] == "given"
+
+
+@pytest.mark.parametrize(
+    "word", ["iris=ftp://x/y", "iris=https://x/y#md5=1", "iris=https://me:pw@x.org/y", "i ris=/tmp"]
+)
+def test_what_is_no_address_is_said_at_once(task: Task, word: str) -> None:
+    with pytest.raises(UsageError, match="--data"):
+        task.provide(data=word)
+
+
+def test_a_damaged_or_foreign_record_names_no_file_outside(task: Task, server: Server) -> None:
+    address = f"{server.base}/iris.csv"
+    task.provide(address)
+    record = task.root / "data.json"
+    for wrong in (b"{", record.read_bytes().replace(b'"iris.csv"', b'"../../../etc"'), b"[]"):
+        record.write_bytes(wrong)
+        found = task.provide(address)
+        assert task.files(found) == {"iris.csv": ROWS}
+
+
+_FETCH = """
+import sys
+from pathlib import Path
+from tests.workspace.test_data_sets import Task
+Task(Path(sys.argv[1])).provide(sys.argv[2], max_data_mb=64)
+"""
+
+
+def test_a_download_that_was_killed_is_made_again_and_no_half_of_it_is_used(task: Task, tmp_path: Path) -> None:
+    body = os.urandom(1 << 20) * 8
+    with ExitStack() as stack:
+        server = stack.enter_context(serving(says(body)))
+        slow = server.trickle(b"HTTP/1.1 200 OK\r\nContent-Length: 8388608\r\n\r\n" + body[:100_000])
+        server.scripts = [slow, says(body)]
+        words = [sys.executable, "-c", _FETCH, str(tmp_path), f"{server.base}/big.bin"]
+        process = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+        until = time.monotonic() + HANGS
+        while not server.questions and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGKILL)
+        process.wait(HANGS)
+        assert not list(task.cache.glob("data/*.json"))
+        found = task.provide(f"{server.base}/big.bin", max_data_mb=64)
+        assert task.files(found) == {"big.bin": body}
+        assert [*task.cache.glob("data/.*"), *task.cache.glob("data/*.part")] == []
+
+
+def test_two_tasks_that_want_the_same_fetch_it_once(tmp_path: Path, server: Server) -> None:
+    words = [sys.executable, "-c", _FETCH, str(tmp_path), f"{server.base}/iris.csv"]
+    both = [subprocess.Popen(words, cwd=ROOT) for _ in range(2)]
+    assert [process.wait(HANGS) for process in both] == [0, 0]
+    assert len(server.questions) == 1
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("seed", range(10))
+def test_a_fetch_killed_at_forty_moments_leaves_nothing_half(seed: int, task: Task, tmp_path: Path) -> None:
+    draw, rows = random.Random(seed), os.urandom(1 << 20)
+    body = tarred(*((f"part-{number}.bin", rows) for number in range(4)))
+
+    def slowly(connection: socket.socket) -> None:
+        connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+        for start in range(0, len(body), 1 << 18):
+            connection.sendall(body[start : start + (1 << 18)])
+            time.sleep(0.04)
+
+    with serving(slowly) as server:
+        address = f"{server.base}/parts.tar.gz"
+        for _ in range(4):
+            with subprocess.Popen([sys.executable, "-c", _FETCH, str(tmp_path), address], cwd=ROOT) as process:
+                time.sleep(draw.uniform(0.3, 2.5))
+                process.kill()
+            if list(task.cache.glob("data/*.json")):  # it was done: nothing is asked for again
+                asked = len(server.questions)
+                task.provide(address, max_data_mb=64)
+                assert len(server.questions) == asked
+        found = task.provide(address, max_data_mb=64)
+    assert task.files(found) == {f"part-{number}.bin": rows for number in range(4)}
+    assert [path.name for path in task.cache.glob("data/*") if path.suffix in (".part", ".new", ".tmp")] == []
