@@ -9,8 +9,8 @@ from itertools import pairwise, zip_longest
 from phases.planning.rules.numbers import NUMBER, number_of
 from phases.planning.rules.owners import METHOD, Known, Setting, is_other
 from phases.planning.rules.passages import PaperText, Sentence, Table
-from phases.planning.rules.results import METRIC, caption_of
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
+from phases.planning.rules.table_kinds import METRIC, caption_of
 from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, cells_of
 from phases.planning.rules.value_names import plain_symbol
 from phases.planning.rules.value_readings import Scalar

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from phases.planning.rules.numbers import NUMBER
+from phases.planning.rules.numbers import GREEK, NUMBER
 
 _RULE = re.compile(r"\|[-:| ]+\|?$")
 _CELL = re.compile(r"(?<!\\)\|")
-_MOST_ROWS, _LONGEST_PROSE = 80, 6
-CELL_VALUE = re.compile(rf"^[*_$\\textbf{{}} ]*(?:{NUMBER})(?![\w.])")
-_COUNTED_HEAD = re.compile(rf"[*_ ]*{NUMBER} [A-Z]?[a-z]{{3,}}")
+_MOST_ROWS, _LONGEST_PROSE, _MOST_HEAD_ROWS = 80, 6, 4
+UNIT = r"%|[µμmn]?s(?:ecs?)?|mins?|hrs?|h|[KMGTkmB]B?|x|×|dB|fps|pp"
+CELL_VALUE = re.compile(rf"^[*_$\\textbf{{}} ≈~<>≤≥↑↓]*(?:{NUMBER})(?: ?(?:{UNIT}))?(?![\w.:/]|[-–−][0-9])")
+"""A cell that is one value, with a unit or a deviation behind it or none; no date, range or pair."""
+_INTERVAL = re.compile(rf"^[\[(] ?{NUMBER}[ ,;–-]")
+_PAIR = re.compile(rf"{NUMBER} ?/ ?{NUMBER}(?![\w.])")
+_COUNTED_HEAD = re.compile(rf"[*_ ]*{NUMBER}[KMGB]? [A-Z]?[a-z]{{3,}}")
 """A head that begins with a number: "32 Nodes"."""
 METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|policy|strategy", re.IGNORECASE)
 """Over a column that names methods."""
-_MARKS = re.compile(r"[*_$\\{}]|<[^<>]{0,20}>|\\text\w+")
+_MACRO = re.compile(
+    r"\\(?:textcolor|color|cellcolor|rowcolor|fontsize)(?:\[[^\]]*\])?\{[^{}]*\}|\\(?:text|math)[a-z]+|\\(?:b[fm]"
+    r"|rm|it|em|underline|uline|emph|boldsymbol|left|right)(?![a-z])|<[^<>]{0,20}>"
+)
+_RULE_LEFT = re.compile(r"(?:^| )[a-z0-9.]*\)[0-9]+-[0-9]+(?= |$)")
+"""What a reader leaves of the line under a head that spans columns."""
+_SIGNS = {"uparrow": "↑", "downarrow": "↓", "pm": "±", "times": "×", "cdot": "·", "rightarrow": "→", "to": "→",
+          "sim": "~", "approx": "≈", "Delta": "Δ", "%": "%", "langle": "⟨", "rangle": "⟩",
+          "sqrt": "√", **{name: sign for sign, name in GREEK.items()}}  # fmt: skip
+_COMMAND = re.compile(r"\\([A-Za-z]+|%) ?")
+_MARKS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|[*$\\{}]")
 
 SETTING_NAME = re.compile(
     r"(?:\w+[ -])?(?:learning|dropout|batch|momentum|weight decay|warm|epochs?\b|(?:number|#|no\.?) ?of|num\b|num_|n_"
@@ -26,6 +41,13 @@ SETTING_NAME = re.compile(
     re.IGNORECASE,
 )
 """How labels of settings begin, in any table."""
+_KEY_HEAD = re.compile(
+    rf"(?!.*(?:%|time|ratio|[↑↓]|steps to)|F1|[PRF]$)(?:{SETTING_NAME.pattern}|N ?d_?model"
+    r"|[A-Za-zα-ωϵϕ](?:_\w{1,8}|[a-z0-9])?(?: ?[α-ωϵϕ]_?\w{0,4})?$|P_?drop|#|years?\b|widths?\b|depths?\b|degree"
+    r"|dimension|rank\b)",
+    re.IGNORECASE,
+)
+"""Over a column of what was chosen, not measured: a symbol, or how a setting is called."""
 
 
 class Grid(NamedTuple):
@@ -36,6 +58,8 @@ class Grid(NamedTuple):
     """Label and cells."""
     labels: list[str]
     """What stands in the column that names the methods."""
+    corner: str = ""
+    """What stands over the labels."""
 
 
 def cells_of(table: str) -> list[list[str]]:
@@ -52,6 +76,38 @@ def cells_of(table: str) -> list[list[str]]:
     return [row[::-1] for row in rows] if _begins_with_numbers(rows) else rows
 
 
+def plain_cell(cell: str) -> str:
+    """The words of a cell without marks of bold, colour and formulas; Greek letters, arrows and ± as signs."""
+    said = _MACRO.sub("", _RULE_LEFT.sub("", cell))
+    said = _COMMAND.sub(lambda match: _SIGNS.get(match.group(1), match.group(1)), said)
+    return " ".join(_MARKS.sub("", said).split())
+
+
+def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
+    """The heads of a table joined by column, and its rows by label; a head that spans columns stands over each.
+
+    Where several columns on the left hold words, a row's label is what stands in all of them. Columns of settings beside
+    them tell rows apart that have the same label, or none.
+    """
+    width = max((len(row) for row in cells), default=0)
+    rows = [[*(plain_cell(cell) for cell in row), *[""] * (width - len(row))] for row in cells]
+    first = _find_body(rows)
+    if first == len(rows) or width < 2:
+        return Grid([], [], [])
+    wide = _count_label_columns(rows[first:])
+    heads = _fill_heads(rows[:first], wide, width)
+    joined = [" / ".join(dict.fromkeys(filter(None, (row[at] for row in heads)))) for at in range(width)]
+    named = next((at for at in range(wide) if METHOD_HEAD.search(joined[at])), wide - 1)
+    body = _fill_labels(rows[first:], wide) if wide > 1 else rows[first:]
+    keys = _count_keys(joined, body, wide)
+    merged = [[" / ".join(dict.fromkeys(filter(None, row[:wide]))), *row[wide:]] for row in body]
+    labelled = list(_labelled_rows(merged))
+    labels = [row[named] for row in body] if wide > 1 else [label for label, _ in labelled]
+    corner = " / ".join(dict.fromkeys(filter(None, joined[:wide])))
+    told = _tell_apart(labelled, joined[wide : wide + keys], corner)
+    return Grid(joined[wide + keys :], [(label, row[keys:]) for label, row in told], labels, corner)
+
+
 def _begins_with_numbers(rows: Sequence[Sequence[str]]) -> bool:
     """Whether a table of two columns has its numbers before what they are of."""
     if any(len(row) != 2 for row in rows):
@@ -60,46 +116,74 @@ def _begins_with_numbers(rows: Sequence[Sequence[str]]) -> bool:
     return _count_numbers(first) == sum(map(bool, first)) > 1 and _count_numbers(second) == 0
 
 
-def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
-    """The heads of a table joined by column, and its rows by label; a head that spans columns stands over each.
-
-    Where several columns on the left hold words, a row's label is what stands in all of them.
-    """
-    width = max((len(row) for row in cells), default=0)
-    rows = [[*row, *[""] * (width - len(row))] for row in cells]
+def _find_body(rows: Sequence[Sequence[str]]) -> int:
+    """The place of the first row of figures under the heads; the number of rows where there is none."""
     first = next(
         (at for at, row in enumerate(rows) if _count_numbers(row[1:]) >= max(1, 0.4 * sum(map(bool, row[1:])))),
         len(rows),
     )
-    if first == len(rows) or width < 2:
-        return Grid([], [], [])
-    first = max(first, 1) if _count_numbers(rows[0][1:]) == 0 or _is_scale(rows) else first
-    wide = _count_label_columns(rows[first:])
-    heads = [[""] * width]
-    for depth, row in enumerate(rows[:first]):
-        filled, last = [], ""
-        for at, cell in enumerate(row):
-            last = cell if cell or depth > 0 or at == 0 else last
-            filled.append(cell if cell or depth > 0 else last)
-        heads.append(filled)
-    joined = [" / ".join(dict.fromkeys(filter(None, (_plain(row[at]) for row in heads)))) for at in range(width)]
-    named = next((at for at in range(wide) if METHOD_HEAD.search(joined[at])), wide - 1)
-    body = _fill_down(rows[first:], wide) if wide > 1 else rows[first:]
-    merged = [[" / ".join(dict.fromkeys(filter(None, row[:wide]))), *row[wide:]] for row in body]
-    labelled = list(_labelled_rows(merged))
-    labels = [_plain(row[named]) for row in body] if wide > 1 else [label for label, _ in labelled]
-    return Grid(joined[wide:], labelled, labels)
+    if first == len(rows):
+        return first
+    if _count_numbers(rows[0][1:]) == 0 or _is_scale(rows, 0):
+        first = max(first, 1)
+    # words with nothing beside them on the left are heads still: "Accuracy" and "Loss" under 10 and 20
+    for at, row in enumerate(rows[:_MOST_HEAD_ROWS]):
+        is_head = not row[0] and _count_numbers(row) == 0 and sum(map(bool, row)) > 1
+        if at == first and at and not row[0] and _is_scale(rows, at):
+            is_head = True
+        first = at + 1 if is_head and first <= at < len(rows) - 1 and (at == first or first == 0) else first
+    return first
 
 
-def _is_scale(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row numbers the columns: whole numbers that grow, over numbers that are not whole."""
-    head = [cell for cell in rows[0][1:] if cell]
+def _is_scale(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether a row numbers the columns: whole numbers that grow, over numbers that are not whole or over words."""
+    head = [cell for cell in rows[at][1:] if cell]
+    while head and not head[0][:1].isdigit():
+        head = head[1:]
     if len(head) < 2 or not all(re.fullmatch(r"[0-9]{1,6}", cell) for cell in head):
         return False
-    below = [cell for row in rows[1:6] for cell in row[1:] if cell]
+    below = [cell for row in rows[at + 1 : at + 6] for cell in row[1:] if cell]
     return [int(cell) for cell in head] == sorted({int(cell) for cell in head}) and sum(
-        "." in one for one in below
+        "." in one or not re.search("[0-9]", one) for one in below
     ) > len(below) / 2
+
+
+def _fill_heads(heads: Sequence[Sequence[str]], wide: int, width: int) -> list[list[str]]:
+    """The rows of heads, each group's name over all of its columns; what names the labels spreads over no value."""
+    filled = [list(row) for row in heads]
+    period = _find_period(filled[-1][wide:]) if len(filled) > 1 else 0
+    for depth, row in enumerate(filled[:-1]):
+        if period and depth == len(filled) - 2 and _fill_groups(row, wide, period):
+            continue
+        for at in range(wide, width):
+            is_part = depth == 0 or filled[depth - 1][at] == filled[depth - 1][at - 1] != ""
+            if not row[at] and filled[-1][at] and at > wide and is_part:
+                row[at] = row[at - 1]
+    return filled
+
+
+def _find_period(row: Sequence[str]) -> int:
+    """After how many columns the lowest heads begin again: P, R, F1, P, R, F1; 0 where they do not."""
+    if not row or not row[0]:
+        return 0
+    again = [at for at, cell in enumerate(row) if cell == row[0]]
+    size = again[1] if len(again) > 1 else 0
+    whole = len(again) * size
+    if size < 2 or whole > len(row) or any(row[at] != row[at % size] for at in range(whole)):
+        return 0
+    return size
+
+
+def _fill_groups(row: list[str], start: int, size: int) -> bool:
+    """Each group of columns under its name, wherever in the group it stands; not where a group has none."""
+    groups = [range(at, at + size) for at in range(start, len(row) - size + 1, size)]
+    names = [" ".join(dict.fromkeys(filter(None, (row[at] for at in group)))) for group in groups]
+    if not all(names):
+        return False
+    for group, name in zip(groups, names, strict=True):
+        for at in group:
+            row[at] = name
+    return True
 
 
 def _count_label_columns(body: Sequence[Sequence[str]]) -> int:
@@ -113,37 +197,92 @@ def _count_label_columns(body: Sequence[Sequence[str]]) -> int:
     return max(1, min(wide, len(body[0]) - 1))
 
 
-def _fill_down(body: Sequence[Sequence[str]], wide: int) -> list[list[str]]:
-    """The rows with each label of a group beside all of its rows; one in the middle of its group goes to the nearest."""
+def _count_keys(heads: Sequence[str], body: Sequence[Sequence[str]], wide: int) -> int:
+    """How many columns beside the labels hold settings and not what was measured; never all that are left."""
+    keys = 0
+    for at in range(wide, len(heads) - 1):
+        below, leaf = [row[at] for row in body if row[at]], heads[at].rpartition(" / ")[2]
+        whole = sum(bool(re.fullmatch("[0-9]{1,5}", cell)) for cell in below)
+        is_symbol = len(leaf) < 5 and whole > 0.7 * len(below)
+        is_key = _KEY_HEAD.match(leaf) or (leaf and is_symbol) or (not leaf and keys)
+        if not is_key or any("±" in cell for cell in below):
+            break
+        keys += 1
+    return keys
+
+
+def _fill_labels(body: Sequence[Sequence[str]], wide: int) -> list[list[str]]:
+    """The rows with each label of a group beside all of its rows, wherever in the group it stands, or in parts."""
     filled = [list(row) for row in body]
+    period = _find_period([row[wide - 1] for row in body])
     for at in range(wide - 1):
-        named = [place for place, row in enumerate(body) if row[at]]
-        for place, row in enumerate(filled):
-            if not row[at] and named:
-                above = [one for one in named if one < place]
-                nearest = min(named, key=lambda one: abs(one - place))
-                row[at] = body[nearest if not body[0][at] or not above else above[-1]][at]
+        column = [row[at] for row in body]
+        if not (period and "" in column and _fill_groups(column, 0, period)):
+            column = _fill_down(column)
+        for row, label in zip(filled, column, strict=True):
+            row[at] = label
     return filled
 
 
+def _fill_down(column: Sequence[str]) -> list[str]:
+    """Each blank takes the label above it; where the first is blank, labels stand in the middle, and the nearest is taken."""
+    named = [place for place, label in enumerate(column) if label]
+    if not named:
+        return list(column)
+    if column[0]:
+        return [column[max(one for one in named if one <= place)] for place in range(len(column))]
+    return [column[min(named, key=lambda one: abs(one - place))] for place in range(len(column))]
+
+
 def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
-    group = ""
-    for row in rows:
-        label, cells = _plain(row[0]), list(row[1:])
+    """Each row of figures under its label; one without a label under that of its group, which may stand below it."""
+    groups = {at: row[0] for at, row in enumerate(rows) if _count_numbers(row[1:]) == 0 and row[0]}
+    for at, row in enumerate(rows):
+        label, cells = row[0], list(row[1:])
         if _count_numbers(cells) == 0:
-            group = label or group
             continue
         if not label and cells and not CELL_VALUE.match(cells[0]):
-            label = _plain(cells[0])
+            label = cells[0]
             # a label and the first value may have fallen into one cell
             if split := re.match(rf"(.*?[A-Za-z)].*?) ({NUMBER})(?: .*)?$", label):
                 label, cells[0] = split.group(1), split.group(2)
-        yield f"{group} {label}".strip() if label.startswith("w/") else label or group, cells
+        above = next((groups[place] for place in range(at, -1, -1) if place in groups), "")
+        if not label:
+            label = _nearest_group(rows, groups, at)
+        yield f"{above} {label}".strip() if label.startswith(("w/", "+ ", "- ")) and above else label, cells
+
+
+def _nearest_group(rows: Sequence[Sequence[str]], groups: dict[int, str], at: int) -> str:
+    """The label that stands alone next above or below a row, with no other label between them."""
+    near = []
+    for step in (-1, 1):
+        place = at + step
+        while 0 <= place < len(rows) and not rows[place][0]:
+            place += step
+        if place in groups:
+            near.append((abs(place - at), groups[place]))
+    return min(near, key=lambda one: one[0])[1] if near else ""
+
+
+def _tell_apart(
+    rows: Sequence[tuple[str, list[str]]], keys: Sequence[str], corner: str
+) -> Iterator[tuple[str, list[str]]]:
+    """The rows with their settings in the label, where the label alone is no word or is another row's too."""
+    times = Counter(label for label, _ in rows)
+    for printed, cells in rows:
+        settings = [
+            f"{head.rpartition(' / ')[2]} {cell}".strip() for head, cell in zip(keys, cells, strict=False) if cell
+        ]
+        is_word = re.search(r"[^\W\d_]{2}|[^\W\d_]$", printed)
+        label = f"{corner} {printed}" if printed and not is_word and corner else printed
+        is_told = is_word and times[printed] == 1
+        yield label if is_told else ", ".join(filter(None, (label, *settings))), cells
 
 
 def _count_numbers(cells: Sequence[str]) -> int:
-    return sum(bool(CELL_VALUE.match(cell)) and not _COUNTED_HEAD.match(cell) for cell in cells)
+    return sum(is_figure(cell) and not _COUNTED_HEAD.match(cell) for cell in cells)
 
 
-def _plain(cell: str) -> str:
-    return " ".join(_MARKS.sub("", cell).split())
+def is_figure(cell: str) -> bool:
+    """Whether a cell holds a value, two with a stroke between them, or an interval."""
+    return bool(CELL_VALUE.match(cell) or _INTERVAL.match(cell) or _PAIR.match(cell))

@@ -1,0 +1,147 @@
+"""What a table is of: results that were measured, settings that were chosen, or neither; and its caption."""
+
+from __future__ import annotations
+
+import re
+
+from phases.planning.rules.passages import PaperText, Table
+from phases.planning.rules.sections import MIXED, RESULTS
+from phases.planning.rules.tables import CELL_VALUE, METHOD_HEAD, SETTING_NAME, Grid
+
+_SETTINGS = re.compile(
+    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|architecture) (?:settings?|choices?|values?"
+    r"|configurations?|details?)|parameters? (?:used|of)\b|\bnotation|\bsymbols|search space|\bgrid"
+    r"|超参数|参数设置",
+    re.IGNORECASE,
+)
+_TUNED = re.compile(r"\b(?:after|with|without|by) hyper-?parameter (?:tuning|search|optimi[sz]ation)", re.IGNORECASE)
+_GIVEN = re.compile(
+    r"\b(?:weights?|coefficients?|costs? in)\b(?! decay)|^(?:values?|description|meaning)$", re.IGNORECASE
+)
+"""Over a column of numbers that are given and not measured."""
+_DATA = re.compile(
+    r"statistics|characteristics|\btypes of\b|(?<!against )(?<!adversarial )\bexamples? of\b|\bsamples? of\b"
+    r"|\b(?:original|raw|typical|same|molten|tidied|normali[sz]ed)\b.{0,40}\bdata|\bfirst \w+ rows"
+    r"|\b(?:list|set|overview|summary|description) of (?:\w+ ){0,3}(?:data ?sets?|tasks|concepts|classes|benchmarks)\b"
+    r"|^(?:the |two |three )?data ?sets?\b|\b(?:priors?|noise parameters|activity costs)\b",
+    re.IGNORECASE,
+)
+"""A caption of what went in: data sets, their sizes, examples of them."""
+_COUNTED = re.compile(
+    r"(?:#|num|number of|no\.)|\b(?:rows?|instances|samples|classes|features|domain|year)\b", re.IGNORECASE
+)
+_RESULTS = re.compile(
+    r"\bresults?\b|accurac|perplexit|\bscores?\b|\bperformance|\bBLEU|\bF1\b|\berrors?\b|\bcompar|ablation"
+    r"|attain|achiev|variations|\btest set\b|\brates?\b|\bloss\b|\btimes?\b|\bsuccess|evaluat|\baverage|\bimpact of"
+    r"|\beffect of|throughput|latency|experiments?\b|\bbest\b|\bbold|\bmedian|deviation|utili[sz]ation|overhead"
+    r"|结果|准确率|比较|Ergebnis",
+    re.IGNORECASE,
+)
+METRIC = re.compile(
+    r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror\b|\brate\b"
+    r"|\btime\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|\bsteps\b|reward|return|fidelity|coverage"
+    r"|throughput|latency|success|overhead|memory",
+    re.IGNORECASE,
+)
+_NO_METRIC = re.compile(r"learning rates?|standard errors?|[0-9]+ (?:\S+ )?steps|returns? |\*\*", re.IGNORECASE)
+_LETTERS = {"P": "precision", "R": "recall", "F": "F1", "Acc": "accuracy", "Acc.": "accuracy"}
+_NEAR = 900
+_CAPTION_LABEL = re.compile(r"[>*_ ]*((?:Table|Tab\.|Tabelle|表) ?[A-Z]?\.?[0-9]+(?:\.[0-9]+)?)[.:*_ ]+(.*)", re.DOTALL)
+_TORN = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
+_FEWEST_MEASURED = 0.5
+
+
+def caption_of(table: Table, paper: PaperText) -> tuple[str, str]:
+    """Label and words of the caption next to a table: the nearest, on the side where the paper has its captions."""
+    start = _place_of(table, paper)
+    near: list[tuple[int, str, str]] = []
+    if start >= 0:
+        above, below = _captions_near(paper, start, start + len(table.text))
+        sides = [
+            _captions_near(paper, at, at + len(one.text)) for one in paper.tables if (at := _place_of(one, paper)) >= 0
+        ]
+        is_below = sum(bool(under) - bool(over) for over, under in sides) > 0
+        near = (below or above) if is_below else (above or below)
+    if near:
+        return min(near)[1:]
+    read = _CAPTION_LABEL.match(table.caption)
+    return (read.group(1), read.group(2)) if read else ("", table.caption)
+
+
+def is_result_table(table: Table, caption: str, grid: Grid, *, has_number: bool) -> bool:
+    """Whether the cells of a table were measured, by its caption, its heads and how its numbers look.
+
+    False where it holds settings or data, or where it is a picture that was read as a table. One without a number of its
+    own must stand among results and look so.
+    """
+    said = _TUNED.sub("", caption)
+    if not grid.rows or _is_picture(grid) or _SETTINGS.search(said[:160]):
+        return False
+    if any(map(_GIVEN.search, grid.heads)) or _holds_settings(grid) or _holds_counts(grid):
+        return False
+    if _DATA.search(said[:100]) and not METRIC.search(said[:100]):
+        return False
+    if not has_number:
+        return table.role == RESULTS and _looks_measured(grid)
+    words = f"{said} {grid.corner} {' '.join(grid.heads)}"
+    is_of_methods = table.role == MIXED and METHOD_HEAD.search(grid.corner)
+    return bool(table.role == RESULTS or is_of_methods or _RESULTS.search(words) or _looks_measured(grid))
+
+
+def _place_of(table: Table, paper: PaperText) -> int:
+    # by all of it: many tables of a paper begin with the same heads
+    return paper.text.find(table.text, table.section["start"])
+
+
+def _captions_near(
+    paper: PaperText, start: int, end: int
+) -> tuple[list[tuple[int, str, str]], list[tuple[int, str, str]]]:
+    """The captions of tables close above and close below a place: how far, label, words."""
+    rows = [row for row in paper.outline["tables"] if min(abs(start - row["end"]), abs(row["start"] - end)) < _NEAR]
+    above = [(start - row["end"], row["label"], row["text"]) for row in rows if row["end"] <= start]
+    return above, [(row["start"] - end, row["label"], row["text"]) for row in rows if row["start"] >= end]
+
+
+def _is_picture(grid: Grid) -> bool:
+    """Whether the numbers are the marks of a picture's axes: nothing says what they are, or they ran together."""
+    cells = [cell for _, row in grid.rows for cell in row if cell]
+    named = sum(bool(re.search(r"[^\W\d_]{2}", label)) for label, _ in grid.rows)
+    is_headed = 2 * sum(map(bool, grid.heads)) > len(grid.heads)
+    is_named = named if is_headed else named == len(grid.rows) > 2
+    return any(map(_TORN.search, cells)) or not (is_named or (is_headed and (grid.corner or len(grid.rows) > 3)))
+
+
+def _holds_settings(grid: Grid) -> bool:
+    """Whether most rows, or the heads of most columns, are called as settings are."""
+    labels = [label for label, _ in grid.rows]
+    named = sum(bool(SETTING_NAME.match(label)) and not re.search("[0-9]", label) for label in labels)
+    return 2 * named > len(labels) and not (METRIC.search(" ".join(grid.heads)) or _looks_measured(grid))
+
+
+def _holds_counts(grid: Grid) -> bool:
+    """Whether the heads say that things were counted: rows, classes, instances of data sets."""
+    return len(grid.heads) > 1 and 2 * sum(bool(_COUNTED.search(head)) for head in grid.heads) > len(grid.heads)
+
+
+def _looks_measured(grid: Grid) -> bool:
+    """Whether most numbers have a fraction, or a deviation beside them, and few are the same: chosen ones are round."""
+    values = [cell for _, row in grid.rows for cell in row if CELL_VALUE.match(cell)]
+    fractions = [cell for cell in values if re.search(r"\.[0-9]|±|%", cell)]
+    return len(values) > 3 and min(len(fractions), len(set(values))) >= _FEWEST_MEASURED * len(values)
+
+
+def metric_of(column: str, row: str, caption: str) -> str:
+    """The metric that a cell is measured by: as its column names it, else the caption's first words, else its row."""
+    leaf = column.rpartition(" / ")[2]
+    if leaf in _LETTERS:
+        return _LETTERS[leaf]
+    said = METRIC.search(row)
+    is_named = said and said.end() >= len(re.sub(r" ?\(.*", "", row))
+    found = METRIC.search(column) or METRIC.search(first_sentence(caption)) or (said if is_named else None)
+    return found.group(0) if found else ""
+
+
+def first_sentence(caption: str) -> str:
+    """What a caption says first, without the words of metrics that are none there."""
+    said = re.split(r"(?<=[.!?])(?:\*\*)?\s", caption)[0]
+    return _NO_METRIC.sub(" ", said)
