@@ -189,7 +189,7 @@ def _part_head(words: Sequence[str], parts: int, known: set[str]) -> list[str]:
     for ends in combinations(range(1, min(len(words), 12)), parts - 1):
         heads = [" ".join(words[start:end]) for start, end in zip((0, *ends), (*ends, len(words)), strict=True)]
         best = max(best, (sum(head in known for head in heads), heads))
-    return best[1]
+    return best[1] if best[0] else []
 
 
 def _row(one: _Cell, read: _Read) -> dict[str, Any]:

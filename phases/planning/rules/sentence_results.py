@@ -8,9 +8,9 @@ from typing import Any
 
 from phases.planning.rules.numbers import NUMBER, number_of, without_pointers
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
+from phases.planning.rules.sections import BUILD, MIXED, PROOF, RESULTS, SETUP
 
-MOST = 12
+MOST, _NEAR = 12, 30
 _METRIC = (
     r"(?:(?:test|training|validation|dev|top-[15]|mean|average|overall|word|character|phone|sentence|equal) )*"
     r"(?:accurac(?:y|ies)|errors?(?: rates?)?|(?:success|win(?:ning)?|failure|hit|recognition|miss) rates?|(?:F1|F-measure|BLEU"
@@ -18,15 +18,28 @@ _METRIC = (
     r"|perplexit(?:y|ies)|precision|recall|throughput|latency|overhead|speed-?up)"
 )
 _VALUE = rf"(?P<value>{NUMBER}) ?(?P<unit>\\?%|percent|ms|µs|seconds?|minutes?|hours?|x|×|ops/s(?:ec)?|MB/s|GB/s)?(?![\w.]?\d)"
-_REACH = r"(?:achiev|obtain|reach|attain|yield|report|get|got|gave|scor|produc|deliver|sustain)\w*"
+_REACH = r"(?:achiev|obtain|reach|attain|yield|report|get|got|gave|scor|produc|deliver|sustain|ha(?:s|ve|d)\b)\w*"
+_ABOUT = r"(?:about |around |only |up to |approximately )?"
 _PATTERNS = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"\b{_REACH} (?:an? |the )?(?:\w+ ){{0,4}}?(?:of |to )?(?:about |around |only |up to )?{_VALUE} (?P<metric>{_METRIC})",
-        rf"\b{_REACH} (?:an? |the )?(?:\S+ ){{0,4}}?(?P<metric>{_METRIC}) (?:of|at|equal to) (?:about |around |only )?{_VALUE}",
-        rf"\b(?P<metric>{_METRIC}) (?:of \S+ )?(?:is|was|are|were|of) (?:about |around |only )?{_VALUE}",
+        rf"(?<!to )\b{_REACH} (?:an? |the )?(?:\w+ ){{0,4}}?(?:of |to )?{_ABOUT}{_VALUE} (?P<metric>{_METRIC})",
+        rf"(?<!to )\b{_REACH} (?:an? |the )?(?:\S+ ){{0,4}}?(?P<metric>{_METRIC}) (?:of|at|equal to) {_ABOUT}{_VALUE}",
+        rf"(?<!to )\b{_REACH} (?:an? |the )?{_ABOUT}{_VALUE}(?P<metric>)(?= on (?:the )?[A-Z])",
+        rf"\b(?P<metric>{_METRIC}) (?:of \S+ )?(?:is|was|are|were) {_ABOUT}{_VALUE}",
+        rf"\bwith an? (?:\w+ )?(?P<metric>FID|BLEU|F1|WER|EER|accuracy|perplexity)(?: score)? of {_ABOUT}{_VALUE}",
     )
 )
+_TIME = r"m?s|µs|(?:milli|micro)?seconds?|minutes?|hours?"
+_WORK = r"(?:simulat|process|sustain|perform|handl|serv|deliver|execut|achiev|reach)"
+_OF_SYSTEMS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\b(?:takes?|took) (?:\w+ ){{0,4}}?{_ABOUT}(?P<value>{NUMBER}) ?(?P<unit>{_TIME})\b(?P<metric>)",
+        rf"\b{_WORK}\w* {_ABOUT}(?P<value>{NUMBER}) (?P<unit>(?:\w+ ){{1,3}}per (?:second|minute|hour))(?P<metric>)",
+    )
+)
+"""How systems are measured. Settings are told so, too: only sentences among results are read by these."""
 _SUBJECT = re.compile(
     r"\b(?:we|our|ours|its?|the (?:proposed|resulting|full|final|\w+ (?:model|method|system)))\b", re.IGNORECASE
 )
@@ -35,6 +48,7 @@ _NOT_SHOWN = re.compile(
     r"|assum\w*|at least|at most|previous|prior|baselines?|state[- ]of[- ]the[- ]art|et al|set to|human)\b",
     re.IGNORECASE,
 )
+_AUTHORS = re.compile(r"\b(?:we|our)\b", re.IGNORECASE)
 _ON = re.compile(
     r"\b(?:on|for|in) (?:the )?((?:[A-Z][\w./+-]*|\d[\w.-]*[A-Za-z]\w*)(?: (?:[A-Z0-9][\w./+-]*|test|dev|set|task))*)"
 )
@@ -48,7 +62,7 @@ def results_of_sentences(paper: PaperText, own: Sequence[str], tabled: set[float
     rows: list[dict[str, Any]] = []
     known = set(tabled)
     for sentence in paper.sentences:
-        if sentence.role not in (RESULTS, MIXED, SETUP, BUILD) or _NOT_SHOWN.search(sentence.text):
+        if sentence.role == PROOF:
             continue
         for row in _rows_of(sentence, own):
             if row["value"] not in known and len(rows) < MOST:
@@ -60,24 +74,28 @@ def results_of_sentences(paper: PaperText, own: Sequence[str], tabled: set[float
 def states_result(sentence: str) -> bool:
     """Whether a sentence tells a number that was measured: "its test error is 29.40%"."""
     said = without_pointers(sentence)
-    return not _NOT_SHOWN.search(said) and any(_is_measured(match) for one in _PATTERNS for match in one.finditer(said))
+    return any(_is_measured(match) for one in _PATTERNS for match in one.finditer(said))
 
 
 def _rows_of(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]:
     said = without_pointers(sentence.text)
     subject = next((name for name in own if name.lower() in said.lower()), "")
-    if not subject and not _SUBJECT.search(said):
+    is_body = sentence.role in (RESULTS, MIXED, SETUP, BUILD)
+    if not subject and not (_SUBJECT if is_body else _AUTHORS).search(said):
         return
-    for pattern in _PATTERNS:
+    for pattern in (*_PATTERNS, *(_OF_SYSTEMS if sentence.role in (RESULTS, MIXED) else ())):
         for match in filter(_is_measured, pattern.finditer(said)):
             on = _ON.search(said, match.end()) or _ON.search(said)
             unit = (match.group("unit") or "").removeprefix("\\")
+            metric = match.group("metric") or (
+                "time" if re.fullmatch(_TIME, unit) else "throughput" if "per " in unit else ""
+            )
             yield {
                 "table": f"text of section {sentence.section['number'] or sentence.section['title'] or '1'}",
                 "row": subject or "the method",
-                "column": f"{match.group('metric')}{f' on {on.group(1)}' if on else ''}",
+                "column": f"{metric}{f' on {on.group(1)}' if on else ''}".strip(),
                 "condition": "",
-                "metric": match.group("metric"),
+                "metric": metric,
                 "value": number_of(match.group("value")),
                 "unit": "%" if unit == "percent" else unit,
                 "page": sentence.page,
@@ -85,6 +103,9 @@ def _rows_of(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]
 
 
 def _is_measured(match: re.Match[str]) -> bool:
-    """Measured numbers have a fraction or a unit; a whole number alone may count anything."""
+    """Measured numbers have a fraction or a unit, and are no threshold, no difference, and no other paper's."""
+    around = match.string[max(0, match.start() - _NEAR) : match.end() + _NEAR // 2]
     value = match.group("value")
-    return bool(match.group("unit") or "." in value) and number_of(value) is not None
+    is_reached = re.match(r" (?:in|within|after) [0-9]", match.string[match.end() :])
+    is_exact = bool(match.group("unit") or "." in value) and number_of(value) is not None
+    return is_exact and not is_reached and not _NOT_SHOWN.search(around)
