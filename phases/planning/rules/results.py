@@ -62,6 +62,7 @@ def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[st
     `own`: what the method is called. Where there are more than MOST, tables with the method's own
     rows come before those where it is not known.
     """
+    own = [*_names_of_title(paper.outline["title"] or "", own), *own]
     read = list(filter(None, (_read_table(table, paper, own) for table in paper.tables)))
     made: list[list[dict[str, Any]]] = []
     for one in read:
@@ -72,7 +73,7 @@ def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[st
     tabled = {row["value"] for rows in made for row in rows}
     unsure = [one.label for one, rows in zip(read, chosen, strict=True) if rows and not one.is_sure]
     rows = [row for rows in chosen for row in rows]
-    return [*rows, *results_of_sentences(paper, own, tabled)[: MOST - len(rows)]], unsure
+    return [*rows, *results_of_sentences(paper, list(filter(None, own)), tabled)[: MOST - len(rows)]], unsure
 
 
 def _share_room(sizes: Sequence[int], sure: Sequence[bool]) -> list[int]:
@@ -118,17 +119,27 @@ def _own_cells(grid: Grid, caption: str, own: Sequence[str]) -> tuple[list[_Cell
         for head, cell in _split_cells(grid, row)
         if CELL_VALUE.match(cell) and not _HEAD_ROW.match(label)
     ]
-    labels = {one.row for one in cells}
-    rows = [one for one in cells if _is_own(one.row, own)]
-    if rows and len({one.row for one in rows}) < len(labels):
-        return [one for one in rows if not _DERIVED.match(one.column)], True
-    columns = [one for one in cells if _is_own(one.column, own)]
-    named = [one for one in columns if _OURS.search(one.column) and _is_own(one.column.replace("ours", ""), own)]
-    if columns:
-        return [one for one in named or columns if not _DERIVED.match(one.row)], True
+    # a name of the title, or "ours", says more than the other names that the paper uses of its parts
+    for names in (own[:1], own):
+        rows = [one for one in cells if _is_own(one.row, names)]
+        if rows and len({one.row for one in rows}) < len({one.row for one in cells}):
+            return [one for one in rows if not _DERIVED.match(one.column)], True
+        columns = [one for one in cells if _is_own(one.column, names)]
+        named = [one for one in columns if _OURS.search(one.column) and _is_own(_OURS.sub("", one.column), names)]
+        if columns:
+            return [one for one in named or columns if not _DERIVED.match(one.row)], True
     left = [one for one in cells if not _is_other(one.row)] or cells
     left = [one for one in left if not _is_other(one.column)] or left
     return left, bool(rows) or (_is_own(first_sentence(caption), own) and len(left) == len(cells))
+
+
+def _names_of_title(title: str, own: Sequence[str]) -> list[str]:
+    """What a title calls the method: what stands before its colon, else the first of the method's names that is in it."""
+    head, colon, _ = title.partition(":")
+    if colon and len(head.split()) < 4:
+        return [head.strip()]
+    words = f" {_words(title)} "
+    return [name for name in own if f" {_words(name)} " in words][:1] or [""]
 
 
 def _is_own(label: str, own: Sequence[str]) -> bool:

@@ -107,7 +107,7 @@ def _is_picture(grid: Grid) -> bool:
     cells = [cell for _, row in grid.rows for cell in row if cell]
     named = sum(bool(re.search(r"[^\W\d_]{2}", label)) for label, _ in grid.rows)
     is_headed = 2 * sum(map(bool, grid.heads)) > len(grid.heads)
-    is_named = named if is_headed else named == len(grid.rows) > 2
+    is_named = named if is_headed else named == len(grid.rows) > 1
     return any(map(_TORN.search, cells)) or not (is_named or (is_headed and (grid.corner or len(grid.rows) > 3)))
 
 
