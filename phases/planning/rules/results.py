@@ -16,8 +16,8 @@ from phases.planning.rules.tables import CELL_VALUE, UNIT, Grid, cells_of, plain
 
 MOST = 150
 _MOST_OF_TABLE, _LEAST_OF_TABLE = 60, 6
-_WORDS, _MOST_WORDS = 10, 19
-"""Of a label; of column, condition and metric together: more is no longer read at a glance."""
+_WORDS, _MOST_WORDS, _NAMED = 10, 19, 4
+"""Of a label; of column, condition and metric together: more is not read at a glance. And how many rows an experiment names."""
 _HEAD_ROW = re.compile(r"(?:time )?(?:steps?|epochs?|iterations?)$|#\.? ?of\b|number of\b", re.IGNORECASE)
 """A row that numbers the columns."""
 _OURS = re.compile(r"\b(?:ours?|proposed|this (?:work|paper)|full (?:method|model)|our method)\b", re.IGNORECASE)
@@ -33,6 +33,7 @@ _DERIVED = re.compile(
 )
 """Over what is counted from other cells."""
 _PAIR = re.compile(rf"({NUMBER}) ?/ ?({NUMBER})(?![\w.])")
+_COUNTED = re.compile(r" \([0-9]+ of [0-9]+\)$")
 _UNIT_SAID = re.compile(rf"[(\[](?:in )?({UNIT})[)\]]|(%)")
 _WEAK_END = re.compile(
     r"(?:[,;:(]|\b(?:a|an|the|of|on|in|for|with|by|to|and|or|at|over|across|using|from|vs\.?|our))$", re.IGNORECASE
@@ -245,7 +246,9 @@ def _without_repeats(rows: Sequence[dict[str, Any]], before: Sequence[Mapping[st
 
 
 def _is_same(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(row[key] == other[key] for key in ("row", "column", "value"))
+    """Whether two rows are printed alike; the number that tells columns of one head apart is not the paper's."""
+    columns = [_COUNTED.sub("", str(one["column"])) for one in (row, other)]
+    return all(row[key] == other[key] for key in ("row", "value")) and columns[0] == columns[1]
 
 
 def _is_repeat(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -272,6 +275,7 @@ def shorten_caption(caption: str, words: int) -> str:
     if len(said.split()) <= words:
         return said
     said = _short(said, words)
+    said = said[: said.rindex("(")].rstrip() if said.count("(") > said.count(")") else said
     while (shorter := _WEAK_END.sub("", said).rstrip()) != said:
         said = shorter
     return said
@@ -288,8 +292,8 @@ def experiments_of(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
             "what": _name_experiment(table, rows),
             "results": [str(row["id"]) for row in rows],
             "quick": (
-                f"One seed and a tenth of the steps, for {_name_cell(rows[0])} alone: it must run to the end, and give a"
-                " number of the right size."
+                f"The smallest run that ends in minutes (one seed, a tenth of the steps or of the data) for {_name_cell(rows[0])}"
+                " alone: it must run to the end, and give a number of the right size."
             ),
             "full": "All seeds, data sets and steps that the values name; each result is compared with its row.",
         }
@@ -298,17 +302,16 @@ def experiments_of(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def _name_experiment(table: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """ "Denotation accuracy on WTQ (Table 3, page 6): TABLEFORMER BASE, TABLEFORMER LARGE; dev, test"."""
-    shown = []
+    """Like: Denotation accuracy on WTQ (Table 3, page 6). Rows: TABLEFORMER BASE; TABLEFORMER LARGE. Columns: dev; test."""
+    said = max((str(row["condition"]) for row in rows), key=len)
+    place = table if "page" in table else f"{table}, page {rows[0]['page']}"
+    parts = [f"{said} ({place})" if said else place]
     for key in ("row", "column"):
         names = list(dict.fromkeys(str(row[key]) for row in rows if row[key]))
-        shown.append(", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else ""))
-    said = max((str(row["condition"]) for row in rows), key=len)
-    place = f"{table}, page {rows[0]['page']}"
-    return (
-        f"{said} ({place}): {'; '.join(filter(None, shown))}" if said else f"{place}: {'; '.join(filter(None, shown))}"
-    )
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        parts += [f"{key.capitalize()}s: {'; '.join(names[:_NAMED])}{more}"] if names else []
+    return f"{'. '.join(parts)}."
 
 
 def _name_cell(row: Mapping[str, Any]) -> str:
-    return ", ".join(filter(None, (str(row["row"]), str(row["column"]))))
+    return ", ".join(f"{key} '{row[key]}'" for key in ("row", "column") if row[key])

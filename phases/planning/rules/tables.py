@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from phases.planning.rules.numbers import GREEK, NUMBER
@@ -31,7 +32,7 @@ _SIGNS = {"uparrow": "↑", "downarrow": "↓", "pm": "±", "times": "×", "cdot
           "sim": "~", "approx": "≈", "Delta": "Δ", "%": "%", "langle": "⟨", "rangle": "⟩",
           "sqrt": "√", **{name: sign for sign, name in GREEK.items()}}  # fmt: skip
 _COMMAND = re.compile(r"\\([A-Za-z]+|%) ?")
-_MARKS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|[*$\\{}]")
+_MARKS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|[$\\{}]")
 
 SETTING_NAME = re.compile(
     r"(?:\w+[ -])?(?:learning|dropout|batch|momentum|weight decay|warm|epochs?\b|(?:number|#|no\.?) ?of|num\b|num_|n_"
@@ -80,6 +81,8 @@ def plain_cell(cell: str) -> str:
     """The words of a cell without marks of bold, colour and formulas; Greek letters, arrows and ± as signs."""
     said = _MACRO.sub("", _RULE_LEFT.sub("", cell))
     said = _COMMAND.sub(lambda match: _SIGNS.get(match.group(1), match.group(1)), said)
+    # a star alone belongs to the name: "R2D2*" is not "R2D2"
+    said = said.replace("**", "") if said.replace("**", "").count("*") == 1 else said.replace("*", "")
     return " ".join(_MARKS.sub("", said).split())
 
 
@@ -105,7 +108,7 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
     labels = [row[named] for row in body] if wide > 1 else [label for label, _ in labelled]
     corner = " / ".join(dict.fromkeys(filter(None, joined[:wide])))
     told = _tell_apart(labelled, joined[wide : wide + keys], corner)
-    return Grid(joined[wide + keys :], [(label, row[keys:]) for label, row in told], labels, corner)
+    return Grid(_part_same(joined[wide + keys :]), [(label, row[keys:]) for label, row in told], labels, corner)
 
 
 def _begins_with_numbers(rows: Sequence[Sequence[str]]) -> bool:
@@ -160,6 +163,28 @@ def _fill_heads(heads: Sequence[Sequence[str]], wide: int, width: int) -> list[l
             if not row[at] and filled[-1][at] and at > wide and is_part:
                 row[at] = row[at - 1]
     return filled
+
+
+def _part_same(heads: Sequence[str]) -> list[str]:
+    """The heads with those that are the same told apart: by their own words where they are as many, else by number."""
+    times, seen, parted = Counter(heads), Counter[str](), []
+    for head in heads:
+        seen[head] += 1
+        several = times[head]
+        # "Convection Reaction Wave Loss" thrice, beside "Convection Reaction Wave L2RE": three heads that ran together
+        words = _common_words(head, next((one for one in times if one != head and times[one] == several), ""))
+        if several == 1 or not head:
+            parted.append(head)
+        elif len(words) == several:
+            parted.append(" ".join([words[seen[head] - 1], *head.split()[several:]]))
+        else:
+            parted.append(f"{head} ({seen[head]} of {several})")
+    return parted
+
+
+def _common_words(one: str, other: str) -> list[str]:
+    pairs = zip(one.split(), other.split(), strict=False)
+    return [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
 
 
 def _find_period(row: Sequence[str]) -> int:
