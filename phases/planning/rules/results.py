@@ -12,7 +12,7 @@ from phases.planning.rules.numbers import NUMBER, number_of, scaled
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sentence_results import results_of_sentences
 from phases.planning.rules.table_kinds import caption_of, first_sentence, is_result_table, metric_of
-from phases.planning.rules.tables import CELL_VALUE, UNIT, Grid, cells_of, plain_cell, read_grid
+from phases.planning.rules.tables import CELL_VALUE, UNIT, Grid, cells_of, is_value, plain_cell, read_grid
 
 MOST = 150
 _MOST_OF_TABLE, _LEAST_OF_TABLE = 60, 6
@@ -118,7 +118,7 @@ def _own_cells(grid: Grid, caption: str, own: Sequence[str]) -> tuple[list[_Cell
         _Cell(_part_name(label, own), head, cell)
         for label, row in grid.rows
         for head, cell in _split_cells(grid, row)
-        if CELL_VALUE.match(cell) and not _HEAD_ROW.match(label)
+        if is_value(cell) and not _HEAD_ROW.match(label)
     ]
     # a name of the title, or "ours", says more than the other names that the paper uses of its parts
     for names in (own[:1], own):
@@ -180,8 +180,8 @@ def _split_cells(grid: Grid, row: Sequence[str]) -> Iterator[tuple[str, str]]:
         above, _, leaf = head.rpartition(" / ")
         values = cell.split()
         if pair := _PAIR.match(cell):
-            named = next((said.split(" / ") for said in (leaf, head, grid.corner) if said.count("/") == 1), [])
-            names = [f"{head} ({part.strip()})" for said in named for part in said.split("/")]
+            named = next((said for said in (leaf, head, grid.corner) if re.fullmatch(r"[^/]+\w ?/ ?\w[^/]*", said)), "")
+            names = [f"{head} ({part.strip()})" for part in named.split("/")]
             values = list(pair.groups())
         elif len(values) > 1 and all(CELL_VALUE.fullmatch(value) for value in values):
             names = [f"{above} / {name}".strip(" /") for name in _part_head(leaf.split(), len(values), leaves)]

@@ -93,7 +93,7 @@ def _rows_of(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]
             yield {
                 "table": f"text of section {sentence.section['number'] or sentence.section['title'] or '1'}",
                 "row": subject or "the method",
-                "column": f"{metric}{f' on {on.group(1)}' if on else ''}".strip(),
+                "column": f"{metric}{f' on {on.group(1).rstrip(".,")}' if on else ''}".strip(),
                 "condition": "",
                 "metric": metric,
                 "value": number_of(match.group("value")),

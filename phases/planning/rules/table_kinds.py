@@ -40,11 +40,15 @@ _RESULTS = re.compile(
 METRIC = re.compile(
     r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror\b|\brate\b"
     r"|\btime\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|\bsteps\b|reward|return|fidelity|coverage"
-    r"|throughput|latency|success|overhead|memory",
+    r"|throughput|latency|success|overhead|memory|(?-i:\b(?:EM|FID|NLL|WER|CER|EER|mAP|PSNR|SSIM|IoU|R2|FLOPs?)\b)",
     re.IGNORECASE,
 )
-_NO_METRIC = re.compile(r"learning rates?|standard errors?|[0-9]+ (?:\S+ )?steps|returns? |\*\*", re.IGNORECASE)
+_NO_METRIC = re.compile(
+    r"learning rates?|standard errors?|(?:[0-9]+|sampl\w+|training) (?:\S+ )?steps|returns? ", re.IGNORECASE
+)
 _LETTERS = {"P": "precision", "R": "recall", "F": "F1", "Acc": "accuracy", "Acc.": "accuracy"}
+_MEASURED_HEAD = re.compile(r"^(?!↑|↓).*(?:[↑↓]|%|\((?:min|s|sec|ms|hours?|MB|GB)\))$")
+"""A head that says which way is better, or in what it is measured, is a metric's name."""
 _NEAR = 900
 _CAPTION_LABEL = re.compile(r"[>*_ ]*((?:Table|Tab\.|Tabelle|表) ?[A-Z]?\.?[0-9]+(?:\.[0-9]+)?)[.:*_ ]+(.*)", re.DOTALL)
 _TORN = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
@@ -133,15 +137,18 @@ def _looks_measured(grid: Grid) -> bool:
 def metric_of(column: str, row: str, caption: str) -> str:
     """The metric that a cell is measured by: as its column names it, else the caption's first words, else its row."""
     leaf = column.rpartition(" / ")[2]
-    if leaf in _LETTERS:
-        return _LETTERS[leaf]
+    if leaf in _LETTERS or _MEASURED_HEAD.search(leaf):
+        return _LETTERS.get(leaf, re.sub(r" ?[↑↓]| ?\([^()]*\)", "", leaf).strip())
     said = METRIC.search(row)
     is_named = said and said.end() >= len(re.sub(r" ?\(.*", "", row))
-    found = METRIC.search(column) or METRIC.search(first_sentence(caption)) or (said if is_named else None)
+    found = (
+        METRIC.search(column)
+        or METRIC.search(_NO_METRIC.sub(" ", first_sentence(caption)))
+        or (said if is_named else None)
+    )
     return found.group(0) if found else ""
 
 
 def first_sentence(caption: str) -> str:
-    """What a caption says first, without the words of metrics that are none there."""
-    said = re.split(r"(?<=[.!?])(?:\*\*)?\s", caption)[0]
-    return _NO_METRIC.sub(" ", said)
+    """What a caption says first."""
+    return re.split(r"(?<=[.!?])(?:\*\*)?\s", caption)[0]

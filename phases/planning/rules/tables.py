@@ -20,6 +20,7 @@ _INTERVAL = re.compile(rf"^[\[(] ?{NUMBER}[ ,;–-]")
 _PAIR = re.compile(rf"{NUMBER} ?/ ?{NUMBER}(?![\w.])")
 _COUNTED_HEAD = re.compile(rf"[*_ ]*{NUMBER}[KMGB]? [A-Z]?[a-z]{{3,}}")
 """A head that begins with a number: "32 Nodes"."""
+_NAME = re.compile(rf"{NUMBER} [A-Z][a-z]")
 METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|policy|strategy", re.IGNORECASE)
 """Over a column that names methods."""
 _MACRO = re.compile(
@@ -154,12 +155,13 @@ def _is_scale(rows: Sequence[Sequence[str]], at: int) -> bool:
 def _fill_heads(heads: Sequence[Sequence[str]], wide: int, width: int) -> list[list[str]]:
     """The rows of heads, each group's name over all of its columns; what names the labels spreads over no value."""
     filled = [list(row) for row in heads]
-    period = _find_period(filled[-1][wide:]) if len(filled) > 1 else 0
+    groups = _find_groups(filled[-1], wide) if len(filled) > 1 else []
     for depth, row in enumerate(filled[:-1]):
-        if period and depth == len(filled) - 2 and _fill_groups(row, wide, period):
+        above = filled[depth - 1] if depth else []
+        if groups and "" in row[wide:] and _fill_groups(row, groups, above):
             continue
         for at in range(wide, width):
-            is_part = depth == 0 or filled[depth - 1][at] == filled[depth - 1][at - 1] != ""
+            is_part = not above or above[at] == above[at - 1] != ""
             if not row[at] and filled[-1][at] and at > wide and is_part:
                 row[at] = row[at - 1]
     return filled
@@ -187,22 +189,33 @@ def _common_words(one: str, other: str) -> list[str]:
     return [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
 
 
-def _find_period(row: Sequence[str]) -> int:
-    """After how many columns the lowest heads begin again: P, R, F1, P, R, F1; 0 where they do not."""
-    if not row or not row[0]:
-        return 0
-    again = [at for at, cell in enumerate(row) if cell == row[0]]
-    size = again[1] if len(again) > 1 else 0
-    whole = len(again) * size
-    if size < 2 or whole > len(row) or any(row[at] != row[at % size] for at in range(whole)):
-        return 0
-    return size
+def _find_groups(row: Sequence[str], start: int) -> list[range]:
+    """The columns from where the heads begin to where they begin again: P, R, F1, P, R, F1; none where they do not.
+
+    A reader may have cut a head in two, so groups are alike by their letters, not by their cells.
+    """
+    again = [at for at in range(start, len(row)) if row[at] and row[at] == row[start]]
+    if len(again) < 2 or again[1] == start + 1:
+        return []
+    said = "".join(row[start : again[1]]).replace(" ", "")
+    groups = []
+    for first, after in zip(again, [*again[1:], len(row)], strict=True):
+        ends = (at for at in range(first, after + 1) if "".join(row[first:at]).replace(" ", "") == said)
+        end = next(ends, first)
+        groups.append(range(first, after if after < len(row) else end))
+        if end == first:
+            return []
+    return groups
 
 
-def _fill_groups(row: list[str], start: int, size: int) -> bool:
-    """Each group of columns under its name, wherever in the group it stands; not where a group has none."""
-    groups = [range(at, at + size) for at in range(start, len(row) - size + 1, size)]
-    names = [" ".join(dict.fromkeys(filter(None, (row[at] for at in group)))) for group in groups]
+def _fill_groups(row: list[str], groups: Sequence[range], above: Sequence[str] = ()) -> bool:
+    """Each group under its name, wherever in the group it stands; not where one has none, and no group's beside it."""
+    names: list[str] = []
+    for place, group in enumerate(groups):
+        name = " ".join(dict.fromkeys(filter(None, (row[at] for at in group))))
+        if not name and place and above and above[group[0]] == above[groups[place - 1][0]]:
+            name = names[-1]
+        names.append(name)
     if not all(names):
         return False
     for group, name in zip(groups, names, strict=True):
@@ -239,10 +252,10 @@ def _count_keys(heads: Sequence[str], body: Sequence[Sequence[str]], wide: int) 
 def _fill_labels(body: Sequence[Sequence[str]], wide: int) -> list[list[str]]:
     """The rows with each label of a group beside all of its rows, wherever in the group it stands, or in parts."""
     filled = [list(row) for row in body]
-    period = _find_period([row[wide - 1] for row in body])
+    groups = _find_groups([row[wide - 1] for row in body], 0)
     for at in range(wide - 1):
         column = [row[at] for row in body]
-        if not (period and "" in column and _fill_groups(column, 0, period)):
+        if not (groups and "" in column and _fill_groups(column, groups)):
             column = _fill_down(column)
         for row, label in zip(filled, column, strict=True):
             row[at] = label
@@ -310,4 +323,9 @@ def _count_numbers(cells: Sequence[str]) -> int:
 
 def is_figure(cell: str) -> bool:
     """Whether a cell holds a value, two with a stroke between them, or an interval."""
-    return bool(CELL_VALUE.match(cell) or _INTERVAL.match(cell) or _PAIR.match(cell))
+    return is_value(cell) or bool(_INTERVAL.match(cell) or _PAIR.match(cell))
+
+
+def is_value(cell: str) -> bool:
+    """Whether a cell begins with a value; "2 Pac" is a name."""
+    return bool(CELL_VALUE.match(cell)) and not _NAME.match(cell)
