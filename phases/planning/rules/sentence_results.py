@@ -85,7 +85,8 @@ def _rows_of(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]
         return
     for pattern in (*_PATTERNS, *(_OF_SYSTEMS if sentence.role in (RESULTS, MIXED) else ())):
         for match in filter(_is_measured, pattern.finditer(said)):
-            on = _ON.search(said, match.end()) or _ON.search(said)
+            found = _ON.search(said, match.end()) or _ON.search(said)
+            on = f" on {found.group(1).rstrip('.,')}" if found else ""
             unit = (match.group("unit") or "").removeprefix("\\")
             metric = match.group("metric") or (
                 "time" if re.fullmatch(_TIME, unit) else "throughput" if "per " in unit else ""
@@ -93,7 +94,7 @@ def _rows_of(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]
             yield {
                 "table": f"text of section {sentence.section['number'] or sentence.section['title'] or '1'}",
                 "row": subject or "the method",
-                "column": f"{metric}{f' on {on.group(1).rstrip(".,")}' if on else ''}".strip(),
+                "column": f"{metric}{on}".strip(),
                 "condition": "",
                 "metric": metric,
                 "value": number_of(match.group("value")),
