@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phases.planning.rules.results import shorten_caption
-from phases.planning.rules.table_kinds import metric_of
+from phases.planning.rules.table_kinds import metric_of, metric_of_caption
 from phases.planning.rules.tables import Grid, cells_of, plain_cell, read_grid
 from tests.papers import read
 
@@ -172,10 +172,17 @@ def test_a_result_in_a_sentence_is_one_where_no_table_has_it() -> None:
         ("FID ↓", "Scores after 60 fine-tuning steps", "FID"),
         ("Slow", "Accuracy with tuned learning rates", "Accuracy"),
         ("Slow", "Between tuned learning rates", ""),
+        ("Slow", "Test error, and the loss on the way", ""),
     ],
 )
-def test_a_metric_is_named_by_the_column_before_the_caption(column: str, caption: str, metric: str) -> None:
-    assert metric_of(column, "Queue", caption) == metric
+def test_a_metric_is_named_by_the_column_else_by_a_caption_that_names_one(
+    column: str, caption: str, metric: str
+) -> None:
+    assert metric_of(column, "Queue", metric_of_caption(caption, [column])) == metric
+
+
+def test_columns_beside_one_that_is_named_after_the_metric_have_not_that_metric() -> None:
+    assert metric_of_caption("Test error in percent", ["Error at 0", "Writes"]) == ""
 
 
 def test_a_long_caption_ends_where_a_phrase_ends() -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from phases.planning.rules.numbers import NUMBER, number_of, scaled
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sentence_results import results_of_sentences
-from phases.planning.rules.table_kinds import caption_of, first_sentence, is_result_table, metric_of
+from phases.planning.rules.table_kinds import caption_of, first_sentence, is_result_table, metric_of, metric_of_caption
 from phases.planning.rules.tables import CELL_VALUE, UNIT, Grid, cells_of, is_value, plain_cell, read_grid
 
 MOST = 150
@@ -53,6 +53,8 @@ class _Read:
     table: Table
     label: str
     caption: str
+    metric: str
+    """The one that the caption says all cells are measured by; empty where it says none, or several."""
     cells: tuple[_Cell, ...]
     is_sure: bool
 
@@ -109,7 +111,7 @@ def _read_table(table: Table, paper: PaperText, own: Sequence[str]) -> _Read | N
         return None
     label = label or f"unnumbered table on page {table.page}"
     cells, is_sure = _own_cells(grid, caption, own)
-    return _Read(table, label, caption, tuple(cells), is_sure)
+    return _Read(table, label, caption, metric_of_caption(caption, grid.heads), tuple(cells), is_sure)
 
 
 def _own_cells(grid: Grid, caption: str, own: Sequence[str]) -> tuple[list[_Cell], bool]:
@@ -210,7 +212,7 @@ def _row(one: _Cell, read: _Read) -> dict[str, Any]:
     if value is None or not re.search(r"[^\W\d_]", one.row + one.column):
         return {}
     column = _short(re.sub(r"^([A-Z]) ([A-Z])$", r"\1\2", one.column), _WORDS)
-    metric = metric_of(column, one.row, read.caption)
+    metric = metric_of(column, one.row, read.metric)
     said = _UNIT_SAID.search(column)
     return {
         "table": read.label,

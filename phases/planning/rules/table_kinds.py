@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sections import MIXED, RESULTS
@@ -38,7 +39,8 @@ _RESULTS = re.compile(
     re.IGNORECASE,
 )
 METRIC = re.compile(
-    r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror\b|\brate\b"
+    r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror(?: rate)?\b"
+    r"|\b(?:success )?rate\b"
     r"|\btime\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|\bsteps\b|reward|return|fidelity|coverage"
     r"|throughput|latency|success|overhead|memory|(?-i:\b(?:EM|FID|NLL|WER|CER|EER|mAP|PSNR|SSIM|IoU|R2|FLOPs?)\b)",
     re.IGNORECASE,
@@ -134,19 +136,25 @@ def _looks_measured(grid: Grid) -> bool:
     return len(values) > 3 and min(len(fractions), len(set(values))) >= _FEWEST_MEASURED * len(values)
 
 
-def metric_of(column: str, row: str, caption: str) -> str:
-    """The metric that a cell is measured by: as its column names it, else the caption's first words, else its row."""
+def metric_of(column: str, row: str, said: str) -> str:
+    """The metric that a cell is measured by: as its column names it, else what its caption `said`, else its row."""
     leaf = column.rpartition(" / ")[2]
     if leaf in _LETTERS or _MEASURED_HEAD.search(leaf):
         return _LETTERS.get(leaf, re.sub(r" ?[↑↓]| ?\([^()]*\)", "", leaf).strip())
-    said = METRIC.search(row)
-    is_named = said and said.end() >= len(re.sub(r" ?\(.*", "", row))
-    found = (
-        METRIC.search(column)
-        or METRIC.search(_NO_METRIC.sub(" ", first_sentence(caption)))
-        or (said if is_named else None)
-    )
-    return found.group(0) if found else ""
+    found = METRIC.search(column)
+    if found or said:
+        return found.group(0) if found else said
+    named = METRIC.search(row)
+    return named.group(0) if named and named.end() >= len(re.sub(r" ?\(.*", "", row)) else ""
+
+
+def metric_of_caption(caption: str, heads: Sequence[str]) -> str:
+    """The metric of a whole table: the only one that its caption names, where no column names one of its own."""
+    said = _NO_METRIC.sub(" ", first_sentence(caption))
+    found = dict.fromkeys(match.group(0).lower() for match in METRIC.finditer(said))
+    if len(found) != 1 or any(map(METRIC.search, heads)):
+        return ""
+    return next(match.group(0) for match in METRIC.finditer(said))
 
 
 def first_sentence(caption: str) -> str:
