@@ -80,6 +80,11 @@ def test_settings_beside_a_label_tell_its_rows_apart() -> None:
     assert read.heads == ["BLEU"]
 
 
+def test_a_label_alone_in_its_row_is_over_the_rows_below_it() -> None:
+    read = grid("Rule | Hits", "Ours | ", "Queue | 1.5", "Stack | 2.5", "Others | ", "Heap | 3.5")
+    assert [label for label, _ in read.rows] == ["Ours / Queue", "Ours / Stack", "Others / Heap"]
+
+
 def test_a_label_that_is_a_number_says_of_what() -> None:
     assert [label for label, _ in grid("Steps | Ours", "5 | 1.5", "10 | 2.5").rows] == ["Steps 5", "Steps 10"]
 
@@ -99,6 +104,8 @@ def test_heads_that_are_the_same_are_told_apart() -> None:
         ("l2ptr2pt)2-3 lr)4-5 **Steps**", "Steps"),
         ("R2D2* ours", "R2D2* ours"),
         ("batch_size", "batch_size"),
+        ("0,82", "0.82"),
+        ("1,024", "1,024"),
     ],
 )
 def test_a_cell_is_read_without_its_marks(cell: str, plain: str) -> None:

@@ -88,7 +88,7 @@ def is_result_table(table: Table, caption: str, grid: Grid, *, has_number: bool)
     if _DATA.search(said[:100]) and not METRIC.search(said[:100]):
         return False
     if not has_number:
-        return table.role == RESULTS and _looks_measured(grid)
+        return table.role in (RESULTS, MIXED) and _looks_measured(grid)
     words = f"{said} {grid.corner} {' '.join(grid.heads)}"
     is_of_methods = table.role == MIXED and METHOD_HEAD.search(grid.corner)
     return bool(table.role == RESULTS or is_of_methods or _RESULTS.search(words) or _looks_measured(grid))
@@ -110,7 +110,7 @@ def _captions_near(
 
 def _is_picture(grid: Grid) -> bool:
     """Whether the numbers are the marks of a picture's axes: nothing says what they are, or they ran together."""
-    cells = [cell for _, row in grid.rows for cell in row if cell]
+    cells = [*grid.heads, *(cell for _, row in grid.rows for cell in row if cell)]
     named = sum(bool(re.search(r"[^\W\d_]{2}", label)) for label, _ in grid.rows)
     is_headed = 2 * sum(map(bool, grid.heads)) > len(grid.heads)
     is_named = named if is_headed else named == len(grid.rows) > 1
@@ -130,9 +130,9 @@ def _holds_counts(grid: Grid) -> bool:
 
 
 def _looks_measured(grid: Grid) -> bool:
-    """Whether most numbers have a fraction, or a deviation beside them, and few are the same: chosen ones are round."""
+    """Whether most numbers have two digits with a fraction, or a deviation, and few are the same: chosen ones are round."""
     values = [cell for _, row in grid.rows for cell in row if CELL_VALUE.match(cell)]
-    fractions = [cell for cell in values if re.search(r"\.[0-9]|±|%", cell)]
+    fractions = [cell for cell in values if re.search(r"[1-9][0-9]*\.[0-9]|\.0*[1-9][0-9]|±|%", cell)]
     return len(values) > 3 and min(len(fractions), len(set(values))) >= _FEWEST_MEASURED * len(values)
 
 

@@ -12,7 +12,7 @@ from phases.planning.rules.numbers import GREEK, NUMBER
 
 _RULE = re.compile(r"\|[-:| ]+\|?$")
 _CELL = re.compile(r"(?<!\\)\|")
-_MOST_ROWS, _LONGEST_PROSE, _MOST_HEAD_ROWS = 80, 6, 4
+_MOST_ROWS, _LONGEST_PROSE, _MOST_HEAD_ROWS, _LONGEST_SECTION = 80, 6, 4, 4
 UNIT = r"%|[µμmn]?s(?:ecs?)?|mins?|hrs?|h|[KMGTkmB]B?|x|×|dB|fps|pp"
 CELL_VALUE = re.compile(rf"^[*_$\\textbf{{}} ≈~<>≤≥↑↓]*(?:{NUMBER})(?: ?(?:{UNIT}))?(?![\w.:/]|[-–−][0-9])")
 """A cell that is one value, with a unit or a deviation behind it or none; no date, range or pair."""
@@ -33,6 +33,7 @@ _SIGNS = {"uparrow": "↑", "downarrow": "↓", "pm": "±", "times": "×", "cdot
           "sim": "~", "approx": "≈", "Delta": "Δ", "%": "%", "langle": "⟨", "rangle": "⟩",
           "sqrt": "√", **{name: sign for sign, name in GREEK.items()}}  # fmt: skip
 _COMMAND = re.compile(r"\\([A-Za-z]+|%) ?")
+_DECIMAL_COMMA = re.compile(r"(?<=^[0-9]),(?=[0-9]{1,2} ?%?$)|(?<=^[0-9]{2}),(?=[0-9]{1,2} ?%?$)")
 _MARKS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|[$\\{}]")
 
 SETTING_NAME = re.compile(
@@ -45,8 +46,8 @@ SETTING_NAME = re.compile(
 """How labels of settings begin, in any table."""
 _KEY_HEAD = re.compile(
     rf"(?!.*(?:%|time|ratio|[↑↓]|steps to)|F1|[PRF]$)(?:{SETTING_NAME.pattern}|N ?d_?model"
-    r"|[A-Za-zα-ωϵϕ](?:_\w{1,8}|[a-z0-9])?(?: ?[α-ωϵϕ]_?\w{0,4})?$|P_?drop|#|years?\b|widths?\b|depths?\b|degree"
-    r"|dimension|rank\b)",
+    r"|(?-i:[A-Za-zα-ωϵϕ](?:_\w{1,8}|[0-9])?|[a-zα-ωϵϕ][a-z])(?: ?[α-ωϵϕ]_?\w{0,4})?$|P_?drop|#|years?\b|widths?\b"
+    r"|depths?\b|degree|dimension|rank\b)",
     re.IGNORECASE,
 )
 """Over a column of what was chosen, not measured: a symbol, or how a setting is called."""
@@ -79,12 +80,12 @@ def cells_of(table: str) -> list[list[str]]:
 
 
 def plain_cell(cell: str) -> str:
-    """The words of a cell without marks of bold, colour and formulas; Greek letters, arrows and ± as signs."""
+    """The words of a cell without marks of bold, colour and formulas; Greek letters, arrows and ± as signs, 0,8 as 0.8."""
     said = _MACRO.sub("", _RULE_LEFT.sub("", cell))
     said = _COMMAND.sub(lambda match: _SIGNS.get(match.group(1), match.group(1)), said)
     # a star alone belongs to the name: "R2D2*" is not "R2D2"
     said = said.replace("**", "") if said.replace("**", "").count("*") == 1 else said.replace("*", "")
-    return " ".join(_MARKS.sub("", said).split())
+    return _DECIMAL_COMMA.sub(".", " ".join(_MARKS.sub("", said).split()))
 
 
 def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
@@ -132,10 +133,12 @@ def _find_body(rows: Sequence[Sequence[str]]) -> int:
         first = max(first, 1)
     # words with nothing beside them on the left are heads still: "Accuracy" and "Loss" under 10 and 20
     for at, row in enumerate(rows[:_MOST_HEAD_ROWS]):
-        is_head = not row[0] and _count_numbers(row) == 0 and sum(map(bool, row)) > 1
-        if at == first and at and not row[0] and _is_scale(rows, at):
-            is_head = True
-        first = at + 1 if is_head and first <= at < len(rows) - 1 and (at == first or first == 0) else first
+        is_words = _count_numbers(row) == 0 and sum(map(bool, row)) > 1
+        is_head = not row[0] and (is_words or (at > 0 and _is_scale(rows, at)))
+        if is_head and first in (0, at) and at < len(rows) - 1:
+            first = at + 1
+    while first > 1 and rows[first - 1][0] and not any(rows[first - 1][1:]):
+        first -= 1  # the name of the first rows, not a head
     return first
 
 
@@ -243,7 +246,7 @@ def _count_keys(heads: Sequence[str], body: Sequence[Sequence[str]], wide: int) 
         whole = sum(bool(re.fullmatch("[0-9]{1,5}", cell)) for cell in below)
         is_symbol = len(leaf) < 5 and whole > 0.7 * len(below)
         is_key = _KEY_HEAD.match(leaf) or (leaf and is_symbol) or (not leaf and keys)
-        if not is_key or any("±" in cell for cell in below):
+        if not is_key or any(re.search("[±%]", cell) for cell in below):
             break
         keys += 1
     return keys
@@ -284,10 +287,17 @@ def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[st
             # a label and the first value may have fallen into one cell
             if split := re.match(rf"(.*?[A-Za-z)].*?) ({NUMBER})(?: .*)?$", label):
                 label, cells[0] = split.group(1), split.group(2)
-        above = next((groups[place] for place in range(at, -1, -1) if place in groups), "")
+        above = next((groups[place] for place in range(at, -1, -1) if place in groups and _is_section(rows, place)), "")
         if not label:
-            label = _nearest_group(rows, groups, at)
-        yield f"{above} {label}".strip() if label.startswith(("w/", "+ ", "- ")) and above else label, cells
+            yield _nearest_group(rows, groups, at), cells
+        else:
+            yield f"{above}{'' if label.startswith(('w/', '+ ', '- ')) else ' /'} {label}" if above else label, cells
+
+
+def _is_section(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether a label that stands alone is over the rows below it, and not a part of one that needed several lines."""
+    is_short = len(rows[at][0].split()) <= _LONGEST_SECTION
+    return is_short and at + 1 < len(rows) and bool(rows[at + 1][0]) and (at == 0 or bool(rows[at - 1][0]))
 
 
 def _nearest_group(rows: Sequence[Sequence[str]], groups: dict[int, str], at: int) -> str:
