@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -68,15 +68,16 @@ def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[st
     own = [*_names_of_title(paper.outline["title"] or "", own), *own]
     read = list(filter(None, (_read_table(table, paper, own) for table in paper.tables)))
     made: list[list[dict[str, Any]]] = []
+    before: dict[float, list[dict[str, Any]]] = {}
     for one in read:
-        rows = [row for cell in one.cells if (row := _row(cell, one))]
-        made.append(_without_repeats(rows, [row for others in made for row in others]))
+        made.append(_without_repeats(filter(None, (_row(cell, one) for cell in one.cells)), before))
+        for row in made[-1]:
+            before.setdefault(row["value"], []).append(row)
     most = _share_room([len(rows) for rows in made], [one.is_sure for one in read])
     chosen = [_choose(rows, room) for rows, room in zip(made, most, strict=True)]
-    tabled = {row["value"] for rows in made for row in rows}
     unsure = [one.label for one, rows in zip(read, chosen, strict=True) if rows and not one.is_sure]
     rows = [row for rows in chosen for row in rows]
-    return [*rows, *results_of_sentences(paper, list(filter(None, own)), tabled)[: MOST - len(rows)]], unsure
+    return [*rows, *results_of_sentences(paper, list(filter(None, own)), set(before))[: MOST - len(rows)]], unsure
 
 
 def _share_room(sizes: Sequence[int], sure: Sequence[bool]) -> list[int]:
@@ -238,27 +239,22 @@ def _value_of(cell: str) -> tuple[int | float | None, str]:
     return value, unit.group(1) if unit else "%" if "%" in cell else ""
 
 
-def _without_repeats(rows: Sequence[dict[str, Any]], before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows without those that say what a row before them, or one of an earlier table, says already."""
-    kept: list[dict[str, Any]] = []
+def _without_repeats(
+    rows: Iterable[dict[str, Any]], before: Mapping[float, Sequence[Mapping[str, Any]]]
+) -> list[dict[str, Any]]:
+    """The rows without those that say what a row before them says already, or one of an earlier table: `before`, by value."""
+    kept: dict[tuple[object, ...], dict[str, Any]] = {}
     for row in rows:
-        if not any(_is_repeat(row, one) for one in before) and not any(_is_same(row, one) for one in kept):
-            kept.append(row)
-    return kept
-
-
-def _is_same(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two rows are printed alike; the number that tells columns of one head apart is not the paper's."""
-    columns = [_COUNTED.sub("", str(one["column"])) for one in (row, other)]
-    return all(row[key] == other[key] for key in ("row", "value")) and columns[0] == columns[1]
+        if not any(_is_repeat(row, one) for one in before.get(row["value"], ())):
+            # the number that tells columns of one head apart is not the paper's
+            kept.setdefault((row["row"], _COUNTED.sub("", row["column"]), row["value"]), row)
+    return list(kept.values())
 
 
 def _is_repeat(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether a later table prints a number again, to three digits, for what is called the same."""
-    return (
-        row["value"] == other["value"]
-        and len(str(row["value"]).strip("-0.").replace(".", "")) > 2
-        and all(_is_part(str(row[key]), str(other[key])) for key in ("row", "column"))
+    return len(str(row["value"]).strip("-0.").replace(".", "")) > 2 and all(
+        _is_part(str(row[key]), str(other[key])) for key in ("row", "column")
     )
 
 
