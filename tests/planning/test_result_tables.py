@@ -200,6 +200,13 @@ def test_a_long_caption_ends_where_a_phrase_ends() -> None:
     assert shorten_caption("Hits of the waiter with a queue of rooms.", 5) == "Hits of the waiter"
 
 
+def test_all_rows_of_a_table_have_one_condition_so_that_it_is_read_once() -> None:
+    rows = table("Rule | Oak | A head of a great many words for one column", "Slow | 41.5 | 42.5", "Old | 40.5 | 39.5")
+    caption = "Hits of the waiter with a queue of rooms, in one building of many floors, at night"
+    made = read(PAPER.format(f"> **Table 1.** {caption}\n\n{rows}")).plan["expected_results"]
+    assert [row["condition"] for row in made] == ["Hits of the waiter with a queue of rooms"] * 2
+
+
 def test_an_experiment_is_named_by_what_its_table_shows() -> None:
     rows = table("Rule | Oak | Ash", "Slow | 41.5 | 42.5", "Old | 40.5 | 39.5")
     [experiment] = read(PAPER.format(f"> **Table 1.** Hits on all trees\n\n{rows}")).plan["experiments"]

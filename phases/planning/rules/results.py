@@ -70,7 +70,8 @@ def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[st
     made: list[list[dict[str, Any]]] = []
     before: dict[float, list[dict[str, Any]]] = {}
     for one in read:
-        made.append(_without_repeats(filter(None, (_row(cell, one) for cell in one.cells)), before))
+        rows = _without_repeats(filter(None, (_row(cell, one) for cell in one.cells)), before)
+        made.append(_with_condition(rows, one.caption))
         for row in made[-1]:
             before.setdefault(row["value"], []).append(row)
     most = _share_room([len(rows) for rows in made], [one.is_sure for one in read])
@@ -219,12 +220,18 @@ def _row(one: _Cell, read: _Read) -> dict[str, Any]:
         "table": read.label,
         "row": _short(one.row, _WORDS),
         "column": column,
-        "condition": shorten_caption(read.caption, _MOST_WORDS - len(f"{column} {metric}".split())),
+        "condition": "",
         "metric": metric,
         "value": value,
         "unit": unit or (said.group(1) or said.group(2) if said else ""),
         "page": read.table.page,
     }
+
+
+def _with_condition(rows: Sequence[dict[str, Any]], caption: str) -> list[dict[str, Any]]:
+    """The rows of a table under the words of its caption: the same ones for all, so that they are read once."""
+    longest = max((len(f"{row['column']} {row['metric']}".split()) for row in rows), default=0)
+    return [{**row, "condition": shorten_caption(caption, _MOST_WORDS - longest)} for row in rows]
 
 
 def _value_of(cell: str) -> tuple[int | float | None, str]:
