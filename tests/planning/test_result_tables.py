@@ -76,7 +76,7 @@ def test_settings_beside_a_label_tell_its_rows_apart() -> None:
         "|  | 1024 | 25.4",
         "big | 6 | 4096 | 26.4",
     )
-    assert [label for label, _ in read.rows] == ["base", "(C), N 2", "(C), d_ff 1024", "big"]
+    assert [label for label, _ in read.rows] == ["base", "(C) N=2", "(C) d_ff=1024", "big"]
     assert read.heads == ["BLEU"]
 
 
@@ -86,7 +86,7 @@ def test_a_label_alone_in_its_row_is_over_the_rows_below_it() -> None:
 
 
 def test_a_label_that_is_a_number_says_of_what() -> None:
-    assert [label for label, _ in grid("Steps | Ours", "5 | 1.5", "10 | 2.5").rows] == ["Steps 5", "Steps 10"]
+    assert [label for label, _ in grid("Steps | Ours", "5 | 1.5", "10 | 2.5").rows] == ["Steps=5", "Steps=10"]
 
 
 def test_heads_that_are_the_same_are_told_apart() -> None:

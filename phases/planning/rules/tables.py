@@ -318,13 +318,12 @@ def _tell_apart(
     """The rows with their settings in the label, where the label alone is no word or is another row's too."""
     times = Counter(label for label, _ in rows)
     for printed, cells in rows:
-        settings = [
-            f"{head.rpartition(' / ')[2]} {cell}".strip() for head, cell in zip(keys, cells, strict=False) if cell
-        ]
         is_word = re.search(r"[^\W\d_]{2}|[^\W\d_]$", printed)
-        label = f"{corner} {printed}" if printed and not is_word and corner else printed
-        is_told = is_word and times[printed] == 1
-        yield label if is_told else ", ".join(filter(None, (label, *settings))), cells
+        label = f"{corner}={printed}" if printed and not is_word and corner else printed
+        if not is_word or times[printed] > 1:
+            named = [(head.rpartition(" / ")[2], cell) for head, cell in zip(keys, cells, strict=False) if cell]
+            label = " ".join([label, *(f"{head}={cell}" if head else cell for head, cell in named)]).strip()
+        yield label, cells
 
 
 def _count_numbers(cells: Sequence[str]) -> int:
