@@ -207,6 +207,18 @@ def test_all_rows_of_a_table_have_one_condition_so_that_it_is_read_once() -> Non
     assert [row["condition"] for row in made] == ["Hits of the waiter with a queue of rooms"] * 2
 
 
+@pytest.mark.parametrize(("tables", "rows"), [(8, 20), (40, 9), (100, 9)])
+def test_of_many_numbers_the_first_table_is_whole_and_there_is_an_end(tables: int, rows: int) -> None:
+    texts = []
+    for number in range(1, tables + 1):
+        lines = (f"room {chr(97 + row)} | {number}.{row + 10} | 1.5" for row in range(rows))
+        texts.append(f"> **Table {number}.** Hits\n\n{table('Rule | Slow | Old', *lines)}")
+    found = results_of("\n\nThen it goes on.\n\n".join(texts))
+    assert len(found) <= 150
+    assert len({row[0] for row in found}) == tables
+    assert tables > 50 or sum(row[0] == "Table 1" for row in found) == rows
+
+
 def test_an_experiment_is_named_by_what_its_table_shows() -> None:
     rows = table("Rule | Oak | Ash", "Slow | 41.5 | 42.5", "Old | 40.5 | 39.5")
     [experiment] = read(PAPER.format(f"> **Table 1.** Hits on all trees\n\n{rows}")).plan["experiments"]

@@ -65,8 +65,9 @@ def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[st
     `own`: what the method is called. Where there are more than MOST, tables with the method's own
     rows come before those where it is not known.
     """
-    own = [*_names_of_title(paper.outline["title"] or "", own), *own]
-    read = list(filter(None, (_read_table(table, paper, own) for table in paper.tables)))
+    titled = _names_of_title(paper.outline["title"] or "", own)
+    own = [*titled, *own]
+    read = list(filter(None, (_read_table(table, paper, (titled, own)) for table in paper.tables)))
     made: list[list[dict[str, Any]]] = []
     before: dict[float, list[dict[str, Any]]] = {}
     for one in read:
@@ -78,16 +79,16 @@ def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[st
     chosen = [_choose(rows, room) for rows, room in zip(made, most, strict=True)]
     unsure = [one.label for one, rows in zip(read, chosen, strict=True) if rows and not one.is_sure]
     rows = [row for rows in chosen for row in rows]
-    return [*rows, *results_of_sentences(paper, list(filter(None, own)), set(before))[: MOST - len(rows)]], unsure
+    return [*rows, *results_of_sentences(paper, own, set(before))[: MOST - len(rows)]], unsure
 
 
 def _share_room(sizes: Sequence[int], sure: Sequence[bool]) -> list[int]:
     """How many rows each table gives, first the sure ones, in their order: the first are whole, and each has some."""
-    rooms = [min(size, _LEAST_OF_TABLE) for size in sizes]
-    most = max(_MOST_OF_TABLE, MOST // max(1, len(sizes)))
+    share = MOST // max(1, len(sizes))
+    rooms = [min(size, _LEAST_OF_TABLE, share) for size in sizes]
+    most = max(_MOST_OF_TABLE, share)
     for place in sorted(range(len(sizes)), key=lambda at: not sure[at]):
-        left = max(0, MOST - sum(rooms))
-        rooms[place] += min(min(sizes[place], most) - rooms[place], left)
+        rooms[place] += min(min(sizes[place], most) - rooms[place], MOST - sum(rooms))
     return rooms
 
 
@@ -96,7 +97,7 @@ def _choose(rows: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     if len(rows) > most and any(row["metric"] == "F1" for row in rows):
         rows = [row for row in rows if row["metric"] not in ("precision", "recall")]
     labels = list(dict.fromkeys(row["row"] for row in rows))
-    for count in range(len(labels), 1, -1):
+    for count in range(len(labels), 1, -1):  # a sweep is known by its ends
         kept = {labels[round(at * (len(labels) - 1) / (count - 1))] for at in range(count)}
         chosen = [row for row in rows if row["row"] in kept]
         if len(chosen) <= most:
@@ -104,7 +105,8 @@ def _choose(rows: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     return list(rows[:most])
 
 
-def _read_table(table: Table, paper: PaperText, own: Sequence[str]) -> _Read | None:
+def _read_table(table: Table, paper: PaperText, names: tuple[Sequence[str], Sequence[str]]) -> _Read | None:
+    """The table, if it is one of results. `names` of the method: those of the title, and all of them."""
     grid = read_grid(cells_of(table.text))
     if not grid.rows:
         return None
@@ -112,12 +114,13 @@ def _read_table(table: Table, paper: PaperText, own: Sequence[str]) -> _Read | N
     if not is_result_table(table, caption, grid, has_number=bool(label)):
         return None
     label = label or f"unnumbered table on page {table.page}"
-    cells, is_sure = _own_cells(grid, caption, own)
+    cells, is_sure = _own_cells(grid, caption, names)
     return _Read(table, label, caption, metric_of_caption(caption, grid.heads), tuple(cells), is_sure)
 
 
-def _own_cells(grid: Grid, caption: str, own: Sequence[str]) -> tuple[list[_Cell], bool]:
+def _own_cells(grid: Grid, caption: str, names: tuple[Sequence[str], Sequence[str]]) -> tuple[list[_Cell], bool]:
     """The method's own rows, else its own columns, else all that is not known as another's or counted from others."""
+    own = names[1]
     cells = [
         _Cell(_part_name(label, own), head, cell)
         for label, row in grid.rows
@@ -125,12 +128,12 @@ def _own_cells(grid: Grid, caption: str, own: Sequence[str]) -> tuple[list[_Cell
         if is_value(cell) and not _HEAD_ROW.match(label)
     ]
     # a name of the title, or "ours", says more than the other names that the paper uses of its parts
-    for names in (own[:1], own):
-        rows = [one for one in cells if _is_own(one.row, names)]
+    for called in names:
+        rows = [one for one in cells if _is_own(one.row, called)]
         if rows and len({one.row for one in rows}) < len({one.row for one in cells}):
             return [one for one in rows if not _DERIVED.match(one.column)], True
-        columns = [one for one in cells if _is_own(one.column, names)]
-        named = [one for one in columns if _OURS.search(one.column) and _is_own(_OURS.sub("", one.column), names)]
+        columns = [one for one in cells if _is_own(one.column, called)]
+        named = [one for one in columns if _OURS.search(one.column) and _is_own(_OURS.sub("", one.column), called)]
         if columns:
             return [one for one in named or columns if not _DERIVED.match(one.row)], True
     left = [one for one in cells if not _is_other(one.row)] or cells
@@ -144,7 +147,7 @@ def _names_of_title(title: str, own: Sequence[str]) -> list[str]:
     if colon and len(head.split()) < 4:
         return [head.strip()]
     words = f" {_words(title)} "
-    return [name for name in own if f" {_words(name)} " in words][:1] or [""]
+    return [name for name in own if f" {_words(name)} " in words][:1]
 
 
 def _is_own(label: str, own: Sequence[str]) -> bool:

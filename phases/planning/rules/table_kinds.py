@@ -51,7 +51,8 @@ _NO_METRIC = re.compile(
 _LETTERS = {"P": "precision", "R": "recall", "F": "F1", "Acc": "accuracy", "Acc.": "accuracy"}
 _MEASURED_HEAD = re.compile(r"^(?!↑|↓).*(?:[↑↓]|%|\((?:min|s|sec|ms|hours?|MB|GB)\))$")
 """A head that says which way is better, or in what it is measured, is a metric's name."""
-_NEAR = 900
+_NEAR, _ASKED = 900, 40
+"""How far a caption is from its table; and how many tables say on which side captions are."""
 _CAPTION_LABEL = re.compile(r"[>*_ ]*((?:Table|Tab\.|Tabelle|表) ?[A-Z]?\.?[0-9]+(?:\.[0-9]+)?)[.:*_ ]+(.*)", re.DOTALL)
 _TORN = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 _FEWEST_MEASURED = 0.5
@@ -64,7 +65,9 @@ def caption_of(table: Table, paper: PaperText) -> tuple[str, str]:
     if start >= 0:
         above, below = _captions_near(paper, start, start + len(table.text))
         sides = [
-            _captions_near(paper, at, at + len(one.text)) for one in paper.tables if (at := _place_of(one, paper)) >= 0
+            _captions_near(paper, at, at + len(one.text))
+            for one in paper.tables[:_ASKED]
+            if (at := _place_of(one, paper)) >= 0
         ]
         is_below = sum(bool(under) - bool(over) for over, under in sides) > 0
         near = (below or above) if is_below else (above or below)
