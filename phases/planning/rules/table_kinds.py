@@ -9,12 +9,14 @@ from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sections import MIXED, RESULTS
 from phases.planning.rules.tables import CELL_VALUE, METHOD_HEAD, SETTING_NAME, Grid
 
-_SETTINGS = re.compile(
-    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|architecture) (?:settings?|choices?|values?"
-    r"|configurations?|details?)|parameters? (?:used|of)\b|\bnotation|\bsymbols|search space|\bgrid"
-    r"|超参数|参数设置",
+SETTINGS_TABLE = re.compile(
+    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture|experiment\w*) (?:settings?"
+    r"|choices?|values?|configurations?|details?)|parameters? (?:used|of|for)\b|search space"
+    r"|settings? (?:of|for)|Einstellung|超参数|参数设置",
     re.IGNORECASE,
 )
+"""In the caption, or the heads, of a table of what was chosen."""
+_NOTATION = re.compile(r"\bnotation|\bsymbols|\bgrid\b", re.IGNORECASE)
 _TUNED = re.compile(r"\b(?:after|with|without|by) hyper-?parameter (?:tuning|search|optimi[sz]ation)", re.IGNORECASE)
 _GIVEN = re.compile(
     r"\b(?:weights?|coefficients?|costs? in)\b(?! decay)|^(?:values?|description|meaning)$", re.IGNORECASE
@@ -84,7 +86,9 @@ def is_result_table(table: Table, caption: str, grid: Grid, *, has_number: bool)
     own must stand among results and look so.
     """
     said = _TUNED.sub("", caption)
-    if not grid.rows or _is_picture(grid) or _SETTINGS.search(said[:160]):
+    if not grid.rows or _is_picture(grid) or _NOTATION.search(said[:160]):
+        return False
+    if SETTINGS_TABLE.search(said[:160]) and not (_RESULTS.search(said[:60]) and _looks_measured(grid)):
         return False
     if any(map(_GIVEN.search, grid.heads)) or _holds_settings(grid) or _holds_counts(grid):
         return False

@@ -107,7 +107,7 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
     keys = _count_keys(joined, body, wide)
     merged = [[" / ".join(dict.fromkeys(filter(None, row[:wide]))), *row[wide:]] for row in body]
     labelled = list(_labelled_rows(merged))
-    labels = [row[named] for row in body] if wide > 1 else [label for label, _ in labelled]
+    labels = [row[named] for row in body] if wide > 1 else [label.rpartition(" / ")[2] for label, _ in labelled]
     corner = " / ".join(dict.fromkeys(filter(None, joined[:wide])))
     told = _tell_apart(labelled, joined[wide : wide + keys], corner)
     return Grid(_part_same(joined[wide + keys :]), [(label, row[keys:]) for label, row in told], labels, corner)
