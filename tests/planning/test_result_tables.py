@@ -85,6 +85,22 @@ def test_a_label_alone_in_its_row_is_over_the_rows_below_it() -> None:
     assert [label for label, _ in read.rows] == ["Ours / Queue", "Ours / Stack", "Others / Heap"]
 
 
+def test_a_row_of_dashes_is_no_name_of_the_rows_below_it() -> None:
+    read = grid("Rule | Hits | Loss", "Queue | 1.5 | 2.5", "Hu et al. | - | -", "Stack | 2.5 | 3.5", "Heap | 3.5 | 4.5")
+    assert [label for label, _ in read.rows] == ["Queue", "Stack", "Heap"]
+
+
+def test_rows_that_count_something_are_results_and_not_heads() -> None:
+    rows = table("Number of guests | Hits | Loss", "1 | 1.5 | 2.5", "2 | 2.5 | 3.5", "4 | 3.5 | 4.5")
+    assert {row[1] for row in results_of(f"> **Table 1.** Accuracy\n\n{rows}")} == {
+        f"Number of guests={n}" for n in (1, 2, 4)
+    }
+
+
+def test_a_column_with_a_letter_over_what_was_measured_is_no_setting() -> None:
+    assert grid("Rule | A | B", "Queue | 1.52 | 2.53", "Stack | 2.54 | 3.55").heads == ["A", "B"]
+
+
 def test_a_label_that_is_a_number_says_of_what() -> None:
     assert [label for label, _ in grid("Steps | Ours", "5 | 1.5", "10 | 2.5").rows] == ["Steps=5", "Steps=10"]
 
@@ -104,6 +120,7 @@ def test_heads_that_are_the_same_are_told_apart() -> None:
         ("l2ptr2pt)2-3 lr)4-5 **Steps**", "Steps"),
         ("R2D2* ours", "R2D2* ours"),
         ("batch_size", "batch_size"),
+        (r"\best{0.93}", "0.93"),
         ("0,82", "0.82"),
         ("1,024", "1,024"),
     ],

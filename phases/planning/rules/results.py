@@ -125,7 +125,7 @@ def _own_cells(grid: Grid, caption: str, names: tuple[Sequence[str], Sequence[st
         _Cell(_part_name(label, own), head, cell)
         for label, row in grid.rows
         for head, cell in _split_cells(grid, row)
-        if is_value(cell) and not _HEAD_ROW.match(label)
+        if is_value(cell) and ("=" in label or not _HEAD_ROW.match(label))
     ]
     # a name of the title, or "ours", says more than the other names that the paper uses of its parts
     for called in names:
@@ -161,7 +161,8 @@ def _is_own(label: str, own: Sequence[str]) -> bool:
 
 
 def _is_other(label: str) -> bool:
-    return bool(_OTHERS.search(label) or _DERIVED.match(label))
+    printed = re.sub(r"^[^=()]*=", "", label)  # "Random seed=5" is a number
+    return bool(_OTHERS.search(printed) or _DERIVED.match(printed))
 
 
 def _letters(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sections import MIXED, RESULTS
-from phases.planning.rules.tables import CELL_VALUE, METHOD_HEAD, SETTING_NAME, Grid
+from phases.planning.rules.tables import CELL_VALUE, METHOD_HEAD, SETTING_NAME, Grid, is_measured
 
 SETTINGS_TABLE = re.compile(
     r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture|experiment\w*) (?:settings?"
@@ -18,10 +18,9 @@ SETTINGS_TABLE = re.compile(
 """In the caption, or the heads, of a table of what was chosen."""
 _NOTATION = re.compile(r"\bnotation|\bsymbols|\bgrid\b", re.IGNORECASE)
 _TUNED = re.compile(r"\b(?:after|with|without|by) hyper-?parameter (?:tuning|search|optimi[sz]ation)", re.IGNORECASE)
-_GIVEN = re.compile(
-    r"\b(?:weights?|coefficients?|costs? in)\b(?! decay)|^(?:values?|description|meaning)$", re.IGNORECASE
-)
+_GIVEN = re.compile(r"\b(?:weights?|coefficients?|costs? in)\b(?! decay)|^(?:description|meaning)$", re.IGNORECASE)
 """Over a column of numbers that are given and not measured."""
+_VALUE = re.compile(r"values?$", re.IGNORECASE)
 _DATA = re.compile(
     r"statistics|characteristics|\btypes of\b|(?<!against )(?<!adversarial )\bexamples? of\b|\bsamples? of\b"
     r"|\b(?:original|raw|typical|same|molten|tidied|normali[sz]ed)\b.{0,40}\bdata|\bfirst \w+ rows"
@@ -90,7 +89,8 @@ def is_result_table(table: Table, caption: str, grid: Grid, *, has_number: bool)
         return False
     if SETTINGS_TABLE.search(said[:160]) and not (_RESULTS.search(said[:60]) and _looks_measured(grid)):
         return False
-    if any(map(_GIVEN.search, grid.heads)) or _holds_settings(grid) or _holds_counts(grid):
+    is_pair = _VALUE.match(grid.heads[0]) and not METRIC.search(grid.corner)
+    if is_pair or any(map(_GIVEN.search, grid.heads)) or _holds_settings(grid) or _holds_counts(grid):
         return False
     if _DATA.search(said[:100]) and not METRIC.search(said[:100]):
         return False
@@ -117,11 +117,16 @@ def _captions_near(
 
 def _is_picture(grid: Grid) -> bool:
     """Whether the numbers are the marks of a picture's axes: nothing says what they are, or they ran together."""
-    cells = [*grid.heads, *(cell for _, row in grid.rows for cell in row if cell)]
+    cells = list(filter(None, (*grid.heads, *(cell for _, row in grid.rows for cell in row))))
+    torn = sum(bool(_TORN.search(cell)) for cell in cells)
     named = sum(bool(re.search(r"[^\W\d_]{2}", label)) for label, _ in grid.rows)
     is_headed = 2 * sum(map(bool, grid.heads)) > len(grid.heads)
     is_named = named if is_headed else named == len(grid.rows) > 1
-    return any(map(_TORN.search, cells)) or not (is_named or (is_headed and (grid.corner or len(grid.rows) > 3)))
+    return (
+        5 * torn > len(cells)
+        or any(map(_TORN.search, grid.heads))
+        or not (is_named or (is_headed and (grid.corner or len(grid.rows) > 3)))
+    )
 
 
 def _holds_settings(grid: Grid) -> bool:
@@ -139,8 +144,8 @@ def _holds_counts(grid: Grid) -> bool:
 def _looks_measured(grid: Grid) -> bool:
     """Whether most numbers have two digits with a fraction, or a deviation, and few are the same: chosen ones are round."""
     values = [cell for _, row in grid.rows for cell in row if CELL_VALUE.match(cell)]
-    fractions = [cell for cell in values if re.search(r"[1-9][0-9]*\.[0-9]|\.0*[1-9][0-9]|±|%", cell)]
-    return len(values) > 3 and min(len(fractions), len(set(values))) >= _FEWEST_MEASURED * len(values)
+    measured = sum(map(is_measured, values))
+    return len(values) > 3 and min(measured, len(set(values))) >= _FEWEST_MEASURED * len(values)
 
 
 def metric_of(column: str, row: str, said: str) -> str:

@@ -32,7 +32,7 @@ _RULE_LEFT = re.compile(r"(?:^| )[a-z0-9.]*\)[0-9]+-[0-9]+(?= |$)")
 _SIGNS = {"uparrow": "↑", "downarrow": "↓", "pm": "±", "times": "×", "cdot": "·", "rightarrow": "→", "to": "→",
           "sim": "~", "approx": "≈", "Delta": "Δ", "%": "%", "langle": "⟨", "rangle": "⟩",
           "sqrt": "√", **{name: sign for sign, name in GREEK.items()}}  # fmt: skip
-_COMMAND = re.compile(r"\\([A-Za-z]+|%) ?")
+_COMMAND = re.compile(r"\\([A-Za-z]+|%) ?(?=(\{)?)")
 _DECIMAL_COMMA = re.compile(r"(?<=^[0-9]),(?=[0-9]{1,2} ?%?$)|(?<=^[0-9]{2}),(?=[0-9]{1,2} ?%?$)")
 _MARKS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|[$\\{}]")
 
@@ -82,7 +82,8 @@ def cells_of(table: str) -> list[list[str]]:
 def plain_cell(cell: str) -> str:
     """The words of a cell without marks of bold, colour and formulas; Greek letters, arrows and ± as signs, 0,8 as 0.8."""
     said = _MACRO.sub("", _RULE_LEFT.sub("", cell))
-    said = _COMMAND.sub(lambda match: _SIGNS.get(match.group(1), match.group(1)), said)
+    # of a command that is not known, what it is written around is left: \best{0.93}
+    said = _COMMAND.sub(lambda match: _SIGNS.get(match.group(1), "" if match.group(2) else match.group(1)), said)
     # a star alone belongs to the name: "R2D2*" is not "R2D2"
     said = said.replace("**", "") if said.replace("**", "").count("*") == 1 else said.replace("*", "")
     return _DECIMAL_COMMA.sub(".", " ".join(_MARKS.sub("", said).split()))
@@ -246,7 +247,7 @@ def _count_keys(heads: Sequence[str], body: Sequence[Sequence[str]], wide: int) 
         whole = sum(bool(re.fullmatch("[0-9]{1,5}", cell)) for cell in below)
         is_symbol = len(leaf) < 5 and whole > 0.7 * len(below)
         is_key = _KEY_HEAD.match(leaf) or (leaf and is_symbol) or (not leaf and keys)
-        if not is_key or any(re.search("[±%]", cell) for cell in below):
+        if not is_key or 2 * sum(map(is_measured, below)) > len(below):
             break
         keys += 1
     return keys
@@ -296,7 +297,7 @@ def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[st
 
 def _is_section(rows: Sequence[Sequence[str]], at: int) -> bool:
     """Whether a label that stands alone is over the rows below it, and not a part of one that needed several lines."""
-    is_short = len(rows[at][0].split()) <= _LONGEST_SECTION
+    is_short = len(rows[at][0].split()) <= _LONGEST_SECTION and not any(rows[at][1:])
     return is_short and at + 1 < len(rows) and bool(rows[at + 1][0]) and (at == 0 or bool(rows[at - 1][0]))
 
 
@@ -333,6 +334,11 @@ def _count_numbers(cells: Sequence[str]) -> int:
 def is_figure(cell: str) -> bool:
     """Whether a cell holds a value, two with a stroke between them, or an interval."""
     return is_value(cell) or bool(_INTERVAL.match(cell) or _PAIR.match(cell))
+
+
+def is_measured(cell: str) -> bool:
+    """Whether a value looks measured: two digits with a fraction, a deviation, or a percent sign. Chosen ones are round."""
+    return bool(re.search(r"[1-9][0-9]*\.[0-9]|\.0*[1-9][0-9]|±|%", cell))
 
 
 def is_value(cell: str) -> bool:
