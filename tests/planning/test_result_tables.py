@@ -90,6 +90,12 @@ def test_a_row_of_dashes_is_no_name_of_the_rows_below_it() -> None:
     assert [label for label, _ in read.rows] == ["Queue", "Stack", "Heap"]
 
 
+def test_what_is_added_to_a_baseline_is_the_methods() -> None:
+    rows = table("System | Hits", "Baseline | 1.5", "Baseline + queue | 2.5", "Baseline + queue + stack | 3.5")
+    found = results_of(f"> **Table 1.** Accuracy\n\n{rows}")
+    assert [row[1] for row in found] == ["Baseline + queue", "Baseline + queue + stack"]
+
+
 def test_rows_that_count_something_are_results_and_not_heads() -> None:
     rows = table("Number of guests | Hits | Loss", "1 | 1.5 | 2.5", "2 | 2.5 | 3.5", "4 | 3.5 | 4.5")
     assert {row[1] for row in results_of(f"> **Table 1.** Accuracy\n\n{rows}")} == {

@@ -22,8 +22,10 @@ _HEAD_ROW = re.compile(r"(?:time )?(?:steps?|epochs?|iterations?)$|#\.? ?of\b|nu
 """A row that numbers the columns."""
 _OURS = re.compile(r"\b(?:ours?|proposed|this (?:work|paper)|full (?:method|model)|our method)\b", re.IGNORECASE)
 _OTHERS = re.compile(
-    r"\[[0-9, ]+\]|\[[a-z]+[0-9]{4}\w*\]|et al|\b(?:19|20)[0-9]{2}[a-z]?\)|\bbaselines?\b|\bvanilla\b|\brandom\b|\bpaper\b"
-    r"|\boracle\b|\bhuman\b|ground truth|\bGT\b|\boriginal\b|\bpre-?trained\b|\bmajority\b",
+    r"\[[0-9, ]+\]|\[[a-z]+[0-9]{4}\w*\]|et al|\b(?:19|20)[0-9]{2}[a-z]?\)|\bpaper\b|\brandom\b|\boracle\b|\bhuman\b"
+    r"|ground truth|\bGT\b|\bmajority\b"
+    # what is added to a baseline is the method's
+    r"|^(?!.*(?:\+|\bwith\b|\band\b|w/)).*(?:\b(?:baselines?|vanilla|original)\b|\bpre-?trained\b)",
     re.IGNORECASE,
 )
 """In the label of what others made, or of what every paper compares with."""
@@ -144,7 +146,7 @@ def _own_cells(grid: Grid, caption: str, names: tuple[Sequence[str], Sequence[st
 def _names_of_title(title: str, own: Sequence[str]) -> list[str]:
     """What a title calls the method: what stands before its colon, else the first of the method's names that is in it."""
     head, colon, _ = title.partition(":")
-    if colon and len(head.split()) < 4:
+    if colon and len(head.split()) < 3:
         return [head.strip()]
     words = f" {_words(title)} "
     return [name for name in own if f" {_words(name)} " in words][:1]

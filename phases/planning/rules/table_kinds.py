@@ -92,7 +92,7 @@ def is_result_table(table: Table, caption: str, grid: Grid, *, has_number: bool)
     is_pair = _VALUE.match(grid.heads[0]) and not METRIC.search(grid.corner)
     if is_pair or any(map(_GIVEN.search, grid.heads)) or _holds_settings(grid) or _holds_counts(grid):
         return False
-    if _DATA.search(said[:100]) and not METRIC.search(said[:100]):
+    if _DATA.search(said[:100]) and not (METRIC.search(said[:100]) or _RESULTS.search(said[:100])):
         return False
     if not has_number:
         return table.role in (RESULTS, MIXED) and _looks_measured(grid)
@@ -103,7 +103,9 @@ def is_result_table(table: Table, caption: str, grid: Grid, *, has_number: bool)
 
 def _place_of(table: Table, paper: PaperText) -> int:
     # by all of it: many tables of a paper begin with the same heads
-    return paper.text.find(table.text, table.section["start"])
+    start = table.section["start"]
+    place = paper.text.find(table.text, start)
+    return place if place >= 0 else paper.text.find(table.text.split("\n")[0], start)
 
 
 def _captions_near(
@@ -121,12 +123,9 @@ def _is_picture(grid: Grid) -> bool:
     torn = sum(bool(_TORN.search(cell)) for cell in cells)
     named = sum(bool(re.search(r"[^\W\d_]{2}", label)) for label, _ in grid.rows)
     is_headed = 2 * sum(map(bool, grid.heads)) > len(grid.heads)
-    is_named = named if is_headed else named == len(grid.rows) > 1
-    return (
-        5 * torn > len(cells)
-        or any(map(_TORN.search, grid.heads))
-        or not (is_named or (is_headed and (grid.corner or len(grid.rows) > 3)))
-    )
+    is_named = named == len(grid.rows) > 1 or (2 * named > len(grid.rows) > 2)
+    is_torn = 5 * torn > len(cells) or any(map(_TORN.search, grid.heads))
+    return is_torn or not (is_headed or is_named)
 
 
 def _holds_settings(grid: Grid) -> bool:
@@ -138,7 +137,9 @@ def _holds_settings(grid: Grid) -> bool:
 
 def _holds_counts(grid: Grid) -> bool:
     """Whether the heads say that things were counted: rows, classes, instances of data sets."""
-    return len(grid.heads) > 1 and 2 * sum(bool(_COUNTED.search(head)) for head in grid.heads) > len(grid.heads)
+    if len(grid.heads) < 2 or _looks_measured(grid):
+        return False
+    return 2 * sum(bool(_COUNTED.search(head)) for head in grid.heads) > len(grid.heads)
 
 
 def _looks_measured(grid: Grid) -> bool:
@@ -162,7 +163,8 @@ def metric_of(column: str, row: str, said: str) -> str:
 
 def metric_of_caption(caption: str, heads: Sequence[str]) -> str:
     """The metric of a whole table: the only one that its caption names, where no column names one of its own."""
-    said = _NO_METRIC.sub(" ", first_sentence(caption))
+    first = _NO_METRIC.sub(" ", first_sentence(caption))
+    said = first if METRIC.search(first) else _NO_METRIC.sub(" ", caption)
     found = dict.fromkeys(match.group(0).lower() for match in METRIC.finditer(said))
     if len(found) != 1 or any(map(METRIC.search, heads)):
         return ""

@@ -14,13 +14,13 @@ _RULE = re.compile(r"\|[-:| ]+\|?$")
 _CELL = re.compile(r"(?<!\\)\|")
 _MOST_ROWS, _LONGEST_PROSE, _MOST_HEAD_ROWS, _LONGEST_SECTION = 80, 6, 4, 4
 UNIT = r"%|[µμmn]?s(?:ecs?)?|mins?|hrs?|h|[KMGTkmB]B?|x|×|dB|fps|pp"
-CELL_VALUE = re.compile(rf"^[*_$\\textbf{{}} ≈~<>≤≥↑↓]*(?:{NUMBER})(?: ?(?:{UNIT}))?(?![\w.:/]|[-–−][0-9])")
-"""A cell that is one value, with a unit or a deviation behind it or none; no date, range or pair."""
+CELL_VALUE = re.compile(rf"^[*_$\\textbf{{}} ≈~<>≤≥↑↓]*(?:{NUMBER})(?: ?(?:{UNIT}))?(?![\w.:/])")
+"""A cell that is one value, with a unit or a deviation behind it or none; no pair."""
 _INTERVAL = re.compile(rf"^[\[(] ?{NUMBER}[ ,;–-]")
 _PAIR = re.compile(rf"{NUMBER} ?/ ?{NUMBER}(?![\w.])")
 _COUNTED_HEAD = re.compile(rf"[*_ ]*{NUMBER}[KMGB]? [A-Z]?[a-z]{{3,}}")
 """A head that begins with a number: "32 Nodes"."""
-_NAME = re.compile(rf"{NUMBER} [A-Z][a-z]")
+_NO_VALUE = re.compile(rf"{NUMBER} [A-Z][a-z]|\W{{0,2}}[0-9]+ ?[-–−][0-9]")
 METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|policy|strategy", re.IGNORECASE)
 """Over a column that names methods."""
 _MACRO = re.compile(
@@ -342,5 +342,5 @@ def is_measured(cell: str) -> bool:
 
 
 def is_value(cell: str) -> bool:
-    """Whether a cell begins with a value; "2 Pac" is a name."""
-    return bool(CELL_VALUE.match(cell)) and not _NAME.match(cell)
+    """Whether a cell begins with a value; "2 Pac" is a name, 2000-02-26 a date and 10-20 a range."""
+    return bool(CELL_VALUE.match(cell)) and not _NO_VALUE.match(cell)
