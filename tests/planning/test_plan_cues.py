@@ -11,6 +11,8 @@ NO_REQUIREMENT = [
     ("result", "Our method outperforms all of the baselines on this task."),
     ("result", "Table 2 shows the accuracy of the waiter in each of the rooms."),
     ("result", "The waiter reaches higher accuracy than the baseline does."),
+    ("result", "The plain waiter makes 3715 rounds, and its test error is 29.40%; that of the other is 21.52%."),
+    ("result", "On the tuning seed the chosen settings have test errors of 20.84% in all of the rooms."),
     ("discussion", "We suspect that the waiter is confused by the doors."),
     ("discussion", "This could be restricted to a neighbourhood of the rooms."),
     ("motivation", "Recent work on waiting has seen a lot of progress in this field."),
@@ -35,6 +37,8 @@ REQUIREMENTS = [
     "For Adam, we tune the learning rate by a grid search on $\\{10^{-5},10^{-4},10^{-3}\\}$.",
     "The model is trained with a batch size of 512 for 50 epochs.",
     "Start with only one node at the root of the tree.",
+    "Training is stopped if the error is below 0.05% of the first one.",
+    "We use a label error rate of 10% for each of the rooms.",
 ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from phases.planning.rules.sentence_results import states_result
+
 
 class Rule(NamedTuple):
     """Why a sentence asks for nothing, and how such sentences are known."""
@@ -223,6 +225,8 @@ def why_not(sentence: str) -> str:
     """Why a sentence is no requirement: the first rule that knows it; empty where none does."""
     if not _is_language(sentence):
         return "no sentence"
+    if states_result(sentence):
+        return "result"
     return next((rule.why for rule in RULES if rule.pattern.search(sentence)), "")
 
 

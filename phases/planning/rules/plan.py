@@ -201,8 +201,8 @@ def _uncertain(
     rows += [
         {
             "about": table,
-            "what": f"Which rows of {table} are the method's own is not said in words that the rules know: its first cells are "
-            "given as they stand.",
+            "what": f"Which rows of {table} are the method's own is not said in words that the rules know: what is not a "
+            "cited method's or a baseline's is given.",
         }
         for table in dict.fromkeys(tables)
     ]

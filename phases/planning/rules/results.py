@@ -1,116 +1,178 @@
-"""What a paper reports for its own method in its tables: the targets of a reproduction."""
+"""What a paper reports for its own method, in its tables and in its sentences: the targets of a reproduction."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
 
-from phases.planning.rules.numbers import NUMBER, number_of
+from phases.planning.rules.numbers import NUMBER, number_of, scaled
 from phases.planning.rules.passages import PaperText, Table
-from phases.planning.rules.sections import MIXED, RESULTS
-from phases.planning.rules.tables import CELL_VALUE, METHOD_HEAD, Grid, cells_of, read_grid
+from phases.planning.rules.sentence_results import results_of_sentences
+from phases.planning.rules.table_kinds import caption_of, first_sentence, is_result_table, metric_of, metric_of_caption
+from phases.planning.rules.tables import CELL_VALUE, UNIT, Grid, cells_of, is_value, plain_cell, read_grid
 
-MOST = 120
-_MOST_OF_TABLE, _MOST_UNSURE = 48, 40
-_SETTINGS = re.compile(
-    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|architecture) (?:settings?|choices?|values?"
-    r"|configurations?|details?)|parameters? (?:used|of)\b|\bnotation|statistics|\bsymbols|search space|\bgrid"
-    r"|\btypes of\b|\bexamples? of\b|超参数|参数设置",
-    re.IGNORECASE,
-)
-_GIVEN = re.compile(r"\b(?:weights?|coefficients?|costs? in)\b(?! decay)", re.IGNORECASE)
-"""Over a column of numbers that are given and not measured."""
-_TUNED = re.compile(r"\b(?:after|with|without|by) hyper-?parameter (?:tuning|search|optimi[sz]ation)", re.IGNORECASE)
-_RESULTS = re.compile(
-    r"\bresults?\b|accurac|perplexit|\bscores?\b|\bperformance|\bBLEU|\bF1\b|\berrors?\b|\bcompar|ablation"
-    r"|attain|achiev|variations|\btest set\b|\brates?\b|\bloss\b|\btimes?\b|\bsuccess|evaluat|\baverage"
-    r"|throughput|latency|experiments?\b|结果|准确率|比较|Ergebnis",
-    re.IGNORECASE,
-)
+MOST = 150
+_MOST_OF_TABLE, _LEAST_OF_TABLE = 60, 6
+_WORDS, _MOST_WORDS, _NAMED = 10, 19, 4
+"""Of a label; of column, condition and metric together: more is not read at a glance. And how many rows an experiment names."""
 _HEAD_ROW = re.compile(r"(?:time )?(?:steps?|epochs?|iterations?)$|#\.? ?of\b|number of\b", re.IGNORECASE)
 """A row that numbers the columns."""
-_NEAR, _HEAD = 900, 200
 _OURS = re.compile(r"\b(?:ours?|proposed|this (?:work|paper)|full (?:method|model)|our method)\b", re.IGNORECASE)
-METRIC = re.compile(
-    r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror\b|\brate\b"
-    r"|\btime\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|\bsteps\b|reward|return|fidelity|coverage"
-    r"|throughput|latency|success|overhead|memory",
+_OTHERS = re.compile(
+    r"\[[0-9, ]+\]|\[[a-z]+[0-9]{4}\w*\]|et al|\b(?:19|20)[0-9]{2}[a-z]?\)|\bpaper\b|\brandom\b|\boracle\b|\bhuman\b"
+    r"|ground truth|\bGT\b|\bmajority\b"
+    # what is added to a baseline is the method's
+    r"|^(?!.*(?:\+|\bwith\b|\band\b|w/)).*(?:\b(?:baselines?|vanilla|original)\b|\bpre-?trained\b)",
     re.IGNORECASE,
 )
+"""In the label of what others made, or of what every paper compares with."""
+_DERIVED = re.compile(
+    r"^(?:Δ|change|difference|improv\w*\.?|(?:relative |absolute )?(?:gain|reduction)|p-?values?|rank(?:ing)?)\b",
+    re.IGNORECASE,
+)
+"""Over what is counted from other cells."""
+_PAIR = re.compile(rf"({NUMBER}) ?/ ?({NUMBER})(?![\w.])")
+_COUNTED = re.compile(r" \([0-9]+ of [0-9]+\)$")
+_UNIT_SAID = re.compile(rf"[(\[](?:in )?({UNIT})[)\]]|(%)")
+_WEAK_END = re.compile(
+    r"(?:[,;:(]|\b(?:a|an|the|of|on|in|for|with|by|to|and|or|at|over|across|using|from|vs\.?|our))$", re.IGNORECASE
+)
+
+
+class _Cell(NamedTuple):
+    row: str
+    column: str
+    shown: str
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A table of results with the cells that are the method's own, or may be."""
+
+    table: Table
+    label: str
+    caption: str
+    metric: str
+    """The one that the caption says all cells are measured by; empty where it says none, or several."""
+    cells: tuple[_Cell, ...]
+    is_sure: bool
 
 
 def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Rows for the plan, without ids; and the tables where no row or column is known as the method's own.
 
-    `own`: what the method is called.
+    `own`: what the method is called. Where there are more than MOST, tables with the method's own
+    rows come before those where it is not known.
     """
-    rows: list[dict[str, Any]] = []
-    unsure: list[str] = []
-    for table in paper.tables:
-        label, caption = caption_of(table, paper)
-        if not _is_result_table(table, label, caption):
-            continue
-        grid = read_grid(cells_of(table.text))
-        if not grid.rows:
-            continue
-        found, is_sure = _own_cells(grid, own)
-        if not is_sure and label:
-            unsure.append(label)
-        made = (
-            _row((_part_name(one[0], own), *one[1:]), label, caption, table)
-            for one in found[: _MOST_OF_TABLE if is_sure else _MOST_UNSURE]
-        )
-        rows += [row for row in made if row]
-    return rows[:MOST], unsure
+    titled = _names_of_title(paper.outline["title"] or "", own)
+    own = [*titled, *own]
+    read = list(filter(None, (_read_table(table, paper, (titled, own)) for table in paper.tables)))
+    made: list[list[dict[str, Any]]] = []
+    before: dict[float, list[dict[str, Any]]] = {}
+    for one in read:
+        rows = _without_repeats(filter(None, (_row(cell, one) for cell in one.cells)), before)
+        made.append(_with_condition(rows, one.caption))
+        for row in made[-1]:
+            before.setdefault(row["value"], []).append(row)
+    most = _share_room([len(rows) for rows in made], [one.is_sure for one in read])
+    chosen = [_choose(rows, room) for rows, room in zip(made, most, strict=True)]
+    unsure = [one.label for one, rows in zip(read, chosen, strict=True) if rows and not one.is_sure]
+    rows = [row for rows in chosen for row in rows]
+    return [*rows, *results_of_sentences(paper, own, set(before))[: MOST - len(rows)]], unsure
 
 
-def caption_of(table: Table, paper: PaperText) -> tuple[str, str]:
-    """Label and words of the caption next to a table: the nearest, on the side where the paper has its captions."""
-    start = paper.text.find(table.text.split("\n")[0], table.section["start"])
-    if start < 0:
-        return "", table.caption
-    above, below = _captions_near(paper, start, start + len(table.text))
-    sides = [
-        _captions_near(paper, at, at + len(one.text)) for one in paper.tables if (at := paper.text.find(one.text)) >= 0
+def _share_room(sizes: Sequence[int], sure: Sequence[bool]) -> list[int]:
+    """How many rows each table gives, first the sure ones, in their order: the first are whole, and each has some."""
+    share = MOST // max(1, len(sizes))
+    rooms = [min(size, _LEAST_OF_TABLE, share) for size in sizes]
+    most = max(_MOST_OF_TABLE, share)
+    for place in sorted(range(len(sizes)), key=lambda at: not sure[at]):
+        rooms[place] += min(min(sizes[place], most) - rooms[place], MOST - sum(rooms))
+    return rooms
+
+
+def _choose(rows: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """The rows of a table; of too many, F1 without its parts, and then some labels evenly from the first to the last."""
+    if len(rows) > most and any(row["metric"] == "F1" for row in rows):
+        rows = [row for row in rows if row["metric"] not in ("precision", "recall")]
+    labels = list(dict.fromkeys(row["row"] for row in rows))
+    for count in range(len(labels), 1, -1):  # a sweep is known by its ends
+        kept = {labels[round(at * (len(labels) - 1) / (count - 1))] for at in range(count)}
+        chosen = [row for row in rows if row["row"] in kept]
+        if len(chosen) <= most:
+            return chosen
+    return list(rows[:most])
+
+
+def _read_table(table: Table, paper: PaperText, names: tuple[Sequence[str], Sequence[str]]) -> _Read | None:
+    """The table, if it is one of results. `names` of the method: those of the title, and all of them."""
+    grid = read_grid(cells_of(table.text))
+    if not grid.rows:
+        return None
+    label, caption = caption_of(table, paper)
+    if not is_result_table(table, caption, grid, has_number=bool(label)):
+        return None
+    label = label or f"unnumbered table on page {table.page}"
+    cells, is_sure = _own_cells(grid, caption, names)
+    return _Read(table, label, caption, metric_of_caption(caption, grid.heads), tuple(cells), is_sure)
+
+
+def _own_cells(grid: Grid, caption: str, names: tuple[Sequence[str], Sequence[str]]) -> tuple[list[_Cell], bool]:
+    """The method's own rows, else its own columns, else all that is not known as another's or counted from others."""
+    own = names[1]
+    cells = [
+        _Cell(_part_name(label, own), head, cell)
+        for label, row in grid.rows
+        for head, cell in _split_cells(grid, row)
+        if is_value(cell) and ("=" in label or not _HEAD_ROW.match(label))
     ]
-    is_below = sum(bool(under) - bool(over) for over, under in sides) > 0
-    near = (below or above) if is_below else (above or below)
-    return min(near)[1:] if near else ("", table.caption)
+    # a name of the title, or "ours", says more than the other names that the paper uses of its parts
+    for called in names:
+        rows = [one for one in cells if _is_own(one.row, called)]
+        if rows and len({one.row for one in rows}) < len({one.row for one in cells}):
+            return [one for one in rows if not _DERIVED.match(one.column)], True
+        columns = [one for one in cells if _is_own(one.column, called)]
+        named = [one for one in columns if _OURS.search(one.column) and _is_own(_OURS.sub("", one.column), called)]
+        if columns:
+            return [one for one in named or columns if not _DERIVED.match(one.row)], True
+    left = [one for one in cells if not _is_other(one.row)] or cells
+    left = [one for one in left if not _is_other(one.column)] or left
+    return left, bool(rows) or (_is_own(first_sentence(caption), own) and len(left) == len(cells))
 
 
-def _captions_near(
-    paper: PaperText, start: int, end: int
-) -> tuple[list[tuple[int, str, str]], list[tuple[int, str, str]]]:
-    """The captions of tables close above and close below a place: how far, label, words."""
-    rows = [row for row in paper.outline["tables"] if min(abs(start - row["end"]), abs(row["start"] - end)) < _NEAR]
-    above = [(start - row["end"], row["label"], row["text"]) for row in rows if row["end"] <= start]
-    return above, [(row["start"] - end, row["label"], row["text"]) for row in rows if row["start"] >= end]
+def _names_of_title(title: str, own: Sequence[str]) -> list[str]:
+    """What a title calls the method: what stands before its colon, else the first of the method's names that is in it."""
+    head, colon, _ = title.partition(":")
+    if colon and len(head.split()) < 3:
+        return [head.strip()]
+    words = f" {_words(title)} "
+    return [name for name in own if f" {_words(name)} " in words][:1]
 
 
-def _is_result_table(table: Table, label: str, caption: str) -> bool:
-    if not label or _SETTINGS.search(_TUNED.sub("", caption[:160])):
-        return False
-    # a table floats to where there is room: the section it stands in says little
-    head = table.text[:_HEAD]
-    if _GIVEN.search(head.split("\n")[0]):
-        return False
-    is_of_methods = table.role == MIXED and METHOD_HEAD.search(head.lstrip("| *").split("|")[0])
-    return table.role == RESULTS or bool(is_of_methods or _RESULTS.search(f"{caption} {head}"))
+def _is_own(label: str, own: Sequence[str]) -> bool:
+    """Whether a label says that it is this paper's, or has the method's name; a short name stands at a word's beginning."""
+    if _OURS.search(label):
+        return True
+    letters, words = _letters(label), f" {_words(label)}"
+    return any(
+        _letters(name) in letters if len(name) > 4 else f" {_words(name)}" in words for name in own if len(name) > 1
+    )
 
 
-def _own_cells(grid: Grid, own: Sequence[str]) -> tuple[list[tuple[str, str, str]], bool]:
-    """(row, column, cell) of the method's own rows, else of its own columns, else of all."""
-    cells = [(label, head, cell) for label, row in grid.rows for head, cell in _split_cells(grid.heads, row)]
-    cells = [one for one in cells if CELL_VALUE.match(one[2]) and not _HEAD_ROW.match(one[0])]
-    columns = [one for one in cells if _is_own(one[1], own)]
-    named = [one for one in columns if _OURS.search(one[1]) and _is_own(one[1].replace("ours", ""), own)]
-    rows = [one for one in cells if _is_own(one[0], own)]
-    if rows and len({one[0] for one in rows}) < len({one[0] for one in cells}):
-        return rows, True
-    if columns:
-        return named or columns, True
-    return (rows or cells), bool(rows)
+def _is_other(label: str) -> bool:
+    printed = re.sub(r"^[^=()]*=", "", label)  # "Random seed=5" is a number
+    return bool(_OTHERS.search(printed) or _DERIVED.match(printed))
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[^a-z0-9*+]", "", text.lower())
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()
 
 
 def _part_name(label: str, own: Sequence[str]) -> str:
@@ -121,69 +183,146 @@ def _part_name(label: str, own: Sequence[str]) -> str:
     return label
 
 
-def _split_cells(heads: Sequence[str], row: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each cell under its head; where several values fell into one cell, and as many words into its head, they part."""
-    for head, cell in zip(heads, row, strict=False):
+def _split_cells(grid: Grid, row: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each cell under its head; where several values stand in one cell, each under its part of the head."""
+    leaves = {head.rpartition(" / ")[2] for head in grid.heads}
+    for head, cell in zip(grid.heads, row, strict=False):
+        above, _, leaf = head.rpartition(" / ")
         values = cell.split()
-        above, _, names = head.rpartition(" / ")
-        parts = names.split()
-        if len(values) > 1 and len(values) == len(parts) and all(CELL_VALUE.match(value) for value in values):
-            yield from ((f"{above} / {part}".strip(" /"), value) for part, value in zip(parts, values, strict=True))
+        if pair := _PAIR.match(cell):
+            named = next((said for said in (leaf, head, grid.corner) if re.fullmatch(r"[^/]+\w ?/ ?\w[^/]*", said)), "")
+            names = [f"{head} ({part.strip()})" for part in named.split("/")]
+            values = list(pair.groups())
         elif len(values) > 1 and all(CELL_VALUE.fullmatch(value) for value in values):
-            # which of the head's words belongs to which value is lost
-            yield from ((f"{head} ({place} of {len(values)})", value) for place, value in enumerate(values, 1))
+            names = [f"{above} / {name}".strip(" /") for name in _part_head(leaf.split(), len(values), leaves)]
         else:
             yield head, cell
+            continue
+        if len(names) != len(values):  # which of the head's words belongs to which value is lost
+            names = [f"{head} ({place} of {len(values)})" for place in range(1, len(values) + 1)]
+        yield from zip(names, values, strict=True)
 
 
-def _is_own(label: str, own: Sequence[str]) -> bool:
-    if _OURS.search(label):
-        return True
-    return any(len(name) > 1 and _letters(name) in _letters(label) for name in own)
+def _part_head(words: Sequence[str], parts: int, known: set[str]) -> list[str]:
+    """Heads that ran together, parted so that most of them are heads of other columns too; none where that is not known."""
+    if len(words) == parts:
+        return list(words)
+    best: tuple[int, list[str]] = (0, [])
+    for ends in combinations(range(1, min(len(words), 12)), parts - 1):
+        heads = [" ".join(words[start:end]) for start, end in zip((0, *ends), (*ends, len(words)), strict=True)]
+        best = max(best, (sum(head in known for head in heads), heads))
+    return best[1] if best[0] else []
 
 
-def _letters(text: str) -> str:
-    return re.sub(r"[^a-z0-9*+]", "", text.lower())
-
-
-def _row(one: tuple[str, str, str], label: str, caption: str, table: Table) -> dict[str, Any]:
-    """The row of a plan; nothing where the cell holds no number."""
-    row, column, cell = one
-    shown = CELL_VALUE.match(cell)
-    number = re.search(NUMBER, shown.group(0)) if shown else None
-    value = number_of(number.group(0)) if number else None
-    if value is None or not label or not re.search(r"[^\W\d_]", row + column):
+def _row(one: _Cell, read: _Read) -> dict[str, Any]:
+    """The row of a plan; nothing where the cell holds no number, or nothing says of what it is."""
+    value, unit = _value_of(one.shown)
+    if value is None or not re.search(r"[^\W\d_]", one.row + one.column):
         return {}
-    metric = METRIC.search(column) or METRIC.search(caption)
+    column = _short(re.sub(r"^([A-Z]) ([A-Z])$", r"\1\2", one.column), _WORDS)
+    metric = metric_of(column, one.row, read.metric)
+    said = _UNIT_SAID.search(column)
     return {
-        "table": label,
-        "row": _short(row, 10),
-        "column": _short(column, 10),
-        "condition": _short(re.split(r"(?<=[.!?])\s", caption)[0], 14),
-        "metric": metric.group(0) if metric else "",
+        "table": read.label,
+        "row": _short(one.row, _WORDS),
+        "column": column,
+        "condition": "",
+        "metric": metric,
         "value": value,
-        "unit": "%" if "%" in cell else "",
-        "page": table.page,
+        "unit": unit or (said.group(1) or said.group(2) if said else ""),
+        "page": read.table.page,
     }
+
+
+def _with_condition(rows: Sequence[dict[str, Any]], caption: str) -> list[dict[str, Any]]:
+    """The rows of a table under the words of its caption: the same ones for all, so that they are read once."""
+    longest = max((len(f"{row['column']} {row['metric']}".split()) for row in rows), default=0)
+    return [{**row, "condition": shorten_caption(caption, _MOST_WORDS - longest)} for row in rows]
+
+
+def _value_of(cell: str) -> tuple[int | float | None, str]:
+    """The number of a cell and its unit; thousands and millions are counted out."""
+    number = re.search(NUMBER, cell)
+    value = number_of(number.group(0)) if number else None
+    if number is None or value is None:
+        return None, ""
+    unit = re.match(rf" ?({UNIT})(?![\w])", cell[number.end() :])
+    if unit and unit.group(1) in ("K", "M", "B", "k"):
+        return scaled(value, unit.group(1)), ""
+    return value, unit.group(1) if unit else "%" if "%" in cell else ""
+
+
+def _without_repeats(
+    rows: Iterable[dict[str, Any]], before: Mapping[float, Sequence[Mapping[str, Any]]]
+) -> list[dict[str, Any]]:
+    """The rows without those that say what a row before them says already, or one of an earlier table: `before`, by value."""
+    kept: dict[tuple[object, ...], dict[str, Any]] = {}
+    for row in rows:
+        if not any(_is_repeat(row, one) for one in before.get(row["value"], ())):
+            # the number that tells columns of one head apart is not the paper's
+            kept.setdefault((row["row"], _COUNTED.sub("", row["column"]), row["value"]), row)
+    return list(kept.values())
+
+
+def _is_repeat(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether a later table prints a number again, to three digits, for what is called the same."""
+    return len(str(row["value"]).strip("-0.").replace(".", "")) > 2 and all(
+        _is_part(str(row[key]), str(other[key])) for key in ("row", "column")
+    )
+
+
+def _is_part(one: str, other: str) -> bool:
+    words, others = set(_words(one).split()), set(_words(other).split())
+    return words <= others or others <= words
 
 
 def _short(text: str, words: int) -> str:
     return " ".join(text.split()[:words])
 
 
+def shorten_caption(caption: str, words: int) -> str:
+    """The first sentence of a caption, cut where a phrase ends, to at most so many words."""
+    said = plain_cell(first_sentence(caption)).rstrip(". ")
+    if len(said.split()) <= words:
+        return said
+    said = _short(said, words)
+    said = said[: said.rindex("(")].rstrip() if said.count("(") > said.count(")") else said
+    while (shorter := _WEAK_END.sub("", said).rstrip()) != said:
+        said = shorter
+    return said
+
+
 def experiments_of(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One experiment a table: what to run, in a full and in a quick size."""
-    tables = list(dict.fromkeys(str(row["table"]) for row in results if row["table"]))
+    """One experiment a table, named by what the table shows: what to run, in a full and in a quick size."""
+    tables: dict[str, list[Mapping[str, Any]]] = {}
+    for row in results:
+        tables.setdefault(str(row["table"]), []).append(row)
     return [
         {
             "id": f"X{number}",
-            "what": f"Compute what {table} reports: {next(str(row['condition']) for row in results if row['table'] == table)}",
-            "results": [str(row["id"]) for row in results if row["table"] == table],
+            "what": _name_experiment(table, rows),
+            "results": [str(row["id"]) for row in rows],
             "quick": (
-                "One seed, the smallest data set that the paper names, and a tenth of the steps: only the order of"
-                " the rows is looked at."
+                f"The smallest run that ends in minutes (one seed, a tenth of the steps or of the data) for {_name_cell(rows[0])}"
+                " alone: it must run to the end, and give a number of the right size."
             ),
             "full": "All seeds, data sets and steps that the values name; each result is compared with its row.",
         }
-        for number, table in enumerate(tables, 1)
+        for number, (table, rows) in enumerate(tables.items(), 1)
     ]
+
+
+def _name_experiment(table: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Like: Denotation accuracy on WTQ (Table 3, page 6). Rows: TABLEFORMER BASE; TABLEFORMER LARGE. Columns: dev; test."""
+    said = max((str(row["condition"]) for row in rows), key=len)
+    place = table if "page" in table else f"{table}, page {rows[0]['page']}"
+    parts = [f"{said} ({place})" if said else place]
+    for key in ("row", "column"):
+        names = list(dict.fromkeys(str(row[key]) for row in rows if row[key]))
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        parts += [f"{key.capitalize()}s: {'; '.join(names[:_NAMED])}{more}"] if names else []
+    return f"{'. '.join(parts)}."
+
+
+def _name_cell(row: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} '{row[key]}'" for key in ("row", "column") if row[key])

@@ -9,19 +9,13 @@ from itertools import pairwise, zip_longest
 from phases.planning.rules.numbers import NUMBER, number_of
 from phases.planning.rules.owners import METHOD, Known, Setting, is_other
 from phases.planning.rules.passages import PaperText, Sentence, Table
-from phases.planning.rules.results import METRIC, caption_of
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
+from phases.planning.rules.table_kinds import METRIC, SETTINGS_TABLE, caption_of
 from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, cells_of
 from phases.planning.rules.value_names import plain_symbol
 from phases.planning.rules.value_readings import Scalar
 from phases.planning.rules.values import Value
 
-SETTINGS_TABLE = re.compile(
-    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture|experiment\w*) (?:settings?"
-    r"|choices?|values?|configurations?|details?)|parameters? (?:used|of|for)\b|search space"
-    r"|settings? (?:of|for)|Einstellung|超参数|参数设置",
-    re.IGNORECASE,
-)
 _RESULT_TABLE = re.compile(
     r"\bresults?\b|accurac|\bscores?\b|\bperformance|\bBLEU|\bF1\b|\berrors?\b|compar|ablation|attain|achiev",
     re.IGNORECASE,

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
-from phases.planning.rules.numbers import NUMBER
+from phases.planning.rules.numbers import GREEK, NUMBER
 
 _RULE = re.compile(r"\|[-:| ]+\|?$")
 _CELL = re.compile(r"(?<!\\)\|")
-_MOST_ROWS, _LONGEST_PROSE = 80, 6
-CELL_VALUE = re.compile(rf"^[*_$\\textbf{{}} ]*(?:{NUMBER})(?![\w.])")
-_COUNTED_HEAD = re.compile(rf"[*_ ]*{NUMBER} [A-Z]?[a-z]{{3,}}")
+_MOST_ROWS, _LONGEST_PROSE, _MOST_HEAD_ROWS, _LONGEST_SECTION = 80, 6, 4, 4
+UNIT = r"%|[µμmn]?s(?:ecs?)?|mins?|hrs?|h|[KMGTkmB]B?|x|×|dB|fps|pp"
+CELL_VALUE = re.compile(rf"^[*_$\\textbf{{}} ≈~<>≤≥↑↓]*(?:{NUMBER})(?: ?(?:{UNIT}))?(?![\w.:/])")
+"""A cell that is one value, with a unit or a deviation behind it or none; no pair."""
+_INTERVAL = re.compile(rf"^[\[(] ?{NUMBER}[ ,;–-]")
+_PAIR = re.compile(rf"{NUMBER} ?/ ?{NUMBER}(?![\w.])")
+_COUNTED_HEAD = re.compile(rf"[*_ ]*{NUMBER}[KMGB]? [A-Z]?[a-z]{{3,}}")
 """A head that begins with a number: "32 Nodes"."""
+_NO_VALUE = re.compile(rf"{NUMBER} [A-Z][a-z]|\W{{0,2}}[0-9]+ ?[-–−][0-9]")
 METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|policy|strategy", re.IGNORECASE)
 """Over a column that names methods."""
-_MARKS = re.compile(r"[*_$\\{}]|<[^<>]{0,20}>|\\text\w+")
+_MACRO = re.compile(
+    r"\\(?:textcolor|color|cellcolor|rowcolor|fontsize)(?:\[[^\]]*\])?\{[^{}]*\}|\\(?:text|math)[a-z]+|\\(?:b[fm]"
+    r"|rm|it|em|underline|uline|emph|boldsymbol|left|right)(?![a-z])|<[^<>]{0,20}>"
+)
+_RULE_LEFT = re.compile(r"(?:^| )[a-z0-9.]*\)[0-9]+-[0-9]+(?= |$)")
+"""What a reader leaves of the line under a head that spans columns."""
+_SIGNS = {"uparrow": "↑", "downarrow": "↓", "pm": "±", "times": "×", "cdot": "·", "rightarrow": "→", "to": "→",
+          "sim": "~", "approx": "≈", "Delta": "Δ", "%": "%", "langle": "⟨", "rangle": "⟩",
+          "sqrt": "√", **{name: sign for sign, name in GREEK.items()}}  # fmt: skip
+_COMMAND = re.compile(r"\\([A-Za-z]+|%) ?(?=(\{)?)")
+_DECIMAL_COMMA = re.compile(r"(?<=^[0-9]),(?=[0-9]{1,2} ?%?$)|(?<=^[0-9]{2}),(?=[0-9]{1,2} ?%?$)")
+_MARKS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|[$\\{}]")
 
 SETTING_NAME = re.compile(
     r"(?:\w+[ -])?(?:learning|dropout|batch|momentum|weight decay|warm|epochs?\b|(?:number|#|no\.?) ?of|num\b|num_|n_"
@@ -26,6 +44,13 @@ SETTING_NAME = re.compile(
     re.IGNORECASE,
 )
 """How labels of settings begin, in any table."""
+_KEY_HEAD = re.compile(
+    rf"(?!.*(?:%|time|ratio|[↑↓]|steps to)|F1|[PRF]$)(?:{SETTING_NAME.pattern}|N ?d_?model"
+    r"|(?-i:[A-Za-zα-ωϵϕ](?:_\w{1,8}|[0-9])?|[a-zα-ωϵϕ][a-z])(?: ?[α-ωϵϕ]_?\w{0,4})?$|P_?drop|#|years?\b|widths?\b"
+    r"|depths?\b|degree|dimension|rank\b)",
+    re.IGNORECASE,
+)
+"""Over a column of what was chosen, not measured: a symbol, or how a setting is called."""
 
 
 class Grid(NamedTuple):
@@ -36,6 +61,8 @@ class Grid(NamedTuple):
     """Label and cells."""
     labels: list[str]
     """What stands in the column that names the methods."""
+    corner: str = ""
+    """What stands over the labels."""
 
 
 def cells_of(table: str) -> list[list[str]]:
@@ -52,6 +79,41 @@ def cells_of(table: str) -> list[list[str]]:
     return [row[::-1] for row in rows] if _begins_with_numbers(rows) else rows
 
 
+def plain_cell(cell: str) -> str:
+    """The words of a cell without marks of bold, colour and formulas; Greek letters, arrows and ± as signs, 0,8 as 0.8."""
+    said = _MACRO.sub("", _RULE_LEFT.sub("", cell))
+    # of a command that is not known, what it is written around is left: \best{0.93}
+    said = _COMMAND.sub(lambda match: _SIGNS.get(match.group(1), "" if match.group(2) else match.group(1)), said)
+    # a star alone belongs to the name: "R2D2*" is not "R2D2"
+    said = said.replace("**", "") if said.replace("**", "").count("*") == 1 else said.replace("*", "")
+    return _DECIMAL_COMMA.sub(".", " ".join(_MARKS.sub("", said).split()))
+
+
+def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
+    """The heads of a table joined by column, and its rows by label; a head that spans columns stands over each.
+
+    Where several columns on the left hold words, a row's label is what stands in all of them. Columns of settings beside
+    them tell rows apart that have the same label, or none.
+    """
+    width = max((len(row) for row in cells), default=0)
+    rows = [[*(plain_cell(cell) for cell in row), *[""] * (width - len(row))] for row in cells]
+    first = _find_body(rows)
+    if first == len(rows) or width < 2:
+        return Grid([], [], [])
+    wide = _count_label_columns(rows[first:])
+    heads = _fill_heads(rows[:first], wide, width)
+    joined = [" / ".join(dict.fromkeys(filter(None, (row[at] for row in heads)))) for at in range(width)]
+    named = next((at for at in range(wide) if METHOD_HEAD.search(joined[at])), wide - 1)
+    body = _fill_labels(rows[first:], wide) if wide > 1 else rows[first:]
+    keys = _count_keys(joined, body, wide)
+    merged = [[" / ".join(dict.fromkeys(filter(None, row[:wide]))), *row[wide:]] for row in body]
+    labelled = list(_labelled_rows(merged))
+    labels = [row[named] for row in body] if wide > 1 else [label.rpartition(" / ")[2] for label, _ in labelled]
+    corner = " / ".join(dict.fromkeys(filter(None, joined[:wide])))
+    told = _tell_apart(labelled, joined[wide : wide + keys], corner)
+    return Grid(_part_same(joined[wide + keys :]), [(label, row[keys:]) for label, row in told], labels, corner)
+
+
 def _begins_with_numbers(rows: Sequence[Sequence[str]]) -> bool:
     """Whether a table of two columns has its numbers before what they are of."""
     if any(len(row) != 2 for row in rows):
@@ -60,46 +122,110 @@ def _begins_with_numbers(rows: Sequence[Sequence[str]]) -> bool:
     return _count_numbers(first) == sum(map(bool, first)) > 1 and _count_numbers(second) == 0
 
 
-def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
-    """The heads of a table joined by column, and its rows by label; a head that spans columns stands over each.
-
-    Where several columns on the left hold words, a row's label is what stands in all of them.
-    """
-    width = max((len(row) for row in cells), default=0)
-    rows = [[*row, *[""] * (width - len(row))] for row in cells]
+def _find_body(rows: Sequence[Sequence[str]]) -> int:
+    """The place of the first row of figures under the heads; the number of rows where there is none."""
     first = next(
         (at for at, row in enumerate(rows) if _count_numbers(row[1:]) >= max(1, 0.4 * sum(map(bool, row[1:])))),
         len(rows),
     )
-    if first == len(rows) or width < 2:
-        return Grid([], [], [])
-    first = max(first, 1) if _count_numbers(rows[0][1:]) == 0 or _is_scale(rows) else first
-    wide = _count_label_columns(rows[first:])
-    heads = [[""] * width]
-    for depth, row in enumerate(rows[:first]):
-        filled, last = [], ""
-        for at, cell in enumerate(row):
-            last = cell if cell or depth > 0 or at == 0 else last
-            filled.append(cell if cell or depth > 0 else last)
-        heads.append(filled)
-    joined = [" / ".join(dict.fromkeys(filter(None, (_plain(row[at]) for row in heads)))) for at in range(width)]
-    named = next((at for at in range(wide) if METHOD_HEAD.search(joined[at])), wide - 1)
-    body = _fill_down(rows[first:], wide) if wide > 1 else rows[first:]
-    merged = [[" / ".join(dict.fromkeys(filter(None, row[:wide]))), *row[wide:]] for row in body]
-    labelled = list(_labelled_rows(merged))
-    labels = [_plain(row[named]) for row in body] if wide > 1 else [label for label, _ in labelled]
-    return Grid(joined[wide:], labelled, labels)
+    if first == len(rows):
+        return first
+    if _count_numbers(rows[0][1:]) == 0 or _is_scale(rows, 0):
+        first = max(first, 1)
+    # words with nothing beside them on the left are heads still: "Accuracy" and "Loss" under 10 and 20
+    for at, row in enumerate(rows[:_MOST_HEAD_ROWS]):
+        is_words = _count_numbers(row) == 0 and sum(map(bool, row)) > 1
+        is_head = not row[0] and (is_words or (at > 0 and _is_scale(rows, at)))
+        if is_head and first in (0, at) and at < len(rows) - 1:
+            first = at + 1
+    while first > 1 and rows[first - 1][0] and not any(rows[first - 1][1:]):
+        first -= 1  # the name of the first rows, not a head
+    return first
 
 
-def _is_scale(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row numbers the columns: whole numbers that grow, over numbers that are not whole."""
-    head = [cell for cell in rows[0][1:] if cell]
+def _is_scale(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether a row numbers the columns: whole numbers that grow, over numbers that are not whole or over words."""
+    head = [cell for cell in rows[at][1:] if cell]
+    while head and not head[0][:1].isdigit():
+        head = head[1:]
     if len(head) < 2 or not all(re.fullmatch(r"[0-9]{1,6}", cell) for cell in head):
         return False
-    below = [cell for row in rows[1:6] for cell in row[1:] if cell]
+    below = [cell for row in rows[at + 1 : at + 6] for cell in row[1:] if cell]
     return [int(cell) for cell in head] == sorted({int(cell) for cell in head}) and sum(
-        "." in one for one in below
+        "." in one or not re.search("[0-9]", one) for one in below
     ) > len(below) / 2
+
+
+def _fill_heads(heads: Sequence[Sequence[str]], wide: int, width: int) -> list[list[str]]:
+    """The rows of heads, each group's name over all of its columns; what names the labels spreads over no value."""
+    filled = [list(row) for row in heads]
+    groups = _find_groups(filled[-1], wide) if len(filled) > 1 else []
+    for depth, row in enumerate(filled[:-1]):
+        above = filled[depth - 1] if depth else []
+        if groups and "" in row[wide:] and _fill_groups(row, groups, above):
+            continue
+        for at in range(wide, width):
+            is_part = not above or above[at] == above[at - 1] != ""
+            if not row[at] and filled[-1][at] and at > wide and is_part:
+                row[at] = row[at - 1]
+    return filled
+
+
+def _part_same(heads: Sequence[str]) -> list[str]:
+    """The heads with those that are the same told apart: by their own words where they are as many, else by number."""
+    times, seen, parted = Counter(heads), Counter[str](), []
+    for head in heads:
+        seen[head] += 1
+        several = times[head]
+        # "Convection Reaction Wave Loss" thrice, beside "Convection Reaction Wave L2RE": three heads that ran together
+        words = _common_words(head, next((one for one in times if one != head and times[one] == several), ""))
+        if several == 1 or not head:
+            parted.append(head)
+        elif len(words) == several:
+            parted.append(" ".join([words[seen[head] - 1], *head.split()[several:]]))
+        else:
+            parted.append(f"{head} ({seen[head]} of {several})")
+    return parted
+
+
+def _common_words(one: str, other: str) -> list[str]:
+    pairs = zip(one.split(), other.split(), strict=False)
+    return [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+
+
+def _find_groups(row: Sequence[str], start: int) -> list[range]:
+    """The columns from where the heads begin to where they begin again: P, R, F1, P, R, F1; none where they do not.
+
+    A reader may have cut a head in two, so groups are alike by their letters, not by their cells.
+    """
+    again = [at for at in range(start, len(row)) if row[at] and row[at] == row[start]]
+    if len(again) < 2 or again[1] == start + 1:
+        return []
+    said = "".join(row[start : again[1]]).replace(" ", "")
+    groups = []
+    for first, after in zip(again, [*again[1:], len(row)], strict=True):
+        ends = (at for at in range(first, after + 1) if "".join(row[first:at]).replace(" ", "") == said)
+        end = next(ends, first)
+        groups.append(range(first, after if after < len(row) else end))
+        if end == first:
+            return []
+    return groups
+
+
+def _fill_groups(row: list[str], groups: Sequence[range], above: Sequence[str] = ()) -> bool:
+    """Each group under its name, wherever in the group it stands; not where one has none, and no group's beside it."""
+    names: list[str] = []
+    for place, group in enumerate(groups):
+        name = " ".join(dict.fromkeys(filter(None, (row[at] for at in group))))
+        if not name and place and above and above[group[0]] == above[groups[place - 1][0]]:
+            name = names[-1]
+        names.append(name)
+    if not all(names):
+        return False
+    for group, name in zip(groups, names, strict=True):
+        for at in group:
+            row[at] = name
+    return True
 
 
 def _count_label_columns(body: Sequence[Sequence[str]]) -> int:
@@ -113,37 +239,108 @@ def _count_label_columns(body: Sequence[Sequence[str]]) -> int:
     return max(1, min(wide, len(body[0]) - 1))
 
 
-def _fill_down(body: Sequence[Sequence[str]], wide: int) -> list[list[str]]:
-    """The rows with each label of a group beside all of its rows; one in the middle of its group goes to the nearest."""
+def _count_keys(heads: Sequence[str], body: Sequence[Sequence[str]], wide: int) -> int:
+    """How many columns beside the labels hold settings and not what was measured; never all that are left."""
+    keys = 0
+    for at in range(wide, len(heads) - 1):
+        below, leaf = [row[at] for row in body if row[at]], heads[at].rpartition(" / ")[2]
+        whole = sum(bool(re.fullmatch("[0-9]{1,5}", cell)) for cell in below)
+        is_symbol = len(leaf) < 5 and whole > 0.7 * len(below)
+        is_key = _KEY_HEAD.match(leaf) or (leaf and is_symbol) or (not leaf and keys)
+        if not is_key or 2 * sum(map(is_measured, below)) > len(below):
+            break
+        keys += 1
+    return keys
+
+
+def _fill_labels(body: Sequence[Sequence[str]], wide: int) -> list[list[str]]:
+    """The rows with each label of a group beside all of its rows, wherever in the group it stands, or in parts."""
     filled = [list(row) for row in body]
+    groups = _find_groups([row[wide - 1] for row in body], 0)
     for at in range(wide - 1):
-        named = [place for place, row in enumerate(body) if row[at]]
-        for place, row in enumerate(filled):
-            if not row[at] and named:
-                above = [one for one in named if one < place]
-                nearest = min(named, key=lambda one: abs(one - place))
-                row[at] = body[nearest if not body[0][at] or not above else above[-1]][at]
+        column = [row[at] for row in body]
+        if not (groups and "" in column and _fill_groups(column, groups)):
+            column = _fill_down(column)
+        for row, label in zip(filled, column, strict=True):
+            row[at] = label
     return filled
 
 
+def _fill_down(column: Sequence[str]) -> list[str]:
+    """Each blank takes the label above it; where the first is blank, labels stand in the middle, and the nearest is taken."""
+    named = [place for place, label in enumerate(column) if label]
+    if not named:
+        return list(column)
+    if column[0]:
+        return [column[max(one for one in named if one <= place)] for place in range(len(column))]
+    return [column[min(named, key=lambda one: abs(one - place))] for place in range(len(column))]
+
+
 def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
-    group = ""
-    for row in rows:
-        label, cells = _plain(row[0]), list(row[1:])
+    """Each row of figures under its label; one without a label under that of its group, which may stand below it."""
+    groups = {at: row[0] for at, row in enumerate(rows) if _count_numbers(row[1:]) == 0 and row[0]}
+    for at, row in enumerate(rows):
+        label, cells = row[0], list(row[1:])
         if _count_numbers(cells) == 0:
-            group = label or group
             continue
         if not label and cells and not CELL_VALUE.match(cells[0]):
-            label = _plain(cells[0])
+            label = cells[0]
             # a label and the first value may have fallen into one cell
             if split := re.match(rf"(.*?[A-Za-z)].*?) ({NUMBER})(?: .*)?$", label):
                 label, cells[0] = split.group(1), split.group(2)
-        yield f"{group} {label}".strip() if label.startswith("w/") else label or group, cells
+        above = next((groups[place] for place in range(at, -1, -1) if place in groups and _is_section(rows, place)), "")
+        if not label:
+            yield _nearest_group(rows, groups, at), cells
+        else:
+            yield f"{above}{'' if label.startswith(('w/', '+ ', '- ')) else ' /'} {label}" if above else label, cells
+
+
+def _is_section(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether a label that stands alone is over the rows below it, and not a part of one that needed several lines."""
+    is_short = len(rows[at][0].split()) <= _LONGEST_SECTION and not any(rows[at][1:])
+    return is_short and at + 1 < len(rows) and bool(rows[at + 1][0]) and (at == 0 or bool(rows[at - 1][0]))
+
+
+def _nearest_group(rows: Sequence[Sequence[str]], groups: dict[int, str], at: int) -> str:
+    """The label that stands alone next above or below a row, with no other label between them."""
+    near = []
+    for step in (-1, 1):
+        place = at + step
+        while 0 <= place < len(rows) and not rows[place][0]:
+            place += step
+        if place in groups:
+            near.append((abs(place - at), groups[place]))
+    return min(near, key=lambda one: one[0])[1] if near else ""
+
+
+def _tell_apart(
+    rows: Sequence[tuple[str, list[str]]], keys: Sequence[str], corner: str
+) -> Iterator[tuple[str, list[str]]]:
+    """The rows with their settings in the label, where the label alone is no word or is another row's too."""
+    times = Counter(label for label, _ in rows)
+    for printed, cells in rows:
+        is_word = re.search(r"[^\W\d_]{2}|[^\W\d_]$", printed)
+        label = f"{corner}={printed}" if printed and not is_word and corner else printed
+        if not is_word or times[printed] > 1:
+            named = [(head.rpartition(" / ")[2], cell) for head, cell in zip(keys, cells, strict=False) if cell]
+            label = " ".join([label, *(f"{head}={cell}" if head else cell for head, cell in named)]).strip()
+        yield label, cells
 
 
 def _count_numbers(cells: Sequence[str]) -> int:
-    return sum(bool(CELL_VALUE.match(cell)) and not _COUNTED_HEAD.match(cell) for cell in cells)
+    return sum(is_figure(cell) and not _COUNTED_HEAD.match(cell) for cell in cells)
 
 
-def _plain(cell: str) -> str:
-    return " ".join(_MARKS.sub("", cell).split())
+def is_figure(cell: str) -> bool:
+    """Whether a cell holds a value, two with a stroke between them, or an interval."""
+    return is_value(cell) or bool(_INTERVAL.match(cell) or _PAIR.match(cell))
+
+
+def is_measured(cell: str) -> bool:
+    """Whether a value looks measured: two digits with a fraction, a deviation, or a percent sign. Chosen ones are round."""
+    return bool(re.search(r"[1-9][0-9]*\.[0-9]|\.0*[1-9][0-9]|±|%", cell))
+
+
+def is_value(cell: str) -> bool:
+    """Whether a cell begins with a value; "2 Pac" is a name, 2000-02-26 a date and 10-20 a range."""
+    return bool(CELL_VALUE.match(cell)) and not _NO_VALUE.match(cell)

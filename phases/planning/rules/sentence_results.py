@@ -1,0 +1,112 @@
+"""Results that a paper reports in a sentence: "we achieve 93.2% accuracy on CIFAR-10"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from phases.planning.rules.numbers import NUMBER, number_of, without_pointers
+from phases.planning.rules.passages import PaperText, Sentence
+from phases.planning.rules.sections import BUILD, MIXED, PROOF, RESULTS, SETUP
+
+MOST, _NEAR = 12, 30
+_METRIC = (
+    r"(?:(?:test|training|validation|dev|top-[15]|mean|average|overall|word|character|phone|sentence|equal) )*"
+    r"(?:accurac(?:y|ies)|errors?(?: rates?)?|(?:success|win(?:ning)?|failure|hit|recognition|miss) rates?|(?:F1|F-measure|BLEU"
+    r"|ROUGE(?:-[12L])?|METEOR|AUC|FID|EER|WER|CER|PER|mAP|MRR|NDCG|IoU|PSNR|SSIM|RMSE|MSE|MAE)(?:[- ]?(?:scores?|points))?"
+    r"|perplexit(?:y|ies)|precision|recall|throughput|latency|overhead|speed-?up)"
+)
+_VALUE = rf"(?P<value>{NUMBER}) ?(?P<unit>\\?%|percent|ms|µs|seconds?|minutes?|hours?|x|×|ops/s(?:ec)?|MB/s|GB/s)?(?![\w.]?\d)"
+_REACH = r"(?:achiev|obtain|reach|attain|yield|report|get|got|gave|scor|produc|deliver|sustain|ha(?:s|ve|d)\b)\w*"
+_ABOUT = r"(?:about |around |only |up to |approximately )?"
+_PATTERNS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?<!to )\b{_REACH} (?:an? |the )?(?:\w+ ){{0,4}}?(?:of |to )?{_ABOUT}{_VALUE} (?P<metric>{_METRIC})",
+        rf"(?<!to )\b{_REACH} (?:an? |the )?(?:\S+ ){{0,4}}?(?P<metric>{_METRIC}) (?:of|at|equal to) {_ABOUT}{_VALUE}",
+        rf"(?<!to )\b{_REACH} (?:an? |the )?{_ABOUT}{_VALUE}(?P<metric>)(?= on (?:the )?[A-Z])",
+        rf"\b(?P<metric>{_METRIC}) (?:of \S+ )?(?:is|was|are|were) {_ABOUT}{_VALUE}",
+        rf"\bwith an? (?:\w+ )?(?P<metric>FID|BLEU|F1|WER|EER|accuracy|perplexity)(?: score)? of {_ABOUT}{_VALUE}",
+    )
+)
+_TIME = r"m?s|µs|(?:milli|micro)?seconds?|minutes?|hours?"
+_WORK = r"(?:simulat|process|sustain|perform|handl|serv|deliver|execut|achiev|reach)"
+_OF_SYSTEMS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\b(?:takes?|took) (?:\w+ ){{0,4}}?{_ABOUT}(?P<value>{NUMBER}) ?(?P<unit>{_TIME})\b(?P<metric>)",
+        rf"\b{_WORK}\w* {_ABOUT}(?P<value>{NUMBER}) (?P<unit>(?:\w+ ){{1,3}}per (?:second|minute|hour))(?P<metric>)",
+    )
+)
+"""How systems are measured. Settings are told so, too: only sentences among results are read by these."""
+_SUBJECT = re.compile(
+    r"\b(?:we|our|ours|its?|the (?:proposed|resulting|full|final|\w+ (?:model|method|system)))\b", re.IGNORECASE
+)
+_NOT_SHOWN = re.compile(
+    r"\b(?:by|than|improv\w*|reduc\w*|gains?|increas\w*|decreas\w*|threshold|target|until|below|above|within|if|should"
+    r"|assum\w*|at least|at most|previous|prior|baselines?|state[- ]of[- ]the[- ]art|et al|set to|human)\b",
+    re.IGNORECASE,
+)
+_AUTHORS = re.compile(r"\b(?:we|our)\b", re.IGNORECASE)
+_ON = re.compile(
+    r"\b(?:on|for|in) (?:the )?((?:[A-Z][\w./+-]*|\d[\w.-]*[A-Za-z]\w*)(?: (?:[A-Z0-9][\w./+-]*|test|dev|set|task))*)"
+)
+
+
+def results_of_sentences(paper: PaperText, own: Sequence[str], tabled: set[float]) -> list[dict[str, Any]]:
+    """Rows for the plan, at most MOST: numbers with a metric that the authors say of their own work and no table has.
+
+    `tabled`: the values that the tables have given already.
+    """
+    rows: list[dict[str, Any]] = []
+    known = set(tabled)
+    for sentence in paper.sentences:
+        if sentence.role == PROOF:
+            continue
+        for row in _rows_of(sentence, own):
+            if row["value"] not in known and len(rows) < MOST:
+                known.add(row["value"])
+                rows.append(row)
+    return rows
+
+
+def states_result(sentence: str) -> bool:
+    """Whether a sentence tells a number that was measured: "its test error is 29.40%"."""
+    said = without_pointers(sentence)
+    return any(_is_measured(match) for one in _PATTERNS for match in one.finditer(said))
+
+
+def _rows_of(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]:
+    said = without_pointers(sentence.text)
+    subject = next((name for name in own if name.lower() in said.lower()), "")
+    is_body = sentence.role in (RESULTS, MIXED, SETUP, BUILD)
+    if not subject and not (_SUBJECT if is_body else _AUTHORS).search(said):
+        return
+    for pattern in (*_PATTERNS, *(_OF_SYSTEMS if sentence.role in (RESULTS, MIXED) else ())):
+        for match in filter(_is_measured, pattern.finditer(said)):
+            found = _ON.search(said, match.end()) or _ON.search(said)
+            on = f" on {found.group(1).rstrip('.,')}" if found else ""
+            unit = (match.group("unit") or "").removeprefix("\\")
+            metric = match.group("metric") or (
+                "time" if re.fullmatch(_TIME, unit) else "throughput" if "per " in unit else ""
+            )
+            yield {
+                "table": f"text of section {sentence.section['number'] or sentence.section['title'] or '1'}",
+                "row": subject or "the method",
+                "column": f"{metric}{on}".strip(),
+                "condition": "",
+                "metric": metric,
+                "value": number_of(match.group("value")),
+                "unit": "%" if unit == "percent" else unit,
+                "page": sentence.page,
+            }
+
+
+def _is_measured(match: re.Match[str]) -> bool:
+    """Measured numbers have a fraction or a unit, and are no threshold, no difference, and no other paper's."""
+    around = match.string[max(0, match.start() - _NEAR) : match.end() + _NEAR // 2]
+    value = match.group("value")
+    is_reached = re.match(r" (?:in|within|after) [0-9]", match.string[match.end() :])
+    is_exact = bool(match.group("unit") or "." in value) and number_of(value) is not None
+    return is_exact and not is_reached and not _NOT_SHOWN.search(around)

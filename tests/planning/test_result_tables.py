@@ -1,0 +1,249 @@
+"""Tables of results, read as a person would: under which heads a number stands, whose it is, and whether it was measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from phases.planning.rules.results import shorten_caption
+from phases.planning.rules.table_kinds import metric_of, metric_of_caption
+from phases.planning.rules.tables import Grid, cells_of, plain_cell, read_grid
+from tests.papers import read
+
+PAPER = "# Slow: Waiting for Everyone\n\n## 2 Method\n\nWe keep a queue of all rooms.\n\n## 5 Results\n\n{}\n"
+
+
+def results_of(text: str) -> list[tuple[str, str, str, Any]]:
+    rows = read(PAPER.format(text)).plan["expected_results"]
+    return [(row["table"], row["row"], row["column"], row["value"]) for row in rows]
+
+
+def table(*lines: str) -> str:
+    first, *others = (f"| {line} |" for line in lines)
+    return "\n".join([first, "|" + "---|" * (first.count("|") - 1), *others])
+
+
+def grid(*lines: str) -> Grid:
+    return read_grid(cells_of(table(*lines)))
+
+
+def test_a_name_in_the_middle_of_its_columns_stands_over_all_of_them() -> None:
+    assert grid(
+        "Model |  | Full |  | Part | Part | ", "| P | R | F1 | P | R | F1", "A | 1.5 | 2 | 3 | 4 | 5 | 6"
+    ).heads == ["Full / P", "Full / R", "Full / F1", "Part / P", "Part / R", "Part / F1"]
+
+
+def test_a_head_that_a_reader_cut_in_two_is_in_one_group_with_its_half() -> None:
+    read = grid(
+        " | Oak |  | Ash |  |  ",
+        "Tool | Hits | Loss % | Hits | Loss | %",
+        "A | 1.5 | 2.5 | 3.5 | 4.5 | ",
+        "B | 1 | 2 | 3 | 4 | ",
+    )
+    assert read.heads == ["Oak / Hits", "Oak / Loss %", "Ash / Hits", "Ash / Loss", "Ash / %"]
+
+
+def test_a_column_behind_the_groups_belongs_to_none_of_them() -> None:
+    read = grid(
+        "Rule | Sevens | Sevens | Fours |  | Comp.", "| Low | High | Low | High | time", "A | 1% | 2% | 3% | 4% | 5s"
+    )
+    assert read.heads == ["Sevens / Low", "Sevens / High", "Fours / Low", "Fours / High", "Comp. / time"]
+
+
+def test_numbers_under_a_name_and_over_words_are_heads() -> None:
+    read = grid(
+        "Set | Rule | 10 |  | 20 | ",
+        " |  | Acc | Loss | Acc | Loss",
+        "A | Ours | 9.5 | 1 | 8.5 | 2",
+        " | Old | 9 | 1 | 8 | 2",
+    )
+    assert read.heads == ["10 / Acc", "10 / Loss", "20 / Acc", "20 / Loss"]
+    assert [label for label, _ in read.rows] == ["A / Ours", "A / Old"]
+
+
+def test_the_parts_of_a_label_beside_its_rows_are_put_together() -> None:
+    read = grid("Rule | Guest | Time", "Most | Old | 1.5", "news | New | 2.5", " | Old | 3.5", "None | New | 4.5")
+    assert [label for label, _ in read.rows] == ["Most news / Old", "Most news / New", "None / Old", "None / New"]
+
+
+def test_settings_beside_a_label_tell_its_rows_apart() -> None:
+    read = grid(
+        "| N | d_ff | BLEU",
+        "base | 6 | 2048 | 25.8",
+        "| 2 |  | 23.7",
+        "(C) |  |  | ",
+        "|  | 1024 | 25.4",
+        "big | 6 | 4096 | 26.4",
+    )
+    assert [label for label, _ in read.rows] == ["base", "(C) N=2", "(C) d_ff=1024", "big"]
+    assert read.heads == ["BLEU"]
+
+
+def test_a_label_alone_in_its_row_is_over_the_rows_below_it() -> None:
+    read = grid("Rule | Hits", "Ours | ", "Queue | 1.5", "Stack | 2.5", "Others | ", "Heap | 3.5")
+    assert [label for label, _ in read.rows] == ["Ours / Queue", "Ours / Stack", "Others / Heap"]
+
+
+def test_a_row_of_dashes_is_no_name_of_the_rows_below_it() -> None:
+    read = grid("Rule | Hits | Loss", "Queue | 1.5 | 2.5", "Hu et al. | - | -", "Stack | 2.5 | 3.5", "Heap | 3.5 | 4.5")
+    assert [label for label, _ in read.rows] == ["Queue", "Stack", "Heap"]
+
+
+def test_what_is_added_to_a_baseline_is_the_methods() -> None:
+    rows = table("System | Hits", "Baseline | 1.5", "Baseline + queue | 2.5", "Baseline + queue + stack | 3.5")
+    found = results_of(f"> **Table 1.** Accuracy\n\n{rows}")
+    assert [row[1] for row in found] == ["Baseline + queue", "Baseline + queue + stack"]
+
+
+def test_rows_that_count_something_are_results_and_not_heads() -> None:
+    rows = table("Number of guests | Hits | Loss", "1 | 1.5 | 2.5", "2 | 2.5 | 3.5", "4 | 3.5 | 4.5")
+    assert {row[1] for row in results_of(f"> **Table 1.** Accuracy\n\n{rows}")} == {
+        f"Number of guests={n}" for n in (1, 2, 4)
+    }
+
+
+def test_a_column_with_a_letter_over_what_was_measured_is_no_setting() -> None:
+    assert grid("Rule | A | B", "Queue | 1.52 | 2.53", "Stack | 2.54 | 3.55").heads == ["A", "B"]
+
+
+def test_a_label_that_is_a_number_says_of_what() -> None:
+    assert [label for label, _ in grid("Steps | Ours", "5 | 1.5", "10 | 2.5").rows] == ["Steps=5", "Steps=10"]
+
+
+def test_heads_that_are_the_same_are_told_apart() -> None:
+    assert grid("A | Wave Heat Loss | Wave Heat Hits | Wave Heat Loss | Wave Heat Hits", "x | 1.5 | 2 | 3 | 4").heads == [
+        "Wave Loss", "Wave Hits", "Heat Loss", "Heat Hits",
+    ]  # fmt: skip
+    assert grid("A | All | All", "x | 1.5 | 2.5").heads == ["All (1 of 2)", "All (2 of 2)"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "plain"),
+    [
+        (r"$\bf{\textcolor{brickred}{.912}}$ $\pm.002$", ".912 ±.002"),
+        ("**FID $\\downarrow$**", "FID ↓"),
+        ("l2ptr2pt)2-3 lr)4-5 **Steps**", "Steps"),
+        ("R2D2* ours", "R2D2* ours"),
+        ("batch_size", "batch_size"),
+        (r"\best{0.93}", "0.93"),
+        ("0,82", "0.82"),
+        ("1,024", "1,024"),
+    ],
+)
+def test_a_cell_is_read_without_its_marks(cell: str, plain: str) -> None:
+    assert plain_cell(cell) == plain
+
+
+def test_tables_with_the_same_heads_have_each_its_own_caption() -> None:
+    one, other = (
+        table("Rule | Slow | Old", "A | 1.25 | 2", "B | 3.25 | 4"),
+        table("Rule | Slow | Old", "C | 5.25 | 6", "D | 7.25 | 8"),
+    )
+    text = f"> **Table 1.** Accuracy of all\n\n{one}\n\nThen.\n\n> **Table 2.** Loss of all\n\n{other}"
+    assert [row[:2] for row in results_of(text)] == [
+        ("Table 1", "A"),
+        ("Table 1", "B"),
+        ("Table 2", "C"),
+        ("Table 2", "D"),
+    ]
+
+
+def test_a_number_that_a_later_table_prints_again_is_one_result() -> None:
+    one, other = (
+        table("Rule | Slow | Old", "A | 82.5% | 2%"),
+        table("Rule | Slow (first) | Slow (tuned)", "A | 82.5% | 82.8%"),
+    )
+    text = f"> **Table 1.** Accuracy of all\n\n{one}\n\nThen.\n\n> **Table 2.** Accuracy of all, tuned\n\n{other}"
+    assert results_of(text) == [("Table 1", "A", "Slow", 82.5), ("Table 2", "A", "Slow (tuned)", 82.8)]
+
+
+def test_where_no_row_is_the_method_s_those_of_others_are_left_out() -> None:
+    rows = table(
+        "Rule | Hits", "Random | 1.5", "Hurry (Hu et al., 2020) | 2.5", "Hurry [7] | 3.5", "Queue | 4.5", "Stack | 5.5"
+    )
+    assert [row[1] for row in results_of(f"> **Table 1.** Accuracy\n\n{rows}")] == ["Queue", "Stack"]
+
+
+@pytest.mark.parametrize(
+    ("caption", "lines"),
+    [
+        ("Hyper-parameters of all models", ("Parameter | Value", "Learning rate | 0.1", "Layers | 6")),
+        ("Statistics of the data", ("Name | # Rows | # Train", "Oak | 48842 | 28943", "Ash | 30000 | 24000")),
+        (
+            "The two models",
+            ("Name | Layers | Width", "Batch size | 32 | 64", "Hidden size | 128 | 256", "Epochs | 5 | 6"),
+        ),
+        ("Accuracy over time", (" |  |  | Hits", "0 |  |  | 20", " | 0 | 40 | 60")),
+    ],
+    ids=["settings", "data", "labels of settings", "a picture's axes"],
+)
+def test_what_was_not_measured_is_no_result(caption: str, lines: tuple[str, ...]) -> None:
+    assert results_of(f"> **Table 1.** {caption}\n\n{table(*lines)}") == []
+
+
+def test_numbers_that_look_measured_are_results_whatever_the_caption_says() -> None:
+    rows = table("SetSize | Slow | Hash", "8K | 0.82 | 1.07", "16K | 0.81 | 1.44", "32K | 0.93 | 2.53")
+    assert results_of(f"> **Table 1.** Search\n\n{rows}")[0] == ("Table 1", "8K", "Slow", 0.82)
+
+
+def test_a_result_in_a_sentence_is_one_where_no_table_has_it() -> None:
+    said = "Our waiter achieves a BLEU score of 41.0 on WMT. Training stops when the error is below 0.5%."
+    assert results_of(said) == [("text of section 5", "the method", "BLEU score on WMT", 41.0)]
+    rows = table("Rule | BLEU", "Slow | 41.0", "Old | 40.0")
+    assert [row[0] for row in results_of(f"{said}\n\n> **Table 1.** Results\n\n{rows}")] == ["Table 1"]
+
+
+@pytest.mark.parametrize(
+    ("column", "caption", "metric"),
+    [
+        ("Full / P", "Grobid returns boxes", "precision"),
+        ("Oak / Loss %", "Accuracy", "Loss %"),
+        ("FID ↓", "Scores after 60 fine-tuning steps", "FID"),
+        ("Slow", "Accuracy with tuned learning rates", "Accuracy"),
+        ("Slow", "Between tuned learning rates", ""),
+        ("Slow", "Test error, and the loss on the way", ""),
+    ],
+)
+def test_a_metric_is_named_by_the_column_else_by_a_caption_that_names_one(
+    column: str, caption: str, metric: str
+) -> None:
+    assert metric_of(column, "Queue", metric_of_caption(caption, [column])) == metric
+
+
+def test_columns_beside_one_that_is_named_after_the_metric_have_not_that_metric() -> None:
+    assert metric_of_caption("Test error in percent", ["Error at 0", "Writes"]) == ""
+
+
+def test_a_long_caption_ends_where_a_phrase_ends() -> None:
+    assert (
+        shorten_caption("Error for three rates (mean and deviation over five seeds), and more.", 8)
+        == "Error for three rates"
+    )
+    assert shorten_caption("Hits of the waiter with a queue of rooms.", 5) == "Hits of the waiter"
+
+
+def test_all_rows_of_a_table_have_one_condition_so_that_it_is_read_once() -> None:
+    rows = table("Rule | Oak | A head of a great many words for one column", "Slow | 41.5 | 42.5", "Old | 40.5 | 39.5")
+    caption = "Hits of the waiter with a queue of rooms, in one building of many floors, at night"
+    made = read(PAPER.format(f"> **Table 1.** {caption}\n\n{rows}")).plan["expected_results"]
+    assert [row["condition"] for row in made] == ["Hits of the waiter with a queue of rooms"] * 2
+
+
+@pytest.mark.parametrize(("tables", "rows"), [(8, 20), (40, 9), (100, 9)])
+def test_of_many_numbers_the_first_table_is_whole_and_there_is_an_end(tables: int, rows: int) -> None:
+    texts = []
+    for number in range(1, tables + 1):
+        lines = (f"room {chr(97 + row)} | {number}.{row + 10} | 1.5" for row in range(rows))
+        texts.append(f"> **Table {number}.** Hits\n\n{table('Rule | Slow | Old', *lines)}")
+    found = results_of("\n\nThen it goes on.\n\n".join(texts))
+    assert len(found) <= 150
+    assert len({row[0] for row in found}) == tables
+    assert tables > 50 or sum(row[0] == "Table 1" for row in found) == rows
+
+
+def test_an_experiment_is_named_by_what_its_table_shows() -> None:
+    rows = table("Rule | Oak | Ash", "Slow | 41.5 | 42.5", "Old | 40.5 | 39.5")
+    [experiment] = read(PAPER.format(f"> **Table 1.** Hits on all trees\n\n{rows}")).plan["experiments"]
+    assert experiment["what"] == "Hits on all trees (Table 1, page 1). Rows: Slow. Columns: Oak; Ash."
+    assert "row 'Slow', column 'Oak'" in experiment["quick"]
