@@ -48,7 +48,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     datasets, metrics = find_datasets(paper), find_metrics(paper)
     named = {one.name.lower() for one in (*datasets, *metrics)}
     own = [name for name in own_names(paper) if name.lower() not in named]
-    found = [one for one in find_components(paper, own) if one.name.lower() not in named]
+    found = find_components(paper, own, named)
     parts = [name for one in found for name in (one.name, *one.aliases) if not is_technique(name)]
     baselines = find_baselines(paper, [*own, *(name for one in found for name in one.aliases)], [*named, *parts])
     chosen = choose_requirements(paper, [*own, *(one.name for one in found)])
