@@ -65,9 +65,8 @@ def learn_and_compare(known: dict[str, Known], scorer: Any) -> dict[str, float]:
         before = _score(*known[name], scorer, now)
         apart = _score(*known[name], scorer, fit([row for other in known if other != name for row in rows[other]]))
         figures.append((*apart, *before))
-        print(
-            f"{name[:40]:40} {len(rows[name]):5} found {apart[0]:.3f} ({before[0]:.3f})  precision {apart[1]:.3f} ({before[1]:.3f})"
-        )
+        cells = f"found {apart[0]:.3f} ({before[0]:.3f})  precision {apart[1]:.3f} ({before[1]:.3f})"
+        print(f"{name[:40]:40} {len(rows[name]):5} {cells}")
     mean = np.mean(figures, axis=0)
     print(
         f"{'left out (as it is)':40}       found {mean[0]:.3f} ({mean[2]:.3f})  precision {mean[1]:.3f} ({mean[3]:.3f})"

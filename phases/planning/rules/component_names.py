@@ -11,7 +11,7 @@ _OF_PAPERS = re.compile(
     r"|failures?|hypothes[ei]s|evidence|importance|consequences?|proofs?|theorems?|lemmas?|corollar(?:y|ies)|propositions?"
     r"|definitions?|assumptions?|axioms?|propert(?:y|ies)|guarantees?|invariants?|convergence|complexity|theory"
     r"|notations?|overview"
-    r"|details?|preliminar\w+|appendix|introduction|motivation|background|examples of|summary|remarks?|notes?"
+    r"|addend(?:um|a)|details?|preliminar\w+|appendix|introduction|motivation|background|examples of|summary|remarks?|notes?"
     r"|contributions?|goals?"
     r"|works?|papers?|literature|research|questions?|exercises?|related|additional|future|description|statements?|formulation"
     r"|settings?|set-?ups?|use cases|patterns|state-of-the-art|reproducib\w+|experiments?|experimental|statistics"
@@ -150,7 +150,7 @@ approach scheme the of a
 """
 _SAME = frozenset(_SAME_TEXT.split())
 
-_KINDS = _SAME | frozenset("data set system new learned problem task based".split())
+_KINDS = _SAME | {"data", "set", "system", "new", "learned", "problem", "task", "based"}
 """Words that do not tell one name from another."""
 
 
