@@ -50,6 +50,10 @@ class Candidate:
     shorts: list[str] = field(default_factory=list)
     """Its abbreviations."""
 
+    @property
+    def algorithm(self) -> str:
+        return next((offer.algorithm for offer in self.offers if offer.algorithm), "")
+
 
 @dataclass(frozen=True)
 class PaperSigns:

@@ -22,9 +22,9 @@ _OF_PAPERS = re.compile(
 )
 """What a chapter, a claim or a proof is called by, and no part of a program."""
 _MEASURED = re.compile(
-    r"\b(?:CIFAR\S*|ImageNet\S*|MNIST\S*|Penn Treebank|Wall Street Journal|SQuAD\S*|S?GLUE|WMT\S*|CelebA\S*"
+    r"\b(?:CIFAR\S*|\w*ImageNet\S*|MNIST\S*|Penn Treebank|Wall Street Journal|SQuAD\S*|S?GLUE|WMT\S*|CelebA\S*"
     r"|data ?sets?|corpus|corpora"
-    r"|rates?|sizes?|dimensions?|lengths?|numbers?|counts?|times?|max-new-tokens|temperatures?|probability|phenomen\w+"
+    r"|errors?|rates?|sizes?|dimensions?|lengths?|numbers?|counts?|times?|max-new-tokens|temperatures?|probability|phenomen\w+"
     r"|inception distance|BLEU|ROUGE\S*|accuracy|(?:mean|root)[ -]squared? error|F1(?:[ -]scores?)?)$",
     re.IGNORECASE,
 )
@@ -82,7 +82,7 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _LED_BY = re.compile(
-    r"^(?:essentials|overview|details|applications?|description|implementation|computation|definition|construction"
+    r"^(?:essentials|analysis|design|derivation|pseudocode|overview|details|applications?|description|implementation|computation|definition|construction"
     r"|structure|use|choice|concept|basics|idea|role|types?|case) of (?:the |an? |our )?|^(?:the|an?|our|on|using"
     r"|computing|how|via"
     r"|with|towards?|proposed (?:method|approach|model|algorithm):?|(?:our|the) (?:method|approach|model|algorithm):)\s+",
@@ -193,7 +193,7 @@ def is_component_name(name: str) -> bool:
         return False
     if len(words) == 1 and (words[0].endswith("ed") or words[0].rstrip("s") in _OTHERS or words[0] in _OTHERS):
         return False
-    return not all(map(is_wide, words)) and not re.search(r"[=<>{}\\|]|^\d| \d+$", name)
+    return not all(map(is_wide, words)) and not re.search(r"[=<>{}\\|]|^\d| \d+$| per ", name)
 
 
 def is_wide(word: str) -> bool:

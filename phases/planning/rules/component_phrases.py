@@ -14,6 +14,7 @@ from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, RESULTS, SE
 
 _LONGEST, _FEWEST, _MOST = 4, 1, 1500
 """Words of a phrase; how often one is said at least; how many phrases are looked at, the most frequent first."""
+_MADE = (BUILD, SETUP, MIXED)
 _STOP_TEXT = """
 the a an of and or nor in on to for with by is are was were be been being our this that these those each all its their his her we
 as at from which where both same other others such new one two three four five first second third following proposed any every
@@ -128,7 +129,7 @@ class Phrase:
 
     @property
     def said(self) -> int:
-        return sum(self.counts[role] for role in (BUILD, SETUP, MIXED))
+        return sum(self.counts[role] for role in _MADE)
 
 
 def find_phrases(paper: PaperText) -> dict[str, Phrase]:
@@ -178,6 +179,8 @@ def _count(found: dict[str, Phrase], sentence: Sentence, words: list[str], start
         if len(name) < 3:
             continue
         one = found.get(key) or found.setdefault(key, Phrase(key, name, sentence))
+        if one.sentence.role not in _MADE and sentence.role in _MADE:
+            one.sentence = sentence
         at_front = start == 0 and first == 0
         one.counts[sentence.role] += 1
         one.counts["determiner"] += is_led and first == 0

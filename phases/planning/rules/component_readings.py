@@ -98,7 +98,7 @@ def read_offers(paper: PaperText, phrases: Mapping[str, Phrase]) -> Iterator[Off
     """All names that any reading finds, cleaned, those of the surest readings first."""
     for offer in (*_algorithms(paper), *_headings(paper), *_listed(paper), *_tabled(paper), *_said(paper, phrases)):
         name = clean_name(offer.name)
-        if is_component_name(name):
+        if is_component_name(name) or (name and offer.algorithm):
             yield Offer(name, offer.reading, offer.section, offer.page, offer.sentence, offer.algorithm, offer.steps)
 
 
@@ -136,14 +136,14 @@ def _steps(text: str, row: dict[str, Any]) -> list[str]:
 
 
 def _headings(paper: PaperText) -> Iterator[Offer]:
-    """Headings of what is built, set up or tried, whole and by their parts."""
+    """Headings of what is built or set up, whole and by their parts."""
     first: dict[str, Sentence] = {}
     for one in paper.sentences:
         first.setdefault(one.section["id"], one)
     for section in paper.outline["sections"]:
         role, title = paper.roles.get(section["id"]), section["title"]
         sentence = first.get(section["id"])
-        if role not in (*_MADE, RESULTS) or not is_named_after_content(title):
+        if role not in _MADE or sentence is None or not is_named_after_content(title):
             continue
         parts = re.split(r",? and (?=[A-Z])|, (?=[A-Z])|: ", title)
         for part in dict.fromkeys([title, *parts, *re.findall(r"\(([A-Z][\w*+-]{1,12})\)", title)]):

@@ -86,11 +86,12 @@ def find_components(paper: PaperText, own: Sequence[str], data: Iterable[str] = 
         for one, cues in find_candidates(paper, own, data)
         if " ".join(name_words(one.name)) not in named
     ]
-    kept: list[Candidate] = []
+    # an algorithm is a component whatever its caption says
+    kept = [one for _, one in rows if one.algorithm][:MOST]
     for likely, one in sorted(rows, key=lambda row: -row[0]):
         if len(kept) == MOST or likely < (_LIKELY if len(kept) >= _ENOUGH else _POSSIBLE):
             break
-        if not any(_says_the_same(one, other) for other in kept):
+        if one not in kept and not any(_says_the_same(one, other) for other in kept):
             kept.append(one)
     found = sorted(map(_component, kept), key=lambda one: (one.section["start"], one.page))
     _give_equations(paper, found)

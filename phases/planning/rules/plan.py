@@ -192,7 +192,9 @@ def _home_of(requirement: Row, components: Sequence[Row]) -> Row | None:
     named = [row for row in (*same, *chapter, *components) if row["name"].lower() in said]
     if named:
         return max(named[:6], key=lambda row: (row in same, len(row["name"])))
-    return next(iter(same or chapter), None) or _component_about(said, components)
+    about = _component_about(said, components)
+    # a note is about any part of the paper, and seldom about what it happens to name first
+    return about or (None if section.startswith("Addendum") else next(iter(same or chapter), None))
 
 
 def _mention_rows(found: Sequence[Mention]) -> list[Row]:
