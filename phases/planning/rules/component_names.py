@@ -230,9 +230,3 @@ def key_of(name: str) -> str:
     words = [re.sub(r"(?<=\w\w)s$", "", word) for word in re.findall(r"[a-z0-9]+", name.lower())]
     telling = [word for word in words if word not in _SAME]
     return "".join(telling or words)
-
-
-def is_same_name(one: str, other: str) -> bool:
-    """Whether two keys name the same: one goes on for a few letters more."""
-    short, long = sorted((one, other), key=len)
-    return one == other or (len(short) > 5 and long.startswith(short) and len(long) - len(short) <= 3)

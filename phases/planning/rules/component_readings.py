@@ -178,7 +178,7 @@ def _said(paper: PaperText, phrases: Mapping[str, Phrase]) -> Iterator[Offer]:
         for found, reading in _names_in(sentence):
             source = follower if found == sentence.text.rstrip(".") else sentence
             yield Offer(found, reading, sentence.section, sentence.page, source)
-    for name, sentence, _ in find_techniques(paper):
+    for name, sentence in find_techniques(paper):
         yield Offer(name, "a known technique", sentence.section, sentence.page, sentence)
     for phrase in phrases.values():
         yield Offer(phrase.name, "a phrase", phrase.sentence.section, phrase.sentence.page, phrase.sentence)
