@@ -814,8 +814,8 @@ NAMED = (
     "We train the door predictor with the hall penalty. The hall penalty is defined as follows. "
     "Each DoorSampler keeps a key ring.\n\n```python\nclass KeyRing:\n    pass\n```\n\n"
     "> **Algorithm 1.** Same door, other key\n\n### 2.1 Waiting Lists\n\nWaiting lists are kept by the door predictor.\n\n"
-    "## 3 Results\n\n### 3.1 Size and Speed\n\nThe door predictor is fast.\n\n## Addendum\n\nThe door predictor is trained on four rooms. "
-    "The median is used for all of the rooms.\n"
+    "## 3 Results\n\n### 3.1 Size and Speed\n\nThe door predictor is fast.\n\n"
+    "## Addendum\n\nThe door predictor is trained on four rooms. The median is used for all of the rooms.\n"
 )
 
 
