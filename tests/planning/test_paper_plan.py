@@ -784,6 +784,7 @@ def test_a_table_of_symbols_meanings_and_values_is_read_by_its_heads() -> None:
 
 NO_COMPONENTS = [
     "give the tokens it has", "each", "three rooms", "Goals", "learning rate", "Usability", "is common",
+    "Addendum", "Addendum: data notes", "experiments", "miniImageNet", "FLAN-T5 models", "L-BFGS improves conditioning here",
     "process", "Phase 2", "keys are rotated", "Problem statement", "PyTorch", "its room", "batch size",
 ]  # fmt: skip
 
@@ -806,6 +807,54 @@ CLEANED = [
 def test_a_component_is_called_by_its_noun(heading: str, name: str) -> None:
     assert clean_name(heading) == name
     assert is_component_name(name)
+
+
+NAMED = (
+    "# Waiting\n\n## 1 Introduction\n\nWaiting is old.\n\n## 2 Method\n\nThe door predictor reads the hall of the house. "
+    "We train the door predictor with the hall penalty. The hall penalty is defined as follows. "
+    "Each DoorSampler keeps a key ring.\n\n```python\nclass KeyRing:\n    pass\n```\n\n"
+    "> **Algorithm 1.** Same door, other key\n\n### 2.1 Waiting Lists\n\nWaiting lists are kept by the door predictor.\n\n"
+    "## 3 Results\n\n### 3.1 Size and Speed\n\nThe door predictor is fast.\n\n"
+    "## Addendum\n\nThe door predictor is trained on four rooms. The median is used for all of the rooms.\n"
+)
+
+
+@pytest.mark.parametrize("name", ["door predictor", "hall penalty", "Waiting Lists", "Same door, other key"])
+def test_a_part_is_named_by_headings_algorithms_and_what_is_said_again(name: str) -> None:
+    assert name in [row["name"] for row in read(NAMED).plan["components"]]
+
+
+def test_a_chapter_of_results_and_an_addendum_are_no_components() -> None:
+    names = " ".join(row["name"] for row in read(NAMED).plan["components"])
+    assert not any(word in names for word in ("Addendum", "Size", "Results"))
+
+
+def test_an_abbreviation_and_what_it_stands_for_are_one_component() -> None:
+    text = "We propose the Slow Door Opener (SDO). The SDO keeps a key. Each SDO opens the door. The Slow Door Opener waits."
+    components = read(f"# T\n\n## 2 The Slow Door Opener\n\n{text}\n").plan["components"]
+    assert [row["name"] for row in components if row["name"] in ("SDO", "Slow Door Opener")] == ["Slow Door Opener"]
+
+
+def test_a_wish_and_a_note_are_requirements_of_the_component_that_they_are_about() -> None:
+    wishes = ["The door predictor must log each door.", "Use the median everywhere.", "Write Rust."]
+    plan = read(NAMED, wishes).plan
+    name_of = {row["id"]: row["name"] for row in plan["components"]}
+    homes = {row["text"]: name_of.get(row.get("component", "")) for row in plan["requirements"]}
+    assert homes["The door predictor is trained on four rooms."] == "door predictor"
+    assert homes["The door predictor must log each door."] == "door predictor"
+    assert homes["Use the median everywhere."] == homes["Write Rust."] == "requested changes"
+
+
+def test_constants_of_one_name_are_told_apart_by_their_condition_or_page() -> None:
+    text = "We use a batch size of 32 for images. We use a batch size of 64 for speech."
+    config = next(
+        row
+        for row in read(f"# T\n\n## 1 Setup\n\n{text}\n").plan["file_structure"]
+        if row["path"].endswith("config.py")
+    )
+    names = [line.partition(" = ")[0] for line in config["interface"]]
+    assert len(set(names)) == 2
+    assert not any(name in ("BATCH_SIZE", "BATCH_SIZE_2") for name in names)
 
 
 def test_what_describes_data_or_machines_is_not_demanded_of_the_code() -> None:

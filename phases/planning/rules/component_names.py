@@ -5,29 +5,58 @@ from __future__ import annotations
 import re
 
 _LONGEST = 6
-_NOISE = re.compile(
-    r"\b(?:results?|details?|overview|comparison|analysis|preliminar\w+|problem (?:setting|setup|statement"
-    r"|formulation|definition)"
-    r"|set-?up|experiments?|experimental|discussion|proofs?|theorems?|lemmas?|corollar(?:y|ies)|propositions?|related|performance|conclusions?|appendix"
-    r"|additional|notations?"
-    r"|examples?|introduction|motivation|background|data ?sets?|baselines?|state-of-the-art|future|work|papers?|contributions?"
-    r"|advantages?|goals?|concepts|definitions?|propert(?:y|ies)|description|security|privacy|attacks?|threats?"
-    r"|assumptions?|questions?|exercises?|experiences?|decisions|statements?|patterns|existing|reproducib\w+"
-    r"|challenges|statistics"
-    r"|usage|requirements|guarantees?|invariants?|axioms?|formulas|costs? of|cases?|phase|stage|part|step|duration"
-    r"|compensation|limitations?"
-    r"|note|notes"
-    r"|remarks?|observations?|desiderata|principles|differences"
-    r"|use cases|scenarios?|hypothes[ei]s|research|literature|users|hyper-?"
-    r"parameters?|intuition|insights?|summary|evaluation|metrics?|applications?|environments?|settings?|configurations?|approaches|resources|software|libraries|hardware|instances)\b",
+_OF_PAPERS = re.compile(
+    r"\b(?:results?|comparisons?|discussion|performance|conclusions?|limitations?|observations?|findings|insights?|intuition"
+    r"|challenges|drawbacks?|trade-?offs?|benefits?|differences?|costs?|effectiveness|efficiency|effects?|gains?|improvements?"
+    r"|failures?|hypothes[ei]s|evidence|importance|consequences?|proofs?|theorems?|lemmas?|corollar(?:y|ies)|propositions?"
+    r"|definitions?|assumptions?|axioms?|propert(?:y|ies)|guarantees?|invariants?|convergence|complexity|theory"
+    r"|notations?|overview"
+    r"|addend(?:um|a)|details?|preliminar\w+|appendix|introduction|motivation|background|examples of|summary|remarks?|notes?"
+    r"|contributions?|goals?"
+    r"|works?|papers?|literature|research|questions?|exercises?|related|additional|future|description|statements?|formulation"
+    r"|settings?|set-?ups?|use cases|patterns|state-of-the-art|reproducib\w+|experiments?|experimental|statistics"
+    r"|hardware|software"
+    r"|libraries|resources|users?|people|authors?|applications?|usage|requirements?|approaches|choice|reasons?"
+    r"|concepts?|ideas?)\b",
     re.IGNORECASE,
 )
-_VALUE = re.compile(
-    r"\b(?:rate|split|threshold|term|problem|length|size|dimension|number|pair|word|time|consumption|count|level"
-    r"|concept|type)s?$",
+"""What a chapter, a claim or a proof is called by, and no part of a program."""
+_MEASURED = re.compile(
+    r"\b(?:CIFAR\S*|\w*ImageNet\S*|MNIST\S*|Penn Treebank|Wall Street Journal|SQuAD\S*|S?GLUE|WMT\S*|CelebA\S*"
+    r"|data ?sets?|corpus|corpora"
+    r"|errors?|rates?|sizes?|dimensions?|lengths?|numbers?|counts?|times?|max-new-tokens|temperatures?|probability|phenomen\w+"
+    r"|inception distance|BLEU|ROUGE\S*|accuracy|(?:mean|root)[ -]squared? error|F1(?:[ -]scores?)?)$",
     re.IGNORECASE,
 )
-"""How the name of a value ends, or of a class of things."""
+_MODEL = re.compile(
+    r"(?:[A-Za-z]*BERT|GPT|FLAN|T5|L[Ll]a[Mm][Aa]|ResNet|VGG|ViT|CLIP|AlexNet|DenseNet|Mistral|Gemini|Claude|BART"
+    r"|XLNet|ConvNeXt|wav2vec)"
+    r"[\w.-]*(?: (?:Large|Base|Small|[0-9.]+[BM]))*(?: (?:models?|backbones?))?"
+)
+"""A well-known data set, measure or model by its name alone: it is used, and not built."""
+WORDS_OF_PAPERS = (
+    (
+        "an experiment",
+        re.compile(
+            r"\b(?:evaluations?|ablations?|analys[ie]s|study|studies|tests?|metrics?|baselines?|benchmarks?|data ?sets?"
+            r"|scenarios?"
+            r"|cases?|configurations?|hyper-?parameters?|environments?)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "the name of a value",
+        re.compile(
+            r"\b(?:rate|split|threshold|term|problem|length|size|dimension|number|pair|word|time|consumption|count|level"
+            r"|type|value|degree|amount|probability|ratio|cost|error|score|accuracy|step|phase|stage|part|parameter|index"
+            r"|constant"
+            r"|coefficient|factor|point|set|range|order|way|unit|bit|byte)s?$",
+            re.IGNORECASE,
+        ),
+    ),
+    ("a property", re.compile(r"^\w+(?:ity|ness|ability|ance|ency)$", re.IGNORECASE)),
+)
+"""Words by which a name is that of an experiment or a quantity, each kind weighed by itself."""
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|can|may|must|should|will|does|do|did|we|they|it|there|this|that|which"
     r"|who|why|what"
@@ -35,7 +64,8 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _BEGINNING = re.compile(
-    r"^(?:the|an?|this|these|those|each|every|our|its|their|some|any|such|one|two|three|four|five|six|several|many"
+    r"^(?:numbers?|types?|kinds?|sets?|tuning|the|an?|this|these|those|each|every|our|its|their|some|any|such|one"
+    r"|two|three|four|five|six|several|many"
     r"|most|all|both|no"
     r"|other|more|same|to|in|on|of|as|by|at|for|with|from|and|or|via|using|unlike|than|very|called|based)\b",
     re.IGNORECASE,
@@ -45,8 +75,6 @@ _ENDING = re.compile(
     r"|\w(?<!pp)(?<!famil)(?<!assemb)ly|'s|’s)$",
     re.IGNORECASE,
 )
-_PROPERTY = re.compile(r"^\w+(?:ity|ness|ability|ance|ency)$", re.IGNORECASE)
-"""One word that says how something is, and nothing that is built."""
 _ORDER = re.compile(
     r"^(?:calculat|defin|comput|sampl|select|generat|build|creat|construct|estimat|updat|apply|add|find|get|obtain"
     r"|train|set|choos"
@@ -54,7 +82,7 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _LED_BY = re.compile(
-    r"^(?:essentials|overview|details|applications?|description|implementation|computation|definition|construction"
+    r"^(?:essentials|analysis|design|derivation|pseudocode|overview|details|applications?|description|implementation|computation|definition|construction"
     r"|structure|use|choice|concept|basics|idea|role|types?|case) of (?:the |an? |our )?|^(?:the|an?|our|on|using"
     r"|computing|how|via"
     r"|with|towards?|proposed (?:method|approach|model|algorithm):?|(?:our|the) (?:method|approach|model|algorithm):)\s+",
@@ -78,11 +106,52 @@ xml json http https ssl tls tcp udp ip dns unix linux windows java javascript py
 numpy nvidia amd intel cuda github amazon google microsoft facebook openai wikipedia latex iid ram ssd os sql
 """
 _OTHERS = frozenset(_OTHERS_TEXT.split())
+_HEADS_TEXT = """
+learner: network encoder decoder classifier predictor extractor learner transformer model backbone head critic actor
+    policy agent regressor discriminator generator autoencoder lstm gru cnn mlp rnn kernel estimator perceptron
+    machine tower teacher student
+layer: layer block module attention embedding encoding convolution pooling activation connection normalization dropout
+    norm gate mask masking projection softmax bias adapter token
+loss: loss objective penalty regularizer regularization likelihood divergence reward criterion energy regularisation
+    constraint
+optimizer: optimizer optimiser scheduler schedule descent sgd adam update step momentum annealing warmup
+    preconditioner solver initialization gradient
+structure: table tree trie list map pool cache buffer queue stack heap index bucket block page log file hash graph
+    matrix pointer record node bitmap field flag header array vector key entry region store database dictionary set
+procedure: search insertion deletion removal selection lookup split sharing allocation deallocation resizing sampling
+    pruning clustering ranking scoring routing matching parsing tagging tokenization filtering sorting hashing backup
+    rollout simulation replay augmentation smoothing averaging weighting voting detection estimation regression
+    decomposition factorization approximation extraction generation decoding training pretraining finetuning inference
+    planning prediction compression quantization recovery replication synchronization scheduling aggregation
+    annotation perturbation transformation expansion
+procedure word: algorithm procedure strategy mechanism scheme rule protocol method technique heuristic operator
+    function operation routine approach variant formula equation
+worker: server client manager allocator handler collector controller engine parser sampler coordinator dispatcher
+    daemon thread process service pipeline system library toolkit framework interface recipe tool component simulator
+    emulator
+statistics: distribution prior posterior belief process mixture field filter chain density covariance variance mean
+task: task game problem environment benchmark dataset corpus experiment test evaluation study ablation analysis pde
+    ode domain world
+"""
+HEAD_KINDS = {
+    kind: frozenset(words.split())
+    for kind, words in re.findall(r"^(\w[\w ]*): (.*(?:\n    .*)*)", _HEADS_TEXT, re.MULTILINE)
+}
+"""What the last word of a name says of the thing."""
+_FINITE_TEXT = """
+improves improve requires require uses gives reduces reduce maximises outperforms leads makes shows yields needs learns performs
+increases decreases achieves enables allows provides affects generalizes generalises matters works becomes remains beats contains
+"""
+_FINITE = frozenset(_FINITE_TEXT.split())
+"""Verbs in the middle of a heading that is a claim."""
 _SAME_TEXT = """
 stack stacks layer layers module network model function algorithm method mechanism operation procedure process
 approach scheme the of a
 """
 _SAME = frozenset(_SAME_TEXT.split())
+
+_KINDS = _SAME | {"data", "set", "system", "new", "learned", "problem", "task", "based"}
+"""Words that do not tell one name from another."""
 
 
 def clean_name(name: str) -> str:
@@ -111,21 +180,25 @@ def is_component_name(name: str) -> bool:
     words = name.lower().split()
     if not 0 < len(words) <= _LONGEST or len(name) < 3 or not re.match(r"[A-Za-z]", name):
         return False
+    if any(word in _FINITE for word in words[1:-1]):
+        return False
     if (
         _BEGINNING.search(name)
         or _ENDING.search(name)
         or _CLAUSE.search(name)
-        or _NOISE.search(name)
-        or _VALUE.search(name)
+        or _OF_PAPERS.search(name)
+        or _MEASURED.search(name)
+        or _MODEL.fullmatch(name)
     ):
         return False
-    if len(words) == 1 and (
-        words[0].endswith("ed") or _PROPERTY.match(name) or words[0].rstrip("s") in _OTHERS or words[0] in _OTHERS
-    ):
+    if len(words) == 1 and (words[0].endswith("ed") or words[0].rstrip("s") in _OTHERS or words[0] in _OTHERS):
         return False
-    return not all(word in _WIDE or word.rstrip("s") in _WIDE for word in words) and not re.search(
-        r"[=<>{}\\|]|^\d", name
-    )
+    return not all(map(is_wide, words)) and not re.search(r"[=<>{}\\|]|^\d| \d+$| per ", name)
+
+
+def is_wide(word: str) -> bool:
+    """Whether a word in small letters is so common that it names nothing by itself."""
+    return word in _WIDE or word.rstrip("s") in _WIDE
 
 
 def is_known_to_all(name: str) -> bool:
@@ -133,14 +206,27 @@ def is_known_to_all(name: str) -> bool:
     return name.lower() in _OTHERS
 
 
+def name_words(name: str) -> list[str]:
+    """The words of a name in small letters and in the singular; "SpanPredictor" has two."""
+    split = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", name)
+    return [_singular(word) for word in re.findall(r"[^\W_]+", split.lower())]
+
+
+def _singular(word: str) -> str:
+    plain = re.sub(r"isation$", "ization", word)
+    if len(plain) > 4 and plain.endswith("ies"):
+        return plain[:-3] + "y"
+    return plain[:-1] if len(plain) > 3 and plain.endswith("s") and plain[-2] not in "siu" else plain
+
+
+def core_words(name: str) -> set[str]:
+    """The words of a name that tell it from others: without those that name a kind of part, unless there are no others."""
+    words = set(name_words(name))
+    return {word for word in words if word not in _KINDS} or words
+
+
 def key_of(name: str) -> str:
     """What two spellings of a name have in common: no marks, no plural, no word that names a kind of part."""
     words = [re.sub(r"(?<=\w\w)s$", "", word) for word in re.findall(r"[a-z0-9]+", name.lower())]
     telling = [word for word in words if word not in _SAME]
     return "".join(telling or words)
-
-
-def is_same_name(one: str, other: str) -> bool:
-    """Whether two keys name the same: one goes on for a few letters more."""
-    short, long = sorted((one, other), key=len)
-    return one == other or (len(short) > 5 and long.startswith(short) and len(long) - len(short) <= 3)

@@ -1,65 +1,27 @@
 """What the method is made of: its algorithms, the parts that have a name, and the equations of each.
 
-A name comes from an algorithm's caption, a heading of what is built, a run-in heading, or a sentence that names something;
-never from the number of a section.
+Many readings offer names (component_readings.py); each name is weighed (component_cues.py), and the likeliest are taken.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any
 
-from phases.planning.rules.blocks import ITEM
-from phases.planning.rules.component_names import clean_name, is_component_name, is_known_to_all, is_same_name, key_of
-from phases.planning.rules.component_phrases import FEWEST, find_objects, find_phrases, is_cited
+from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_of, read_signs
+from phases.planning.rules.component_names import core_words, is_component_name, is_known_to_all, name_words
+from phases.planning.rules.component_phrases import find_phrases
+from phases.planning.rules.component_readings import ABBREVIATED, PROPOSED, Offer, read_offers
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, RESULTS, SETUP, Section, is_named_after_content
-from phases.planning.rules.techniques import find_techniques
+from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, SETUP, Section
 
-MOST, _ENOUGH = 24, 12
-_WEAK_SCORE, _SURE, _CERTAIN = 1.3, 2.0, 3.0
-_LONGEST_STEPS = 40
-_CAPS = r"[A-Z][A-Za-z0-9]*(?:[A-Z0-9*+-][A-Za-z0-9*+-]*)+"
-_CAMEL = re.compile(
-    r"(?<![\w./-])((?:[A-Z][a-z0-9]+){2,}|[A-Z]{2,}[0-9A-Z]*[A-Z][a-z]+[A-Za-z0-9]*"
-    r"|[A-Z][a-z]*[0-9][A-Za-z0-9]*[A-Z]\w+)(?![\w])"
-)
-_CALLED = re.compile(
-    r"\b(?:call(?:ed|s)?|named?|term(?:ed)?|dubbed|denoted(?: by| as)?|refer(?:red)? to (?:it |this |them )?as"
-    r"|known as) (?:this |it |our (?:\w+ ){0,3}|the |a |an |these )?[\"“‘'*]*"
-    r"((?:[A-Za-z][\w'’*-]+ ?){1,4}?)[\"”’'*]*(?<! is)(?=[ ]?(?:[.,;:(\[]| which| that| and| is| are| to| in| for| with|$))"
-)
-_PROPOSED = re.compile(
-    r"\b(?:we|this (?:paper|work)|[Ii]t) (?:\w+ly |also |first |then |further )?(?:propose|introduce|present"
-    r"|develop|design|describe)s? (?:(?:a|an|the|our|two|several|new|novel|simple|efficient) ){0,3}"
-    r"((?:[A-Za-z][\w*+-]* ){0,4}?[A-Za-z][\w*+-]*(?: \([A-Z][\w*+-]+\))?)(?=[.,;:(]| (?:which|that|to|for|with"
-    r"|in|based|where|on|by|as|of|using)\b)"
-)
-_ABBREVIATED = re.compile(
-    r"((?:[A-Z][\w*+-]*[ -]){1,5}(?:[a-z]+ )?(?:[A-Z][\w*+-]*)?) ?\(([A-Z][A-Za-z0-9*+-]{1,9}s?)\)"
-)
-_QUOTED = re.compile(r"[\"“]([A-Za-z][A-Za-z-]+ [A-Za-z -]{3,38})[\"”]")
-_BOLD = re.compile(r"\*\*([^*\n]{3,80})\*\*")
-_RUN_IN = re.compile(r"^([A-Z][\w()/’'-]*(?: [\w()/’'&-]+){0,4})[.:] (?=[A-Z])")
-_RUN_IN_BARE = re.compile(
-    r"^((?:[A-Z][\w-]+ ){1,3}[A-Z]?[\w-]+) (?=(?:We|The|In|During|To|For|Our|Each|This|It|An|As|When|All|At)\b [a-z])"
-)
-"""A run-in heading whose full stop or bold type was lost: "Label Smoothing During training, we"."""
-
-_HEADING_ALONE = re.compile(
-    r"^(?!(?:The|An?|We|This|It|Our|These) )([A-Z][\w()’'-]*(?: [\w()’'&-]+){0,2}|[A-Z][\w()’'-]*(?: (?:[A-Z][\w()’'-]*|of|in"
-    r"|and|for|with|the|to|on|via)){1,5})\.$"
-)
-"""A run-in heading that ends its own sentence: "Signal propagation."."""
-_ENUMERATED = re.compile(
-    r"\((?:[1-9]|i{1,3}|iv|v|[a-e])\) (?:an?|the|our) ((?:[A-Za-z][\w-]* ){0,4}?[A-Za-z][\w-]*)"
-    r"(?=[,;.:]| (?:that|which|with|for|of|to|in|on|based|where|when|and)\b)"
-)
-"""The parts that a sentence counts: "(1) a discrete memoryless model, (2) a discrete model with memory"."""
+MOST, _ENOUGH = 20, 10
+_LIKELY, _POSSIBLE = 0.28, 0.18
+"""What is less likely is taken where there is little else, and is at least possible. The bounds: decision 311."""
+_ALIKE = 0.6
+_MOST_EQUATIONS = 6
+_SHORT = re.compile(r"((?:[A-Za-z][\w-]*[ -]){1,5}[A-Za-z][\w-]*) \(([A-Z][A-Za-z0-9*+-]{1,9}?)s?\)")
 
 
 @dataclass
@@ -70,7 +32,6 @@ class Component:
     sentence: Sentence | None
     section: Section
     page: int
-    score: float
     algorithm: str = ""
     steps: list[str] = field(default_factory=list)
     equations: list[str] = field(default_factory=list)
@@ -87,10 +48,10 @@ def own_names(paper: PaperText) -> list[str]:
     for sentence in lead:
         if not re.search(r"\b(?:we|our|this (?:paper|work))\b", sentence.text, re.IGNORECASE):
             continue
-        names += [re.sub(r" \(.*", "", match.group(1)) for match in _PROPOSED.finditer(sentence.text)]
+        names += [re.sub(r" \(.*", "", match.group(1)) for match in PROPOSED.finditer(sentence.text)]
         names += [
             part
-            for match in _ABBREVIATED.finditer(sentence.text)
+            for match in ABBREVIATED.finditer(sentence.text)
             for part in match.groups()
             if re.search(r"\b(?:we|our)\b", sentence.text[: match.start()])
         ]
@@ -117,223 +78,75 @@ def _proper_names(paper: PaperText, lead: list[Sentence]) -> Iterator[str]:
             yield name
 
 
-def find_components(paper: PaperText, own: list[str]) -> list[Component]:
-    """At most MOST components, those that are sure first: algorithms, headings, names; each name once."""
-    found: dict[str, Component] = {}
-    for one in (
-        *_algorithms(paper),
-        *_headings(paper),
-        *_named(paper, own),
-        *_tabled(paper),
-        *_said(paper),
-    ):
-        key = key_of(one.name)
-        known = next((other for other in found if is_same_name(key, other)), None)
-        if known is None:
-            found[key] = one
-            continue
-        old = found[known]
-        old.score += min(one.score, 1.0)
-        old.algorithm, old.steps = old.algorithm or one.algorithm, old.steps or one.steps
-        old.sentence = old.sentence or one.sentence
-    whole = [one for one in found.values() if not _has_parts(one, paper)]
-    best = _best_of(whole, _display_of(paper))
-    kept = sorted(best, key=lambda one: (one.section["start"], one.page))
-    _give_equations(paper, kept)
-    for one in kept:
-        one.aliases = list(
-            dict.fromkeys(re.findall(rf"{re.escape(one.name)}s? \(([A-Z][A-Za-z0-9]{{1,8}})\)", paper.text))
-        )[:2]
-    return kept
-
-
-def _display_of(paper: PaperText) -> str:
-    """What stands out of the text, in small letters: headings, captions and what is bold."""
-    rows = [row for kind in ("tables", "figures", "algorithms") for row in paper.outline.get(kind, ())]
-    titles = [section["title"] for section in paper.outline["sections"]]
-    return "\n".join((*titles, *(str(row["text"]) for row in rows), *_BOLD.findall(paper.text))).lower()
-
-
-def _best_of(found: list[Component], display: str) -> list[Component]:
-    """The surest first; a weak one only where it stands out and there is little else, and no kind of what is there."""
-    kept: list[Component] = []
-    for one in sorted(found, key=lambda one: -one.score):
-        is_known = not one.algorithm and any(_says_the_same(one, other) for other in kept)
-        most = MOST if one.score >= _WEAK_SCORE else _ENOUGH if one.name.lower() in display else 0
-        if not is_known and len(kept) < most:
-            kept.append(one)
-    heads = {_heads_of(one.name) for one in kept if " " in one.name}
-    return [one for one in kept if " " in one.name or one.algorithm or one.name.lower().rstrip("s") not in heads]
-
-
-def _says_the_same(one: Component, other: Component) -> bool:
-    """Whether a name is another one's abbreviation, a weaker kind of it, or has no telling word that the other has not."""
-    short, long = sorted((one.name, other.name), key=len)
-    initials = "".join(word[0] for word in re.split(r"[\W_]+", long) if word).lower()
-    if len(short) > 2 and short.lower().rstrip("s") == initials:
-        return True
-    words, known = (set(key_words(name)) for name in (one.name, other.name))
-    is_kind = one.score < _SURE and " " in other.name and one.name.lower().endswith(f" {other.name.lower()}")
-    return is_kind or (len(words) > 1 and words < known) or (len(known) > 1 and known < words and one.score < _CERTAIN)
-
-
-def _heads_of(name: str) -> str:
-    return name.split()[-1].lower().rstrip("s")
-
-
-def _has_parts(one: Component, paper: PaperText) -> bool:
-    """Whether a component is a heading over other headings: then those are built, and it is their title."""
-    title = one.section["title"]
-    if one.algorithm or clean_name(title) != one.name or one.score > 4:
-        return False
-    number = one.section["number"]
-    return (
-        bool(number)
-        and sum(str(other["number"] or "").startswith(f"{number}.") for other in paper.outline["sections"]) > 1
-    )
-
-
-def _algorithms(paper: PaperText) -> Iterator[Component]:
-    sections = {section["id"]: section for section in paper.outline["sections"]}
-    for row in paper.outline["algorithms"]:
-        section = sections.get(row["section"])
-        name = clean_name(row["text"])
-        if section is None or paper.roles.get(section["id"]) not in (BUILD, SETUP, MIXED, RESULTS) or not name:
-            continue
-        steps = _steps(paper.text, row)
-        yield Component(name, None, section, row["page"], 6.0, row["label"], steps)
-
-
-def _steps(text: str, row: dict[str, Any]) -> list[str]:
-    """The lines of an algorithm: its own fence, or the lines under its caption that look like steps."""
-    own = text[row["start"] : row["end"]]
-    if "```" in own:
-        lines = own.split("\n")
-    else:
-        following = text[row["end"] : row["end"] + 4000]
-        fence = re.match(r"\s*```[^\n]*\n(.*?)```", following, re.DOTALL)
-        lines = (
-            fence.group(1).split("\n")
-            if fence
-            else [
-                line for line in following.split("\n")[:_LONGEST_STEPS] if re.match(r"\s*(?:[-*]|[0-9]+[:.)])\s", line)
-            ]
-        )
-    kept = [
-        " ".join(line.split())
-        for line in lines
-        if line.strip() and not line.lstrip().startswith(("```", "<!--", "#", ">"))
+def find_components(paper: PaperText, own: Sequence[str], data: Iterable[str] = ()) -> list[Component]:
+    """At most MOST components in the order of the paper; none has a name of `data`, the data sets and metrics."""
+    named = {" ".join(name_words(name)) for name in data}
+    rows = [
+        (likelihood_of(cues), one)
+        for one, cues in find_candidates(paper, own, data)
+        if " ".join(name_words(one.name)) not in named
     ]
-    return [line[:300] for line in kept[:_LONGEST_STEPS]]
+    # an algorithm is a component whatever its caption says
+    kept = [one for _, one in rows if one.algorithm][:MOST]
+    for likely, one in sorted(rows, key=lambda row: -row[0]):
+        if len(kept) == MOST or likely < (_LIKELY if len(kept) >= _ENOUGH else _POSSIBLE):
+            break
+        if one not in kept and not any(_says_the_same(one, other) for other in kept):
+            kept.append(one)
+    found = sorted(map(_component, kept), key=lambda one: (one.section["start"], one.page))
+    _give_equations(paper, found)
+    return found
 
 
-def _headings(paper: PaperText) -> Iterator[Component]:
-    """What is built, or set up, under a heading that names it; one that nothing else speaks of is a chapter, and no part."""
-    said = _words_of(paper)
-    for section in paper.outline["sections"]:
-        role, title = paper.roles.get(section["id"]), section["title"]
-        if (
-            role not in (BUILD, SETUP, MIXED)
-            or not is_named_after_content(title)
-            or (role != BUILD and _SETUP_HEADING.search(_NUMBERED.sub("", title)))
-        ):
-            continue
-        first = next((one for one in paper.sentences if one.section["id"] == section["id"]), None)
-        for part in re.split(r",? and (?=[A-Z])|, (?=[A-Z])", title) if len(title.split()) <= 6 else [title]:
-            name = clean_name(_NUMBERED.sub("", part))
-            if is_component_name(name) and first is not None:
-                score = 1.4 if role != BUILD else 3.0 if _recurs(name, said) else 1.6
-                yield Component(name, first, section, section["page"], score)
+def find_candidates(paper: PaperText, own: Iterable[str], data: Iterable[str]) -> Iterator[tuple[Candidate, list[str]]]:
+    """Every name that is offered, once, an abbreviation with what it stands for; each with its cues."""
+    phrases = find_phrases(paper)
+    spelled = _abbreviations(paper)
+    found: dict[str, Candidate] = {}
+    for offer in read_offers(paper, phrases):
+        said = " ".join(name_words(offer.name))
+        key = spelled.get(said, said)
+        one = found.setdefault(key, Candidate(offer.name))
+        one.offers.append(offer)
+        if key != said and offer.name not in one.shorts:
+            one.shorts.append(offer.name)
+        elif key == said and one.name in one.shorts:
+            one.name = offer.name
+    signs = read_signs(paper, phrases, data, own)
+    return ((one, cues_of(one, signs)) for one in found.values())
 
 
-_NUMBERED = re.compile(r"^(?:Task|Experiment|Step|Stage|Phase|Problem|Case|Study) (?:[0-9]+|[A-Z])[.:] ")
-_SETUP_HEADING = re.compile(
-    r"\b(?:data|metrics?|hardware|implementation|training|hyper|config|models?|tasks?|settings?|prompt|usage"
-    r"|parameters?|schedule)",
-    re.IGNORECASE,
-)
-
-
-def _words_of(paper: PaperText) -> Counter[str]:
-    """In how many sentences of what is built each word stands."""
-    counts: Counter[str] = Counter()
+def _abbreviations(paper: PaperText) -> dict[str, str]:
+    """The words of an abbreviation -> those that it stands for, where the paper says so: "Lazy Extra Newton (LEN)"."""
+    found: dict[str, str] = {}
     for sentence in paper.sentences:
-        if sentence.role in (BUILD, SETUP, MIXED):
-            counts.update(set(key_words(sentence.text)))
-    return counts
+        for match in _SHORT.finditer(sentence.text):
+            letters = "".join(filter(str.isupper, match.group(2))).lower()
+            last = re.split(r"[ -]", match.group(1))[-len(letters) :]
+            if "".join(word[:1] for word in last).lower() == letters:
+                found.setdefault(" ".join(name_words(match.group(2))), " ".join(name_words(" ".join(last))))
+    return found
 
 
-def _recurs(name: str, said: Counter[str]) -> bool:
-    """Whether what is built speaks of at least half of a name's words again and again."""
-    words = key_words(name)
-    return bool(words) and 2 * sum(said[word] >= FEWEST for word in words) >= len(words)
+def _says_the_same(one: Candidate, known: Candidate) -> bool:
+    """Whether a name has no telling word that a known one has not, or says little more than a known one."""
+    words, have = core_words(one.name), core_words(known.name)
+    same = len(words & have)
+    return words <= have or same >= _ALIKE * len(words | have) or (have < words and len(have) > 1)
 
 
-def key_words(text: str) -> list[str]:
-    """The words of a name in small letters, without plurals."""
-    return [re.sub(r"(?<=\w\w)s$", "", word) for word in re.findall(r"[a-z0-9]+", text.lower()) if len(word) > 2]
+def _component(one: Candidate) -> Component:
+    """The component of a name, at the place that says most of it: its algorithm, else its heading, else where it is built."""
 
+    def rank(offer: Offer) -> tuple[bool, bool, bool, bool]:
+        role = offer.sentence.role if offer.sentence else BUILD
+        is_sure = offer.reading.startswith(("a heading", "a run-in", "proposed", "defined", "called"))
+        return bool(offer.algorithm), role in (BUILD, SETUP, MIXED), is_sure, offer.sentence is not None
 
-def _named(paper: PaperText, own: list[str]) -> Iterator[Component]:
-    points: dict[str, float] = {}
-    words = _words_of(paper)
-    first: dict[str, Sentence] = {}
-    everything = " ".join(one.text for one in paper.sentences if one.role in (BUILD, SETUP, MIXED, BACKGROUND))
-    for sentence, follower in pairwise([*paper.sentences, *paper.sentences[-1:]]):
-        if sentence.role not in (BUILD, SETUP, MIXED):
-            continue
-        weight = {BUILD: 1.0, SETUP: 0.8}.get(sentence.role, 0.6)
-        for found, worth in _names_in(sentence):
-            name = clean_name(found)
-            is_told = everything.count(name) >= 2 or _recurs(name, words)
-            if is_told and is_component_name(name) and not is_cited(sentence.text, found):
-                points[name] = points.get(name, 0.0) + worth * weight
-                first.setdefault(name, follower if found == sentence.text.rstrip(".") else sentence)
-    for name, worth in points.items():
-        if worth >= 1.5:
-            yield Component(name, first[name], first[name].section, first[name].page, min(worth, 4.5))
-
-
-def _names_in(sentence: Sentence) -> Iterator[tuple[str, float]]:
-    """The names that a sentence gives, and what each way of giving one is worth."""
-    said = sentence.text
-    yield from ((match.group(1), 0.8) for match in _CAMEL.finditer(said))
-    for pattern in (_CALLED, _PROPOSED):
-        yield from (
-            (match.group(1), 1.6)
-            for match in pattern.finditer(said)
-            if " " in match.group(1) or not match.group(1).islower()
-        )
-    yield from (
-        (match.group(1), 1.6) for match in _ABBREVIATED.finditer(said) if not re.search(r"[0-9]{4}", match.group(2))
-    )
-    yield from ((match.group(1), 0.8) for match in _QUOTED.finditer(said))
-    for pattern in (_RUN_IN, _RUN_IN_BARE):
-        if not sentence.before and (match := pattern.match(said)):
-            yield match.group(1), 2.0 if len(match.group(1).split()) > 1 else 1.5
-    if sentence.kind == ITEM and (match := re.match(r"([A-Z][\w-]*(?: [\w-]+){0,3})(?::| [-–—] )", said)):
-        yield match.group(1), 1.5
-    if not sentence.before and (match := _HEADING_ALONE.match(said)):
-        yield match.group(1), 2.0
-    yield from ((match.group(1), 1.6) for match in _ENUMERATED.finditer(said) if " " in match.group(1))
-
-
-def _tabled(paper: PaperText) -> Iterator[Component]:
-    """Classes and functions that a table of what is built lists in its first column."""
-    for table in paper.tables:
-        if table.role not in (BUILD, BACKGROUND, SETUP):
-            continue
-        for line in table.text.split("\n")[2:]:
-            for match in re.finditer(rf"(?:^\W*|\| |\. ){_CAMEL.pattern}(?= ?\||[ ][a-z]+s )", line):
-                if is_component_name(match.group(1)):
-                    said = next(part for part in line.split("|") if match.group(1) in part)
-                    sentence = Sentence(" ".join(said.split()), table.section, table.page, table.role, "table")
-                    yield Component(match.group(1), sentence, table.section, table.page, 2.0)
-
-
-def _said(paper: PaperText) -> Iterator[Component]:
-    for name, sentence, score in (*find_phrases(paper), *find_techniques(paper), *find_objects(paper)):
-        yield Component(name, sentence, sentence.section, sentence.page, score)
+    best = max(one.offers, key=rank)
+    sentence = best.sentence or next((offer.sentence for offer in one.offers if offer.sentence), None)
+    aliases = [short for short in one.shorts if short != one.name][:2]
+    return Component(one.name, sentence, best.section, best.page, best.algorithm, list(best.steps), aliases=aliases)
 
 
 def _give_equations(paper: PaperText, components: list[Component]) -> None:
@@ -343,5 +156,5 @@ def _give_equations(paper: PaperText, components: list[Component]) -> None:
         if not text or len(text) < 5 or not re.search(r"[=≤≥∈\\<>]", text):
             continue
         same = [one for one in components if one.section["id"] == row["section"]]
-        if same and len(same[0].equations) < 6:
+        if same and len(same[0].equations) < _MOST_EQUATIONS:
             same[0].equations.append(f"{row['label']} {text}".strip()[:400])

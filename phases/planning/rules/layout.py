@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.planning.rules.naming import constant_name, declare_component, join_names, module_name
+from phases.planning.rules.naming import constant_name, declare_component, join_names, module_name, plain_constant_name
 
 _MOST_MODULES = 3
 Row = dict[str, Any]
@@ -43,11 +44,15 @@ def plan_files(
 def _config(package: str, values: Sequence[Row]) -> Row:
     constants: set[str] = set()
     values = [row for row in values if row["kind"] != "fact"]
+    named = Counter(map(plain_constant_name, values))
     return _file(
         f"{package}/config.py",
         "every value that the paper states, with its owner, its condition and its place",
         implements=[row["id"] for row in values],
-        interface=[f"{constant_name(row, constants)} = {_literal(row)}" for row in values],
+        interface=[
+            f"{constant_name(row, constants, is_one_of_several=named[plain_constant_name(row)] > 1)} = {_literal(row)}"
+            for row in values
+        ],
     )
 
 

@@ -68,14 +68,24 @@ def declare_component(name: str, taken: set[str]) -> str:
     return f"class {symbol}" if is_class else f"def {symbol}"
 
 
-def constant_name(row: Mapping[str, Any], taken: set[str]) -> str:
-    """The constant of a value: its name, after its owner where that is not the method. Adds it to `taken`."""
+def constant_name(row: Mapping[str, Any], taken: set[str], *, is_one_of_several: bool = False) -> str:
+    """The constant of a value: its name, after its owner where that is not the method. Adds it to `taken`.
+
+    One of several of a name is told from the others by its condition, else by its page.
+    """
+    plain = plain_constant_name(row)
+    if is_one_of_several:
+        page = row["source"].get("page")
+        case = "_".join(telling_words(row.get("condition") or "")[:3]) or (f"page_{page}" if page else "")
+        plain = f"{plain}_{case.upper()}"[:LONGEST_NAME].strip("_")
+    return _free(_sound(plain, "VALUE"), taken)
+
+
+def plain_constant_name(row: Mapping[str, Any]) -> str:
+    """Owner and name of a value in capitals; its symbol where it has no name."""
     owner = "" if row["owner"] == "method" else "_".join(telling_words(row["owner"])[:2])
     name = symbol_of(str(row["name"]).removeprefix("number of ")) or symbol_of(str(row.get("symbol", ""))) or "value"
-    plain = f"{owner}_{name}".strip("_")[:LONGEST_NAME].strip("_").upper()
-    if plain in taken and row.get("symbol") and symbol_of(str(row["symbol"])):
-        plain = f"{plain}_{symbol_of(str(row['symbol'])).upper()}"[:LONGEST_NAME]
-    return _free(_sound(plain, "VALUE"), taken)
+    return f"{owner}_{name}".strip("_")[:LONGEST_NAME].strip("_").upper()
 
 
 def module_name(name: str, taken: set[str]) -> str:

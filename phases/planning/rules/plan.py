@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.planning.rules.baselines import find_baselines
+from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.components import Component, find_components, own_names
 from phases.planning.rules.data_links import find_licence, find_link
 from phases.planning.rules.layout import plan_files
@@ -40,16 +41,20 @@ _NEW = re.compile(
     re.IGNORECASE,
 )
 _FEWEST, _MOST_DOUBTS = 8, 8
+ASKED_FOR = "requested changes"
+"""The component of wishes that are about none of the paper's."""
+_SHARED = 0.6
+"""The share of a component's words that a wish about it has."""
 Row = dict[str, Any]
 
 
 def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str] = (), *, body_start: int = 0) -> Row:
-    """initial_plan.txt as a value. What people asked for becomes a requirement and a component of its own."""
+    """initial_plan.txt as a value. What people asked for becomes a requirement."""
     paper = read_paper(text, outline, body_start)
     datasets, metrics = find_datasets(paper), find_metrics(paper)
     named = {one.name.lower() for one in (*datasets, *metrics)}
     own = [name for name in own_names(paper) if name.lower() not in named]
-    found = [one for one in find_components(paper, own) if one.name.lower() not in named]
+    found = find_components(paper, own, named)
     parts = [name for one in found for name in (one.name, *one.aliases) if not is_technique(name)]
     baselines = find_baselines(paper, [*own, *(name for one in found for name in one.aliases)], [*named, *parts])
     chosen = choose_requirements(paper, [*own, *(one.name for one in found)])
@@ -116,17 +121,34 @@ def component_of_wish(text: str, requirement: Mapping[str, Any], number: int) ->
 
 
 def _add_request(text: str, requirements: list[Row], components: list[Row]) -> None:
+    """What somebody asks for becomes a requirement of the component that it is about, else of one for all such wishes."""
     said = " ".join(text.split())
     row: Row = {
         "id": f"R{len(requirements) + 1}",
         "kind": "artifact",
-        "component": f"C{len(components) + 1}",
         "text": said,
         "source": {"section": "review", "page": 0, "quote": quote_start(said)},
         "status": "stated",
     }
+    home = _component_about(said, components) or next((one for one in components if one["name"] == ASKED_FOR), None)
+    if home is None:
+        home = {**component_of_wish(said, row, len(components) + 1), "name": ASKED_FOR, "requirements": []}
+        components.append(home)
+    row["component"] = home["id"]
+    home["requirements"].append(row["id"])
     requirements.append(row)
-    components.append(component_of_wish(said, row, len(components) + 1))
+
+
+def _component_about(text: str, components: Sequence[Row]) -> Row | None:
+    """The component most of whose telling words a text has; None where none has as much as half of them in it."""
+    words = set(name_words(text))
+
+    def share(row: Row) -> tuple[float, int]:
+        core = core_words(row["name"])
+        return len(core & words) / len(core) if core else 0.0, len(core)
+
+    best = max(components, key=share, default=None)
+    return best if best is not None and share(best)[0] >= _SHARED else None
 
 
 def _component_rows(found: Sequence[Component], requirements: Sequence[Row]) -> list[Row]:
@@ -171,7 +193,9 @@ def _home_of(requirement: Row, components: Sequence[Row]) -> Row | None:
     named = [row for row in (*same, *chapter, *components) if row["name"].lower() in said]
     if named:
         return max(named[:6], key=lambda row: (row in same, len(row["name"])))
-    return next(iter(same or chapter), None)
+    about = _component_about(said, components)
+    # a note is about any part of the paper, and seldom about what it happens to name first
+    return about or (None if section.startswith("Addendum") else next(iter(same or chapter), None))
 
 
 def _mention_rows(found: Sequence[Mention]) -> list[Row]:

@@ -78,8 +78,8 @@ def is_technique(name: str) -> bool:
     return bool(_TECHNIQUE.fullmatch(name))
 
 
-def find_techniques(paper: PaperText) -> Iterator[tuple[str, Sentence, float]]:
-    """The known techniques that sections of what is built or set up speak of, and the more surely, the more often."""
+def find_techniques(paper: PaperText) -> Iterator[tuple[str, Sentence]]:
+    """The known techniques that sections of what is built or set up speak of."""
     counts: Counter[str] = Counter()
     used: Counter[str] = Counter()
     first: dict[str, tuple[str, Sentence]] = {}
@@ -93,4 +93,4 @@ def find_techniques(paper: PaperText) -> Iterator[tuple[str, Sentence, float]]:
             first.setdefault(key, (match.group(1), sentence))
     for key, count in counts.most_common():
         if count > 1 or used[key]:
-            yield *first[key], 1.2 + 0.2 * min(count, 6)
+            yield first[key]
