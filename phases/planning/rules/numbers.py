@@ -30,6 +30,8 @@ _SPELLINGS = (
     " τ tau φ phi ϕ phi ψ psi ω omega ξ xi χ chi π pi ι iota"
 )
 GREEK = dict(zip(_SPELLINGS.split()[::2], _SPELLINGS.split()[1::2], strict=True))
+_IN_SET = re.compile(r"∈ ?\{ ?[0-9]{1,3}(?:,[0-9]{3})+ ?\}")
+"""A set of whole numbers, which is no number of thousands: n ∈ {100,200,500}."""
 _NUMBERS = r"[1-9][0-9]{0,2}(?:(?: ?[,;–-] ?| )[1-9][0-9]{0,2}){0,20}"
 _PLACES = (
     "refs?|references?|eqs?|eqns?|equations?|figs?|figures?|tabs?|tables?|secs?|sects?|sections?|chap|chapters?|app|appendix"
@@ -153,7 +155,11 @@ def _plain(match: re.Match[str]) -> str:
 
 
 def join_thousands(read: str, places: list[int]) -> tuple[str, list[int]]:
-    """A folded text without the blank that a text layer puts into "6, 066", and the places of what is left."""
+    """A folded text without the blank that a text layer puts into "6, 066", and the places of what is left.
+
+    In a set it is the other way: {100,200} are two numbers.
+    """
+    read = _IN_SET.sub(lambda match: match.group().replace(",", ";"), read)
     kept = list(range(len(read)))
     for match in _APART.finditer(read):
         kept.remove(match.start() + len(match.group(1)) + 1)

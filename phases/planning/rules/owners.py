@@ -90,6 +90,8 @@ baselines test validation
 """
 _NO_OWNER = frozenset(_NO_OWNER_TEXT.split())
 _ACRONYM = re.compile(r"[A-Z][\w+-]*[A-Z0-9][\w+-]*")
+_PROPER = re.compile(r"[A-Z]\w*[A-Z0-9][\w.+-]*(?: [\w.+-]+){0,2}")
+"""A name that somebody gave: LLaMA 7B, ViT-B, GPT-2 medium."""
 _OPEN_END = frozenset(
     [
         "a",
@@ -244,6 +246,11 @@ def _is_own(name: str, known: Known) -> bool:
 
 def _is_word(name: str) -> bool:
     return name.split()[0].lower() in _NO_OWNER or len(name.split()) > 5
+
+
+def names_other(label: str, known: Known) -> bool:
+    """Whether the label of a row or column names something else than the method: by a list, or by a name of its own."""
+    return is_other(label, known) or (bool(_PROPER.fullmatch(label)) and not _is_own(label, known))
 
 
 def is_other(name: str, known: Known) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
 
 from phases.planning.rules.numbers import NUMBER, number_of
-from phases.planning.rules.owners import METHOD, Known, Setting, is_other
+from phases.planning.rules.owners import METHOD, Known, Setting, names_other
 from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.results import METRIC, caption_of
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
@@ -62,14 +62,50 @@ _WIDE = frozenset(
         "appendix",
     ]
 )
+_SETTING_HEAD = re.compile(
+    r"(?:(?:#|no\.? of|num(?:ber)?(?: of)?|optimal|initial|hidden|training|train|total|model|kernel|window|context|sequence"
+    r"|vocab(?:ulary)?|fine-?tuning|max(?:imum)?|inner|outer) ?)*(?:steps|epochs|iterations|iters|width|depth|layers|heads|(?:batch"
+    r"|patch|hidden|embedding|kernel|window|page|block|vocab(?:ulary)?|buffer|cache|memory|input) ?(?:size|dim(?:ension)?s?)"
+    r"|learning rate|lr|dropout|channels|filters|units|rank|temperature|seeds|folds|optimal \w+|classes|features)(?: \(.*\))?",
+    re.IGNORECASE,
+)
+"""Over a column of settings in any table."""
+_FEWEST_COLUMNS, _MOST_LABELS = 3, 3
 _LONGEST_LABEL, _LONGEST_CELL, _MOST_WORDS = 48, 32, 4
 
 
 def settings_of_tables(paper: PaperText, known: Known) -> Iterator[Setting]:
     """The values of the tables of settings; where there are several tables, each under the condition that its caption says."""
     named = [table for table in paper.tables if list(_of_table(table, paper, known, with_case=False))]
-    for table in named:
-        yield from _of_table(table, paper, known, with_case=len(named) > 1)
+    for table in paper.tables:
+        if table in named:
+            yield from _of_table(table, paper, known, with_case=len(named) > 1)
+        elif table.role != "proof":
+            yield from _of_columns(table, known)
+
+
+def _of_columns(table: Table, known: Known) -> Iterator[Setting]:
+    """The columns of settings among those of a table of models or results, each value with the rows that have it."""
+    rows = cells_of(table.text)
+    width = max(map(len, rows), default=0)
+    if width < _FEWEST_COLUMNS or not all(re.search("[A-Za-z]{2}", row[0]) for row in rows[1:] if row[0]):
+        return
+    for at in range(1, width):
+        head = _plain(rows[0][at]) if at < len(rows[0]) else ""
+        if not _SETTING_HEAD.fullmatch(head):
+            continue
+        labels: dict[str, list[str]] = {}
+        for row in rows[1:]:
+            if at < len(row) and row[0] and _is_number(row[at]):
+                labels.setdefault(row[at], []).append(_plain(row[0]))
+        for cell, named in labels.items():
+            is_each = all(names_other(label, known) for label in named)
+            for label in named if is_each else [", ".join(named[:_MOST_LABELS])]:
+                yield from _of_row(head, [(cell, label)], table, known, ("", False, ""))
+
+
+def _is_number(cell: str) -> bool:
+    return _cell_value(cell, is_named=False) is not None and bool(re.search(NUMBER, cell))
 
 
 def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) -> Iterator[Setting]:
@@ -157,9 +193,9 @@ def _of_row(
             cells.setdefault(cell, []).append("" if _cell_value(head, is_named=False) is not None else _plain(head))
     for cell, heads in cells.items():
         shown = _cell_value(cell, is_named=is_named)
-        plain = "" if len(cells) == 1 or _NOTHING.fullmatch(heads[0]) else ", ".join(heads)
-        owner = plain if is_other(plain, known) else "baseline" if _BASELINE.match(name) else METHOD
-        lines = [line for line in table.text.split("\n") if cell in line]
+        plain = "" if (len(cells) == 1 and len(columns) > 1) or _NOTHING.fullmatch(heads[0]) else ", ".join(heads)
+        owner = plain if names_other(plain, known) else "baseline" if _BASELINE.match(name) else METHOD
+        lines = [line for line in table.text.split("\n") if cell in map(str.strip, line.split("|"))]
         line = next((line for line in lines if name in _plain(line)), lines[0] if lines else name)
         condition = ", ".join(filter(None, ("" if owner == plain else plain, case)))
         if shown is not None:

@@ -11,7 +11,7 @@ from phases.planning.rules.owners import ORIGINAL, Known, Setting, settings_of_s
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 from phases.planning.rules.setting_tables import settings_of_tables
-from phases.planning.rules.value_cues import likely_values, only_tells_a_result
+from phases.planning.rules.value_cues import likely_values
 from phases.planning.rules.value_names import meanings_of
 from phases.planning.rules.values import Value, candidates_in, values_in
 
@@ -76,7 +76,7 @@ def candidates_of(paper: PaperText) -> Iterator[tuple[Sentence, list[Value]]]:
     """What each sentence and caption may set, before it is weighed."""
     for sentence in (*paper.sentences, *_captions(paper)):
         if sentence.role in (BUILD, SETUP, MIXED, RESULTS) and not _CODE.search(sentence.text):
-            yield sentence, [] if only_tells_a_result(sentence) else candidates_in(sentence.text)
+            yield sentence, candidates_in(sentence.text)
 
 
 def _captions(paper: PaperText) -> Iterator[Sentence]:

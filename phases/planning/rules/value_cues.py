@@ -18,7 +18,7 @@ from phases.planning.rules.values import Value
 
 LIKELY, LIKELY_WHERE_SET = 0.7, 0.55
 _SMALL, _FEW_WORDS, _SHORT = 5, 4, 60
-_FEWEST_LETTERS = 10
+_FEWEST_LETTERS = 5
 """What has fewer is a scrap between formulas, and no quote to find a place by."""
 
 
@@ -97,11 +97,6 @@ _FRAME = re.compile(
 """What a sentence is led by that says why, or where it is shown."""
 
 
-def only_tells_a_result(sentence: Sentence) -> bool:
-    """Whether a sentence sets nothing: it tells what came out, and of nothing that was done."""
-    return why_not(_FRAME.sub("", sentence.text)) == "result" and not says_what_is_set(sentence.text)
-
-
 def likely_values(sentence: Sentence, values: Sequence[Value]) -> list[Value]:
     """Those of a sentence's values that the authors set, more likely than not."""
     if sum(map(str.isalnum, sentence.text)) < _FEWEST_LETTERS:
@@ -124,6 +119,8 @@ def cues_of_sentence(sentence: Sentence) -> Iterator[str]:
         yield "sentence: says what is set"
     if why in _KINDS_OF_ASIDE:
         yield f"sentence: {_KINDS_OF_ASIDE[why]}"
+    if why == "result" and not says_what_is_set(sentence.text):
+        yield "sentence: only tells a result"
     if not sentence.before:
         yield "sentence: first of its paragraph"
     yield from (f"sentence: {name}" for name, pattern in _IN_SENTENCE if pattern.search(sentence.text))

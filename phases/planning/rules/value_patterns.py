@@ -41,12 +41,12 @@ MORE = rf"{NEXT}(?![0-9]|,[0-9]{{3}})(?![- ](?:[a-z-]+[- ])?(?:{UNITS})\b)(?! (?
 SEVERAL = rf"(?:[{{\[(] ?)?((?>{ONE}(?:/{NUMBER}(?![0-9/]))?(?:{MORE}){{0,13}}))"
 SEVERAL_EQUAL = SEVERAL.replace(MORE, rf"{MORE}(?! (?:[a-z-]+ )?[a-z]{{3,}}s\b)")
 """Of a symbol: in "k = 5 and 10 clusters" the clusters are another value."""
-WHOLE = r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|⁄|·|\*|±)|[A-Za-z(\\])"
+WHOLE = r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|⁄|·|\*|±|[α-ωϵ])|[A-Za-z(\\])"
 """No number stops in the middle of a formula, or of a fraction."""
 SIGN = re.compile(
     r"(?<![\w\\{^.])(?<![-+*/·×] )(\|[A-Za-z](?: ?[×x] ?[A-Za-z])?\|"
     r"|[α-ωϵϕµA-Za-z](?:_[\w-]{1,24}|[0-9])?|[A-Za-z][A-Za-z]{1,20}(?:[_-][A-Za-z0-9]{1,20}){0,4})"
-    rf"(?: ?=[^=<>,;.]{{1,24}}?)? ?(?:=|∈|←|:=|from) ?{SEVERAL_EQUAL}{WHOLE}"
+    rf"(?: ?=[^=<>,;.]{{1,24}}?)? {{0,2}}(?:=|∈|←|:=|from) ?{SEVERAL_EQUAL}{WHOLE}"
 )
 NAMED = re.compile(
     rf"\b({HEADS})\b(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:(?:\(?which )?(?:is |are |was |were |be |being"
@@ -116,52 +116,6 @@ LISTED = re.compile(rf"((?:{_CASE}(?:, ))*{_CASE}(?:,? and |, ){_CASE})")
 """Names in a row, each of which can own one of as many numbers."""
 GOES_ON = re.compile(
     rf"( (?:for|on|in|when|to|with) [^,;.]{{2,60}}?),? (?:and|or) ({ONE})((?: (?:for|on|in|when|to|with) [^,;.]{{2,50}}))"
-)
-
-
-def _word(name: str, pattern: str) -> tuple[str, re.Pattern[str]]:
-    return name, re.compile(pattern)
-
-
-LEXICON = (
-    _word(
-        "optimizer",
-        r"\b(AdamW|Adam|RMS[Pp]rop|Adagrad|AdaGrad|Adadelta|Adafactor|SGD|LAMB|Lion|Nadam)\b(?= (?:optimi[sz]er"
-        r"|algorithm|with)|[^.]{0,12}optimi[sz]er)",
-    ),
-    _word(
-        "optimizer",
-        r"(?:optimi[sz]er(?: is|:)|(?:using|with|use|by|used|via) (?:the )?)(?<!\w)(AdamW|Adam|RMS[Pp]rop"
-        r"|Adagrad|AdaGrad|Adadelta|Adafactor|(?:stochastic gradient descent|SGD)(?: with momentum)?)\b(?!\+)",
-    ),
-    _word(
-        "activation function",
-        r"\b((?:[Ll]eaky )?ReLU|RELU|G[Ee]LU|SiLU|Swish|ELU|tanh|sigmoid|softplus|hyperbolic tangent)(?:[-"
-        r" ](?:non-?linear(?:ity|ities)?|activations?|units?|functions?|hidden))",
-    ),
-    _word(
-        "weight initialization",
-        r"\b((?:Xavier|Glorot|He|Kaiming|[Oo]rthogonal)(?: (?:normal|uniform))?)(?= initiali[sz])",
-    ),
-    _word(
-        "loss function",
-        r"\b((?:binary |categorical |softmax )?cross[- ]entropy|mean[- ]squared[- ]error|hinge|negative log[-"
-        r" ]likelihood|Huber|triplet|contrastive)(?= (?:loss|objective|criterion|function))",
-    ),
-    _word(
-        "loss function",
-        r"\b(?:loss|objective)\b[^.;]{0,30}? (?:is|using|with|be|typically) (?:the )?((?:softmax )?cross[- ]entropy"
-        r"|mean[- ]squared[- ]error|negative log[- ]likelihood)\b",
-    ),
-    _word(
-        "learning rate schedule",
-        r"\b((?:linear|cosine)(?: (?:warm-?up|decay|annealing|learning rate decay)){1,2}|(?:cosine|linear"
-        r"|exponential|step|polynomial)(?= (?:learning rate |rate )?(?:decay|schedule|annealing)))",
-    ),
-    _word("line search", r"\b(strong Wolfe|Armijo|backtracking)(?= line search| conditions?)"),
-    _word("kernel", r"\b(linear|RBF|Gaussian|polynomial)(?= kernels?\b)"),
-    _word("metric", r"\b(euclidean|Euclidean|cosine|Manhattan)(?= (?:metric|distance))"),
-    _word("padding", r"['\"’ʼ‘“](same|valid)['\"’ʼ”] padding|\b(?:with )?(same)(?= padding)"),
 )
 RESULT_BEFORE = re.compile(
     r"\b(?:by|than|up to|score of|accuracy of|F1 of|BLEU of|(?:an?|the) (?:average|mean) (?:\w+ )?of|total time"
@@ -289,7 +243,7 @@ DECAYING = re.compile(
 COUNTED_AFTER = re.compile(
     rf" ?((?:(?!(?:in|for|on|and|or|as|to|the|our|of|with|at|by|from|is|are|was|were|has|if"
     rf"|when|\w+ly)\b)[a-z][\w-]* ){{0,3}}?(?:{UNITS}"
-    rf"|[a-z]{{3,}}[^\W\d_sui]s))\b"
+    rf"|(?!(?:implies|gives|means|yields|makes|leads|results|requires|becomes|denotes|represents)\b)[a-z]{{3,}}[^\W\d_sui]s))\b"
 )
 COUNTED_ANY = re.compile(
     rf"(?<![\w.,^_/⁄±=+\-])(?<![-+−] )({ONE}|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to|for|with|in|on"

@@ -15,6 +15,7 @@ from phases.planning.rules.numbers import (
     scaled,
     symbol_of,
 )
+from phases.planning.rules.value_words import find_formulas, find_words
 from phases.planning.rules.value_names import name_before, name_of_symbol, plain_symbol, words_before
 
 Scalar = int | float | str
@@ -42,6 +43,8 @@ def readings_of(read: str) -> Iterator[Reading]:
     for find in (
         *(
             _versions,
+            _words,
+            _formulas,
             _no_values,
             _assigned,
             _labelled,
@@ -52,7 +55,7 @@ def readings_of(read: str) -> Iterator[Reading]:
             _signs,
             _shapes,
         ),
-        *(_dimensions, _repeated, _named, _set_to, _counted, _shares, _words, _loose),
+        *(_dimensions, _repeated, _named, _set_to, _counted, _shares, _loose),
     ):
         yield from (replace(one, kind=find.__name__.strip("_")) for one in find(read))
 
@@ -317,11 +320,13 @@ def _dimensions(read: str) -> Iterator[Reading]:
 
 
 def _words(read: str) -> Iterator[Reading]:
-    """What is set to a word: an optimizer, an activation, a loss."""
-    for name, pattern in patterns.LEXICON:
-        for match in pattern.finditer(read):
-            group = match.lastindex or 1
-            yield _read(name, match.group(group), match, group)
+    for name, match, group, _ in find_words(read):
+        yield _read(name, match.group(group), match, group)
+
+
+def _formulas(read: str) -> Iterator[Reading]:
+    for name, match, group, symbol in find_formulas(read):
+        yield _read(name, " ".join(match.group(group).split()), match, group, plain_symbol(symbol))
 
 
 def _loose(read: str) -> Iterator[Reading]:
@@ -350,7 +355,7 @@ def _loose(read: str) -> Iterator[Reading]:
 
 
 def _read(
-    name: str, value: Scalar | tuple[Scalar, ...], match: re.Match[str], group: int, symbol: str = "", unit: str = ""
+    name: str, value: Scalar | tuple[Scalar, ...], match: re.Match[str], group: int | str, symbol: str = "", unit: str = ""
 ) -> Reading:
     return Reading(" ".join(name.split()), value, match.start(), match.start(group), match.end(group), symbol, unit)
 
