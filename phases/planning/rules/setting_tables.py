@@ -70,7 +70,7 @@ _SETTING_HEAD = re.compile(
     re.IGNORECASE,
 )
 """Over a column of settings in any table."""
-_FEWEST_COLUMNS, _MOST_LABELS = 3, 3
+_FEWEST_COLUMNS, _MOST_LABELS, _MOST_VALUES = 3, 3, 5
 _LONGEST_LABEL, _LONGEST_CELL, _MOST_WORDS = 48, 32, 4
 
 
@@ -98,9 +98,10 @@ def _of_columns(table: Table, known: Known) -> Iterator[Setting]:
         for row in rows[1:]:
             if at < len(row) and row[0] and _is_number(row[at]):
                 labels.setdefault(row[at], []).append(_plain(row[0]))
-        for cell, named in labels.items():
-            is_each = all(names_other(label, known) for label in named)
-            for label in named if is_each else [", ".join(named[:_MOST_LABELS])]:
+        for cell, named in labels.items() if len(labels) <= _MOST_VALUES else ():
+            others = [label for label in named if names_other(label, known)]
+            own = ", ".join([label for label in named if label not in others][:_MOST_LABELS])
+            for label in filter(None, (own, *others)):
                 yield from _of_row(head, [(cell, label)], table, known, ("", False, ""))
 
 
@@ -196,11 +197,12 @@ def _of_row(
         plain = "" if (len(cells) == 1 and len(columns) > 1) or _NOTHING.fullmatch(heads[0]) else ", ".join(heads)
         owner = plain if names_other(plain, known) else "baseline" if _BASELINE.match(name) else METHOD
         lines = [line for line in table.text.split("\n") if cell in map(str.strip, line.split("|"))]
-        line = next((line for line in lines if name in _plain(line)), lines[0] if lines else name)
+        named_by = (heads[0], name) if heads[0] else (name,)
+        line = next((line for by in named_by for line in lines if by in _plain(line)), lines[0] if lines else name)
         condition = ", ".join(filter(None, ("" if owner == plain else plain, case)))
         if shown is not None:
             called = f"{symbol} {name}".strip() if name.split()[0] == "grid" else name
-            value = Value(called, shown, " ".join(line.strip("| ").split())[:200], plain_symbol(symbol))
+            value = Value(called, shown, " ".join(line.strip("| ").split())[:200], plain_symbol(symbol), printed=_plain(cell))
             yield Setting(value, owner, condition, Sentence(line, table.section, table.page, table.role, "table"))
 
 
@@ -222,6 +224,8 @@ def _cell_value(cell: str, *, is_named: bool) -> Scalar | tuple[Scalar, ...] | N
     plain = re.sub(r"(?<=\d) (?=\d{3}\b)", "", plain)
     if re.fullmatch(NUMBER, plain):
         return number_of(plain)
+    if re.fullmatch(rf"{NUMBER}/{NUMBER}", plain):
+        return plain  # two that belong to what the head says, or a share
     if match := _SEVERAL.fullmatch(plain):
         numbers = [number_of(one) for one in re.findall(NUMBER, match.group(1))]
         return tuple(one for one in numbers if one is not None)

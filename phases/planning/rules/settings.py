@@ -16,7 +16,7 @@ from phases.planning.rules.value_names import meanings_of
 from phases.planning.rules.values import Value, candidates_in, values_in
 
 MOST = 240
-_CODE = re.compile(r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←")
+_CODE = re.compile(r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←|[«»|&]=? ?\(|\w [|&]= ")
 _DECLARED = re.compile(
     r"\bconst\b|\b(?:int|float|unsigned|double|let)\b.*=|^\W*(?:Require|Input|Parameters?|Hyper-?parameters?|Given)\b.*=",
     re.IGNORECASE,
@@ -104,6 +104,7 @@ def value_row(one: Setting, identifier: str) -> dict[str, Any]:
         "name": value.name,
         **({"symbol": value.symbol} if value.symbol and value.symbol != value.name else {}),
         **held,
+        **({"printed": value.printed} if value.printed and not _is_printed_so(value) else {}),
         **({"unit": value.unit} if value.unit else {}),
         "owner": one.owner,
         **({"condition": one.condition} if one.condition else {}),
@@ -114,6 +115,13 @@ def value_row(one: Setting, identifier: str) -> dict[str, Any]:
             "quote": value.quote,
         },
     }
+
+
+def _is_printed_so(value: Value) -> bool:
+    """Whether a value reads as the paper prints it, but for commas: 0.1 does, and 0.0001 does not where 10^-4 is printed."""
+    digits = re.sub(r"[^\w.]", "", value.printed)
+    values = value.value if isinstance(value.value, tuple) else (value.value,)
+    return all(re.sub(r"[^\w.]", "", f"{one:g}" if isinstance(one, float) else str(one)) in digits for one in values)
 
 
 def _kind(value: Value, owner: str) -> str:

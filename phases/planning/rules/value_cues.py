@@ -83,6 +83,8 @@ _NAMED = (
     ("what is measured", patterns.RESULT_NAME),
     ("what only a text counts", patterns.NOT_COUNTED),
 )
+_SURE_FORMS = frozenset("formulas identifiers intervals labelled listed_counts set_to dimensions assigned".split())
+"""Ways of writing that hardly anything but a setting has; each alone is too rare to be learnt."""
 _KINDS_OF_ASIDE = {
     "result": "tells a result", "discussion": "an aside", "motivation": "an aside", "points elsewhere": "an aside",
     "related": "of others, or proves", "of authors": "of others, or proves", "proof": "of others, or proves",
@@ -129,6 +131,8 @@ def cues_of_sentence(sentence: Sentence) -> Iterator[str]:
 def cues_of_value(value: Value) -> Iterator[str]:
     """What holds of a value, its name and what stands beside it; the names in WEIGHTS."""
     yield f"read as {value.reading}"
+    if value.reading in _SURE_FORMS:
+        yield "read in a form that settings have"
     yield from (f"before it: {name}" for name, pattern in _BEFORE if pattern.search(value.before))
     near = f"{value.before[-_SHORT:]} # {value.after}"
     yield from (f"near it: {name}" for name, pattern in _NEAR if pattern.search(near))

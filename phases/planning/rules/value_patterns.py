@@ -35,7 +35,7 @@ HEADS = (
     "|number|max(?:imum)?|top-[kp]|tokens|hyper-?parameters?|parameters?|scale|radius|order|memory(?: size)?"
     "|kernel size|precision|sparsity|damping|offset|cardinality|value"
 )
-ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?(?: ?(?:[Mm]illion|[Bb]illion|[Tt]housand)\b|[kKMB]\b)?"
+ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?+(?: ?(?:[Mm]illion|[Bb]illion|[Tt]housand)\b|[kKMB]\b)?"
 NEXT = rf"(?:,|;|,? and|,? or) ?{ONE}"
 MORE = rf"{NEXT}(?![0-9]|,[0-9]{{3}})(?![- ](?:[a-z-]+[- ])?(?:{UNITS})\b)(?! (?:for|on|in|with) )"
 SEVERAL = rf"(?:[{{\[(] ?)?((?>{ONE}(?:/{NUMBER}(?![0-9/]))?(?:{MORE}){{0,13}}))"
@@ -46,13 +46,16 @@ WHOLE = r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\
 SIGN = re.compile(
     r"(?<![\w\\{^.])(?<![-+*/·×] )(\|[A-Za-z](?: ?[×x] ?[A-Za-z])?\|"
     r"|[α-ωϵϕµA-Za-z](?:_[\w-]{1,24}|[0-9])?|[A-Za-z][A-Za-z]{1,20}(?:[_-][A-Za-z0-9]{1,20}){0,4})"
-    rf"(?: ?=[^=<>,;.]{{1,24}}?)? {{0,2}}(?:=|∈|←|:=|from) ?{SEVERAL_EQUAL}{WHOLE}"
+    rf"(?: ?=[^=<>,;.]{{1,24}}?){{0,3}}? {{0,2}}(?:=|∈|←|:=|from) ?{SEVERAL_EQUAL}{WHOLE}"
 )
+CHAINED = re.compile(r"= ?([α-ωϵϕµA-Za-z](?:_[\w-]{1,24})?) ?(?==)")
+"""The other symbols that have the same value: d_k = d_v = 64."""
 NAMED = re.compile(
     rf"\b({HEADS})\b(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:(?:\(?which )?(?:is |are |was |were |be |being"
     r" )?(?:\w+ly )?(?:set |fixed |equal |chosen |initiali[sz]ed |restricted |tuned |varied |limited )?"
     rf"(?:to be|to|as|of|is|are|was|were|from|at|in|over|among|=|∈|:|\|)|\()"
-    rf"(?: (?:about|approximately|around|either|a value of|value|up to|a|the range|be))? ?{SEVERAL}{WHOLE}",
+    rf"(?: (?:about|approximately|around|either|a value of|value|up to|a|the range|be|(?:the|a|an) (?:default|constant|fixed|initial"
+    rf"|same)(?: value)?(?: of)?))? ?{SEVERAL}{WHOLE}",
     re.IGNORECASE,
 )
 SET = re.compile(
@@ -93,7 +96,8 @@ SPACED = re.compile(
     rf" {SEVERAL}{WHOLE}"
 )
 CALLED = re.compile(
-    r"\b(?:an?|the|with|at|to) (?:(?!(?:of|an?|the|total)\b)[a-z][\w-]* ){0,2}((?!(?:number|total|factor)\b)[a-z][\w-]{2,}) of"
+    r"\b(?:an?|the|with|at|to) (?:(?!(?:of|an?|the|total)\b)[a-z][\w-]* ){0,2}((?!(?:number|total|factor|cluster|group|team"
+    r"|series|collection|stack|set|pair|array|ensemble|sequence)s?\b)[a-z][\w-]{2,}) of"
     rf" (?:about |approximately |around |at most |at least |up to |only )?(?:size |length )?{SEVERAL}{WHOLE}"
 )
 """Any noun of a number: a maximum of 500, an embedding of size 64."""
@@ -141,7 +145,8 @@ provide provides require requires yield yields gives give make makes made settin
 obtains reach reaches can must should may will would could they it he she there here out up off so because since
 until unless both either neither yet still just exactly first second third last initial final next previous less
 fewer greater larger smaller higher lower least again ourselves themselves itself define let denote always never
-often usually typically generally specifically respectively compared initialized initialised increase increases
+construct constructs constructed pick picks appear appears exceed exceeds involve involves become becomes might try uses
+fixing moving making leading often usually typically generally specifically respectively compared initialized initialised increase increases
 increased reduce reduces reduced range ranges ranging vary varies varying start starts started
 """
 STOPS = frozenset(STOPS_TEXT.split())
@@ -291,6 +296,11 @@ WE_SET = re.compile(
     r"|its) )?(?:[A-Za-z][\w-]* ){1,6}?)(?:to|at|as|by)"
     rf" (?:be |a maximum of |at most |about )?({ONE}|zero|one)(?![\w×^*/(]| ?[×*·])"
 )
+WE_SETS = re.compile(r"\b[Ww]e (?:set|fix|choose|chose)\b")
+AND_SET = re.compile(
+    rf"(?:,|\band) (?:the |its )?((?:[a-z][\w-]* ){{1,6}}?)to ({ONE}|zero|one)(?![\w×^*/(]| ?[×*·]|,? (?:of|to)\b)"
+)
+"""What goes on after "we set": "and the mean of the sizes to 512 bytes"."""
 RESULT_NAME = re.compile(
     r"\b(?:accurac\w+|acc|AUC|AUROC|MSE|RMSE|MAE|FID|R2|scores?|improvements?|speed-?ups?|gains?|errors?|reductions?"
     r"|increases?"
@@ -312,8 +322,8 @@ ANY_NUMBER = re.compile(
 )
 ANY_SET = re.compile(rf"[{{\[(] ?({ONE}(?:, ?{ONE}){{1,13}}) ?[}}\])](?!\^)")
 """What one is chosen from: "tune it in {1, 0.1}"."""
-WORDS_AFTER = re.compile(r"[- ]((?:[A-Za-z][\w-]*[ -]){0,3}[A-Za-z][\w-]*)")
-COUNTABLE = re.compile(rf"[a-z-]+s|{UNITS}")
+WORDS_AFTER = re.compile(r"[- ](?:(?:different|distinct|separate|such|independent) )?((?:[A-Za-z][\w-]*[ -]){0,3}[A-Za-z][\w-]*)")
+COUNTABLE = re.compile(rf"[A-Za-z-]+s|{UNITS}")
 LEADS_TO_VALUE = re.compile(
     r"(?: (?:is|are|was|were|be|set|fixed|equal|to|down|of|at|as|with|by|in|on|over|from|about|approximately|around|only|up|a|an"
     r"|the|values?|most|least|maximum|chosen|(?:grid )?search(?:es|ed)?|grid|range|among|=|≈|:|being))+ $|[(=:≈] ?$"

@@ -80,7 +80,7 @@ def _repeated(read: str) -> Iterator[Reading]:
         value = parse_value(match.group(2))
         if value is not None and not isinstance(value, tuple):
             yield _read(
-                "number of runs" if match.group(1).startswith(("r", "exec")) else "number of times", value, match, 2
+                "number of runs" if match.group(1).startswith(("run", "ran", "exec")) else "number of repetitions", value, match, 2
             )
     for match in patterns.COPULA.finditer(read):
         value = parse_value(match.group(2))
@@ -167,6 +167,8 @@ def _signs(read: str) -> Iterator[Reading]:
         named = f"number of {noun.group(1)}" if noun else name_of_symbol(before)
         if not patterns.RESULT_NAME.search(named):
             yield _read(named or plain, value, match, 2, symbol=plain)
+            for sign in patterns.CHAINED.findall(match.group()[match.end(1) - match.start() :]):
+                yield _read(plain_symbol(sign), value, match, 2, symbol=plain_symbol(sign))
 
 
 def _is_index(plain: str, before: str, read: str, end: int, value: object) -> bool:
@@ -176,7 +178,7 @@ def _is_index(plain: str, before: str, read: str, end: int, value: object) -> bo
         r"(?:∑|\bsum\b|\bprod\b|_)$", before.rstrip()
     ):
         return True
-    if plain.rpartition("_")[2] in patterns.INDEXES and "_" in plain:
+    if plain.rpartition("_")[2] in patterns.INDEXES - {"x", "y"} and "_" in plain and not patterns.SETS.search(before):
         return True
     if value in (0, 1) and not patterns.SETS.search(read):
         return True  # a case that is talked about
@@ -201,6 +203,8 @@ def _named(read: str) -> Iterator[Reading]:
             or patterns.RESULT_BEFORE.search(words_before(read, match.start(2)))
             or patterns.RESULT_NAME.search(name)
             or (patterns.STEPS.search(name) and patterns.TIME_AFTER.match(read, match.end(2)))
+            or (value in (0, 1) and patterns.CASE_AFTER.match(read, match.end() + 1))
+            or _is_bracket(read, match)
         ):
             continue
         before = words_before(read, match.start(1))
@@ -208,9 +212,16 @@ def _named(read: str) -> Iterator[Reading]:
             yield _read(name, value, match, 2)
 
 
+def _is_bracket(read: str, match: re.Match[str]) -> bool:
+    """Whether a number in a bracket is not what stands before it: the argument of a function, or a count of something else."""
+    opens = read[: match.start(2)].rstrip()
+    return opens.endswith("(") and (opens[-2:-1] != " " or bool(patterns.COUNTED_AFTER.match(read, match.end(2))))
+
+
 def _set_to(read: str) -> Iterator[Reading]:
     """Biases are initialized to zero; the urgency is set to 1; we fix the seed at 7; t starts as 5."""
-    for match in (*patterns.SET.finditer(read), *patterns.WE_SET.finditer(read)):
+    goes_on = patterns.AND_SET.finditer(read) if patterns.WE_SETS.search(read) else ()
+    for match in (*patterns.SET.finditer(read), *patterns.WE_SET.finditer(read), *goes_on):
         value = parse_value(match.group(2))
         name = name_before(_VERBS.sub(" ", match.group(1)))
         if not name and (sign := patterns.LONE_SIGN.search(match.group(1))):
