@@ -20,7 +20,8 @@ _DATA_UNIT = re.compile(
 )
 _NAMED = r"(?:[A-Z][\w+*.()-]*(?: (?:[A-Z0-9(][\w+*.()-]*|and(?= [A-Z])))*)"
 _DATA_NAME = re.compile(
-    r"\b((?:[A-Z][\w+-]*[ -]){0,2}[A-Z][\w+-]*)(?: \(([A-Z][\w-]*)\))? (?:data ?set|corpus|corpora|portion|benchmark|trace|collection)s?\b"
+    r"\b((?:[A-Z][\w+-]*[ -]){0,2}[A-Z][\w+-]*)(?: \(([A-Z][\w-]*)\))? (?:data ?set|corpus|corpora|portion|benchmark"
+    r"|trace|collection)s?\b"
 )
 _FOR = re.compile(
     rf"^(?:For|In the case of|When (?:using|training)) (?:the |our |all )?({_NAMED}|base models?|big models?"
@@ -31,7 +32,8 @@ _QUOTED = re.compile(r"[“\"‘]([A-Za-z][\w +-]{1,30})[”\"’] ?\([^()]*$")
 """What is named in quotes, before a bracket."""
 _GOES_ON = r",? (?:performing|using|with|which|that|trained|running|run|having|whose|at|has|had|uses|used) [^.;]{0,60}$"
 _GOES_BACK = re.compile(
-    r"^(?:It|This|These|They|Each|Every|The|Among|Of (?:these|the|them)|In total|Sentences|There|All|Both|We (?:use|split|train|hold|sample))\b"
+    r"^(?:It|This|These|They|Each|Every|The|Among|Of (?:these|the|them)|In total|Sentences|There|All|Both|We (?:use|split"
+    r"|train|hold|sample))\b"
 )
 """How a sentence begins that goes on about what the one before it names."""
 _RUN_IN = re.compile(r"([A-Z][\w+ -]{1,40})[.:]$")
@@ -231,7 +233,8 @@ def _named_first(text: str, before: str, value: Value, known: Known) -> str:
             return name
     if (match := _SUBJECT.match(text)) and match.end() <= value.start + 1:
         name = match.group(1).strip(" ()")
-        if match.group(2) or is_other(name, known):
+        is_system = text.startswith(name) and _ACRONYM.fullmatch(name) and not _is_own(name, known)
+        if match.group(2) or is_other(name, known) or is_system:
             return name
     authors = _AUTHORS.match(before)
     return authors.group(1) if authors else ""
@@ -247,7 +250,13 @@ def _named_by_deed(text: str, before: str, value: Value, known: Known) -> str:
 
 def _named_in_clause(text: str, before: str, value: Value, known: Known) -> str:
     """A baseline that what follows it is said of: "against Indigo, with a width of 7"."""
-    near = [(match.start(), name) for name in known.others if not _is_word(name) for match in [_said_of(name, before)] if match]
+    near = [
+        (match.start(), name)
+        for name in known.others
+        if not _is_word(name)
+        for match in [_said_of(name, before)]
+        if match
+    ]
     return max(near)[1] if near else ""
 
 

@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
 
-from phases.planning.rules.numbers import NUMBER, number_of
+from phases.planning.rules.numbers import NUMBER, Scalar, number_of
 from phases.planning.rules.owners import METHOD, Known, Setting, names_other
 from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.results import METRIC, caption_of
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, cells_of
 from phases.planning.rules.value_names import plain_symbol
-from phases.planning.rules.value_readings import Scalar
 from phases.planning.rules.values import Value
 
 SETTINGS_TABLE = re.compile(
@@ -64,7 +63,8 @@ _WIDE = frozenset(
 )
 _SETTING_HEAD = re.compile(
     r"(?:(?:#|no\.? of|num(?:ber)?(?: of)?|optimal|initial|hidden|training|train|total|model|kernel|window|context|sequence"
-    r"|vocab(?:ulary)?|fine-?tuning|max(?:imum)?|inner|outer) ?)*(?:steps|epochs|iterations|iters|width|depth|layers|heads|(?:batch"
+    r"|vocab(?:ulary)?|fine-?tuning|max(?:imum)?|inner|outer) ?)*(?:steps|epochs|iterations|iters|width|depth|layers"
+    r"|heads|(?:batch"
     r"|patch|hidden|embedding|kernel|window|page|block|vocab(?:ulary)?|buffer|cache|memory|input) ?(?:size|dim(?:ension)?s?)"
     r"|learning rate|lr|dropout|channels|filters|units|rank|temperature|seeds|folds|optimal \w+|classes|features)(?: \(.*\))?",
     re.IGNORECASE,
@@ -202,7 +202,9 @@ def _of_row(
         condition = ", ".join(filter(None, ("" if owner == plain else plain, case)))
         if shown is not None:
             called = f"{symbol} {name}".strip() if name.split()[0] == "grid" else name
-            value = Value(called, shown, " ".join(line.strip("| ").split())[:200], plain_symbol(symbol), printed=_plain(cell))
+            value = Value(
+                called, shown, " ".join(line.strip("| ").split())[:200], plain_symbol(symbol), printed=_plain(cell)
+            )
             yield Setting(value, owner, condition, Sentence(line, table.section, table.page, table.role, "table"))
 
 

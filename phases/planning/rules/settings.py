@@ -16,7 +16,9 @@ from phases.planning.rules.value_names import meanings_of
 from phases.planning.rules.values import Value, candidates_in, values_in
 
 MOST = 240
-_CODE = re.compile(r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←|[«»|&]=? ?\(|\w [|&]= ")
+_CODE = re.compile(
+    r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←|[«»|&]=? ?\(|\w [|&]= "
+)
 _DECLARED = re.compile(
     r"\bconst\b|\b(?:int|float|unsigned|double|let)\b.*=|^\W*(?:Require|Input|Parameters?|Hyper-?parameters?|Given)\b.*=",
     re.IGNORECASE,

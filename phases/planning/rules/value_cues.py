@@ -18,7 +18,7 @@ from phases.planning.rules.values import Value
 
 LIKELY, LIKELY_WHERE_SET = 0.7, 0.55
 _SMALL, _FEW_WORDS, _SHORT = 5, 4, 60
-_FEWEST_LETTERS = 5
+_FEWEST_LETTERS = 10
 """What has fewer is a scrap between formulas, and no quote to find a place by."""
 
 
@@ -83,7 +83,9 @@ _NAMED = (
     ("what is measured", patterns.RESULT_NAME),
     ("what only a text counts", patterns.NOT_COUNTED),
 )
-_SURE_FORMS = frozenset("formulas identifiers intervals labelled listed_counts set_to dimensions assigned".split())
+_SURE_FORMS = (
+    "formulas", "identifiers", "intervals", "labelled", "listed_counts", "set_to", "dimensions", "assigned", "searched",
+)  # fmt: skip
 """Ways of writing that hardly anything but a setting has; each alone is too rare to be learnt."""
 _KINDS_OF_ASIDE = {
     "result": "tells a result", "discussion": "an aside", "motivation": "an aside", "points elsewhere": "an aside",

@@ -54,7 +54,8 @@ NAMED = re.compile(
     rf"\b({HEADS})\b(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:(?:\(?which )?(?:is |are |was |were |be |being"
     r" )?(?:\w+ly )?(?:set |fixed |equal |chosen |initiali[sz]ed |restricted |tuned |varied |limited )?"
     rf"(?:to be|to|as|of|is|are|was|were|from|at|in|over|among|=|∈|:|\|)|\()"
-    rf"(?: (?:about|approximately|around|either|a value of|value|up to|a|the range|be|(?:the|a|an) (?:default|constant|fixed|initial"
+    rf"(?: (?:about|approximately|around|either|a value of|value|up to|a|the range|be|(?:the|a|an) (?:default|constant"
+    rf"|fixed|initial"
     rf"|same)(?: value)?(?: of)?))? ?{SEVERAL}{WHOLE}",
     re.IGNORECASE,
 )
@@ -146,7 +147,8 @@ obtains reach reaches can must should may will would could they it he she there 
 until unless both either neither yet still just exactly first second third last initial final next previous less
 fewer greater larger smaller higher lower least again ourselves themselves itself define let denote always never
 construct constructs constructed pick picks appear appears exceed exceeds involve involves become becomes might try uses
-fixing moving making leading often usually typically generally specifically respectively compared initialized initialised increase increases
+fixing moving making leading often usually typically generally specifically respectively compared initialized initialised
+increase increases
 increased reduce reduces reduced range ranges ranging vary varies varying start starts started
 """
 STOPS = frozenset(STOPS_TEXT.split())
@@ -258,7 +260,8 @@ COUNTED_ANY = re.compile(
 )
 """A number and any plural."""
 HAS_PARTS = re.compile(
-    r"\b(?:has|have|(?:consists?|composed|made) of|contains?|comprises?|provides?|maintains?|averaged (?:over|across))"
+    r"\b(?:has|have|(?:consists?|composed|made) of|contains?|comprises?|provides?|maintains?|averaged (?:over|across)"
+    r"|uses?|used|employs?|constructs?|trains?|trained|select(?:s|ed)?|sampled?|generates?|creates?|runs?|ran|designs?|presents?)"
     r" (?:just |exactly |only |the )?$",
     re.IGNORECASE,
 )
@@ -267,7 +270,8 @@ NOT_COUNTED = re.compile(
     r"|tables|properties|observations|challenges|directions|scenarios|goals|kinds|forms|pages|years|authors|researchers|people"
     r"|halves|phases|parts|possibilities|options|conditions|points of|others|sides|ends|ones|types|steps to"
     r"|limitations|approaches"
-    r"|was|has|does|values|modifications|changes|differences|purposes|methods|strategies|studies|tools|assumptions|choices|effects|terms|digits|times|decimals|orders"
+    r"|was|has|does|values|modifications|changes|differences|purposes|methods|strategies|studies|tools|assumptions"
+    r"|choices|effects|terms|digits|times|decimals|orders"
     r"|sources)$",
     re.IGNORECASE,
 )
@@ -322,7 +326,12 @@ ANY_NUMBER = re.compile(
 )
 ANY_SET = re.compile(rf"[{{\[(] ?({ONE}(?:, ?{ONE}){{1,13}}) ?[}}\])](?!\^)")
 """What one is chosen from: "tune it in {1, 0.1}"."""
-WORDS_AFTER = re.compile(r"[- ](?:(?:different|distinct|separate|such|independent) )?((?:[A-Za-z][\w-]*[ -]){0,3}[A-Za-z][\w-]*)")
+TUNED = re.compile(
+    r"\b(?:tun(?:e[ds]?|ing)|search\w*|grids?|sweep\w*|swept|select\w*|chos\w+|choose|var(?:y|ied)|tested|candidates?)\b"
+)
+WORDS_AFTER = re.compile(
+    r"[- ](?:(?:different|distinct|separate|such|independent) )?((?:[A-Za-z][\w-]*[ -]){0,3}[A-Za-z][\w-]*)"
+)
 COUNTABLE = re.compile(rf"[A-Za-z-]+s|{UNITS}")
 LEADS_TO_VALUE = re.compile(
     r"(?: (?:is|are|was|were|be|set|fixed|equal|to|down|of|at|as|with|by|in|on|over|from|about|approximately|around|only|up|a|an"

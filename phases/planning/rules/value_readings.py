@@ -8,17 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from phases.planning.rules import value_patterns as patterns
-from phases.planning.rules.numbers import (
-    NUMBER,
-    WORDS,
-    number_of,
-    scaled,
-    symbol_of,
-)
-from phases.planning.rules.value_words import find_formulas, find_words
+from phases.planning.rules.numbers import WORDS, Scalar, number_of, parse_value, symbol_of
 from phases.planning.rules.value_names import name_before, name_of_symbol, plain_symbol, words_before
+from phases.planning.rules.value_words import find_formulas, find_words
 
-Scalar = int | float | str
 _FEW = 13
 _VERBS = re.compile(r"(?:(?:^| )(?:is|are|was|were|be|been|being|then|also|all|both))+ $")
 
@@ -55,7 +48,7 @@ def readings_of(read: str) -> Iterator[Reading]:
             _signs,
             _shapes,
         ),
-        *(_dimensions, _repeated, _named, _set_to, _counted, _shares, _loose),
+        *(_dimensions, _repeated, _named, _set_to, _counted, _shares, _searched, _loose),
     ):
         yield from (replace(one, kind=find.__name__.strip("_")) for one in find(read))
 
@@ -80,7 +73,10 @@ def _repeated(read: str) -> Iterator[Reading]:
         value = parse_value(match.group(2))
         if value is not None and not isinstance(value, tuple):
             yield _read(
-                "number of runs" if match.group(1).startswith(("run", "ran", "exec")) else "number of repetitions", value, match, 2
+                "number of runs" if match.group(1).startswith(("run", "ran", "exec")) else "number of repetitions",
+                value,
+                match,
+                2,
             )
     for match in patterns.COPULA.finditer(read):
         value = parse_value(match.group(2))
@@ -178,7 +174,11 @@ def _is_index(plain: str, before: str, read: str, end: int, value: object) -> bo
         r"(?:∑|\bsum\b|\bprod\b|_)$", before.rstrip()
     ):
         return True
-    if plain.rpartition("_")[2] in patterns.INDEXES - {"x", "y"} and "_" in plain and not patterns.SETS.search(before):
+    if (
+        plain.rpartition("_")[2] in patterns.INDEXES - {"x", "y"}
+        and "_" in plain
+        and (value in (0, 1, 2, 3) or not patterns.SETS.search(before))
+    ):
         return True
     if value in (0, 1) and not patterns.SETS.search(read):
         return True  # a case that is talked about
@@ -340,13 +340,19 @@ def _formulas(read: str) -> Iterator[Reading]:
         yield _read(name, " ".join(match.group(group).split()), match, group, plain_symbol(symbol))
 
 
-def _loose(read: str) -> Iterator[Reading]:
-    """Any other set with a noun before it, and any other number with a noun after or before it."""
+def _searched(read: str, *, tuned: bool = True) -> Iterator[Reading]:
+    """A set that something is chosen from: tune the rate in {1, 0.1}; with `tuned` false, any set with a noun before it."""
     for match in patterns.ANY_SET.finditer(read):
         value = parse_value(match.group(1))
-        name = name_before(patterns.LEADS_TO_VALUE.sub(" ", words_before(read, match.start())))
-        if isinstance(value, tuple) and name:
+        before = words_before(read, match.start())
+        name = name_before(patterns.LEADS_TO_VALUE.sub(" ", before))
+        if isinstance(value, tuple) and name and (not tuned or patterns.TUNED.search(before)):
             yield _read(name, value, match, 1)
+
+
+def _loose(read: str) -> Iterator[Reading]:
+    """Any other set with a noun before it, and any other number with a noun after or before it."""
+    yield from _searched(read, tuned=False)
     for match in patterns.ANY_NUMBER.finditer(read):
         value = parse_value(match.group(1))
         if value is None or re.fullmatch("(?:19|20)[0-9]{2}", match.group(1)):
@@ -366,30 +372,14 @@ def _loose(read: str) -> Iterator[Reading]:
 
 
 def _read(
-    name: str, value: Scalar | tuple[Scalar, ...], match: re.Match[str], group: int | str, symbol: str = "", unit: str = ""
+    name: str,
+    value: Scalar | tuple[Scalar, ...],
+    match: re.Match[str],
+    group: int | str,
+    symbol: str = "",
+    unit: str = "",
 ) -> Reading:
     return Reading(" ".join(name.split()), value, match.start(), match.start(group), match.end(group), symbol, unit)
-
-
-def parse_value(shown: str) -> Scalar | tuple[Scalar, ...] | None:
-    """A number, or several; a share keeps its sign and a fraction its bar: 30% is not 30, and 1/2 is not 1."""
-    shown = shown.strip()
-    if re.search(r"(?<![0-9.,])0[0-9]", shown):
-        return None  # the end of a longer number, such as 20, 000
-    if re.fullmatch(rf"{NUMBER}/{NUMBER}|2\^[0-9]{{1,2}}", shown):
-        return shown
-    if shown.lower() in WORDS:
-        return WORDS[shown.lower()]
-    values: list[Scalar] = []
-    for number, share, word, letter in re.findall(
-        rf"({NUMBER})( ?%)?(?: ?([Mm]illion|[Bb]illion|[Tt]housand)\b|([kKMB])\b)?", shown
-    )[:14]:
-        value = number_of(number)
-        if value is None:
-            return None
-        scale = word or letter
-        values.append(f"{number.strip()}%" if share else scaled(value, scale) if scale else value)
-    return (values[0] if len(values) == 1 else tuple(values)) if values else None
 
 
 def _is_possible(name: str, stated: str, value: Scalar | tuple[Scalar, ...]) -> bool:

@@ -55,7 +55,8 @@ KINDS = (
     Kind(
         "loss function",
         r"(?:[Bb]inary |[Cc]ategorical |[Ss]oftmax |[Ww]eighted )?[Cc]ross[- ][Ee]ntropy|[Mm]ean[- ][Ss]quared?[- ][Ee]rror|MSE"
-        r"|[Nn]egative log[- ]likelihood|[Ss]mooth L1|L[12]|[Hh]inge|Huber|[Tt]riplet|[Cc]ontrastive|InfoNCE|[Ff]ocal|CTC|[Dd]ice",
+        r"|[Nn]egative log[- ]likelihood|[Ss]mooth L1|L[12]|[Hh]inge|Huber|[Tt]riplet|[Cc]ontrastive|InfoNCE|[Ff]ocal|CTC"
+        r"|[Dd]ice",
         r"(?:training )?(?:loss|objective|criterion)(?: functions?)?",
     ),
     Kind(
@@ -89,7 +90,8 @@ KINDS = (
     ),
     Kind(
         "hash function",
-        r"Murmur(?:Hash)?[23]?|xxHash|CityHash|FarmHash|SipHash|SHA-?(?:1|256|512)|MD5|CRC-?32|FNV(?:-1a?)?|Zobrist|[Tt]abulation",
+        r"Murmur(?:Hash)?[23]?|xxHash|CityHash|FarmHash|SipHash|SHA-?(?:1|256|512)|MD5|CRC-?32|FNV(?:-1a?)?|Zobrist"
+        r"|[Tt]abulation",
         r"(?:hash(?:es|ing)?|digests?)(?: functions?)?",
         _USED,
     ),
@@ -100,16 +102,17 @@ KINDS = (
         r"(?:implement|writt|cod|develop|programm)\w* (?:\w+ ){0,3}?in",
     ),
     Kind("compiler", r"(?:gcc|GCC|g\+\+|clang|icc|nvcc|MSVC)(?: (?:version )?[0-9][0-9.]*[0-9])?", r"compiler", r"compiled with"),
-    Kind("statistical test", r"Wilcoxon(?: signed[- ]rank)?|Mann-Whitney(?: U)?|(?:paired )?t|McNemar|ANOVA|bootstrap", r"[- ]?tests?"),
+    Kind("statistical test", r"Wilcoxon(?: signed[- ]rank)?|Mann-Whitney(?: U)?|(?:paired )?t|McNemar|ANOVA"
+        r"|bootstrap", r"[- ]?tests?"),
 )  # fmt: skip
 _END = r"(?![\w+#]|[-/][\w])"
 
 
 def _patterns_of(kind: Kind) -> re.Pattern[str]:
-    forms = [
-        rf"(?<![A-Za-z0-9_+-])(?P<first>{kind.words})['’”ʼ]?[- ]?(?:{kind.heads})\b",
-        rf"\b(?i:{kind.heads})\b[^.,\d]{{0,{_ROOM}}}?(?:(?<!\w)|(?=[:=]|\|)){_LINK} (?:an? |the )?['\"’ʼ‘“]?(?P<second>{kind.words}){_END}",
-    ]
+    behind = rf"(?<![A-Za-z0-9_+-])(?P<first>{kind.words})['’”ʼ]?[- ]?(?:{kind.heads})\b"
+    link = rf"(?:(?<!\w)|(?=[:=]|\|)){_LINK} (?:an? |the )?['\"’ʼ‘“]?"
+    ahead = rf"\b(?i:{kind.heads})\b[^.,\d]{{0,{_ROOM}}}?{link}(?P<second>{kind.words}){_END}"
+    forms = [behind, ahead]
     if kind.deeds:
         forms.append(rf"\b(?:{kind.deeds}) (?:the |an? )?(?P<third>{kind.words}){_END}")
     return re.compile("|".join(forms))
@@ -122,7 +125,8 @@ _POWER = r"2\^(?:\([^()]{1,12}\)|[a-z](?:[+−-]\w+)*)"
 _FORMULAS = (
     # the urgency gets 10,000 × S
     re.compile(
-        rf"(?<![\w.])(?P<value>[0-9][0-9,.]*(?<![,.]) ?[×*∗·] ?[A-Za-z]\w{{0,12}}) (?:is|are) added to (?:the |its )?(?P<name>[a-z][a-z -]{{2,30}}\b)"
+        r"(?<![\w.])(?P<value>[0-9][0-9,.]*(?<![,.]) ?[×*∗·] ?[A-Za-z]\w{0,12}) (?:is|are) added to (?:the "
+        r"|its )?(?P<name>[a-z][a-z -]{2,30}\b)"
     ),
     # a table of size 2^t
     re.compile(
@@ -131,13 +135,15 @@ _FORMULAS = (
     ),
     # set the output length to the input length + 50
     re.compile(
-        r"\b(?:set|sets|setting|limit|limited|increased?|cap|capped|fix|fixed) (?:the |its |our )?(?P<name>(?:[a-z][\w-]* ){1,4}?)"
+        r"\b(?:set|sets|setting|limit|limited|increased?|cap|capped|fix|fixed) (?:the |its "
+        r"|our )?(?P<name>(?:[a-z][\w-]* ){1,4}?)"
         r"(?:during [a-z]+ )?(?:to|at|as) (?:the )?(?P<value>[a-z]+ [a-z]+ [+−-] [0-9]+)"
     ),
     # we set ρ = 1/(20n)
     re.compile(
         r"\b(?:set|sets|setting|choose|chose|fix|use|using|take|with) (?:the |an? |its |our )?(?P<name>(?:[a-z][\w-]* ){0,3}?)"
-        r"(?P<symbol>[α-ωϵA-Za-z](?:_\w{1,12})?) ?= ?(?P<value>[0-9]+/\([0-9A-Za-z α-ω]{1,8}\)|(?<!\^)[0-9]{1,6} ?[α-ω]?(?: ?[a-z])?"
+        r"(?P<symbol>[α-ωϵA-Za-z](?:_\w{1,12})?) ?= ?(?P<value>[0-9]+/\([0-9A-Za-z α-ω]{1,8}\)"
+        r"|(?<!\^)[0-9]{1,6} ?[α-ω]?(?: ?[a-z])?"
         rf"(?<=\D)(?!\w)|{_PRODUCT})(?= ?(?:[,.;)]|$|and\b|for\b|in\b))"
     ),
 )  # fmt: skip

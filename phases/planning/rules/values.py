@@ -7,11 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from phases.planning.rules.numbers import (
-    fold,
-    join_thousands,
-    without_pointers,
-)
+from phases.planning.rules.numbers import Scalar, fold, join_thousands, parse_value, without_pointers
 from phases.planning.rules.value_names import words_before
 from phases.planning.rules.value_patterns import (
     GOES_ON,
@@ -19,7 +15,7 @@ from phases.planning.rules.value_patterns import (
     LONGEST_QUOTE,
     ONE,
 )
-from phases.planning.rules.value_readings import Reading, Scalar, parse_value, readings_of
+from phases.planning.rules.value_readings import Reading, readings_of
 
 LOOSE = "loose"
 _ROOM = 60
