@@ -337,7 +337,9 @@ def _words(read: str) -> Iterator[Reading]:
 
 def _formulas(read: str) -> Iterator[Reading]:
     for name, match, group, symbol in find_formulas(read):
-        yield _read(name, " ".join(match.group(group).split()), match, group, plain_symbol(symbol))
+        yield _read(
+            name_before(name) or symbol, " ".join(match.group(group).split()), match, group, plain_symbol(symbol)
+        )
 
 
 def _searched(read: str, *, tuned: bool = True) -> Iterator[Reading]:
@@ -365,6 +367,8 @@ def _loose(read: str) -> Iterator[Reading]:
             )
         )
         last = next((at for at, word in enumerate(words, 1) if patterns.COUNTABLE.fullmatch(word)), 0)
+        if last and re.fullmatch(patterns.MEASURES, words[last - 1].lower()):
+            continue  # of a machine or a run, as a rule
         before = name_before(patterns.LEADS_TO_VALUE.sub(" ", words_before(read, match.start())))
         name = f"number of {' '.join(words[:last])}" if last else before or " ".join(words)
         if name:

@@ -83,6 +83,8 @@ KINDS = (
         _USED,
     ),
     Kind("decoding", r"[Gg]reedy|[Nn]ucleus|[Bb]eam", r"decoding|sampling|search(?! size)"),
+    Kind("file format", r"(?:TEI )?XML|JSON(?:L| [Ll]ines)?|CSV|YAML|Parquet|HDF5|Avro"
+        r"|[Pp]rotocol [Bb]uffers?", r"(?:file )?formats?"),
     Kind(
         "numerical precision",
         r"(?:BF|bf|FP|fp)(?:16|32|64|8)|bfloat16|float(?:16|32|64)|int8|[Hh]alf|[Ss]ingle|[Dd]ouble|[Mm]ixed",
