@@ -27,6 +27,9 @@ _FOR = re.compile(
     rf"^(?:For|In the case of|When (?:using|training)) (?:the |our |all )?({_NAMED}|base models?|big models?"
     r"|small models?|large models?)(?: (?:experiments?|models?|data ?set|training|task))?(?:,| we\b| the\b)"
 )
+_IN = re.compile(rf"^(?:In|For|On) (?:the )?({_NAMED}) \[[^\]]+\],")
+"""Something of others, as the citation behind it says, in which all of the sentence holds."""
+_OURS = re.compile(r"\b[Oo]urs?\b(?! (?:experiments?|work|setup|study|evaluation|baselines?|implementation)\b)")
 _HELD = re.compile(rf"({_NAMED}) \($")
 _QUOTED = re.compile(r"[“\"‘]([A-Za-z][\w +-]{1,30})[”\"’] ?\([^()]*$")
 """What is named in quotes, before a bracket."""
@@ -231,6 +234,8 @@ def _named_first(text: str, before: str, value: Value, known: Known) -> str:
         name = match.group(1).strip(" ()")
         if name not in known.own and not _is_word(name) and name not in known.datasets and " and " not in name:
             return name
+    if (match := _IN.match(text)) and not _is_own(match.group(1), known) and not _is_word(match.group(1)):
+        return match.group(1)
     if (match := _SUBJECT.match(text)) and match.end() <= value.start + 1:
         name = match.group(1).strip(" ()")
         is_system = text.startswith(name) and _ACRONYM.fullmatch(name) and not _is_own(name, known)
@@ -267,6 +272,8 @@ def _said_of(name: str, before: str) -> re.Match[str] | None:
 def _owner_of_section(sentence: Sentence, known: Known) -> str:
     """What a heading names, or the words in which a paragraph begins; empty where that is the method."""
     title = sentence.section["title"]
+    if _OURS.search(sentence.text):
+        return ""
     if sentence.role != BUILD and (algorithm := _ALGORITHM.search(title)) and not _is_own(title, known):
         return algorithm.group()
     names = [name for name in (*known.others, *known.datasets) if not _is_word(name)]
