@@ -69,7 +69,7 @@ COUNTED = re.compile(
     rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{ONE}(?:{NEXT}){{0,8}})[\]}}]?|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
     r"|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than"
     rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})"
-    rf"(?: (?:steps|points|pairs|layers|examples|samples))?(?: intervals?)?)\b(?![-_][a-z])"
+    rf"(?: (?:steps|points|pairs|layers|examples|samples|instances))?(?: intervals?)?)\b(?![-_][a-z])"
 )
 DEVICES = re.compile(
     rf"(?<![\w.,-])({ONE}|\b(?:{'|'.join(WORDS)})\b)(?:x|×)? (?:[A-Z][\w-]* (?:[0-9]\w* )?){{1,3}}([GT]PUs?)\b"
@@ -277,7 +277,8 @@ NOT_COUNTED = re.compile(
 )
 """What a text counts and no program does."""
 SINGULAR = re.compile(
-    r"(?:layer|parameter|bit|shot|way|sentence|head|block|unit|step|epoch|game|fold|word|token|image|character|point|node)$"
+    r"(?:layer|parameter|bit|shot|way|sentence|head|block|unit|step|epoch|game|fold|word|token|image|character|point|node|problem|[GTC]PU|core"
+    r"|iteration|sample|example|label|feature|channel|filter|seed|run|episode|thread|machine|server|agent|instance)$"
 )
 ADJECTIVE = re.compile(r"[a-z]+(?:al|ed|ic|ous|ive|ary|fold|free)\b")
 DIMENSIONAL = re.compile(

@@ -266,7 +266,7 @@ def _counted(read: str) -> Iterator[Reading]:
         if patterns.MODEL_SIZES.fullmatch(shown) and re.search(r"(?:params|parameters?|models?)$", last):
             sizes = tuple(re.findall(r"[0-9.]+ ?[MB]", shown))  # a model is known by this: 7B
             value, noun = sizes[0] if len(sizes) == 1 else sizes, "parameters"
-        noun += "s" if patterns.SINGULAR.search(noun) else ""
+        noun += "s" if patterns.SINGULAR.search(noun) and value != 1 else ""
         yield _read(f"{of}{noun}" if of or unit else f"number of {noun}", value, match, 1, unit=unit)
 
 
@@ -363,7 +363,7 @@ def _loose(read: str) -> Iterator[Reading]:
         words = list(
             takewhile(
                 lambda word: word.lower() not in patterns.STOPS,
-                re.split("[ -]", following.group(1)) if following else (),
+                following.group(1).split() if following else (),
             )
         )
         last = next((at for at, word in enumerate(words, 1) if patterns.COUNTABLE.fullmatch(word)), 0)
