@@ -180,3 +180,8 @@ def test_what_stands_in_a_bracket_behind_a_name_in_quotes_is_of_that_name() -> N
         SETUP.format(sentence="We use the data sets “hall” ($n=270$) and “lobby” ($n=380$).", result="It waits.")
     )
     assert [(row["value"], row["owner"]) for row in rows.plan["values"]] == [(270, "hall"), (380, "lobby")]
+
+
+def test_what_a_table_of_results_runs_over_is_no_setting() -> None:
+    swept = TABLE.replace("| QUEUE-7 | 100", "| Ours | 600 | 92.0 |\n| QUEUE-7 | 100")
+    assert not [row for row in read(swept).plan["values"] if row["name"] == "Steps"]

@@ -96,9 +96,12 @@ def _of_columns(table: Table, known: Known) -> Iterator[Setting]:
             continue
         labels: dict[str, list[str]] = {}
         for row in rows[1:]:
-            if at < len(row) and row[0] and _is_number(row[at]):
+            if at < len(row) and _is_number(row[at]):
                 labels.setdefault(row[at], []).append(_plain(row[0]))
-        for cell, named in labels.items() if len(labels) <= _MOST_VALUES else ():
+        rows_named = [label for named in labels.values() for label in named]
+        if len(labels) > _MOST_VALUES or "" in rows_named or len(set(rows_named)) < len(rows_named):
+            continue  # what the table runs over: a row has several of them
+        for cell, named in labels.items():
             others = [label for label in named if names_other(label, known)]
             own = ", ".join([label for label in named if label not in others][:_MOST_LABELS])
             for label in filter(None, (own, *others)):
