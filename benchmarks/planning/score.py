@@ -52,7 +52,28 @@ def main() -> None:
         gold = load_gold(given.shared, name)
         if gold is not None:
             found[name], _ = scorer.score(gold, plan, paper)
+            found[name]["value_anchored_as_printed"] = share_as_printed(plan, paper, scorer)
     _print(found, groups, each=given.each)
+
+
+def share_as_printed(plan: dict[str, Any], paper: str, scorer: Any) -> float | None:
+    """How many values stand in the words that they quote as they are or as they are printed: 10^-4 holds 0.0001, "two" holds 2.
+
+    The scorer's `value_anchored` looks for the digits of the value alone. None where a plan has no values.
+    """
+    letters, rows = scorer.letters, plan["values"]
+    text = letters(paper.replace("\n", " "))
+    held = 0
+    for row in rows:
+        quote = letters(row["source"]["quote"].replace("\\times", "×").replace("\\cdot", "·"))
+        given = row["values"] if "values" in row else [row["value"]]
+        forms = (
+            [row["printed"]]
+            if "printed" in row
+            else [f"{one:g}" if isinstance(one, float) else str(one) for one in given]
+        )
+        held += letters(row["source"]["quote"]) in text and all(letters(form) in quote for form in forms)
+    return round(held / len(rows), 3) if rows else None
 
 
 def _arguments() -> argparse.Namespace:

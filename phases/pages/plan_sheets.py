@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from phases.pages.marked_paper import Block, cut_blocks, find_quotes
 from phases.pages.render import embed_picture
-from phases.planning.plan_words import name_place, steps_of
+from phases.planning.plan_words import name_place, steps_of, write_printed
 from phases.readers.markdown import PAGE_MARK
 from phases.readers.page_pictures import Box, Picture, QuotePlace
 from pipeline.base.formats import Markdown
@@ -95,7 +95,7 @@ def _describe_row(shown: Reviewed, row: Row) -> dict[str, Any]:
         told = [row["kind"], names.get(row.get("component", ""), ""), status]
     else:
         condition = row.get("condition", "")
-        told = [f"of {row['owner']}", "" if condition == row["owner"] else condition, row["kind"]]
+        told = [write_printed(row), f"of {row['owner']}", "" if condition == row["owner"] else condition, row["kind"]]
     about = " · ".join(one for one in (*told, name_place(row)) if one)
     return {**row, "about": about, "is_lost": not _is_marked(shown, row)}
 

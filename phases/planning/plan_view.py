@@ -20,6 +20,7 @@ from phases.planning.plan_words import (
     read_formula,
     steps_of,
     write_ids,
+    write_printed,
     write_value,
 )
 
@@ -104,7 +105,8 @@ class _Text:
             yield from self.wrap(where, "  ", 2)
             for row in rows:
                 condition = f", {row['condition']}" if row.get("condition") not in (None, "", row["owner"]) else ""
-                said = f"{name_value(row)} = {write_value(row)}  (of {row['owner']}{condition})"
+                printed = f", {write_printed(row)}" if row.get("printed") else ""
+                said = f"{name_value(row)} = {write_value(row)}{printed}  (of {row['owner']}{condition})"
                 yield from self.wrap(said, f"    {row['id']:<4} ", 9)
 
     def mentions(self, plan: Row) -> Iterator[str]:

@@ -104,6 +104,11 @@ def write_value(row: Row) -> str:
     return shown if not unit else f"{shown}{unit}" if unit == "%" else f"{shown} {unit}"
 
 
+def write_printed(row: Row) -> str:
+    """How the paper writes a value, where that reads otherwise than the value; else nothing."""
+    return f"printed as {row['printed']}" if row.get("printed") else ""
+
+
 def name_value(row: Row) -> str:
     """The name of a value with its symbol."""
     symbol = row.get("symbol")
@@ -127,8 +132,8 @@ def describe_row(plan: Row, identifier: str) -> str:
     if row is None:
         return ""
     if identifier[0] == "V":
-        condition = f", {row['condition']}" if row.get("condition") else ""
-        return f"{name_value(row)} = {write_value(row)}, of {row['owner']}{condition} ({name_place(row)})"
+        told = [write_value(row), write_printed(row), f"of {row['owner']}", row.get("condition", "")]
+        return f"{name_value(row)} = {', '.join(filter(None, told))} ({name_place(row)})"
     if identifier[0] == "E":
         return f"{row['row']}, {row['column']}: {write_value(row)} ({row['table']}, p. {row['page']})"
     said = read_aloud(str(row.get("text") or row.get("name") or row.get("what")))

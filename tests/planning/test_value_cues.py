@@ -100,3 +100,88 @@ def test_a_sentence_that_says_where_it_is_shown_first_is_no_result() -> None:
         SETUP.format(sentence="As shown in Figure 5, the network consists of 60 hidden layers.", result="It waits.")
     )
     assert [(row["name"], row["value"]) for row in found.plan["values"]] == [("number of hidden layers", 60)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name", "value"),
+    [
+        ("Each room is trained with AdamW.", "optimizer", "AdamW"),
+        ("The nonlinearity is set to be a GELU.", "activation function", "GELU"),
+        ("We use a cosine learning rate schedule.", "learning rate schedule", "cosine"),
+        ("Rooms are compared by the Hamming distance.", "distance metric", "Hamming"),
+        ("The queue is implemented in C++ here.", "programming language", "C++"),
+        ("Keys are hashed using MurmurHash3.", "hash function", "MurmurHash3"),
+        ("We train all rooms in BF16 precision.", "numerical precision", "BF16"),
+        ("We set the queue length to waiting time + 50.", "queue length", "waiting time + 50"),
+        ("Then 1,000 × S is added to the urgency.", "urgency", "1,000 × S"),
+        ("The table has size $2^{t}$ here.", "table", "2^t"),
+        ("We set $\\rho = 1/(20n)$ for all.", "ρ", "1/(20n)"),
+    ],
+)
+def test_a_word_or_a_formula_is_a_value_with_a_name(sentence: str, name: str, value: str) -> None:
+    assert (name, value) in [(one.name, one.value) for one in values_in(sentence)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["The softmax function is smooth.", "We wait with step 3 of it.", "He said so.", "A linear queue of rooms."],
+)
+def test_a_word_that_chooses_nothing_is_no_value(sentence: str) -> None:
+    assert [one for one in values_in(sentence) if one.reading == "words"] == []
+
+
+def test_symbols_that_have_one_value_have_it_each() -> None:
+    found = {one.symbol: one.value for one in values_in("We use $d_{k}=d_{v}=d_{room}/h=64$ and $\\beta=0.5$.")}
+    assert found == {"d_k": 64, "d_v": 64, "beta": 0.5}
+
+
+def test_a_set_of_hundreds_is_no_number_of_thousands() -> None:
+    assert [one.value for one in values_in("We use $w \\in \\{100,200,500\\}$ rooms.")] == [(100, 200, 500)]
+
+
+def test_a_value_is_kept_as_the_paper_prints_it_where_that_reads_otherwise() -> None:
+    sentence = "We train each room with a learning rate of $10^{-4}$ and a batch size of 64 for 30K steps."
+    rows = read(SETUP.format(sentence=sentence, result="It waits.")).plan["values"]
+    assert {row["name"]: (row["value"], row.get("printed")) for row in rows} == {
+        "learning rate": (0.0001, "10^-4"),
+        "batch size": (64, None),
+        "number of steps": (30000, "30K"),
+    }
+
+
+TABLE = """# Waiting
+
+## 2 Method
+
+We train the waiter for each room with a batch size of 64.
+
+## 3 Results
+
+Table 1: Accuracy of waiting.
+
+| Model | Steps | Accuracy |
+|---|---|---|
+| Ours | 300 | 91.2 |
+| QUEUE-7 | 100 | 88.1 |
+"""
+
+
+def test_a_column_of_settings_in_a_table_of_results_gives_each_its_row() -> None:
+    rows = read(TABLE).plan["values"]
+    assert [(row["value"], row["owner"], row.get("condition")) for row in rows if row["name"] == "Steps"] == [
+        (300, "method", "Ours"),
+        (100, "QUEUE-7", None),
+    ]
+    assert not [row for row in rows if row["name"] == "Accuracy"]
+
+
+def test_what_stands_in_a_bracket_behind_a_name_in_quotes_is_of_that_name() -> None:
+    rows = read(
+        SETUP.format(sentence="We use the data sets “hall” ($n=270$) and “lobby” ($n=380$).", result="It waits.")
+    )
+    assert [(row["value"], row["owner"]) for row in rows.plan["values"]] == [(270, "hall"), (380, "lobby")]
+
+
+def test_what_a_table_of_results_runs_over_is_no_setting() -> None:
+    swept = TABLE.replace("| QUEUE-7 | 100", "| Ours | 600 | 92.0 |\n| QUEUE-7 | 100")
+    assert not [row for row in read(swept).plan["values"] if row["name"] == "Steps"]

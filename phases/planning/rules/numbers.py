@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+Scalar = int | float | str
 LARGEST_VALUE = 1e18
 _POWER = r"10(?: ?\^ ?\{? ?[-−–]? ?[0-9]{1,3}(?: ?\})?|⁻?[⁰¹²³⁴-⁹]{1,3})"
 # text layers lose that it is raised
@@ -30,6 +31,8 @@ _SPELLINGS = (
     " τ tau φ phi ϕ phi ψ psi ω omega ξ xi χ chi π pi ι iota"
 )
 GREEK = dict(zip(_SPELLINGS.split()[::2], _SPELLINGS.split()[1::2], strict=True))
+_IN_SET = re.compile(r"∈ ?\{ ?[0-9]{1,3}(?:,[0-9]{3})+ ?\}")
+"""A set of whole numbers, which is no number of thousands: n ∈ {100,200,500}."""
 _NUMBERS = r"[1-9][0-9]{0,2}(?:(?: ?[,;–-] ?| )[1-9][0-9]{0,2}){0,20}"
 _PLACES = (
     "refs?|references?|eqs?|eqns?|equations?|figs?|figures?|tabs?|tables?|secs?|sects?|sections?|chap|chapters?|app|appendix"
@@ -153,7 +156,11 @@ def _plain(match: re.Match[str]) -> str:
 
 
 def join_thousands(read: str, places: list[int]) -> tuple[str, list[int]]:
-    """A folded text without the blank that a text layer puts into "6, 066", and the places of what is left."""
+    """A folded text without the blank that a text layer puts into "6, 066", and the places of what is left.
+
+    In a set it is the other way: {100,200} are two numbers.
+    """
+    read = _IN_SET.sub(lambda match: match.group().replace(",", ";"), read)
     kept = list(range(len(read)))
     for match in _APART.finditer(read):
         kept.remove(match.start() + len(match.group(1)) + 1)
@@ -164,6 +171,27 @@ def scaled(number: int | float, scale: str) -> int | float:
     """The number with its scale: 4.5 million, 36M, 17k."""
     value = number * _SCALES[scale]
     return int(value) if float(value).is_integer() else value
+
+
+def parse_value(shown: str) -> Scalar | tuple[Scalar, ...] | None:
+    """A number, or several; a share keeps its sign and a fraction its bar: 30% is not 30, and 1/2 is not 1."""
+    shown = shown.strip()
+    if re.search(r"(?<![0-9.,])0[0-9]", shown):
+        return None  # the end of a longer number, such as 20, 000
+    if re.fullmatch(rf"{NUMBER}/{NUMBER}|2\^[0-9]{{1,2}}", shown):
+        return shown
+    if shown.lower() in WORDS:
+        return WORDS[shown.lower()]
+    values: list[Scalar] = []
+    for number, share, word, letter in re.findall(
+        rf"({NUMBER})( ?%)?(?: ?([Mm]illion|[Bb]illion|[Tt]housand)\b|([kKMB])\b)?", shown
+    )[:14]:
+        value = number_of(number)
+        if value is None:
+            return None
+        scale = word or letter
+        values.append(f"{number.strip()}%" if share else scaled(value, scale) if scale else value)
+    return (values[0] if len(values) == 1 else tuple(values)) if values else None
 
 
 def symbol_of(name: str) -> str:

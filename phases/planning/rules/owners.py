@@ -15,18 +15,31 @@ METHOD = "method"
 _DATA_UNIT = re.compile(
     r"\b(?:examples?|samples?|sentences?|sentence pairs|pairs|images?|questions?|queries"
     r"|documents?|classes|categories|instances?|characters?|users?|items?|tasks?|articles?|utterances?|labels?"
-    r"|splits?)\b",
+    r"|splits?|vocabular(?:y|ies))\b",
     re.IGNORECASE,
 )
 _NAMED = r"(?:[A-Z][\w+*.()-]*(?: (?:[A-Z0-9(][\w+*.()-]*|and(?= [A-Z])))*)"
 _DATA_NAME = re.compile(
-    r"\b((?:[A-Z][\w+-]*[ -]){0,2}[A-Z][\w+-]*)(?: \(([A-Z][\w-]*)\))? (?:data ?set|corpus|benchmark|trace|collection)s?\b"
+    r"\b((?:[A-Z][\w+-]*[ -]){0,2}[A-Z][\w+-]*)(?: \(([A-Z][\w-]*)\))? (?:data ?set|corpus|corpora|portion|benchmark"
+    r"|trace|collection)s?\b"
 )
 _FOR = re.compile(
     rf"^(?:For|In the case of|When (?:using|training)) (?:the |our |all )?({_NAMED}|base models?|big models?"
     r"|small models?|large models?)(?: (?:experiments?|models?|data ?set|training|task))?(?:,| we\b| the\b)"
 )
+_IN = re.compile(rf"^(?:In|For|On) (?:the )?({_NAMED}) \[[^\]]+\],")
+"""Something of others, as the citation behind it says, in which all of the sentence holds."""
+_OURS = re.compile(r"\b[Oo]urs?\b(?! (?:experiments?|work|setup|study|evaluation|baselines?|implementation)\b)")
 _HELD = re.compile(rf"({_NAMED}) \($")
+_QUOTED = re.compile(r"[“\"‘]([A-Za-z][\w +-]{1,30})[”\"’] ?\([^()]*$")
+"""What is named in quotes, before a bracket."""
+_GOES_ON = r",? (?:performing|using|with|which|that|trained|running|run|having|whose|at|has|had|uses|used) [^.;]{0,60}$"
+_GOES_BACK = re.compile(
+    r"^(?:It|This|These|They|Each|Every|The|Among|Of (?:these|the|them)|In total|Sentences|There|All|Both|We (?:use|split"
+    r"|train|hold|sample))\b"
+)
+"""How a sentence begins that goes on about what the one before it names."""
+_RUN_IN = re.compile(r"([A-Z][\w+ -]{1,40})[.:]$")
 _TRAINED = re.compile(
     r"\b[Ww]e (?:\w+ly |also |then )?(?:pre-?|fine-?)?(?:train|trained|tune|tuned|run|ran|optimi[sz]ed?) the "
     r"((?:[a-z][\w-]* ){1,2}(?:models|agents|networks|baselines|classifiers|model|agent|network|baseline|classifier))\b"
@@ -90,6 +103,8 @@ baselines test validation
 """
 _NO_OWNER = frozenset(_NO_OWNER_TEXT.split())
 _ACRONYM = re.compile(r"[A-Z][\w+-]*[A-Z0-9][\w+-]*")
+_PROPER = re.compile(r"[A-Z]\w*[A-Z0-9][\w.+-]*(?: [\w.+-]+){0,2}")
+"""A name that somebody gave: LLaMA 7B, ViT-B, GPT-2 medium."""
 _OPEN_END = frozenset(
     [
         "a",
@@ -188,42 +203,92 @@ def _condition(text: str, owner: str) -> str:
 def _owner(sentence: Sentence, value: Value, known: Known) -> str:
     """The data set of a count of data, the baseline that a clause is about, else the method."""
     before = sentence.text[: value.start]
-    if _DATA_UNIT.search(value.name) and (owner := _owner_of_data(sentence.text, value, known)):
+    if _DATA_UNIT.search(value.name) and (owner := _owner_of_data(sentence, value, known)):
         return owner
     if is_other(value.name, known):
         return value.name
-    if value.name.endswith("parameters") and (held := _HELD.search(before)):
-        return held.group(1)
-    if (match := _FOR.match(sentence.text)) and match.end() <= value.start + 1:
-        name = match.group(1).strip(" ()")
-        if name not in known.own and not _is_word(name) and name not in known.datasets and " and " not in name:
-            return name
-    if (match := _SUBJECT.match(sentence.text)) and match.end() <= value.start + 1:
-        name = match.group(1).strip(" ()")
-        if match.group(2) or is_other(name, known) or (_ACRONYM.fullmatch(name) and not _is_own(name, known)):
-            return name
-    if match := _AUTHORS.match(before):
-        return match.group(1)
-    if (match := _TRAINED.search(before)) and match.group(1).split()[0] not in _SAME_MODELS:
-        return match.group(1)
-    models = [one for one in _MODELS.findall(before) if one.split()[0] not in _SAME_MODELS]
-    if models:
-        return str(models[-1])
+    for find in (_holder, _named_first, _named_by_deed, _named_in_clause):
+        if owner := find(sentence.text, before, value, known):
+            return owner
     if _ORIGINAL.match(before):
         return ORIGINAL
     if value.condition:
         named = [name for name in known.others if name in value.condition]
         if named:
             return named[0]
+    return _owner_of_section(sentence, known) or METHOD
+
+
+def _holder(text: str, before: str, value: Value, known: Known) -> str:
+    """What a bracket is about in which a value stands: LLaMA (7B parameters); “heart” (n = 270)."""
+    held = _HELD.search(before)
+    if held and (value.name.endswith("parameters") or is_other(held.group(1), known)):
+        return held.group(1)
+    quoted = _QUOTED.search(before)
+    return quoted.group(1) if quoted else ""
+
+
+def _named_first(text: str, before: str, value: Value, known: Known) -> str:
+    """Whom a sentence begins with: "For X, we use", "X has", "Smith et al. use"."""
+    if (match := _FOR.match(text)) and match.end() <= value.start + 1:
+        name = match.group(1).strip(" ()")
+        if name not in known.own and not _is_word(name) and name not in known.datasets and " and " not in name:
+            return name
+    if (match := _IN.match(text)) and not _is_own(match.group(1), known) and not _is_word(match.group(1)):
+        return match.group(1)
+    if (match := _SUBJECT.match(text)) and match.end() <= value.start + 1:
+        name = match.group(1).strip(" ()")
+        is_system = text.startswith(name) and _ACRONYM.fullmatch(name) and not _is_own(name, known)
+        if match.group(2) or is_other(name, known) or is_system:
+            return name
+    authors = _AUTHORS.match(before)
+    return authors.group(1) if authors else ""
+
+
+def _named_by_deed(text: str, before: str, value: Value, known: Known) -> str:
+    """Which of several models a clause is about: "we trained the base models for"."""
+    if (match := _TRAINED.search(before)) and match.group(1).split()[0] not in _SAME_MODELS:
+        return match.group(1)
+    models = [one for one in _MODELS.findall(before) if one.split()[0] not in _SAME_MODELS]
+    return str(models[-1]) if models else ""
+
+
+def _named_in_clause(text: str, before: str, value: Value, known: Known) -> str:
+    """A baseline that what follows it is said of: "against Indigo, with a width of 7"."""
+    near = [
+        (match.start(), name)
+        for name in known.others
+        if not _is_word(name)
+        for match in [_said_of(name, before)]
+        if match
+    ]
+    return max(near)[1] if near else ""
+
+
+def _said_of(name: str, before: str) -> re.Match[str] | None:
+    return re.search(rf"(?<!\w){re.escape(name)}(?: \([^)]*\))?{_GOES_ON}", before)
+
+
+def _owner_of_section(sentence: Sentence, known: Known) -> str:
+    """What a heading names, or the words in which a paragraph begins; empty where that is the method."""
     title = sentence.section["title"]
+    if _OURS.search(sentence.text):
+        return ""
     if sentence.role != BUILD and (algorithm := _ALGORITHM.search(title)) and not _is_own(title, known):
         return algorithm.group()
-    names = (name for name in (*known.others, *known.datasets) if not _is_word(name))
-    return next((name for name in names if title.lower() == name.lower()), METHOD)
+    names = [name for name in (*known.others, *known.datasets) if not _is_word(name)]
+    first = _RUN_IN.match(sentence.lead)
+    heads = (first.group(1) if first else "", title)
+    for head in heads:
+        same = [name for name in names if name.lower() == head.lower()]
+        if same and not _is_own(same[0], known):
+            return same[0]
+    return ""
 
 
-def _owner_of_data(text: str, value: Value, known: Known) -> str:
-    """The data set that a count of data is nearest to; empty where the sentence names none."""
+def _owner_of_data(sentence: Sentence, value: Value, known: Known) -> str:
+    """The data set that a count of data is nearest to, or that the sentence before names; empty where none is named."""
+    text = sentence.text
     before = text[: value.start]
     near = [(before.rfind(name), name) for name in known.datasets if name in before]
     if near:
@@ -232,10 +297,13 @@ def _owner_of_data(text: str, value: Value, known: Known) -> str:
     if after:
         return after[0]
     named = [match for match in _DATA_NAME.finditer(text) if match.group(1).lower() not in _NO_OWNER]
-    if not named:
+    if named:
+        nearest = min(named, key=lambda match: min(abs(match.start() - value.end), abs(match.end() - value.start)))
+        return str(nearest.group(2) or nearest.group(1))
+    if not _GOES_BACK.match(text):
         return ""
-    nearest = min(named, key=lambda match: min(abs(match.start() - value.end), abs(match.end() - value.start)))
-    return str(nearest.group(2) or nearest.group(1))
+    earlier = [(sentence.before.rfind(name), name) for name in known.datasets if name in sentence.before]
+    return max(earlier)[1] if earlier else ""
 
 
 def _is_own(name: str, known: Known) -> bool:
@@ -244,6 +312,11 @@ def _is_own(name: str, known: Known) -> bool:
 
 def _is_word(name: str) -> bool:
     return name.split()[0].lower() in _NO_OWNER or len(name.split()) > 5
+
+
+def names_other(label: str, known: Known) -> bool:
+    """Whether the label of a row or column names something else than the method: by a list, or by a name of its own."""
+    return is_other(label, known) or (bool(_PROPER.fullmatch(label)) and not _is_own(label, known))
 
 
 def is_other(name: str, known: Known) -> bool:

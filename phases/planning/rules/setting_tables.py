@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
 
-from phases.planning.rules.numbers import NUMBER, number_of
-from phases.planning.rules.owners import METHOD, Known, Setting, is_other
+from phases.planning.rules.numbers import NUMBER, Scalar, number_of
+from phases.planning.rules.owners import METHOD, Known, Setting, names_other
 from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.table_kinds import METRIC, SETTINGS_TABLE, caption_of
 from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, cells_of
 from phases.planning.rules.value_names import plain_symbol
-from phases.planning.rules.value_readings import Scalar
 from phases.planning.rules.values import Value
 
 _RESULT_TABLE = re.compile(
@@ -56,14 +55,55 @@ _WIDE = frozenset(
         "appendix",
     ]
 )
+_SETTING_HEAD = re.compile(
+    r"(?:(?:#|no\.? of|num(?:ber)?(?: of)?|optimal|initial|hidden|training|train|total|model|kernel|window|context|sequence"
+    r"|vocab(?:ulary)?|fine-?tuning|max(?:imum)?|inner|outer) ?)*(?:steps|epochs|iterations|iters|width|depth|layers"
+    r"|heads|(?:batch"
+    r"|patch|hidden|embedding|kernel|window|page|block|vocab(?:ulary)?|buffer|cache|memory|input) ?(?:size|dim(?:ension)?s?)"
+    r"|learning rate|lr|dropout|channels|filters|units|rank|temperature|seeds|folds|optimal \w+|classes|features)(?: \(.*\))?",
+    re.IGNORECASE,
+)
+"""Over a column of settings in any table."""
+_FEWEST_COLUMNS, _MOST_LABELS, _MOST_VALUES = 3, 3, 5
 _LONGEST_LABEL, _LONGEST_CELL, _MOST_WORDS = 48, 32, 4
 
 
 def settings_of_tables(paper: PaperText, known: Known) -> Iterator[Setting]:
     """The values of the tables of settings; where there are several tables, each under the condition that its caption says."""
     named = [table for table in paper.tables if list(_of_table(table, paper, known, with_case=False))]
-    for table in named:
-        yield from _of_table(table, paper, known, with_case=len(named) > 1)
+    for table in paper.tables:
+        if table in named:
+            yield from _of_table(table, paper, known, with_case=len(named) > 1)
+        elif table.role != "proof":
+            yield from _of_columns(table, known)
+
+
+def _of_columns(table: Table, known: Known) -> Iterator[Setting]:
+    """The columns of settings among those of a table of models or results, each value with the rows that have it."""
+    rows = cells_of(table.text)
+    width = max(map(len, rows), default=0)
+    if width < _FEWEST_COLUMNS or not all(re.search("[A-Za-z]{2}", row[0]) for row in rows[1:] if row[0]):
+        return
+    for at in range(1, width):
+        head = _plain(rows[0][at]) if at < len(rows[0]) else ""
+        if not _SETTING_HEAD.fullmatch(head):
+            continue
+        labels: dict[str, list[str]] = {}
+        for row in rows[1:]:
+            if at < len(row) and _is_number(row[at]):
+                labels.setdefault(row[at], []).append(_plain(row[0]))
+        rows_named = [label for named in labels.values() for label in named]
+        if len(labels) > _MOST_VALUES or "" in rows_named or len(set(rows_named)) < len(rows_named):
+            continue  # what the table runs over: a row has several of them
+        for cell, named in labels.items():
+            others = [label for label in named if names_other(label, known)]
+            own = ", ".join([label for label in named if label not in others][:_MOST_LABELS])
+            for label in filter(None, (own, *others)):
+                yield from _of_row(head, [(cell, label)], table, known, ("", False, ""))
+
+
+def _is_number(cell: str) -> bool:
+    return _cell_value(cell, is_named=False) is not None and bool(re.search(NUMBER, cell))
 
 
 def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) -> Iterator[Setting]:
@@ -151,14 +191,17 @@ def _of_row(
             cells.setdefault(cell, []).append("" if _cell_value(head, is_named=False) is not None else _plain(head))
     for cell, heads in cells.items():
         shown = _cell_value(cell, is_named=is_named)
-        plain = "" if len(cells) == 1 or _NOTHING.fullmatch(heads[0]) else ", ".join(heads)
-        owner = plain if is_other(plain, known) else "baseline" if _BASELINE.match(name) else METHOD
-        lines = [line for line in table.text.split("\n") if cell in line]
-        line = next((line for line in lines if name in _plain(line)), lines[0] if lines else name)
+        plain = "" if (len(cells) == 1 and len(columns) > 1) or _NOTHING.fullmatch(heads[0]) else ", ".join(heads)
+        owner = plain if names_other(plain, known) else "baseline" if _BASELINE.match(name) else METHOD
+        lines = [line for line in table.text.split("\n") if cell in map(str.strip, line.split("|"))]
+        named_by = (heads[0], name) if heads[0] else (name,)
+        line = next((line for by in named_by for line in lines if by in _plain(line)), lines[0] if lines else name)
         condition = ", ".join(filter(None, ("" if owner == plain else plain, case)))
         if shown is not None:
             called = f"{symbol} {name}".strip() if name.split()[0] == "grid" else name
-            value = Value(called, shown, " ".join(line.strip("| ").split())[:200], plain_symbol(symbol))
+            value = Value(
+                called, shown, " ".join(line.strip("| ").split())[:200], plain_symbol(symbol), printed=_plain(cell)
+            )
             yield Setting(value, owner, condition, Sentence(line, table.section, table.page, table.role, "table"))
 
 
@@ -180,6 +223,8 @@ def _cell_value(cell: str, *, is_named: bool) -> Scalar | tuple[Scalar, ...] | N
     plain = re.sub(r"(?<=\d) (?=\d{3}\b)", "", plain)
     if re.fullmatch(NUMBER, plain):
         return number_of(plain)
+    if re.fullmatch(rf"{NUMBER}/{NUMBER}", plain):
+        return plain  # two that belong to what the head says, or a share
     if match := _SEVERAL.fullmatch(plain):
         numbers = [number_of(one) for one in re.findall(NUMBER, match.group(1))]
         return tuple(one for one in numbers if one is not None)

@@ -11,12 +11,14 @@ from phases.planning.rules.owners import ORIGINAL, Known, Setting, settings_of_s
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 from phases.planning.rules.setting_tables import settings_of_tables
-from phases.planning.rules.value_cues import likely_values, only_tells_a_result
+from phases.planning.rules.value_cues import likely_values
 from phases.planning.rules.value_names import meanings_of
 from phases.planning.rules.values import Value, candidates_in, values_in
 
 MOST = 240
-_CODE = re.compile(r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←")
+_CODE = re.compile(
+    r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←|[«»|&]=? ?\(|\w [|&]= "
+)
 _DECLARED = re.compile(
     r"\bconst\b|\b(?:int|float|unsigned|double|let)\b.*=|^\W*(?:Require|Input|Parameters?|Hyper-?parameters?|Given)\b.*=",
     re.IGNORECASE,
@@ -76,7 +78,7 @@ def candidates_of(paper: PaperText) -> Iterator[tuple[Sentence, list[Value]]]:
     """What each sentence and caption may set, before it is weighed."""
     for sentence in (*paper.sentences, *_captions(paper)):
         if sentence.role in (BUILD, SETUP, MIXED, RESULTS) and not _CODE.search(sentence.text):
-            yield sentence, [] if only_tells_a_result(sentence) else candidates_in(sentence.text)
+            yield sentence, candidates_in(sentence.text)
 
 
 def _captions(paper: PaperText) -> Iterator[Sentence]:
@@ -104,6 +106,7 @@ def value_row(one: Setting, identifier: str) -> dict[str, Any]:
         "name": value.name,
         **({"symbol": value.symbol} if value.symbol and value.symbol != value.name else {}),
         **held,
+        **({"printed": value.printed} if value.printed and not _is_printed_so(value) else {}),
         **({"unit": value.unit} if value.unit else {}),
         "owner": one.owner,
         **({"condition": one.condition} if one.condition else {}),
@@ -114,6 +117,13 @@ def value_row(one: Setting, identifier: str) -> dict[str, Any]:
             "quote": value.quote,
         },
     }
+
+
+def _is_printed_so(value: Value) -> bool:
+    """Whether a value reads as the paper prints it, but for commas: 0.1 does, and 0.0001 does not where 10^-4 is printed."""
+    digits = re.sub(r"[^\w.]", "", value.printed)
+    values = value.value if isinstance(value.value, tuple) else (value.value,)
+    return all(re.sub(r"[^\w.]", "", f"{one:g}" if isinstance(one, float) else str(one)) in digits for one in values)
 
 
 def _kind(value: Value, owner: str) -> str:

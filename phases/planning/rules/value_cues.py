@@ -83,6 +83,10 @@ _NAMED = (
     ("what is measured", patterns.RESULT_NAME),
     ("what only a text counts", patterns.NOT_COUNTED),
 )
+_SURE_FORMS = (
+    "formulas", "identifiers", "intervals", "labelled", "listed_counts", "set_to", "dimensions", "assigned", "searched",
+)  # fmt: skip
+"""Ways of writing that hardly anything but a setting has; each alone is too rare to be learnt."""
 _KINDS_OF_ASIDE = {
     "result": "tells a result", "discussion": "an aside", "motivation": "an aside", "points elsewhere": "an aside",
     "related": "of others, or proves", "of authors": "of others, or proves", "proof": "of others, or proves",
@@ -95,11 +99,6 @@ _FRAME = re.compile(
     r"|Based on|Following)\b[^,;]{3,120}, (?=\w)"
 )
 """What a sentence is led by that says why, or where it is shown."""
-
-
-def only_tells_a_result(sentence: Sentence) -> bool:
-    """Whether a sentence sets nothing: it tells what came out, and of nothing that was done."""
-    return why_not(_FRAME.sub("", sentence.text)) == "result" and not says_what_is_set(sentence.text)
 
 
 def likely_values(sentence: Sentence, values: Sequence[Value]) -> list[Value]:
@@ -124,6 +123,8 @@ def cues_of_sentence(sentence: Sentence) -> Iterator[str]:
         yield "sentence: says what is set"
     if why in _KINDS_OF_ASIDE:
         yield f"sentence: {_KINDS_OF_ASIDE[why]}"
+    if why == "result" and not says_what_is_set(sentence.text):
+        yield "sentence: only tells a result"
     if not sentence.before:
         yield "sentence: first of its paragraph"
     yield from (f"sentence: {name}" for name, pattern in _IN_SENTENCE if pattern.search(sentence.text))
@@ -132,6 +133,8 @@ def cues_of_sentence(sentence: Sentence) -> Iterator[str]:
 def cues_of_value(value: Value) -> Iterator[str]:
     """What holds of a value, its name and what stands beside it; the names in WEIGHTS."""
     yield f"read as {value.reading}"
+    if value.reading in _SURE_FORMS:
+        yield "read in a form that settings have"
     yield from (f"before it: {name}" for name, pattern in _BEFORE if pattern.search(value.before))
     near = f"{value.before[-_SHORT:]} # {value.after}"
     yield from (f"near it: {name}" for name, pattern in _NEAR if pattern.search(near))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from phases.planning.rules.numbers import GREEK, fold
-from phases.planning.rules.value_patterns import HEADS, STOPS
+from phases.planning.rules.value_patterns import HEADS, STOPS, VAGUE
 
 _MOST_WORDS, _ROOM = 4, 70
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
@@ -70,7 +70,11 @@ def meanings_of(sentences: Iterable[str]) -> dict[str, str]:
             found.setdefault(plain_symbol(match.group(2)), name_before(match.group(1)))
         for match in _DEFINED.finditer(read):
             found.setdefault(plain_symbol(match.group(1)), name_before(match.group(2)))
-    return {symbol: name for symbol, name in found.items() if name and symbol.lower() not in ("a", "i")}
+    return {
+        symbol: name
+        for symbol, name in found.items()
+        if name and name.lower() not in VAGUE and symbol.lower() not in ("a", "i")
+    }
 
 
 def _is_noun(word: str) -> bool:

@@ -35,24 +35,28 @@ HEADS = (
     "|number|max(?:imum)?|top-[kp]|tokens|hyper-?parameters?|parameters?|scale|radius|order|memory(?: size)?"
     "|kernel size|precision|sparsity|damping|offset|cardinality|value"
 )
-ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?(?: ?(?:[Mm]illion|[Bb]illion|[Tt]housand)\b|[kKMB]\b)?"
+ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?+(?: ?(?:[Mm]illion|[Bb]illion|[Tt]housand)\b|[kKMB]\b)?"
 NEXT = rf"(?:,|;|,? and|,? or) ?{ONE}"
 MORE = rf"{NEXT}(?![0-9]|,[0-9]{{3}})(?![- ](?:[a-z-]+[- ])?(?:{UNITS})\b)(?! (?:for|on|in|with) )"
 SEVERAL = rf"(?:[{{\[(] ?)?((?>{ONE}(?:/{NUMBER}(?![0-9/]))?(?:{MORE}){{0,13}}))"
 SEVERAL_EQUAL = SEVERAL.replace(MORE, rf"{MORE}(?! (?:[a-z-]+ )?[a-z]{{3,}}s\b)")
 """Of a symbol: in "k = 5 and 10 clusters" the clusters are another value."""
-WHOLE = r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|⁄|·|\*|±)|[A-Za-z(\\])"
+WHOLE = r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|⁄|·|\*|±|[α-ωϵ])|[A-Za-z(\\])"
 """No number stops in the middle of a formula, or of a fraction."""
 SIGN = re.compile(
     r"(?<![\w\\{^.])(?<![-+*/·×] )(\|[A-Za-z](?: ?[×x] ?[A-Za-z])?\|"
     r"|[α-ωϵϕµA-Za-z](?:_[\w-]{1,24}|[0-9])?|[A-Za-z][A-Za-z]{1,20}(?:[_-][A-Za-z0-9]{1,20}){0,4})"
-    rf"(?: ?=[^=<>,;.]{{1,24}}?)? ?(?:=|∈|←|:=|from) ?{SEVERAL_EQUAL}{WHOLE}"
+    rf"(?: ?=[^=<>,;.]{{1,24}}?){{0,3}}? {{0,2}}(?:=|∈|←|:=|from) ?{SEVERAL_EQUAL}{WHOLE}"
 )
+CHAINED = re.compile(r"= ?([α-ωϵϕµA-Za-z](?:_[\w-]{1,24})?) ?(?==)")
+"""The other symbols that have the same value: d_k = d_v = 64."""
 NAMED = re.compile(
     rf"\b({HEADS})\b(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:(?:\(?which )?(?:is |are |was |were |be |being"
     r" )?(?:\w+ly )?(?:set |fixed |equal |chosen |initiali[sz]ed |restricted |tuned |varied |limited )?"
     rf"(?:to be|to|as|of|is|are|was|were|from|at|in|over|among|=|∈|:|\|)|\()"
-    rf"(?: (?:about|approximately|around|either|a value of|value|up to|a|the range|be))? ?{SEVERAL}{WHOLE}",
+    rf"(?: (?:about|approximately|around|either|a value of|value|up to|a|the range|be|(?:the|a|an) (?:default|constant"
+    rf"|fixed|initial"
+    rf"|same)(?: value)?(?: of)?))? ?{SEVERAL}{WHOLE}",
     re.IGNORECASE,
 )
 SET = re.compile(
@@ -65,7 +69,7 @@ COUNTED = re.compile(
     rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{ONE}(?:{NEXT}){{0,8}})[\]}}]?|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
     r"|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than"
     rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})"
-    rf"(?: (?:steps|points|pairs|layers|examples|samples))?(?: intervals?)?)\b(?![-_][a-z])"
+    rf"(?: (?:steps|points|pairs|layers|examples|samples|instances))?(?: intervals?)?)\b(?![-_][a-z])"
 )
 DEVICES = re.compile(
     rf"(?<![\w.,-])({ONE}|\b(?:{'|'.join(WORDS)})\b)(?:x|×)? (?:[A-Z][\w-]* (?:[0-9]\w* )?){{1,3}}([GT]PUs?)\b"
@@ -93,7 +97,8 @@ SPACED = re.compile(
     rf" {SEVERAL}{WHOLE}"
 )
 CALLED = re.compile(
-    r"\b(?:an?|the|with|at|to) (?:(?!(?:of|an?|the|total)\b)[a-z][\w-]* ){0,2}((?!(?:number|total|factor)\b)[a-z][\w-]{2,}) of"
+    r"\b(?:an?|the|with|at|to) (?:(?!(?:of|an?|the|total)\b)[a-z][\w-]* ){0,2}((?!(?:number|total|factor|cluster|group|team"
+    r"|series|collection|stack|set|pair|array|ensemble|sequence)s?\b)[a-z][\w-]{2,}) of"
     rf" (?:about |approximately |around |at most |at least |up to |only )?(?:size |length )?{SEVERAL}{WHOLE}"
 )
 """Any noun of a number: a maximum of 500, an embedding of size 64."""
@@ -116,52 +121,6 @@ LISTED = re.compile(rf"((?:{_CASE}(?:, ))*{_CASE}(?:,? and |, ){_CASE})")
 """Names in a row, each of which can own one of as many numbers."""
 GOES_ON = re.compile(
     rf"( (?:for|on|in|when|to|with) [^,;.]{{2,60}}?),? (?:and|or) ({ONE})((?: (?:for|on|in|when|to|with) [^,;.]{{2,50}}))"
-)
-
-
-def _word(name: str, pattern: str) -> tuple[str, re.Pattern[str]]:
-    return name, re.compile(pattern)
-
-
-LEXICON = (
-    _word(
-        "optimizer",
-        r"\b(AdamW|Adam|RMS[Pp]rop|Adagrad|AdaGrad|Adadelta|Adafactor|SGD|LAMB|Lion|Nadam)\b(?= (?:optimi[sz]er"
-        r"|algorithm|with)|[^.]{0,12}optimi[sz]er)",
-    ),
-    _word(
-        "optimizer",
-        r"(?:optimi[sz]er(?: is|:)|(?:using|with|use|by|used|via) (?:the )?)(?<!\w)(AdamW|Adam|RMS[Pp]rop"
-        r"|Adagrad|AdaGrad|Adadelta|Adafactor|(?:stochastic gradient descent|SGD)(?: with momentum)?)\b(?!\+)",
-    ),
-    _word(
-        "activation function",
-        r"\b((?:[Ll]eaky )?ReLU|RELU|G[Ee]LU|SiLU|Swish|ELU|tanh|sigmoid|softplus|hyperbolic tangent)(?:[-"
-        r" ](?:non-?linear(?:ity|ities)?|activations?|units?|functions?|hidden))",
-    ),
-    _word(
-        "weight initialization",
-        r"\b((?:Xavier|Glorot|He|Kaiming|[Oo]rthogonal)(?: (?:normal|uniform))?)(?= initiali[sz])",
-    ),
-    _word(
-        "loss function",
-        r"\b((?:binary |categorical |softmax )?cross[- ]entropy|mean[- ]squared[- ]error|hinge|negative log[-"
-        r" ]likelihood|Huber|triplet|contrastive)(?= (?:loss|objective|criterion|function))",
-    ),
-    _word(
-        "loss function",
-        r"\b(?:loss|objective)\b[^.;]{0,30}? (?:is|using|with|be|typically) (?:the )?((?:softmax )?cross[- ]entropy"
-        r"|mean[- ]squared[- ]error|negative log[- ]likelihood)\b",
-    ),
-    _word(
-        "learning rate schedule",
-        r"\b((?:linear|cosine)(?: (?:warm-?up|decay|annealing|learning rate decay)){1,2}|(?:cosine|linear"
-        r"|exponential|step|polynomial)(?= (?:learning rate |rate )?(?:decay|schedule|annealing)))",
-    ),
-    _word("line search", r"\b(strong Wolfe|Armijo|backtracking)(?= line search| conditions?)"),
-    _word("kernel", r"\b(linear|RBF|Gaussian|polynomial)(?= kernels?\b)"),
-    _word("metric", r"\b(euclidean|Euclidean|cosine|Manhattan)(?= (?:metric|distance))"),
-    _word("padding", r"['\"’ʼ‘“](same|valid)['\"’ʼ”] padding|\b(?:with )?(same)(?= padding)"),
 )
 RESULT_BEFORE = re.compile(
     r"\b(?:by|than|up to|score of|accuracy of|F1 of|BLEU of|(?:an?|the) (?:average|mean) (?:\w+ )?of|total time"
@@ -187,7 +146,9 @@ provide provides require requires yield yields gives give make makes made settin
 obtains reach reaches can must should may will would could they it he she there here out up off so because since
 until unless both either neither yet still just exactly first second third last initial final next previous less
 fewer greater larger smaller higher lower least again ourselves themselves itself define let denote always never
-often usually typically generally specifically respectively compared initialized initialised increase increases
+construct constructs constructed pick picks appear appears exceed exceeds involve involves become becomes might try uses
+fixing moving making leading often usually typically generally specifically respectively compared initialized initialised
+increase increases
 increased reduce reduces reduced range ranges ranging vary varies varying start starts started
 """
 STOPS = frozenset(STOPS_TEXT.split())
@@ -289,7 +250,7 @@ DECAYING = re.compile(
 COUNTED_AFTER = re.compile(
     rf" ?((?:(?!(?:in|for|on|and|or|as|to|the|our|of|with|at|by|from|is|are|was|were|has|if"
     rf"|when|\w+ly)\b)[a-z][\w-]* ){{0,3}}?(?:{UNITS}"
-    rf"|[a-z]{{3,}}[^\W\d_sui]s))\b"
+    rf"|(?!(?:implies|gives|means|yields|makes|leads|results|requires|becomes|denotes|represents)\b)[a-z]{{3,}}[^\W\d_sui]s))\b"
 )
 COUNTED_ANY = re.compile(
     rf"(?<![\w.,^_/⁄±=+\-])(?<![-+−] )({ONE}|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to|for|with|in|on"
@@ -299,7 +260,8 @@ COUNTED_ANY = re.compile(
 )
 """A number and any plural."""
 HAS_PARTS = re.compile(
-    r"\b(?:has|have|(?:consists?|composed|made) of|contains?|comprises?|provides?|maintains?|averaged (?:over|across))"
+    r"\b(?:has|have|(?:consists?|composed|made) of|contains?|comprises?|provides?|maintains?|averaged (?:over|across)"
+    r"|uses?|used|employs?|constructs?|trains?|trained|select(?:s|ed)?|sampled?|generates?|creates?|runs?|ran|designs?|presents?)"
     r" (?:just |exactly |only |the )?$",
     re.IGNORECASE,
 )
@@ -308,13 +270,15 @@ NOT_COUNTED = re.compile(
     r"|tables|properties|observations|challenges|directions|scenarios|goals|kinds|forms|pages|years|authors|researchers|people"
     r"|halves|phases|parts|possibilities|options|conditions|points of|others|sides|ends|ones|types|steps to"
     r"|limitations|approaches"
-    r"|was|has|does|values|modifications|changes|differences|purposes|methods|strategies|studies|tools|assumptions|choices|effects|terms|digits|times|decimals|orders"
+    r"|was|has|does|values|modifications|changes|differences|purposes|methods|strategies|studies|tools|assumptions"
+    r"|choices|effects|terms|digits|times|decimals|orders"
     r"|sources)$",
     re.IGNORECASE,
 )
 """What a text counts and no program does."""
 SINGULAR = re.compile(
-    r"(?:layer|parameter|bit|shot|way|sentence|head|block|unit|step|epoch|game|fold|word|token|image|character|point|node)$"
+    r"(?:layer|parameter|bit|shot|way|sentence|head|block|unit|step|epoch|game|fold|word|token|image|character|point|node|problem|[GTC]PU|core"
+    r"|iteration|sample|example|label|feature|channel|filter|seed|run|episode|thread|machine|server|agent|instance)$"
 )
 ADJECTIVE = re.compile(r"[a-z]+(?:al|ed|ic|ous|ive|ary|fold|free)\b")
 DIMENSIONAL = re.compile(
@@ -337,6 +301,11 @@ WE_SET = re.compile(
     r"|its) )?(?:[A-Za-z][\w-]* ){1,6}?)(?:to|at|as|by)"
     rf" (?:be |a maximum of |at most |about )?({ONE}|zero|one)(?![\w×^*/(]| ?[×*·])"
 )
+WE_SETS = re.compile(r"\b[Ww]e (?:set|fix|choose|chose)\b")
+AND_SET = re.compile(
+    rf"(?:,|\band) (?:the |its )?((?:[a-z][\w-]* ){{1,6}}?)to ({ONE}|zero|one)(?![\w×^*/(]| ?[×*·]|,? (?:of|to)\b)"
+)
+"""What goes on after "we set": "and the mean of the sizes to 512 bytes"."""
 RESULT_NAME = re.compile(
     r"\b(?:accurac\w+|acc|AUC|AUROC|MSE|RMSE|MAE|FID|R2|scores?|improvements?|speed-?ups?|gains?|errors?|reductions?"
     r"|increases?"
@@ -358,8 +327,13 @@ ANY_NUMBER = re.compile(
 )
 ANY_SET = re.compile(rf"[{{\[(] ?({ONE}(?:, ?{ONE}){{1,13}}) ?[}}\])](?!\^)")
 """What one is chosen from: "tune it in {1, 0.1}"."""
-WORDS_AFTER = re.compile(r"[- ]((?:[A-Za-z][\w-]*[ -]){0,3}[A-Za-z][\w-]*)")
-COUNTABLE = re.compile(rf"[a-z-]+s|{UNITS}")
+TUNED = re.compile(
+    r"\b(?:tun(?:e[ds]?|ing)|search\w*|grids?|sweep\w*|swept|select\w*|chos\w+|choose|var(?:y|ied)|tested|candidates?)\b"
+)
+WORDS_AFTER = re.compile(
+    r"[- ](?:(?:different|distinct|separate|such|independent) )?((?:[A-Za-z][\w-]*[ -]){0,3}[A-Za-z][\w-]*)"
+)
+COUNTABLE = re.compile(rf"[A-Za-z-]+s|{UNITS}")
 LEADS_TO_VALUE = re.compile(
     r"(?: (?:is|are|was|were|be|set|fixed|equal|to|down|of|at|as|with|by|in|on|over|from|about|approximately|around|only|up|a|an"
     r"|the|values?|most|least|maximum|chosen|(?:grid )?search(?:es|ed)?|grid|range|among|=|≈|:|being))+ $|[(=:≈] ?$"

@@ -8,16 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from phases.planning.rules import value_patterns as patterns
-from phases.planning.rules.numbers import (
-    NUMBER,
-    WORDS,
-    number_of,
-    scaled,
-    symbol_of,
-)
+from phases.planning.rules.numbers import WORDS, Scalar, number_of, parse_value, symbol_of
 from phases.planning.rules.value_names import name_before, name_of_symbol, plain_symbol, words_before
+from phases.planning.rules.value_words import find_formulas, find_words
 
-Scalar = int | float | str
 _FEW = 13
 _VERBS = re.compile(r"(?:(?:^| )(?:is|are|was|were|be|been|being|then|also|all|both))+ $")
 
@@ -42,6 +36,8 @@ def readings_of(read: str) -> Iterator[Reading]:
     for find in (
         *(
             _versions,
+            _words,
+            _formulas,
             _no_values,
             _assigned,
             _labelled,
@@ -52,7 +48,7 @@ def readings_of(read: str) -> Iterator[Reading]:
             _signs,
             _shapes,
         ),
-        *(_dimensions, _repeated, _named, _set_to, _counted, _shares, _words, _loose),
+        *(_dimensions, _repeated, _named, _set_to, _counted, _shares, _searched, _loose),
     ):
         yield from (replace(one, kind=find.__name__.strip("_")) for one in find(read))
 
@@ -77,7 +73,10 @@ def _repeated(read: str) -> Iterator[Reading]:
         value = parse_value(match.group(2))
         if value is not None and not isinstance(value, tuple):
             yield _read(
-                "number of runs" if match.group(1).startswith(("r", "exec")) else "number of times", value, match, 2
+                "number of runs" if match.group(1).startswith(("run", "ran", "exec")) else "number of repetitions",
+                value,
+                match,
+                2,
             )
     for match in patterns.COPULA.finditer(read):
         value = parse_value(match.group(2))
@@ -164,6 +163,8 @@ def _signs(read: str) -> Iterator[Reading]:
         named = f"number of {noun.group(1)}" if noun else name_of_symbol(before)
         if not patterns.RESULT_NAME.search(named):
             yield _read(named or plain, value, match, 2, symbol=plain)
+            for sign in patterns.CHAINED.findall(match.group()[match.end(1) - match.start() :]):
+                yield _read(plain_symbol(sign), value, match, 2, symbol=plain_symbol(sign))
 
 
 def _is_index(plain: str, before: str, read: str, end: int, value: object) -> bool:
@@ -173,7 +174,11 @@ def _is_index(plain: str, before: str, read: str, end: int, value: object) -> bo
         r"(?:∑|\bsum\b|\bprod\b|_)$", before.rstrip()
     ):
         return True
-    if plain.rpartition("_")[2] in patterns.INDEXES and "_" in plain:
+    if (
+        plain.rpartition("_")[2] in patterns.INDEXES - {"x", "y"}
+        and "_" in plain
+        and (value in (0, 1, 2, 3) or not patterns.SETS.search(before))
+    ):
         return True
     if value in (0, 1) and not patterns.SETS.search(read):
         return True  # a case that is talked about
@@ -198,6 +203,8 @@ def _named(read: str) -> Iterator[Reading]:
             or patterns.RESULT_BEFORE.search(words_before(read, match.start(2)))
             or patterns.RESULT_NAME.search(name)
             or (patterns.STEPS.search(name) and patterns.TIME_AFTER.match(read, match.end(2)))
+            or (value in (0, 1) and patterns.CASE_AFTER.match(read, match.end() + 1))
+            or _is_bracket(read, match)
         ):
             continue
         before = words_before(read, match.start(1))
@@ -205,9 +212,16 @@ def _named(read: str) -> Iterator[Reading]:
             yield _read(name, value, match, 2)
 
 
+def _is_bracket(read: str, match: re.Match[str]) -> bool:
+    """Whether a number in a bracket is not what stands before it: the argument of a function, or a count of something else."""
+    opens = read[: match.start(2)].rstrip()
+    return opens.endswith("(") and (opens[-2:-1] != " " or bool(patterns.COUNTED_AFTER.match(read, match.end(2))))
+
+
 def _set_to(read: str) -> Iterator[Reading]:
     """Biases are initialized to zero; the urgency is set to 1; we fix the seed at 7; t starts as 5."""
-    for match in (*patterns.SET.finditer(read), *patterns.WE_SET.finditer(read)):
+    goes_on = patterns.AND_SET.finditer(read) if patterns.WE_SETS.search(read) else ()
+    for match in (*patterns.SET.finditer(read), *patterns.WE_SET.finditer(read), *goes_on):
         value = parse_value(match.group(2))
         name = name_before(_VERBS.sub(" ", match.group(1)))
         if not name and (sign := patterns.LONE_SIGN.search(match.group(1))):
@@ -252,7 +266,7 @@ def _counted(read: str) -> Iterator[Reading]:
         if patterns.MODEL_SIZES.fullmatch(shown) and re.search(r"(?:params|parameters?|models?)$", last):
             sizes = tuple(re.findall(r"[0-9.]+ ?[MB]", shown))  # a model is known by this: 7B
             value, noun = sizes[0] if len(sizes) == 1 else sizes, "parameters"
-        noun += "s" if patterns.SINGULAR.search(noun) else ""
+        noun += "s" if patterns.SINGULAR.search(noun) and value != 1 else ""
         yield _read(f"{of}{noun}" if of or unit else f"number of {noun}", value, match, 1, unit=unit)
 
 
@@ -317,20 +331,30 @@ def _dimensions(read: str) -> Iterator[Reading]:
 
 
 def _words(read: str) -> Iterator[Reading]:
-    """What is set to a word: an optimizer, an activation, a loss."""
-    for name, pattern in patterns.LEXICON:
-        for match in pattern.finditer(read):
-            group = match.lastindex or 1
-            yield _read(name, match.group(group), match, group)
+    for name, match, group, _ in find_words(read):
+        yield _read(name, match.group(group), match, group)
+
+
+def _formulas(read: str) -> Iterator[Reading]:
+    for name, match, group, symbol in find_formulas(read):
+        yield _read(
+            name_before(name) or symbol, " ".join(match.group(group).split()), match, group, plain_symbol(symbol)
+        )
+
+
+def _searched(read: str, *, tuned: bool = True) -> Iterator[Reading]:
+    """A set that something is chosen from: tune the rate in {1, 0.1}; with `tuned` false, any set with a noun before it."""
+    for match in patterns.ANY_SET.finditer(read):
+        value = parse_value(match.group(1))
+        before = words_before(read, match.start())
+        name = name_before(patterns.LEADS_TO_VALUE.sub(" ", before))
+        if isinstance(value, tuple) and name and (not tuned or patterns.TUNED.search(before)):
+            yield _read(name, value, match, 1)
 
 
 def _loose(read: str) -> Iterator[Reading]:
     """Any other set with a noun before it, and any other number with a noun after or before it."""
-    for match in patterns.ANY_SET.finditer(read):
-        value = parse_value(match.group(1))
-        name = name_before(patterns.LEADS_TO_VALUE.sub(" ", words_before(read, match.start())))
-        if isinstance(value, tuple) and name:
-            yield _read(name, value, match, 1)
+    yield from _searched(read, tuned=False)
     for match in patterns.ANY_NUMBER.finditer(read):
         value = parse_value(match.group(1))
         if value is None or re.fullmatch("(?:19|20)[0-9]{2}", match.group(1)):
@@ -339,10 +363,12 @@ def _loose(read: str) -> Iterator[Reading]:
         words = list(
             takewhile(
                 lambda word: word.lower() not in patterns.STOPS,
-                re.split("[ -]", following.group(1)) if following else (),
+                following.group(1).split() if following else (),
             )
         )
         last = next((at for at, word in enumerate(words, 1) if patterns.COUNTABLE.fullmatch(word)), 0)
+        if last and re.fullmatch(patterns.MEASURES, words[last - 1].lower()):
+            continue  # of a machine or a run, as a rule
         before = name_before(patterns.LEADS_TO_VALUE.sub(" ", words_before(read, match.start())))
         name = f"number of {' '.join(words[:last])}" if last else before or " ".join(words)
         if name:
@@ -350,30 +376,14 @@ def _loose(read: str) -> Iterator[Reading]:
 
 
 def _read(
-    name: str, value: Scalar | tuple[Scalar, ...], match: re.Match[str], group: int, symbol: str = "", unit: str = ""
+    name: str,
+    value: Scalar | tuple[Scalar, ...],
+    match: re.Match[str],
+    group: int | str,
+    symbol: str = "",
+    unit: str = "",
 ) -> Reading:
     return Reading(" ".join(name.split()), value, match.start(), match.start(group), match.end(group), symbol, unit)
-
-
-def parse_value(shown: str) -> Scalar | tuple[Scalar, ...] | None:
-    """A number, or several; a share keeps its sign and a fraction its bar: 30% is not 30, and 1/2 is not 1."""
-    shown = shown.strip()
-    if re.search(r"(?<![0-9.,])0[0-9]", shown):
-        return None  # the end of a longer number, such as 20, 000
-    if re.fullmatch(rf"{NUMBER}/{NUMBER}|2\^[0-9]{{1,2}}", shown):
-        return shown
-    if shown.lower() in WORDS:
-        return WORDS[shown.lower()]
-    values: list[Scalar] = []
-    for number, share, word, letter in re.findall(
-        rf"({NUMBER})( ?%)?(?: ?([Mm]illion|[Bb]illion|[Tt]housand)\b|([kKMB])\b)?", shown
-    )[:14]:
-        value = number_of(number)
-        if value is None:
-            return None
-        scale = word or letter
-        values.append(f"{number.strip()}%" if share else scaled(value, scale) if scale else value)
-    return (values[0] if len(values) == 1 else tuple(values)) if values else None
 
 
 def _is_possible(name: str, stated: str, value: Scalar | tuple[Scalar, ...]) -> bool:

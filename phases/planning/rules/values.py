@@ -7,11 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from phases.planning.rules.numbers import (
-    fold,
-    join_thousands,
-    without_pointers,
-)
+from phases.planning.rules.numbers import Scalar, fold, join_thousands, parse_value, without_pointers
 from phases.planning.rules.value_names import words_before
 from phases.planning.rules.value_patterns import (
     GOES_ON,
@@ -19,7 +15,7 @@ from phases.planning.rules.value_patterns import (
     LONGEST_QUOTE,
     ONE,
 )
-from phases.planning.rules.value_readings import Reading, Scalar, parse_value, readings_of
+from phases.planning.rules.value_readings import Reading, readings_of
 
 LOOSE = "loose"
 _ROOM = 60
@@ -42,6 +38,8 @@ class Value:
     """Which of several named things it belongs to: "3 and 5 layers for MNIST and SVHN, respectively"."""
     reading: str = ""
     """The way in which it was found."""
+    printed: str = ""
+    """As the paper writes it, with plain signs for formulas: 10^-4, 36M, two."""
     before: str = ""
     after: str = ""
     """What stands beside it in its sentence, with plain signs for formulas."""
@@ -56,13 +54,15 @@ def candidates_in(text: str) -> list[Value]:
     """What a sentence may set, from left to right: each number with a name; of two readings of one the first rule's holds."""
     read, places = join_thousands(*fold(text))
     read = without_pointers(read)
-    taken: list[tuple[int, int]] = []
+    taken: list[tuple[int, int, str]] = []
     found: list[Value] = []
     for reading in readings_of(read):
         for one in _apart(reading, read):
-            if any(start < one.end and one.start < end for start, end in taken):
+            place = (one.start, one.end, one.kind if one.kind == "signs" else one.name)
+            is_chained = one.kind == "signs" and place in taken  # d_k = d_v = 64 are two
+            if not is_chained and any(start < one.end and one.start < end for start, end, _ in taken):
                 continue
-            taken.append((one.start, one.end))
+            taken.append(place)
             if not one.name:
                 continue
             quote = _quote(text, places[one.first], places[one.end])
@@ -78,6 +78,7 @@ def candidates_in(text: str) -> list[Value]:
                     one.condition,
                     one.case,
                     one.kind,
+                    " ".join(read[one.start : one.end].split()),
                     words_before(read, one.start),
                     read[one.end : one.end + _ROOM],
                 )
