@@ -93,10 +93,10 @@ def rows_of(paper: tuple[str, dict[str, Any], int], gold: dict[str, Any], scorer
     ]
 
 
-def fit(rows: list[Row]) -> dict[str, float]:
+def fit(rows: list[Row], *, pull: float = PULL, fewest: int = FEWEST) -> dict[str, float]:
     """The weight of each cue."""
     counts = Counter(cue for cues, _ in rows for cue in set(cues))
-    cues = sorted(cue for cue, number in counts.items() if number >= FEWEST)
+    cues = sorted(cue for cue, number in counts.items() if number >= fewest)
     place = {cue: at for at, cue in enumerate(cues)}
     has, right = np.zeros((len(rows), len(cues))), np.array([float(is_gold) for _, is_gold in rows])
     for at, (row, _) in enumerate(rows):
@@ -104,8 +104,8 @@ def fit(rows: list[Row]) -> dict[str, float]:
     weights = np.zeros(len(cues))
     for _ in range(STEPS):
         likely = 1 / (1 + np.exp(-has @ weights))
-        slope = has.T @ (likely - right) + PULL * weights
-        bend = (has * (likely * (1 - likely))[:, None]).T @ has + PULL * np.eye(len(cues))
+        slope = has.T @ (likely - right) + pull * weights
+        bend = (has * (likely * (1 - likely))[:, None]).T @ has + pull * np.eye(len(cues))
         weights -= np.linalg.solve(bend, slope)
     return {cue: round(float(weight), 2) for cue, weight in zip(cues, weights, strict=True)}
 

@@ -1,0 +1,297 @@
+"""What may be the name of a data set, a metric or a baseline: where each name stands in a paper, and by what signs.
+
+A sign is a cue in words; how much each counts for which kind is learnt (name_weights.py, decision 304).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from phases.planning.rules.known_names import (
+    KNOWN_DATA,
+    KNOWN_MACHINES,
+    KNOWN_METHODS,
+    KNOWN_METRICS,
+    KNOWN_MODELS,
+)
+from phases.planning.rules.name_patterns import (
+    AFTER,
+    AUTHORS,
+    BEFORE,
+    BETWEEN,
+    CITED,
+    HEADINGS,
+    IN_SENTENCE,
+    LIKE_A_METRIC,
+    NAME,
+    NO_NAME,
+    ORDINARY,
+    PHRASE,
+    QUOTED,
+    SHORT_FORM,
+)
+from phases.planning.rules.passages import PaperText, Sentence, Table
+from phases.planning.rules.sections import OTHER, PROOF, RESULTS
+from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, cells_of, read_grid
+
+_LONGEST_SENTENCE, _MOST_WORDS, _LONGEST_NAME = 1500, 7, 60
+_FEW, _MANY = 2, 5
+_MOST_LABELS = 30
+_MARKS = re.compile(r"\$?\\(?:up|down)arrow\$?|[↑↓$*_]|\\[a-z]+\{?|[{}]")
+_LABEL_END = re.compile(r"(?: ?\([^()]*\)| ?\[[^\[\]]*\]| (?:paper|code|ours)| ?[±<>=].*| [0-9.]+ ?%?)+$")
+_OURS = re.compile(r"\b(?:ours?|proposed|this work)\b", re.IGNORECASE)
+_DATA_HEAD = re.compile(r"data ?set|corpus|benchmark|task|problem|workload|trace|environment", re.IGNORECASE)
+_METRIC_HEAD = re.compile(r"metric|measure|score", re.IGNORECASE)
+
+
+@dataclass
+class Candidate:
+    """A name with all of its places."""
+
+    name: str
+    spellings: Counter[str] = field(default_factory=Counter)
+    cues: Counter[str] = field(default_factory=Counter)
+    """How many of its places have each sign."""
+    sentences: list[tuple[int, Sentence]] = field(default_factory=list)
+    """Its places, each with the number of signs that it has."""
+    has_own: bool = False
+
+    @property
+    def places(self) -> int:
+        return len(self.sentences)
+
+
+@dataclass(frozen=True)
+class _Place:
+    name: str
+    sentence: Sentence
+    cues: tuple[str, ...]
+
+
+def find_candidates(paper: PaperText, own: Sequence[str]) -> list[Candidate]:
+    """The names of a paper in the order in which they come; `own`: what it calls its method."""
+    own = [name for name in own if not any(known.fullmatch(name) for known in (KNOWN_DATA, KNOWN_MODELS, KNOWN_METHODS))]
+    mine = [key_of_name(name) for name in own]
+    found: dict[str, Candidate] = {}
+    short = _short_forms(paper)
+    for place in _places(paper, own):
+        key = key_of_name(place.name)
+        key = short.get(key, key)
+        if not key:
+            continue
+        one = found.setdefault(key, Candidate(place.name))
+        one.spellings[place.name] += 1
+        one.cues.update(dict.fromkeys(place.cues, 1))
+        one.sentences.append((len(place.cues), place.sentence))
+        one.has_own = one.has_own or any(len(name) > 2 and name in key for name in mine)
+    for one in found.values():
+        one.name = one.spellings.most_common(1)[0][0]
+    return list(found.values())
+
+
+def cues_of_candidate(one: Candidate) -> Iterator[str]:
+    """The signs of a name, in words; the names in name_weights.py."""
+    yield "any"
+    for cue, count in one.cues.items():
+        yield cue
+        if count * 3 >= one.places and one.places > 1:
+            yield f"mostly: {cue}"
+    yield f"said: {'once' if one.places < _FEW else 'some times' if one.places < _MANY else 'often'}"
+    yield from _cues_of_shape(one.name)
+    if one.has_own:
+        yield "name: has the paper's own"
+
+
+def key_of_name(name: str) -> str:
+    """What the spellings of a name have in common."""
+    return re.sub(r"(?<=\w\w\w)s$", "", re.sub(r"[\W_]", "", name.lower()))
+
+
+def _cues_of_shape(name: str) -> Iterator[str]:
+    words = name.split()
+    known = (
+        ("data", KNOWN_DATA), ("method", KNOWN_METHODS), ("model", KNOWN_MODELS), ("machine", KNOWN_MACHINES),
+        ("metric", KNOWN_METRICS),
+    )  # fmt: skip
+    for kind, pattern in known:
+        if match := pattern.match(name):
+            yield f"known {kind}" if match.end() >= len(name) - 1 else f"begins with a known {kind}"
+    yield f"name: {len(words) if len(words) < 4 else 'many'} words"
+    if name.islower():
+        yield "name: small letters"
+    elif name.isupper():
+        yield "name: capitals"
+    elif re.search(r"[a-z][A-Z]|[A-Z]{2}", name):
+        yield "name: capitals inside"
+    elif len(words) == 1 and re.fullmatch(r"[A-Z][a-z]+", name):
+        yield "name: a plain word"
+    elif len(words) > 1 and all(word[:1].isupper() for word in words):
+        yield "name: plain words with capitals"
+    if re.search(r"\d", name):
+        yield "name: a digit"
+    if "+" in name or "w/" in name:
+        yield "name: with a plus"
+    if LIKE_A_METRIC.search(name):
+        yield "name: like a metric"
+    if re.search(r"(?:method|policy|algorithm|allocator|attention|baseline|strategy|heuristic|classifier|hash|tree)s?$", name, re.I):
+        yield "name: like a method"
+    if re.search(r"(?:task|game|equation|problem|corpus|corpora|data ?set|bank|bench|trace)s?$", name, re.I):
+        yield "name: like data"
+    if SETTING_NAME.match(name):
+        yield "name: like a setting"
+    if " al." in name:
+        yield "name: authors"
+
+
+def _short_forms(paper: PaperText) -> dict[str, str]:
+    """Keys of abbreviations to the keys of what they stand for: "Fashion MNIST (FMNIST)"."""
+    found: dict[str, str] = {}
+    for sentence in paper.sentences:
+        for match in SHORT_FORM.finditer(sentence.text[:_LONGEST_SENTENCE]):
+            letters = [word[0].lower() for word in re.findall(r"\w+", match.group(1))]
+            short = match.group(2)
+            if short[0].lower() in letters[:3] and len(re.sub(r"\W", "", short)) <= len(letters) + 3:
+                words = re.findall(r"\S+", match.group(1))
+                at = next(at for at, word in enumerate(words) if word.lower().lstrip("(“\"")[:1] == short[0].lower())
+                found.setdefault(key_of_name(short), key_of_name(" ".join(words[at:])))
+    return found
+
+
+def _places(paper: PaperText, own: Sequence[str]) -> Iterator[_Place]:
+    for sentence in paper.sentences:
+        if sentence.role not in (PROOF, OTHER):
+            yield from _in_sentence(sentence, own)
+    sections = {section["id"]: section for section in paper.outline["sections"]}
+    for kind in ("tables", "figures"):
+        for row in paper.outline[kind]:
+            section = sections.get(row["section"])
+            if section is not None:
+                text = " ".join(str(row["text"]).split())
+                role = paper.roles.get(section["id"], OTHER)
+                yield from _in_sentence(Sentence(text, section, row["page"], role, "caption"), own)
+    yield from _in_headings(paper)
+    for table in paper.tables:
+        yield from _in_table(table, own)
+
+
+def _in_sentence(sentence: Sentence, own: Sequence[str]) -> Iterator[_Place]:
+    """The names of a sentence, with the signs before, after and around each list of them."""
+    text = sentence.text[:_LONGEST_SENTENCE]
+    around = [*_cues_of_place(sentence), *(f"sentence: {name}" for name, pattern in IN_SENTENCE if pattern.search(text))]
+    for group in _lists_of(_spans(text), text):
+        start, end = group[0][0], group[-1][1]
+        before, after = text[max(0, start - 90) : start], text[end : end + 80]
+        cited = CITED.match(after)
+        after = after[cited.end() :] if cited else after
+        near = [f"before: {name}" for name, pattern in BEFORE if pattern.search(before)]
+        near += [f"after: {name}" for name, pattern in AFTER if pattern.match(after)]
+        if len(group) > 1:
+            near.append("in a list")
+            near += ["in a list with the paper's own"] if any(text[a:b] in own for a, b in group) else []
+        for begin, stop in group:
+            cues = [*around, *near, *(["cited"] if CITED.match(text[stop : stop + 80]) else [])]
+            cues += ["in quotes"] if text[begin - 1 : begin] in ('"', "“", "‘") and begin else []
+            yield _Place(text[begin:stop], sentence, tuple(cues))
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Where names stand, none over another."""
+    found: list[tuple[int, int]] = []
+    for match in NAME.finditer(text):
+        start, end = match.span()
+        # words that begin a sentence belong to no name
+        while (first := ORDINARY.match(text, start, end)) is not None:
+            start = first.end()
+        if start < end and not NO_NAME.match(text[start:end]) and end - start <= _LONGEST_NAME:
+            found.append((start, end))
+    for pattern in (QUOTED, KNOWN_METRICS, PHRASE):
+        taken = sorted(found)
+        for match in pattern.finditer(text):
+            start, end = match.span(1) if match.re.groups else match.span()
+            if start < end and not any(a < end and start < b for a, b in taken):
+                found.append((start, end))
+    return sorted(found)
+
+
+def _lists_of(spans: Sequence[tuple[int, int]], text: str) -> Iterator[list[tuple[int, int]]]:
+    group: list[tuple[int, int]] = []
+    for span in spans:
+        if group and not BETWEEN.fullmatch(text[group[-1][1] : span[0]][:120]):
+            yield group
+            group = []
+        group.append(span)
+    if group:
+        yield group
+
+
+def _cues_of_place(sentence: Sentence) -> Iterator[str]:
+    yield f"in a {sentence.kind}" if sentence.kind in ("caption", "item") else f"section: {sentence.role}"
+    for name, pattern in HEADINGS:
+        if pattern.search(sentence.section["title"] or ""):
+            yield f"section on {name}"
+        if sentence.kind == "item" and pattern.search(sentence.lead):
+            yield f"in a list of {name}"
+
+
+def _in_headings(paper: PaperText) -> Iterator[_Place]:
+    over: list[tuple[str, str]] = []
+    for section in paper.outline["sections"]:
+        title, number = (section["title"] or "").strip(), str(section["number"] or "")
+        role = paper.roles.get(section["id"], OTHER)
+        above = [name for head, name in over if number.startswith(f"{head}.")]
+        if 0 < len(title.split()) <= 4 and role not in (PROOF, OTHER) and (above or role not in ("build", "background")):
+            cues = ["a heading", f"section: {role}", *(f"a heading below {name}" for name in above)]
+            yield _Place(title, Sentence(title, section, section["page"], role, "heading"), tuple(cues))
+        over += [(number, name) for name, pattern in HEADINGS if number and pattern.search(title)]
+
+
+def _in_table(table: Table, own: Sequence[str]) -> Iterator[_Place]:
+    """The labels of rows and the heads of columns."""
+    cells = cells_of(table.text)
+    grid = read_grid(cells)
+    corner = " ".join(cells[0][:2] + cells[1][:2]) if cells else ""
+    said = [f"table: {table.role}", *(["table: of settings"] if _is_of_settings(grid.labels) else [])]
+    heads = [part for head in grid.heads for part in head.split(" / ")]
+    raw = [row[0] for row in cells[1:]] if cells else []
+    groups = [part for label, _ in grid.rows for part in label.split(" / ")[:-1]]
+    for kind, names in (("row", [*grid.labels, *raw]), ("group", groups), ("column", heads)):
+        names = list(dict.fromkeys(filter(None, names)))
+        if len(names) > _MOST_LABELS:
+            continue
+        cues = [f"a {kind} of a table", *said]
+        cues += [f"a {kind} beside the paper's own"] if _has_own(names, own) else []
+        if kind != "column":
+            cues += [f"a {kind} below {word}" for word, head in _HEADS if head.search(corner)]
+        for name in names:
+            plain = " ".join(_MARKS.sub(" ", name).split())
+            authors = AUTHORS.match(plain)
+            shown = authors.group() if authors else _LABEL_END.sub("", CITED.sub("", plain)).strip(" .,:;-–()")
+            shown = _SHORT_HEADS.get(shown, shown) if "F1" in heads else shown
+            more = [*(["cited in a table"] if CITED.search(plain) else []), *(["with an arrow"] if re.search("[↑↓]|arrow", name) else [])]
+            if _may_be_name(shown) and not _OURS.search(plain):
+                place = Sentence(plain, table.section, table.page, table.role, "table")
+                yield _Place(shown, place, (*cues, *more))
+
+
+_SHORT_HEADS = {"P": "precision", "R": "recall"}
+_HEADS = (("methods", METHOD_HEAD), ("data", _DATA_HEAD), ("metrics", _METRIC_HEAD))
+
+
+def _has_own(names: Iterable[str], own: Sequence[str]) -> bool:
+    return any(_OURS.search(name) or any(one.lower() in name.lower() for one in own if len(one) > 1) for name in names)
+
+
+def _is_of_settings(labels: Sequence[str]) -> bool:
+    return sum(bool(SETTING_NAME.match(label)) for label in labels) * 4 > len(labels)
+
+
+def _may_be_name(name: str) -> bool:
+    return bool(
+        1 < len(name) <= _LONGEST_NAME
+        and len(name.split()) <= _MOST_WORDS
+        and re.match(r"[A-Za-z]", name)
+        and not re.search(r"[=<>|\\]", name)
+    )
