@@ -22,14 +22,14 @@ MuJoCo Atari Hopper HalfCheetah Walker2d Ant-v2 Humanoid Reacher Pusher Swimmer 
 Pendulum D4RL Meta-World MetaWorld Procgen DeepMind-Control MiniGrid Minecraft StarCraft Overcooked Melting-Pot
 TPC-C TPC-H TPC-DS YCSB SmallBank SPEC-CPU SPLASH-2 PARSEC Linpack Sysbench TREC MSMARCO LETOR BEIR ClueWeb SIFT1M GIST1M
 ShapeNet ModelNet40 ScanNet Canterbury Calgary Silesia Nyx CESM HACC Hurricane QMCPACK Burgers Navier-Stokes
-Darcy PDEBench ETTh1 ETTm1 GenomicBenchmarks AdvBench Jailbreakbench fastMRI VCTK LJSpeech
+Darcy PDEBench ETTh1 ETTm1 Allen-Cahn GenomicBenchmarks AdvBench Jailbreakbench fastMRI VCTK LJSpeech
 """
 _METHODS_TEXT = """
 Adam AdamW SGD RMSprop Adagrad AdaGrad Adadelta L-BFGS LBFGS Momentum Nesterov Shampoo LAMB LARS Lion Adafactor Muon K-FAC
-LSTM GRU RNN CNN MLP GAN VAE SVM XGBoost LightGBM CatBoost BatchNorm LayerNorm RMSNorm GroupNorm BN LN
+SVM XGBoost LightGBM CatBoost BatchNorm LayerNorm RMSNorm GroupNorm BN LN
 Dropout MixUp CutMix PPO TRPO DQN SAC TD3 DDPG A3C A2C IMPALA REINFORCE Rainbow MCTS UCT AlphaZero MuZero GAIL
 MAML Reptile ProtoNet MatchingNet EWC iCaRL GEM A-GEM ER DER LwF LoRA QLoRA DPO RLHF GRPO MEND ROME DDPM DDIM
-NeuralODE ByteNet ConvS2S Transformer GCN GAT GraphSAGE GIN FNO DeepONet PINN LRU LFU ARC LIRS CLOCK FIFO
+NeuralODE ByteNet ConvS2S FNO DeepONet LRU LFU ARC LIRS CLOCK FIFO
 B-tree B+tree LSM-tree LevelDB RocksDB Redis Memcached MySQL PostgreSQL SQLite MongoDB Cassandra HBase BigTable Dynamo
 Spark Hadoop MapReduce Flink Kafka Paxos Raft ZFP FPZIP SZ gzip zlib bzip2 LZ4 zstd Snappy Lasso Ridge LIME SHAP K-means DBSCAN
 PCA ICA SISTA ISTA FISTA ADMM
@@ -37,7 +37,7 @@ PCA ICA SISTA ISTA FISTA ADMM
 _MODELS_TEXT = """
 BERT RoBERTa SciBERT DeBERTa DistilBERT ALBERT XLNet ELECTRA GPT ChatGPT Llama LLaMA LLAMA Mistral Mixtral Gemma Gemini Claude Qwen
 DeepSeek Phi FLAN T5 BART BART0 CLIP ViT DeiT Swin ResNet ResNet-18 ResNet-50 WRN WideResNet VGG DenseNet EfficientNet MobileNet ConvNeXt
-DiT AlexNet wav2vec Stable-Diffusion U-Net UNet LeNet Inception HyenaDNA Caduceus
+LSTM GRU RNN CNN MLP GAN GANs VAE VAEs Transformer Transformers GCN GAT GraphSAGE GIN PINN PINNs FFNN FFNNs DiT AlexNet wav2vec Stable-Diffusion U-Net UNet LeNet Inception HyenaDNA Caduceus
 """
 _MACHINES_TEXT = """
 NVIDIA Nvidia Intel AMD Xeon GPU GPUs CPU CPUs TPU TPUs RAM SSD Linux Ubuntu Debian Windows NT4 Tesla Quadro GeForce GTX RTX A100 H100 V100 P100
@@ -68,7 +68,7 @@ _METRICS = (
     "hit rate", "hit ratio", "miss rate", "miss ratio", "compression ratio", "bit rate", "bit-rate", "speedup", "speed-up", "win rate", "winning rate",
     "silhouette score", "gradient norm", "correlation", "R2", "success rate", "failure rate", "fidelity", "sparsity", "load factor",
     "space utilization", "coverage", "Brier score", "calibration error", "ECE", "loss", "edit distance", "bandwidth",
-    "scalability", "CPU utilization", "fragmentation", "FLOPs", "Kendall's tau", "downtime", "CLIP score", "MCC",
+    "CPU utilization", "fragmentation", "FLOPs", "Kendall's tau", "downtime", "CLIP score", "MCC",
 )  # fmt: skip
 _KIND = r"(?:(?:[Cc]lassification|[Vv]alidation|[Tt]est(?:ing)?|[Tt]rain(?:ing)?|[Tt]op-[15]|OOD|[Aa]verage|[Mm]acro|[Mm]icro|[Cc]ell selection"
 _KIND += r"|[Dd]enotation|[Bb]inary classification|[Ss]urrogate|[Ww]eighted) )"
@@ -81,3 +81,8 @@ KNOWN_METRICS = re.compile(
     + r")(?:s|es)?(?![\w-])"
 )
 """By what results are measured, with the word before it that says on which data."""
+WIDE_METRICS = re.compile(
+    r"(?:accuracy|precision|recall|returns?|rewards?|loss|losses|correlation|coverage|sparsity|bandwidth|fidelity|speed-?up|EM|IS|MAP|MAE|latency)$",
+    re.IGNORECASE,
+)
+"""Words that papers also use for other things."""

@@ -14,7 +14,10 @@ from phases.planning.rules.passages import Sentence
 DATASETS, METRICS, BASELINES = KINDS = ("datasets", "metrics", "baselines")
 _LIKELY = {DATASETS: 0.4, METRICS: 0.35, BASELINES: 0.35}
 _MOST = {DATASETS: 14, METRICS: 8, BASELINES: 16}
-_QUOTE = 200
+_FEWEST, _POSSIBLE = 3, 0.2
+"""So many are told where they are possible, if not likely."""
+_OFTENER, _QUOTE = 3, 200
+_AVERAGED = re.compile(r"(?:average|mean|median|final|total|top-[15]|overall) ", re.IGNORECASE)
 
 
 class Mention(NamedTuple):
@@ -37,10 +40,11 @@ def choose_names(kind: str, found: Sequence[Candidate], weights: Mapping[str, Ma
     for at, one in enumerate(found):
         cues = list(dict.fromkeys(cues_of_candidate(one)))
         chances = {name: _likelihood(cues, counted) for name, counted in weights.items()}
-        if chances[kind] > _LIKELY[kind] and chances[kind] >= max(chances.values()):
+        if chances[kind] > _POSSIBLE and chances[kind] >= max(chances.values()):
             likely.append((chances[kind], at))
-    best = [found[at] for _, at in sorted(likely, key=lambda pair: -pair[0])[: _MOST[kind]]]
-    kept = [one for one in best if not any(_is_form_of(one.name, other.name) for other in best if other is not one)]
+    likely.sort(key=lambda pair: -pair[0])
+    best = [found[at] for place, (chance, at) in enumerate(likely[: _MOST[kind]]) if chance > _LIKELY[kind] or place < _FEWEST]
+    kept = [one for one in best if not any(_is_form_of(one, other) for other in best if other is not one)]
     return sorted(kept, key=found.index)
 
 
@@ -48,9 +52,13 @@ def _likelihood(cues: Iterable[str], weights: Mapping[str, float]) -> float:
     return 1 / (1 + math.exp(-sum(weights.get(cue, 0.0) for cue in cues))) if weights else 0.0
 
 
-def _is_form_of(short: str, long: str) -> bool:
-    """Whether a name is another without its number or year: ImageNet and ImageNet-1K."""
-    return bool(re.fullmatch(rf"{re.escape(short)}[ -]?v?[0-9]\S*", long, re.IGNORECASE))
+def _is_form_of(one: Candidate, other: Candidate) -> bool:
+    """Whether a name is another without its number or year (ImageNet and ImageNet-1K), or a wider word for it."""
+    if re.fullmatch(rf"{re.escape(one.name)}[ -]?v?[0-9]\S*", other.name, re.IGNORECASE):
+        return True
+    if one.name.endswith(f" {other.name}"):
+        return bool(_AVERAGED.match(one.name)) or other.places >= _OFTENER * one.places
+    return other.name.endswith(f" {one.name}") and not _AVERAGED.match(other.name) and one.places < _OFTENER * other.places
 
 
 def mention_row(one: Mention) -> dict[str, Any]:

@@ -16,13 +16,17 @@ from phases.planning.rules.known_names import (
     KNOWN_METHODS,
     KNOWN_METRICS,
     KNOWN_MODELS,
+    WIDE_METRICS,
 )
 from phases.planning.rules.name_patterns import (
     AFTER,
     AUTHORS,
+    AUTHORS_AFTER,
     BEFORE,
     BETWEEN,
+    CITE_KEY,
     CITED,
+    GENERIC,
     HEADINGS,
     IN_SENTENCE,
     LIKE_A_METRIC,
@@ -35,14 +39,19 @@ from phases.planning.rules.name_patterns import (
 )
 from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.sections import OTHER, PROOF, RESULTS
-from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, cells_of, read_grid
+from phases.planning.rules.sentences import without_marks
+from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid, cells_of, read_grid
 
 _LONGEST_SENTENCE, _MOST_WORDS, _LONGEST_NAME = 1500, 7, 60
 _FEW, _MANY = 2, 5
 _MOST_LABELS = 30
-_MARKS = re.compile(r"\$?\\(?:up|down)arrow\$?|[↑↓$*_]|\\[a-z]+\{?|[{}]")
+_OWN_PLACES = 8
+_SIZE = re.compile(r"[-_ ]?(?:BASE|LARGE|SMALL|TINY|Base|Large|Small|Tiny|XL|XXL|[0-9.]+[BM])$")
+_MARKS = re.compile(r"\\?\b(?:up|down)arrow\b|[↑↓$*_]|\\[a-z]+\{?|[{}]")
 _LABEL_END = re.compile(r"(?: ?\([^()]*\)| ?\[[^\[\]]*\]| (?:paper|code|ours)| ?[±<>=].*| [0-9.]+ ?%?)+$")
+_KIND_AFTER = re.compile(r"(?<=\w)[ -](?:data ?sets?|corpora|corpus|tasks?|benchmarks?|scores?|methods?|algorithms?|problems?|equations?)$")
 _OURS = re.compile(r"\b(?:ours?|proposed|this work)\b", re.IGNORECASE)
+_CAPTION_MARK = re.compile(r"^[> ]*(?:Table|Figure|Fig\.|TABLE|FIGURE) ?[0-9A-Z.]+[.:]? *|\*+")
 _DATA_HEAD = re.compile(r"data ?set|corpus|benchmark|task|problem|workload|trace|environment", re.IGNORECASE)
 _METRIC_HEAD = re.compile(r"metric|measure|score", re.IGNORECASE)
 
@@ -57,6 +66,7 @@ class Candidate:
     """How many of its places have each sign."""
     sentences: list[tuple[int, Sentence]] = field(default_factory=list)
     """Its places, each with the number of signs that it has."""
+    is_own: bool = False
     has_own: bool = False
 
     @property
@@ -74,6 +84,7 @@ class _Place:
 def find_candidates(paper: PaperText, own: Sequence[str]) -> list[Candidate]:
     """The names of a paper in the order in which they come; `own`: what it calls its method."""
     own = [name for name in own if not any(known.fullmatch(name) for known in (KNOWN_DATA, KNOWN_MODELS, KNOWN_METHODS))]
+    own = [*own, *_names_in_title(paper)]
     mine = [key_of_name(name) for name in own]
     found: dict[str, Candidate] = {}
     short = _short_forms(paper)
@@ -86,10 +97,35 @@ def find_candidates(paper: PaperText, own: Sequence[str]) -> list[Candidate]:
         one.spellings[place.name] += 1
         one.cues.update(dict.fromkeys(place.cues, 1))
         one.sentences.append((len(place.cues), place.sentence))
+        one.is_own = one.is_own or key in mine
         one.has_own = one.has_own or any(len(name) > 2 and name in key for name in mine)
+    _join_sizes(found)
     for one in found.values():
-        one.name = one.spellings.most_common(1)[0][0]
+        small = [name for name in one.spellings if name.islower()]
+        one.name = max(small or one.spellings, key=lambda name: one.spellings[name])
     return list(found.values())
+
+
+def _names_in_title(paper: PaperText) -> list[str]:
+    """The longest words of the title that the paper goes on about."""
+    words = re.findall(r"[\w+*’'-]+", str(paper.outline.get("title") or ""))
+    for length in (4, 3, 2):
+        for at in range(len(words) - length + 1):
+            name = " ".join(words[at : at + length])
+            if all(word[0].isupper() for word in name.split()) and paper.text.count(name) >= _OWN_PLACES:
+                return [name]
+    return []
+
+
+def _join_sizes(found: dict[str, Candidate]) -> None:
+    """Counts a model of a size as the model, where that is named too: TAPAS-Base as TAPAS."""
+    for key in list(found):
+        match = _SIZE.search(found[key].name)
+        stem = found.get(key_of_name(found[key].name[: match.start()])) if match else None
+        if stem is not None and stem is not found[key]:
+            stem.cues.update(found[key].cues)
+            stem.sentences += found[key].sentences
+            del found[key]
 
 
 def cues_of_candidate(one: Candidate) -> Iterator[str]:
@@ -101,13 +137,16 @@ def cues_of_candidate(one: Candidate) -> Iterator[str]:
             yield f"mostly: {cue}"
     yield f"said: {'once' if one.places < _FEW else 'some times' if one.places < _MANY else 'often'}"
     yield from _cues_of_shape(one.name)
-    if one.has_own:
+    if one.is_own:
+        yield "the paper's own"
+    elif one.has_own:
         yield "name: has the paper's own"
 
 
 def key_of_name(name: str) -> str:
     """What the spellings of a name have in common."""
-    return re.sub(r"(?<=\w\w\w)s$", "", re.sub(r"[\W_]", "", name.lower()))
+    told = _KIND_AFTER.sub("", name.lower()) or name.lower()
+    return re.sub(r"(?<=\w\w\w)s$", "", re.sub(r"[\W_]", "", told))
 
 
 def _cues_of_shape(name: str) -> Iterator[str]:
@@ -117,8 +156,10 @@ def _cues_of_shape(name: str) -> Iterator[str]:
         ("metric", KNOWN_METRICS),
     )  # fmt: skip
     for kind, pattern in known:
-        if match := pattern.match(name):
-            yield f"known {kind}" if match.end() >= len(name) - 1 else f"begins with a known {kind}"
+        if match := pattern.search(name):
+            is_wide = kind == "metric" and WIDE_METRICS.match(name)
+            whole = match.start() == 0 and match.end() >= len(name) - 1
+            yield "a wide metric" if is_wide else f"known {kind}" if whole else f"has a known {kind}"
     yield f"name: {len(words) if len(words) < 4 else 'many'} words"
     if name.islower():
         yield "name: small letters"
@@ -153,7 +194,7 @@ def _short_forms(paper: PaperText) -> dict[str, str]:
         for match in SHORT_FORM.finditer(sentence.text[:_LONGEST_SENTENCE]):
             letters = [word[0].lower() for word in re.findall(r"\w+", match.group(1))]
             short = match.group(2)
-            if short[0].lower() in letters[:3] and len(re.sub(r"\W", "", short)) <= len(letters) + 3:
+            if short[0].lower() in letters[:3] and len(re.sub(r"\W", "", short)) <= len(letters) + 4:
                 words = re.findall(r"\S+", match.group(1))
                 at = next(at for at, word in enumerate(words) if word.lower().lstrip("(“\"")[:1] == short[0].lower())
                 found.setdefault(key_of_name(short), key_of_name(" ".join(words[at:])))
@@ -169,7 +210,7 @@ def _places(paper: PaperText, own: Sequence[str]) -> Iterator[_Place]:
         for row in paper.outline[kind]:
             section = sections.get(row["section"])
             if section is not None:
-                text = " ".join(str(row["text"]).split())
+                text = _CAPTION_MARK.sub("", without_marks(str(row["text"])))
                 role = paper.roles.get(section["id"], OTHER)
                 yield from _in_sentence(Sentence(text, section, row["page"], role, "caption"), own)
     yield from _in_headings(paper)
@@ -193,18 +234,31 @@ def _in_sentence(sentence: Sentence, own: Sequence[str]) -> Iterator[_Place]:
             near += ["in a list with the paper's own"] if any(text[a:b] in own for a, b in group) else []
         for begin, stop in group:
             cues = [*around, *near, *(["cited"] if CITED.match(text[stop : stop + 80]) else [])]
+            cues += ["cited where it is compared"] if "cited" in cues and "sentence: compares" in around else []
             cues += ["in quotes"] if text[begin - 1 : begin] in ('"', "“", "‘") and begin else []
-            yield _Place(text[begin:stop], sentence, tuple(cues))
+            yield _Place(_singular(text[begin:stop]), sentence, tuple(cues))
+
+
+def _singular(name: str) -> str:
+    """A name in small letters as that of one thing."""
+    if not name.rpartition(" ")[2].islower():
+        return name
+    if name.endswith(("ies", "sses")):
+        return name[:-3] + "y" if name.endswith("ies") else name[:-2]
+    return re.sub(r"(?<=\w\w\w)(?<![suai])s$", "", name)
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
     """Where names stand, none over another."""
     found: list[tuple[int, int]] = []
+    text = CITE_KEY.sub(lambda match: " " * len(match.group()), text)
     for match in NAME.finditer(text):
         start, end = match.span()
         # words that begin a sentence belong to no name
         while (first := ORDINARY.match(text, start, end)) is not None:
             start = first.end()
+        authors = AUTHORS_AFTER.search(text, start, end + 12)
+        end = min(end, authors.start()) if authors else end
         if start < end and not NO_NAME.match(text[start:end]) and end - start <= _LONGEST_NAME:
             found.append((start, end))
     for pattern in (QUOTED, KNOWN_METRICS, PHRASE):
@@ -242,7 +296,7 @@ def _in_headings(paper: PaperText) -> Iterator[_Place]:
         title, number = (section["title"] or "").strip(), str(section["number"] or "")
         role = paper.roles.get(section["id"], OTHER)
         above = [name for head, name in over if number.startswith(f"{head}.")]
-        if 0 < len(title.split()) <= 4 and role not in (PROOF, OTHER) and (above or role not in ("build", "background")):
+        if 0 < len(title.split()) <= 4 and role not in (PROOF, OTHER) and (above or role not in ("build", "background")) and not GENERIC.search(title):
             cues = ["a heading", f"section: {role}", *(f"a heading below {name}" for name in above)]
             yield _Place(title, Sentence(title, section, section["page"], role, "heading"), tuple(cues))
         over += [(number, name) for name, pattern in HEADINGS if number and pattern.search(title)]
@@ -252,8 +306,12 @@ def _in_table(table: Table, own: Sequence[str]) -> Iterator[_Place]:
     """The labels of rows and the heads of columns."""
     cells = cells_of(table.text)
     grid = read_grid(cells)
+    if _is_of_settings(grid, cells):
+        return
     corner = " ".join(cells[0][:2] + cells[1][:2]) if cells else ""
-    said = [f"table: {table.role}", *(["table: of settings"] if _is_of_settings(grid.labels) else [])]
+    numbers = [cell for _, row in grid.rows for cell in row if re.search("[0-9]", cell)]
+    is_measured = sum("." in cell or "%" in cell for cell in numbers) * 2 > len(numbers)
+    said = [f"table: {table.role}", "table: measured" if is_measured else "table: of counts"]
     heads = [part for head in grid.heads for part in head.split(" / ")]
     raw = [row[0] for row in cells[1:]] if cells else []
     groups = [part for label, _ in grid.rows for part in label.split(" / ")[:-1]]
@@ -284,8 +342,11 @@ def _has_own(names: Iterable[str], own: Sequence[str]) -> bool:
     return any(_OURS.search(name) or any(one.lower() in name.lower() for one in own if len(one) > 1) for name in names)
 
 
-def _is_of_settings(labels: Sequence[str]) -> bool:
-    return sum(bool(SETTING_NAME.match(label)) for label in labels) * 4 > len(labels)
+def _is_of_settings(grid: Grid, cells: Sequence[Sequence[str]]) -> bool:
+    """Whether a table says what is set, and not what came out."""
+    labels = grid.labels or [row[0] for row in cells]
+    named = sum(bool(SETTING_NAME.match(label)) for label in labels)
+    return named * 4 > len(labels) or bool(cells and re.search(r"parameter|^\W*value\W*$", " ".join(cells[0]), re.IGNORECASE))
 
 
 def _may_be_name(name: str) -> bool:
@@ -293,5 +354,5 @@ def _may_be_name(name: str) -> bool:
         1 < len(name) <= _LONGEST_NAME
         and len(name.split()) <= _MOST_WORDS
         and re.match(r"[A-Za-z]", name)
-        and not re.search(r"[=<>|\\]", name)
+        and not re.search(r"[=<>|\\:]|, |\b(?:which|that|is|are|the)\b", name)
     )

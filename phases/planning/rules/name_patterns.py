@@ -28,20 +28,32 @@ NO_NAME = re.compile(
     r"|we|our|it|i)\b.*)$"
 )
 QUOTED = re.compile(r"[“\"‘]([A-Za-z][\w-]*(?: [\w-]+){0,2})[”\"’]")
-_HEADS = (
-    r"polic(?:y|ies)|allocators?|baselines?|heuristics?|classifiers?|schedulers?|attention|initiali[sz]ation|sampling|deletion"
-    r"|strateg(?:y|ies)|operators?|agents?|hash(?:ing)?|tables?|trees?|forecasting|retraining|replacement|fine-?tuning|search"
-    r"|learning rates?|gain|experts|equations?|games?|tasks?|corpus|corpora|data ?sets?|addition|subtraction|division"
-    r"|accurac(?:y|ies)|errors?|rates?|times?|scores?|ratios?|loss(?:es)?|distances?|costs?|overheads?|utili[sz]ation"
+_METHOD_HEADS = (
+    r"policy|allocator|baseline|heuristic|classifier|scheduler|attention|initiali[sz]ation|sampling|deletion|strategy|operator|agent"
+    r"|hash(?:ing)?|table|tree|forecasting|retraining|replacement|fine-?tuning|search|learning rate|gain|algorithm"
+)
+_DATA_HEADS = r"equation|game|task|corpus|corpora|data ?set|addition|subtraction|division|trace|workload"
+_METRIC_HEADS = (
+    r"accurac(?:y|ies)|errors?|rates?|times?|scores?|ratios?|loss(?:es)?|distances?|costs?|overheads?|utili[sz]ation"
     r"|latency|throughput|quality|returns?|rewards?|fragmentation|consumption|usage|frequency|variance|norm"
-    r"|coefficients?|probability|perplexity|length|size|access(?:es)?|bandwidth|speed-?ups?|percentage|fraction"
+    r"|coefficients?|probability|perplexity|length|access(?:es)?|bandwidth|speed-?ups?|percentage|fraction|likelihood|similarity"
+)
+_SMALL = (
+    r"the|an?|and|or|of|for|in|on|to|with|by|from|as|at|is|are|was|were|be|been|we|our|this|that|these|those|its|their|each|all|both"
+    r"|any|some|same|other|different|new|which|more|most|less|than|when|where|has|have|had|not|no|if|via|per|into|through|using|uses?"
+    r"|used|over|under|only|also|such|between|within|across|compar\w+|reports?|reported|measures?|measured|shows?|shown|higher|lower|better|best|worse"
+    r"|while|but|so|one|two|three|four|five|several|many|few|first|second|third|either|neither|like|unlike|during|after|before|until|without"
+    r"|outperforms?|surpass\w*|achiev\w+|improv\w+|reduc\w+|increas\w+|decreas\w+|require[sd]?|requiring|includ\w+|emulates?|behaves?|perform\w*|obtain\w*"
+    r"|selects?|computes?|gives?|given|makes?|takes?|gets?|keeps?|needs?|lead\w*|yield\w*|cause[sd]?|provid\w+|preserv\w+|degrad\w+|minimi\w+|maximi\w+"
+    r"|can|could|will|would|may|might|must|should|do|does|did|it|they|he|proposed|novel|similar|good|high|low|large|small|great|overall|additional"
+    r"|entire|whole|certain|various|respective|corresponding|resulting|following|above|actual|simple|own|very|much|evaluat\w+|approach(?:es)?|methods?|results?|then|thus|how|what|whose|there|here|out|up|down|just|even|still|modern"
+    r"|another|forms?|because|why|applying|introducing|combin\w+|hurts?|mechanism|general|efficient|optimized|final|challenging|fast"
+    r"|standard|single|target|distinct|unseen|doing|\w+ly"
 )
 PHRASE = re.compile(
-    rf"(?<![\w-])((?:(?!(?:the|an?|and|or|of|for|in|on|to|with|by|from|as|at|is|are|was|were|be|been|we|our|this|that|these|those|its"
-    rf"|their|each|all|both|any|some|same|other|different|new|which|more|most|less|than|when|where|has|have|not|no|if|via|per|into"
-    rf"|using|use|uses|used|over|under|only|also|such|between|compared?|report|measure|show|higher|lower|better|best|worse)(?![\w-]))"
-    rf"[a-zA-Z][\w-]*[ ]){{1,3}}(?:{_HEADS})|(?i:times?|distance|rate|coefficient|fraction|percentage|probability|number"
-    rf"|mixture) (?:of|to|per) (?:the )?(?!the)[a-z-]{{4,}}(?: points?| turns?)?)(?![\w-])"
+    rf"(?<![\w-])((?:(?!(?i:{_SMALL})(?![\w-]))[a-zA-Z][\w’'-]*[ ]){{1,3}}(?:{_METHOD_HEADS}|{_DATA_HEADS}|{_METRIC_HEADS})"
+    r"|(?i:time|distance|rate|coefficient|fraction|percentage|probability|mixture|accuracy|cost) (?:of|to|per) (?:the )?(?!the)"
+    r"[a-z-]{4,}(?: point| turn)?)(?![\w-])"
 )
 """Words in small letters that end in what may be a method, data, or a measure."""
 LIKE_A_METRIC = re.compile(
@@ -56,12 +68,18 @@ _CITATION = (
 )
 AUTHORS = re.compile(r"[A-Z][\w’'-]+(?: (?:&|and) [A-Z][\w’'-]+)?(?: e[tl] al\.?)? \((?:19|20)[0-9]{2}[a-z]?\)")
 """A method that is known by those who wrote of it."""
+AUTHORS_AFTER = re.compile(
+    r" ?\b[A-Z][\w’'-]+(?:(?: (?:et al\.?|(?:&|and) [A-Z][\w’'-]+)|, (?:[A-Z][\w’'-]+,? )*(?:and|&) [A-Z][\w’'-]+),? ?[(\[]?|,? [(\[])"
+    r"(?:19|20)[0-9]{2}"
+)
+"""The authors of a citation that has no brackets around it."""
+CITE_KEY = re.compile(r"\[[^\[\]]{0,80}[0-9][^\[\]]{0,60}\]")
 CITED = re.compile(rf"(?: ?\([A-Za-z][\w+-]{{0,9}}\))? ?,? ?(?:{_CITATION})(?:[;,] ?(?:{_CITATION}))*")
 _ASIDE = r"(?: ?\([^()]{0,60}\)| ?\[[^\[\]]{0,80}\])"
 BETWEEN = re.compile(
     rf"(?:s|es)?[”\"’]?{_ASIDE}{{0,3}}(?:, (?:and |or )?|; (?:and )?| and | or | & | as well as |/)(?:the |an? |on |with )?[“\"‘]?"
 )
-SHORT_FORM = re.compile(r"((?:[\w’'-]+[ -]){0,4}[\w’'-]+) ?\(([A-Za-z][\w-]{0,6}[A-Za-z0-9])\)")
+SHORT_FORM = re.compile(r"((?:[\w’'-]+[ -]){0,4}[\w’'-]+) ?\(([A-Za-z][\w-]{0,6}[A-Za-z0-9])[);,]")
 BEFORE = (
     _sign("compared with", r"\bcompar\w+ (?:\S+ ){0,6}?(?:with|to|against|and|between)?:? ?(?:\S+ ){0,3}$"),
     _sign("against", r"\b(?:against|versus|vs\.?) (?:the |an? )?(?:\w+ )?[“\"]?$"),
@@ -111,6 +129,12 @@ IN_SENTENCE = (
     _sign("of the authors", r"\b(?:we|our)\b"),
     _sign("of parts", r"\b(?:consists?|contains?|composed|comprises?|layers?|module)\b"),
 )
+GENERIC = re.compile(
+    r"\b(?:details?|statistics|splits?|evaluation|metrics?|preprocessing|setup|set-up|\w*ology|networks?|training|baselines?|data ?sets?|tasks?|overview|implementation"
+    r"|experiment\w*|results?|models?|preliminaries|methods?|description|comparisons?|analysis|ablations?|parameters?|settings?|discussion|contributions?|studies|study|document|performance)\b|\$|\?",
+    re.IGNORECASE,
+)
+"""Headings that every paper has."""
 HEADINGS = (
     ("data", re.compile(r"\b(?:data(?: ?sets?)?|corpora|corpus|tasks?|environments?|benchmarks?|workloads?|problems?)\b(?! structure)", re.IGNORECASE)),
     ("baselines", re.compile(r"\b(?:baselines?|compared|compar\w+|competitors?|methods)\b", re.IGNORECASE)),
