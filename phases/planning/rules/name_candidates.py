@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from phases.planning.rules.known_names import (
@@ -38,7 +38,7 @@ from phases.planning.rules.name_patterns import (
     SHORT_FORM,
 )
 from phases.planning.rules.passages import PaperText, Sentence, Table
-from phases.planning.rules.sections import OTHER, PROOF, RESULTS
+from phases.planning.rules.sections import MIXED, OTHER, PROOF, RESULTS, SETUP
 from phases.planning.rules.sentences import without_marks
 from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid, cells_of, read_grid
 
@@ -46,6 +46,8 @@ _LONGEST_SENTENCE, _MOST_WORDS, _LONGEST_NAME = 1500, 7, 60
 _FEW, _MANY = 2, 5
 _MOST_LABELS = 30
 _OWN_PLACES = 8
+_WIDE_SIGNS = ("section: ", "sentence: ", "before: a part of it", "before: used", "after: a number", "after: is a")
+"""Signs that a name said often is bound to have somewhere: they count where half of its places have them."""
 _SIZE = re.compile(r"[-_ ]?(?:BASE|LARGE|SMALL|TINY|Base|Large|Small|Tiny|XL|XXL|[0-9.]+[BM])$")
 _MARKS = re.compile(r"\\?\b(?:up|down)arrow\b|[↑↓$*_]|\\[a-z]+\{?|[{}]")
 _LABEL_END = re.compile(r"(?: ?\([^()]*\)| ?\[[^\[\]]*\]| (?:paper|code|ours)| ?[±<>=].*| [0-9.]+ ?%?)+$")
@@ -87,10 +89,8 @@ def find_candidates(paper: PaperText, own: Sequence[str]) -> list[Candidate]:
     own = [*own, *_names_in_title(paper)]
     mine = [key_of_name(name) for name in own]
     found: dict[str, Candidate] = {}
-    short = _short_forms(paper)
     for place in _places(paper, own):
         key = key_of_name(place.name)
-        key = short.get(key, key)
         if not key:
             continue
         one = found.setdefault(key, Candidate(place.name))
@@ -99,10 +99,10 @@ def find_candidates(paper: PaperText, own: Sequence[str]) -> list[Candidate]:
         one.sentences.append((len(place.cues), place.sentence))
         one.is_own = one.is_own or key in mine
         one.has_own = one.has_own or any(len(name) > 2 and name in key for name in mine)
-    _join_sizes(found)
+    _join_forms(found, _short_forms(paper))
     for one in found.values():
-        small = [name for name in one.spellings if name.islower()]
-        one.name = max(small or one.spellings, key=lambda name: one.spellings[name])
+        best = [name for name in one.spellings if KNOWN_DATA.fullmatch(name)] or [name for name in one.spellings if name.islower()]
+        one.name = max(best or one.spellings, key=lambda name: one.spellings[name])
     return list(found.values())
 
 
@@ -117,14 +117,15 @@ def _names_in_title(paper: PaperText) -> list[str]:
     return []
 
 
-def _join_sizes(found: dict[str, Candidate]) -> None:
-    """Counts a model of a size as the model, where that is named too: TAPAS-Base as TAPAS."""
+def _join_forms(found: dict[str, Candidate], short: Mapping[str, str]) -> None:
+    """Counts an abbreviation as what it stands for, and a model of a size as the model: TAPAS-Base as TAPAS."""
     for key in list(found):
-        match = _SIZE.search(found[key].name)
-        stem = found.get(key_of_name(found[key].name[: match.start()])) if match else None
-        if stem is not None and stem is not found[key]:
-            stem.cues.update(found[key].cues)
-            stem.sentences += found[key].sentences
+        one, match = found[key], _SIZE.search(found[key].name)
+        whole = found.get(key_of_name(one.name[: match.start()]) if match else short.get(key, ""))
+        if whole is not None and whole is not one:
+            whole.cues.update(one.cues)
+            whole.sentences += one.sentences
+            whole.spellings.update({} if match else one.spellings)
             del found[key]
 
 
@@ -132,9 +133,8 @@ def cues_of_candidate(one: Candidate) -> Iterator[str]:
     """The signs of a name, in words; the names in name_weights.py."""
     yield "any"
     for cue, count in one.cues.items():
-        yield cue
-        if count * 3 >= one.places and one.places > 1:
-            yield f"mostly: {cue}"
+        if count * 2 >= one.places or not cue.startswith(_WIDE_SIGNS):
+            yield cue
     yield f"said: {'once' if one.places < _FEW else 'some times' if one.places < _MANY else 'often'}"
     yield from _cues_of_shape(one.name)
     if one.is_own:
@@ -158,7 +158,7 @@ def _cues_of_shape(name: str) -> Iterator[str]:
     for kind, pattern in known:
         if match := pattern.search(name):
             is_wide = kind == "metric" and WIDE_METRICS.match(name)
-            whole = match.start() == 0 and match.end() >= len(name) - 1
+            whole = match.start() == 0 and re.fullmatch(r"[ -]?v?[0-9.]*|s", name[match.end() :])
             yield "a wide metric" if is_wide else f"known {kind}" if whole else f"has a known {kind}"
     yield f"name: {len(words) if len(words) < 4 else 'many'} words"
     if name.islower():
@@ -233,6 +233,8 @@ def _in_sentence(sentence: Sentence, own: Sequence[str]) -> Iterator[_Place]:
             near.append("in a list")
             near += ["in a list with the paper's own"] if any(text[a:b] in own for a, b in group) else []
         for begin, stop in group:
+            if begin == 0 and sentence.kind == "item":
+                near += [f"begins an item of {name}" for name, pattern in HEADINGS if pattern.search(sentence.lead)]
             cues = [*around, *near, *(["cited"] if CITED.match(text[stop : stop + 80]) else [])]
             cues += ["cited where it is compared"] if "cited" in cues and "sentence: compares" in around else []
             cues += ["in quotes"] if text[begin - 1 : begin] in ('"', "“", "‘") and begin else []
@@ -251,15 +253,15 @@ def _singular(name: str) -> str:
 def _spans(text: str) -> list[tuple[int, int]]:
     """Where names stand, none over another."""
     found: list[tuple[int, int]] = []
-    text = CITE_KEY.sub(lambda match: " " * len(match.group()), text)
+    whole, text = text, CITE_KEY.sub(lambda match: " " * len(match.group()), text)
     for match in NAME.finditer(text):
         start, end = match.span()
         # words that begin a sentence belong to no name
         while (first := ORDINARY.match(text, start, end)) is not None:
             start = first.end()
-        authors = AUTHORS_AFTER.search(text, start, end + 12)
+        authors = AUTHORS_AFTER.search(whole, start, end + 12)
         end = min(end, authors.start()) if authors else end
-        if start < end and not NO_NAME.match(text[start:end]) and end - start <= _LONGEST_NAME:
+        if start < end and " al." not in text[start:end] and not NO_NAME.match(text[start:end]) and end - start <= _LONGEST_NAME:
             found.append((start, end))
     for pattern in (QUOTED, KNOWN_METRICS, PHRASE):
         taken = sorted(found)
@@ -282,12 +284,14 @@ def _lists_of(spans: Sequence[tuple[int, int]], text: str) -> Iterator[list[tupl
 
 
 def _cues_of_place(sentence: Sentence) -> Iterator[str]:
-    yield f"in a {sentence.kind}" if sentence.kind in ("caption", "item") else f"section: {sentence.role}"
+    yield f"section: {sentence.role}"
+    if sentence.role in (SETUP, MIXED, RESULTS):
+        yield "in set-up or results"
+    if sentence.kind == "caption":
+        yield "in a caption"
     for name, pattern in HEADINGS:
         if pattern.search(sentence.section["title"] or ""):
             yield f"section on {name}"
-        if sentence.kind == "item" and pattern.search(sentence.lead):
-            yield f"in a list of {name}"
 
 
 def _in_headings(paper: PaperText) -> Iterator[_Place]:

@@ -23,7 +23,7 @@ ORDINARY = re.compile(
 )
 """Words with a capital that begin no name."""
 NO_NAME = re.compile(
-    r"(?:[A-Z]|[0-9.]+|[A-Z][0-9]|(?i:table|figure|fig|section|appendix|equation|eq|algorithm|theorem|lemma|results?|experiments?"
+    r"(?:[A-Z]|[0-9.]+|(?i:table|figure|fig|section|appendix|equation|eq|algorithm|theorem|lemma|results?|experiments?"
     r"|methods?|models?|data|training|testing|evaluation|university|conference|proceedings|journal|januar|februar|march|april"
     r"|we|our|it|i)\b.*)$"
 )
