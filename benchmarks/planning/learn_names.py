@@ -28,7 +28,7 @@ FEWEST, PULL = 4, 20.0
 PRIOR: dict[str, dict[str, float]] = {
     "datasets": {
         "any": -4.0, "known data": 3.5, "has a known data": 1.5, "after: data": 2.0, "before: data": 1.5, "before: tasks": 1.0,
-        "after: a task": 1.2, "before: tested on": 1.5, "before: on": 0.5, "a heading below data": 4.0, "begins an item of data": 4.0,
+        "after: a task": 1.2, "before: tested on": 1.5, "before: on": 0.5, "a heading below data": 4.0, "a heading below experiments": 0.7, "begins an item of data": 4.0,
         "section on data": 0.7, "cited": 0.5, "in a list": 0.3, "sentence: of data": 0.5, "in a caption": 0.5,
         "a group of a table": 0.7, "a row below data": 2.5, "in quotes": 0.5, "said: often": 0.5, "in set-up or results": 0.7,
         "section: background": -0.5, "section: build": -0.5, "known metric": -4.0, "a wide metric": -4.0, "known machine": -4.0, "known model": -2.5,
@@ -50,13 +50,13 @@ PRIOR: dict[str, dict[str, float]] = {
     "baselines": {
         "any": -4.0, "before: compared with": 1.5, "before: against": 1.3, "before: beats": 1.5, "before: than": 1.0, "before: over": 0.3,
         "before: baselines": 1.5, "after: a baseline": 2.0, "a row beside the paper's own": 2.5, "a column beside the paper's own": 2.0,
-        "a row below methods": 2.5, "table: measured": 0.7, "cited where it is compared": 1.5, "cited in a table": 1.8, "in a list with the paper's own": 1.5, "section on baselines": 0.8,
+        "a row below methods": 2.5, "table: measured": 0.7, "cited where it is compared": 1.5, "sentence: tells what we compare": 0.8, "cited in a table": 1.8, "in a list with the paper's own": 1.0, "in a caption with the paper's own": 2.5, "a row of methods with measures": 1.5, "section on baselines": 0.8,
         "begins an item of baselines": 4.0, "a heading below baselines": 4.0, "after: how well it does": 1.0, "sentence: compares": 0.5,
         "known method": 1.5, "cited": 0.5, "in a caption": 0.5, "after: a method": 0.5, "said: often": 0.4, "name: like a method": 1.0,
-        "known data": -4.0, "known metric": -4.0, "a wide metric": -4.0, "known machine": -4.0, "known model": -1.5, "name: like a metric": -2.5,
+        "known data": -4.0, "known metric": -4.0, "a wide metric": -4.0, "known machine": -4.0, "known model": -2.5, "name: like a metric": -2.5,
         "name: like a setting": -2.5, "name: has the paper's own": -3.0, "the paper's own": -5.0, "name: authors": 1.0, "in set-up or results": 0.5,
         "section: results": 0.5, "after: data": -1.0, "before: tested on": -0.5, "after: a model": -0.3, "after: a library": -0.7,
-        "before: written in": -2.0, "a group of a table": -0.5, "table: build": -1.0, "name: many words": -1.0, "name: like data": -2.0,
+        "before: written in": -2.0, "a group of a table": -0.5, "name: many words": -1.0, "name: like data": -2.0,
     },
 }  # fmt: skip
 """What a person would expect of the signs; figures move the weights away from it as far as they are many."""

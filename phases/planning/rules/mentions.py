@@ -54,7 +54,7 @@ def _likelihood(cues: Iterable[str], weights: Mapping[str, float]) -> float:
 
 def _is_form_of(one: Candidate, other: Candidate) -> bool:
     """Whether a name is another without its number or year (ImageNet and ImageNet-1K), or a wider word for it."""
-    if re.fullmatch(rf"{re.escape(one.name)}[ -]?v?[0-9]\S*", other.name, re.IGNORECASE):
+    if re.fullmatch(rf"{re.escape(one.name)}(?:[ -]|(?<![0-9]))v?[0-9]\S*", other.name, re.IGNORECASE):
         return True
     if one.name.endswith(f" {other.name}"):
         return bool(_AVERAGED.match(one.name)) or other.places >= _OFTENER * one.places

@@ -34,6 +34,7 @@ from phases.planning.rules.name_patterns import (
     NO_NAME,
     ORDINARY,
     PHRASE,
+    PROMISES,
     QUOTED,
     SHORT_FORM,
 )
@@ -51,6 +52,7 @@ _WIDE_SIGNS = ("section: ", "sentence: ", "before: a part of it", "before: used"
 _SIZE = re.compile(r"[-_ ]?(?:BASE|LARGE|SMALL|TINY|Base|Large|Small|Tiny|XL|XXL|[0-9.]+[BM])$")
 _MARKS = re.compile(r"\\?\b(?:up|down)arrow\b|[↑↓$*_]|\\[a-z]+\{?|[{}]")
 _LABEL_END = re.compile(r"(?: ?\([^()]*\)| ?\[[^\[\]]*\]| (?:paper|code|ours)| ?[±<>=].*| [0-9.]+ ?%?)+$")
+_NO_LABEL = re.compile(r"(?:methods?|models?|algorithms?|how|total|average|mean|all|baselines?|change|reduction|data ?sets?|tasks?|metrics?)", re.IGNORECASE)
 _KIND_AFTER = re.compile(r"(?<=\w)[ -](?:data ?sets?|corpora|corpus|tasks?|benchmarks?|scores?|methods?|algorithms?|problems?|equations?)$")
 _OURS = re.compile(r"\b(?:ours?|proposed|this work)\b", re.IGNORECASE)
 _CAPTION_MARK = re.compile(r"^[> ]*(?:Table|Figure|Fig\.|TABLE|FIGURE) ?[0-9A-Z.]+[.:]? *|\*+")
@@ -133,7 +135,7 @@ def cues_of_candidate(one: Candidate) -> Iterator[str]:
     """The signs of a name, in words; the names in name_weights.py."""
     yield "any"
     for cue, count in one.cues.items():
-        if count * 2 >= one.places or not cue.startswith(_WIDE_SIGNS):
+        if count * 2 >= one.places or cue.endswith("we compare") or not cue.startswith(_WIDE_SIGNS):
             yield cue
     yield f"said: {'once' if one.places < _FEW else 'some times' if one.places < _MANY else 'often'}"
     yield from _cues_of_shape(one.name)
@@ -231,7 +233,8 @@ def _in_sentence(sentence: Sentence, own: Sequence[str]) -> Iterator[_Place]:
         near += [f"after: {name}" for name, pattern in AFTER if pattern.match(after)]
         if len(group) > 1:
             near.append("in a list")
-            near += ["in a list with the paper's own"] if any(text[a:b] in own for a, b in group) else []
+            with_own = any(text[a:b] in own for a, b in group)
+            near += [f"in a {'caption' if sentence.kind == 'caption' else 'list'} with the paper's own"] if with_own else []
         for begin, stop in group:
             if begin == 0 and sentence.kind == "item":
                 near += [f"begins an item of {name}" for name, pattern in HEADINGS if pattern.search(sentence.lead)]
@@ -269,7 +272,17 @@ def _spans(text: str) -> list[tuple[int, int]]:
             start, end = match.span(1) if match.re.groups else match.span()
             if start < end and not any(a < end and start < b for a, b in taken):
                 found.append((start, end))
-    return sorted(found)
+    return _without_short_forms(sorted(found), text)
+
+
+def _without_short_forms(found: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+    """Without what stands in brackets right behind a name: it would end a list."""
+    ends = {end for _, end in found}
+    return [
+        (start, end)
+        for start, end in found
+        if not (text[start - 1 : start] == "(" and text[end : end + 1] == ")" and {start - 1, start - 2} & ends)
+    ]
 
 
 def _lists_of(spans: Sequence[tuple[int, int]], text: str) -> Iterator[list[tuple[int, int]]]:
@@ -284,14 +297,18 @@ def _lists_of(spans: Sequence[tuple[int, int]], text: str) -> Iterator[list[tupl
 
 
 def _cues_of_place(sentence: Sentence) -> Iterator[str]:
-    yield f"section: {sentence.role}"
-    if sentence.role in (SETUP, MIXED, RESULTS):
-        yield "in set-up or results"
+    yield from _cues_of_role(sentence.role)
     if sentence.kind == "caption":
         yield "in a caption"
     for name, pattern in HEADINGS:
         if pattern.search(sentence.section["title"] or ""):
             yield f"section on {name}"
+
+
+def _cues_of_role(role: str) -> Iterator[str]:
+    yield f"section: {role}"
+    if role in (SETUP, MIXED, RESULTS):
+        yield "in set-up or results"
 
 
 def _in_headings(paper: PaperText) -> Iterator[_Place]:
@@ -300,10 +317,10 @@ def _in_headings(paper: PaperText) -> Iterator[_Place]:
         title, number = (section["title"] or "").strip(), str(section["number"] or "")
         role = paper.roles.get(section["id"], OTHER)
         above = [name for head, name in over if number.startswith(f"{head}.")]
-        if 0 < len(title.split()) <= 4 and role not in (PROOF, OTHER) and (above or role not in ("build", "background")) and not GENERIC.search(title):
+        if 0 < len(title.split()) <= 3 and role not in (PROOF, OTHER) and (above or role not in ("build", "background")) and not GENERIC.search(title):
             cues = ["a heading", f"section: {role}", *(f"a heading below {name}" for name in above)]
             yield _Place(title, Sentence(title, section, section["page"], role, "heading"), tuple(cues))
-        over += [(number, name) for name, pattern in HEADINGS if number and pattern.search(title)]
+        over += [(number, name) for name, pattern in PROMISES if number and pattern.search(title)]
 
 
 def _in_table(table: Table, own: Sequence[str]) -> Iterator[_Place]:
@@ -315,7 +332,7 @@ def _in_table(table: Table, own: Sequence[str]) -> Iterator[_Place]:
     corner = " ".join(cells[0][:2] + cells[1][:2]) if cells else ""
     numbers = [cell for _, row in grid.rows for cell in row if re.search("[0-9]", cell)]
     is_measured = sum("." in cell or "%" in cell for cell in numbers) * 2 > len(numbers)
-    said = [f"table: {table.role}", "table: measured" if is_measured else "table: of counts"]
+    said = ["table: measured" if is_measured else "table: of counts", *_cues_of_role(table.role)]
     heads = [part for head in grid.heads for part in head.split(" / ")]
     raw = [row[0] for row in cells[1:]] if cells else []
     groups = [part for label, _ in grid.rows for part in label.split(" / ")[:-1]]
@@ -325,6 +342,8 @@ def _in_table(table: Table, own: Sequence[str]) -> Iterator[_Place]:
             continue
         cues = [f"a {kind} of a table", *said]
         cues += [f"a {kind} beside the paper's own"] if _has_own(names, own) else []
+        if kind == "row" and is_measured and METHOD_HEAD.search(corner):
+            cues.append("a row of methods with measures")
         if kind != "column":
             cues += [f"a {kind} below {word}" for word, head in _HEADS if head.search(corner)]
         for name in names:
@@ -358,5 +377,6 @@ def _may_be_name(name: str) -> bool:
         1 < len(name) <= _LONGEST_NAME
         and len(name.split()) <= _MOST_WORDS
         and re.match(r"[A-Za-z]", name)
+        and not _NO_LABEL.fullmatch(name)
         and not re.search(r"[=<>|\\:]|, |\b(?:which|that|is|are|the)\b", name)
     )

@@ -59,7 +59,7 @@ PHRASE = re.compile(
 LIKE_A_METRIC = re.compile(
     r"\b(?:accurac(?:y|ies)|errors?|rates?|times?|scores?|ratios?|loss(?:es)?|distances?|costs?|overheads?|utili[sz]ation|latency"
     r"|throughput|quality|returns?|rewards?|fragmentation|consumption|usage|variance|norm|probability|perplexity"
-    r"|speed-?ups?|percentage|fraction|F1|precision|recall|accesses)$",
+    r"|speed-?ups?|percentage|fraction|F1|precision|recall|accesses|acc\.?|drop|ppl|[↑↓])$",
     re.IGNORECASE,
 )
 _CITATION = (
@@ -127,6 +127,7 @@ IN_SENTENCE = (
     _sign("of measures", r"\b(?:metrics?|measur\w+|report\w*|evaluat\w+)\b"),
     _sign("of code", r"\b(?:implement\w+|librar\w+|packages?|code|software|toolkit)\b"),
     _sign("of the authors", r"\b(?:we|our)\b"),
+    _sign("tells what we compare", r"\bwe\b[^.]*\bcompare\b|\bcompared? (?:\w+ ){0,4}(?:to|with|against)\b|\bas (?:the |our )?baselines?\b|\bbaselines?:? (?:are|include|methods)"),
     _sign("of parts", r"\b(?:consists?|contains?|composed|comprises?|layers?|module)\b"),
 )
 GENERIC = re.compile(
@@ -141,4 +142,11 @@ HEADINGS = (
     ("metrics", re.compile(r"\b(?:metrics?|measures?|criteri\w+|protocol)\b", re.IGNORECASE)),
     ("experiments", re.compile(r"\b(?:experiment\w*|evaluation|results?|set-?up|settings?|simulations?)\b", re.IGNORECASE)),
 )  # fmt: skip
-"""Headings and leads of lists, by what they promise."""
+"""Headings and leads of lists, by what they are about."""
+PROMISES = (
+    ("data", re.compile(r"\b(?:data ?sets?|tasks|(?:benchmark )?problems|problem set-?up|environments|corpora|benchmarks|workloads)$", re.IGNORECASE)),
+    ("baselines", re.compile(r"\b(?:baselines?|compared methods|competitors|comparison methods)\b", re.IGNORECASE)),
+    ("metrics", re.compile(r"\b(?:metrics|measures)$", re.IGNORECASE)),
+    ("experiments", re.compile(r"\b(?:experiments?|evaluation|results)\b", re.IGNORECASE)),
+)  # fmt: skip
+"""Headings whose parts are one each."""
