@@ -71,11 +71,17 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     scorer, groups = load_scorer(given.shared), load_groups()
-    names = given.papers.split(",") if given.papers else [n for group in ("seen", "learnt", "held back") for n in groups[group]]
+    names = (
+        given.papers.split(",")
+        if given.papers
+        else [n for group in ("seen", "learnt", "held back") for n in groups[group]]
+    )
     read = {name: (read_paper(given.shared, name), load_gold(given.shared, name)) for name in names}
     papers = {name: (_candidates(paper), gold) for name, (paper, gold) in read.items() if paper and gold}
     if scorer is None or not papers:
-        print(f"nothing is learnt: {given.shared} has no measure/plan_quality.py, or no papers; name the folder with --shared")
+        print(
+            f"nothing is learnt: {given.shared} has no measure/plan_quality.py, or no papers; name the folder with --shared"
+        )
         return
     weights = {kind: learn_and_compare(kind, papers, scorer) for kind in mentions.KINDS}
     if given.write:
@@ -105,7 +111,10 @@ def learn_and_compare(kind: str, papers: Papers, scorer: Any) -> dict[str, float
 def rows_of(kind: str, found: list[Candidate], gold: dict[str, Any], scorer: Any) -> list[Row]:
     """The signs of each name, and whether the gold has it as one of that kind."""
     return [
-        (list(dict.fromkeys(cues_of_candidate(one))), any(scorer.found_of([want], [one.name])[0] for want in gold[kind]))
+        (
+            list(dict.fromkeys(cues_of_candidate(one))),
+            any(scorer.found_of([want], [one.name])[0] for want in gold[kind]),
+        )
         for one in found
     ]
 

@@ -38,7 +38,9 @@ def _whole(gold: dict[str, Any]) -> dict[str, Any]:
     """Gold as the scorer reads it; ours says only what it knows, in short rows, so that a person can read it."""
     if "claims" in gold:
         return gold
-    named = {kind: [_with_aliases(one) for one in gold[kind]] for kind in ("modules", "datasets", "metrics", "baselines")}
+    named = {
+        kind: [_with_aliases(one) for one in gold[kind]] for kind in ("modules", "datasets", "metrics", "baselines")
+    }
     return {
         "title": gold["id"], "sections": [], "not_values": [], "algorithms": [], "equations": [], "claims": [], "not_claims": [],
         **gold,

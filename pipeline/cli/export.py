@@ -197,7 +197,9 @@ def _list_packages(store: TaskStore) -> list[str]:
     installed = [f"{row['name']}=={row['version']}" for row in store.load("implementation.json").get("packages", ())]
     wanted = store.load("initial_plan.txt")["environment_setup"]["packages"]
     # as the installer reads them: a plan may say PyTorch, whose package is torch
-    found = installed or [line for name in wanted if (line := name if (read := read_requirement(name)) is None else read)]
+    found = installed or [
+        line for name in wanted if (line := name if (read := read_requirement(name)) is None else read)
+    ]
     needs_pytest = any("pytest" in command for command in _list_commands(store))
     return [*found, *(["pytest"] if needs_pytest and not any(name.startswith("pytest") for name in found) else [])]
 

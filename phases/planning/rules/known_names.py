@@ -51,8 +51,26 @@ def _pattern(text: str, ending: str = r"(?![\w-])") -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{'|'.join(names)}){ending}")
 
 
+_METHODS_IN_WORDS = """
+logistic regression|linear regression|ridge regression|kernel regression|random forest|decision tree|naive Bayes|support vector machine|k-means
+k-nearest neighbor|nearest neighbor|stochastic gradient descent|gradient descent|maximum entropy|majority class|random search|grid search
+bag of words|hidden Markov model|conditional random field|binary search|linked list|skip list|red-black tree|random sampling|uniform sampling
+rejection sampling|importance sampling|finite difference|self-training|multi-task learning|fine-tuning|random policy|greedy policy|random walk
+linear decay|cosine decay|cosine annealing|cosine schedule|linear schedule|step decay|polynomial decay|inverse square root|majority vote
+majority voting|self-consistency|chain-of-thought|in-context learning|behavior cloning|behaviour cloning|Q-learning|simulated annealing
+Monte Carlo|Gaussian process|mixture of experts|two-phase locking|linear scan|full scan|label smoothing|batch normalization|layer normalization
+"""
+
+
 KNOWN_DATA = _pattern(_DATA_TEXT)
-KNOWN_METHODS = _pattern(_METHODS_TEXT)
+METHODS_IN_WORDS = re.compile(
+    "|".join(
+        rf"(?<![\w-])(?i:{name})s?(?![\w-])"
+        for name in sorted(re.split(r"[|\n]", _METHODS_IN_WORDS.strip()), key=len, reverse=True)
+    )
+)
+"""Methods that are written in small letters."""
+KNOWN_METHODS = re.compile(f"{_pattern(_METHODS_TEXT).pattern}|{METHODS_IN_WORDS.pattern}")
 KNOWN_MODELS = _pattern(_MODELS_TEXT, r"(?![a-z])")
 """On what methods run, which no method is compared with."""
 KNOWN_MACHINES = _pattern(_MACHINES_TEXT)

@@ -43,7 +43,11 @@ def choose_names(kind: str, found: Sequence[Candidate], weights: Mapping[str, Ma
         if chances[kind] > _POSSIBLE and chances[kind] >= max(chances.values()):
             likely.append((chances[kind], at))
     likely.sort(key=lambda pair: -pair[0])
-    best = [found[at] for place, (chance, at) in enumerate(likely[: _MOST[kind]]) if chance > _LIKELY[kind] or place < _FEWEST]
+    best = [
+        found[at]
+        for place, (chance, at) in enumerate(likely[: _MOST[kind]])
+        if chance > _LIKELY[kind] or place < _FEWEST
+    ]
     kept = [one for one in best if not any(_is_form_of(one, other) for other in best if other is not one)]
     return sorted(kept, key=found.index)
 
@@ -58,7 +62,9 @@ def _is_form_of(one: Candidate, other: Candidate) -> bool:
         return True
     if one.name.endswith(f" {other.name}"):
         return bool(_AVERAGED.match(one.name)) or other.places >= _OFTENER * one.places
-    return other.name.endswith(f" {one.name}") and not _AVERAGED.match(other.name) and one.places < _OFTENER * other.places
+    return (
+        other.name.endswith(f" {one.name}") and not _AVERAGED.match(other.name) and one.places < _OFTENER * other.places
+    )
 
 
 def mention_row(one: Mention) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from phases.planning.rules.known_names import (
     KNOWN_METHODS,
     KNOWN_METRICS,
     KNOWN_MODELS,
+    METHODS_IN_WORDS,
     WIDE_METRICS,
 )
 from phases.planning.rules.name_patterns import (
@@ -52,8 +53,13 @@ _WIDE_SIGNS = ("section: ", "sentence: ", "before: a part of it", "before: used"
 _SIZE = re.compile(r"[-_ ]?(?:BASE|LARGE|SMALL|TINY|Base|Large|Small|Tiny|XL|XXL|[0-9.]+[BM])$")
 _MARKS = re.compile(r"\\?\b(?:up|down)arrow\b|[↑↓$*_]|\\[a-z]+\{?|[{}]")
 _LABEL_END = re.compile(r"(?: ?\([^()]*\)| ?\[[^\[\]]*\]| (?:paper|code|ours)| ?[±<>=].*| [0-9.]+ ?%?)+$")
-_NO_LABEL = re.compile(r"(?:methods?|models?|algorithms?|how|total|average|mean|all|baselines?|change|reduction|data ?sets?|tasks?|metrics?)", re.IGNORECASE)
-_KIND_AFTER = re.compile(r"(?<=\w)[ -](?:data ?sets?|corpora|corpus|tasks?|benchmarks?|scores?|methods?|algorithms?|problems?|equations?)$")
+_NO_LABEL = re.compile(
+    r"(?:methods?|models?|algorithms?|how|total|average|mean|all|baselines?|change|reduction|data ?sets?|tasks?|metrics?)",
+    re.IGNORECASE,
+)
+_KIND_AFTER = re.compile(
+    r"(?<=\w)[ -](?:data ?sets?|corpora|corpus|tasks?|benchmarks?|scores?|methods?|algorithms?|problems?|equations?)$"
+)
 _OURS = re.compile(r"\b(?:ours?|proposed|this work)\b", re.IGNORECASE)
 _CAPTION_MARK = re.compile(r"^[> ]*(?:Table|Figure|Fig\.|TABLE|FIGURE) ?[0-9A-Z.]+[.:]? *|\*+")
 _DATA_HEAD = re.compile(r"data ?set|corpus|benchmark|task|problem|workload|trace|environment", re.IGNORECASE)
@@ -87,7 +93,9 @@ class _Place:
 
 def find_candidates(paper: PaperText, own: Sequence[str]) -> list[Candidate]:
     """The names of a paper in the order in which they come; `own`: what it calls its method."""
-    own = [name for name in own if not any(known.fullmatch(name) for known in (KNOWN_DATA, KNOWN_MODELS, KNOWN_METHODS))]
+    own = [
+        name for name in own if not any(known.fullmatch(name) for known in (KNOWN_DATA, KNOWN_MODELS, KNOWN_METHODS))
+    ]
     own = [*own, *_names_in_title(paper)]
     mine = [key_of_name(name) for name in own]
     found: dict[str, Candidate] = {}
@@ -103,7 +111,9 @@ def find_candidates(paper: PaperText, own: Sequence[str]) -> list[Candidate]:
         one.has_own = one.has_own or any(len(name) > 2 and name in key for name in mine)
     _join_forms(found, _short_forms(paper))
     for one in found.values():
-        best = [name for name in one.spellings if KNOWN_DATA.fullmatch(name)] or [name for name in one.spellings if name.islower()]
+        best = [name for name in one.spellings if KNOWN_DATA.fullmatch(name)] or [
+            name for name in one.spellings if name.islower()
+        ]
         one.name = max(best or one.spellings, key=lambda name: one.spellings[name])
     return list(found.values())
 
@@ -179,7 +189,11 @@ def _cues_of_shape(name: str) -> Iterator[str]:
         yield "name: with a plus"
     if LIKE_A_METRIC.search(name):
         yield "name: like a metric"
-    if re.search(r"(?:method|policy|algorithm|allocator|attention|baseline|strategy|heuristic|classifier|hash|tree)s?$", name, re.I):
+    if re.search(
+        r"(?:method|policy|algorithm|allocator|attention|baseline|strategy|heuristic|classifier|hash|tree)s?$",
+        name,
+        re.I,
+    ):
         yield "name: like a method"
     if re.search(r"(?:task|game|equation|problem|corpus|corpora|data ?set|bank|bench|trace)s?$", name, re.I):
         yield "name: like data"
@@ -198,7 +212,7 @@ def _short_forms(paper: PaperText) -> dict[str, str]:
             short = match.group(2)
             if short[0].lower() in letters[:3] and len(re.sub(r"\W", "", short)) <= len(letters) + 4:
                 words = re.findall(r"\S+", match.group(1))
-                at = next(at for at, word in enumerate(words) if word.lower().lstrip("(“\"")[:1] == short[0].lower())
+                at = next(at for at, word in enumerate(words) if word.lower().lstrip('(“"')[:1] == short[0].lower())
                 found.setdefault(key_of_name(short), key_of_name(" ".join(words[at:])))
     return found
 
@@ -223,7 +237,10 @@ def _places(paper: PaperText, own: Sequence[str]) -> Iterator[_Place]:
 def _in_sentence(sentence: Sentence, own: Sequence[str]) -> Iterator[_Place]:
     """The names of a sentence, with the signs before, after and around each list of them."""
     text = sentence.text[:_LONGEST_SENTENCE]
-    around = [*_cues_of_place(sentence), *(f"sentence: {name}" for name, pattern in IN_SENTENCE if pattern.search(text))]
+    around = [
+        *_cues_of_place(sentence),
+        *(f"sentence: {name}" for name, pattern in IN_SENTENCE if pattern.search(text)),
+    ]
     for group in _lists_of(_spans(text), text):
         start, end = group[0][0], group[-1][1]
         before, after = text[max(0, start - 90) : start], text[end : end + 80]
@@ -234,7 +251,9 @@ def _in_sentence(sentence: Sentence, own: Sequence[str]) -> Iterator[_Place]:
         if len(group) > 1:
             near.append("in a list")
             with_own = any(text[a:b] in own for a, b in group)
-            near += [f"in a {'caption' if sentence.kind == 'caption' else 'list'} with the paper's own"] if with_own else []
+            near += (
+                [f"in a {'caption' if sentence.kind == 'caption' else 'list'} with the paper's own"] if with_own else []
+            )
         for begin, stop in group:
             if begin == 0 and sentence.kind == "item":
                 near += [f"begins an item of {name}" for name, pattern in HEADINGS if pattern.search(sentence.lead)]
@@ -264,9 +283,14 @@ def _spans(text: str) -> list[tuple[int, int]]:
             start = first.end()
         authors = AUTHORS_AFTER.search(whole, start, end + 12)
         end = min(end, authors.start()) if authors else end
-        if start < end and " al." not in text[start:end] and not NO_NAME.match(text[start:end]) and end - start <= _LONGEST_NAME:
+        if (
+            start < end
+            and " al." not in text[start:end]
+            and not NO_NAME.match(text[start:end])
+            and end - start <= _LONGEST_NAME
+        ):
             found.append((start, end))
-    for pattern in (QUOTED, KNOWN_METRICS, PHRASE):
+    for pattern in (QUOTED, KNOWN_METRICS, METHODS_IN_WORDS, PHRASE):
         taken = sorted(found)
         for match in pattern.finditer(text):
             start, end = match.span(1) if match.re.groups else match.span()
@@ -317,7 +341,12 @@ def _in_headings(paper: PaperText) -> Iterator[_Place]:
         title, number = (section["title"] or "").strip(), str(section["number"] or "")
         role = paper.roles.get(section["id"], OTHER)
         above = [name for head, name in over if number.startswith(f"{head}.")]
-        if 0 < len(title.split()) <= 3 and role not in (PROOF, OTHER) and (above or role not in ("build", "background")) and not GENERIC.search(title):
+        if (
+            0 < len(title.split()) <= 3
+            and role not in (PROOF, OTHER)
+            and (above or role not in ("build", "background"))
+            and not GENERIC.search(title)
+        ):
             cues = ["a heading", f"section: {role}", *(f"a heading below {name}" for name in above)]
             yield _Place(title, Sentence(title, section, section["page"], role, "heading"), tuple(cues))
         over += [(number, name) for name, pattern in PROMISES if number and pattern.search(title)]
@@ -351,7 +380,10 @@ def _in_table(table: Table, own: Sequence[str]) -> Iterator[_Place]:
             authors = AUTHORS.match(plain)
             shown = authors.group() if authors else _LABEL_END.sub("", CITED.sub("", plain)).strip(" .,:;-–()")
             shown = _SHORT_HEADS.get(shown, shown) if "F1" in heads else shown
-            more = [*(["cited in a table"] if CITED.search(plain) else []), *(["with an arrow"] if re.search("[↑↓]|arrow", name) else [])]
+            more = [
+                *(["cited in a table"] if CITED.search(plain) else []),
+                *(["with an arrow"] if re.search("[↑↓]|arrow", name) else []),
+            ]
             if _may_be_name(shown) and not _OURS.search(plain):
                 place = Sentence(plain, table.section, table.page, table.role, "table")
                 yield _Place(shown, place, (*cues, *more))
@@ -369,7 +401,9 @@ def _is_of_settings(grid: Grid, cells: Sequence[Sequence[str]]) -> bool:
     """Whether a table says what is set, and not what came out."""
     labels = grid.labels or [row[0] for row in cells]
     named = sum(bool(SETTING_NAME.match(label)) for label in labels)
-    return named * 4 > len(labels) or bool(cells and re.search(r"parameter|^\W*value\W*$", " ".join(cells[0]), re.IGNORECASE))
+    return named * 4 > len(labels) or bool(
+        cells and re.search(r"parameter|^\W*value\W*$", " ".join(cells[0]), re.IGNORECASE)
+    )
 
 
 def _may_be_name(name: str) -> bool:

@@ -9,7 +9,7 @@ def _sign(name: str, pattern: str, flags: int = re.IGNORECASE) -> tuple[str, re.
     return name, re.compile(pattern, flags)
 
 
-_WORD = r"(?:[A-Z][\w@+*.’'-]*[\w+*]|[A-Z](?![\w.’'])|[a-z]+[A-Z]\w*|[a-z]{2,}-?[0-9]{2,}\w*)"
+_WORD = r"(?:[A-Z]+/[0-9]|[A-Z][\w@+*.’'-]*[\w+*]|[A-Z](?![\w.’'])|[a-z]+[A-Z]\w*|[a-z]{2,}-?[0-9]{2,}\w*)"
 NAME = re.compile(
     rf"(?<![\w$\\@/.-]){_WORD}(?:(?:[ -]| ?[+&] ?)(?:{_WORD}|[0-9][\w.]*\w|[0-9])){{0,5}}(?: \(?et al\.(?: \([0-9]{{4}}\))?)?"
 )
@@ -87,10 +87,18 @@ BEFORE = (
     _sign("than", r"\bthan (?:the |that of |those of |using |with )?(?:\w+ )?$"),
     _sign("over", r"\b(?:over|improve\w* (?:on|upon)) (?:the )?(?:\w+ )?$"),
     _sign("baselines", r"\bbaselines?\b[^.]{0,40}$"),
-    _sign("others", r"\b(?:existing|previous|prior|other|alternatives?|current|competing|standard|traditional|common)\b[^.]{0,30}$"),
-    _sign("written in", r"\b(?:implement\w*|written|develop\w*|built|coded|compiled) (?:\w+ ){0,4}(?:in|with|on|using|of) (?:the )?$"),
+    _sign(
+        "others",
+        r"\b(?:existing|previous|prior|other|alternatives?|current|competing|standard|traditional|common)\b[^.]{0,30}$",
+    ),
+    _sign(
+        "written in",
+        r"\b(?:implement\w*|written|develop\w*|built|coded|compiled) (?:\w+ ){0,4}(?:in|with|on|using|of) (?:the )?$",
+    ),
     _sign("data", r"\b(?:data ?sets?|corpora|corpus|benchmarks?|collections?)\b[^.]{0,25}$"),
-    _sign("tasks", r"\b(?:tasks?|environments?|games?|problems?|equations?|workloads?|traces?|simulations?)\b[^.]{0,25}$"),
+    _sign(
+        "tasks", r"\b(?:tasks?|environments?|games?|problems?|equations?|workloads?|traces?|simulations?)\b[^.]{0,25}$"
+    ),
     _sign("on", r"\b(?:on|over) (?:the |both |all )?(?:\w+ )?[“\"]?$"),
     _sign(
         "tested on",
@@ -99,9 +107,15 @@ BEFORE = (
     ),
     _sign("used", r"\b(?:use[ds]?|using|with|consider\w*|adopt\w*|includ\w+|employ\w*) (?:the |an? )?(?:\w+ )?[“\"]?$"),
     _sign("followed", r"\b(?:follow\w*|proposed (?:in|by)|introduced (?:in|by)|by|from|see|in) (?:the )?$"),
-    _sign("measured", r"\b(?:metrics?|measur\w+|report\w*|in terms of|assess\w*|comput\w+|averages?|mean|median|evaluat\w+)\b[^.]{0,25}$"),
+    _sign(
+        "measured",
+        r"\b(?:metrics?|measur\w+|report\w*|in terms of|assess\w*|comput\w+|averages?|mean|median|evaluat\w+)\b[^.]{0,25}$",
+    ),
     _sign("a part of it", r"\b(?:of|in|from) (?:the )?$"),
-    _sign("best or change", r"\b(?:higher|lower|better|best|worse|improv\w+|reduc\w+|increas\w+|decreas\w+|achiev\w+)\b[^.]{0,20}$"),
+    _sign(
+        "best or change",
+        r"\b(?:higher|lower|better|best|worse|improv\w+|reduc\w+|increas\w+|decreas\w+|achiev\w+)\b[^.]{0,20}$",
+    ),
     _sign("begins", r"^[“\"]?$"),
     _sign("version", r"\b(?:variants?|versions?|extensions?) of (?:the )?$"),
 )
@@ -122,12 +136,17 @@ AFTER = (
     _sign("on", r" (?:scores? )?(?:on|over|for|of|across) "),
 )  # fmt: skip
 IN_SENTENCE = (
-    _sign("compares", r"\b(?:compar\w+|baselines?|outperform\w*|state[- ]of[- ]the[- ]art|competitors?|versus|vs\.|than)"),
+    _sign(
+        "compares", r"\b(?:compar\w+|baselines?|outperform\w*|state[- ]of[- ]the[- ]art|competitors?|versus|vs\.|than)"
+    ),
     _sign("of data", r"\b(?:data ?sets?|corpora|corpus|benchmarks?)\b"),
     _sign("of measures", r"\b(?:metrics?|measur\w+|report\w*|evaluat\w+)\b"),
     _sign("of code", r"\b(?:implement\w+|librar\w+|packages?|code|software|toolkit)\b"),
     _sign("of the authors", r"\b(?:we|our)\b"),
-    _sign("tells what we compare", r"\bwe\b[^.]*\bcompare\b|\bcompared? (?:\w+ ){0,4}(?:to|with|against)\b|\bas (?:the |our )?baselines?\b|\bbaselines?:? (?:are|include|methods)"),
+    _sign(
+        "tells what we compare",
+        r"\bwe\b[^.]*\bcompare\b|\bcompared? (?:\w+ ){0,4}(?:to|with|against)\b|\bas (?:the |our )?baselines?\b|\bbaselines?:? (?:are|include|methods)",
+    ),
     _sign("of parts", r"\b(?:consists?|contains?|composed|comprises?|layers?|module)\b"),
 )
 GENERIC = re.compile(

@@ -72,11 +72,13 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
             "uncertain": uncertain,
         },
         requests,
-        [name for name, _ in packages],
+        [Mention(*one) for one in packages],
     )
 
 
-def assemble_plan(outline: Mapping[str, Any], found: Row, requests: Sequence[str], packages: Sequence[str] = ()) -> Row:
+def assemble_plan(
+    outline: Mapping[str, Any], found: Row, requests: Sequence[str], packages: Sequence[Mention] = ()
+) -> Row:
     """The plan of what was found and asked for, with its files and their order."""
     requirements, components = list(found["requirements"]), list(found["components"])
     for text in requests:
@@ -95,7 +97,11 @@ def assemble_plan(outline: Mapping[str, Any], found: Row, requests: Sequence[str
         "components": components,
         "file_structure": files,
         "validation_approach": {"verify_commands": [VERIFY]},
-        "environment_setup": {"python": PYTHON, "packages": list(packages)},
+        "environment_setup": {
+            "python": PYTHON,
+            "packages": [one.name for one in packages],
+            **({"sources": _mention_rows(packages)} if packages else {}),
+        },
         "implementation_strategy": [row["path"] for row in files],
     }
 
