@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.planning.rules.name_candidates import Candidate, cues_of_candidate, key_of_name
+from phases.planning.rules.known_names import (
+    KNOWN_DATA,
+    KNOWN_MACHINES,
+    KNOWN_METHODS,
+    KNOWN_METRICS,
+    KNOWN_MODELS,
+    WIDE_METRICS,
+)
+from phases.planning.rules.name_candidates import Candidate, key_of_name
+from phases.planning.rules.name_patterns import LIKE_A_METRIC
 from phases.planning.rules.name_weights import WEIGHTS
 from phases.planning.rules.passages import Sentence
+from phases.planning.rules.tables import SETTING_NAME
 
 DATASETS, METRICS, BASELINES = KINDS = ("datasets", "metrics", "baselines")
 _LIKELY = {DATASETS: 0.4, METRICS: 0.35, BASELINES: 0.35}
@@ -18,6 +28,11 @@ _FEWEST, _POSSIBLE = 3, 0.2
 """So many are told where they are possible, if not likely."""
 _OFTENER, _QUOTE = 3, 200
 _AVERAGED = re.compile(r"(?:average|mean|median|final|total|top-[15]|overall) ", re.IGNORECASE)
+
+
+_FEW, _MANY = 2, 5
+_WIDE_SIGNS = ("section: ", "sentence: ", "before: a part of it", "before: used", "after: a number", "after: is a")
+"""Signs that a name said often is bound to have somewhere: they count where half of its places have them."""
 
 
 class Mention(NamedTuple):
@@ -65,6 +80,62 @@ def _is_form_of(one: Candidate, other: Candidate) -> bool:
     return (
         other.name.endswith(f" {one.name}") and not _AVERAGED.match(other.name) and one.places < _OFTENER * other.places
     )
+
+
+def cues_of_candidate(one: Candidate) -> Iterator[str]:
+    """The signs of a name, in words; the names in name_weights.py."""
+    yield "any"
+    for cue, count in one.cues.items():
+        if count * 2 >= one.places or cue.endswith("we compare") or not cue.startswith(_WIDE_SIGNS):
+            yield cue
+    yield f"said: {'once' if one.places < _FEW else 'some times' if one.places < _MANY else 'often'}"
+    yield from _cues_of_shape(one.name)
+    if one.is_own:
+        yield "the paper's own"
+    elif one.has_own:
+        yield "name: has the paper's own"
+
+
+def _cues_of_shape(name: str) -> Iterator[str]:
+    words = name.split()
+    known = (
+        ("data", KNOWN_DATA), ("method", KNOWN_METHODS), ("model", KNOWN_MODELS), ("machine", KNOWN_MACHINES),
+        ("metric", KNOWN_METRICS),
+    )  # fmt: skip
+    for kind, pattern in known:
+        if match := pattern.search(name):
+            is_wide = kind == "metric" and WIDE_METRICS.match(name)
+            whole = match.start() == 0 and re.fullmatch(r"[ -]?v?[0-9.]*|s", name[match.end() :])
+            yield "a wide metric" if is_wide else f"known {kind}" if whole else f"has a known {kind}"
+    yield f"name: {len(words) if len(words) < 4 else 'many'} words"
+    if name.islower():
+        yield "name: small letters"
+    elif name.isupper():
+        yield "name: capitals"
+    elif re.search(r"[a-z][A-Z]|[A-Z]{2}", name):
+        yield "name: capitals inside"
+    elif len(words) == 1 and re.fullmatch(r"[A-Z][a-z]+", name):
+        yield "name: a plain word"
+    elif len(words) > 1 and all(word[:1].isupper() for word in words):
+        yield "name: plain words with capitals"
+    if re.search(r"\d", name):
+        yield "name: a digit"
+    if "+" in name or "w/" in name:
+        yield "name: with a plus"
+    if LIKE_A_METRIC.search(name):
+        yield "name: like a metric"
+    if re.search(
+        r"(?:method|policy|algorithm|allocator|attention|baseline|strategy|heuristic|classifier|hash|tree)s?$",
+        name,
+        re.IGNORECASE,
+    ):
+        yield "name: like a method"
+    if re.search(r"(?:task|game|equation|problem|corpus|corpora|data ?set|bank|bench|trace)s?$", name, re.IGNORECASE):
+        yield "name: like data"
+    if SETTING_NAME.match(name):
+        yield "name: like a setting"
+    if " al." in name:
+        yield "name: authors"
 
 
 def mention_row(one: Mention) -> dict[str, Any]:

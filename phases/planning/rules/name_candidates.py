@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 
 from phases.planning.rules.known_names import (
     KNOWN_DATA,
-    KNOWN_MACHINES,
     KNOWN_METHODS,
     KNOWN_METRICS,
     KNOWN_MODELS,
     METHODS_IN_WORDS,
-    WIDE_METRICS,
 )
 from phases.planning.rules.name_patterns import (
     AFTER,
@@ -30,7 +28,6 @@ from phases.planning.rules.name_patterns import (
     GENERIC,
     HEADINGS,
     IN_SENTENCE,
-    LIKE_A_METRIC,
     NAME,
     NO_NAME,
     ORDINARY,
@@ -45,11 +42,8 @@ from phases.planning.rules.sentences import without_marks
 from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid, cells_of, read_grid
 
 _LONGEST_SENTENCE, _MOST_WORDS, _LONGEST_NAME = 1500, 7, 60
-_FEW, _MANY = 2, 5
 _MOST_LABELS = 30
 _OWN_PLACES = 8
-_WIDE_SIGNS = ("section: ", "sentence: ", "before: a part of it", "before: used", "after: a number", "after: is a")
-"""Signs that a name said often is bound to have somewhere: they count where half of its places have them."""
 _SIZE = re.compile(r"[-_ ]?(?:BASE|LARGE|SMALL|TINY|Base|Large|Small|Tiny|XL|XXL|[0-9.]+[BM])$")
 _MARKS = re.compile(r"\\?\b(?:up|down)arrow\b|[↑↓$*_]|\\[a-z]+\{?|[{}]")
 _LABEL_END = re.compile(r"(?: ?\([^()]*\)| ?\[[^\[\]]*\]| (?:paper|code|ours)| ?[±<>=].*| [0-9.]+ ?%?)+$")
@@ -141,66 +135,10 @@ def _join_forms(found: dict[str, Candidate], short: Mapping[str, str]) -> None:
             del found[key]
 
 
-def cues_of_candidate(one: Candidate) -> Iterator[str]:
-    """The signs of a name, in words; the names in name_weights.py."""
-    yield "any"
-    for cue, count in one.cues.items():
-        if count * 2 >= one.places or cue.endswith("we compare") or not cue.startswith(_WIDE_SIGNS):
-            yield cue
-    yield f"said: {'once' if one.places < _FEW else 'some times' if one.places < _MANY else 'often'}"
-    yield from _cues_of_shape(one.name)
-    if one.is_own:
-        yield "the paper's own"
-    elif one.has_own:
-        yield "name: has the paper's own"
-
-
 def key_of_name(name: str) -> str:
     """What the spellings of a name have in common."""
     told = _KIND_AFTER.sub("", name.lower()) or name.lower()
     return re.sub(r"(?<=\w\w\w)s$", "", re.sub(r"[\W_]", "", told))
-
-
-def _cues_of_shape(name: str) -> Iterator[str]:
-    words = name.split()
-    known = (
-        ("data", KNOWN_DATA), ("method", KNOWN_METHODS), ("model", KNOWN_MODELS), ("machine", KNOWN_MACHINES),
-        ("metric", KNOWN_METRICS),
-    )  # fmt: skip
-    for kind, pattern in known:
-        if match := pattern.search(name):
-            is_wide = kind == "metric" and WIDE_METRICS.match(name)
-            whole = match.start() == 0 and re.fullmatch(r"[ -]?v?[0-9.]*|s", name[match.end() :])
-            yield "a wide metric" if is_wide else f"known {kind}" if whole else f"has a known {kind}"
-    yield f"name: {len(words) if len(words) < 4 else 'many'} words"
-    if name.islower():
-        yield "name: small letters"
-    elif name.isupper():
-        yield "name: capitals"
-    elif re.search(r"[a-z][A-Z]|[A-Z]{2}", name):
-        yield "name: capitals inside"
-    elif len(words) == 1 and re.fullmatch(r"[A-Z][a-z]+", name):
-        yield "name: a plain word"
-    elif len(words) > 1 and all(word[:1].isupper() for word in words):
-        yield "name: plain words with capitals"
-    if re.search(r"\d", name):
-        yield "name: a digit"
-    if "+" in name or "w/" in name:
-        yield "name: with a plus"
-    if LIKE_A_METRIC.search(name):
-        yield "name: like a metric"
-    if re.search(
-        r"(?:method|policy|algorithm|allocator|attention|baseline|strategy|heuristic|classifier|hash|tree)s?$",
-        name,
-        re.I,
-    ):
-        yield "name: like a method"
-    if re.search(r"(?:task|game|equation|problem|corpus|corpora|data ?set|bank|bench|trace)s?$", name, re.I):
-        yield "name: like data"
-    if SETTING_NAME.match(name):
-        yield "name: like a setting"
-    if " al." in name:
-        yield "name: authors"
 
 
 def _short_forms(paper: PaperText) -> dict[str, str]:
@@ -366,16 +304,16 @@ def _in_table(table: Table, own: Sequence[str]) -> Iterator[_Place]:
     raw = [row[0] for row in cells[1:]] if cells else []
     groups = [part for label, _ in grid.rows for part in label.split(" / ")[:-1]]
     for kind, names in (("row", [*grid.labels, *raw]), ("group", groups), ("column", heads)):
-        names = list(dict.fromkeys(filter(None, names)))
-        if len(names) > _MOST_LABELS:
+        labels = list(dict.fromkeys(filter(None, names)))
+        if len(labels) > _MOST_LABELS:
             continue
         cues = [f"a {kind} of a table", *said]
-        cues += [f"a {kind} beside the paper's own"] if _has_own(names, own) else []
+        cues += [f"a {kind} beside the paper's own"] if _has_own(labels, own) else []
         if kind == "row" and is_measured and METHOD_HEAD.search(corner):
             cues.append("a row of methods with measures")
         if kind != "column":
             cues += [f"a {kind} below {word}" for word, head in _HEADS if head.search(corner)]
-        for name in names:
+        for name in labels:
             plain = " ".join(_MARKS.sub(" ", name).split())
             authors = AUTHORS.match(plain)
             shown = authors.group() if authors else _LABEL_END.sub("", CITED.sub("", plain)).strip(" .,:;-–()")

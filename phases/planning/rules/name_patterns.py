@@ -69,7 +69,8 @@ _CITATION = (
 AUTHORS = re.compile(r"[A-Z][\w’'-]+(?: (?:&|and) [A-Z][\w’'-]+)?(?: e[tl] al\.?)? \((?:19|20)[0-9]{2}[a-z]?\)")
 """A method that is known by those who wrote of it."""
 AUTHORS_AFTER = re.compile(
-    r" ?\b[A-Z][\w’'-]+(?:(?: (?:et al\.?|(?:&|and) [A-Z][\w’'-]+)|, (?:[A-Z][\w’'-]+,? )*(?:and|&) [A-Z][\w’'-]+),? ?[(\[]?|,? [(\[])"
+    r" ?\b[A-Z][\w’'-]+(?:(?: (?:et al\.?|(?:&|and) [A-Z][\w’'-]+)|, (?:[A-Z][\w’'-]+,? )*(?:and"
+    r"|&) [A-Z][\w’'-]+),? ?[(\[]?|,? [(\[])"
     r"(?:19|20)[0-9]{2}"
 )
 """The authors of a citation that has no brackets around it."""
@@ -77,7 +78,8 @@ CITE_KEY = re.compile(r"\[[^\[\]]{0,80}[0-9][^\[\]]{0,60}\]")
 CITED = re.compile(rf"(?: ?\([A-Za-z][\w+-]{{0,9}}\))? ?,? ?(?:{_CITATION})(?:[;,] ?(?:{_CITATION}))*")
 _ASIDE = r"(?: ?\([^()]{0,60}\)| ?\[[^\[\]]{0,80}\])"
 BETWEEN = re.compile(
-    rf"(?:s|es)?[”\"’]?{_ASIDE}{{0,3}}(?:, (?:and |or )?|; (?:and )?| and | or | & | as well as |/)(?:the |an? |on |with )?[“\"‘]?"
+    rf"(?:s|es)?[”\"’]?{_ASIDE}{{0,3}}(?:, (?:and |or )?|; (?:and )?| and | or | & | as well as |/)(?:the |an? "
+    rf"|on |with )?[“\"‘]?"
 )
 SHORT_FORM = re.compile(r"((?:[\w’'-]+[ -]){0,4}[\w’'-]+) ?\(([A-Za-z][\w-]{0,6}[A-Za-z0-9])[);,]")
 BEFORE = (
@@ -120,15 +122,22 @@ BEFORE = (
     _sign("version", r"\b(?:variants?|versions?|extensions?) of (?:the )?$"),
 )
 AFTER = (
-    _sign("data", r"[”\"]?[ -]?(?:\w+ )?(?:data ?sets?|corp(?:us|ora)|benchmarks?|collections?|treebank|data\b|databases?|traces?|logs)\b"),
-    _sign("a task", r"[”\"]?[ -](?:\w+ )?(?:tasks?|games?|environments?|equations?|problems?|workloads?|domain|(?:test|dev|development|validation|training) (?:set|split)|images?)\b"),
-    _sign("a method", r"[ -](?:\w+ )?(?:methods?|algorithms?|optimi[sz]ers?|approach(?:es)?|polic(?:y|ies)|agents?|allocators?|strateg(?:y|ies)|systems?|initiali[sz]ation|schemes?|updates?)\b"),
+    _sign("its own kind, data", r"[”\"]?[ -](?:data ?sets?|corp(?:us|ora)|benchmarks?|treebank|traces?)\b"),
+    _sign("its own kind, a baseline", r"[ -]baselines?\b"),
+    _sign("data", r"[”\"]?[ -]?(?:\w+ )?(?:data ?sets?|corp(?:us|ora)|benchmarks?|collections?|treebank|data\b"
+        r"|databases?|traces?|logs)\b"),
+    _sign("a task", r"[”\"]?[ -](?:\w+ )?(?:tasks?|games?|environments?|equations?|problems?|workloads?|domain"
+        r"|(?:test|dev|development|validation|training) (?:set|split)|images?)\b"),
+    _sign("a method", r"[ -](?:\w+ )?(?:methods?|algorithms?|optimi[sz]ers?|approach(?:es)?|polic(?:y|ies)"
+        r"|agents?|allocators?|strateg(?:y|ies)|systems?|initiali[sz]ation|schemes?|updates?)\b"),
     _sign("a model", r"[ -](?:\w+ )?(?:models?|networks?|layers?|architectures?|blocks?|encoders?|decoders?|backbones?)\b"),
     _sign("a baseline", r"[ -](?:\w+ )?baselines?\b|,? as (?:an? |the |our )?(?:strong )?baselines?\b"),
-    _sign("how well it does", r" (?:\w+ly )?(?:achiev|obtain|perform|outperform|yield|fail|suffer|need|require|converge|reach|does|did|show)\w*"),
+    _sign("how well it does", r" (?:\w+ly )?(?:achiev|obtain|perform|outperform|yield|fail|suffer|need|require"
+        r"|converge|reach|does|did|show)\w*"),
     _sign("a library", r"[ -](?:\w+ )?(?:librar|packages?|toolkit|frameworks?|implementation|codebase|software)"),
     _sign("is a", r" (?:is|are) (?:an?|the)\b"),
-    _sign("what it does", r" (?:uses?|selects?|learns?|ignores?|consists?|contains?|trains?|combines?|applies|adds?|computes?|provides?)\b"),
+    _sign("what it does", r" (?:uses?|selects?|learns?|ignores?|consists?|contains?|trains?|combines?|applies"
+        r"|adds?|computes?|provides?)\b"),
     _sign("a score", r"[ -](?:scores?|values?)\b"),
     _sign("a number", r" ?(?:of |= ?|: ?|is )?[-+]?[0-9.]+"),
     _sign("a colon", r" ?:"),
@@ -145,25 +154,29 @@ IN_SENTENCE = (
     _sign("of the authors", r"\b(?:we|our)\b"),
     _sign(
         "tells what we compare",
-        r"\bwe\b[^.]*\bcompare\b|\bcompared? (?:\w+ ){0,4}(?:to|with|against)\b|\bas (?:the |our )?baselines?\b|\bbaselines?:? (?:are|include|methods)",
+        r"\bwe\b[^.]*\bcompare\b|\bcompared? (?:\w+ ){0,4}(?:to|with|against)\b|\bas (?:the |our )?baselines?\b"
+        r"|\bbaselines?:? (?:are|include|methods)",
     ),
     _sign("of parts", r"\b(?:consists?|contains?|composed|comprises?|layers?|module)\b"),
 )
 GENERIC = re.compile(
-    r"\b(?:details?|statistics|splits?|evaluation|metrics?|preprocessing|setup|set-up|\w*ology|networks?|training|baselines?|data ?sets?|tasks?|overview|implementation"
+    r"\b(?:details?|statistics|splits?|evaluation|metrics?|preprocessing|setup|set-up|\w*ology|networks?"
+    r"|training|baselines?|data ?sets?|tasks?|overview|implementation"
     r"|experiment\w*|results?|models?|preliminaries|methods?|description|comparisons?|analysis|ablations?|parameters?|settings?|discussion|contributions?|studies|study|document|performance)\b|\$|\?",
     re.IGNORECASE,
 )
 """Headings that every paper has."""
 HEADINGS = (
-    ("data", re.compile(r"\b(?:data(?: ?sets?)?|corpora|corpus|tasks?|environments?|benchmarks?|workloads?|problems?)\b(?! structure)", re.IGNORECASE)),
+    ("data", re.compile(r"\b(?:data(?: ?sets?)?|corpora|corpus|tasks?|environments?|benchmarks?|workloads?"
+    r"|problems?)\b(?! structure)", re.IGNORECASE)),
     ("baselines", re.compile(r"\b(?:baselines?|compared|compar\w+|competitors?|methods)\b", re.IGNORECASE)),
     ("metrics", re.compile(r"\b(?:metrics?|measures?|criteri\w+|protocol)\b", re.IGNORECASE)),
     ("experiments", re.compile(r"\b(?:experiment\w*|evaluation|results?|set-?up|settings?|simulations?)\b", re.IGNORECASE)),
 )  # fmt: skip
 """Headings and leads of lists, by what they are about."""
 PROMISES = (
-    ("data", re.compile(r"\b(?:data ?sets?|tasks|(?:benchmark )?problems|problem set-?up|environments|corpora|benchmarks|workloads)$", re.IGNORECASE)),
+    ("data", re.compile(r"\b(?:data ?sets?|tasks|(?:benchmark )?problems|problem set-?up|environments|corpora"
+    r"|benchmarks|workloads)$", re.IGNORECASE)),
     ("baselines", re.compile(r"\b(?:baselines?|compared methods|competitors|comparison methods)\b", re.IGNORECASE)),
     ("metrics", re.compile(r"\b(?:metrics|measures)$", re.IGNORECASE)),
     ("experiments", re.compile(r"\b(?:experiments?|evaluation|results)\b", re.IGNORECASE)),

@@ -12,17 +12,20 @@ from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, OTHER, RESULTS, SETUP
 
 _NAMES = """
-PyTorch TensorFlow tensor2tensor Keras JAX Flax numpy SciPy scikit-learn pandas Matplotlib seaborn Plotly Transformers diffusers
-accelerate tokenizers PEFT TRL bitsandbytes spaCy sciSpaCy NLTK gensim stanza AllenNLP XGBoost LightGBM CatBoost NetworkX DGL Theano
-Lasagne Ray statsmodels Pillow pdfplumber pdf2image PySBD LayoutParser PyHessian fairseq SentencePiece sacreBLEU librosa torchaudio
-torchvision torchtext DeepSpeed vLLM Optuna CVXPY SymPy Numba CuPy PyMC Captum SHAP FEniCS DeepXDE wandb TensorBoard Hydra Optax Haiku
-Equinox Diffrax Triton timm Kornia einops xformers BoTorch GPyTorch TensorFlow-Probability torchdiffeq SpeechBrain ESPnet OpenNMT-py
-jiwer lm-eval ROUGE-score BERTScore SALib pyDOE Dask PySpark scikit-image PettingZoo gymnasium tianshou CleanRL MuJoCo brax CUDA
+PyTorch TensorFlow tensor2tensor Keras JAX Flax numpy SciPy scikit-learn pandas Matplotlib seaborn Plotly Transformers
+diffusers accelerate tokenizers PEFT TRL bitsandbytes spaCy sciSpaCy NLTK gensim stanza AllenNLP XGBoost LightGBM CatBoost
+NetworkX DGL Theano Lasagne Ray statsmodels Pillow pdfplumber pdf2image PySBD LayoutParser PyHessian fairseq SentencePiece
+sacreBLEU librosa torchaudio torchvision torchtext DeepSpeed vLLM Optuna CVXPY SymPy Numba CuPy PyMC Captum SHAP FEniCS
+DeepXDE wandb TensorBoard Hydra Optax Haiku Equinox Diffrax Triton timm Kornia einops xformers BoTorch GPyTorch
+TensorFlow-Probability torchdiffeq SpeechBrain ESPnet OpenNMT-py jiwer lm-eval ROUGE-score BERTScore SALib pyDOE Dask PySpark
+scikit-image PettingZoo gymnasium tianshou CleanRL MuJoCo brax CUDA
 """
 _LINES = {
-    "Pytorch": "PyTorch", "torch": "PyTorch", "Tensorflow": "TensorFlow", "Numpy": "numpy", "NumPy": "numpy", "sklearn": "scikit-learn",
+    "Pytorch": "PyTorch", "torch": "PyTorch", "Tensorflow": "TensorFlow", "Numpy": "numpy", "NumPy": "numpy",
+    "sklearn": "scikit-learn",
     "Scikit-learn": "scikit-learn", "Scikit-Learn": "scikit-learn", "HuggingFace": "Transformers", "Hugging Face": "Transformers",
-    "Huggingface": "Transformers", "OpenAI Gym": "gymnasium", "OpenAI gym": "gymnasium", "Gymnasium": "gymnasium", "Gym": "gymnasium",
+    "Huggingface": "Transformers", "OpenAI Gym": "gymnasium", "OpenAI gym": "gymnasium", "Gymnasium": "gymnasium",
+    "Gym": "gymnasium",
     "Stable Baselines": "stable-baselines3", "Stable-Baselines3": "stable-baselines3", "Stable Baselines 3": "stable-baselines3",
     "RLlib": "Ray", "PyTorch Geometric": "torch-geometric", "OpenCV": "opencv-python", "Gurobi": "gurobipy", "faiss": "faiss-cpu",
     "FAISS": "faiss-cpu", "Pyro": "pyro-ppl", "Weights & Biases": "wandb", "Weights and Biases": "wandb", "WandB": "wandb",
@@ -31,15 +34,16 @@ _LINES = {
     "LibSVM": "libsvm-official", "Diffusers": "diffusers", "jax": "JAX", "flax": "Flax", "Jax": "JAX", "tensorflow": "TensorFlow",
 }  # fmt: skip
 _PACKAGES = {**{name: name for name in _NAMES.split()}, **_LINES}
-_SHOWN = re.compile(
-    rf"(?<![\w.-])(?<!Representations from )(?:{'|'.join(re.escape(name) for name in sorted(_PACKAGES, key=len, reverse=True))})(?![\w-]|\.\w)"
-)
-_ORDINARY = frozenset(
-    "Transformers Gym Ray Pyro Hydra Triton accelerate tokenizers Haiku Lightning SHAP DGL TRL PEFT Flax MuJoCo CUDA stanza torch".split()
-)
+_ANY = "|".join(re.escape(name) for name in sorted(_PACKAGES, key=len, reverse=True))
+_SHOWN = re.compile(rf"(?<![\w.-])(?<!Representations from )(?:{_ANY})(?![\w-]|\.\w)")
+_ORDINARY_TEXT = """
+Transformers Gym Ray Pyro Hydra Triton accelerate tokenizers Haiku Lightning SHAP DGL TRL PEFT Flax MuJoCo CUDA stanza torch
+"""
+_ORDINARY = frozenset(_ORDINARY_TEXT.split())
 """Names that papers also use for other things."""
 _OF_CODE = re.compile(
-    r"librar|packages?\b|framework|toolkit|Wolf|OpenAI|Brockman|implement|written in|software|code\b|develop|built (?:on|with|in)|\busing\b|version"
+    r"librar|packages?\b|framework|toolkit|Wolf|OpenAI|Brockman|implement|written in|software|code\b|develop"
+    r"|built (?:on|with|in)|\busing\b|version"
 )
 _SAYS_CODE = re.compile(r"implement|\bcode|librar|software|packages?\b")
 _FAMILY = {"diffusers", "accelerate", "tokenizers", "PEFT", "TRL"}
