@@ -27,7 +27,8 @@ from phases.planning.rules.name_weights import WEIGHTS
 FEWEST, PULL = 4, 20.0
 PRIOR: dict[str, dict[str, float]] = {
     "datasets": {
-        "any": -4.0, "known data": 3.5, "has a known data": 1.5, "after: data": 1.5, "after: its own kind, data": 2.5, "before: data": 1.5, "before: tasks": 1.0,
+        "any": -4.0, "known data": 3.5, "has a known data": 1.5, "after: data": 1.5, "after: its own kind, data": 2.5,
+        "before: data": 1.5, "before: tasks": 1.0,
         "after: a task": 1.2, "before: tested on": 1.5, "before: on": 0.5, "a heading below data": 4.0,
         "a heading below experiments": 0.7, "begins an item of data": 4.0,
         "section on data": 0.7, "cited": 0.5, "in a list": 0.3, "sentence: of data": 0.5, "in a caption": 0.5,
@@ -44,7 +45,8 @@ PRIOR: dict[str, dict[str, float]] = {
         "any": -4.0, "known metric": 3.5, "a wide metric": 2.0, "name: like a metric": 1.5,
         "section on metrics": 2.0, "begins an item of metrics": 4.0,
         "before: measured": 1.2, "after: a definition": 1.0, "after: a score": 0.7, "with an arrow": 3.0,
-        "a column of a table": 0.8, "in a caption": 1.0, "sentence: of measures": 0.5, "after: on": 0.3, "section: results": 0.5,
+        "a column of a table": 0.8, "in a caption": 1.0, "sentence: of measures": 0.5, "after: on": 0.3,
+        "section: results": 0.5,
         "in set-up or results": 0.4, "section: build": -0.8, "said: often": 0.5, "said: once": -0.5, "known data": -4.0,
         "known method": -3.0, "known model": -3.0, "known machine": -4.0, "name: like a setting": -2.5, "name: authors": -4.0,
         "name: like a method": -2.0, "cited": -0.7, "a row beside the paper's own": -1.5, "name: like data": -2.0,
@@ -53,7 +55,8 @@ PRIOR: dict[str, dict[str, float]] = {
     "baselines": {
         "any": -4.0, "before: compared with": 1.5, "before: against": 1.3, "before: beats": 1.5,
         "before: than": 1.0, "before: over": 0.3,
-        "before: baselines": 1.5, "after: a baseline": 1.5, "after: its own kind, a baseline": 2.5, "a row beside the paper's own": 2.5,
+        "before: baselines": 1.5, "after: a baseline": 1.5, "after: its own kind, a baseline": 2.5,
+        "a row beside the paper's own": 2.5,
         "a column beside the paper's own": 2.0,
         "a row below methods": 2.5, "table: measured": 0.7, "cited where it is compared": 1.5,
         "sentence: tells what we compare": 0.8, "cited in a table": 1.8, "in a list with the paper's own": 1.0,
@@ -66,7 +69,8 @@ PRIOR: dict[str, dict[str, float]] = {
         "name: like a metric": -2.5,
         "name: like a setting": -2.5, "name: has the paper's own": -3.0, "the paper's own": -5.0,
         "name: authors": 1.0, "in set-up or results": 0.5,
-        "section: results": 0.5, "after: data": -1.0, "before: tested on": -0.5, "after: a model": -0.3, "after: a library": -0.7,
+        "section: results": 0.5, "after: data": -1.0, "before: tested on": -0.5, "after: a model": -0.3,
+        "after: a library": -0.7,
         "before: written in": -2.0, "a group of a table": -0.5, "name: many words": -1.0, "name: like data": -2.0,
     },
 }  # fmt: skip
