@@ -146,12 +146,11 @@ def _short_forms(paper: PaperText) -> dict[str, str]:
     found: dict[str, str] = {}
     for sentence in paper.sentences:
         for match in SHORT_FORM.finditer(sentence.text[:_LONGEST_SENTENCE]):
-            letters = [word[0].lower() for word in re.findall(r"\w+", match.group(1))]
-            short = match.group(2)
-            if short[0].lower() in letters[:3] and len(re.sub(r"\W", "", short)) <= len(letters) + 4:
-                words = re.findall(r"\S+", match.group(1))
-                at = next(at for at, word in enumerate(words) if word.lower().lstrip('(“"')[:1] == short[0].lower())
-                found.setdefault(key_of_name(short), key_of_name(" ".join(words[at:])))
+            words, short = match.group(1).split(), match.group(2).lower()
+            spelled = re.compile(".*?".join(map(re.escape, re.sub(r"\W", "", short))))
+            tails = (" ".join(words[at:]) for at in reversed(range(len(words))))
+            whole = next((tail for tail in tails if spelled.match(re.sub(r"\W", "", tail.lower()))), "")
+            found.setdefault(key_of_name(short), key_of_name(whole))
     return found
 
 
