@@ -136,7 +136,7 @@ def rows_of(kind: str, found: list[Candidate], gold: dict[str, Any], scorer: Any
 
 def _score(kind: str, found: list[Candidate], gold: dict[str, Any], scorer: Any, weights: dict[str, float]) -> Any:
     chosen = mentions.choose_names(kind, found, {**WEIGHTS, kind: weights})
-    return scorer.found_of(gold[kind], [one.name for one in chosen])
+    return scorer.found_of(gold[kind], [one.name for one, _ in chosen])
 
 
 def _shown(figures: Any) -> str:

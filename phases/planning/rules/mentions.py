@@ -24,8 +24,9 @@ from phases.planning.rules.tables import SETTING_NAME
 DATASETS, METRICS, BASELINES = KINDS = ("datasets", "metrics", "baselines")
 _LIKELY = {DATASETS: 0.4, METRICS: 0.35, BASELINES: 0.35}
 _MOST = {DATASETS: 14, METRICS: 8, BASELINES: 16}
-_FEWEST, _POSSIBLE = 3, 0.2
-"""So many are told where they are possible, if not likely."""
+_FEWEST, _POSSIBLE = 3, {DATASETS: 0.4, METRICS: 0.2, BASELINES: 0.2}
+"""So many are told where they are possible, if not likely: what is measured is compared, but not always on data."""
+_SURE = 0.7
 _OFTENER, _QUOTE = 3, 200
 _AVERAGED = re.compile(r"(?:average|mean|median|final|total|top-[15]|overall) ", re.IGNORECASE)
 
@@ -42,29 +43,40 @@ class Mention(NamedTuple):
     sentence: Sentence
 
 
-def find_mentions(kind: str, found: Sequence[Candidate], others: Iterable[str] = ()) -> list[Mention]:
-    """The names of one of KINDS among those of a paper, without `others`, each with the place that says most of it."""
-    taken = {key_of_name(name) for name in others}
-    chosen = [one for one in choose_names(kind, found, WEIGHTS) if key_of_name(one.name) not in taken]
+def find_mentions(
+    kind: str, found: Sequence[Candidate], own: Iterable[str] = (), parts: Iterable[str] = ()
+) -> list[Mention]:
+    """The names of one of KINDS among those of a paper: none of its `own`, and of `parts` of its method only those that are sure.
+
+    Each has the place that says most of it.
+    """
+    mine, built = ({key_of_name(name) for name in names} for names in (own, parts))
+    chosen = [
+        one
+        for one, chance in choose_names(kind, found, WEIGHTS)
+        if (key := key_of_name(one.name)) not in mine and (key not in built or chance > _SURE)
+    ]
     return [Mention(one.name, max(one.sentences, key=lambda place: place[0])[1]) for one in chosen]
 
 
-def choose_names(kind: str, found: Sequence[Candidate], weights: Mapping[str, Mapping[str, float]]) -> list[Candidate]:
-    """Those that are more likely than not of this kind, and of no other more so; the likeliest of a name's forms."""
+def choose_names(
+    kind: str, found: Sequence[Candidate], weights: Mapping[str, Mapping[str, float]]
+) -> list[tuple[Candidate, float]]:
+    """Those that are likely of this kind, and of no other more so, each with how likely; of a name's forms one."""
     likely: list[tuple[float, int]] = []
     for at, one in enumerate(found):
         cues = list(dict.fromkeys(cues_of_candidate(one)))
         chances = {name: _likelihood(cues, counted) for name, counted in weights.items()}
-        if chances[kind] > _POSSIBLE and chances[kind] >= max(chances.values()):
+        if chances[kind] > _POSSIBLE[kind] and chances[kind] >= max(chances.values()):
             likely.append((chances[kind], at))
     likely.sort(key=lambda pair: -pair[0])
     best = [
-        found[at]
+        (found[at], chance)
         for place, (chance, at) in enumerate(likely[: _MOST[kind]])
         if chance > _LIKELY[kind] or place < _FEWEST
     ]
-    kept = [one for one in best if not any(_is_form_of(one, other) for other in best if other is not one)]
-    return sorted(kept, key=found.index)
+    kept = [row for row in best if not any(_is_form_of(row[0], other) for other, _ in best if other is not row[0])]
+    return sorted(kept, key=lambda row: found.index(row[0]))
 
 
 def _likelihood(cues: Iterable[str], weights: Mapping[str, float]) -> float:
@@ -75,11 +87,10 @@ def _is_form_of(one: Candidate, other: Candidate) -> bool:
     """Whether a name is another without its number or year (ImageNet and ImageNet-1K), or a wider word for it."""
     if re.fullmatch(rf"{re.escape(one.name)}(?:[ -]|(?<![0-9]))v?[0-9]\S*", other.name, re.IGNORECASE):
         return True
-    if one.name.endswith(f" {other.name}"):
-        return bool(_AVERAGED.match(one.name)) or other.places >= _OFTENER * one.places
-    return (
-        other.name.endswith(f" {one.name}") and not _AVERAGED.match(other.name) and one.places < _OFTENER * other.places
-    )
+    if _AVERAGED.match(one.name) and one.name.endswith(f" {other.name}"):
+        return True
+    is_longer = other.name.endswith(f" {one.name}") and not _AVERAGED.match(other.name)
+    return is_longer and one.places < _OFTENER * other.places
 
 
 def cues_of_candidate(one: Candidate) -> Iterator[str]:

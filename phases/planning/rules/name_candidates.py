@@ -105,10 +105,9 @@ def find_candidates(paper: PaperText, own: Sequence[str]) -> list[Candidate]:
         one.has_own = one.has_own or any(len(name) > 2 and name in key for name in mine)
     _join_forms(found, _short_forms(paper))
     for one in found.values():
-        best = [name for name in one.spellings if KNOWN_DATA.fullmatch(name)] or [
-            name for name in one.spellings if name.islower()
-        ]
-        one.name = max(best or one.spellings, key=lambda name: one.spellings[name])
+        known = [name for name in one.spellings if KNOWN_DATA.fullmatch(name)]
+        most = max(known or one.spellings, key=lambda name: one.spellings[name])
+        one.name = most.lower() if most.lower() in one.spellings else most
     return list(found.values())
 
 

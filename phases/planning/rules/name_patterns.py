@@ -19,7 +19,7 @@ ORDINARY = re.compile(
     r"|see|here|with|by|from|using|given|after|before|during|similarly|instead|overall|specifically|one|two|three|but|or"
     r"|such|most|many|some|several|other|existing|previous|recent|unlike|like|compared|following|standard|vanilla|original"
     r"|regarding|following|additionally|table|figure|fig|section|appendix|equation|eq|algorithm|theorem|lemma|definition"
-    r"|proposition|remark|corollary|assumption)\b\.?[ -]*)"
+    r"|proposition|whereas|how|what|why|which|whether|remark|corollary|assumption)\b\.?[ -]*)"
 )
 """Words with a capital that begin no name."""
 NO_NAME = re.compile(

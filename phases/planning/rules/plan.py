@@ -47,7 +47,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     own = [name for name in own if name.lower() not in named]
     found = [one for one in find_components(paper, own) if one.name.lower() not in named]
     parts = [name for one in found for name in (one.name, *one.aliases) if not is_technique(name)]
-    baselines = find_mentions(BASELINES, names, [*own, *parts])
+    baselines = find_mentions(BASELINES, names, own, parts)
     chosen = choose_requirements(paper, [*own, *(one.name for one in found)])
     order = sorted(chosen, key=lambda row: (row.sentences[0].role != BUILD, row.place))
     requirements = [requirement_row(row, f"R{number}") for number, row in enumerate(order, 1)]
