@@ -14,6 +14,7 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from phases.sandbox.installs import read_requirement
 from pipeline.base.plain_yaml import parse_yaml
 
 _NO_LINES = ("", "none", "n/a")
@@ -71,7 +72,7 @@ def _bare(address: str) -> bytes:
 
 def _reproduce_script(task: Path) -> str:
     plan = parse_yaml((task / "initial_plan.txt").read_bytes())
-    packages = plan["environment_setup"]["packages"]
+    packages = [line for name in plan["environment_setup"]["packages"] if (line := read_requirement(name) or "")]
     install = [f"python3 -m pip install {shlex.join(packages)}"] if packages else []
     experiments = [row["command"] for row in plan["validation_approach"].get("experiments", ()) if row.get("command")]
     commands = experiments or plan["validation_approach"]["verify_commands"]

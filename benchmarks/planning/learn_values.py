@@ -14,6 +14,7 @@ import argparse
 import math
 import os
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -93,21 +94,25 @@ def rows_of(paper: tuple[str, dict[str, Any], int], gold: dict[str, Any], scorer
     ]
 
 
-def fit(rows: list[Row]) -> dict[str, float]:
-    """The weight of each cue."""
+def fit(
+    rows: list[Row], *, pull: float = PULL, fewest: int = FEWEST, prior: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """The weight of each cue, pulled to `prior` (0 where it has none)."""
+    expected = prior or {}
     counts = Counter(cue for cues, _ in rows for cue in set(cues))
-    cues = sorted(cue for cue, number in counts.items() if number >= FEWEST)
+    cues = sorted(cue for cue, number in counts.items() if number >= fewest)
     place = {cue: at for at, cue in enumerate(cues)}
     has, right = np.zeros((len(rows), len(cues))), np.array([float(is_gold) for _, is_gold in rows])
     for at, (row, _) in enumerate(rows):
         has[at, [place[cue] for cue in row if cue in place]] = 1.0
-    weights = np.zeros(len(cues))
+    start = np.array([expected.get(cue, 0.0) for cue in cues])
+    weights = start.copy()
     for _ in range(STEPS):
         likely = 1 / (1 + np.exp(-has @ weights))
-        slope = has.T @ (likely - right) + PULL * weights
-        bend = (has * (likely * (1 - likely))[:, None]).T @ has + PULL * np.eye(len(cues))
+        slope = has.T @ (likely - right) + pull * (weights - start)
+        bend = (has * (likely * (1 - likely))[:, None]).T @ has + pull * np.eye(len(cues))
         weights -= np.linalg.solve(bend, slope)
-    return {cue: round(float(weight), 2) for cue, weight in zip(cues, weights, strict=True)}
+    return {**expected, **{cue: round(float(weight), 2) for cue, weight in zip(cues, weights, strict=True)}}
 
 
 def _score(name: str, known: dict[str, tuple[Any, Any]], scorer: Any, weights: dict[str, float]) -> dict[str, Any]:

@@ -38,11 +38,13 @@ def _whole(gold: dict[str, Any]) -> dict[str, Any]:
     """Gold as the scorer reads it; ours says only what it knows, in short rows, so that a person can read it."""
     if "claims" in gold:
         return gold
-    forms = [one.split("|") for one in gold["modules"]]
+    named = {
+        kind: [_with_aliases(one) for one in gold[kind]] for kind in ("modules", "datasets", "metrics", "baselines")
+    }
     return {
         "title": gold["id"], "sections": [], "not_values": [], "algorithms": [], "equations": [], "claims": [], "not_claims": [],
         **gold,
-        "modules": [{"name": names[0], "aliases": names[1:]} for names in forms],
+        **named,
         "values": [
             {"name": names[0], "aliases": names[1:], "value": value, "owner": owner, "condition": condition,
              "quote": "", "page": None}
@@ -53,6 +55,13 @@ def _whole(gold: dict[str, Any]) -> dict[str, Any]:
             {"row": row, "column": column, "value": value, "page": page} for row, column, value, page in gold["results"]
         ],
     }  # fmt: skip
+
+
+def _with_aliases(row: str | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(row, dict):
+        return row
+    name, *aliases = row.split("|")
+    return {"name": name, "aliases": aliases}
 
 
 def read_paper(shared: str, name: str) -> tuple[str, dict[str, Any], int] | None:

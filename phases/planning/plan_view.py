@@ -154,8 +154,10 @@ class _Text:
     def checks(self, plan: Row) -> Iterator[str]:
         for command in plan["validation_approach"]["verify_commands"]:
             yield f"  {command}"
-        packages = ", ".join(plan["environment_setup"]["packages"]) or "no packages"
-        yield from self.wrap(f"Python {plan['environment_setup']['python']}; {packages}", "  ", 4)
+        setup = plan["environment_setup"]
+        pages = {row["name"]: f" (p. {row['source']['page']})" for row in setup.get("sources", ())}
+        packages = ", ".join(f"{line}{pages.get(line, '')}" for line in setup["packages"]) or "no packages"
+        yield from self.wrap(f"Python {setup['python']}; {packages}", "  ", 4)
 
     def wrap(self, text: str, first: str, after: int = 0) -> list[str]:
         plain = _fill_wide(re.sub(r"\bp\. (?=[0-9])", f"p.{_GLUE}", " ".join(str(text).split())))

@@ -15,6 +15,7 @@ import click
 
 from phases.evidence.demands import demands_of
 from phases.sandbox.git import run_git
+from phases.sandbox.installs import read_requirement
 from phases.sandbox.locks import LockedPackage, render_requirements
 from phases.workspace.backup_tree import latest_aside
 from phases.workspace.guide_file import RULES, is_guide
@@ -217,7 +218,11 @@ def _render_licences(store: TaskStore) -> str:
 def _list_packages(store: TaskStore) -> list[str]:
     """The packages in the versions that the checks ran with; else as the plan names them."""
     installed = [f"{row['name']}=={row['version']}" for row in store.load("implementation.json").get("packages", ())]
-    found = installed or list(store.load("initial_plan.txt")["environment_setup"]["packages"])
+    wanted = store.load("initial_plan.txt")["environment_setup"]["packages"]
+    # as the installer reads them: a plan may say PyTorch, whose package is torch
+    found = installed or [
+        line for name in wanted if (line := name if (read := read_requirement(name)) is None else read)
+    ]
     needs_pytest = any("pytest" in command for command in _list_commands(store))
     return [*found, *(["pytest"] if needs_pytest and not any(name.startswith("pytest") for name in found) else [])]
 

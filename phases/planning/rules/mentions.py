@@ -1,15 +1,39 @@
-"""The data sets, metrics, baselines and packages that a paper names, each with the place where it does."""
+"""The data sets, metrics and baselines that a paper names, each with the place where it does."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BUILD, MIXED, PROOF, RESULTS, SETUP
-from phases.planning.rules.tables import cells_of
+from phases.planning.rules.known_names import (
+    KNOWN_DATA,
+    KNOWN_MACHINES,
+    KNOWN_METHODS,
+    KNOWN_METRICS,
+    KNOWN_MODELS,
+    WIDE_METRICS,
+)
+from phases.planning.rules.name_candidates import Candidate, key_of_name
+from phases.planning.rules.name_patterns import LIKE_A_METRIC
+from phases.planning.rules.name_weights import WEIGHTS
+from phases.planning.rules.passages import Sentence
+from phases.planning.rules.tables import SETTING_NAME
+
+DATASETS, METRICS, BASELINES = KINDS = ("datasets", "metrics", "baselines")
+_LIKELY = {DATASETS: 0.4, METRICS: 0.35, BASELINES: 0.35}
+_MOST = {DATASETS: 14, METRICS: 8, BASELINES: 16}
+_FEWEST, _POSSIBLE = 3, {DATASETS: 0.25, METRICS: 0.2, BASELINES: 0.2}
+"""So many are told where they are possible, if not likely: what is measured is compared, but not always on data."""
+_SURE = 0.7
+_OFTENER, _QUOTE = 3, 200
+_AVERAGED = re.compile(r"(?:average|mean|median|final|total|top-[15]|overall) ", re.IGNORECASE)
+
+
+_FEW, _MANY = 2, 5
+_WIDE_SIGNS = ("section: ", "sentence: ", "before: a part of it", "before: used", "after: a number", "after: is a")
+"""Signs that a name said often is bound to have somewhere: they count where half of its places have them."""
 
 
 class Mention(NamedTuple):
@@ -19,258 +43,110 @@ class Mention(NamedTuple):
     sentence: Sentence
 
 
-_KNOWN_DATA_TEXT = """
-MNIST CIFAR-10 CIFAR-100 CIFAR10 CIFAR100 CIFAR-FS miniImageNet tieredImageNet ImageNet ImageNet-1k Tiny-ImageNet
-Omniglot SVHN CelebA LSUN FFHQ Fashion-MNIST FashionMNIST EMNIST KMNIST STL-10 Caltech-101 Food-101 CUB-200 COCO
-MS-COCO PASCAL-VOC Cityscapes ADE20K KITTI Kinetics UCF101 GLUE SuperGLUE SQuAD SNLI MNLI QNLI SST-2 MRPC QQP RTE CoLA
-WikiText-2 WikiText-103 PTB Penn-Treebank enwik8 text8 C4 OpenWebText BookCorpus Wikipedia CoNLL-2003 OntoNotes WMT
-IWSLT newstest2013 newstest2014 LibriSpeech TIMIT AudioSet VCTK GSM8K MATH MMLU HellaSwag ARC PIQA WinoGrande BoolQ
-HumanEval MBPP AQuA-RAT SVAMP StrategyQA CommonsenseQA TriviaQA HotpotQA WTQ SQA TabFact WikiSQL Spider P3 BIG-Bench
-TruthfulQA MovieLens Netflix Yelp IMDB AG-News 20-Newsgroups Reuters Cora Citeseer Pubmed ogbn-arxiv PROTEINS MUTAG
-QM9 ZINC MoleculeNet Adult COMPAS Iris MuJoCo Atari Hopper HalfCheetah Walker2d Ant Humanoid Reacher CartPole D4RL
-DeepMind-Control TPC-C TPC-H YCSB TREC MSMARCO LETOR BEIR ShapeNet ModelNet40 ScanNet
-"""
-_KNOWN_DATA = [name.replace("-", " ") for name in _KNOWN_DATA_TEXT.split()]
-_KNOWN_DATA_NAMED = re.compile(
-    rf"(?<![\w-])(?:{'|'.join(sorted(_KNOWN_DATA, key=len, reverse=True)).replace(' ', '[- ]')})(?![\w-])"
-)
-KNOWN_METRICS = (
-    "cell selection accuracy", "denotation accuracy", "binary classification accuracy", "classification accuracy",
-    "validation accuracy", "test accuracy", "training accuracy", "validation loss", "training loss", "test loss",
-    "accuracy", "precision", "recall", "F1", "AUC", "AUROC", "ROC", "BLEU", "ROUGE", "METEOR", "perplexity",
-    "bits per dimension", "bits per character", "mean squared error", "root mean squared error",
-    "mean absolute error", "MSE", "RMSE", "MAE", "L2 relative error", "L2RE", "relative error", "error rate",
-    "word error rate", "exact match", "edit success rate", "EM drop ratio", "mean average precision", "MAP", "NDCG",
-    "MRR", "IoU", "FID", "inception score", "SSIM", "PSNR", "log-likelihood", "negative log-likelihood", "ELBO",
-    "KL divergence", "KL", "cumulative reward", "average return", "total reward", "return", "reward", "regret",
-    "throughput", "latency", "response time", "running time", "execution time", "wall-clock time", "memory usage",
-    "hit rate", "hit ratio", "miss rate", "compression ratio", "speedup", "win rate", "winning rate",
-    "silhouette score", "gradient norm", "correlation", "Spearman correlation", "Pearson correlation",
-    "success rate", "fidelity score", "fidelity", "sparsity", "load factor", "space utilization",
-    "prediction variation percentage", "coverage", "Brier score", "calibration error", "ECE", "top-1 accuracy",
-    "top-5 accuracy", "loss", "mean error", "edit distance", "bandwidth", "scalability", "CPU utilization",
-)  # fmt: skip
-_WIDE_METRICS = frozenset(
-    [
-        "loss",
-        "accuracy",
-        "return",
-        "reward",
-        "correlation",
-        "error",
-        "coverage",
-        "sparsity",
-        "bandwidth",
-        "precision",
-        "recall",
-    ]
-)
-NAME = r"(?:[A-Z][\w@+.-]*\w|[a-z]+[A-Z]\w*)(?:[ -](?:[A-Z0-9][\w+.-]*|[0-9]+)){0,3}"
-_DATA_NAMED = (
-    re.compile(rf"\b({NAME})(?: \[[0-9, ]+\]| \([^()]*\))? (?:data ?sets?|corp(?:us|ora)|benchmarks?|treebank)\b"),
-    re.compile(
-        r"\b(?:data ?sets?|corpora|benchmarks|tasks|environments)(?: \([^()]*\))?(?: namely| called|:| such as|"
-        rf" including| \w+ing)?:? ((?:{NAME}(?:,? ?(?:\[[0-9, ]+\]|\([^()]*[0-9]{{4}}[^()]*\)))?(?:, and |, | and"
-        rf" ))+{NAME})"
-    ),
-    re.compile(
-        r"\b(?:evaluat\w+|experiments?|test(?:ed)?|trained|train|results?|models?) on (?:the )?(?:\w+"
-        rf" )?({NAME}(?:(?:, and |, | and ){NAME})*)(?= (?:data|[\[(])|[.,;]| with| using| and)"
-    ),
-)  # fmt: skip
-_TASKS_NAMED = re.compile(
-    r"\b(?:tasks|problems|data ?sets|equations|environments): ((?:[a-z][\w -]{2,30}(?:, and |, | and"
-    r" )){1,6}[a-z][\w -]{2,24}?)(?= (?:operations|tasks|problems)|[.;])"
-)
-NOT_DATA = re.compile(
-    r"^(?:We|The|Our|This|These|In|For|On|All|Both|Each|Table|Figure|Section|Appendix|Algorithm|Each|Adam|SGD"
-    r"|GPU|CPU|NVIDIA|It|If|To|As|An?|At|And|Test|Train|Training|Evaluation|Experiments?|Model|Data|AI|NLP|ML"
-    r"|LLMs?|RL|TPU|Python|Synthetic|Large|Natural|Most|Such|Here|Existing|Several)\b",
-)
-_JOINED = re.compile(r"(?: \[[0-9, ]+\]| \([^()]*\))?(?:, and |, | and | or |; )")
-_PLAIN_WORD = re.compile(r"^[A-Z][a-z]+$")
-MOST = 16
+def find_mentions(
+    kind: str, found: Sequence[Candidate], own: Iterable[str] = (), parts: Iterable[str] = ()
+) -> list[Mention]:
+    """The names of one of KINDS among those of a paper: none of its `own`, and of `parts` of its method only those that are sure.
 
-
-def find_datasets(paper: PaperText) -> list[Mention]:
-    """The data sets on which is trained or measured."""
-    found: dict[str, Mention] = {}
-    counts: Counter[str] = Counter()
-    for sentence in sentences_of_roles(paper, (BUILD, SETUP, MIXED, RESULTS, "background")):
-        weak = sentence.role == "background"
-        for match in _KNOWN_DATA_NAMED.finditer(sentence.text):
-            counts[match.group(0)] += 1
-            if not weak:
-                found.setdefault(match.group(0), Mention(match.group(0), sentence))
-        for pattern in (
-            ()
-            if weak
-            else _DATA_NAMED[
-                : 3 if re.search(r"data ?set|corp(?:us|ora)|benchmark", sentence.text, re.IGNORECASE) else 2
-            ]
-        ):
-            for match in pattern.finditer(sentence.text):
-                for name in split_names(match.group(1)):
-                    counts[name] += 1
-                    if not NOT_DATA.match(name) and not is_one_word(name):
-                        found.setdefault(name, Mention(name, sentence))
-        for match in () if weak else _TASKS_NAMED.finditer(sentence.text):
-            for name in re.split(r", and |, | and ", match.group(1)):
-                found.setdefault(name.strip(), Mention(name.strip(), sentence))
-    kept = [one for name, one in found.items() if counts[name] > 1 or one.sentence.role in (SETUP, MIXED)]
-    kept = [
+    Each has the place that says most of it.
+    """
+    mine, built = ({key_of_name(name) for name in names} for names in (own, parts))
+    chosen = [
         one
-        for one in kept
-        if one.name.replace("-", " ") in _KNOWN_DATA or not _PLAIN_WORD.match(one.name) or _is_proper(one.name, paper)
+        for one, chance in choose_names(kind, found, WEIGHTS)
+        if (key := key_of_name(one.name)) not in mine and (key not in built or chance > _SURE)
     ]
-    kept = [one for one in kept if not any(other.name.startswith(f"{one.name} ") for other in kept)]
-    return drop_spellings([*headings_below(paper, _DATA_HEADING), *kept])[:MOST]
+    return [Mention(one.name, max(one.sentences, key=lambda place: place[0])[1]) for one in chosen]
 
 
-def _is_proper(word: str, paper: PaperText) -> bool:
-    """Whether a word has its capital in the middle of sentences too."""
-    return bool(re.search(rf"[a-z,(] {re.escape(word)}\b", paper.text))
-
-
-def find_metrics(paper: PaperText) -> list[Mention]:
-    """By what results are measured: words of a lexicon, in set-up, results and captions."""
-    counts: Counter[str] = Counter()
-    first: dict[str, Sentence] = {}
-    for sentence in sentences_of_roles(paper, (SETUP, MIXED, RESULTS, BUILD)):
-        said = sentence.text.lower()
-        for name in KNOWN_METRICS:
-            word, text = (name, sentence.text) if name.isupper() else (name.lower(), said)
-            # to look for a word before its borders is ten times as fast
-            if word in text and re.search(rf"(?<![\w-]){re.escape(word)}(?![\w])", text):
-                counts[name] += (
-                    6 if _METRIC_HEADING.search(sentence.section["title"]) else 3 if sentence.role != BUILD else 1
-                )
-                first.setdefault(name, sentence)
-                said = said.replace(name.lower(), " ") if " " in name else said
-    for name in [name for name, sentence in first.items() if sentence.role == BUILD and counts[name] < 12]:
-        del counts[name], first[name]  # a word of the method
-    _count_in_heads(paper, counts, first)
-    for one in _captioned(paper):
-        if one.name not in counts and not any(name.lower() in one.name for name in counts):
-            counts[one.name], first[one.name] = 9, one.sentence
-    ranked = [
-        name
-        for name, count in counts.most_common()
-        if count >= (9 if name in _WIDE_METRICS else 3 if " " in name else 6)
+def choose_names(
+    kind: str, found: Sequence[Candidate], weights: Mapping[str, Mapping[str, float]]
+) -> list[tuple[Candidate, float]]:
+    """Those that are likely of this kind, and of no other more so, each with how likely; of a name's forms one."""
+    likely: list[tuple[float, int]] = []
+    for at, one in enumerate(found):
+        cues = list(dict.fromkeys(cues_of_candidate(one)))
+        chances = {name: _likelihood(cues, counted) for name, counted in weights.items()}
+        if chances[kind] > _POSSIBLE[kind] and chances[kind] >= max(chances.values()):
+            likely.append((chances[kind], at))
+    likely.sort(key=lambda pair: -pair[0])
+    best = [
+        (found[at], chance)
+        for place, (chance, at) in enumerate(likely[: _MOST[kind]])
+        if chance > _LIKELY[kind] or place < _FEWEST
     ]
-    whole = [
-        name
-        for name in ranked[:7]
-        if not any(name != other and name in other and counts[name] < 3 * counts[other] for other in ranked[:7])
-    ]
-    return [Mention(name, first[name]) for name in whole]
+    kept = [row for row in best if not any(_is_form_of(row[0], other) for other, _ in best if other is not row[0])]
+    return sorted(kept, key=lambda row: found.index(row[0]))
 
 
-def _captioned(paper: PaperText) -> Iterator[Mention]:
-    """What captions of results say that their numbers are: "Failure rates and computation times"."""
-    sections = {section["id"]: section for section in paper.outline["sections"]}
-    said = " ".join(one.text for one in sentences_of_roles(paper, (SETUP, MIXED, RESULTS))).lower()
-    for row in paper.outline["tables"]:
-        text, section = " ".join(str(row["text"]).split()), sections.get(row["section"])
-        for match in _MEASURED_NAME.finditer(text[:160]):
-            name = re.sub(r"s$", "", match.group(1).lower())
-            if section is not None and said.count(name) > 2 and not _NO_MEASURE.search(name):
-                yield Mention(name, Sentence(text, section, row["page"], RESULTS, "caption"))
+def _likelihood(cues: Iterable[str], weights: Mapping[str, float]) -> float:
+    return 1 / (1 + math.exp(-sum(weights.get(cue, 0.0) for cue in cues))) if weights else 0.0
 
 
-_MEASURED_NAME = re.compile(
-    r"(?<![\w-])((?:(?!(?:the|and|of|for|in|mean|median|average|different|their)\b)[A-Za-z][a-z-]+ )(?:rate|time|score|ratio"
-    r"|error|distance|cost|overhead|utilization|frequency|quality)s?)\b"
-)
-_NO_MEASURE = re.compile(
-    r"\b(?:learning|dropout|batch|step|sampling|decay|each|every|this|first|same|one|training time|of)\b"
-)
+def _is_form_of(one: Candidate, other: Candidate) -> bool:
+    """Whether a name is another without its number or year (ImageNet and ImageNet-1K), or a wider word for it."""
+    if re.fullmatch(rf"{re.escape(one.name)}(?:[ -]|(?<![0-9]))v?[0-9]\S*", other.name, re.IGNORECASE):
+        return True
+    if _AVERAGED.match(one.name) and one.name.endswith(f" {other.name}"):
+        return True
+    is_longer = other.name.endswith(f" {one.name}") and not _AVERAGED.match(other.name)
+    return is_longer and one.places < _OFTENER * other.places
 
 
-def _count_in_heads(paper: PaperText, counts: Counter[str], first: dict[str, Sentence]) -> None:
-    """Adds what heads of tables and captions name."""
-    heads = " ".join(" ".join(row) for table in paper.tables for row in cells_of(table.text)[:3])
-    captions = [(row["text"], row["page"]) for row in (*paper.outline["tables"], *paper.outline["figures"])]
-    heads += " " + " ".join(text for text, _ in captions)
-    for name in KNOWN_METRICS:
-        if (
-            name not in first
-            and name.lower() not in _WIDE_METRICS
-            and re.search(rf"(?<![\w-]){re.escape(name)}(?!\w)", heads, re.IGNORECASE if not name.isupper() else 0)
-            and paper.tables
-        ):
-            table = paper.tables[0]
-            first[name] = Sentence(name, table.section, table.page, table.role, "table")
-            counts[name] += 1
-    if re.search(r"\bP \W*R \W*F1\b", heads):
-        counts.update({"precision": 12, "recall": 12, "F1": 12})
-        for name in ("precision", "recall", "F1"):
-            first.setdefault(
-                name, Sentence("P R F1", paper.tables[0].section, paper.tables[0].page, paper.tables[0].role, "table")
-            )
-    for name in list(counts):
-        counts[name] += 6 * bool(
-            re.search(rf"(?<![\w-]){re.escape(name)}(?!\w)", heads, re.IGNORECASE if not name.isupper() else 0)
-        )
+def cues_of_candidate(one: Candidate) -> Iterator[str]:
+    """The signs of a name, in words; the names in name_weights.py."""
+    yield "any"
+    for cue, count in one.cues.items():
+        if count * 2 >= one.places or cue.endswith("we compare") or not cue.startswith(_WIDE_SIGNS):
+            yield cue
+    yield f"said: {'once' if one.places < _FEW else 'some times' if one.places < _MANY else 'often'}"
+    yield from _cues_of_shape(one.name)
+    if one.is_own:
+        yield "the paper's own"
+    elif one.has_own:
+        yield "name: has the paper's own"
 
 
-def headings_below(paper: PaperText, heading: re.Pattern[str]) -> Iterator[Mention]:
-    """The headings under a heading that promises data sets, or baselines: each is one."""
-    over: list[dict[str, Any]] = []
-    for section in paper.outline["sections"]:
-        number = str(section["number"] or "")
-        if any(number.startswith(f"{above['number']}.") for above in over if above["number"]):
-            title = section["title"].strip()
-            if len(title.split()) <= 3 and not GENERIC.search(title):
-                yield Mention(title, Sentence(title, section, section["page"], SETUP, "heading"))
-        elif heading.search(section["title"]) and paper.roles.get(section["id"]) in (SETUP, MIXED, BUILD):
-            over.append(section)
-
-
-_METRIC_HEADING = re.compile(r"\bmetrics?\b|\bmeasures?\b|evaluation (?:criteria|protocol)", re.IGNORECASE)
-_DATA_HEADING = re.compile(
-    r"\b(?:data ?sets?|problem setup|benchmark problems|tasks|environments|corpora)$", re.IGNORECASE
-)
-GENERIC = re.compile(
-    r"\b(?:details?|statistics|split|splits|evaluation|metrics?|preprocessing|setup|methodology|networks?"
-    r"|training|baselines?|data ?sets?|overview|implementation)\b|\$",
-    re.IGNORECASE,
-)
-
-
-def sentences_of_roles(paper: PaperText, roles: tuple[str, ...]) -> Iterator[Sentence]:
-    return (sentence for sentence in paper.sentences if sentence.role in roles and sentence.role != PROOF)
-
-
-def split_names(names: str) -> list[str]:
-    parts = (re.sub(r" ?(?:\[[0-9, ]*\]?|\([^()]*\)?)$", "", part).strip(" .,;:(") for part in _JOINED.split(names))
-    return [part for part in parts if part and len(part) > 1]
-
-
-def is_one_word(name: str) -> bool:
-    """An ordinary word at the start of a sentence is no name."""
-    return bool(_PLAIN_WORD.match(name)) and name.lower() in _ORDINARY
-
-
-_ORDINARY_TEXT = """
-first second third also then when where while using given since after before during however moreover note let see finally
-additionally because although training testing figure table section similarly instead overall specifically results language
-image text model method methods models dataset datasets
-"""
-_ORDINARY = frozenset(_ORDINARY_TEXT.split())
-
-
-def drop_spellings(found: list[Mention]) -> list[Mention]:
-    """Each name once: what another name contains, or differs from in marks alone, is the same."""
-    kept: list[Mention] = []
-    for one in found:
-        plain = re.sub(r"[\W_]", "", one.name.lower())
-        if one.name.endswith(" al.") and any(other.name.startswith(one.name) for other in found if other is not one):
-            continue
-        same = next((at for at, other in enumerate(kept) if re.sub(r"[\W_]", "", other.name.lower()) == plain), None)
-        if same is None:
-            kept.append(one)
-    return kept
+def _cues_of_shape(name: str) -> Iterator[str]:
+    words = name.split()
+    known = (
+        ("data", KNOWN_DATA), ("method", KNOWN_METHODS), ("model", KNOWN_MODELS), ("machine", KNOWN_MACHINES),
+        ("metric", KNOWN_METRICS),
+    )  # fmt: skip
+    for kind, pattern in known:
+        if match := pattern.search(name):
+            is_wide = kind == "metric" and WIDE_METRICS.match(name)
+            whole = match.start() == 0 and re.fullmatch(r"[ -]?v?[0-9.]*|s", name[match.end() :])
+            yield "a wide metric" if is_wide else f"known {kind}" if whole else f"has a known {kind}"
+    yield f"name: {len(words) if len(words) < 4 else 'many'} words"
+    if name.islower():
+        yield "name: small letters"
+    elif name.isupper():
+        yield "name: capitals"
+    elif re.search(r"[a-z][A-Z]|[A-Z]{2}", name):
+        yield "name: capitals inside"
+    elif len(words) == 1 and re.fullmatch(r"[A-Z][a-z]+", name):
+        yield "name: a plain word"
+    elif len(words) > 1 and all(word[:1].isupper() for word in words):
+        yield "name: plain words with capitals"
+    if re.search(r"\d", name):
+        yield "name: a digit"
+    if "+" in name or "w/" in name:
+        yield "name: with a plus"
+    if LIKE_A_METRIC.search(name):
+        yield "name: like a metric"
+    if re.search(
+        r"(?:method|policy|algorithm|allocator|attention|baseline|strategy|heuristic|classifier|hash|tree)s?$",
+        name,
+        re.IGNORECASE,
+    ):
+        yield "name: like a method"
+    if re.search(r"(?:task|game|equation|problem|corpus|corpora|data ?set|bank|bench|trace)s?$", name, re.IGNORECASE):
+        yield "name: like data"
+    if SETTING_NAME.match(name):
+        yield "name: like a setting"
+    if " al." in name:
+        yield "name: authors"
 
 
 def mention_row(one: Mention) -> dict[str, Any]:
@@ -281,6 +157,6 @@ def mention_row(one: Mention) -> dict[str, Any]:
         "source": {
             "section": source.section["number"] or source.section["title"] or None,
             "page": source.page,
-            "quote": source.text[:200],
+            "quote": source.text[:_QUOTE],
         },
     }

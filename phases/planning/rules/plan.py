@@ -9,17 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.planning.rules.baselines import find_baselines
 from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.components import Component, find_components, own_names
 from phases.planning.rules.data_links import find_licence, find_link
 from phases.planning.rules.layout import plan_files
-from phases.planning.rules.mentions import (
-    Mention,
-    find_datasets,
-    find_metrics,
-    mention_row,
-)
+from phases.planning.rules.mentions import BASELINES, DATASETS, METRICS, Mention, find_mentions, mention_row
+from phases.planning.rules.name_candidates import find_candidates
 from phases.planning.rules.naming import package_name, request_name
 from phases.planning.rules.owners import Known
 from phases.planning.rules.packages import find_packages
@@ -51,12 +46,14 @@ Row = dict[str, Any]
 def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str] = (), *, body_start: int = 0) -> Row:
     """initial_plan.txt as a value. What people asked for becomes a requirement."""
     paper = read_paper(text, outline, body_start)
-    datasets, metrics = find_datasets(paper), find_metrics(paper)
+    own = own_names(paper)
+    names = find_candidates(paper, own)
+    datasets, metrics = find_mentions(DATASETS, names), find_mentions(METRICS, names)
     named = {one.name.lower() for one in (*datasets, *metrics)}
-    own = [name for name in own_names(paper) if name.lower() not in named]
+    own = [name for name in own if name.lower() not in named]
     found = find_components(paper, own, named)
     parts = [name for one in found for name in (one.name, *one.aliases) if not is_technique(name)]
-    baselines = find_baselines(paper, [*own, *(name for one in found for name in one.aliases)], [*named, *parts])
+    baselines = find_mentions(BASELINES, names, own, parts)
     chosen = choose_requirements(paper, [*own, *(one.name for one in found)])
     order = sorted(chosen, key=lambda row: (row.sentences[0].role != BUILD, row.place))
     requirements = [requirement_row(row, f"R{number}") for number, row in enumerate(order, 1)]
@@ -81,11 +78,13 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
             "uncertain": uncertain,
         },
         requests,
-        [name for name, _ in packages],
+        [Mention(*one) for one in packages],
     )
 
 
-def assemble_plan(outline: Mapping[str, Any], found: Row, requests: Sequence[str], packages: Sequence[str] = ()) -> Row:
+def assemble_plan(
+    outline: Mapping[str, Any], found: Row, requests: Sequence[str], packages: Sequence[Mention] = ()
+) -> Row:
     """The plan of what was found and asked for, with its files and their order."""
     requirements, components = list(found["requirements"]), list(found["components"])
     for text in requests:
@@ -104,7 +103,11 @@ def assemble_plan(outline: Mapping[str, Any], found: Row, requests: Sequence[str
         "components": components,
         "file_structure": files,
         "validation_approach": {"verify_commands": [VERIFY]},
-        "environment_setup": {"python": PYTHON, "packages": list(packages)},
+        "environment_setup": {
+            "python": PYTHON,
+            "packages": [one.name for one in packages],
+            **({"sources": _mention_rows(packages)} if packages else {}),
+        },
         "implementation_strategy": [row["path"] for row in files],
     }
 

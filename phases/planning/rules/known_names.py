@@ -1,0 +1,113 @@
+"""Names of data sets, methods, models and measures that a person of the field knows; open lists, from general knowledge."""
+
+from __future__ import annotations
+
+import re
+
+_DATA_TEXT = """
+MNIST CIFAR-10 CIFAR-100 CIFAR10 CIFAR100 CIFAR-10-C CIFAR-FS FC100 CIFAR miniImageNet mini-ImageNet tieredImageNet ImageNet
+ImageNet-1k ImageNet-21k ImageNet-C Tiny-ImageNet TinyImageNet Omniglot SVHN CelebA CelebA-HQ LSUN FFHQ AFHQ Fashion-MNIST
+FashionMNIST FMNIST EMNIST KMNIST notMNIST STL-10 Caltech-101 Food-101 CUB-200 Flowers-102 Places365 COCO MS-COCO PASCAL-VOC
+Cityscapes ADE20K KITTI NYUv2 Kinetics UCF101 HMDB51 LAION LAION-5B Clothing1M iNaturalist Waterbirds GLUE SuperGLUE SQuAD
+SNLI MNLI MultiNLI QNLI SST-2 MRPC QQP RTE CoLA XNLI SciTail WikiText-2 WikiText-103 PTB Penn-Treebank WSJ enwik8 text8 C4
+OpenWebText FineWeb RedPajama The-Pile SlimPajama BookCorpus Wikipedia Gigaword CoNLL-2003 OntoNotes WMT WMT14 WMT16 IWSLT
+IWSLT14 newstest2012 newstest2013 newstest2014 newstest2015 Europarl CNN/DailyMail XSum LibriSpeech TIMIT AudioSet VCTK
+Switchboard WSJ0 CommonVoice VoxCeleb ESC-50 GSM8K MATH MMLU HellaSwag ARC PIQA WinoGrande BoolQ HumanEval MBPP AQuA-RAT SVAMP
+StrategyQA CommonsenseQA TriviaQA NaturalQuestions HotpotQA WTQ WikiTableQuestions SQA TabFact WikiSQL Spider BIG-Bench BBH
+TruthfulQA Alpaca AlpacaEval MT-Bench DROP RACE MovieLens MovieLens-1M Netflix Yelp IMDB AG-News 20-Newsgroups Reuters DBpedia
+Cora Citeseer Pubmed Reddit ogbn-arxiv ogbn-products PROTEINS MUTAG QM9 ZINC MoleculeNet MIMIC-III Adult COMPAS Iris UCI
+Criteo MuJoCo Atari Hopper HalfCheetah Walker2d Ant-v2 Humanoid Reacher Pusher Swimmer CartPole Acrobot MountainCar
+LunarLander Pendulum D4RL Meta-World MetaWorld Procgen DeepMind-Control MiniGrid Minecraft StarCraft Overcooked Melting-Pot
+TPC-C TPC-H TPC-DS YCSB SmallBank SPEC-CPU SPLASH-2 PARSEC Linpack Sysbench TREC MSMARCO LETOR BEIR ClueWeb SIFT1M GIST1M
+ShapeNet ModelNet40 ScanNet Canterbury Calgary Silesia Nyx CESM HACC Hurricane QMCPACK Burgers Navier-Stokes Darcy PDEBench
+ETTh1 ETTm1 Allen-Cahn GenomicBenchmarks AdvBench Jailbreakbench fastMRI VCTK LJSpeech
+"""
+_METHODS_TEXT = """
+Adam AdamW SGD RMSprop Adagrad AdaGrad Adadelta L-BFGS LBFGS Momentum Nesterov Shampoo LAMB LARS Lion Adafactor Muon K-FAC SVM
+XGBoost LightGBM CatBoost BatchNorm LayerNorm RMSNorm GroupNorm BN LN Dropout MixUp CutMix PPO TRPO DQN SAC TD3 DDPG A3C A2C
+IMPALA REINFORCE Rainbow MCTS UCT AlphaZero MuZero GAIL MAML Reptile ProtoNet MatchingNet EWC iCaRL GEM A-GEM ER DER LwF LoRA
+QLoRA DPO RLHF GRPO MEND ROME DDPM DDIM NeuralODE ByteNet ConvS2S FNO DeepONet LRU LFU ARC LIRS CLOCK FIFO B-tree B+tree
+LSM-tree LevelDB RocksDB Redis Memcached MySQL PostgreSQL SQLite MongoDB Cassandra HBase BigTable Dynamo Spark Hadoop
+MapReduce Flink Kafka Paxos Raft ZFP FPZIP SZ gzip zlib bzip2 LZ4 zstd Snappy Lasso Ridge LIME SHAP K-means DBSCAN PCA ICA
+SISTA ISTA FISTA ADMM
+"""
+_MODELS_TEXT = """
+BERT RoBERTa SciBERT DeBERTa DistilBERT ALBERT XLNet ELECTRA GPT ChatGPT Llama LLaMA LLAMA Mistral Mixtral Gemma Gemini Claude
+Qwen DeepSeek Phi FLAN T5 BART BART0 CLIP ViT DeiT Swin ResNet ResNet-18 ResNet-50 WRN WideResNet VGG DenseNet EfficientNet
+MobileNet ConvNeXt LSTM GRU RNN CNN MLP GAN GANs VAE VAEs Transformer Transformers GCN GAT GraphSAGE GIN PINN PINNs FFNN FFNNs
+DiT AlexNet wav2vec Stable-Diffusion U-Net UNet LeNet Inception HyenaDNA Caduceus
+"""
+_MACHINES_TEXT = """
+NVIDIA Nvidia Intel AMD Xeon GPU GPUs CPU CPUs TPU TPUs RAM SSD Linux Ubuntu Debian Windows NT4 Tesla Quadro GeForce GTX RTX
+A100 H100 V100 P100 Google Amazon AWS EC2 Azure Microsoft Facebook Meta OpenAI DeepMind GitHub CUDA PyTorch TensorFlow JAX
+Keras Python Java MATLAB NLP AI ML RL IEEE ACM NSF ICML NeurIPS ICLR CVPR EMNLP ACL AAAI USA PDF HTML XML API APIs SQL HTTP
+TCP UDP
+"""
+
+
+def _pattern(text: str, ending: str = r"(?![\w-])") -> re.Pattern[str]:
+    names = sorted({re.escape(name).replace(r"\-", "[- ]?") for name in text.split()}, key=len, reverse=True)
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(names)}){ending}")
+
+
+_METHODS_IN_WORDS = """
+logistic regression|linear regression|ridge regression|kernel regression|random forest|decision tree|naive Bayes
+support vector machine|k-means|k-nearest neighbor|nearest neighbor|stochastic gradient descent|gradient descent
+maximum entropy|majority class|random search|grid search|bag of words|hidden Markov model|conditional random field
+binary search|linked list|skip list|red-black tree|random sampling|uniform sampling|rejection sampling
+importance sampling|finite difference|self-training|multi-task learning|fine-tuning|random policy|greedy policy
+random walk|linear decay|cosine decay|cosine annealing|cosine schedule|linear schedule|step decay|polynomial decay
+inverse square root|majority vote|majority voting|self-consistency|chain-of-thought|in-context learning
+behavior cloning|behaviour cloning|Q-learning|simulated annealing|Monte Carlo|Gaussian process|mixture of experts
+two-phase locking|linear scan|full scan|label smoothing|batch normalization|layer normalization
+"""
+
+
+KNOWN_DATA = _pattern(_DATA_TEXT)
+METHODS_IN_WORDS = re.compile(
+    "|".join(
+        rf"(?<![\w-])(?i:{name})s?(?![\w-])"
+        for name in sorted(re.split(r"[|\n]", _METHODS_IN_WORDS.strip()), key=len, reverse=True)
+    )
+)
+"""Methods that are written in small letters."""
+KNOWN_METHODS = re.compile(f"{_pattern(_METHODS_TEXT).pattern}|{METHODS_IN_WORDS.pattern}")
+KNOWN_MODELS = _pattern(_MODELS_TEXT, r"(?![a-z])")
+"""On what methods run, which no method is compared with."""
+KNOWN_MACHINES = _pattern(_MACHINES_TEXT)
+"""Machines, companies, languages and libraries, which are neither data nor methods."""
+_METRICS = (
+    "accuracy", "precision", "recall", "F1", "F-measure", "F-score", "AUC", "AUROC", "AUPRC", "ROC", "EER", "BLEU",
+    "ROUGE", "METEOR",
+    "chrF", "CER", "WER", "word error rate", "phoneme error rate", "perplexity", "bits per dimension", "bits per character",
+    "bits per byte", "mean squared error", "root mean squared error", "mean absolute error", "MSE", "RMSE", "NRMSE",
+    "MAE", "MAPE",
+    "L2 relative error", "L2RE", "relative error", "error rate", "exact match", "EM", "MAP", "mAP", "NDCG", "nDCG",
+    "MRR", "IoU", "Dice", "FID",
+    "inception score", "IS", "SSIM", "PSNR", "LPIPS", "NLL", "negative log-likelihood", "log-likelihood", "ELBO", "KL divergence",
+    "cumulative reward", "average return", "total reward", "return", "reward", "regret", "throughput", "latency",
+    "response time", "running time", "runtime", "execution time", "wall-clock time", "computation time", "memory usage",
+    "hit rate", "hit ratio", "miss rate", "miss ratio", "compression ratio", "bit rate", "bit-rate", "speedup",
+    "speed-up", "win rate", "winning rate",
+    "silhouette score", "gradient norm", "correlation", "R2", "success rate", "failure rate", "fidelity",
+    "sparsity", "load factor",
+    "space utilization", "coverage", "Brier score", "calibration error", "ECE", "loss", "edit distance", "bandwidth",
+    "CPU utilization", "fragmentation", "FLOPs", "Kendall's tau", "downtime", "CLIP score", "MCC",
+)  # fmt: skip
+_KIND = r"(?:(?:[Cc]lassification|[Vv]alidation|[Tt]est(?:ing)?|[Tt]rain(?:ing)?|[Tt]op-[15]|OOD|[Aa]verage"
+r"|[Mm]acro|[Mm]icro|[Cc]ell selection"
+_KIND += r"|[Dd]enotation|[Bb]inary classification|[Ss]urrogate|[Ww]eighted) )"
+KNOWN_METRICS = re.compile(
+    rf"(?<![\w-]){_KIND}{{0,2}}(?:"
+    + "|".join(
+        re.escape(name) if name.isupper() else f"[{name[0].upper()}{name[0].lower()}]{re.escape(name[1:])}"
+        for name in sorted(_METRICS, key=len, reverse=True)
+    )
+    + r")(?:s|es)?(?![\w-])"
+)
+"""By what results are measured, with the word before it that says on which data."""
+WIDE_METRICS = re.compile(
+    r"(?:accuracy|precision|recall|returns?|rewards?|loss|losses|correlation|coverage|sparsity|bandwidth|fidelity|speed-?up|EM|IS|MAP|MAE|latency)$",
+    re.IGNORECASE,
+)
+"""Words that papers also use for other things."""
