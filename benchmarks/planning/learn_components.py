@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 from learn_values import Row, fit
-from papers import ROOT, load_gold, load_groups, load_scorer, read_paper
+from papers import ROOT, load_gold, load_scorer, names_to_learn_from, read_paper
 
-from phases.planning.rules import passages
+from phases.planning.rules import name_candidates, passages
 from phases.planning.rules.component_weights import WEIGHTS
-from phases.planning.rules.components import find_candidates, find_components, own_names
-from phases.planning.rules.mentions import find_datasets, find_metrics
+from phases.planning.rules.components import find_candidates, find_components
+from phases.planning.rules.mentions import DATASETS, METRICS, find_mentions
+from phases.planning.rules.own_names import own_names
 
 SURE = 0.66
 """What share of their words two names have in common, when one is surely the other."""
@@ -35,8 +36,8 @@ def main() -> None:
     parser.add_argument("--shared", default=os.path.join(os.path.dirname(ROOT), "shared"))
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    scorer, groups = load_scorer(given.shared), load_groups()
-    names = [name for group in ("seen", "learnt", "held back") for name in groups[group]]
+    scorer = load_scorer(given.shared)
+    names = names_to_learn_from()
     known = {name: made for name in names if (made := read_known(given.shared, name))}
     if scorer is None or not known:
         print(
@@ -53,8 +54,10 @@ def read_known(shared: str, name: str) -> Known | None:
     if paper is None or gold is None:
         return None
     read = passages.read_paper(*paper)
-    data = [one.name for one in (*find_datasets(read), *find_metrics(read))]
-    return read, [one for one in own_names(read) if one not in data], data, gold["modules"]
+    own = own_names(read)
+    names = name_candidates.find_candidates(read, own)
+    data = [one.name for kind in (DATASETS, METRICS) for one in find_mentions(kind, names)]
+    return read, [one for one in own if one not in data], data, gold["modules"]
 
 
 def learn_and_compare(known: dict[str, Known], scorer: Any) -> dict[str, float]:

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 from learn_values import fit
-from papers import ROOT, load_gold, load_groups, load_scorer, read_paper
+from papers import ROOT, load_gold, load_scorer, names_to_learn_from, read_paper
 
 from phases.planning.rules import mentions, passages
-from phases.planning.rules.components import own_names
 from phases.planning.rules.name_candidates import Candidate, find_candidates
 from phases.planning.rules.name_weights import WEIGHTS
+from phases.planning.rules.own_names import own_names
 
 FEWEST, PULL = 4, 20.0
 PRIOR: dict[str, dict[str, float]] = {
@@ -85,12 +85,8 @@ def main() -> None:
     parser.add_argument("--papers", default="")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    scorer, groups = load_scorer(given.shared), load_groups()
-    names = (
-        given.papers.split(",")
-        if given.papers
-        else [n for group in ("seen", "learnt", "held back") for n in groups[group]]
-    )
+    scorer = load_scorer(given.shared)
+    names = given.papers.split(",") if given.papers else names_to_learn_from()
     read = {name: (read_paper(given.shared, name), load_gold(given.shared, name)) for name in names}
     papers = {name: (_candidates(paper), gold) for name, (paper, gold) in read.items() if paper and gold}
     if scorer is None or not papers:

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from papers import ROOT, load_gold, load_groups, load_scorer, read_paper
+from papers import ROOT, load_gold, load_scorer, names_to_learn_from, read_paper
 
 from phases.planning.rules import passages
 from phases.planning.rules.plan import plan_by_rules
@@ -38,8 +38,8 @@ def main() -> None:
     parser.add_argument("--shared", default=os.path.join(os.path.dirname(ROOT), "shared"))
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    scorer, groups = load_scorer(given.shared), load_groups()
-    names = [name for group in ("seen", "learnt", "held back") for name in groups[group]]
+    scorer = load_scorer(given.shared)
+    names = names_to_learn_from()
     papers = {name: (read_paper(given.shared, name), load_gold(given.shared, name)) for name in names}
     known = {name: (paper, gold) for name, (paper, gold) in papers.items() if paper and gold}
     if scorer is None or not known:

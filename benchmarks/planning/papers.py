@@ -19,9 +19,14 @@ from phases.readers.pdf.reader import read_pdf
 
 
 def load_groups() -> dict[str, list[str]]:
-    """Seen, learnt, held back and unseen: the names of the papers of each."""
+    """Seen, learnt, later and unseen: the names of the papers of each."""
     with open(os.path.join(HERE, "split.json"), encoding="utf-8") as file:
         return dict(json.load(file)["groups"])
+
+
+def names_to_learn_from() -> list[str]:
+    groups = load_groups()
+    return [*groups["seen"], *groups["learnt"]]
 
 
 def load_gold(shared: str, name: str) -> dict[str, Any] | None:

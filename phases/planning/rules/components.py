@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_of, read_signs
-from phases.planning.rules.component_names import core_words, is_component_name, is_known_to_all, name_words
+from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.component_phrases import find_phrases
-from phases.planning.rules.component_readings import ABBREVIATED, PROPOSED, Offer, read_offers
+from phases.planning.rules.component_readings import Offer, read_offers
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, SETUP, Section
+from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section
 
 MOST, _ENOUGH = 20, 10
 _LIKELY, _POSSIBLE = 0.28, 0.18
@@ -36,46 +36,6 @@ class Component:
     steps: list[str] = field(default_factory=list)
     equations: list[str] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
-
-
-def own_names(paper: PaperText) -> list[str]:
-    """What the paper calls its own method: by its title, and by the sentences that propose something."""
-    names: list[str] = []
-    title = str(paper.outline.get("title") or "")
-    if ":" in title and len(title.partition(":")[0].split()) <= 4:
-        names.append(title.partition(":")[0].strip())
-    lead = [one for one in paper.sentences if one.role == BACKGROUND][:400]
-    for sentence in lead:
-        if not re.search(r"\b(?:we|our|this (?:paper|work))\b", sentence.text, re.IGNORECASE):
-            continue
-        names += [re.sub(r" \(.*", "", match.group(1)) for match in PROPOSED.finditer(sentence.text)]
-        names += [
-            part
-            for match in ABBREVIATED.finditer(sentence.text)
-            for part in match.groups()
-            if re.search(r"\b(?:we|our)\b", sentence.text[: match.start()])
-        ]
-    names += _proper_names(paper, lead)
-    kept = [
-        name.strip()
-        for name in dict.fromkeys(names)
-        if is_component_name(name) and (not name.islower() or len(name.split()) > 2)
-    ]
-    return sorted(kept, key=lambda name: -sum(name in one.text for one in paper.sentences))[:8]
-
-
-def _proper_names(paper: PaperText, lead: list[Sentence]) -> Iterator[str]:
-    """Names of the abstract that the rest goes on about, and that no citation gives to somebody else."""
-    abstract = " ".join(one.text for one in lead[:14])
-    everything = " ".join(one.text for one in paper.sentences)
-    for name in dict.fromkeys(
-        re.findall(r"(?<=[a-z,(] )((?:[A-Z][\w+*-]*[A-Z0-9+*][\w+*-]*|[A-Z][a-z]+ [A-Z][a-z]+))(?=[\s.,;:)])", abstract)
-    ):
-        cited = re.search(
-            rf"{re.escape(name)}[\w-]*,? ?(?:\[[0-9, ]+\]|\([A-Z][^()]*[0-9]{{4}}|[A-Z][a-z]+ et al)", everything
-        )
-        if not cited and everything.count(name) >= 8 and not is_known_to_all(name):
-            yield name
 
 
 def find_components(paper: PaperText, own: Sequence[str], data: Iterable[str] = ()) -> list[Component]:

@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.planning.rules.component_names import core_words, name_words
-from phases.planning.rules.components import Component, find_components, own_names
+from phases.planning.rules.components import Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import BASELINES, DATASETS, METRICS, Mention, find_mentions, mention_row
 from phases.planning.rules.name_candidates import find_candidates
 from phases.planning.rules.naming import package_name, request_name
+from phases.planning.rules.own_names import own_names
 from phases.planning.rules.owners import Known
 from phases.planning.rules.packages import find_packages
 from phases.planning.rules.passages import PaperText, read_paper
