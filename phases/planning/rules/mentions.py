@@ -27,6 +27,8 @@ _MOST = {DATASETS: 14, METRICS: 8, BASELINES: 16}
 _FEWEST, _POSSIBLE = 3, {DATASETS: 0.25, METRICS: 0.2, BASELINES: 0.2}
 """So many are told where they are possible, if not likely: what is measured is compared, but not always on data."""
 _SURE = 0.7
+_COMPARED = {"section on baselines", "a heading below baselines", "begins an item of baselines"}
+"""Where a part of the method does not stand: what is named there is compared with."""
 _OFTENER, _QUOTE = 3, 200
 _AVERAGED = re.compile(r"(?:average|mean|median|final|total|top-[15]|overall) ", re.IGNORECASE)
 
@@ -54,7 +56,8 @@ def find_mentions(
     chosen = [
         one
         for one, chance in choose_names(kind, found, WEIGHTS)
-        if (key := key_of_name(one.name)) not in mine and (key not in built or chance > _SURE)
+        if (key := key_of_name(one.name)) not in mine
+        and (key not in built or chance > _SURE or _COMPARED & one.cues.keys())
     ]
     return [Mention(one.name, max(one.sentences, key=lambda place: place[0])[1]) for one in chosen]
 

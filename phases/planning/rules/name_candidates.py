@@ -275,15 +275,18 @@ def _in_headings(paper: PaperText) -> Iterator[_Place]:
     over: list[tuple[str, str]] = []
     for section in paper.outline["sections"]:
         title, number = (section["title"] or "").strip(), str(section["number"] or "")
+        kind, colon, named = title.partition(": ")  # "Data: ZipfBag-5k"
+        told = [name for name, pattern in HEADINGS if colon and pattern.fullmatch(kind)]
+        title = named if told else title
         role = paper.roles.get(section["id"], OTHER)
         above = [name for head, name in over if number.startswith(f"{head}.")]
         if (
             0 < len(title.split()) <= 3
             and role not in (PROOF, OTHER)
-            and (above or role not in ("build", "background"))
+            and (above or told or role not in ("build", "background"))
             and not GENERIC.search(title)
         ):
-            cues = ["a heading", f"section: {role}", *(f"a heading below {name}" for name in above)]
+            cues = ["a heading", f"section: {role}", *(f"a heading below {name}" for name in (*above, *told))]
             yield _Place(title, Sentence(title, section, section["page"], role, "heading"), tuple(cues))
         over += [(number, name) for name, pattern in PROMISES if number and pattern.search(title)]
 

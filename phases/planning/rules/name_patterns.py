@@ -24,7 +24,7 @@ ORDINARY = re.compile(
 """Words with a capital that begin no name."""
 NO_NAME = re.compile(
     r"(?:[A-Z]|[0-9.]+|(?i:table|figure|fig|section|appendix|equation|eq|algorithm|theorem|lemma|results?|experiments?"
-    r"|methods?|models?|data|training|testing|evaluation|university|conference|proceedings|journal|januar|februar|march|april"
+    r"|methods?|models?|data|values?|training|testing|evaluation|university|conference|proceedings|journal|januar|februar|march|april"
     r"|we|our|it|i)\b.*)$"
 )
 QUOTED = re.compile(r"[“\"‘]([A-Za-z][\w-]*(?: [\w-]+){0,2})[”\"’]")
@@ -97,7 +97,9 @@ BEFORE = (
         "written in",
         r"\b(?:implement\w*|written|develop\w*|built|coded|compiled) (?:\w+ ){0,4}(?:in|with|on|using|of) (?:the )?$",
     ),
-    _sign("data", r"\b(?:data ?sets?|corpora|corpus|benchmarks?|collections?)\b[^.]{0,25}$"),
+    _sign(
+        "data", r"\b(?:data ?sets?|corpora|corpus|benchmarks?|collections?|(?:data|synthetic) streams?)\b[^.]{0,25}$"
+    ),
     _sign(
         "tasks", r"\b(?:tasks?|environments?|games?|problems?|equations?|workloads?|traces?|simulations?)\b[^.]{0,25}$"
     ),
