@@ -40,11 +40,11 @@ class Component:
 
 def find_components(paper: PaperText, own: Sequence[str], data: Iterable[str] = ()) -> list[Component]:
     """At most MOST components in the order of the paper; none has a name of `data`, the data sets and metrics."""
-    named = {" ".join(name_words(name)) for name in data}
+    named = {"".join(name_words(name)) for name in data}
     rows = [
         (likelihood_of(cues), one)
         for one, cues in find_candidates(paper, own, data)
-        if " ".join(name_words(one.name)) not in named
+        if "".join(name_words(one.name)) not in named
     ]
     # an algorithm is a component whatever its caption says
     kept = [one for _, one in rows if one.algorithm][:MOST]

@@ -84,11 +84,12 @@ def _in_title(paper: PaperText, everything: str) -> Iterator[tuple[str, int]]:
     folded = body.lower()
     if colon and len(head.split()) <= 4 and folded.count(head.strip().lower()) >= _SOMETIMES:
         yield _as_printed(head.strip(), body), _SAID + 1
-    if not title.isupper():
-        for word in re.findall(r"[\w*+-]+", title):
-            if _TELLING.fullmatch(word) and folded.count(word.lower()) >= _OFTEN:
-                yield _as_printed(word, body), 2
     words = re.findall(r"[\w*+’'-]+", title)
+    for word in words if not title.isupper() else ():
+        # capitals alone are mostly a field's (HPC, LLM), but for those that end a title: "Data Compression with SZ"
+        is_field = word.isupper() and word.isalpha() and word != words[-1]
+        if _TELLING.fullmatch(word) and not is_field and folded.count(word.lower()) >= _OFTEN:
+            yield _as_printed(word, body), _SAID + 1
     starts = {0, len(re.findall(r"[\w*+’'-]+", head)) if colon else 0}
     for length in (4, 3, 2):
         for at in sorted(starts):
