@@ -67,7 +67,7 @@ def own_names(paper: PaperText) -> list[str]:
     for told, worth in (*_in_title(paper, everything), *_in_tables(paper), *_in_sentences(paper), *_in_abstract(paper)):
         name = re.sub(r"[$\\*_]", "", told).strip(" -")
         is_plain = worth < _SAID and re.fullmatch(r"[A-Z]?[a-z]+", name)
-        is_rare = name.islower() and everything.count(name) < _OFTEN
+        is_rare = name.islower() and (len(name.split()) < 3 or everything.count(name) < _SOMETIMES)
         is_kind = re.fullmatch("[A-Z]{2,}s", name)  # CRFs and GPUs are many
         if not (is_plain or is_rare or is_kind) and re.search("[A-Za-z].*[A-Za-z]|[0-9][A-Za-z]", name):
             points[name] = max(points[name], worth)
