@@ -878,3 +878,23 @@ def test_two_values_in_one_cell_are_two_results_of_one_column() -> None:
     assert made == [
         ("Ours", "Full Part Fast (1 of 2)", 3.0), ("Ours", "Full Part Fast (2 of 2)", 4.0), ("Ours", "Time", 8.5),
     ]  # fmt: skip
+
+
+POINTING = """# Waiting
+
+## 1 Method
+
+Listing 2 shows how the queue is emptied by the waiter. We use a batch size of 25 and a buffer size of 107 in all runs.
+"""
+
+
+def test_what_a_plan_points_to_and_does_not_have_is_a_doubt() -> None:
+    told = {row.get("about"): row["what"] for row in read(POINTING).plan["uncertain"]}
+    assert "Listing 2, to which this points, is not in the plan: read it in the paper." in told.values()
+
+
+def test_a_number_whose_raised_digits_may_be_lost_is_a_doubt() -> None:
+    plan = read(POINTING).plan
+    doubted = [row["what"] for row in plan["uncertain"] if "raised digits" in row["what"]]
+    assert [what.partition(",")[0] for what in doubted] == ["107 may be 10^7"]
+    assert {row["value"] for row in plan["values"]} >= {107}

@@ -26,7 +26,7 @@ from phases.planning.rules.sections import (
 )
 from phases.planning.rules.techniques import find_techniques
 
-_LONGEST_STEPS = 40
+_LONGEST_STEPS = 200
 _MADE = (BUILD, SETUP, MIXED)
 _CAMEL = re.compile(
     r"(?<![\w./-])((?:[A-Z][a-z0-9]+){2,}|[A-Z]{2,}[0-9A-Z]*[A-Z][a-z]+[A-Za-z0-9]*"

@@ -37,6 +37,9 @@ _NEW = re.compile(
     re.IGNORECASE,
 )
 _FEWEST, _MOST_DOUBTS = 8, 8
+_POINTS_TO = re.compile(r"\b(Algorithm|Listing|Procedure) ([0-9]+|[A-Z][0-9]+)(?![\w.])")
+_POWER = re.compile(r"(10(?=.$)|2(?=..$))([3-9]|10|12|14|16|20|24|3[0-2]|64)")
+"""Whole numbers that mostly are powers whose raised digits stand in the line: 107 operations, 210 experiments."""
 ASKED_FOR = "requested changes"
 """The component of wishes that are about none of the paper's."""
 _SHARED = 0.6
@@ -64,7 +67,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     results, unsure = expected_results(paper, own)
     results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
     packages = find_packages(paper)
-    uncertain = _uncertain(paper, requirements, values, unsure)
+    uncertain = [*_left_out(requirements, components), *_uncertain(paper, requirements, values, unsure)]
     return assemble_plan(
         outline,
         {
@@ -243,8 +246,34 @@ def _uncertain(
         }
         for row in grids[:_MOST_DOUBTS]
     ]
+    rows += [
+        {
+            "about": row["id"],
+            "what": f"{power.group()} may be {power.group(1)}^{power.group(2)}, if the raised digits were lost in reading: see "
+            "the page.",
+        }
+        for row in values
+        if (power := _POWER.fullmatch(str(row.get("value")))) and not row.get("printed")
+    ][:_MOST_DOUBTS]
     rows += _stated_twice(values)
     return rows if values else [*rows, {"what": "No value is stated in a sentence or table that the rules can read."}]
+
+
+def _left_out(requirements: Sequence[Row], components: Sequence[Row]) -> list[Row]:
+    """The algorithms and listings that requirements point to, and that no component has."""
+    shown = {str(row.get("algorithm")) for row in components}
+    pointing: dict[str, list[str]] = {}
+    for row in requirements:
+        for kind, number in _POINTS_TO.findall(row["text"]):
+            pointing.setdefault(f"{kind} {number}", []).append(row["id"])
+    return [
+        {
+            "about": ", ".join(dict.fromkeys(ids)),
+            "what": f"{label}, to which this points, is not in the plan: read it in the paper.",
+        }
+        for label, ids in pointing.items()
+        if label not in shown
+    ][:_MOST_DOUBTS]
 
 
 def _stated_twice(values: Sequence[Row]) -> list[Row]:
