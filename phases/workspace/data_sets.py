@@ -135,7 +135,7 @@ def _fetch(row: Row, rules: DownloadRules, ctx: Context) -> Row:
     """The row, fetched or with the reason why it is not. What was fetched once must come again, whatever the address gives."""
     if not rules.store:
         return {**row, "why": "there is no cache directory that can be written, and what is fetched is kept there"}
-    found = find_stored(rules.store, row["address"], row["sha256"])
+    found = find_stored(row["address"], row["sha256"], rules)
     if found is None or has_changed(found, rules.store):
         ctx.tell(f"data: fetches {row['name']} from {printable_url(row['address'])}")
         ctx.in_place()

@@ -14,7 +14,8 @@ from urllib.parse import unquote, urlsplit
 from pipeline.base.errors import PipelineError, StorageError
 from pipeline.base.files import read_bytes, sha256, storage_error, sync_tree, write_durable
 from pipeline.base.formats import dump_json, parse_json
-from pipeline.base.http.addresses import printable_url
+from pipeline.base.http.addresses import Forbidden, printable_url, target_of
+from pipeline.base.http.blacklist import why_blacklisted
 from pipeline.base.lease import lock_descriptor
 from pipeline.base.logs import utc_timestamp
 from pipeline.base.safe_tree import open_regular, walk_files
@@ -55,6 +56,10 @@ class StoredData(NamedTuple):
     """A data set in the store. Its files lie in a directory of their own."""
 
     address: str
+    reached: str
+    """Where redirects led to in the end."""
+    private: bool
+    """Whether addresses of an intranet were permitted then."""
     sha256: str
     """Of what was downloaded."""
     bytes: int
@@ -73,17 +78,29 @@ class StoredData(NamedTuple):
         return os.path.join(store, f"{self.sha256}-{self.file}")
 
 
-def find_stored(store: str, address: str, digest: str = "") -> StoredData | None:
-    """What was downloaded from an address before, the newest or the one of that sha256; None where there is none."""
-    found = []
+def find_stored(address: str, digest: str, rules: DownloadRules) -> StoredData | None:
+    """What was downloaded from an address before, the newest or the one of that sha256; None where there is none.
+
+    Nor is there any that the rules of today might refuse: a download asks them.
+    """
+    found, store = [], rules.store
     for name in os.listdir(store) if os.path.isdir(store) else ():
         if name.startswith(_key_of(address)) and name.endswith(".json"):
             with suppress(StorageError, ValueError, KeyError, TypeError):
                 row = parse_json(read_bytes(os.path.join(store, name)))
                 found.append(StoredData(**{**row, "left_out": tuple(row["left_out"])}))
-    fits = [one for one in found if one.address == address and digest in ("", one.sha256)]
+    fits = [one for one in found if one.address == address and digest in ("", one.sha256) and _is_permitted(one, rules)]
     newest = max(fits, key=lambda one: one.at, default=None)
     return newest if newest and os.path.isdir(newest.directory(store)) else None
+
+
+def _is_permitted(stored: StoredData, rules: DownloadRules) -> bool:
+    try:
+        asked = [target_of(url, private=rules.private) for url in (stored.address, stored.reached)]
+    except Forbidden:
+        return False
+    # a download where an intranet was permitted says nothing of one where it is not
+    return not (stored.private and not rules.private) and not any(why_blacklisted(one, rules.blacklist) for one in asked)
 
 
 def has_changed(stored: StoredData, store: str) -> bool:
@@ -102,7 +119,7 @@ def fetch_data(address: str, digest: str, rules: DownloadRules) -> StoredData:
         raise storage_error("make", rules.store, error) from error
     home = os.path.join(rules.store, _key_of(address))
     with _only_one(f"{home}.lock"):
-        if (found := find_stored(rules.store, address, digest)) and not has_changed(found, rules.store):
+        if (found := find_stored(address, digest, rules)) and not has_changed(found, rules.store):
             return found
         part, unpacked = f"{home}.part", f"{home}.new"
         try:
@@ -139,7 +156,10 @@ def _download(address: str, digest: str, part: str, rules: DownloadRules) -> Sto
             f"{shown} gives other bytes now: their sha256 is {fetched.sha256}, and {digest} was fetched before or asked for",
             fetched.sha256,
         )
-    return StoredData(address, fetched.sha256, fetched.bytes, _name_of(address, fetched.url), 0, "", utc_timestamp())
+    name = _name_of(address, fetched.url)
+    return StoredData(
+        address, fetched.url, rules.private, fetched.sha256, fetched.bytes, name, 0, "", utc_timestamp()
+    )
 
 
 def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> StoredData:

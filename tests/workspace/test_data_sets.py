@@ -25,7 +25,7 @@ from pipeline.base.errors import UsageError
 from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Context, WorkflowContext
 from tests.papers import HANGS, ROOT
-from tests.web import Server, says, serving
+from tests.web import Server, redirects, says, serving
 
 ROWS = b"x,y\n1,0\n2,1\n"
 DIGEST = sha256(ROWS).hexdigest()
@@ -271,6 +271,29 @@ def test_the_blacklist_and_the_rules_for_addresses_hold(task: Task, server: Serv
         ]
     )
     assert server.questions == []
+
+
+def test_the_blacklist_holds_for_what_another_task_fetched(task: Task, tmp_path: Path) -> None:
+    other = Task(tmp_path, "other")
+    with serving(says(ROWS)) as mirror, serving(redirects(f"http://localhost:{mirror.port}/x.csv")) as server:
+        address = f"{server.base}/iris.csv"
+        other.provide(address)
+        asked = len(mirror.questions)
+        for blacklist in ("127.0.0.1", "localhost"):  # the address, and where a redirect led to
+            state, why = task.state(address, blacklist=blacklist)
+            assert (state, "on your blacklist" in why) == ("missing", True)
+        assert len(mirror.questions) == asked
+        assert task.state(address, blacklist="example.org") == ("fetched", "")
+        assert len(mirror.questions) == asked, "what no line forbids is taken from the store"
+
+
+def test_what_was_fetched_from_an_intranet_is_nothing_for_a_task_that_may_not_ask_there(
+    task: Task, server: Server, tmp_path: Path
+) -> None:
+    address = f"{server.base}/iris.csv"
+    Task(tmp_path, "other").provide(address)
+    state, why = task.state(address, private_addresses="refused")
+    assert (state, "cannot download" in why) == ("missing", True)
 
 
 def test_what_the_user_gives_is_taken_before_what_could_be_fetched(task: Task, server: Server, tmp_path: Path) -> None:
