@@ -27,6 +27,7 @@ _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", 
 _PAGES = ("text/html", "application/xhtml+xml")
 _PAGE = re.compile(rb"\s{0,200}(?:<!--.{0,500}?-->\s{0,200})?<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
 _LONGEST_NAME = 80
+_MOST_LEFT_OUT = 20
 _CHUNK = 1 << 20
 
 
@@ -71,7 +72,9 @@ class StoredData(NamedTuple):
     at: str
     """When it was downloaded, UTC."""
     left_out: tuple[str, ...] = ()
-    """Members of an archive that were not unpacked, each with the reason."""
+    """Members of an archive that were not unpacked, each with the reason: the first of them."""
+    left_out_count: int = 0
+    """How many they are in all."""
 
     def directory(self, store: str) -> str:
         """What commands read: the file, or what an archive holds."""
@@ -100,7 +103,9 @@ def _is_permitted(stored: StoredData, rules: DownloadRules) -> bool:
     except Forbidden:
         return False
     # a download where an intranet was permitted says nothing of one where it is not
-    return not (stored.private and not rules.private) and not any(why_blacklisted(one, rules.blacklist) for one in asked)
+    return not (stored.private and not rules.private) and not any(
+        why_blacklisted(one, rules.blacklist) for one in asked
+    )
 
 
 def has_changed(stored: StoredData, store: str) -> bool:
@@ -157,9 +162,7 @@ def _download(address: str, digest: str, part: str, rules: DownloadRules) -> Sto
             fetched.sha256,
         )
     name = _name_of(address, fetched.url)
-    return StoredData(
-        address, fetched.url, rules.private, fetched.sha256, fetched.bytes, name, 0, "", utc_timestamp()
-    )
+    return StoredData(address, fetched.url, rules.private, fetched.sha256, fetched.bytes, name, 0, "", utc_timestamp())
 
 
 def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> StoredData:
@@ -186,7 +189,9 @@ def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> S
         raise NotFetched(f"{printable_url(data.address)} is an archive that is not unpacked: {error}") from error
     except OSError as error:
         raise storage_error("write", target, error) from error
-    kept = data._replace(files=files, tree_sha256=tree, left_out=tuple(left_out[:20]))
+    kept = data._replace(
+        files=files, tree_sha256=tree, left_out=tuple(left_out[:_MOST_LEFT_OUT]), left_out_count=len(left_out)
+    )
     write_durable(
         os.path.join(rules.store, f"{_key_of(data.address)}-{data.sha256[:16]}.json"), dump_json(kept._asdict())
     )
@@ -199,9 +204,19 @@ def _key_of(address: str) -> str:
 
 def _name_of(address: str, reached: str) -> str:
     """A name for the file: the last part of its address, or of the one that redirects led to, if one has an ending."""
-    names = [unquote(urlsplit(url).path.rstrip("/").rpartition("/")[2]) for url in (address, reached)]
-    plain = [re.sub(r"[^A-Za-z0-9._-]+", "-", name)[-_LONGEST_NAME:].strip(".-") for name in names]
-    return next((name for name in plain if re.search(r"[^.]\.[A-Za-z]", name)), "") or plain[0] or "data"
+    paths = [["", *urlsplit(url).path.rstrip("/").split("/")] for url in (address, reached)]
+    # .../data.zip/content is how archives of research serve data.zip
+    names = [_make_plain(unquote(path[at])) for at in (-1, -2) for path in paths]
+    return next((name for name in names if re.search(r"[^.]\.[A-Za-z]", name)), "") or names[0] or "data"
+
+
+def _make_plain(name: str) -> str:
+    """A name of few signs, with the ending that it has: what is left of 数据.zip is data.zip. Empty where nothing is left."""
+    kind = next((one for one in _ARCHIVES if name.lower().endswith(one)), "")
+    found = re.search(r"\.[A-Za-z][A-Za-z0-9]{0,15}$", name)
+    ending = name[len(name) - len(kind) :] if kind else found[0] if found else ""
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name[: len(name) - len(ending)]).strip(".-")
+    return f"{stem or 'data'}{ending}"[-_LONGEST_NAME:].strip(".-") if stem or ending else ""
 
 
 def _digest_tree(root: str) -> tuple[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import lzma
 import os
 import random
 import signal
@@ -20,7 +21,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from phases.workspace.data_sets import Provided, data_name, list_data, provide_data
+from phases.workspace.data_sets import Provided, data_name, describe_data, list_data, provide_data
 from pipeline.base.errors import UsageError
 from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Context, WorkflowContext
@@ -157,6 +158,43 @@ def test_other_bytes_than_before_are_refused_until_they_are_asked_for(task: Task
         assert (found.rows[0]["state"], task.files(found)) == ("fetched", {"iris.csv": b"other"})
 
 
+def test_what_came_first_is_not_forgotten_while_the_user_gives_files(task: Task, tmp_path: Path) -> None:
+    with serving(says(ROWS), says(b"other")) as server:
+        address = f"{server.base}/iris.csv"
+        task.provide(address)
+        for _ in range(2):
+            given = task.provide(address, data=f"iris={tmp_path}")
+            assert [(row["state"], row["sha256"], row["address"]) for row in given.facts()] == [("given", "", "")]
+        for path in task.cache.glob("data/*/*"):
+            path.unlink()
+        state, why = task.state(address)
+    assert (state, DIGEST in why) == ("missing", True)
+
+
+def test_a_damaged_record_is_told(task: Task, server: Server) -> None:
+    address = f"{server.base}/iris.csv"
+    task.provide(address)
+    assert not [line for line in task.told if "not known any more" in line]
+    (task.root / "data.json").write_bytes(b"{")
+    task.provide(address)
+    assert [
+        line for line in task.told if "what was fetched before is not known any more" in line and "data.json" in line
+    ]
+
+
+def test_other_files_from_the_same_download_are_told(task: Task, server: Server) -> None:
+    address = f"{server.base}/iris.csv"
+    before = task.provide(address).rows[0]["tree_sha256"]
+    record = task.root / "data.json"
+    record.write_text(record.read_text().replace(before, "0" * 64))
+    task.told.clear()
+    assert task.provide(address).rows[0]["tree_sha256"] == before
+    assert [line for line in task.told if "other files are unpacked from it now" in line]
+    task.told.clear()
+    task.provide(address)
+    assert task.told == []
+
+
 def test_files_that_were_changed_in_the_store_are_fetched_again(task: Task, server: Server) -> None:
     address = f"{server.base}/iris.csv"
     found = task.provide(address)
@@ -203,12 +241,50 @@ def test_each_kind_of_archive_is_unpacked(task: Task, name: str) -> None:
         ("iris.csv?token=../../x", "iris.csv"),
         ("a/%2e%2e%2f%2e%2e%2fetc%2fpasswd.txt", "etc-passwd.txt"),
         ("x" * 90 + "/..-" + "y" * 77 + ".csv", "y" * 76 + ".csv"),
-        ("%00%0a.csv", "csv"),
+        ("%00%0a.csv", "data.csv"),
+        ("%E6%95%B0%E6%8D%AE.txt", "data.txt"),
+        ("records/1/files/iris.csv/content", "iris.csv"),
+        ("-.-", "data"),
         ("", "data"),
     ],
 )
 def test_the_file_has_a_safe_name_by_its_address(task: Task, server: Server, path: str, name: str) -> None:
     assert list(task.files(task.provide(f"{server.base}/{path}"))) == [name]
+
+
+@pytest.mark.parametrize("path", ["%E6%95%B0%E6%8D%AE.zip", "-.zip", "records/1/files/iris.zip/content", "a.ZIP"])
+def test_an_archive_is_known_by_its_address_in_any_language(task: Task, path: str) -> None:
+    with serving(says(zipped(("a.csv", ROWS)))) as server:
+        assert task.files(task.provide(f"{server.base}/{path}")) == {"a.csv": ROWS}
+
+
+def test_all_streams_of_a_tar_xz_are_unpacked(task: Task) -> None:
+    plain = tarred(*((f"{number}.csv", ROWS) for number in range(3)), mode="w")
+    data = lzma.compress(plain[:1024]) + bytes(8) + lzma.compress(plain[1024:]) + bytes(4)
+    with serving(says(data), says(data + b"more")) as server:
+        found = task.provide(f"{server.base}/iris.tar.xz")
+        assert task.files(found) == {f"{number}.csv": ROWS for number in range(3)}
+        assert "compressed data is damaged" in task.state(f"{server.base}/other.tar.xz")[1]
+
+
+def test_names_that_differ_by_case_are_two_files(task: Task) -> None:
+    members = (("A/x.csv", ROWS), ("a/x.csv", b"1\n"), ("a/X.csv", b"2\n"))
+    with serving(says(zipped(*members))) as server:
+        assert task.files(task.provide(f"{server.base}/iris.zip")) == dict(members)
+
+
+def test_all_that_was_left_out_is_counted_and_told_to_each_task(task: Task, tmp_path: Path) -> None:
+    data = tarred(("iris.csv", ROWS), *((f"../{number}", b"x") for number in range(30)))
+    other = Task(tmp_path, "other")
+    with serving(says(data)) as server:
+        for one in (task, other):
+            row = one.provide(f"{server.base}/iris.tar.gz").rows[0]
+            assert (row["left_out_count"], len(row["left_out"])) == (30, 20)
+            assert "; 30 of what its archive holds were left out" in "\n".join(one.told)
+            assert one.told[-1] == "data: of iris were left out 10 more"
+            assert sum("a name that climbs out" in line for line in one.told) == 20
+    record = Contracts().parse("data.json", (other.root / "data.json").read_bytes(), writer="a test")
+    assert record["datasets"][0]["left_out_count"] == 30
 
 
 @pytest.mark.parametrize("name", ["iris.npz", "model.pt", "iris.csv.gz", "download"])
@@ -333,6 +409,36 @@ def test_a_look_at_the_plan_asks_no_network(task: Task, server: Server) -> None:
 def test_a_data_set_has_a_name_that_a_path_may_have(called: str, name: str, task: Task, tmp_path: Path) -> None:
     assert data_name(called) == name
     assert task.provide(called=called, data=f"{name}={tmp_path}").rows[0]["state"] == "given"
+
+
+def test_data_sets_of_one_spelling_are_told_apart(tmp_path: Path) -> None:
+    long = "A very long name of a data set that goes on and on"
+    called = [
+        "数据集甲",
+        "数据集乙",
+        "C++",
+        "C#",
+        "CIFAR-10",
+        "CIFAR 10",
+        "Data 2",
+        f"{long}, train",
+        f"{long}, test",
+        "c",
+    ]
+    rows = list_data({"datasets": [{"name": name} for name in called]}, {}, str(tmp_path), Contracts())
+    names = {row["called"]: row["name"] for row in rows}
+    assert names == {
+        "数据集甲": "data",
+        "数据集乙": "data-2",
+        "C++": "c",
+        "C#": "c-2",
+        "CIFAR-10": "cifar-10",
+        "Data 2": "data-2-2",
+        f"{long}, train": "a-very-long-name-of-a-data-set-that-goes",
+        f"{long}, test": "a-very-long-name-of-a-data-set-that-2",
+        "c": "c-3",
+    }
+    assert "data: data (数据集甲), data-2 (数据集乙), c, c-2 (C#) and 5 more are missing" in describe_data(rows)[0]
 
 
 @pytest.mark.parametrize(
