@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from phases.sandbox.box import format_bytes
@@ -18,10 +20,11 @@ from phases.sandbox.devices import (
     variable_of,
 )
 from phases.workspace.data_store import DownloadRules, NotFetched, StoredData, fetch_data, find_stored, has_changed
-from pipeline.base.errors import ContractError, StorageError
-from pipeline.base.files import read_bytes, write_durable
+from pipeline.base.errors import ContractError, StorageError, TaskBusy
+from pipeline.base.files import read_bytes, storage_error, write_durable
 from pipeline.base.formats import dump_json
 from pipeline.base.http.addresses import printable_url
+from pipeline.base.lease import lock_descriptor
 from pipeline.engine.phase import Checker, Context
 
 RECORD = "data.json"
@@ -64,6 +67,20 @@ def data_store(cache_directory: str) -> str:
     """Where the data sets lie that tasks share; empty where that cannot be written."""
     usable = cache_directory and (os.access(cache_directory, os.W_OK) or not os.path.lexists(cache_directory))
     return os.path.join(cache_directory, "data") if usable else ""
+
+
+def remove_data(store: str) -> None:
+    """Removes all that was fetched. Raises TaskBusy while a task fetches something, and StorageError."""
+    try:
+        locks = [os.path.join(store, name) for name in os.listdir(store) if name.endswith(".lock")]
+        with ExitStack() as held:
+            for path in locks:
+                file = held.enter_context(open(path, "rb+"))
+                if not held.enter_context(lock_descriptor(file.fileno(), path, 0)):
+                    raise TaskBusy(f"a task fetches data into {store} now; wait for it to end, or stop it first")
+            shutil.rmtree(store)
+    except OSError as error:
+        raise storage_error("remove", store, error) from error
 
 
 def list_data(plan: Mapping[str, Any], settings: Mapping[str, Any], root: str, contracts: Checker) -> list[Row]:

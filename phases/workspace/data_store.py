@@ -182,9 +182,10 @@ def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> S
         if not files:
             raise BadArchive("there is no file in it that may be unpacked")
         sync_tree(unpacked)
-        if not _holds(target, tree):
-            shutil.rmtree(target, ignore_errors=True)  # it was damaged
-            os.rename(unpacked, target)
+        with _only_one(f"{target}.lock"):  # another address may give the same
+            if not _holds(target, tree):
+                shutil.rmtree(target, ignore_errors=True)  # it was damaged
+                os.rename(unpacked, target)
     except BadArchive as error:
         raise NotFetched(f"{printable_url(data.address)} is an archive that is not unpacked: {error}") from error
     except OSError as error:

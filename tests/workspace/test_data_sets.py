@@ -21,8 +21,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from phases.workspace.data_sets import Provided, data_name, describe_data, list_data, provide_data
-from pipeline.base.errors import UsageError
+from phases.workspace.data_sets import Provided, data_name, describe_data, list_data, provide_data, remove_data
+from pipeline.base.errors import TaskBusy, UsageError
+from pipeline.base.lease import lock_descriptor
 from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Context, WorkflowContext
 from tests.papers import HANGS, ROOT
@@ -492,6 +493,41 @@ def test_two_tasks_that_want_the_same_fetch_it_once(tmp_path: Path, server: Serv
     both = [subprocess.Popen(words, cwd=ROOT) for _ in range(2)]
     assert [process.wait(HANGS) for process in both] == [0, 0]
     assert len(server.questions) == 1
+
+
+def test_data_are_not_removed_while_a_task_fetches_some(task: Task, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(serving(says(ROWS)))
+        task.provide(f"{server.base}/iris.csv")
+        server.scripts = [server.trickle(b"HTTP/1.1 200 OK\r\nContent-Length: 8388608\r\n\r\n")]
+        words = [sys.executable, "-c", _FETCH, str(tmp_path), f"{server.base}/big.bin"]
+        process = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+        until = time.monotonic() + HANGS
+        while len(server.questions) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+        with pytest.raises(TaskBusy, match="fetches data"):
+            remove_data(str(task.cache / "data"))
+        process.kill()
+        process.wait(HANGS)
+        assert list(task.cache.glob("data/*/iris.csv")) != []
+        remove_data(str(task.cache / "data"))
+    assert list(task.cache.iterdir()) == []
+
+
+def test_two_mirrors_of_the_same_file_wait_for_each_other_to_put_it_into_its_place(
+    task: Task, server: Server, tmp_path: Path
+) -> None:
+    place = Path(task.provide(f"{server.base}/iris.csv").setting.partition("=")[2])
+    (place / "iris.csv").write_bytes(b"damaged")
+    with ExitStack() as stack:
+        with open(f"{place}.lock", "wb") as file, lock_descriptor(file.fileno(), f"{place}.lock"):
+            words = [sys.executable, "-c", _FETCH, str(tmp_path), f"{server.base}/mirror/iris.csv"]
+            process = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(2)
+            assert (len(server.questions), (place / "iris.csv").read_bytes()) == (2, b"damaged")
+        assert process.wait(HANGS) == 0
+    assert (place / "iris.csv").read_bytes() == ROWS
 
 
 @pytest.mark.drill
