@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
@@ -102,7 +103,7 @@ def provide_data(plan: Mapping[str, Any], ctx: Context) -> Provided:
     limits = ctx.limits
     rules = DownloadRules(
         data_store(ctx.cache_directory),
-        int(limits.get("max_data_mb") or 0) << 20,
+        (int(limits.get("max_data_mb") or 0) << 20) or sys.maxsize,
         str(limits.get("blacklist") or ""),
         limits.get("private_addresses") == "allowed",
         ctx.environment,
@@ -159,7 +160,7 @@ def _describe(row: Mapping[str, Any], *, allowed: bool = False) -> str:
             f"; {out:,} of what its archive holds {_was(out)} left out" if out else ""
         )
     if row["why"]:
-        return f"data: {name} is missing: {row['why']}; give it with --data {name}=PATH"
+        return f"data: {name} is missing: {row['why']} (--data {name}=PATH takes a file or folder of yours)"
     if allowed:
         return f"data: {name} will be fetched from {address} ({facts}licence: {row['licence']})"
     return (
@@ -174,7 +175,7 @@ def _fetch(row: Row, rules: DownloadRules, ctx: Context) -> Row:
         return {**row, "why": "there is no cache directory that can be written, and what is fetched is kept there"}
     found = find_stored(row["address"], row["sha256"], rules)
     if found is None or has_changed(found, rules.store):
-        ctx.tell(f"data: fetches {row['name']} from {printable_url(row['address'])}")
+        ctx.tell(f"data: fetches {row['name']} from {printable_url(row['address'])}{_warn_of_http(row)}")
         ctx.in_place()
         try:
             found = fetch_data(row["address"], row["sha256"], rules)
@@ -190,6 +191,12 @@ def _fetch(row: Row, rules: DownloadRules, ctx: Context) -> Row:
     if more := found.left_out_count - len(found.left_out):
         ctx.tell(f"data: of {row['name']} {_was(more)} left out {more:,} more")
     return _fetched(row, found)
+
+
+def _warn_of_http(row: Row) -> str:
+    if row["sha256"] or not row["address"].lower().startswith("http://"):
+        return ""
+    return "; anybody on the way can change what comes over http://, unless #sha256=… behind the address says what must come"
 
 
 def _was(count: int) -> str:

@@ -133,7 +133,7 @@ def test_what_is_fetched_is_told_noted_and_the_bytes_of_the_server(task: Task, s
         "bytes": len(ROWS),
         "licence": "not stated",
     }
-    assert task.told[0] == f"data: fetches iris from {server.base}/iris.csv"
+    assert task.told[0].startswith(f"data: fetches iris from {server.base}/iris.csv; anybody on the way can change")
     assert DIGEST[:12] in task.told[1]
 
 
@@ -383,6 +383,26 @@ def test_what_the_user_gives_is_taken_before_what_could_be_fetched(task: Task, s
 def test_an_address_of_the_users_counts_more_than_the_papers(task: Task, server: Server) -> None:
     found = task.provide("https://example.org/iris.csv", data=f"iris={server.base}/mine.csv")
     assert task.files(found) == {"mine.csv": ROWS}
+
+
+def test_what_comes_over_http_is_told_to_be_unpinned_only_where_it_is(task: Task, server: Server) -> None:
+    task.provide(data=f"iris={server.base}/iris.csv#sha256={DIGEST}")
+    assert task.told[0] == f"data: fetches iris from {server.base}/iris.csv"
+
+
+def test_zero_is_no_limit(task: Task) -> None:
+    data = zipped(("zeros", bytes(2 << 20)))
+    with serving(says(data), says(bytes(2 << 20))) as server:
+        assert task.state(f"{server.base}/iris.zip", max_data_mb=0) == ("fetched", "")
+        assert task.state(f"{server.base}/iris.bin", max_data_mb=0) == ("fetched", "")
+
+
+def test_what_failed_says_once_what_to_do(task: Task) -> None:
+    with serving(says(status="403 Forbidden")) as server:
+        address = f"{server.base}/iris.csv"
+        why = task.state(address)[1]
+    assert why.endswith("(403); download it with your browser and give the file")
+    assert task.told[-1] == f"data: iris is missing: {why} (--data iris=PATH takes a file or folder of yours)"
 
 
 def test_a_look_at_the_plan_asks_no_network(task: Task, server: Server) -> None:
