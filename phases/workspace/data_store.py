@@ -118,10 +118,6 @@ def fetch_data(address: str, digest: str, rules: DownloadRules) -> StoredData:
 
     `digest` is the sha256 that it must have; empty for any. An archive is unpacked, and what must not be is left out.
     """
-    try:
-        os.makedirs(rules.store, mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise storage_error("make", rules.store, error) from error
     home = os.path.join(rules.store, _key_of(address))
     with _only_one(f"{home}.lock"):
         if (found := find_stored(address, digest, rules)) and not has_changed(found, rules.store):
@@ -246,9 +242,21 @@ def _holds(directory: str, tree: str) -> bool:
 @contextmanager
 def _only_one(path: str) -> Iterator[None]:
     """One download of an address at a time: who waited finds what the other one fetched."""
+    while True:
+        try:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            file = open(path, "wb")  # noqa: SIM115 - closed below
+        except OSError as error:
+            raise storage_error("write", path, error) from error
+        with file, lock_descriptor(file.fileno(), path):
+            # the whole store may have been removed meanwhile, and another process have the lock of a new one
+            if _is_at(path, file.fileno()):
+                yield
+                return
+
+
+def _is_at(path: str, descriptor: int) -> bool:
     try:
-        file = open(path, "wb")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise storage_error("write", path, error) from error
-    with file, lock_descriptor(file.fileno(), path):
-        yield
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except OSError:
+        return False

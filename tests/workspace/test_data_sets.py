@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -532,6 +533,23 @@ def test_data_are_not_removed_while_a_task_fetches_some(task: Task, tmp_path: Pa
         assert list(task.cache.glob("data/*/iris.csv")) != []
         remove_data(str(task.cache / "data"))
     assert list(task.cache.iterdir()) == []
+
+
+def test_who_waited_while_all_was_removed_fetches_into_a_new_store(task: Task, server: Server, tmp_path: Path) -> None:
+    address = f"{server.base}/iris.csv"
+    task.provide(address)
+    (lock,) = [path for path in task.cache.glob("data/*.lock") if DIGEST not in path.name]
+    with ExitStack() as stack:
+        with open(lock, "rb+") as file, lock_descriptor(file.fileno(), str(lock)):
+            for path in task.cache.glob("data/*.json"):
+                path.unlink()
+            words = [sys.executable, "-c", _FETCH, str(tmp_path), address]
+            process = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(1.5)
+            shutil.rmtree(task.cache / "data")
+        assert process.wait(HANGS) == 0
+    assert [path.read_bytes() for path in task.cache.glob("data/*/iris.csv")] == [ROWS]
 
 
 def test_two_mirrors_of_the_same_file_wait_for_each_other_to_put_it_into_its_place(
