@@ -497,6 +497,7 @@ def test_a_download_that_was_killed_is_made_again_and_no_half_of_it_is_used(task
         server.scripts = [slow, says(body)]
         words = [sys.executable, "-c", _FETCH, str(tmp_path), f"{server.base}/big.bin"]
         process = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+        stack.callback(process.kill)
         until = time.monotonic() + HANGS
         while not server.questions and time.monotonic() < until:
             time.sleep(0.05)
@@ -523,6 +524,7 @@ def test_data_are_not_removed_while_a_task_fetches_some(task: Task, tmp_path: Pa
         server.scripts = [server.trickle(b"HTTP/1.1 200 OK\r\nContent-Length: 8388608\r\n\r\n")]
         words = [sys.executable, "-c", _FETCH, str(tmp_path), f"{server.base}/big.bin"]
         process = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+        stack.callback(process.kill)
         until = time.monotonic() + HANGS
         while len(server.questions) < 2 and time.monotonic() < until:
             time.sleep(0.05)
@@ -545,6 +547,7 @@ def test_who_waited_while_all_was_removed_fetches_into_a_new_store(task: Task, s
                 path.unlink()
             words = [sys.executable, "-c", _FETCH, str(tmp_path), address]
             process = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+            stack.callback(process.kill)
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(1.5)
             shutil.rmtree(task.cache / "data")
@@ -561,6 +564,7 @@ def test_two_mirrors_of_the_same_file_wait_for_each_other_to_put_it_into_its_pla
         with open(f"{place}.lock", "wb") as file, lock_descriptor(file.fileno(), f"{place}.lock"):
             words = [sys.executable, "-c", _FETCH, str(tmp_path), f"{server.base}/mirror/iris.csv"]
             process = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+            stack.callback(process.kill)
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(2)
             assert (len(server.questions), (place / "iris.csv").read_bytes()) == (2, b"damaged")
