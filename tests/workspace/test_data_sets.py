@@ -475,9 +475,14 @@ def test_a_damaged_or_foreign_record_names_no_file_outside(task: Task, server: S
     address = f"{server.base}/iris.csv"
     task.provide(address)
     record = task.root / "data.json"
-    for wrong in (b"{", record.read_bytes().replace(b'"iris.csv"', b'"../../../etc"'), b"[]"):
+    good = record.read_bytes()
+    before = good.replace(b'"left_out_count"', b'"before": {"file": "../../../etc", "sha256": 1}, "left_out_count"')
+    assert before != good
+    for wrong in (b"{", good.replace(b'"iris.csv"', b'"../../../etc"'), b"[]", before):
         record.write_bytes(wrong)
+        task.told.clear()
         found = task.provide(address)
+        assert "not known any more" in task.told[0]
         assert task.files(found) == {"iris.csv": ROWS}
 
 
