@@ -17,6 +17,7 @@ DATA = "/data"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 _BETWEEN = re.compile(rf"{os.pathsep}(?={_NAME.pattern}=)")
 IS_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PIN = re.compile(r"sha256=([0-9a-f]{64})")
 _NUMBERS = re.compile(r"[0-9]{1,2}(,[0-9]{1,2}){0,15}")
 _SHARED = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset", "nvidia-caps", "kfd", "dri", "dxg")
@@ -98,6 +99,10 @@ def parse_data_addresses(setting: str) -> tuple[DataAddress, ...]:
 def why_not_one_data_set(word: str) -> str:
     """Why a word of --data could not be kept beside others; empty where it can."""
     _, _, place = word.partition("=")
+    if _SCHEME.match(place) and not IS_ADDRESS.match(place):
+        return (
+            f"{word!r}: only addresses with https:// and http:// are fetched; download it yourself and give NAME=PATH"
+        )
     if _BETWEEN.search(word) or (os.pathsep in place and not IS_ADDRESS.match(place)):
         return f"{word!r} holds a {os.pathsep!r}, which stands between two of them"
     return ""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from phases.sandbox.box import format_bytes
@@ -18,10 +21,11 @@ from phases.sandbox.devices import (
     variable_of,
 )
 from phases.workspace.data_store import DownloadRules, NotFetched, StoredData, fetch_data, find_stored, has_changed
-from pipeline.base.errors import ContractError, StorageError
-from pipeline.base.files import read_bytes, write_durable
+from pipeline.base.errors import ContractError, StorageError, TaskBusy
+from pipeline.base.files import read_bytes, storage_error, write_durable
 from pipeline.base.formats import dump_json
 from pipeline.base.http.addresses import printable_url
+from pipeline.base.lease import lock_descriptor
 from pipeline.engine.phase import Checker, Context
 
 RECORD = "data.json"
@@ -31,8 +35,8 @@ UNKNOWN = "not stated"
 _WRITER = "the pipeline command"
 _LONGEST_NAME, _LONGEST_LICENCE = 40, 80
 _MOST_NAMED = 4
-_TOLD = ("name", "state", "address", "sha256", "bytes", "licence", "at", "why")
-_FACTS = ("sha256", "file", "bytes", "files", "tree_sha256", "at")
+_TOLD = ("name", "state", "address", "sha256", "bytes", "licence", "at", "why", "left_out_count")
+_FACTS = ("sha256", "file", "bytes", "files", "tree_sha256", "at", "left_out", "left_out_count")
 Row = dict[str, Any]
 
 
@@ -66,9 +70,27 @@ def data_store(cache_directory: str) -> str:
     return os.path.join(cache_directory, "data") if usable else ""
 
 
+def remove_data(store: str) -> None:
+    """Removes all that was fetched. Raises TaskBusy while a task fetches something, and StorageError."""
+    try:
+        locks = [os.path.join(store, name) for name in os.listdir(store) if name.endswith(".lock")]
+        with ExitStack() as held:
+            for path in locks:
+                file = held.enter_context(open(path, "rb+"))
+                if not held.enter_context(lock_descriptor(file.fileno(), path, 0)):
+                    raise TaskBusy(f"a task fetches data into {store} now; wait for it to end, or stop it first")
+            shutil.rmtree(store)
+    except OSError as error:
+        raise storage_error("remove", store, error) from error
+
+
 def list_data(plan: Mapping[str, Any], settings: Mapping[str, Any], root: str, contracts: Checker) -> list[Row]:
     """The data sets of a plan and of --data, without a look at any network: what was fetched before is so."""
-    rows = _wanted(plan, settings, _read_record(root, contracts))
+    try:
+        known = _read_record(root, contracts)
+    except (ContractError, StorageError):
+        known = {}  # who fetches tells of it
+    rows = _wanted(plan, settings, known)
     is_there = [row["state"] == MISSING and bool(row["at"]) and not row["why"] and is_allowed(settings) for row in rows]
     return [{**row, "state": FETCHED} if there else row for row, there in zip(rows, is_there, strict=True)]
 
@@ -81,12 +103,17 @@ def provide_data(plan: Mapping[str, Any], ctx: Context) -> Provided:
     limits = ctx.limits
     rules = DownloadRules(
         data_store(ctx.cache_directory),
-        int(limits.get("max_data_mb") or 0) << 20,
+        (int(limits.get("max_data_mb") or 0) << 20) or sys.maxsize,
         str(limits.get("blacklist") or ""),
         limits.get("private_addresses") == "allowed",
         ctx.environment,
     )
-    rows = _wanted(plan, limits, _read_record(ctx.paths.root, ctx.contracts))
+    try:
+        known = _read_record(ctx.paths.root, ctx.contracts)
+    except (ContractError, StorageError) as error:
+        ctx.tell(f"data: what was fetched before is not known any more, and nothing compared with it: {error}")
+        known = {}
+    rows = _wanted(plan, limits, known)
     for number, row in enumerate(rows):
         if row["state"] == MISSING and row["address"] and is_allowed(limits):
             rows[number] = _fetch(row, rules, ctx)
@@ -103,14 +130,22 @@ def provide_data(plan: Mapping[str, Any], ctx: Context) -> Provided:
 def describe_data(rows: Sequence[Mapping[str, Any]], *, allowed: bool = False) -> list[str]:
     """A line for each data set that is there or could be fetched, and one for all others. `allowed`: it will be fetched."""
     lines = [_describe(row, allowed=allowed) for row in rows if row["state"] != MISSING or row["address"]]
-    if missing := [row["name"] for row in rows if row["state"] == MISSING and not row["address"]]:
+    if missing := [row for row in rows if row["state"] == MISSING and not row["address"]]:
         more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
-        one = len(missing) == 1
+        named, first = ", ".join(map(_title_of, missing[:_MOST_NAMED])), missing[0]["name"]
+        are, them = ("is", "it") if len(missing) == 1 else ("are", "them")
         lines.append(
-            f"data: {', '.join(missing[:_MOST_NAMED])}{more} {'is' if one else 'are'} missing; give {'it' if one else 'them'} "
-            f"with --data {missing[0]}=PATH, or let {'it' if one else 'them'} be fetched: --data {missing[0]}=https://… {ALLOW}"
+            f"data: {named}{more} {are} missing; give {them} with --data {first}=PATH, or let {them} be fetched: "
+            f"--data {first}=https://… {ALLOW}"
         )
     return lines
+
+
+def _title_of(row: Mapping[str, Any]) -> str:
+    """The name, and what the plan calls it where the name does not say that."""
+    called = " ".join(str(row.get("called") or "").split())[:_LONGEST_LICENCE]
+    is_plain = not called or (called.isascii() and variable_of(data_name(called)) == variable_of(row["name"]))
+    return row["name"] if is_plain else f"{row['name']} ({called})"
 
 
 def _describe(row: Mapping[str, Any], *, allowed: bool = False) -> str:
@@ -120,9 +155,12 @@ def _describe(row: Mapping[str, Any], *, allowed: bool = False) -> str:
     facts = f"{format_bytes(row['bytes'])}, " if row["bytes"] else ""
     if row["state"] == FETCHED:
         where = f"fetched from {address} on {row['at'][:10]} (licence: {row['licence']}; {facts}sha256 {row['sha256'][:12]})"
-        return f"data: {name} was {where}"
+        out = row.get("left_out_count", 0)
+        return f"data: {name} was {where}" + (
+            f"; {out:,} of what its archive holds {_was(out)} left out" if out else ""
+        )
     if row["why"]:
-        return f"data: {name} is missing: {row['why']}; give it with --data {name}=PATH"
+        return f"data: {name} is missing: {row['why']} (--data {name}=PATH takes a file or folder of yours)"
     if allowed:
         return f"data: {name} will be fetched from {address} ({facts}licence: {row['licence']})"
     return (
@@ -135,18 +173,34 @@ def _fetch(row: Row, rules: DownloadRules, ctx: Context) -> Row:
     """The row, fetched or with the reason why it is not. What was fetched once must come again, whatever the address gives."""
     if not rules.store:
         return {**row, "why": "there is no cache directory that can be written, and what is fetched is kept there"}
-    found = find_stored(rules.store, row["address"], row["sha256"])
+    found = find_stored(row["address"], row["sha256"], rules)
     if found is None or has_changed(found, rules.store):
-        ctx.tell(f"data: fetches {row['name']} from {printable_url(row['address'])}")
+        ctx.tell(f"data: fetches {row['name']} from {printable_url(row['address'])}{_warn_of_http(row)}")
         ctx.in_place()
         try:
             found = fetch_data(row["address"], row["sha256"], rules)
         except NotFetched as error:
             return {**row, "why": f"{error}{_how_to_accept(row, error.sha256, ctx)}"}
-        ctx.tell(_describe(_fetched(row, found)))
-        for name in found.left_out:
-            ctx.tell(f"data: of {row['name']} was left out {name}")
+    elif row["tree_sha256"] == found.tree_sha256:
+        return _fetched(row, found)
+    ctx.tell(_describe(_fetched(row, found)))
+    if row["at"] and row["sha256"] == found.sha256 and row["tree_sha256"] not in ("", found.tree_sha256):
+        ctx.tell(f"data: {row['name']} is the same download as before, and other files are unpacked from it now")
+    for name in found.left_out:
+        ctx.tell(f"data: of {row['name']} was left out {name}")
+    if more := found.left_out_count - len(found.left_out):
+        ctx.tell(f"data: of {row['name']} {_was(more)} left out {more:,} more")
     return _fetched(row, found)
+
+
+def _warn_of_http(row: Row) -> str:
+    if row["sha256"] or not row["address"].lower().startswith("http://"):
+        return ""
+    return "; anybody on the way can change what comes over http://, unless #sha256=… behind the address says what must come"
+
+
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _how_to_accept(row: Row, digest: str, ctx: Context) -> str:
@@ -158,7 +212,7 @@ def _how_to_accept(row: Row, digest: str, ctx: Context) -> str:
 
 def _fetched(row: Row, found: StoredData) -> Row:
     facts = {name: getattr(found, name) for name in _FACTS}
-    return {**row, **facts, "state": FETCHED, "why": ""}
+    return {**row, **facts, "left_out": list(found.left_out), "state": FETCHED, "why": ""}
 
 
 def _directory_of(row: Row, store: str) -> str:
@@ -176,10 +230,9 @@ def _wanted(plan: Mapping[str, Any], settings: Mapping[str, Any], known: Mapping
     given = {folder.variable: folder for folder in parse_data(said)}
     theirs = {variable_of(one.name): one for one in parse_data_addresses(said)}
     rows: dict[str, Row] = {}
-    for planned in plan.get("datasets", ()):
+    for name, planned in _name_all(plan.get("datasets", ())):
         licence = " ".join(str(planned.get("licence") or UNKNOWN).split())[:_LONGEST_LICENCE]
-        row = _new_row(data_name(planned["name"]), planned["name"], planned.get("address", ""), licence)
-        rows.setdefault(variable_of(row["name"]), row)
+        rows[variable_of(name)] = _new_row(name, planned["name"], planned.get("address", ""), licence)
     for variable, address in theirs.items():
         rows[variable] = _with_address(rows.get(variable) or _new_row(address.name), address)
     for variable, folder in given.items():
@@ -188,31 +241,55 @@ def _wanted(plan: Mapping[str, Any], settings: Mapping[str, Any], known: Mapping
     return [_with_record(row, known.get(variable)) for variable, row in rows.items()]
 
 
+def _name_all(planned: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Each data set of a plan once, with its name; what another has already gets a number: C++ is c, and C# then c-2."""
+    names: dict[str, Mapping[str, Any]] = {}
+    seen, taken = set(), set()
+    for row in planned:
+        spelled = re.sub(r"[\s_-]+", "", row["name"].casefold())
+        if spelled in seen:
+            continue
+        seen.add(spelled)
+        plain, number = data_name(row["name"]), 1
+        while variable_of(name := plain if number == 1 else f"{plain[: _LONGEST_NAME - 5]}-{number}") in taken:
+            number += 1
+        taken.add(variable_of(name))
+        names[name] = row
+    return list(names.items())
+
+
 def _with_address(row: Row, user: DataAddress) -> Row:
     return {**row, "name": user.name, "address": user.address, "sha256": user.sha256}
 
 
 def _with_record(row: Row, known: Row | None) -> Row:
-    """The row with what is known of its download, where that was from this address, and is what the user asks for."""
+    """The row with what is known of its download, where that was from this address, and is what the user asks for.
+
+    What the user gives keeps it aside: without the user's own files the same must come again as before.
+    """
+    if known and row["state"] == GIVEN:
+        before = known.get("before") or {name: known[name] for name in ("address", *_FACTS, "why") if name in known}
+        return {**row, "before": before} if before["sha256"] else row
+    known = {**known, **known.get("before", {})} if known else None
     if not known or known["address"] != row["address"] or row["sha256"] not in ("", known["sha256"]):
         return row
-    return {**row, **{name: known[name] for name in (*_FACTS, "why")}}
+    return {**row, **{name: known[name] for name in (*_FACTS, "why") if name in known}}
 
 
 def _new_row(name: str, called: str = "", address: str = "", licence: str = UNKNOWN) -> Row:
+    nothing: Row = {"left_out": [], "left_out_count": 0}
     text = {"name": name, "called": called, "state": MISSING, "path": "", "address": address, "sha256": "", "file": ""}
-    return {**text, "bytes": 0, "files": 0, "tree_sha256": "", "licence": licence, "at": "", "why": ""}
+    return {**text, "bytes": 0, "files": 0, "tree_sha256": "", "licence": licence, "at": "", "why": "", **nothing}
 
 
 def _read_record(root: str, contracts: Checker) -> dict[str, Row]:
-    """The rows of data.json by the variable of their name; of a damaged one nothing: what it held is fetched anew."""
+    """The rows of data.json by the variable of their name. Raises ContractError, StorageError where it is damaged."""
     path = os.path.join(root, RECORD)
+    if not os.path.lexists(path):
+        return {}
     if not os.path.isfile(path) or os.path.islink(path):
-        return {}
-    try:
-        rows = contracts.parse(RECORD, read_bytes(path), writer=_WRITER)["datasets"]
-    except (ContractError, StorageError):
-        return {}
+        raise StorageError(f"{path} is no regular file")
+    rows = contracts.parse(RECORD, read_bytes(path), writer=_WRITER)["datasets"]
     return {variable_of(row["name"]): row for row in rows}
 
 

@@ -14,7 +14,8 @@ from urllib.parse import unquote, urlsplit
 from pipeline.base.errors import PipelineError, StorageError
 from pipeline.base.files import read_bytes, sha256, storage_error, sync_tree, write_durable
 from pipeline.base.formats import dump_json, parse_json
-from pipeline.base.http.addresses import printable_url
+from pipeline.base.http.addresses import Forbidden, printable_url, target_of
+from pipeline.base.http.blacklist import why_blacklisted
 from pipeline.base.lease import lock_descriptor
 from pipeline.base.logs import utc_timestamp
 from pipeline.base.safe_tree import open_regular, walk_files
@@ -26,6 +27,7 @@ _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", 
 _PAGES = ("text/html", "application/xhtml+xml")
 _PAGE = re.compile(rb"\s{0,200}(?:<!--.{0,500}?-->\s{0,200})?<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
 _LONGEST_NAME = 80
+_MOST_LEFT_OUT = 20
 _CHUNK = 1 << 20
 
 
@@ -55,6 +57,10 @@ class StoredData(NamedTuple):
     """A data set in the store. Its files lie in a directory of their own."""
 
     address: str
+    reached: str
+    """Where redirects led to in the end."""
+    private: bool
+    """Whether addresses of an intranet were permitted then."""
     sha256: str
     """Of what was downloaded."""
     bytes: int
@@ -66,24 +72,40 @@ class StoredData(NamedTuple):
     at: str
     """When it was downloaded, UTC."""
     left_out: tuple[str, ...] = ()
-    """Members of an archive that were not unpacked, each with the reason."""
+    """Members of an archive that were not unpacked, each with the reason: the first of them."""
+    left_out_count: int = 0
+    """How many they are in all."""
 
     def directory(self, store: str) -> str:
         """What commands read: the file, or what an archive holds."""
         return os.path.join(store, f"{self.sha256}-{self.file}")
 
 
-def find_stored(store: str, address: str, digest: str = "") -> StoredData | None:
-    """What was downloaded from an address before, the newest or the one of that sha256; None where there is none."""
-    found = []
+def find_stored(address: str, digest: str, rules: DownloadRules) -> StoredData | None:
+    """What was downloaded from an address before, the newest or the one of that sha256; None where there is none.
+
+    Nor is there any that the rules of today might refuse: a download asks them.
+    """
+    found, store = [], rules.store
     for name in os.listdir(store) if os.path.isdir(store) else ():
         if name.startswith(_key_of(address)) and name.endswith(".json"):
             with suppress(StorageError, ValueError, KeyError, TypeError):
                 row = parse_json(read_bytes(os.path.join(store, name)))
                 found.append(StoredData(**{**row, "left_out": tuple(row["left_out"])}))
-    fits = [one for one in found if one.address == address and digest in ("", one.sha256)]
+    fits = [one for one in found if one.address == address and digest in ("", one.sha256) and _is_permitted(one, rules)]
     newest = max(fits, key=lambda one: one.at, default=None)
     return newest if newest and os.path.isdir(newest.directory(store)) else None
+
+
+def _is_permitted(stored: StoredData, rules: DownloadRules) -> bool:
+    try:
+        asked = [target_of(url, private=rules.private) for url in (stored.address, stored.reached)]
+    except Forbidden:
+        return False
+    # a download where an intranet was permitted says nothing of one where it is not
+    return not (stored.private and not rules.private) and not any(
+        why_blacklisted(one, rules.blacklist) for one in asked
+    )
 
 
 def has_changed(stored: StoredData, store: str) -> bool:
@@ -96,13 +118,9 @@ def fetch_data(address: str, digest: str, rules: DownloadRules) -> StoredData:
 
     `digest` is the sha256 that it must have; empty for any. An archive is unpacked, and what must not be is left out.
     """
-    try:
-        os.makedirs(rules.store, mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise storage_error("make", rules.store, error) from error
     home = os.path.join(rules.store, _key_of(address))
     with _only_one(f"{home}.lock"):
-        if (found := find_stored(rules.store, address, digest)) and not has_changed(found, rules.store):
+        if (found := find_stored(address, digest, rules)) and not has_changed(found, rules.store):
             return found
         part, unpacked = f"{home}.part", f"{home}.new"
         try:
@@ -139,7 +157,8 @@ def _download(address: str, digest: str, part: str, rules: DownloadRules) -> Sto
             f"{shown} gives other bytes now: their sha256 is {fetched.sha256}, and {digest} was fetched before or asked for",
             fetched.sha256,
         )
-    return StoredData(address, fetched.sha256, fetched.bytes, _name_of(address, fetched.url), 0, "", utc_timestamp())
+    name = _name_of(address, fetched.url)
+    return StoredData(address, fetched.url, rules.private, fetched.sha256, fetched.bytes, name, 0, "", utc_timestamp())
 
 
 def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> StoredData:
@@ -159,14 +178,17 @@ def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> S
         if not files:
             raise BadArchive("there is no file in it that may be unpacked")
         sync_tree(unpacked)
-        if not _holds(target, tree):
-            shutil.rmtree(target, ignore_errors=True)  # it was damaged
-            os.rename(unpacked, target)
+        with _only_one(f"{target}.lock"):  # another address may give the same
+            if not _holds(target, tree):
+                shutil.rmtree(target, ignore_errors=True)  # it was damaged
+                os.rename(unpacked, target)
     except BadArchive as error:
         raise NotFetched(f"{printable_url(data.address)} is an archive that is not unpacked: {error}") from error
     except OSError as error:
         raise storage_error("write", target, error) from error
-    kept = data._replace(files=files, tree_sha256=tree, left_out=tuple(left_out[:20]))
+    kept = data._replace(
+        files=files, tree_sha256=tree, left_out=tuple(left_out[:_MOST_LEFT_OUT]), left_out_count=len(left_out)
+    )
     write_durable(
         os.path.join(rules.store, f"{_key_of(data.address)}-{data.sha256[:16]}.json"), dump_json(kept._asdict())
     )
@@ -179,9 +201,19 @@ def _key_of(address: str) -> str:
 
 def _name_of(address: str, reached: str) -> str:
     """A name for the file: the last part of its address, or of the one that redirects led to, if one has an ending."""
-    names = [unquote(urlsplit(url).path.rstrip("/").rpartition("/")[2]) for url in (address, reached)]
-    plain = [re.sub(r"[^A-Za-z0-9._-]+", "-", name)[-_LONGEST_NAME:].strip(".-") for name in names]
-    return next((name for name in plain if re.search(r"[^.]\.[A-Za-z]", name)), "") or plain[0] or "data"
+    paths = [["", *urlsplit(url).path.rstrip("/").split("/")] for url in (address, reached)]
+    # .../data.zip/content is how archives of research serve data.zip
+    names = [_make_plain(unquote(path[at])) for at in (-1, -2) for path in paths]
+    return next((name for name in names if re.search(r"[^.]\.[A-Za-z]", name)), "") or names[0] or "data"
+
+
+def _make_plain(name: str) -> str:
+    """A name of few signs, with the ending that it has: what is left of 数据.zip is data.zip. Empty where nothing is left."""
+    kind = next((one for one in _ARCHIVES if name.lower().endswith(one)), "")
+    found = re.search(r"\.[A-Za-z][A-Za-z0-9]{0,15}$", name)
+    ending = name[len(name) - len(kind) :] if kind else found[0] if found else ""
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name[: len(name) - len(ending)]).strip(".-")
+    return f"{stem or 'data'}{ending}"[-_LONGEST_NAME:].strip(".-") if stem or ending else ""
 
 
 def _digest_tree(root: str) -> tuple[str, int]:
@@ -210,9 +242,21 @@ def _holds(directory: str, tree: str) -> bool:
 @contextmanager
 def _only_one(path: str) -> Iterator[None]:
     """One download of an address at a time: who waited finds what the other one fetched."""
+    while True:
+        try:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            file = open(path, "wb")  # noqa: SIM115 - closed below
+        except OSError as error:
+            raise storage_error("write", path, error) from error
+        with file, lock_descriptor(file.fileno(), path):
+            # the whole store may have been removed meanwhile, and another process have the lock of a new one
+            if _is_at(path, file.fileno()):
+                yield
+                return
+
+
+def _is_at(path: str, descriptor: int) -> bool:
     try:
-        file = open(path, "wb")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise storage_error("write", path, error) from error
-    with file, lock_descriptor(file.fileno(), path):
-        yield
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except OSError:
+        return False

@@ -29,7 +29,7 @@ _LONGEST_PART = 200
 """Bytes: disks have room for 255, and a name may still get an ending."""
 _CHUNK = 1 << 20
 _LARGEST_LIST = 24 << 20
-_XZ_MEMORY = 128 << 20
+_XZ_MEMORY, _MOST_STREAMS = 128 << 20, 10_000
 _GZIP, _BZIP2, _XZ, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", (b"PK\x03\x04", b"PK\x05\x06")
 _BAD = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, struct.error)
 _BAD_ZIP = (*_BAD, NotImplementedError, RuntimeError, OverflowError, IndexError, KeyError)
@@ -71,7 +71,8 @@ def unpack_to(path: str, directory: str, most_bytes: int, most_members: int) -> 
     """Unpacks a tar (plain, gz, bz2, xz) or a zip into an empty directory; what was left out, each with the reason.
 
     Nothing is written outside of the directory, and never more than `most_bytes`, also of what a compressed tar is in
-    between: a file of that size beside the directory. Raises BadArchive, and OSError for a disk that is full.
+    between: a file of that size beside the directory. Names may differ by case alone. Raises BadArchive, and OSError
+    for a disk that is full.
     """
     with open(path, "rb") as file, open_directory(directory) as root:
         start = file.read(len(_XZ))
@@ -97,7 +98,7 @@ def _members_of_tar(file: IO[bytes]) -> Iterator[Member]:
 def _write_files(members: Iterator[Member], root: int, most_bytes: int, most_members: int) -> list[str]:
     refused: list[str] = []
     total = 0
-    for name, member in _sound_members(members, most_members, refused):
+    for name, member in _sound_members(members, most_members, refused, str):
         *parts, last = name.split("/")
         with open_directory(root, parts, make=make_in) as directory, create_new(last, directory) as descriptor:
             for piece in member.pieces(most_bytes - total):
@@ -111,15 +112,20 @@ def _collect_files(members: Iterator[Member], compressed: int) -> Unpacked:
     refused: list[str] = []
     total = 0
     # each file is read when its turn comes, so the limits hold before the memory is taken
-    for name, member in _sound_members(members, MOST_MEMBERS, refused):
+    for name, member in _sound_members(members, MOST_MEMBERS, refused, str.casefold):
         content = b"".join(member.pieces(min(LARGEST_FILE, _limit_for_size(compressed) - total)))
         total += len(content)
         files[name] = content
     return Unpacked(files, tuple(refused))
 
 
-def _sound_members(members: Iterator[Member], most: int, refused: list[str]) -> Iterator[tuple[str, Member]]:
-    """Those that may be unpacked, by a name that is safe; `refused` gets the others, each with the reason."""
+def _sound_members(
+    members: Iterator[Member], most: int, refused: list[str], fold: Callable[[str], str]
+) -> Iterator[tuple[str, Member]]:
+    """Those that may be unpacked, by a name that is safe; `refused` gets the others, each with the reason.
+
+    Of names that `fold` makes equal the first is taken.
+    """
     twins: set[str] = set()
     directories: set[str] = set()
     for count, member in enumerate(members, 1):
@@ -128,14 +134,12 @@ def _sound_members(members: Iterator[Member], most: int, refused: list[str]) -> 
         if member.refusal == "directory":
             continue
         name = _normalize_name(member.name)
-        reason = (
-            member.refusal or _why_refused_name(member.name, name) or _why_clashing(name.casefold(), twins, directories)
-        )
+        reason = member.refusal or _why_refused_name(member.name, name) or _why_clashing(fold(name), twins, directories)
         if reason:
             refused.append(f"{member.name[:LONGEST_NAME]!r}: {reason}")
             continue
-        twins.add(name.casefold())
-        directories.update(_parent_paths(name.casefold()))
+        twins.add(fold(name))
+        directories.update(_parent_paths(fold(name)))
         yield name, member
 
 
@@ -197,12 +201,21 @@ def _decompress_stream(file: IO[bytes], limit: int) -> Iterator[bytes]:
 
 def _xz_chunks(file: IO[bytes]) -> Iterator[bytes]:
     # Not LZMAFile, which takes no limit on memory: a header may ask for gigabytes.
-    machine = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
-    while not machine.eof:
-        fed = file.read(_CHUNK) if machine.needs_input else b""
-        if not fed and machine.needs_input:
-            raise EOFError("it ends too early")
-        yield machine.decompress(fed, max_length=_CHUNK)
+    rest = file.read(_CHUNK)
+    for _ in range(_MOST_STREAMS):
+        machine = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+        yield machine.decompress(rest, max_length=_CHUNK)
+        while not machine.eof:
+            fed = file.read(_CHUNK) if machine.needs_input else b""
+            if not fed and machine.needs_input:
+                raise EOFError("it ends too early")
+            yield machine.decompress(fed, max_length=_CHUNK)
+        rest = machine.unused_data.lstrip(b"\0")
+        while not rest and (more := file.read(_CHUNK)):
+            rest = more.lstrip(b"\0")
+        if not rest:
+            return
+    raise BadArchive(f"it has more than {_MOST_STREAMS} streams")
 
 
 def _cap(chunks: Iterator[bytes], limit: int) -> Iterator[bytes]:

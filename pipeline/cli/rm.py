@@ -59,7 +59,7 @@ def rm_command(tasks: tuple[str, ...], environments: bool, fetched: bool, yes: b
 
 def _remove_shared(*, fetched: bool, yes: bool) -> int:
     from phases.sandbox.installs import measure_store  # imported here: TAB must import no phase
-    from phases.workspace.data_sets import data_store
+    from phases.workspace.data_sets import data_store, remove_data
     from phases.workspace.packages import package_store
 
     find, what = (data_store, "data") if fetched else (package_store, "packages")
@@ -72,7 +72,7 @@ def _remove_shared(*, fetched: bool, yes: bool) -> int:
     if not yes and not confirm(f"Remove the {what} that tasks share, {size} in {store}?", without=without):
         notify("nothing was removed")
         return 1
-    _remove_tree(store)
+    (remove_data if fetched else _remove_tree)(store)
     print_text(f"removed {store}: {size}")
     return 0
 

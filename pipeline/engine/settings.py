@@ -270,7 +270,7 @@ class Settings(NamedTuple):
     allow_data: str = "no"
     """true: the data sets that the plan or `data` names an address of are fetched, and kept for all tasks."""
     max_data_mb: int = 4096
-    """A larger data set is not fetched, and no archive of data unpacks to more."""
+    """A larger data set is not fetched, and no archive of data unpacks to more; 0 means no limit."""
 
 
 _KNOWN = list(Settings._fields)

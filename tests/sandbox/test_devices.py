@@ -11,7 +11,7 @@ from phases.agent.machine_facts import machine_facts
 from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, with_machine
 from phases.sandbox.bubblewrap import wrap_command
 from phases.sandbox.commands import run_command
-from phases.sandbox.devices import check_gpu, find_devices, parse_data
+from phases.sandbox.devices import check_gpu, find_devices, parse_data, why_not_one_data_set
 from phases.sandbox.landlock import landlock_words
 from phases.sandbox.probe import probe_kind
 from pipeline.base.errors import UsageError
@@ -71,6 +71,12 @@ def test_in_bubblewrap_data_lies_under_its_name(tmp_path: Path, data: Path) -> N
 def test_what_is_no_name_with_a_folder_is_refused(setting: str) -> None:
     with pytest.raises(UsageError, match="--data"):
         parse_data(setting)
+
+
+def test_an_address_that_is_not_fetched_is_told_to_be_one() -> None:
+    assert "only addresses with https:// and http:// are fetched" in why_not_one_data_set("x=ftp://example.org/a.csv")
+    assert why_not_one_data_set("x=HTTPS://example.org/a.csv") == ""
+    assert "holds a ':'" in why_not_one_data_set("x=/a:/b")
 
 
 @pytest.mark.parametrize("setting", ["", "all", "-1", "0,", "0;1", "999", "0 1"])

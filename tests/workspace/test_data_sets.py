@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import lzma
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,12 +22,13 @@ from typing import Any, NoReturn
 
 import pytest
 
-from phases.workspace.data_sets import Provided, data_name, list_data, provide_data
-from pipeline.base.errors import UsageError
+from phases.workspace.data_sets import Provided, data_name, describe_data, list_data, provide_data, remove_data
+from pipeline.base.errors import TaskBusy, UsageError
+from pipeline.base.lease import lock_descriptor
 from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Context, WorkflowContext
 from tests.papers import HANGS, ROOT
-from tests.web import Server, says, serving
+from tests.web import Server, redirects, says, serving
 
 ROWS = b"x,y\n1,0\n2,1\n"
 DIGEST = sha256(ROWS).hexdigest()
@@ -131,7 +134,7 @@ def test_what_is_fetched_is_told_noted_and_the_bytes_of_the_server(task: Task, s
         "bytes": len(ROWS),
         "licence": "not stated",
     }
-    assert task.told[0] == f"data: fetches iris from {server.base}/iris.csv"
+    assert task.told[0].startswith(f"data: fetches iris from {server.base}/iris.csv; anybody on the way can change")
     assert DIGEST[:12] in task.told[1]
 
 
@@ -155,6 +158,43 @@ def test_other_bytes_than_before_are_refused_until_they_are_asked_for(task: Task
         assert task.state(address)[0] == "missing", "it is not forgotten what came first"
         found = task.provide(address, data=word)
         assert (found.rows[0]["state"], task.files(found)) == ("fetched", {"iris.csv": b"other"})
+
+
+def test_what_came_first_is_not_forgotten_while_the_user_gives_files(task: Task, tmp_path: Path) -> None:
+    with serving(says(ROWS), says(b"other")) as server:
+        address = f"{server.base}/iris.csv"
+        task.provide(address)
+        for _ in range(2):
+            given = task.provide(address, data=f"iris={tmp_path}")
+            assert [(row["state"], row["sha256"], row["address"]) for row in given.facts()] == [("given", "", "")]
+        for path in task.cache.glob("data/*/*"):
+            path.unlink()
+        state, why = task.state(address)
+    assert (state, DIGEST in why) == ("missing", True)
+
+
+def test_a_damaged_record_is_told(task: Task, server: Server) -> None:
+    address = f"{server.base}/iris.csv"
+    task.provide(address)
+    assert not [line for line in task.told if "not known any more" in line]
+    (task.root / "data.json").write_bytes(b"{")
+    task.provide(address)
+    assert [
+        line for line in task.told if "what was fetched before is not known any more" in line and "data.json" in line
+    ]
+
+
+def test_other_files_from_the_same_download_are_told(task: Task, server: Server) -> None:
+    address = f"{server.base}/iris.csv"
+    before = task.provide(address).rows[0]["tree_sha256"]
+    record = task.root / "data.json"
+    record.write_text(record.read_text().replace(before, "0" * 64))
+    task.told.clear()
+    assert task.provide(address).rows[0]["tree_sha256"] == before
+    assert [line for line in task.told if "other files are unpacked from it now" in line]
+    task.told.clear()
+    task.provide(address)
+    assert task.told == []
 
 
 def test_files_that_were_changed_in_the_store_are_fetched_again(task: Task, server: Server) -> None:
@@ -203,12 +243,50 @@ def test_each_kind_of_archive_is_unpacked(task: Task, name: str) -> None:
         ("iris.csv?token=../../x", "iris.csv"),
         ("a/%2e%2e%2f%2e%2e%2fetc%2fpasswd.txt", "etc-passwd.txt"),
         ("x" * 90 + "/..-" + "y" * 77 + ".csv", "y" * 76 + ".csv"),
-        ("%00%0a.csv", "csv"),
+        ("%00%0a.csv", "data.csv"),
+        ("%E6%95%B0%E6%8D%AE.txt", "data.txt"),
+        ("records/1/files/iris.csv/content", "iris.csv"),
+        ("-.-", "data"),
         ("", "data"),
     ],
 )
 def test_the_file_has_a_safe_name_by_its_address(task: Task, server: Server, path: str, name: str) -> None:
     assert list(task.files(task.provide(f"{server.base}/{path}"))) == [name]
+
+
+@pytest.mark.parametrize("path", ["%E6%95%B0%E6%8D%AE.zip", "-.zip", "records/1/files/iris.zip/content", "a.ZIP"])
+def test_an_archive_is_known_by_its_address_in_any_language(task: Task, path: str) -> None:
+    with serving(says(zipped(("a.csv", ROWS)))) as server:
+        assert task.files(task.provide(f"{server.base}/{path}")) == {"a.csv": ROWS}
+
+
+def test_all_streams_of_a_tar_xz_are_unpacked(task: Task) -> None:
+    plain = tarred(*((f"{number}.csv", ROWS) for number in range(3)), mode="w")
+    data = lzma.compress(plain[:1024]) + bytes(8) + lzma.compress(plain[1024:]) + bytes(4)
+    with serving(says(data), says(data + b"more")) as server:
+        found = task.provide(f"{server.base}/iris.tar.xz")
+        assert task.files(found) == {f"{number}.csv": ROWS for number in range(3)}
+        assert "compressed data is damaged" in task.state(f"{server.base}/other.tar.xz")[1]
+
+
+def test_names_that_differ_by_case_are_two_files(task: Task) -> None:
+    members = (("A/x.csv", ROWS), ("a/x.csv", b"1\n"), ("a/X.csv", b"2\n"))
+    with serving(says(zipped(*members))) as server:
+        assert task.files(task.provide(f"{server.base}/iris.zip")) == dict(members)
+
+
+def test_all_that_was_left_out_is_counted_and_told_to_each_task(task: Task, tmp_path: Path) -> None:
+    data = tarred(("iris.csv", ROWS), *((f"../{number}", b"x") for number in range(30)))
+    other = Task(tmp_path, "other")
+    with serving(says(data)) as server:
+        for one in (task, other):
+            row = one.provide(f"{server.base}/iris.tar.gz").rows[0]
+            assert (row["left_out_count"], len(row["left_out"])) == (30, 20)
+            assert "; 30 of what its archive holds were left out" in "\n".join(one.told)
+            assert one.told[-1] == "data: of iris were left out 10 more"
+            assert sum("a name that climbs out" in line for line in one.told) == 20
+    record = Contracts().parse("data.json", (other.root / "data.json").read_bytes(), writer="a test")
+    assert record["datasets"][0]["left_out_count"] == 30
 
 
 @pytest.mark.parametrize("name", ["iris.npz", "model.pt", "iris.csv.gz", "download"])
@@ -273,6 +351,29 @@ def test_the_blacklist_and_the_rules_for_addresses_hold(task: Task, server: Serv
     assert server.questions == []
 
 
+def test_the_blacklist_holds_for_what_another_task_fetched(task: Task, tmp_path: Path) -> None:
+    other = Task(tmp_path, "other")
+    with serving(says(ROWS)) as mirror, serving(redirects(f"http://localhost:{mirror.port}/x.csv")) as server:
+        address = f"{server.base}/iris.csv"
+        other.provide(address)
+        asked = len(mirror.questions)
+        for blacklist in ("127.0.0.1", "localhost"):  # the address, and where a redirect led to
+            state, why = task.state(address, blacklist=blacklist)
+            assert (state, "on your blacklist" in why) == ("missing", True)
+        assert len(mirror.questions) == asked
+        assert task.state(address, blacklist="example.org") == ("fetched", "")
+        assert len(mirror.questions) == asked, "what no line forbids is taken from the store"
+
+
+def test_what_was_fetched_from_an_intranet_is_nothing_for_a_task_that_may_not_ask_there(
+    task: Task, server: Server, tmp_path: Path
+) -> None:
+    address = f"{server.base}/iris.csv"
+    Task(tmp_path, "other").provide(address)
+    state, why = task.state(address, private_addresses="refused")
+    assert (state, "cannot download" in why) == ("missing", True)
+
+
 def test_what_the_user_gives_is_taken_before_what_could_be_fetched(task: Task, server: Server, tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     found = task.provide(f"{server.base}/iris.csv", data=f"IRIS={tmp_path / 'own'}")
@@ -283,6 +384,26 @@ def test_what_the_user_gives_is_taken_before_what_could_be_fetched(task: Task, s
 def test_an_address_of_the_users_counts_more_than_the_papers(task: Task, server: Server) -> None:
     found = task.provide("https://example.org/iris.csv", data=f"iris={server.base}/mine.csv")
     assert task.files(found) == {"mine.csv": ROWS}
+
+
+def test_what_comes_over_http_is_told_to_be_unpinned_only_where_it_is(task: Task, server: Server) -> None:
+    task.provide(data=f"iris={server.base}/iris.csv#sha256={DIGEST}")
+    assert task.told[0] == f"data: fetches iris from {server.base}/iris.csv"
+
+
+def test_zero_is_no_limit(task: Task) -> None:
+    data = zipped(("zeros", bytes(2 << 20)))
+    with serving(says(data), says(bytes(2 << 20))) as server:
+        assert task.state(f"{server.base}/iris.zip", max_data_mb=0) == ("fetched", "")
+        assert task.state(f"{server.base}/iris.bin", max_data_mb=0) == ("fetched", "")
+
+
+def test_what_failed_says_once_what_to_do(task: Task) -> None:
+    with serving(says(status="403 Forbidden")) as server:
+        address = f"{server.base}/iris.csv"
+        why = task.state(address)[1]
+    assert why.endswith("(403); download it with your browser and give the file")
+    assert task.told[-1] == f"data: iris is missing: {why} (--data iris=PATH takes a file or folder of yours)"
 
 
 def test_a_look_at_the_plan_asks_no_network(task: Task, server: Server) -> None:
@@ -312,6 +433,36 @@ def test_a_data_set_has_a_name_that_a_path_may_have(called: str, name: str, task
     assert task.provide(called=called, data=f"{name}={tmp_path}").rows[0]["state"] == "given"
 
 
+def test_data_sets_of_one_spelling_are_told_apart(tmp_path: Path) -> None:
+    long = "A very long name of a data set that goes on and on"
+    called = [
+        "数据集甲",
+        "数据集乙",
+        "C++",
+        "C#",
+        "CIFAR-10",
+        "CIFAR 10",
+        "Data 2",
+        f"{long}, train",
+        f"{long}, test",
+        "c",
+    ]
+    rows = list_data({"datasets": [{"name": name} for name in called]}, {}, str(tmp_path), Contracts())
+    names = {row["called"]: row["name"] for row in rows}
+    assert names == {
+        "数据集甲": "data",
+        "数据集乙": "data-2",
+        "C++": "c",
+        "C#": "c-2",
+        "CIFAR-10": "cifar-10",
+        "Data 2": "data-2-2",
+        f"{long}, train": "a-very-long-name-of-a-data-set-that-goes",
+        f"{long}, test": "a-very-long-name-of-a-data-set-that-2",
+        "c": "c-3",
+    }
+    assert "data: data (数据集甲), data-2 (数据集乙), c, c-2 (C#) and 5 more are missing" in describe_data(rows)[0]
+
+
 @pytest.mark.parametrize(
     "word", ["iris=ftp://x/y", "iris=https://x/y#md5=1", "iris=https://me:pw@x.org/y", "i ris=/tmp"]
 )
@@ -324,9 +475,14 @@ def test_a_damaged_or_foreign_record_names_no_file_outside(task: Task, server: S
     address = f"{server.base}/iris.csv"
     task.provide(address)
     record = task.root / "data.json"
-    for wrong in (b"{", record.read_bytes().replace(b'"iris.csv"', b'"../../../etc"'), b"[]"):
+    good = record.read_bytes()
+    before = good.replace(b'"left_out_count"', b'"before": {"file": "../../../etc", "sha256": 1}, "left_out_count"')
+    assert before != good
+    for wrong in (b"{", good.replace(b'"iris.csv"', b'"../../../etc"'), b"[]", before):
         record.write_bytes(wrong)
+        task.told.clear()
         found = task.provide(address)
+        assert "not known any more" in task.told[0]
         assert task.files(found) == {"iris.csv": ROWS}
 
 
@@ -346,6 +502,7 @@ def test_a_download_that_was_killed_is_made_again_and_no_half_of_it_is_used(task
         server.scripts = [slow, says(body)]
         words = [sys.executable, "-c", _FETCH, str(tmp_path), f"{server.base}/big.bin"]
         process = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+        stack.callback(process.kill)
         until = time.monotonic() + HANGS
         while not server.questions and time.monotonic() < until:
             time.sleep(0.05)
@@ -363,6 +520,61 @@ def test_two_tasks_that_want_the_same_fetch_it_once(tmp_path: Path, server: Serv
     both = [subprocess.Popen(words, cwd=ROOT) for _ in range(2)]
     assert [process.wait(HANGS) for process in both] == [0, 0]
     assert len(server.questions) == 1
+
+
+def test_data_are_not_removed_while_a_task_fetches_some(task: Task, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(serving(says(ROWS)))
+        task.provide(f"{server.base}/iris.csv")
+        server.scripts = [server.trickle(b"HTTP/1.1 200 OK\r\nContent-Length: 8388608\r\n\r\n")]
+        words = [sys.executable, "-c", _FETCH, str(tmp_path), f"{server.base}/big.bin"]
+        process = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+        stack.callback(process.kill)
+        until = time.monotonic() + HANGS
+        while len(server.questions) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+        with pytest.raises(TaskBusy, match="fetches data"):
+            remove_data(str(task.cache / "data"))
+        process.kill()
+        process.wait(HANGS)
+        assert list(task.cache.glob("data/*/iris.csv")) != []
+        remove_data(str(task.cache / "data"))
+    assert list(task.cache.iterdir()) == []
+
+
+def test_who_waited_while_all_was_removed_fetches_into_a_new_store(task: Task, server: Server, tmp_path: Path) -> None:
+    address = f"{server.base}/iris.csv"
+    task.provide(address)
+    (lock,) = [path for path in task.cache.glob("data/*.lock") if DIGEST not in path.name]
+    with ExitStack() as stack:
+        with open(lock, "rb+") as file, lock_descriptor(file.fileno(), str(lock)):
+            for path in task.cache.glob("data/*.json"):
+                path.unlink()
+            words = [sys.executable, "-c", _FETCH, str(tmp_path), address]
+            process = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+            stack.callback(process.kill)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(1.5)
+            shutil.rmtree(task.cache / "data")
+        assert process.wait(HANGS) == 0
+    assert [path.read_bytes() for path in task.cache.glob("data/*/iris.csv")] == [ROWS]
+
+
+def test_two_mirrors_of_the_same_file_wait_for_each_other_to_put_it_into_its_place(
+    task: Task, server: Server, tmp_path: Path
+) -> None:
+    place = Path(task.provide(f"{server.base}/iris.csv").setting.partition("=")[2])
+    (place / "iris.csv").write_bytes(b"damaged")
+    with ExitStack() as stack:
+        with open(f"{place}.lock", "wb") as file, lock_descriptor(file.fileno(), f"{place}.lock"):
+            words = [sys.executable, "-c", _FETCH, str(tmp_path), f"{server.base}/mirror/iris.csv"]
+            process = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+            stack.callback(process.kill)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(2)
+            assert (len(server.questions), (place / "iris.csv").read_bytes()) == (2, b"damaged")
+        assert process.wait(HANGS) == 0
+    assert (place / "iris.csv").read_bytes() == ROWS
 
 
 @pytest.mark.drill
