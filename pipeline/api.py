@@ -207,7 +207,7 @@ def run(
     """
     given = check_settings(settings)
     with _MAKING:
-        store = find_or_make_task(os.fspath(source), given, wanted_id=task_id, new=new)
+        store = find_or_make_task(os.fspath(source), given, settings, wanted_id=task_id, new=new)
     return _carry_out(store, settings, on_event, approve)
 
 

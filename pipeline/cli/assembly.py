@@ -24,6 +24,7 @@ OWN_AGENT = "agent:"
 _MODULE = "phase"
 _USES = ("model", "plan_model", "code_model", "judge")
 _REPLAY = "replay:"
+_OF_MACHINE = ("data", "gpu")
 _UNFINISHED = ("running", "paused", "error", "cancelled")
 
 
@@ -216,14 +217,22 @@ def effective_settings(settings: Settings, task: dict[str, Any], flags: dict[str
     """What a run goes by: the settings in force, but what the task was begun with stays unless a flag says otherwise."""
     values = settings._asdict()
     # a plain resume must not walk around a gate that the task was begun with (decision 25)
-    said = {name: value for name, value in task["settings"].items() if flags.get(name) is None}
-    values.update({name: value for name, value in said.items() if not _is_unsaid(name, value)})
+    unsaid = _list_unsaid(task, flags)
+    values.update(
+        {name: task["settings"][name] for name in task["settings"].keys() - unsaid if flags.get(name) is None}
+    )
     return {**values, "source": task["source"]}
 
 
-def _is_unsaid(name: str, value: Any) -> bool:
-    """Whether a task says nothing of what commands are given, so that the user's own settings decide (decision 332)."""
-    return name in ("data", "gpu") and value == Settings._field_defaults[name]
+def _list_unsaid(task: Mapping[str, Any], flags: Mapping[str, Any]) -> set[str]:
+    """What of the machine neither a task nor a flag says anything of, so that the user's own settings decide (decision 332)."""
+    # a default that a flag named is said; tasks of earlier releases do not tell the two apart (decision 339)
+    is_default = {name for name in _OF_MACHINE if task["settings"].get(name) == Settings._field_defaults[name]}
+    return is_default - set(_list_said(task, flags))
+
+
+def _list_said(task: Mapping[str, Any], flags: Mapping[str, Any]) -> list[str]:
+    return [name for name in _OF_MACHINE if name in task.get("said", ()) or flags.get(name) is not None]
 
 
 def settings_to_store(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -231,10 +240,13 @@ def settings_to_store(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in STORED}
 
 
-def settings_to_keep(values: Mapping[str, Any], before: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for a task that is there: what it said nothing of, no flag says either, stays so."""
-    unsaid = {name: value for name, value in before.items() if _is_unsaid(name, value) and flags.get(name) is None}
-    return {**settings_to_store(values), **unsaid}
+def with_settings_to_keep(
+    task: Mapping[str, Any], values: Mapping[str, Any], flags: Mapping[str, Any]
+) -> dict[str, Any]:
+    """task.json with these settings, unsealed. What it says nothing of, and no flag says either, stays so."""
+    unsaid = {name: task["settings"][name] for name in _list_unsaid(task, flags)}
+    said = _list_said(task, flags)
+    return {**task, "settings": {**settings_to_store(values), **unsaid}, **({"said": said} if said else {})}
 
 
 def open_model(values: dict[str, Any], phase: str = "") -> object:

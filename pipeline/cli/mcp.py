@@ -99,7 +99,7 @@ class _Tools:
         cost. until: stop after this phase; "plan" makes a plan to look at.
         """
         given = self._settings._replace(mode="fast" if fast else "full")
-        store = find_or_make_task(source, given, wanted_id=task_id or None, new=False)
+        store = find_or_make_task(source, given, {}, wanted_id=task_id or None, new=False)
         return self._start(store, [f"--{given.mode}"], model, max_usd, until)
 
     def resume(self, task: str, model: str = "", max_usd: float = 0.0, add_usd: float = 0.0, until: str = "") -> str:

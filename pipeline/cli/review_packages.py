@@ -7,10 +7,19 @@ from typing import Any
 
 import click
 
-from pipeline.cli.assembly import cache_directory, command_name, config_directory, settings_from, user_environment
+from pipeline.base.errors import UsageError
+from pipeline.cli.assembly import (
+    cache_directory,
+    command_name,
+    config_directory,
+    settings_file,
+    settings_from,
+    user_environment,
+)
 from pipeline.cli.output import notify
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.seal import is_sealed, seal_task
+from pipeline.engine.settings import PREFIX, load_settings
 from pipeline.engine.store import TaskStore
 
 # Phases are imported inside functions: TAB must import no phase.
@@ -42,8 +51,21 @@ def note_data(store: TaskStore, values: Mapping[str, Any] | None = None) -> list
     from phases.workspace.data_sets import describe_data, is_allowed, list_data
 
     settings = values or settings_in_force(store, settings_from({}), {}).values
-    rows = list_data(store.load(_PLAN), settings, store.root, store.contracts)
+    try:
+        rows = list_data(store.load(_PLAN), settings, store.root, store.contracts)
+    except UsageError as error:  # what was said once may be gone, and a plan can be read without it
+        return [f"note: {str(error).removeprefix('--')}; {_how_to_mend_data(store, str(settings['data']))}"]
     return describe_data(rows, allowed=is_allowed(settings))
+
+
+def _how_to_mend_data(store: TaskStore, said: str) -> str:
+    """Where a setting of data stands, and the command that gives another."""
+    if said == store.load("task.json")["settings"].get("data"):
+        return f"the task says so: pipeline resume {command_name(store)} --data NAME=PATH"
+    file = settings_file()
+    if said == load_settings(file, {}, {}).data:
+        return f"{file} says so: pipeline config data NAME=PATH, or pipeline config data --unset"
+    return f"the variable {PREFIX}DATA says so"
 
 
 def look_up_packages(store: TaskStore, values: dict[str, Any], wanted: list[str]) -> bool:

@@ -37,7 +37,7 @@ def run_command(source: str, others: tuple[str, ...], wanted_id: str | None, new
         names = " ".join(map(quote_word, (source, *others)))
         raise UsageError(f"run takes one paper; for several: pipeline batch {names}")
     settings, flags = check_options(options)
-    return run_task(find_or_make_task(source, settings, wanted_id=wanted_id, new=new), settings, flags, options)
+    return run_task(find_or_make_task(source, settings, flags, wanted_id=wanted_id, new=new), settings, flags, options)
 
 
 @click.command("chat", cls=RunCommand)
@@ -56,7 +56,7 @@ def chat_command(words: tuple[str, ...], wanted_id: str | None, new: bool, **opt
         raise UsageError('chat needs words; for example: pipeline chat --fast "Build a queue that survives a crash."')
     settings, flags = check_options(options)
     return run_task(
-        find_or_make_task(TYPED + requirement, settings, wanted_id=wanted_id, new=new), settings, flags, options
+        find_or_make_task(TYPED + requirement, settings, flags, wanted_id=wanted_id, new=new), settings, flags, options
     )
 
 

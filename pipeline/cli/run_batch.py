@@ -158,7 +158,7 @@ _ENDED = ("completed", "warning", "incomplete")
 def prepare_paper(paper: Paper, settings: Settings, flags: dict[str, Any]) -> TaskStore | None:
     """The task of a paper, found or made; None where it is finished or cannot be begun, which the paper then says."""
     try:
-        store = find_or_make_task(paper.source, settings, wanted_id=None, new=False)
+        store = find_or_make_task(paper.source, settings, flags, wanted_id=None, new=False)
         paper.root = relative_path(store.root)
         if not _is_finished(store, settings, flags):
             return store

@@ -22,18 +22,24 @@ from pipeline.cli.assembly import (
     open_model,
     read_user_hooks,
     settings_from,
-    settings_to_keep,
     user_environment,
+    with_settings_to_keep,
 )
 from pipeline.cli.given_code import take_given_code
 from pipeline.cli.given_folder import copy_given
 from pipeline.cli.options import flags_of
 from pipeline.cli.progress import Progress
 from pipeline.cli.summary import show_summary
-from pipeline.cli.trust import refuse_outside, refuse_own_directories, settings_in_force, with_absolute_paths
+from pipeline.cli.trust import (
+    refuse_idle_attempts,
+    refuse_outside,
+    refuse_own_directories,
+    settings_in_force,
+    with_absolute_paths,
+)
 from pipeline.cli.user_tests import copy_user_tests
 from pipeline.engine.catalog import Catalog
-from pipeline.engine.phase import OFF, Decision, Phase
+from pipeline.engine.phase import Decision, Phase
 from pipeline.engine.run_request import RunEvent, RunRequest, missing_input, stale_phases, stops_before
 from pipeline.engine.runner import run_pipeline
 from pipeline.engine.seal import make_key, seal_task
@@ -138,17 +144,16 @@ def carry_out(
         values = _with_more_money(allowed.values, options["add_usd"])
         refuse_outside(store, allowed)
         refuse_own_directories(values, store.path("code_base"))
+        refuse_idle_attempts(values, flags, f"pipeline resume {command_name(store)} ")
         make_directory(store.path("logs"))
         with task_log(store.path("logs/system.jsonl"), echo=audience.echo):
             if left:
                 audience.tell(left, warning=True)
                 log_event(left, level="WARNING")
             if allowed.trusted and "judge_again" not in options:
-                kept = settings_to_keep(values, task["settings"], flags)
-                sealed = seal_task({**task, "settings": kept}, config_directory())
+                sealed = seal_task(with_settings_to_keep(task, values, flags), config_directory())
                 if sealed != task:
                     store.write({"task.json": sealed})
-            _refuse_idle_attempts(store, values, flags)
             _copy_user_files(store, values)
             _reopen_what_changed(store, task, values, flags)
             if options.get("redo"):
@@ -227,16 +232,6 @@ def _begin_attempt(store: TaskStore, values: dict[str, Any], audience: Audience)
     elif why:
         audience.tell(f"the paper's tables: {why}")
     return attempt is not None
-
-
-def _refuse_idle_attempts(store: TaskStore, values: Mapping[str, Any], flags: Mapping[str, Any]) -> None:
-    """Raises UsageError where attempts at the paper's tables are wanted, and nobody asked for the tables."""
-    wanted = flags.get("reproduce_attempts")
-    if wanted and int(wanted) and values["reproduce"] == OFF:
-        raise UsageError(
-            "--reproduce-attempts sends what differs from the paper's tables back to the agent, and this task does not compare "
-            f"them; ask for both: pipeline resume {command_name(store)} --reproduce --reproduce-attempts {wanted}"
-        )
 
 
 def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ import click
 from pipeline.base.errors import UsageError
 from pipeline.base.files import read_bytes
 from pipeline.cli.arguments import answers_about, complete_documents, task_argument
+from pipeline.cli.assembly import command_name
 from pipeline.cli.output import Answer, print_pages, print_text, reading_width
 from pipeline.engine.settings import did_you_mean
 from pipeline.engine.store import TaskStore
@@ -59,6 +60,8 @@ def show_command(store: TaskStore, document: str | None) -> Answer:
     name = SHORT.get(document, document)
     path = os.path.realpath(store.path(name))
     if not path.startswith(os.path.realpath(store.root) + os.sep) or not os.path.isfile(path):
+        if name in SHORT.values() and not os.path.lexists(store.path(name)):
+            raise UsageError(f"task {store.id} has no {name} yet: {_describe_writer(store, name)}")
         raise UsageError(f"task {store.id} has no document '{document}'{did_you_mean(document, sorted(SHORT))}")
     if document == "plan":
         # imported here: TAB must import no phase
@@ -71,6 +74,18 @@ def show_command(store: TaskStore, document: str | None) -> Answer:
         lambda: getattr(value := store.load(name), "front", value),
         lambda: print_text(read_bytes(path).decode("utf-8", "replace").rstrip("\n")),
     )
+
+
+def _describe_writer(store: TaskStore, name: str) -> str:
+    """What writes a document of a task that is not there yet, and the command that has it written."""
+    resume = f"pipeline resume {command_name(store)}"
+    if name == "data.json":  # of no phase: what was fetched must not be forgotten with its result
+        return f"phases 09 and 10 write it, where the plan or --data names a data set; go on with: {resume}"
+    writer = store.graph.writer(name)
+    if writer is None:
+        return f"a run writes it; go on with: {resume}"
+    how = f"--{writer.asked}" if writer.asked else f"--until {writer.number}"
+    return f"phase {writer.label} writes it; go on with: {resume} {how}"
 
 
 def _list_documents(store: TaskStore) -> Answer:

@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import sys
+from collections.abc import Mapping
 from shlex import quote
 from shutil import rmtree
 from typing import Any
@@ -23,7 +24,9 @@ from pipeline.cli.assembly import (
     open_task_directory,
     relative_path,
     settings_to_store,
+    with_settings_to_keep,
 )
+from pipeline.cli.trust import refuse_idle_attempts
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.phase import TYPED
 from pipeline.engine.seal import seal_task
@@ -39,8 +42,13 @@ NOT_BEGUN = "it has not begun yet"
 _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
 
 
-def find_or_make_task(source: str, settings: Settings, *, wanted_id: str | None, new: bool) -> TaskStore:
-    """The task directory that SOURCE is or lies in; else the task that was made from it before; else a new one."""
+def find_or_make_task(
+    source: str, settings: Settings, flags: Mapping[str, Any], *, wanted_id: str | None, new: bool
+) -> TaskStore:
+    """The task directory that SOURCE is or lies in; else the task that was made from it before; else a new one.
+
+    `flags`: what of the settings the user said for this task. Raises UsageError.
+    """
     if wanted_id is not None and safe_name(wanted_id) != wanted_id:
         raise UsageError(f"--id {wanted_id!r} is not a safe directory name; try --id {safe_name(wanted_id)}")
     root = enclosing_task(source)
@@ -54,7 +62,8 @@ def find_or_make_task(source: str, settings: Settings, *, wanted_id: str | None,
         if is_free := _is_free(root):
             if os.path.isabs(source) and not settings.phases:
                 refuse_unusable(source, settings)
-            if _make_task(root, source, settings):
+            refuse_idle_attempts(settings._asdict(), flags)
+            if _make_task(root, source, settings, flags):
                 return open_task_directory(settings, root)
         if is_task(root):
             store = open_task_directory(settings, root)
@@ -111,7 +120,7 @@ def _content_changed(store: TaskStore, source: str) -> bool:
         return False
 
 
-def _make_task(root: str, source: str, settings: Settings) -> bool:
+def _make_task(root: str, source: str, settings: Settings, flags: Mapping[str, Any]) -> bool:
     """Makes a task folder as one step: under its name it is there whole, or not at all. False: somebody was faster."""
     _make_tasks_dir(settings.tasks_dir)
     _sweep_unfinished(settings.tasks_dir)
@@ -119,7 +128,7 @@ def _make_task(root: str, source: str, settings: Settings) -> bool:
     try:
         os.mkdir(unfinished)
         store = open_task_directory(settings, unfinished)
-        store.write(_first_documents(os.path.basename(root), source, _add_own_blacklist(source, settings)))
+        store.write(_first_documents(os.path.basename(root), source, _add_own_blacklist(source, settings), flags))
         os.mkdir(store.path("logs"))
         os.rename(unfinished, root)
         sync_directory(settings.tasks_dir)
@@ -144,7 +153,7 @@ def _add_own_blacklist(source: str, settings: Settings) -> Settings:
     return settings._replace(blacklist=join_blacklists(settings.blacklist, read_blacklist(found) if found else ""))
 
 
-def _first_documents(task: str, source: str, settings: Settings) -> dict[str, Any]:
+def _first_documents(task: str, source: str, settings: Settings, flags: Mapping[str, Any]) -> dict[str, Any]:
     first = {
         "version": 1,
         "id": task,
@@ -152,6 +161,7 @@ def _first_documents(task: str, source: str, settings: Settings) -> dict[str, An
         "source": source,
         "settings": settings_to_store(settings._asdict()),
     }
+    first = with_settings_to_keep(first, settings._asdict(), flags)
     return {"task.json": seal_task(first, config_directory()), "plan_requests.json": {"version": 1, "requests": []}}
 
 

@@ -20,7 +20,7 @@ from pipeline.cli.assembly import command_name, config_directory, effective_sett
 from pipeline.cli.user_tests import check_held_out, check_user_tests
 from pipeline.engine.catalog import NAME as CATALOG
 from pipeline.engine.catalog import Catalog
-from pipeline.engine.phase import TYPED
+from pipeline.engine.phase import OFF, TYPED
 from pipeline.engine.seal import SEAL, day_of_key, is_sealed
 from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
@@ -91,6 +91,19 @@ def refuse_own_directories(values: Mapping[str, Any], code_base: str) -> None:
     from phases.references.fetch.user_directories import refuse_overlap
 
     refuse_overlap(FetchRules(mirror=values["mirror"], folders=values["references"]), code_base)
+
+
+def refuse_idle_attempts(values: Mapping[str, Any], flags: Mapping[str, Any], command: str = "") -> None:
+    """Raises UsageError where attempts at the paper's tables are wanted, and nobody asked for the tables.
+
+    `command`: what stands before the flags in a command that would work, with a blank behind it.
+    """
+    wanted = flags.get("reproduce_attempts")
+    if wanted and int(wanted) and values["reproduce"] == OFF:
+        raise UsageError(
+            "--reproduce-attempts sends what differs from the paper's tables back to the agent, and this task does not compare "
+            f"them; ask for both: {command}--reproduce --reproduce-attempts {wanted}"
+        )
 
 
 def with_absolute_paths(settings: Settings) -> Settings:

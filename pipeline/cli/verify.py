@@ -74,7 +74,7 @@ def _verify_given(paper: str, code: str, options: dict[str, Any]) -> int:
     folder = check_given_code(code)
     options = {**options, "fast": True, "review": "auto", "code_model": GIVEN_CODE}
     settings, flags = check_options(options)
-    store = find_or_make_task(paper, settings, wanted_id=name_task(paper, folder), new=False)
+    store = find_or_make_task(paper, settings, flags, wanted_id=name_task(paper, folder), new=False)
     return run_task(store, settings, flags, {**options, "given_code": folder})
 
 

@@ -17,6 +17,8 @@ SEAL = "2:"
 """What a seal begins with. One of an earlier version does not, and was on folders, services and open doors alone."""
 _KEY, _KEY_BYTES = "seal-key", 32
 _SEALED = ("id", "created", "source", "settings")
+_SEALED_LATER = ("said",)
+"""Where they are there: the seals of earlier releases are on the others alone."""
 
 
 def seal_task(task: Mapping[str, Any], directory: str) -> dict[str, Any]:
@@ -65,7 +67,8 @@ def _compute_seal(task: Mapping[str, Any], directory: str, *, make: bool) -> str
     import json  # late: most commands look at no seal
 
     # decision 125: by its content and not by its place, which changes with every copy.
-    return _sign(json.dumps([task[name] for name in _SEALED], sort_keys=True), directory, make=make)
+    sealed = (*_SEALED, *(name for name in _SEALED_LATER if name in task))
+    return _sign(json.dumps([task[name] for name in sealed], sort_keys=True), directory, make=make)
 
 
 def _sign(text: str, directory: str, *, make: bool) -> str | None:

@@ -320,3 +320,16 @@ def test_a_closed_stream_is_no_bug(command: Command, stream: str) -> None:
     line = " ".join(shlex.quote(str(word)) for word in command_line("list"))
     ended = subprocess.run(["sh", "-c", f"{line} {closed}"], cwd=command.folder, env=command.environment, check=False)
     assert ended.returncode == 0
+
+
+def test_a_short_name_of_what_is_not_written_yet_says_who_writes_it(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    command("run", "--fast", paper(tmp_path), "--until", "outline")
+    for word, name, who in (
+        ("data", "data.json", "phases 09 and 10 write it, where the plan or --data names a data set"),
+        ("plan", "initial_plan.txt", "phase 05 plan writes it; go on with: pipeline resume paper --until 05"),
+        ("results", "results.json", "phase 10 reproduce writes it; go on with: pipeline resume paper --reproduce"),
+    ):
+        ended = command("show", "paper", word)
+        assert (ended.code, f"task paper has no {name} yet: {who}" in " ".join(ended.err.split())) == (2, True)
+    assert "did you mean 'data'?" in command("show", "paper", "dat").err

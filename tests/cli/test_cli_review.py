@@ -251,6 +251,24 @@ def test_an_edit_that_is_no_plan_is_dropped_and_approves_nothing(script: str, co
     assert command("resume", "paper", "--review", "file").code == 5
 
 
+def test_a_plan_can_be_read_when_data_of_the_users_settings_are_gone(command: Command) -> None:
+    wait_for_review(command)
+    data = command.folder / "lobby"
+    data.mkdir()
+    assert command("config", "data", "lobby=lobby").code == 0
+    data.rmdir()
+    shown = command("review", "paper")
+    assert (shown.code, f"note: data lobby names {data}, and there is no such" in shown.out) == (0, True)
+    assert f"{command.home}/.config/pipeline/config.yaml says so: pipeline config data NAME=PATH" in shown.out
+    assert command("config", "data", "--unset").code == 0
+    assert "note: data" not in command("review", "paper").out
+    ended = command("resume", "paper", "--data", f"lobby={paper(command.folder)}", "--review", "file")
+    assert ended.code == 5
+    (command.folder / "paper.md").unlink()
+    shown = command("review", "paper")
+    assert (shown.code, "the task says so: pipeline resume paper --data NAME=PATH" in shown.out) == (0, True)
+
+
 def test_a_review_of_a_task_without_a_plan_says_how_to_get_one(command: Command) -> None:
     command("run", "--fast", "paper.md", "--until", "outline")
     refused = command("review", "paper", "--approve")

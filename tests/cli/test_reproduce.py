@@ -16,6 +16,9 @@ import pytest
 
 from phases.sandbox.box import NONE
 from phases.sandbox.commands import kind_of_sandbox
+from pipeline.cli.assembly import effective_settings
+from pipeline.cli.task_factory import find_or_make_task
+from pipeline.engine.settings import Settings
 from tests.papers import HANGS, Command, paper
 from tests.web import says, serving
 
@@ -221,6 +224,20 @@ def test_another_setting_of_what_experiments_are_given_is_told_by_why(reader: Co
     assert "10 reproduce would run: gpu changed from none to auto" in reader("why", TASK).out
 
 
+def test_a_task_that_a_flag_told_of_no_card_and_no_data_keeps_to_that(task: Command, tmp_path: Path) -> None:
+    (tmp_path / "iris").mkdir()
+    assert task("resume", TASK, "--reproduce", "--gpu", "none", "--data", "").code == 0
+    assert task.document(TASK, "task.json")["said"] == ["data", "gpu"]
+    task("config", "gpu", "auto")
+    task("config", "data", "Iris=iris")
+    assert "reproduce would run" not in task("why", TASK).out
+    path = task.task(TASK) / "task.json"
+    task_json = json.loads(path.read_text())
+    del task_json["said"]
+    path.write_text(json.dumps(task_json))
+    assert "was not started here" in task("resume", TASK).err, "the seal is on what was said, too"
+
+
 def test_a_stamp_of_an_older_release_says_nothing_of_what_was_given(task: Command, tmp_path: Path) -> None:
     task("reproduce", TASK)
     path = task.task(TASK) / "state.json"
@@ -246,10 +263,30 @@ def test_a_setting_of_data_is_checked_as_the_flag_is(task: Command, tmp_path: Pa
 
 
 def test_attempts_without_tables_are_refused_with_the_command_that_works(task: Command) -> None:
+    before = (task.task(TASK) / "task.json").read_bytes()
     ended = task("resume", TASK, "--reproduce-attempts", "2")
+    assert (task.task(TASK) / "task.json").read_bytes() == before, "what is refused is not kept"
     wanted = f"pipeline resume {TASK} --reproduce --reproduce-attempts 2"
     assert (ended.code, wanted in " ".join(ended.err.split())) == (2, True)
     assert task(*wanted.split()[1:]).code == 0
+
+
+def test_a_run_that_is_refused_for_its_flags_makes_no_task(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    ended = command("run", "--fast", paper(tmp_path, PAPER), "--reproduce-attempts", "2")
+    assert (ended.code, "ask for both: --reproduce --reproduce-attempts 2" in " ".join(ended.err.split())) == (2, True)
+    assert not (tmp_path / "tasks").exists()
+
+
+def test_a_task_begun_with_no_card_keeps_to_that_before_it_has_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    settings = Settings(tasks_dir=str(tmp_path / "tasks"))
+    for name, flags, gpu in (("told", {"gpu": "none"}, "none"), ("untold", {"gpu": None}, "auto")):
+        store = find_or_make_task("typed:wait and count", settings, flags, wanted_id=name, new=False)
+        in_force = effective_settings(settings._replace(gpu="auto"), store.load("task.json"), {})
+        assert in_force["gpu"] == gpu
 
 
 def test_the_quick_size_says_nothing_of_the_papers_size(task: Command) -> None:

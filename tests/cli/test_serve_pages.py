@@ -140,6 +140,14 @@ def test_what_a_redo_means_is_told_before_it_is_done(client: Client, folder: Pat
     assert Command(folder).attempts("paper")["plan"] == 1
 
 
+def test_a_plan_is_shown_when_data_of_the_users_settings_are_gone(folder: Path, client: Client) -> None:
+    settings = folder / "home" / ".config" / "pipeline" / "config.yaml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("data: lobby=/nowhere\n")
+    page = client.get("/t/waiting/plan")
+    assert (page.status, "data lobby names /nowhere, and there is no such" in page.text) == (200, True)
+
+
 def test_the_plan_shows_each_row_with_its_place_and_what_is_uncertain_first(client: Client) -> None:
     page = client.get("/t/waiting/plan").text
     shown = Elements(page)

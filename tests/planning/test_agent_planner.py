@@ -331,6 +331,15 @@ def test_what_stands_so_in_the_present_plan_is_not_looked_up_again() -> None:
     assert problems_of(plan, CITED, present=plan) == []
 
 
+def test_an_address_that_a_person_typed_stays_and_a_model_can_give_it_to_no_other_data_set() -> None:
+    row = {"name": "Lobby", "address": "https://example.org/lobby.zip"}
+    present = {**copy.deepcopy(PLAN), "datasets": [row]}
+    assert problems_of(present, CITED, present=present) == []
+    assert any("is not in the paper" in fault for fault in problems_of(present, CITED, present=PLAN))
+    other = {**copy.deepcopy(PLAN), "datasets": [{**row, "name": "Foyer"}]}
+    assert any("is not in the paper" in fault for fault in problems_of(other, CITED, present=present))
+
+
 def test_a_long_chain_of_files_takes_no_stack() -> None:
     plan = copy.deepcopy(PLAN)
     paths = [f"f{number}.py" for number in range(5000)]

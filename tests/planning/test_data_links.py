@@ -64,7 +64,10 @@ def test_a_plan_by_rules_names_the_address_and_the_reviewer_sees_it() -> None:
     ("address", "printed"),
     [
         ("https://example.org/mnist.tar.gz", True),
-        ("https://example.org/mnist", True),  # shorter, and of the same host
+        ("https://example.org/mnist", False),  # shorter, and of the same host
+        ("https://example.org/mnist.tar.gz,which", False),  # with what stands behind it
+        ("https://example.org/iris.csvIt", False),
+        ("https://example.org/adult.data?version=2", True),
         ("https://example.org", False),
         ("https://exam", False),
         ("https://evil.example/mnist.tar.gz", False),
@@ -74,3 +77,9 @@ def test_a_plan_by_rules_names_the_address_and_the_reviewer_sees_it() -> None:
 def test_a_model_can_name_no_host_and_add_nothing_that_the_paper_does_not_print(address: str, printed: bool) -> None:
     broken = PAPER.replace("example.org/mnist", "example.org/\nmnist")  # as PDFs break lines
     assert QuoteIndex([(1, broken)]).has_address(address) is printed
+
+
+def test_words_behind_an_address_belong_to_no_address() -> None:
+    cited = QuoteIndex([(1, "See https://example.org/data/all.zip for it, and **https://example.org/b.zip**.")])
+    shown = ("data/all.zip", "b.zip", "d", "data/all.zipfor", "data/all.zipforit")
+    assert [name for name in shown if cited.has_address(f"https://example.org/{name}")] == ["data/all.zip", "b.zip"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phases.planning.rules.mentions import KINDS
+from phases.planning.rules.packages import _LINES, _NAMES
 from phases.sandbox.installs import read_requirement
 from tests.papers import read
 
@@ -105,6 +106,18 @@ def test_packages_are_told_with_their_place_and_as_lines_that_the_installer_read
 )  # fmt: skip
 def test_what_is_no_package_of_the_list_is_not_installed(setup: str) -> None:
     assert packages(setup) == []
+
+
+def test_a_package_is_named_as_the_index_has_it() -> None:
+    assert packages("We compute scores with the BERTScore library, and implement Waiter in Haiku.") == [
+        "bert-score",
+        "dm-haiku",
+    ]
+
+
+def test_each_name_of_the_list_stands_there_once() -> None:
+    names = _NAMES.split()
+    assert (len(names), set(names) & set(_LINES)) == (len(set(names)), set())
 
 
 def test_of_a_family_of_packages_the_one_that_is_named_is_meant() -> None:

@@ -96,6 +96,14 @@ def test_a_hand_edit_is_checked_for_sense_with_the_line() -> None:
     assert lost.startswith("line ")
 
 
+def test_an_address_that_a_reviewer_typed_is_no_fault_of_the_plan() -> None:
+    plan = copy.deepcopy(READ.plan)
+    source = plan["requirements"][0]["source"]
+    plan["datasets"] = [{"name": "Lobby", "address": "https://example.org/lobby.zip", "source": source}]
+    data = CONTRACTS.serialise(NAME, plan, writer="a test")
+    assert doubts_about(plan, data, READ.document, READ.outline, []) == []
+
+
 def test_what_the_planner_writes_makes_sense() -> None:
     for made in (READ, example_paper()):
         data = CONTRACTS.serialise(NAME, made.plan, writer="a test")

@@ -5,10 +5,17 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from phases.workspace.guide_file import GUIDE, write_guide
+from phases.workspace.guide_file import GUIDE, is_guide, write_guide
 from phases.workspace.manifest import ManifestReader, tree_digest
 from phases.workspace.workspace import Workspace
+from pipeline.base.files import sha256
 from tests.papers import Command, paper
+
+WRITTEN = (
+    "af7748eb788eefef0c560b95f8c7909c541fd65f80dc0c30cb0a668e3952f46b",
+    "2759b96c80b044fb7e0247f8ae5973f7354e489c10f2062bd14c012013799ebe",
+)
+"""The digests of all texts that tasks were given, the newest last. None ever leaves this list."""
 
 
 def test_it_is_in_no_manifest_and_changes_no_verdict(tmp_path: Path) -> None:
@@ -18,6 +25,14 @@ def test_it_is_in_no_manifest_and_changes_no_verdict(tmp_path: Path) -> None:
     write_guide(workspace, ["main.py"])
     assert (tmp_path / GUIDE).read_text().startswith("# For whoever changes this code\n")
     assert (tree_digest(workspace), ManifestReader().take(workspace)) == before
+
+
+def test_every_text_that_a_task_was_given_is_known(tmp_path: Path) -> None:
+    write_guide(Workspace(str(tmp_path)), [])
+    assert sha256((tmp_path / GUIDE).read_bytes()) == WRITTEN[-1], (
+        "another text: add its digest here, the old one there"
+    )
+    assert [digest for digest in WRITTEN if not is_guide(GUIDE, digest)] == []
 
 
 def test_one_that_says_anything_else_is_a_file_like_any_other(tmp_path: Path) -> None:

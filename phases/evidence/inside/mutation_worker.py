@@ -60,15 +60,15 @@ def _files_here() -> set[str]:
 def _run_changed(job: dict[str, Any], notes: str, until: float) -> int | None:
     """The exit code of the job's tests, on the changed files: the first that is not 0; None where they did not end in time."""
     before = dict[str, bytes]()
-    for path, source in job["sources"].items():
-        with open(path, "rb") as file:
-            before[path] = file.read()
-        with open(path, "w", encoding="utf-8", newline="") as text:
-            text.write(source)
     # The user's tests have a process of their own: what the work's own tests load or change must not reach them.
     of_user = [test for test in job["tests"] if test.startswith(_OF_USER)]
     own = [test for test in job["tests"] if not test.startswith(_OF_USER)]
     try:
+        for path, source in job["sources"].items():
+            with open(path, "rb") as file:
+                before[path] = file.read()
+            with open(path, "w", encoding="utf-8", newline="") as text:
+                text.write(source)
         codes = [
             _run_tests(tests, job["all"], notes, min(job["seconds"], until - time.monotonic()))
             for tests in (own, of_user)

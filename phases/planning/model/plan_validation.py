@@ -12,6 +12,7 @@ from typing import Any
 
 from phases.planning.plan_faults import command_faults, package_faults, reference_faults
 from phases.planning.quotes import find_nearly
+from phases.planning.rules.data_links import printed_addresses
 from pipeline.base.errors import ContractError, FormatError, PipelineError
 from pipeline.base.formats import parse_json
 from pipeline.engine.phase import Checker
@@ -136,7 +137,7 @@ def problems_of(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str
         *_requirement_faults(plan, cited, present),
         *_file_faults(plan),
         *_order_faults(plan),
-        *_other_faults(plan, cited),
+        *_other_faults(plan, cited, present),
     ]
 
 
@@ -170,15 +171,15 @@ class QuoteIndex:
             parts.append(_letters_of(text))
             length += len(parts[-1])
         self._text = "".join(parts)
-        self._bare = "".join("".join(text for _, text in pages).split())
+        self._addresses = printed_addresses("\n".join(text for _, text in pages))
         self._requests = _letters_of("\n".join(requests))
 
     def has_page(self, page: int) -> bool:
         return page in self._numbers
 
     def has_address(self, address: str) -> bool:
-        """Whether the paper prints it, with its host to the end: nothing else is asked for on a model's word."""
-        return re.match(r"https?://[^/]+/", address) is not None and address in self._bare
+        """Whether the paper prints just this, with a path: nothing else is asked for on a model's word."""
+        return re.match(r"https?://[^/]+/", address) is not None and address in self._addresses
 
     def fault(self, row: Mapping[str, Any]) -> str | None:
         """Why the source of a requirement cannot stand, or None. Letters and digits count; marks and spaces do not."""
@@ -258,9 +259,11 @@ def _order_faults(plan: Mapping[str, Any]) -> Iterator[str]:
                     for other in needs.get(path, ()) if place.get(other, -1) > index)  # fmt: skip
 
 
-def _other_faults(plan: Mapping[str, Any], cited: QuoteIndex) -> Iterator[str]:
+def _other_faults(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None) -> Iterator[str]:
+    kept = {(row["name"], row.get("address")) for row in (present or {}).get("datasets", ())}
     for row in plan.get("datasets", ()):
-        if row.get("address") and not cited.has_address(row["address"]):
+        is_kept = (row["name"], row.get("address")) in kept  # a person's, or looked at before
+        if row.get("address") and not is_kept and not cited.has_address(row["address"]):
             yield f"datasets: the address {row['address'][:120]!r} of {row['name'][:60]} is not in the paper; leave it out"
     commands = plan["validation_approach"]["verify_commands"]
     if not any(command.strip() for command in commands):

@@ -6,6 +6,10 @@ import re
 from collections.abc import Collection, Iterator
 
 _URL = re.compile(r"https?://[^\s<>()\[\]{}\"'`|]{4,300}", re.IGNORECASE)
+_MORE = re.compile(r"\s+([^\s<>()\[\]{}\"'`|]{1,300})")
+_ENDS, _GOES_ON = tuple("/-_=&?%#~:"), tuple("/-_=&?%#~.")
+"""What the piece of an address ends in that a line breaks, or the next one begins with."""
+_MOST_PIECES = 3
 _FILE = re.compile(
     r"\.(?:csv|tsv|txt|dat|data|json|jsonl|zip|tar|tgz|(?:tar\.)?(?:gz|bz2|xz)|npz|npy|mat|h5|hdf5|parquet|arff|xlsx)$",
     re.IGNORECASE,
@@ -16,6 +20,8 @@ _LICENCE = re.compile(
     r"|(?:MIT|BSD|GPL)(?:-?[23](?:-Clause)?)?(?= licen[sc]e))"
 )
 _MARK = re.compile(r"\[\^([0-9]{1,3})\](?!:)")
+_BEHIND = ".,;:!?*_"
+"""Marks of the sentence, and no part of the address before them."""
 _NEAR = 200
 """Characters from the name to what belongs to it."""
 
@@ -28,10 +34,25 @@ def find_link(name: str, text: str, others: Collection[str]) -> str:
     for near in _words_behind(name, text, others):
         notes = [_note(number, text) for number in _MARK.findall(near)]
         for url in _URL.findall(" ".join([near, *notes])):
-            address = url.rstrip(".,;:!?*_")
+            address = url.rstrip(_BEHIND)
             if _FILE.search(address.partition("?")[0].partition("#")[0]):
                 return str(address)
     return ""
+
+
+def printed_addresses(text: str) -> frozenset[str]:
+    """The addresses that a text prints, each to its end; one that lines break in pieces, and with the next ones too."""
+    found = set()
+    for match in _URL.finditer(text):
+        address, end = match.group(), match.end()
+        found.add(address.rstrip(_BEHIND))
+        for _ in range(_MOST_PIECES - 1):
+            more = _MORE.match(text, end)
+            if more is None or not (address.endswith(_ENDS) or more[1].startswith(_GOES_ON)):
+                break
+            address, end = address + more[1], more.end()
+            found.add(address.rstrip(_BEHIND))
+    return frozenset(found)
 
 
 def find_licence(name: str, text: str, others: Collection[str]) -> str:

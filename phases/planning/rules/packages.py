@@ -16,8 +16,8 @@ PyTorch TensorFlow tensor2tensor Keras JAX Flax numpy SciPy scikit-learn pandas 
 diffusers accelerate tokenizers PEFT TRL bitsandbytes spaCy sciSpaCy NLTK gensim stanza AllenNLP XGBoost LightGBM CatBoost
 NetworkX DGL Theano Lasagne Ray statsmodels Pillow pdfplumber pdf2image PySBD LayoutParser PyHessian fairseq SentencePiece
 sacreBLEU librosa torchaudio torchvision torchtext DeepSpeed vLLM Optuna CVXPY SymPy Numba CuPy PyMC Captum SHAP FEniCS
-DeepXDE wandb TensorBoard Hydra Optax Haiku Equinox Diffrax Triton timm Kornia einops xformers BoTorch GPyTorch
-TensorFlow-Probability torchdiffeq SpeechBrain ESPnet OpenNMT-py jiwer lm-eval ROUGE-score BERTScore SALib pyDOE Dask PySpark
+DeepXDE wandb TensorBoard Optax Equinox Diffrax Triton timm Kornia einops xformers BoTorch GPyTorch
+TensorFlow-Probability torchdiffeq SpeechBrain ESPnet OpenNMT-py jiwer lm-eval ROUGE-score SALib pyDOE Dask PySpark
 scikit-image PettingZoo gymnasium tianshou CleanRL MuJoCo brax CUDA
 """
 _LINES = {
@@ -32,9 +32,11 @@ _LINES = {
     "dm-haiku": "dm-haiku", "Haiku": "dm-haiku", "Hydra": "hydra-core", "evaluation harness": "lm-eval", "Fairseq": "fairseq",
     "Lightning": "lightning", "PyTorch Lightning": "lightning", "CleverHans": "cleverhans", "LIBSVM": "libsvm-official",
     "LibSVM": "libsvm-official", "Diffusers": "diffusers", "jax": "JAX", "flax": "Flax", "Jax": "JAX", "tensorflow": "TensorFlow",
+    "BERTScore": "bert-score",
 }  # fmt: skip
 _PACKAGES = {**{name: name for name in _NAMES.split()}, **_LINES}
 _ANY = "|".join(re.escape(name) for name in sorted(_PACKAGES, key=len, reverse=True))
+# not in what BERT stands for, Bidirectional Encoder Representations from Transformers
 _SHOWN = re.compile(rf"(?<![\w.-])(?<!Representations from )(?:{_ANY})(?![\w-]|\.\w)")
 _ORDINARY_TEXT = """
 Transformers Gym Ray Pyro Hydra Triton accelerate tokenizers Haiku Lightning SHAP DGL TRL PEFT Flax MuJoCo CUDA stanza torch
