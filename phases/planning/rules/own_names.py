@@ -24,7 +24,7 @@ _CALLED = re.compile(
     r"([A-Z][\w*+-]*(?: [A-Z][\w*+-]*){0,3}|[a-z]+[A-Z][\w*+-]*)"
 )
 _OURS = re.compile(
-    r"([A-Z0-9][\w*+-]*(?:[ -][\w*+-]+){0,3}) ?[(\[](?:ours?|this (?:work|paper)|proposed)[)\]]", re.IGNORECASE
+    r"([A-Z0-9][\w*+-]*+(?: [\w*+-]++){0,3}) ?[(\[](?:ours?|this (?:work|paper)|proposed)[)\]]", re.IGNORECASE
 )
 _OUR = re.compile(r"\b[Oo]ur (?:proposed |own |new |novel )?((?:[A-Z][a-z]*[A-Z0-9]|[A-Z]{2})[\w*+-]*)(?= |[.,;:)])")
 _PROPOSES = re.compile(
