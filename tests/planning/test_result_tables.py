@@ -111,6 +111,28 @@ def test_a_label_that_is_a_number_says_of_what() -> None:
     assert [label for label, _ in grid("Steps | Ours", "5 | 1.5", "10 | 2.5").rows] == ["Steps=5", "Steps=10"]
 
 
+def test_short_names_of_methods_are_no_settings() -> None:
+    lines = ("Acc. | Loss", "T5 | 81.2 | 0.31", "S4 | 82.4 | 0.29", "7 | 80.1 | 0.33")
+    assert [label for label, _ in grid(f"Model | {lines[0]}", *lines[1:]).rows] == ["T5", "S4", "Model=7"]
+    assert [label for label, _ in grid(f"Round | {lines[0]}", *lines[1:]).rows] == ["Round=T5", "Round=S4", "Round=7"]
+
+
+@pytest.mark.parametrize("name", ["慢网络优化器", "慢网络", "Медленный"])
+def test_a_method_with_a_name_in_any_script_is_known_by_it_in_tables(name: str) -> None:
+    said = table("方法 | Acc.", "ResNet | 71.3", f"{name} | 83.4", "快网络 | 72.8")
+    text = f"# {name}: a queue\n\n## 2 Method\n\nWe keep a queue.\n\n## 5 Results\n\nTable 1: Accuracy.\n\n{said}\n"
+    plan = read(text).plan
+    assert [row["row"] for row in plan["expected_results"]] == [name]
+
+
+def test_names_in_another_script_are_no_repeats_of_each_other() -> None:
+    tables = (
+        f"Table {number}: Accuracy results.\n\n{table('Name | Acc.', f'{name} | 71.32')}"
+        for number, name in ((1, "慢网络"), (2, "快网络"))
+    )
+    assert [row[1] for row in results_of("\n\n".join(tables))] == ["慢网络", "快网络"]
+
+
 def test_heads_that_are_the_same_are_told_apart() -> None:
     assert grid("A | Wave Heat Loss | Wave Heat Hits | Wave Heat Loss | Wave Heat Hits", "x | 1.5 | 2 | 3 | 4").heads == [
         "Wave Loss", "Wave Hits", "Heat Loss", "Heat Hits",

@@ -69,8 +69,10 @@ class PaperSigns:
     phrases: dict[str, Phrase]
     ranks: dict[int, list[int]]
     """Number of words -> how often each phrase of as many is said where something is made."""
-    often: tuple[str, ...]
-    """Phrases that are said twice at least where something is made."""
+    often: Counter[str]
+    """The last word of phrases that are said twice at least where something is made -> how many have words before it."""
+    by_head: dict[str, list[Phrase]]
+    """The last word of phrases -> the phrases: each name is looked up among its own kind alone."""
     data: frozenset[str]
     own: frozenset[str]
     """Names of data sets and metrics, and of the method itself, as keys."""
@@ -95,9 +97,17 @@ def read_signs(paper: PaperText, phrases: dict[str, Phrase], data: Iterable[str]
             number: [one.said for one in phrases.values() if min(len(one.key.split()), 4) == number]
             for number in range(5)
         },
-        tuple(key for key, one in phrases.items() if one.said > 1),
+        Counter(key.rpartition(" ")[2] for key, one in phrases.items() if one.said > 1 and " " in key),
+        _by_head(phrases),
         *(frozenset(" ".join(name_words(name)) for name in names) for names in (data, own)),
     )
+
+
+def _by_head(phrases: dict[str, Phrase]) -> dict[str, list[Phrase]]:
+    found: dict[str, list[Phrase]] = {}
+    for one in phrases.values():
+        found.setdefault(one.key.rpartition(" ")[2], []).append(one)
+    return found
 
 
 def _in_words(texts: Iterable[str]) -> str:
@@ -193,9 +203,7 @@ def _cues_of_places(keys: list[str], signs: PaperSigns) -> Iterator[str]:
     made = by_role[BUILD] + by_role[SETUP] + by_role[MIXED]
     number = min(len(keys[0].split()), 4)
     yield f"{number} words, said {_step(made)}"
-    head = keys[0].rpartition(" ")[2]
-    same = sum(key.endswith(f" {head}") for key in signs.often)
-    yield f"others of its kind: {_step(same)}"
+    yield f"others of its kind: {_step(signs.often[keys[0].rpartition(' ')[2]])}"
     rank = sum(count > made for count in signs.ranks[number])
     yield f"{min(number, 3)} words, rank {_step(rank)}"
     for name, keys_of in (("data", signs.data), ("own", signs.own)):
@@ -219,7 +227,7 @@ def _cues_of_use(key: str, signs: PaperSigns) -> Iterator[str]:
     for sign in ("deed", "subject", "agent", "instrument", "our", "formula", "defined"):
         if phrase.counts[sign]:
             yield f"in sentences: {sign}, {'once' if phrase.counts[sign] == 1 else 'again'}"
-    longer = [other for other in signs.phrases.values() if other is not phrase and other.key.endswith(f" {key}")]
+    longer = [other for other in signs.by_head[key.rpartition(" ")[2]] if other.key.endswith(f" {key}")]
     if any(sum(other.spellings.values()) > 0.6 * total for other in longer):
         yield "in sentences: part of a longer name"
     shorter = signs.phrases.get(key.partition(" ")[2])

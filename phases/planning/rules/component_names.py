@@ -223,10 +223,3 @@ def core_words(name: str) -> set[str]:
     """The words of a name that tell it from others: without those that name a kind of part, unless there are no others."""
     words = set(name_words(name))
     return {word for word in words if word not in _KINDS} or words
-
-
-def key_of(name: str) -> str:
-    """What two spellings of a name have in common: no marks, no plural, no word that names a kind of part."""
-    words = [re.sub(r"(?<=\w\w)s$", "", word) for word in re.findall(r"[a-z0-9]+", name.lower())]
-    telling = [word for word in words if word not in _SAME]
-    return "".join(telling or words)

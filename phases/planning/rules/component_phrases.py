@@ -60,7 +60,6 @@ def _forms(verb: str) -> tuple[str, ...]:
     return verb, third, f"{stem}ing"
 
 
-VERB_FORMS = frozenset(form for verb in _VERBS_TEXT.split() for form in _forms(verb)[:2])
 _STOP = frozenset(
     [
         *_STOP_TEXT.split(),

@@ -24,6 +24,7 @@ from phases.planning.rules.sections import (
     Section,
     is_named_after_content,
 )
+from phases.planning.rules.short_forms import find_short_forms
 from phases.planning.rules.techniques import find_techniques
 
 _LONGEST_STEPS = 200
@@ -43,9 +44,6 @@ PROPOSED = re.compile(
     r"|develop|design|describe)s? (?:(?:a|an|the|our|two|several|new|novel|simple|efficient) ){0,3}"
     r"((?:[A-Za-z][\w*+-]* ){0,4}?[A-Za-z][\w*+-]*(?: \([A-Z][\w*+-]+\))?)(?=[.,;:(]| (?:which|that|to|for|with"
     r"|in|based|where|on|by|as|of|using)\b)"
-)
-ABBREVIATED = re.compile(
-    r"((?:[A-Z][\w*+-]*[ -]){1,5}(?:[a-z]+ )?(?:[A-Z][\w*+-]*)?) ?\(([A-Z][A-Za-z0-9*+-]{1,9}s?)\)"
 )
 _QUOTED = re.compile(r"[\"“]([A-Za-z][A-Za-z-]+(?: [A-Za-z -]{3,38})?)[\"”]")
 _RUN_IN = re.compile(r"^([A-Z][\w()/’'-]*(?: [\w()/’'&-]+){0,4})[.:] (?=[A-Z])")
@@ -192,9 +190,9 @@ def _names_in(sentence: Sentence) -> Iterator[tuple[str, str]]:
     for reading, pattern in (("called", _CALLED), ("proposed", PROPOSED), ("used", _USED), ("defined", _DEFINED)):
         if is_made or reading == "proposed":
             yield from ((match.group(1), reading) for match in pattern.finditer(said))
-    for match in ABBREVIATED.finditer(said):
-        if not re.search(r"[0-9]{4}", match.group(2)):
-            yield match.group(1), "abbreviated"
+    for one in find_short_forms(said):
+        if one.capitals and not re.search(r"[0-9]{4}", one.short):
+            yield one.capitals, "abbreviated"
     if not is_made:
         return
     yield from ((match.group(1), "quoted") for match in _QUOTED.finditer(said))

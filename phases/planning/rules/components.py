@@ -15,13 +15,13 @@ from phases.planning.rules.component_phrases import find_phrases
 from phases.planning.rules.component_readings import Offer, read_offers
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section
+from phases.planning.rules.short_forms import find_short_forms
 
 MOST, _ENOUGH = 20, 10
 _LIKELY, _POSSIBLE = 0.28, 0.18
 """What is less likely is taken where there is little else, and is at least possible. The bounds: decision 311."""
 _ALIKE = 0.6
 _MOST_EQUATIONS = 6
-_SHORT = re.compile(r"((?:[A-Za-z][\w-]*[ -]){1,5}[A-Za-z][\w-]*) \(([A-Z][A-Za-z0-9*+-]{1,9}?)s?\)")
 
 
 @dataclass
@@ -80,11 +80,13 @@ def _abbreviations(paper: PaperText) -> dict[str, str]:
     """The words of an abbreviation -> those that it stands for, where the paper says so: "Lazy Extra Newton (LEN)"."""
     found: dict[str, str] = {}
     for sentence in paper.sentences:
-        for match in _SHORT.finditer(sentence.text):
-            letters = "".join(filter(str.isupper, match.group(2))).lower()
-            last = re.split(r"[ -]", match.group(1))[-len(letters) :]
-            if "".join(word[:1] for word in last).lower() == letters:
-                found.setdefault(" ".join(name_words(match.group(2))), " ".join(name_words(" ".join(last))))
+        for one in find_short_forms(sentence.text):
+            short = one.short.removesuffix("s")
+            letters = "".join(filter(str.isupper, short)).lower()
+            last = re.split(r"[ -]", one.before.strip())[-len(letters) :]
+            # without a blank it may be a call: Search Key(SK)
+            if one.before.endswith(" ") and "".join(word[:1] for word in last).lower() == letters:
+                found.setdefault(" ".join(name_words(short)), " ".join(name_words(" ".join(last))))
     return found
 
 

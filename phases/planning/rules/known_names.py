@@ -65,10 +65,9 @@ two-phase locking|linear scan|full scan|label smoothing|batch normalization|laye
 
 KNOWN_DATA = _pattern(_DATA_TEXT)
 METHODS_IN_WORDS = re.compile(
-    "|".join(
-        rf"(?<![\w-])(?i:{name})s?(?![\w-])"
-        for name in sorted(re.split(r"[|\n]", _METHODS_IN_WORDS.strip()), key=len, reverse=True)
-    )
+    r"(?<![\w-])(?i:"
+    + "|".join(sorted(re.split(r"[|\n]", _METHODS_IN_WORDS.strip()), key=len, reverse=True))
+    + r")s?(?![\w-])"
 )
 """Methods that are written in small letters."""
 KNOWN_METHODS = re.compile(f"{_pattern(_METHODS_TEXT).pattern}|{METHODS_IN_WORDS.pattern}")

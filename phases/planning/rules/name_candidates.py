@@ -34,14 +34,14 @@ from phases.planning.rules.name_patterns import (
     PHRASE,
     PROMISES,
     QUOTED,
-    SHORT_FORM,
 )
 from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.sections import MIXED, OTHER, PROOF, RESULTS, SETUP
 from phases.planning.rules.sentences import without_marks
+from phases.planning.rules.short_forms import find_short_forms
 from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid, cells_of, read_grid
 
-_LONGEST_SENTENCE, _MOST_WORDS, _LONGEST_NAME = 1500, 7, 60
+_LONGEST_SENTENCE, _MOST_WORDS, _LONGEST_NAME, _MOST_SPELLED = 1500, 7, 60, 5
 _MOST_LABELS = 30
 _OWN_PLACES = 8
 _SIZE = re.compile(r"[-_ ]?(?:BASE|LARGE|SMALL|TINY|Base|Large|Small|Tiny|XL|XXL|[0-9.]+[BM])$")
@@ -144,8 +144,8 @@ def _short_forms(paper: PaperText) -> dict[str, str]:
     """Keys of abbreviations to the keys of what they stand for: "Fashion MNIST (FMNIST)"."""
     found: dict[str, str] = {}
     for sentence in paper.sentences:
-        for match in SHORT_FORM.finditer(sentence.text[:_LONGEST_SENTENCE]):
-            words, short = match.group(1).split(), match.group(2).lower()
+        for one in find_short_forms(sentence.text[:_LONGEST_SENTENCE]):
+            words, short = one.before.split()[-_MOST_SPELLED:], one.short.lower()
             spelled = re.compile(".*?".join(map(re.escape, re.sub(r"\W", "", short))))
             tails = (" ".join(words[at:]) for at in reversed(range(len(words))))
             whole = next((tail for tail in tails if spelled.match(re.sub(r"\W", "", tail.lower()))), "")

@@ -81,7 +81,6 @@ BETWEEN = re.compile(
     rf"(?:s|es)?[”\"’]?{_ASIDE}{{0,3}}(?:, (?:and |or )?|; (?:and )?| and | or | & | as well as |/)(?:the |an? "
     rf"|on |with )?[“\"‘]?"
 )
-SHORT_FORM = re.compile(r"((?:[\w’'-]+[ -]){0,4}[\w’'-]+) ?\(([A-Za-z][\w-]{0,6}[A-Za-z0-9])[);,]")
 BEFORE = (
     _sign("compared with", r"\bcompar\w+ (?:\S+ ){0,6}?(?:with|to|against|and|between)?:? ?(?:\S+ ){0,3}$"),
     _sign("against", r"\b(?:against|versus|vs\.?) (?:the |an? )?(?:\w+ )?[“\"]?$"),

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from phases.planning.rules.component_names import is_component_name, is_known_to_all
-from phases.planning.rules.component_readings import ABBREVIATED, PROPOSED
+from phases.planning.rules.component_readings import PROPOSED
 from phases.planning.rules.known_names import KNOWN_DATA, KNOWN_MACHINES, KNOWN_METHODS, KNOWN_METRICS, KNOWN_MODELS
 from phases.planning.rules.passages import PaperText
 from phases.planning.rules.sections import BACKGROUND, BUILD
+from phases.planning.rules.short_forms import find_short_forms
 
 _MOST, _LEAD, _ABSTRACT = 8, 400, 14
 _ENOUGH, _SAID = 2, 3
@@ -23,7 +24,7 @@ _CALLED = re.compile(
     r"([A-Z][\w*+-]*(?: [A-Z][\w*+-]*){0,3}|[a-z]+[A-Z][\w*+-]*)"
 )
 _OURS = re.compile(
-    r"([A-Z0-9][\w*+-]*(?:[ -][\w*+-]+){0,3}) ?[(\[](?:ours?|this (?:work|paper)|proposed)[)\]]", re.IGNORECASE
+    r"([A-Z0-9][\w*+-]*+(?: [\w*+-]++){0,3}) ?[(\[](?:ours?|this (?:work|paper)|proposed)[)\]]", re.IGNORECASE
 )
 _OUR = re.compile(r"\b[Oo]ur (?:proposed |own |new |novel )?((?:[A-Z][a-z]*[A-Z0-9]|[A-Z]{2})[\w*+-]*)(?= |[.,;:)])")
 _PROPOSES = re.compile(
@@ -125,9 +126,9 @@ def _in_sentences(paper: PaperText) -> Iterator[tuple[str, int]]:
         for match in PROPOSED.finditer(sentence.text):
             yield re.sub(r" \(.*|.* (?:called|termed|named) | and .*", "", match.group(1)), _ENOUGH
         yield from ((match.group(1), _SAID) for pattern in (_CALLED, _OUR) for match in pattern.finditer(sentence.text))
-        for match in ABBREVIATED.finditer(sentence.text):
-            if re.search(r"\b(?:we|our)\b", sentence.text[: match.start()], re.IGNORECASE):
-                yield from ((part, _SAID) for part in match.groups())
+        for one in find_short_forms(sentence.text):
+            if one.capitals and re.search(r"\b(?:we|our)\b", sentence.text[: one.place], re.IGNORECASE):
+                yield from ((part, _SAID) for part in (one.capitals, one.short))
 
 
 def _in_abstract(paper: PaperText) -> Iterator[tuple[str, int]]:

@@ -20,7 +20,7 @@ _DATA_UNIT = re.compile(
 )
 _NAMED = r"(?:[A-Z][\w+*.()-]*(?: (?:[A-Z0-9(][\w+*.()-]*|and(?= [A-Z])))*)"
 _DATA_NAME = re.compile(
-    r"\b((?:[A-Z][\w+-]*[ -]){0,2}[A-Z][\w+-]*)(?: \(([A-Z][\w-]*)\))? (?:data ?set|corpus|corpora|portion|benchmark"
+    r"\b((?:[A-Z][\w+-]*+ ){0,2}[A-Z][\w+-]*+)(?: \(([A-Z][\w-]*)\))? (?:data ?set|corpus|corpora|portion|benchmark"
     r"|trace|collection)s?\b"
 )
 _FOR = re.compile(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -40,6 +41,11 @@ _UNIT_SAID = re.compile(rf"[(\[](?:in )?({UNIT})[)\]]|(%)")
 _WEAK_END = re.compile(
     r"(?:[,;:(]|\b(?:a|an|the|of|on|in|for|with|by|to|and|or|at|over|across|using|from|vs\.?|our))$", re.IGNORECASE
 )
+
+
+_NO_LETTER, _NO_WORD = re.compile(r"[^\w*+]|_"), re.compile(r"[\W_]+")
+_KEPT = 4096
+"""How many labels are kept in letters and words: each is asked for with every cell beside it."""
 
 
 class _Cell(NamedTuple):
@@ -130,11 +136,13 @@ def _own_cells(grid: Grid, caption: str, names: tuple[Sequence[str], Sequence[st
         if is_value(cell) and ("=" in label or not _HEAD_ROW.match(label))
     ]
     # a name of the title, or "ours", says more than the other names that the paper uses of its parts
+    labels = {label for one in cells for label in (one.row, one.column)}
     for called in names:
-        rows = [one for one in cells if _is_own(one.row, called)]
+        mine = {label for label in labels if _is_own(label, called)}
+        rows = [one for one in cells if one.row in mine]
         if rows and len({one.row for one in rows}) < len({one.row for one in cells}):
             return [one for one in rows if not _DERIVED.match(one.column)], True
-        columns = [one for one in cells if _is_own(one.column, called)]
+        columns = [one for one in cells if one.column in mine]
         named = [one for one in columns if _OURS.search(one.column) and _is_own(_OURS.sub("", one.column), called)]
         if columns:
             return [one for one in named or columns if not _DERIVED.match(one.row)], True
@@ -149,7 +157,7 @@ def _names_of_title(title: str, own: Sequence[str]) -> list[str]:
     if colon and len(head.split()) < 3:
         return [head.strip()]
     words = f" {_words(title)} "
-    return [name for name in own if f" {_words(name)} " in words][:1]
+    return [name for name in own if _words(name) and f" {_words(name)} " in words][:1]
 
 
 def _is_own(label: str, own: Sequence[str]) -> bool:
@@ -157,9 +165,13 @@ def _is_own(label: str, own: Sequence[str]) -> bool:
     if _OURS.search(label):
         return True
     letters, words = _letters(label), f" {_words(label)}"
-    return any(
-        _letters(name) in letters if len(name) > 4 else f" {_words(name)}" in words for name in own if len(name) > 1
-    )
+    for name in own:
+        if len(name) > 4 and _letters(name):
+            if _letters(name) in letters:
+                return True
+        elif len(name) > 1 and _words(name) and f" {_words(name)}" in words:
+            return True
+    return False
 
 
 def _is_other(label: str) -> bool:
@@ -167,12 +179,15 @@ def _is_other(label: str) -> bool:
     return bool(_OTHERS.search(printed) or _DERIVED.match(printed))
 
 
+@lru_cache(_KEPT)
 def _letters(text: str) -> str:
-    return re.sub(r"[^a-z0-9*+]", "", text.lower())
+    """Letters of any script, digits, and the signs that tell names apart: R2D2* is not R2D2."""
+    return _NO_LETTER.sub("", text.lower())
 
 
+@lru_cache(_KEPT)
 def _words(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()
+    return _NO_WORD.sub(" ", text.lower()).strip()
 
 
 def _part_name(label: str, own: Sequence[str]) -> str:
@@ -273,7 +288,7 @@ def _is_repeat(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def _is_part(one: str, other: str) -> bool:
     words, others = set(_words(one).split()), set(_words(other).split())
-    return words <= others or others <= words
+    return one == other or bool(words and others and (words <= others or others <= words))
 
 
 def _short(text: str, words: int) -> str:

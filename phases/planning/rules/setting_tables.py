@@ -34,27 +34,10 @@ _VALUE_HEAD = re.compile(
 )
 _MEANING_HEAD = re.compile(r"(?:\w+ )?(?:meaning|description|definition|name|(?:hyper-?)?parameters?)$", re.IGNORECASE)
 _BASELINE = re.compile(r"baselines?\b", re.IGNORECASE)
-_WIDE = frozenset(
-    [
-        "all",
-        "and",
-        "the",
-        "of",
-        "for",
-        "in",
-        "our",
-        "tasks",
-        "task",
-        "methods",
-        "method",
-        "models",
-        "model",
-        "experiments",
-        "experiment",
-        "training",
-        "appendix",
-    ]
-)
+_WIDE_TEXT = """
+all and the of for in our tasks task methods method models model experiments experiment training appendix
+"""
+_WIDE = frozenset(_WIDE_TEXT.split())
 _SETTING_HEAD = re.compile(
     r"(?:(?:#|no\.? of|num(?:ber)?(?: of)?|optimal|initial|hidden|training|train|total|model|kernel|window|context|sequence"
     r"|vocab(?:ulary)?|fine-?tuning|max(?:imum)?|inner|outer) ?)*(?:steps|epochs|iterations|iters|width|depth|layers"

@@ -316,10 +316,15 @@ def _nearest_group(rows: Sequence[Sequence[str]], groups: dict[int, str], at: in
 def _tell_apart(
     rows: Sequence[tuple[str, list[str]]], keys: Sequence[str], corner: str
 ) -> Iterator[tuple[str, list[str]]]:
-    """The rows with their settings in the label, where the label alone is no word or is another row's too."""
+    """The rows with their settings in the label, where the label alone is no word or is another row's too.
+
+    Under a head of methods what has a letter is a name: T5, S4.
+    """
     times = Counter(label for label, _ in rows)
     for printed, cells in rows:
-        is_word = re.search(r"[^\W\d_]{2}|[^\W\d_]$", printed)
+        is_word = re.search(r"[^\W\d_]{2}|[^\W\d_]$", printed) or (
+            METHOD_HEAD.search(corner) and re.search(r"[^\W\d_]", printed)
+        )
         label = f"{corner}={printed}" if printed and not is_word and corner else printed
         if not is_word or times[printed] > 1:
             named = [(head.rpartition(" / ")[2], cell) for head, cell in zip(keys, cells, strict=False) if cell]

@@ -65,6 +65,8 @@ SET = re.compile(
     r"|with|as|by|from)"
     rf" (?:be )?(?:a maximum of |at most |about )?({ONE}|zero|one)(?![\w×^*/(]| ?[×*·])"
 )
+SETS = re.compile(r"(?:[sztp]ed|set|fixed|equal|defaults?|starts?|kept|chosen) (?:to|at|with|as|by|from) ")
+"""What SET has in it: it is looked for first, since most sentences set nothing."""
 COUNTED = re.compile(
     rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{ONE}(?:{NEXT}){{0,8}})[\]}}]?|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
     r"|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than"

@@ -221,7 +221,8 @@ def _is_bracket(read: str, match: re.Match[str]) -> bool:
 def _set_to(read: str) -> Iterator[Reading]:
     """Biases are initialized to zero; the urgency is set to 1; we fix the seed at 7; t starts as 5."""
     goes_on = patterns.AND_SET.finditer(read) if patterns.WE_SETS.search(read) else ()
-    for match in (*patterns.SET.finditer(read), *patterns.WE_SET.finditer(read), *goes_on):
+    is_set = patterns.SET.finditer(read) if patterns.SETS.search(read) else ()
+    for match in (*is_set, *patterns.WE_SET.finditer(read), *goes_on):
         value = parse_value(match.group(2))
         name = name_before(_VERBS.sub(" ", match.group(1)))
         if not name and (sign := patterns.LONE_SIGN.search(match.group(1))):

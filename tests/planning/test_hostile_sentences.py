@@ -1,0 +1,102 @@
+"""No pattern of the plan without a model takes more than a text's worth of work, whatever the text."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from phases.planning import rules
+from phases.planning.rules.short_forms import find_short_forms
+from tests.papers import read
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 20
+"""Of processor time for one text through all patterns: twenty times what it needs, and none where the work explodes."""
+TEXTS = {
+    "hyphens": "The " + "-".join(["a"] * 300) + " was used.",
+    "hyphens and capitals": "The " + "-".join(["Ala", "Gly", "Ser"] * 100) + " was used.",
+    "capitals": "We propose " + "Word " * 300,
+    "capitals with hyphens": "We propose A-" + "Ab-" * 200 + "x",
+    "small words": "we use the " + "word " * 300,
+    "digits": "1," * 700,
+    "numbers": "0.1 " * 300,
+    "blanks": " " * 1400,
+    "square brackets": "[1" * 400,
+    "brackets": "(a" * 500,
+    "names in brackets": "A-B (AB " * 150,
+    "dots": "a.b" * 400,
+    "commas": "Aa, " * 300,
+    "lists": "X and " * 200,
+    "authors": "Smith and Jones, " * 90,
+    "an address": "https://a/" + "a-b/" * 150,
+    "formulas": "$x_1 = " * 200,
+}
+SEARCH = """
+import sys
+from tests.planning.test_hostile_sentences import TEXTS, patterns
+for pattern in patterns():
+    for _ in pattern.finditer(TEXTS[sys.argv[1]]):
+        pass
+"""
+
+
+def patterns() -> Iterator[re.Pattern[str]]:
+    """Every compiled pattern that a module of the rules has, in tables and tuples too, once."""
+    found: dict[str, re.Pattern[str]] = {}
+
+    def walk(value: object) -> None:
+        if isinstance(value, re.Pattern):
+            found[f"{value.pattern} {value.flags}"] = value
+        elif isinstance(value, dict):
+            walk(tuple(value.values()))
+        elif isinstance(value, (tuple, list)):
+            for one in value:
+                walk(one)
+
+    for module in pkgutil.iter_modules(rules.__path__):
+        walk(tuple(vars(importlib.import_module(f"{rules.__name__}.{module.name}")).values()))
+    yield from found.values()
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+
+def test_the_patterns_of_the_rules_are_found() -> None:
+    assert len(list(patterns())) > 200
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_pattern_explodes(name: str) -> None:
+    done = subprocess.run([sys.executable, "-c", SEARCH, name], cwd=ROOT, preexec_fn=_limit, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_a_peptide_in_a_sentence_is_read_and_its_abbreviation_beside_it() -> None:
+    said = f"The Lazy Extra Newton (LEN) reads {TEXTS['hyphens and capitals']}"
+    plan = read(f"# Peptides\n\n## 1 Method\n\nWe propose LEN. {said}\n").plan
+    assert plan["components"]
+    assert [one.short for one in find_short_forms(said)] == ["LEN"]
+
+
+@pytest.mark.parametrize(
+    ("text", "short", "capitals"),
+    [
+        ("We use the Lazy Extra Newton (LEN) here.", "LEN", "Lazy Extra Newton"),
+        ("the Age of Uncertainty (AU)", "AU", "Age of Uncertainty"),
+        ("a “Graph-Net Model” and Deep Nets(DNs)", "DNs", "Deep Nets"),
+        ("word error rate (wer),", "wer", ""),
+    ],
+)
+def test_an_abbreviation_has_the_words_before_its_brackets(text: str, short: str, capitals: str) -> None:
+    found = list(find_short_forms(text))
+    assert [(one.short, one.capitals) for one in found] == [(short, capitals)]
+    assert not capitals or text.startswith(capitals, found[0].place)
