@@ -131,7 +131,7 @@ def test_code_that_was_not_accepted_may_be_given_to_another_model(command: Comma
         served = ("--code-model", "vllm:x", "--base-url", server.base_url, "--review", "auto")
         ended = command("run", "--fast", "paper.md", *served)
     assert ended.code == 3, ended.err
-    assert "ot accepted (" in ended.out
+    assert "ot accepted, no attempts are left" in ended.out
     assert "resume paper --code-model NAME have another model continue the code" in following(ended), ended.out
 
 

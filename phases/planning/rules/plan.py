@@ -40,6 +40,8 @@ _FEWEST, _MOST_DOUBTS = 8, 8
 _POINTS_TO = re.compile(r"\b(Algorithm|Listing|Procedure) ([0-9]+|[A-Z][0-9]+)(?![\w.])")
 _POWER = re.compile(r"(10(?=.$)|2(?=..$))([3-9]|10|12|14|16|20|24|3[0-2]|64)")
 """Whole numbers that mostly are powers whose raised digits stand in the line: 107 operations, 210 experiments."""
+_TRIED = re.compile(r"\b(?:grids?|seeds)\b", re.IGNORECASE)
+"""What says by its name that all of its values were tried."""
 ASKED_FOR = "requested changes"
 """The component of wishes that are about none of the paper's."""
 _SHARED = 0.6
@@ -237,7 +239,7 @@ def _uncertain(
         }
         for table in dict.fromkeys(tables)
     ]
-    grids = [row for row in values if "values" in row]
+    grids = [row for row in values if "values" in row and not _TRIED.search(row["name"])]
     rows += [
         {
             "about": row["id"],
