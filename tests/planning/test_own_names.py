@@ -39,6 +39,7 @@ def names(title: str, abstract: str = PLAIN, method: str = PLAIN, results: str =
     [
         pytest.param("2Q: Waiting in Two Lines", PLAIN, "2Q has two lines. 2Q is fair. 2Q is fast.", "2Q", id="before a colon"),
         pytest.param("WAITER: Waiting", PLAIN, "Waiter waits. Waiter sits. Waiter stays.", "Waiter", id="as the text prints it"),
+        pytest.param("等候者：一种排队的方法", PLAIN, "等候者等待。等候者坐着。等候者不走。", "等候者", id="any script"),
         pytest.param("Min-p Waiting for All", PLAIN, "Min-p waits. " * 9, "Min-p", id="by its letters"),
         pytest.param("Fast Waiting with SZ", PLAIN, "SZ waits. " * 9, "SZ", id="the last word of a title"),
         pytest.param("On Waiting", "We propose a simple way, the Waiter, for all rooms.", PLAIN, "Waiter", id="proposed"),

@@ -37,25 +37,8 @@ _SHORT = re.compile(r"\(([A-Z][A-Za-z0-9*+-]{1,9})\)")
 _PROPER = re.compile(r"(?<=[a-z,(] )((?:[A-Z][\w+*-]*[A-Z0-9+*][\w+*-]*|[A-Z][a-z]+ [A-Z][a-z]+))(?=[\s.,;:)])")
 _TELLING = re.compile(r"\w*[a-z]\w*[A-Z0-9]\w*|[A-Z0-9][\w*]*-[\w*+]{1,2}|[A-Z]{2,}[\w*+-]*|\w*\d\w*[A-Z]\w*")
 """A word that is a name by its letters: PaperMage, Min-p, DyT, 2Q."""
-_SMALL = {
-    "a",
-    "an",
-    "the",
-    "of",
-    "for",
-    "in",
-    "on",
-    "with",
-    "by",
-    "to",
-    "and",
-    "as",
-    "from",
-    "is",
-    "are",
-    "via",
-    "using",
-}
+_LETTERS = re.compile(r"[^\W\d_].*[^\W\d_]|\d[^\W\d_]")
+_SMALL = re.compile(r"an?|the|of|for|in|on|with|by|to|and|as|from|is|are|via|using", re.IGNORECASE)
 _CITED = r"[\w-]*,? ?(?:\[[0-9, ]+\]|\([A-Z][^()]*[0-9]{4}|[A-Z][a-z]+ et al)"
 _OF_DATA = r"[\w-]* (?:data ?sets?|corpus|corpora|benchmarks?|tasks?|test set|scores?)\b"
 
@@ -70,7 +53,7 @@ def own_names(paper: PaperText) -> list[str]:
         is_plain = worth < _SAID and re.fullmatch(r"[A-Z]?[a-z]+", name)
         is_rare = name.islower() and (len(name.split()) < 3 or everything.count(name) < _SOMETIMES)
         is_kind = re.fullmatch("[A-Z]{2,}s", name)  # CRFs and GPUs are many
-        if not (is_plain or is_rare or is_kind) and re.search("[A-Za-z].*[A-Za-z]|[0-9][A-Za-z]", name):
+        if not (is_plain or is_rare or is_kind) and _LETTERS.search(name):
             points[name] = max(points[name], worth)
     sure = {name: worth + _more(name, worth, paper, everything) for name, worth in points.items()}
     kept = [name for name in sure if sure[name] >= _ENOUGH and (points[name] >= _SAID or is_component_name(name))]
@@ -80,7 +63,7 @@ def own_names(paper: PaperText) -> list[str]:
 def _in_title(paper: PaperText, everything: str) -> Iterator[tuple[str, int]]:
     title = re.sub(r"[$]", "", str(paper.outline.get("title") or ""))
     title = re.sub(r"^\[\w+\] ", "", title)
-    head, colon, _ = title.partition(":")
+    head, colon, _ = title.replace("：", ":").partition(":")
     body = everything.replace("$", "")
     folded = body.lower()
     if colon and len(head.split()) <= 4 and folded.count(head.strip().lower()) >= _SOMETIMES:
@@ -96,7 +79,7 @@ def _in_title(paper: PaperText, everything: str) -> Iterator[tuple[str, int]]:
         for at in sorted(starts):
             part = words[at : at + length]
             phrase = " ".join(part)
-            if len(part) < length or {part[0].lower(), part[-1].lower()} & _SMALL:
+            if len(part) < length or _SMALL.fullmatch(part[0]) or _SMALL.fullmatch(part[-1]):
                 continue
             if folded.count(phrase.lower()) >= _OFTEN:
                 yield phrase if not phrase.isupper() else phrase.title(), _SAID
