@@ -11,12 +11,11 @@ numpy.
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from typing import Any
 
 import numpy as np
-from learn_values import Row, fit
+from learn_values import Row, fit, weighed_by, write_weights
 from papers import ROOT, load_gold, load_scorer, names_to_learn_from, read_paper
 
 from phases.planning.rules import name_candidates, passages
@@ -46,7 +45,10 @@ def main() -> None:
         return
     weights = learn_and_compare(known, scorer)
     if given.write:
-        write_weights(weights)
+        words = (
+            "How much each cue counts for the name of a component: benchmarks/planning/learn_components.py writes it."
+        )
+        write_weights(weights, "component_weights.py", words)
 
 
 def read_known(shared: str, name: str) -> Known | None:
@@ -112,28 +114,10 @@ def _score(
     scorer: Any,
     weights: dict[str, float],
 ) -> tuple[float, float]:
-    kept = dict(WEIGHTS)
-    WEIGHTS.clear()
-    WEIGHTS.update(weights)
-    names = [one.name for one in find_components(read, own, data)]
-    WEIGHTS.clear()
-    WEIGHTS.update(kept)
+    with weighed_by(weights, WEIGHTS):
+        names = [one.name for one in find_components(read, own, data)]
     found, precision = scorer.found_of(modules, names)
     return found or 0.0, precision or 0.0
-
-
-def write_weights(weights: dict[str, float]) -> None:
-    """component_weights.py, the strongest first; what rounds to nothing is left out."""
-    path = os.path.join(ROOT, "phases", "planning", "rules", "component_weights.py")
-    order = sorted((cue for cue in weights if math.fabs(weights[cue]) >= 0.05), key=lambda cue: -weights[cue])
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(
-            '"""How much each cue counts for the name of a component: benchmarks/planning/learn_components.py writes it."""\n'
-        )
-        file.write("\nfrom __future__ import annotations\n\nWEIGHTS = {\n")
-        file.writelines(f'    "{cue}": {weights[cue]},\n' for cue in order)
-        file.write("}\n")
-    print(f"written: {path}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import argparse
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,10 @@ def main() -> None:
         return
     weights = learn_and_compare(known, scorer)
     if given.write:
-        write_weights(weights)
+        words = (
+            "How much each cue counts for a number that the authors set: benchmarks/planning/learn_values.py writes it."
+        )
+        write_weights(weights, "value_weights.py", words)
 
 
 def learn_and_compare(known: dict[str, tuple[Any, Any]], scorer: Any) -> dict[str, float]:
@@ -117,23 +121,30 @@ def fit(
 
 def _score(name: str, known: dict[str, tuple[Any, Any]], scorer: Any, weights: dict[str, float]) -> dict[str, Any]:
     (text, outline, start), gold = known[name]
-    kept = dict(WEIGHTS)
-    WEIGHTS.clear()
-    WEIGHTS.update(weights)
-    plan = plan_by_rules(text, outline, body_start=start)
-    WEIGHTS.clear()
-    WEIGHTS.update(kept)
+    with weighed_by(weights, WEIGHTS):
+        plan = plan_by_rules(text, outline, body_start=start)
     return dict(scorer.score(gold, plan, text)[0])
 
 
-def write_weights(weights: dict[str, float]) -> None:
-    """value_weights.py, the strongest first; what rounds to nothing is left out."""
-    path = os.path.join(ROOT, "phases", "planning", "rules", "value_weights.py")
+@contextmanager
+def weighed_by(weights: dict[str, float], own: dict[str, float]) -> Iterator[None]:
+    """Has the rules go by other weights than their own meanwhile."""
+    kept = dict(own)
+    own.clear()
+    own.update(weights)
+    try:
+        yield
+    finally:
+        own.clear()
+        own.update(kept)
+
+
+def write_weights(weights: dict[str, float], name: str, words: str) -> None:
+    """The module of rules/ of that name, which begins with `words`; the strongest first, without what rounds to nothing."""
+    path = os.path.join(ROOT, "phases", "planning", "rules", name)
     order = sorted((cue for cue in weights if math.fabs(weights[cue]) >= 0.05), key=lambda cue: -weights[cue])
     with open(path, "w", encoding="utf-8") as file:
-        file.write(
-            '"""How much each cue counts for a number that the authors set: benchmarks/planning/learn_values.py writes it."""\n'
-        )
+        file.write(f'"""{words}"""\n')
         file.write("\nfrom __future__ import annotations\n\nWEIGHTS = {\n")
         file.writelines(f'    "{cue}": {weights[cue]},\n' for cue in order)
         file.write("}\n")
