@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline.base.errors import StorageError, TaskBusy, UsageError
+from pipeline.base.errors import PipelineError, StorageError, TaskBusy, UsageError
+from pipeline.cli.run_task import check_settings
+from pipeline.cli.task_factory import find_or_make_task
 from pipeline.engine.lock import lock_task
 from pipeline.engine.run_request import RunEvent
 from scripts.api_page import PAGE, whole_page
@@ -167,14 +170,42 @@ def test_several_tasks_run_in_one_process(here: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join(timeout=100)
-    assert {name: report.status for name, report in reports.items()} == dict.fromkeys(
-        ("one", "two", "three"), "incomplete"
-    )
+    assert sorted(reports) == ["one", "three", "two"]
+    assert [report.reason for report in reports.values() if report.status != "incomplete"] == []
     for name, report in reports.items():
         assert report.task == name
         assert pipeline.load_task(name).plan.title == f"{name.title()} Waiting for Everyone"
         log = (Path(report.directory) / "logs/system.jsonl").read_text().splitlines()
         assert [json.loads(line)["seq"] for line in log] == list(range(1, len(log) + 1))
+
+
+def test_threads_that_make_tasks_at_once_each_make_their_own(here: Path) -> None:
+    source, given = str(paper(here)), check_settings({})
+    together, faults = threading.Barrier(8), []
+
+    def make(name: str) -> None:
+        together.wait()
+        try:
+            task = find_or_make_task(source, given, {}, wanted_id=name, new=False).load("task.json")
+            assert (task["id"], "seal" in task) == (name, True)
+        except (PipelineError, AssertionError) as error:
+            faults.append(error)
+
+    names, mask, often = [f"t{number}" for number in range(8)], os.umask(0o22), sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=make, args=(name,)) for name in names]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(often)
+        left = os.umask(mask)
+    assert (faults, left) == ([], 0o22)
+    assert (
+        sorted(path.name for path in (here / "tasks").iterdir() if not path.name.endswith((".lock", ".jsonl"))) == names
+    )
 
 
 def test_a_task_that_is_held_is_told_as_busy(here: Path) -> None:

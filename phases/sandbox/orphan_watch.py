@@ -15,8 +15,10 @@ import select
 import signal
 import socket
 import sys
+import threading
 import time
 from functools import cache
+from itertools import count
 
 PATIENCE = 10.0
 """Seconds that bubblewrap gets to tell of its first process."""
@@ -28,6 +30,7 @@ _FIRST = re.compile(rb'"child-pid": *([0-9]+)[^0-9]')
 _GROUP = 2
 """A field of /proc/PID/stat, counted from the state, which stands after the name."""
 _PROGRAM = "bwrap"
+_STARTING = threading.Lock()
 
 
 class OrphanWatch:
@@ -36,7 +39,7 @@ class OrphanWatch:
     def __init__(self) -> None:
         """Starts the process. Raises OSError."""
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._launches = 0
+        self._launches = count(1)  # of all threads: each gets a number that no other has
         # It ends by itself, and nobody waits for it; a paper of a batch, which is a fork, has one of its own.
         os.register_at_fork(after_in_child=self._connection.close)
         with theirs:
@@ -51,10 +54,10 @@ class OrphanWatch:
 
     def announce(self, info: socket.socket) -> int:
         """Before a launch: `info` is where bubblewrap tells of its first process. The number of the launch."""
-        self._launches += 1
+        launch = next(self._launches)
         with contextlib.suppress(OSError):
-            socket.send_fds(self._connection, [b"open %d" % self._launches], [info.fileno()])
-        return self._launches
+            socket.send_fds(self._connection, [b"open %d" % launch], [info.fileno()])
+        return launch
 
     def name(self, launch: int, pid: int) -> None:
         """After it: which process bubblewrap is."""
@@ -71,7 +74,8 @@ class OrphanWatch:
 
 def orphan_watch() -> OrphanWatch:
     """The one of this process, started where it is first needed. Raises OSError."""
-    return _watch_of(os.getpid())
+    with _STARTING:
+        return _watch_of(os.getpid())
 
 
 @cache

@@ -55,19 +55,19 @@ def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
         os.close(descriptor)
 
 
-def write_durable(path: str, data: bytes) -> None:
+def write_durable(path: str, data: bytes, *, rights: int = 0o644) -> None:
     """Replaces a file as one step: after a crash at any point it is the old one or the new one, whole."""
-    write_all_durable({path: data})
+    write_all_durable({path: data}, rights=rights)
 
 
-def write_all_durable(contents: Mapping[str, bytes]) -> None:
+def write_all_durable(contents: Mapping[str, bytes], *, rights: int = 0o644) -> None:
     """Replaces several files, each as one step, and each folder's names made durable once, at the end."""
     path = ""
     try:
         # one by one, each is a commit of the disk's journal (decision 280)
         together = len(contents) > _FEW
         for path, data in contents.items():
-            _write_new(temporary_name(path), data, sync=not together)
+            _write_new(temporary_name(path), data, sync=not together, rights=rights)
         if together:
             for path in sorted({os.path.dirname(path) for path in contents}):
                 if not sync_file_system(path):
@@ -261,9 +261,9 @@ def _read_all(descriptor: int, expected: int, limit: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def _write_new(path: str, data: bytes, *, sync: bool = True) -> None:
+def _write_new(path: str, data: bytes, *, sync: bool = True, rights: int = 0o644) -> None:
     _remove_quietly(path)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, rights)
     try:
         write_all(descriptor, data)
         if sync:

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
+from threading import get_native_id
 from typing import IO, Any, NamedTuple
 
 from pipeline.base.errors import FormatError, UsageError
@@ -60,7 +61,7 @@ def pack_task(store: TaskStore, target: str, key_directory: str) -> Packed:
     """Writes a task that nobody works on to a file. Raises TaskBusy, and StorageError where something cannot be read."""
     if os.path.commonpath([os.path.realpath(target), os.path.realpath(store.root)]) == os.path.realpath(store.root):
         raise UsageError(f"{target} lies in the task itself; name another place with -o")
-    unfinished = f"{target}.{os.getpid()}.tmp"
+    unfinished = f"{target}.{get_native_id()}.tmp"
     with store.writing():
         try:
             packed = _write_archive(store, unfinished, key_directory)
@@ -78,7 +79,7 @@ def unpack_task(path: str, settings: Settings, key_directory: str, *, wanted_id:
     """Makes a task of an archive: whole, or not at all. Raises UsageError for one that is damaged, hostile or too large, and
     where there is such a task already."""
     tasks_dir = os.path.abspath(settings.tasks_dir)
-    unfinished = os.path.join(tasks_dir, f"{UNFINISHED}{os.getpid()}")
+    unfinished = os.path.join(tasks_dir, f"{UNFINISHED}{get_native_id()}")
     try:
         os.makedirs(unfinished)
         try:

@@ -9,6 +9,7 @@ import shutil
 import zipfile
 from collections.abc import Mapping
 from shlex import quote
+from threading import get_native_id
 from typing import Any
 
 import click
@@ -330,7 +331,7 @@ def _write_notebook(store: TaskStore, files: Files, target: str) -> None:
 
 
 def _write_zip(name: str, files: Files, target: str) -> None:
-    unfinished = f"{target}.{os.getpid()}.tmp"
+    unfinished = f"{target}.{get_native_id()}.tmp"
     try:
         with zipfile.ZipFile(unfinished, "x", zipfile.ZIP_DEFLATED) as archive:
             for path, (data, mode) in sorted(files.items()):
@@ -344,7 +345,7 @@ def _write_zip(name: str, files: Files, target: str) -> None:
 
 def _write_repository(store: TaskStore, files: Files, target: str) -> None:
     """A repository of our own making: nothing that the workspace says of hooks, filters or settings holds in it."""
-    unfinished = f"{target}.{os.getpid()}.tmp"
+    unfinished = f"{target}.{get_native_id()}.tmp"
     versions = [
         (_read_code(path)[0], "Code of before it was made anew, or its plan changed") for path in _earlier_code(store)
     ]

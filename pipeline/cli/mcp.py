@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from mcp.server import MCPServer
 
 _SECONDS = 300.0
+_BEGINS = 30.0
 _FINE = (0, 3, 5)
 _MOST_TEXT = 200_000
 _LOG = "logs/mcp.out"
@@ -154,9 +156,14 @@ class _Tools:
         self._running = [process for process in self._running if process.poll() is None]  # those that ended are reaped
         with open(store.path(_LOG), "wb") as log:
             command = [*_PROGRAM, "resume", *self._place(), *flags, "--", store.root]
-            self._running.append(
-                subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
+        self._running.append(process)
+        patient_until = time.monotonic() + _BEGINS
+        # who asks for the status next is not told of a task that nobody works on
+        while process.poll() is None and not holder_of(store.root) and time.monotonic() < patient_until:
+            time.sleep(0.02)
         told = {"task": store.id, "directory": store.root, "status": "running", "log": store.path(_LOG)}
         return json.dumps(told)
 

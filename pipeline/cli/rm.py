@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from shutil import rmtree
+from threading import get_native_id
 
 import click
 
@@ -108,7 +109,7 @@ def _ask_to_confirm(folder: str, names: list[str]) -> bool:
 
 def _remove_task(folder: str, name: str) -> None:
     """Under its name a task is there whole or not at all; what a kill leaves of the rest, the next run removes."""
-    root, aside = os.path.join(folder, name), os.path.join(folder, f"{UNFINISHED}{os.getpid()}")
+    root, aside = os.path.join(folder, name), os.path.join(folder, f"{UNFINISHED}{get_native_id()}")
     if os.path.lexists(root):
         try:
             # renamed first: what a kill leaves has no name of a task, and the next run sweeps it (decision 137)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from shlex import quote
 from shutil import rmtree
+from threading import get_native_id
 from typing import Any
 
 from pipeline.base.errors import PipelineError, UsageError
@@ -124,7 +125,7 @@ def _make_task(root: str, source: str, settings: Settings, flags: Mapping[str, A
     """Makes a task folder as one step: under its name it is there whole, or not at all. False: somebody was faster."""
     _make_tasks_dir(settings.tasks_dir)
     _sweep_unfinished(settings.tasks_dir)
-    unfinished = os.path.join(settings.tasks_dir, f"{UNFINISHED}{os.getpid()}")
+    unfinished = os.path.join(settings.tasks_dir, f"{UNFINISHED}{get_native_id()}")
     try:
         os.mkdir(unfinished)
         store = open_task_directory(settings, unfinished)

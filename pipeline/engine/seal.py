@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from threading import get_native_id
 from typing import Any
 
 from pipeline.base.errors import StorageError
@@ -90,14 +91,11 @@ def _read_key(directory: str, *, make: bool) -> bytes | None:
         if not make:
             return None
         os.makedirs(directory, mode=0o700, exist_ok=True)
-        mask, new = os.umask(0o077), f"{path}.{os.getpid()}"
-        try:
-            write_durable(new, os.urandom(_KEY_BYTES))
-            with suppress(FileExistsError):  # several first runs at once: the first key is everybody's
-                os.link(new, path)
-            os.unlink(new)
-        finally:
-            os.umask(mask)
+        new = f"{path}.{get_native_id()}"
+        write_durable(new, os.urandom(_KEY_BYTES), rights=0o600)
+        with suppress(FileExistsError):  # several first runs at once: the first key is everybody's
+            os.link(new, path)
+        os.unlink(new)
         return read_bytes(path, limit=_KEY_BYTES)
     except (StorageError, OSError):
         return None

@@ -717,7 +717,7 @@ from phases.sandbox.commands import *
 box = Box({workspace!r}, {kind!r})
 print(probe_kind({kind!r}))
 print(run_command(box, "python3 -c 'open(\\"made\\", \\"w\\").write(\\"x\\")'; cat made {secret}; echo x > {secret}; id -u"))
-print(run_command(box, "setsid sleep 86403.1 & sleep 86403.1", seconds=1))
+print(run_command(box, "setsid sleep {mark} & sleep {mark}", seconds=1))
 bomb = "b() {{ [ $1 = 0 ] && sleep 50 || {{ b $(($1 - 1)) | b $(($1 - 1)) & }}; }}; b 8; sleep 60"
 print(run_command(box._replace(limits=Limits(processes=20)), bomb, seconds=60).limit)
 """
@@ -733,8 +733,9 @@ def test_an_ordinary_user_has_the_same_sandbox(kind: str) -> None:
         (folder / "secret").write_text("secret-4711")
         for path in (folder, folder / "workspace", folder / "secret"):
             os.chown(path, 1000, 1000)
+        mark = f"86403.{os.getpid()}"  # the other kinds are tried at the same time
         code = ORDINARY.format(
-            root=str(ROOT), workspace=str(folder / "workspace"), kind=kind, secret=str(folder / "secret")
+            root=str(ROOT), workspace=str(folder / "workspace"), kind=kind, secret=str(folder / "secret"), mark=mark
         )
         user = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
         ended = subprocess.run(
@@ -747,6 +748,6 @@ def test_an_ordinary_user_has_the_same_sandbox(kind: str) -> None:
         assert "limit='time: 1 s'" in ended.stdout, ended
         assert "processes: 20" in ended.stdout, ended
         assert (folder / "secret").read_text() == "secret-4711"
-        assert not running("86403.1")
+        assert not running(mark)
     finally:
         shutil.rmtree(folder)

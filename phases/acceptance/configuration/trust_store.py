@@ -9,11 +9,11 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from pipeline.base.errors import FormatError, PipelineError
-from pipeline.base.files import replace_file, storage_error, sync_directory, write_durable
+from pipeline.base.files import storage_error, write_durable
 from pipeline.base.formats import dump_json, parse_json
 from pipeline.base.lease import lock_descriptor
 
@@ -70,7 +70,7 @@ def write_trust(path: str, workspace: str, entry: Mapping[str, Any], check: Chec
             value = {"version": VERSION, "workspaces": {**known, os.path.realpath(workspace): dict(entry)}}
             if breach := check(value):
                 raise TrustRefused(f"nothing is written: {path} would not be a store any more ({breach})")
-            _replace_store(path, dump_json(value))
+            write_durable(path, dump_json(value), rights=0o600)
             fault = read_store(path, check).fault
     except OSError as error:
         raise storage_error("write", path, error) from error
@@ -99,19 +99,6 @@ def _lock_store(path: str) -> Iterator[None]:
             yield
     finally:
         os.close(descriptor)
-
-
-def _replace_store(path: str, data: bytes) -> None:
-    """The new store has its rights before it has its name, and until then a name that no other process takes."""
-    new = f"{path}.{os.getpid()}.new"
-    try:
-        write_durable(new, data)
-        os.chmod(new, 0o600)
-        replace_file(new, path)
-    finally:
-        with suppress(OSError):  # where it was renamed, it is not there any more
-            os.unlink(new)
-    sync_directory(os.path.dirname(os.path.abspath(path)))
 
 
 class _StoreFault(PipelineError):

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import distributions
+from threading import get_native_id
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
@@ -89,7 +90,7 @@ class DocumentWriter:
         self._path, self._check = document_path(into, head[0]), check_row
         self._summary, self._digest = Summary(), hashlib.sha256()
         self._left_out: list[dict[str, str]] = []
-        self._beside = temporary_name(f"{self._path}.{os.getpid()}")  # another process may write the same document
+        self._beside = temporary_name(f"{self._path}.{get_native_id()}")  # another process may write the same document
         _remove_temporary(self._beside)
         try:
             self._file = open(self._beside, "xb")  # noqa: SIM115 - finish() and abandon() close it

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from itertools import islice
+from threading import get_native_id
 from typing import Any, TypeVar
 
 from phases.references.index.cache import Cache, CacheUnusable, FileRow
@@ -85,7 +86,7 @@ def rebuild_cache(path: str, into: str, code_base: str, digests: Mapping[str, st
             raise StorageError(f"another process is making {path}; search again when it is done")
         if _identity_of(path) != seen:
             return
-        beside = f"{path}.{os.getpid()}.tmp"
+        beside = f"{path}.{get_native_id()}.tmp"
         remove_cache(beside)
         try:
             build_cache(beside, into, code_base, digests)

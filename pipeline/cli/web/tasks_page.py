@@ -7,6 +7,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from threading import get_native_id
 from typing import Any, BinaryIO
 
 from phases.llm.ledger_rows import rows_by_now, sum_rows
@@ -233,7 +234,7 @@ def _keep_uploads(site: Site, uploads: Sequence[Upload]) -> str:
         name = safe_name(os.path.basename(upload.name.replace("\\", "/")))
         name = name if paths.get(name, digest) == digest else f"{digest[:8]}-{name}"
         paths[name] = digest
-        unfinished = os.path.join(folder, f".{name}.{os.getpid()}")
+        unfinished = os.path.join(folder, f".{name}.{get_native_id()}")
         with open(unfinished, "wb") as file:
             shutil.copyfileobj(upload.file, file)
         os.replace(unfinished, os.path.join(folder, name))
