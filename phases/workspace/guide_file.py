@@ -30,6 +30,7 @@ It implements a research paper. It was written from a plan, which cites the pape
 _DIGESTS = frozenset(
     (
         sha256(_TEXT.encode()),
+        "00a910ffc2bf108aae50569fa8161eb3ab9e840c6ceefa9bb33d9297f58801cc",
         "af7748eb788eefef0c560b95f8c7909c541fd65f80dc0c30cb0a668e3952f46b",
     )
 )

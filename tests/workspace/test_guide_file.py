@@ -12,6 +12,7 @@ from pipeline.base.files import sha256
 from tests.papers import Command, paper
 
 WRITTEN = (
+    "00a910ffc2bf108aae50569fa8161eb3ab9e840c6ceefa9bb33d9297f58801cc",
     "af7748eb788eefef0c560b95f8c7909c541fd65f80dc0c30cb0a668e3952f46b",
     "2759b96c80b044fb7e0247f8ae5973f7354e489c10f2062bd14c012013799ebe",
 )
