@@ -25,11 +25,15 @@ _SIGNS = {
     "lceil": "⌈", "rceil": "⌉", "ldots": "…", "cdots": "…", "dots": "…", "ell": "ℓ", "prime": "′", "mid": "|",
     "top": "ᵀ", "propto": "∝", "ll": "≪", "gg": "≫", "neg": "¬", "land": "∧", "lor": "∨", "quad": " ", "qquad": " ",
     "left": "", "right": "", "limits": "", "big": "", "bigl": "", "bigr": "", "Big": "", "Bigl": "", "Bigr": "",
-    "displaystyle": "", "varepsilon": "ε", "varphi": "φ", "vartheta": "θ",
+    "displaystyle": "", "surd": "√", "parallel": "‖", "Vert": "‖", "lVert": "‖", "rVert": "‖", "vert": "|", "lvert": "|",
+    "rvert": "|", "varepsilon": "ε", "varphi": "φ", "vartheta": "θ",
 }  # fmt: skip
-_GROUP = re.compile(r"(\\[A-Za-z]+|[_^])?[ ]?\{([^{}]*)\}(?:[ ]?\{([^{}]*)\})?")
+_GROUP = re.compile(r"(\\[A-Za-z]+|[_^]|(?<!\})(?<!\} ))[ ]?\{([^{}]*)\}(?:[ ]?\{([^{}]*)\})?")
 _BARE_ACCENT = re.compile(rf"\\({'|'.join(_ACCENTS)}) ([^\W\d_])")
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
+_CASES = re.compile(r"\\begin\{cases\}(.*?)\\end\{cases\}", re.DOTALL)
+_AROUND = re.compile(r"\\(?:begin|end) ?\{[a-z]+\*?\}")
+_FRACTIONS = frozenset(("frac", "dfrac", "tfrac", "cfrac"))
 
 
 def read_aloud(text: str) -> str:
@@ -41,8 +45,9 @@ def read_formula(formula: str) -> str:
     r"""A formula in LaTeX as one line of text, like softmax(QK^T/√d_k) V; what is not known of it stays as its name."""
     if len(formula) > _LONGEST:
         return formula
-    text = formula.replace("\\{", "\ue000").replace("\\}", "\ue001").replace("\\\\", "; ")
-    text = re.sub(r"\\[,;:! ]", " ", text).replace("~", " ").replace("&", " ").replace("$", "")
+    text = _CASES.sub(_write_cases, formula).replace("\\|", "‖")
+    text = text.replace("\\{", "\ue000").replace("\\}", "\ue001").replace("\\\\", "; ")
+    text = re.sub(r"\\[,;:! ]", " ", _AROUND.sub(" ", text)).replace("~", " ").replace("&", " ").replace("$", "")
     text = re.sub(r" +([_^])", r"\1", _COMMAND.sub(_write_sign, text))
     text = _BARE_ACCENT.sub(r"\\\1{\2}", text)
     for _ in range(_DEPTH):
@@ -60,7 +65,9 @@ def _write_group(match: re.Match[str]) -> str:
     head, inside, second = match.group(1) or "", match.group(2).strip(), match.group(3)
     name = head.removeprefix("\\")
     after = "" if second is None else f"{{{second}}}"
-    if name in ("frac", "dfrac", "tfrac") and second is not None:
+    if name in _FRACTIONS:
+        if second is None:
+            return match.group()  # what is below is not written yet
         below = second.strip()
         return f"{_enclose(inside)}/{below if re.fullmatch(r'[0-9.]+|.', below) else f'({below})'}"
     if name == "tag":
@@ -72,6 +79,11 @@ def _write_group(match: re.Match[str]) -> str:
     if head in ("_", "^"):
         return f"{head}{_enclose(inside)}{after}"
     return f"{inside}{after}"
+
+
+def _write_cases(match: re.Match[str]) -> str:
+    """Cases on one line: { 1 if x > 0; 0 otherwise }."""
+    return f"\\{{ {match.group(1).replace('&', ' ').strip()} \\}}"
 
 
 def _write_sign(match: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ _SPECIAL |= dict.fromkeys("\u2061\u2062\u2063\u2064\u200b\u200c\u200d\ufeff", ""
 )
 _COMMANDS = """
 ∑ sum ∏ prod ∐ coprod ∫ int ∬ iint ∭ iiint ∮ oint ⋃ bigcup ⋂ bigcap ⨁ bigoplus ⨂ bigotimes ⋁ bigvee ⋀ bigwedge
-± pm ∓ mp × times ÷ div ⋅ cdot · cdot ∘ circ ∙ bullet • bullet ⊕ oplus ⊗ otimes ⊙ odot ⊖ ominus ∪ cup ∩ cap ∖ setminus
+± pm ∓ mp × times ÷ div ⋅ cdot · cdot ∘ circ ◦ circ ∙ bullet • bullet ⊕ oplus ⊗ otimes ⊙ odot ⊖ ominus ∪ cup ∩ cap ∖ setminus
 ≤ leq ≥ geq ≠ neq ≈ approx ≡ equiv ∼ sim ≃ simeq ≅ cong ∝ propto ≪ ll ≫ gg ≺ prec ≻ succ ⪯ preceq ⪰ succeq ≜ triangleq
 ∈ in ∉ notin ∋ ni ⊂ subset ⊆ subseteq ⊃ supset ⊇ supseteq ∅ emptyset ∀ forall ∃ exists ¬ neg ∧ wedge ∨ vee ⊤ top ⊥ bot
 → to ← leftarrow ↔ leftrightarrow ⇒ Rightarrow ⇐ Leftarrow ⇔ Leftrightarrow ↦ mapsto ↑ uparrow ↓ downarrow ⟶ longrightarrow

@@ -19,7 +19,7 @@ from phases.readers.pdf.page import BoundingBox, Character, Item
 from phases.readers.pdf.reader import read_pdf
 from phases.readers.pdf.scan import open_pdf
 from phases.readers.reading import NO_TEXT, OK, PARTIAL
-from tests.papers import pdf, scan
+from tests.papers import ROOT, pdf, scan
 
 WIDE = 5.0
 
@@ -314,3 +314,19 @@ def test_a_tall_letter_below_the_line_is_no_exponent() -> None:
     below = replace(set_line("θ", 75.5, 101.4, 7.0, "CMMI7")[0], box=BoundingBox(75.5, 96.5, 79.0, 101.4))
     f = replace(set_line("f", font="CMMI10")[0], box=BoundingBox(70, 93, 75, 102))
     assert latex_of([f, below], []) == "f_{\\theta }"
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        pytest.param(r"\max (0, \gamma - y \langle w, x\rangle )", id="large brackets, whose codes are no letters"),
+        pytest.param(r"(\eta _{0} / \sqrt{t} )", id="a root as wide as one letter"),
+        pytest.param(
+            r"\bar{w} = w_{T} - \frac{c}{T - t_{0}} , c = \sum _{t= 1}^{T} \max (0, t - 1 - t_{0} ) \Delta _{t} . \tag{6}",
+            id="limits, a fraction and a number in one line",
+        ),
+    ],
+)
+def test_what_a_formula_prints_is_in_its_latex(formula: str) -> None:
+    pages = read_pdf(str(ROOT / "examples" / "averaged-perceptron" / "paper.pdf"), None).pages
+    assert any(formula in page for page in pages)

@@ -33,7 +33,7 @@ _FOOTNOTE = re.compile(r"^([0-9]{1,2}|[*∗†‡§¶])\s?(?=[A-Za-z\u00c0-\ufff
 _TYPEWRITER = re.compile(
     r"mono|nimbusmon|courier|typewriter|cmtt|cmvtt|lmtt|txtt|sftt|ectt|consol|inconsolata|menlo", re.IGNORECASE
 )
-TAG = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)$")
+TAG = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)\}*\$?$")
 _SCRAP = 24
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0400-\u04ff]{3,}|[\u2e80-\u9fff\uac00-\ud7af]+")
 _ENDED = re.compile(r"[.!?:。！？：][\"”’)\]]?$")

@@ -18,6 +18,12 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _HYPHEN = "\ufffe"
 """What PDFium gives for the hyphen that parts a word at the end of a line."""
 _LINE_END = re.compile(rf"(?<=[\r\n{_HYPHEN}])")
+LARGE_SIGNS = re.compile(r"cmex|[tp]xex|mathex|extension", re.IGNORECASE)
+"""The fonts of TeX that have large signs, by their names."""
+_CODE = re.compile(r"[\x00-\x09\x0b\x0c\x0e-\x1f]|\r(?!\n)|(?<!\r)\n")
+"""What no text has: neither letters nor the ends of lines."""
+_BRACKETS = dict(enumerate("⎛⎞⎡⎤⌊⌋⌈⌉⎧⎫⟨⟩|‖")) | dict(enumerate("⎛⎞⎛⎞⎡⎤⌊⌋⌈⌉⎧⎫⟨⟩", 0x10))
+"""Codes of these fonts; as pieces of brackets, for a bracket itself is the code of another sign there."""
 _MATHEMATICS = re.compile(r"[=≤≥<>∈∼≈→←≠≡∝⊆⊂⇒⇔∑∏∫∀∃±]")
 _MOST_WORDS, _MOST_LINES, _AROUND = 4, 300, 4
 _MOST_AROUND, _LONGEST_PIECE = 24, 16
@@ -98,7 +104,20 @@ class PageText:
 
     @cached_property
     def _letters(self) -> tuple[str, Sequence[int]]:
-        return pdfium.text_of(self._handle, _MOST_CHARACTERS)
+        """The text, and the number of the letter that each character is; without what no font gives a meaning."""
+        text, numbers = pdfium.text_of(self._handle, _MOST_CHARACTERS)
+        if not _CODE.search(text):
+            return text, numbers
+        signs = [self._sign_at(index, sign) for sign, index in zip(text, numbers, strict=True)]
+        return "".join(signs), [index for index, sign in zip(numbers, signs, strict=True) if sign]
+
+    def _sign_at(self, index: int, sign: str) -> str:
+        """The sign, or the bracket that its code is in TeX's font of large signs; nothing for a code 0 of another font."""
+        if sign >= " " and sign != _HYPHEN:
+            return sign
+        if LARGE_SIGNS.search(self._font_at(index)[0]):
+            return _BRACKETS.get(2 if sign == _HYPHEN else ord(sign), sign)
+        return sign.strip("\0")
 
     def _box_at(self, index: int) -> BoundingBox | None:
         found = pdfium.box_of_letter(self._handle, index)

@@ -10,16 +10,18 @@ from statistics import median
 from unicodedata import normalize
 
 from phases.readers.math_symbols import FUNCTIONS, tex_of
+from phases.readers.pdf.characters import LARGE_SIGNS
 from phases.readers.pdf.page import BoundingBox, Character
 
-_EXTENSION = re.compile(r"cmex|[tp]xex|mathex|extension", re.IGNORECASE)
 _SYMBOL = re.compile(r"cmb?sy", re.IGNORECASE)
 _SLANTED = re.compile(r"cmmi|cmsy|math|ital|obli|msbm|msam|-it|symbol|mi[0-9]*$", re.IGNORECASE)
 _LARGE_CODES = dict(
-    zip("PXÍQYÖRZS[T\\hinopqrst\"#!$%&'*+\x10\x11\x12\x13\x14\x15\x1a\x1b", "∑∑∑∏∏∏∫∫⋃⋃⋂⋂[]{}√√√√√[])⌊⌋⌈⌉⟨⟩()()[]{}", strict=True)
+    zip("PXÍQYÖRZS[T\\hinopqrst\"#!$%&'*+", "∑∑∑∏∏∏∫∫⋃⋃⋂⋂[]{}√√√√√[])⌊⌋⌈⌉⟨⟩", strict=True)
 ) | dict.fromkeys("\uf8eb\uf8ec\uf8ed⎛⎜⎝", "(") | dict.fromkeys("\uf8f6\uf8f7\uf8f8⎞⎟⎠", ")") | dict.fromkeys(
     "\uf8ee\uf8ef\uf8f0⎡⎢⎣", "["
-) | dict.fromkeys("\uf8f9\uf8fa\uf8fb⎤⎥⎦", "]") | dict.fromkeys("\uf8f1\uf8f2\uf8f3\uf8f4⎧⎨⎩⎪", "{")  # fmt: skip
+) | dict.fromkeys("\uf8f9\uf8fa\uf8fb⎤⎥⎦", "]") | dict.fromkeys("\uf8f1\uf8f2\uf8f3\uf8f4⎧⎨⎩⎪", "{") | dict.fromkeys(
+    "⎫⎬⎭", "}"
+)  # fmt: skip
 _SYMBOL_CODES = {"h": "⟨", "i": "⟩", "k": "‖", "7": "↦", "0": "′", "f": "{", "g": "}", "j": "|", "6": "≠", "µ": "⪯"}
 _ITALIC = re.compile(r"cmmi|cmmib|lmmi", re.IGNORECASE)
 _ITALIC_CODES = dict(zip("\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b", "δϵζηθικλμνξπρσ", strict=True))
@@ -33,7 +35,7 @@ _DESCENDING = frozenset("gjpqyQβγζημξρςφχψϕ,;()[]{}|/∫")
 _SMALL = 0.82
 _RAISED = 0.27
 _SPACE = 0.12
-_PLAIN = {"∆": "Δ", "Ω": "Ω", "µ": "μ", "Σ": "Σ", "\xad": "-", "\x00": "", "\ufe01": ""}
+_PLAIN = {"∆": "Δ", "Ω": "Ω", "µ": "μ", "Σ": "Σ", "\xad": "-", "\ufe01": ""}
 _FACES = (
     (re.compile(r"cmb?sy|eusm", re.IGNORECASE), "mathcal"),
     (re.compile(r"msbm|bbm|bbold|dsrom", re.IGNORECASE), "mathbb"),
@@ -62,12 +64,12 @@ class Token:
 
 def with_braces(lines: Sequence[Sequence[Character]]) -> list[tuple[Character, ...]]:
     """The lines of a page, where a parenthesis of TeX's large font that nothing closes is what its code says: a brace."""
-    closing = [one for line in lines for one in line if one.text == ")" and _EXTENSION.search(one.font)]
+    closing = [one for line in lines for one in line if one.text == ")" and LARGE_SIGNS.search(one.font)]
     return [
         tuple(
             replace(one, text="{")
             if one.text == "("
-            and _EXTENSION.search(one.font)
+            and LARGE_SIGNS.search(one.font)
             and not any(abs(other.box.middle - one.box.middle) < _SAME_HEIGHT for other in closing)
             else one
             for one in line
@@ -86,7 +88,7 @@ def _tokens_of(characters: Iterable[Character]) -> list[Token]:
     found: list[Token] = []
     for one in characters:
         sign = one.text
-        if _EXTENSION.search(one.font) or (sign in _LARGE_CODES and sign > "\ue000"):
+        if LARGE_SIGNS.search(one.font) or (sign in _LARGE_CODES and sign > "\ue000"):
             sign = _LARGE_CODES.get(sign, sign)
         elif _SYMBOL.search(one.font):
             sign = _SYMBOL_CODES.get(sign, sign)

@@ -172,7 +172,7 @@ def text_of(text_page: Any, most: int) -> tuple[str, Sequence[int]]:
     for number, (code, after) in enumerate(itertools.zip_longest(codes, codes[1:], fillvalue=0)):
         paired = 0xD800 <= code < 0xDC00 and 0xDC00 <= after < 0xE000
         whole = 0x10000 + (code - 0xD800) * 0x400 + (after - 0xDC00) if paired else code
-        if whole and not 0xD800 <= whole < 0xE000:
+        if not 0xD800 <= whole < 0xE000:
             signs.append(_PARTED if whole == _HYPHEN_CODE else chr(whole))
             numbers.append(number)
     return "".join(signs), numbers

@@ -19,7 +19,7 @@ _LETTERS = re.compile(r"[^\W_]")
 _FEWEST_LETTERS, _ALIKE = 8, 0.5
 _TINIEST = 1.6
 _MOST_COVERS, _LEAST_COVER = 60, 8.0
-_MOST_PATHS, _THICKEST, _SHORTEST = 3000, 2.5, 4.0
+_MOST_PATHS, _THICKEST, _SHORTEST = 3000, 2.5, 3.0
 """Of the shapes of a page so many are looked at; one that is lower and wider than this is a ruling."""
 _WHITE = 250
 _SCAN = 0.5
