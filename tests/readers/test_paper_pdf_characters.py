@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.readers.markdown import paper_document
-from phases.readers.pdf.characters import TextLine
+from phases.readers.pdf.characters import TextLine, box_around
 from phases.readers.pdf.crosscheck import fold, items_of_lines, with_dropped
 from phases.readers.pdf.formulas import latex_of, with_braces
 from phases.readers.pdf.letters import mend_letters
 from phases.readers.pdf.page import BoundingBox, Character, Item
 from phases.readers.pdf.reader import read_pdf
 from phases.readers.pdf.scan import open_pdf
+from phases.readers.pdf.scripts import with_scripts
 from phases.readers.reading import NO_TEXT, OK, PARTIAL
 from tests.papers import ROOT, pdf, scan
 
@@ -321,12 +322,87 @@ def test_a_tall_letter_below_the_line_is_no_exponent() -> None:
     [
         pytest.param(r"\max (0, \gamma - y \langle w, x\rangle )", id="large brackets, whose codes are no letters"),
         pytest.param(r"(\eta _{0} / \sqrt{t} )", id="a root as wide as one letter"),
+        pytest.param("Keep an accumulator $a_{j}$ and a stamp", id="an index in the text"),
+        pytest.param(r"g ← t $-1-\max (\tau _{j},t_{0}$)", id="an index behind a formula"),
         pytest.param(
             r"\bar{w} = w_{T} - \frac{c}{T - t_{0}} , c = \sum _{t= 1}^{T} \max (0, t - 1 - t_{0} ) \Delta _{t} . \tag{6}",
             id="limits, a fraction and a number in one line",
         ),
     ],
 )
-def test_what_a_formula_prints_is_in_its_latex(formula: str) -> None:
+def test_what_the_example_prints_is_in_its_formulas(formula: str) -> None:
     pages = read_pdf(str(ROOT / "examples" / "averaged-perceptron" / "paper.pdf"), None).pages
     assert any(formula in page for page in pages)
+
+
+class Drawn:
+    """A line whose letters are given by font, size and how far they are lowered."""
+
+    def __init__(self, *runs: tuple[str, str, float, float]) -> None:
+        self._found: list[Character] = []
+        for text, font, size, lowered in runs:
+            for sign in text:
+                x, base = 70.0 + WIDE * len(self._found), 100.0 + lowered
+                self._found.append(
+                    Character(sign, BoundingBox(x, base - 0.7 * size, x + WIDE, base), size, font, False)
+                )
+        self._runs = [number for number, (text, *_) in enumerate(runs) for _ in text]
+        self.text = "".join(one.text for one in self._found)
+        self.item = Item(self.text, box_around(self._found), 10, "Times", False, False)
+
+    def lines(self) -> Iterator[TextLine]:
+        yield TextLine(self.text, 0)
+
+    def characters(self, line: TextLine) -> list[Character]:
+        return [one for one in self._found[line.start : line.start + len(line.text)] if not one.text.isspace()]
+
+    def are_drawn_together(self, first: int, last: int) -> bool:
+        return self._runs[first] == self._runs[last]
+
+
+TEXT, ITALIC, SIGNS = "Times", "CMMI10", "CMSY10"
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        pytest.param(
+            [("Keep ", TEXT, 10, 0), ("a", ITALIC, 10, 0), ("j", ITALIC, 7, 1.5)], "Keep $a_{j}$", id="an index"
+        ),
+        pytest.param([("R", ITALIC, 10, 0), ("D", ITALIC, 7, -4)], "$R^{D}$", id="an exponent"),
+        pytest.param([("p", ITALIC, 10, 0), ("0", SIGNS, 7, -4)], "$p'$", id="a prime, whose code is a zero"),
+        pytest.param(
+            [("h", SIGNS, 10, 0), ("op, v", ITALIC, 10, 0), ("i", SIGNS, 10, 0)],
+            "⟨op, v⟩",
+            id="brackets as letters",
+        ),
+        pytest.param([("paper", TEXT, 10, 0), ("4", TEXT, 7, -4)], "paper4", id="the mark of a footnote"),
+        pytest.param([("T", TEXT, 10, 0), ("APAS", TEXT, 7, 0)], "TAPAS", id="small capitals"),
+        pytest.param(
+            [("w", ITALIC, 10, 0), ("t", ITALIC, 7, 1.5), ("-1", SIGNS, 7, 1.5)], "wt-1", id="an index that goes on"
+        ),
+    ],
+)
+def test_a_letter_with_an_index_is_a_formula(runs: list[tuple[str, str, float, float]], said: str) -> None:
+    drawn = Drawn(*runs)
+    assert [item.text for item in with_scripts([drawn.item], drawn)] == [said]  # type: ignore[arg-type]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text("ahijk 0T-α", min_size=1, max_size=4),
+            st.sampled_from([TEXT, ITALIC, SIGNS]),
+            st.sampled_from([7.0, 10.0]),
+            st.sampled_from([-4.0, 0.0, 1.5]),
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_no_letter_of_the_text_is_lost_to_formulas(runs: list[tuple[str, str, float, float]]) -> None:
+    drawn = Drawn(*runs)
+    (item,) = with_scripts([drawn.item], drawn)  # type: ignore[arg-type]
+    assert "$$" not in item.text
+    assert item.text.count("$") % 2 == 0
+    assert [sign for sign in fold(item.text) if sign in "at"] == [sign for sign in fold(drawn.text) if sign in "at"]

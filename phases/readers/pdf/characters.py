@@ -94,6 +94,11 @@ class PageText:
             blank = False
         return found
 
+    def are_drawn_together(self, first: int, last: int) -> bool:
+        """Whether two characters of the text are of one text object, and so of one font and size."""
+        one, other = (pdfium.object_of_letter(self._handle, self._letters[1][place])[0] for place in (first, last))
+        return one == other
+
     def formula_lines(self) -> list[tuple[Character, ...]]:
         """The characters of each line that has hardly a word, on a page where some line has a sign of mathematics."""
         lines = [line for line in self.lines() if len(_WORD.findall(line.text)) <= _MOST_WORDS]

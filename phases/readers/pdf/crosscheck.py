@@ -191,7 +191,7 @@ def item_of(piece: Sequence[Character]) -> Item:
 
 def _text_with_scripts(piece: Sequence[Character], size: float, base: float) -> str:
     parts: list[tuple[str, str]] = []
-    for one in map(_mend_symbol, piece):
+    for one in map(mend_symbol, piece):
         mark = _script_of(one, size, base)
         if parts and parts[-1][0] == mark and not (mark and one.blank):
             parts[-1] = (mark, parts[-1][1] + (" " if one.blank else "") + one.text)
@@ -200,7 +200,7 @@ def _text_with_scripts(piece: Sequence[Character], size: float, base: float) -> 
     return "".join(f"${mark}{{{text}}}$" if mark else text for mark, text in parts)
 
 
-def _mend_symbol(one: Character) -> Character:
+def mend_symbol(one: Character) -> Character:
     """What a code of TeX's font of symbols stands for."""
     known = _SYMBOL_CODES.get(one.text) if _CODED.search(one.font) else None
     return replace(one, text=known) if known else one

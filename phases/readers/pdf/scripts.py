@@ -1,0 +1,113 @@
+"""Formulas of one word that the engine gives as letters: aj is a_j where the j is smaller and lower than the a, and hp, pi is
+⟨p, p⟩ where h and i are of a font that has only signs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate, groupby
+
+from phases.readers.math_symbols import tex_of
+from phases.readers.pdf.characters import PageText, TextLine, box_around
+from phases.readers.pdf.crosscheck import mend_symbol
+from phases.readers.pdf.page import BoundingBox, Character, Item
+
+_WORD = re.compile(r"(?<!\w)(?:[^\W\d_]\w{1,5}|[hfkj]\w{1,30}|\w{1,30}[igkj])(?!\w)")
+"""Short ones, and those with what may be the code of a bracket at an end."""
+_BRACKETS = frozenset("⟨⟩‖{}|")
+_FORMULA = re.compile(r"(\$[^$]*\$)")
+_SMALLER, _RAISED, _LOWERED = 0.85, 0.2, 0.08
+_LONGEST_BASE = 2
+
+
+def with_scripts(items: Sequence[Item], text: PageText) -> list[Item]:
+    """The items of a page, where these words are formulas between dollar signs."""
+    kept = list(items)
+    for word, told, box in _words_with_scripts(text):
+        for place, item in enumerate(kept):
+            if item.box.holds(box) and (
+                changed := _put_in(item.text, word, told, _share(box, item.box.x0, item.box.x1))
+            ):
+                words = [
+                    (_put_in(one, word, told, _share(box, x0, x1)) or one if x0 <= box.centre <= x1 else one, x0, x1)
+                    for one, x0, x1 in item.words
+                ]
+                kept[place] = replace(item, text=changed, words=tuple(words))
+                break
+    return kept
+
+
+def _share(box: BoundingBox, x0: float, x1: float) -> float:
+    return (box.x0 - x0) / max(x1 - x0, 1.0)
+
+
+def _words_with_scripts(text: PageText) -> Iterator[tuple[str, str, BoundingBox]]:
+    for line in text.lines():
+        for match in _WORD.finditer(line.text):
+            first, last = line.start + match.start(), line.start + match.end() - 1
+            if text.are_drawn_together(first, last):
+                continue  # in one font and size
+            behind = match.end() + (match.end() < len(line.text) and not line.text[match.end()].isspace())
+            found = text.characters(TextLine(line.text[match.start() : behind], first))
+            word, after = found[: len(match.group())], found[len(match.group()) :]
+            if len(word) == len(match.group()) and (told := _write(word, after)) != match.group():
+                yield match.group(), told, box_around(word)
+
+
+def _write(word: Sequence[Character], after: Sequence[Character]) -> str:
+    """The word with its brackets, and with its formula between dollar signs."""
+    signs = [mend_symbol(one) for one in word]
+    start, end = (_count_brackets(side) for side in (signs, signs[::-1]))
+    inner = signs[start : len(signs) - end]
+    formula = _formula_of(inner, after) if len(inner) > 1 else ""
+    middle = f"${formula}$" if formula else "".join(one.text for one in word[start : len(word) - end])
+    return "".join([*(one.text for one in signs[:start]), middle, *(one.text for one in signs[len(signs) - end :])])
+
+
+def _count_brackets(signs: Sequence[Character]) -> int:
+    return next((count for count, one in enumerate(signs) if one.text not in _BRACKETS), 0)
+
+
+def _formula_of(word: Sequence[Character], after: Sequence[Character]) -> str:
+    """Its LaTeX; empty for a word in small capitals, with the mark of a footnote, or whose index goes on behind it."""
+    size, base = word[0].size, word[0].box.y1
+    if any(one.size < _SMALLER * size for one in after):
+        return ""
+    runs = [
+        (mark, "".join(one.text for one in run)) for mark, run in groupby(word, lambda one: _script_of(one, size, base))
+    ]
+    bases = [run for mark, run in runs if not mark]
+    if len(bases) == len(runs) or not all(base.isalpha() and len(base) <= _LONGEST_BASE for base in bases):
+        return ""
+    if any(mark == "^" and run.isdigit() for mark, run in runs):
+        return ""
+    parts = [(mark, "".join(map(tex_of, run)).strip()) for mark, run in runs]
+    return "".join(f"{mark}{{{part}}}" if mark in ("_", "^") else part for mark, part in parts)
+
+
+def _script_of(one: Character, size: float, base: float) -> str:
+    if one.text == "′":
+        return "'"
+    if one.size > _SMALLER * size:
+        return ""
+    if one.box.y1 < base - _RAISED * size:
+        return "^"
+    return "_" if one.box.y1 > base + _LOWERED * size else ""
+
+
+def _put_in(text: str, word: str, told: str, share: float) -> str:
+    """The text with this for the word that begins nearest to this share of it; empty where no word outside a formula
+    is this one."""
+    parts = _FORMULA.split(text)
+    starts = [0, *accumulate(map(len, parts))]
+    places = [
+        (abs(starts[number] + match.start() - share * len(text)), number, match.start())
+        for number in range(0, len(parts), 2)
+        for match in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", parts[number])
+    ]
+    if not places:
+        return ""
+    _, number, at = min(places)
+    parts[number] = f"{parts[number][:at]}{told}{parts[number][at + len(word) :]}"
+    return "".join(parts).replace("$$", "")
