@@ -94,7 +94,7 @@ class _Text:
         for equation in row.get("equations", ()):
             if equation not in shown:
                 yield from self.wrap(read_formula(equation), " " * 9, 11)
-        for number, step in enumerate(steps_of(row), 1):
+        for number, step in steps_of(row):
             yield from self.wrap(read_aloud(step), f"     {number:>3}  ", 10)
 
     def values(self, plan: Row) -> Iterator[str]:

@@ -33,6 +33,7 @@ _BARE_ACCENT = re.compile(rf"\\({'|'.join(_ACCENTS)}) ([^\W\d_])")
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
 _CASES = re.compile(r"\\begin\{cases\}(.*?)\\end\{cases\}", re.DOTALL)
 _AROUND = re.compile(r"\\(?:begin|end) ?\{[a-z]+\*?\}")
+_NUMBERED = re.compile(r"([0-9]{1,3})(?:[:.)]\s*|\s+)(?=\S)")
 _FRACTIONS = frozenset(("frac", "dfrac", "tfrac", "cfrac"))
 
 
@@ -58,7 +59,7 @@ def read_formula(formula: str) -> str:
     text = _COMMAND.sub(r"\1 ", text).replace("{", "").replace("}", "")
     text = text.replace("\ue000", "{").replace("\ue001", "}").replace("\\", "")
     text = re.sub(r"([(\[]) +", r"\1", " ".join(text.split()))
-    return re.sub(r" +([)\],;]|\.(?:\s|$))", r"\1", text)
+    return re.sub(r" +([)\],;]|\.(?:\s|$))", r"\1", text).replace(",;", ";")
 
 
 def _write_group(match: re.Match[str]) -> str:
@@ -186,10 +187,16 @@ def group_values(plan: Row) -> Iterator[tuple[str, list[Row]]]:
         yield f"{read_aloud(quote)} ({name_place(alike[0])})".strip(), alike
 
 
-def steps_of(component: Row) -> list[str]:
-    """The lines of a component's algorithm, without its title."""
+def steps_of(component: Row) -> list[tuple[str, str]]:
+    """The lines of a component's algorithm, without its title, each with its number: the paper's own where it has some."""
     label = str(component.get("algorithm") or "")
-    return [step for step in component.get("steps", ()) if not label or not step.startswith(label)]
+    steps = [step for step in component.get("steps", ()) if not label or not step.startswith(label)]
+    numbered = [_NUMBERED.match(step) for step in steps]
+    if 2 * sum(map(bool, numbered)) < len(steps):
+        return [(str(number), step) for number, step in enumerate(steps, 1)]
+    return [
+        (found[1], step[found.end() :]) if found else ("", step) for found, step in zip(numbered, steps, strict=True)
+    ]
 
 
 def group_results(plan: Row) -> Iterator[tuple[str, list[Row]]]:

@@ -73,10 +73,7 @@ def parse_data(setting: str) -> tuple[DataFolder, ...]:
     pairs = [(name, path) for name, path in split_data(setting) if not IS_ADDRESS.match(path)]
     for name, path in pairs:
         if not os.path.exists(path):
-            raise UsageError(
-                f"data set {name}: there is no file or folder {path}; say where it is with --data {name}=PATH, "
-                f"or in your settings: pipeline config data {name}=PATH"
-            )
+            raise UsageError(f"data {name} names {path}, and there is no such folder or file")
     return tuple(DataFolder(name, os.path.realpath(path)) for name, path in pairs)
 
 

@@ -252,7 +252,7 @@ def test_a_stamp_of_an_older_release_says_nothing_of_what_was_given(task: Comman
 
 def test_a_setting_of_data_is_checked_as_the_flag_is(task: Command, tmp_path: Path) -> None:
     ended = task("config", "data", "foo=/nowhere")
-    assert (ended.code, "data set foo: there is no file or folder /nowhere; say where" in ended.err) == (2, True)
+    assert (ended.code, "data foo names /nowhere, and there is no such folder or file" in ended.err) == (2, True)
     (tmp_path / "own").mkdir()
     assert task("config", "data", "foo=own").code == 0
     assert task("config", "data", "--json").json()["settings"][0]["value"] == f"foo={tmp_path / 'own'}", (

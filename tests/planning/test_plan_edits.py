@@ -16,7 +16,7 @@ from phases.planning.paper_check import differences_from_paper
 from phases.planning.plan_edits import add_row, change_row, strike_row
 from phases.planning.plan_sense import doubts_about
 from phases.planning.plan_view import render_plan
-from phases.planning.plan_words import group_doubts, read_aloud, read_formula, write_ids
+from phases.planning.plan_words import group_doubts, read_aloud, read_formula, steps_of, write_ids
 from pipeline.base.errors import UsageError
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, example_paper, read
@@ -248,6 +248,18 @@ def test_a_step_that_is_gone_from_an_algorithm_is_told() -> None:
 )
 def test_a_formula_is_said_in_one_line_of_text(formula: str, said: str) -> None:
     assert " ".join(read_formula(formula).split()).replace("{ ", "{").replace(" }", "}") == said
+
+
+@pytest.mark.parametrize(
+    ("steps", "shown"),
+    [
+        (["Algorithm 1: Sort", "Input: a", "1: swap", "2: stop"], [("", "Input: a"), ("1", "swap"), ("2", "stop")]),
+        (["Algorithm 1: Sort", "swap 2 items", "stop"], [("1", "swap 2 items"), ("2", "stop")]),
+        (["1 swap", "of them", "2 stop"], [("1", "swap"), ("", "of them"), ("2", "stop")]),
+    ],
+)
+def test_the_lines_of_an_algorithm_keep_their_own_numbers(steps: list[str], shown: list[tuple[str, str]]) -> None:
+    assert steps_of({"algorithm": "Algorithm 1", "steps": steps}) == shown
 
 
 @given(st.text(st.sampled_from("\\{}_^$ ab1αfracqtsum&~")))
