@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -41,7 +42,7 @@ _FARTHEST_CAPTION = 5.0
 """White between code and the caption below it, in sizes of the caption's letters."""
 _ABSTRACT = re.compile(rf"^(?:{'|'.join(ABSTRACT)})\s*[.:—–-]+\s*(?=\S)", re.IGNORECASE)
 _WORDS_OF_PROSE = 5
-_ASIDE = (CAPTION, FOOTNOTE, TABLE, PICTURE)
+_ASIDE = (CAPTION, FOOTNOTE, TABLE, PICTURE, ALGORITHM)
 
 
 @dataclass
@@ -335,8 +336,10 @@ def _join_paragraphs(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
     kept: list[PdfBlock] = []
     last: PdfBlock | None = None
     crossed = False
-    for block in blocks:
-        crossed = crossed or block.fresh or block.kind in _ASIDE
+    for before, block in itertools.pairwise((None, *blocks)):
+        # code below its caption floats, as figures do
+        aside = block.kind in _ASIDE or (block.kind == CODE and before is not None and before.kind == CAPTION)
+        crossed = crossed or block.fresh or aside
         continued = (
             last is not None
             and block.kind == PARAGRAPH
@@ -351,7 +354,7 @@ def _join_paragraphs(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
         kept.append(block)
         if block.kind in (PARAGRAPH, ITEM):
             last, crossed = block, False
-        elif block.kind not in _ASIDE:
+        elif not aside:
             last = None
     return kept
 
