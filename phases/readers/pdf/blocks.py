@@ -11,7 +11,7 @@ from statistics import median
 from phases.readers.heading_patterns import ABSTRACT, REFERENCES, plain_title
 from phases.readers.pdf.bookmarks import Heading
 from phases.readers.pdf.lines import Line, has_holes
-from phases.readers.pdf.listings import is_prose, is_typed
+from phases.readers.pdf.listings import is_prose
 from phases.readers.pdf.references import find_unnamed, reference_text, references_of
 from phases.readers.pdf.tables import Table
 from phases.readers.pdf.unnumbered import BodyStyle
@@ -144,8 +144,6 @@ def kind_of(lines: Sequence[Line], index: int, body: BodyStyle) -> str:
         return ALGORITHM if _ALGORITHM.match(line.text) else CAPTION
     if line.size < body.size - 0.7 and _FOOTNOTE.match(line.text):
         return FOOTNOTE
-    if is_typed(line, body):
-        return CODE
     if _BULLET.match(line.text) or _ORDERED.match(line.text):
         return ITEM
     return EQUATION if is_display(line, body) else PARAGRAPH
@@ -184,13 +182,9 @@ def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: M
     if line.fresh or line.page != before.page:
         return True
     begins = kind_of(lines, index, marks.body)
-    if kind == CODE:
-        return begins != CODE
     if kind == EQUATION:
         another = bool(TAG.search(before.text)) and len(line.text) > _SCRAP
         return begins != EQUATION or another or line.gap > 1.6 * line.size
-    if begins == CODE:
-        return line.gap > usual + 0.1 or line.box.x0 > line.column.x0 + line.size
     if begins == EQUATION:
         return True
     if begins in (CAPTION, ALGORITHM, FOOTNOTE) or (begins == ITEM and (kind == ITEM or line.gap > usual + 0.1)):

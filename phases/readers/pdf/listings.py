@@ -44,8 +44,10 @@ _FEWEST, _FEWEST_TYPED, _FEWEST_STATED = 3, 2, 2
 _SHARE, _MOSTLY = 0.5, 0.6
 _WHITE = 2.0
 """White between two parts of a listing, at most, as a share of the letters' size."""
-_APART, _SET_IN, _DEEPEST_HEAD = 0.5, 0.7, 1.5
+_APART, _SET_IN, _DEEPEST_HEAD = 1.5, 0.7, 1.5
 _SAME_SIZE, _RAGGED, _INDENT = 0.3, 0.06, 2.2
+_LETTER = 0.49
+"""No typewriter letter is narrower, as a share of its size; those of other fonts are on the whole."""
 
 
 def find_listings(lines: Sequence[Line], body: BodyStyle, outside: Set[int]) -> dict[int, int]:
@@ -118,7 +120,8 @@ def _is_listing(lines: Sequence[Line], first: int, end: int, body: BodyStyle) ->
     typed = sum(_is_typed(line, body) for line in run)
     if typed >= _FEWEST_TYPED and typed >= _SHARE * len(run):
         # an address in a footnote may take two lines of a paragraph
-        apart = run[0].fresh or run[0].gap > _APART * run[0].size or _is_set_in(run[0])
+        pitch = run[0].box.y1 - lines[first - 1].box.y1
+        apart = run[0].fresh or pitch > _APART * run[0].size or _is_set_in(run[0])
         return apart or stated >= _FEWEST_TYPED
     return coded >= _FEWEST and coded >= _SHARE * len(run) and stated >= _FEWEST_STATED
 
@@ -148,11 +151,6 @@ def split_number(line: Line) -> tuple[str, float, str]:
     return "", line.box.x0, line.text
 
 
-def is_typed(line: Line, body: BodyStyle) -> bool:
-    """Set in typewriter letters from end to end, as the text is not."""
-    return not _TYPEWRITER.search(body.font) and all(_TYPEWRITER.search(item.font) for item in line.items)
-
-
 def is_prose(line: Line, body: BodyStyle) -> bool:
     """Whether a line is words in the text's size, and no statement."""
     in_words = abs(line.size - body.size) < _SAME_SIZE and _count_words(line) >= _FEWEST_WORDS
@@ -168,7 +166,8 @@ def _is_typed(line: Line, body: BodyStyle) -> bool:
         return False
     if _STATEMENT.match(_without_number(line)) or _SIGNS.search(line.text):
         return True
-    return not (abs(line.size - body.size) < _SAME_SIZE and _count_words(line) >= _FEWEST_WORDS and _is_wide(line))
+    narrow = line.box.width < _LETTER * line.size * len(line.text)
+    return not (narrow and abs(line.size - body.size) < _SAME_SIZE and _count_words(line) >= _FEWEST_WORDS)
 
 
 def _is_text(lines: Sequence[Line], body: BodyStyle) -> bool:
