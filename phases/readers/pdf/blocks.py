@@ -140,7 +140,7 @@ def _add_block(lines: Sequence[Line], index: int, marks: Marks, usual: float, bl
 def kind_of(lines: Sequence[Line], index: int, body: BodyStyle) -> str:
     """What a line begins, if it begins anything."""
     line = lines[index]
-    if starts_float(line):
+    if starts_float(lines, index):
         return ALGORITHM if _ALGORITHM.match(line.text) else CAPTION
     if line.size < body.size - 0.7 and _FOOTNOTE.match(line.text):
         return FOOTNOTE
@@ -149,12 +149,23 @@ def kind_of(lines: Sequence[Line], index: int, body: BodyStyle) -> str:
     return EQUATION if is_display(line, body) else PARAGRAPH
 
 
-def starts_float(line: Line) -> bool:
+def starts_float(lines: Sequence[Line], index: int) -> bool:
     """Whether a line is the first one of a caption, or of an algorithm with its caption."""
+    line = lines[index]
+    if index and _is_within_text(lines[index - 1], line):
+        return False
     if _CAPTION.match(line.text) or (line.bold_start and _BOLD_CAPTION.match(line.text)):
         return True
     is_sentence = len(line.text) >= 90 or _SENTENCE.match(line.text)
     return bool(_ALGORITHM.match(line.text)) and (line.bold_start or not is_sentence)
+
+
+def _is_within_text(before: Line, line: Line) -> bool:
+    """Whether a sentence goes on from the line before to this one: "... are shown in" and "Table 6. Both ..."."""
+    alike = line.font == before.font and abs(line.size - before.size) < 0.3 and not line.bold_start
+    close = not line.fresh and line.gap < 0.6 * line.size
+    full = before.box.x1 > before.column.x1 - 0.06 * before.column.width and not _ENDED.search(before.text)
+    return alike and close and full and not _CAPTION.match(before.text)
 
 
 def is_display(line: Line, body: BodyStyle) -> bool:

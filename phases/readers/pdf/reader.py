@@ -84,7 +84,7 @@ def _find_marks(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Wor
     in_tables = {table.first + row for table in tables.values() for row in range(table.count)}
     headings = headings_of(lines, bookmarks, words, contents | in_tables)
     in_headings = {heading.first + row for heading in headings for row in range(heading.count)}
-    floats = {index for index, line in enumerate(lines) if starts_float(line)}
+    floats = {index for index in range(len(lines)) if starts_float(lines, index)}
     body = body_of(lines)
     listings = find_listings(lines, body, contents | in_tables | in_headings | floats)
     return Marks({heading.first: heading for heading in headings}, contents, tables, listings, body)
