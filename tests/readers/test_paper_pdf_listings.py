@@ -157,3 +157,17 @@ def test_words_that_a_language_shares_make_no_listing(tmp_path: Path, lines: lis
         y += 12
     filled(sheet, LEFT, y, 30)
     assert "```" not in read_pages(tmp_path, sheet).text
+
+
+def test_a_sentence_that_goes_on_with_the_number_of_a_table_is_no_caption(tmp_path: Path) -> None:
+    sheet = Sheet()
+    lines = (
+        "The hash function was the best of all that were",
+        "compared here by us, as anyone can see from our",
+        "Table 6. Both",
+    )
+    y = sheet.column(LEFT, TOP, [*lines, "of them used it, and neither was told the width."])
+    filled(sheet, LEFT, y + 24, 3, width=COLUMN - 60)
+    made = read_pages(tmp_path, sheet)
+    assert not made.outline["tables"]
+    assert any("see from our Table 6. Both of them used it" in block for block in made.blocks), made.blocks
