@@ -132,11 +132,11 @@ def test_an_algorithm_ends_where_words_in_the_text_s_size_begin(tmp_path: Path) 
 def test_a_paragraph_goes_on_behind_floating_code(tmp_path: Path) -> None:
     sheet = Sheet()
     lines = wrapped(prose(9))
-    y = filled(sheet, LEFT, TOP, 3) and FOOT - 40
-    y = sheet.column(LEFT, y, lines[:3])
+    filled(sheet, LEFT, TOP, 3)
+    sheet.column(LEFT, FOOT - 40, lines[:3])
     y = set_code(sheet, RIGHT, TOP)
     sheet.put(RIGHT, y + 6, "Figure 4: Pseudo code of the search.")
-    y = sheet.column(RIGHT, y + 40, lines[3:])
+    sheet.column(RIGHT, y + 40, lines[3:])
     assert prose(9) in read_pages(tmp_path, sheet).blocks
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -341,7 +340,7 @@ def _join_paragraphs(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
     kept: list[PdfBlock] = []
     last: PdfBlock | None = None
     crossed = False
-    for before, block in itertools.pairwise((None, *blocks)):
+    for before, block in zip((None, *blocks), blocks, strict=False):
         # code below its caption floats, as figures do
         aside = block.kind in _ASIDE or (block.kind == CODE and before is not None and before.kind == CAPTION)
         crossed = crossed or block.fresh or aside
