@@ -15,12 +15,21 @@ _HEADING = re.compile(r"^(#{1,6}) +(\S.*)$", re.MULTILINE)
 _MOST_LINKS = 1000
 _LONGEST_ABSTRACT = 5000
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
-_ALGORITHM = "Algorithm|Algorithmus|ALGORITHM|算法|알고리즘"
+_ALGORITHM = "Algorithm|Algorithmus|ALGORITHM|Listing|LISTING|算法|알고리즘"
 _TABLE = "Table|TABLE|Tab|Tabelle|表|표"
 _FIGURE = "Figure|FIGURE|Fig|Abbildung|Abb|图|圖|그림"
 _CAPTION = (
     r"^[ \t>*_|]*((?:{words})\.?[ \t]*(?:[0-9]+|[A-Z]\.?[0-9]+)(?:\.[0-9]+)?)(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
 )
+_IN_CODE = re.compile(
+    r"pseudo-? ?code|\b(?:code|algorithms?|procedures?|routines?|functions?|subroutines?)\b|代码|算法", re.IGNORECASE
+)
+_DECLARED = re.compile(
+    r"^(?:[0-9]+[:.]? )?[ \t]*(?:(?:function|procedure|process|def|subroutine)\b"
+    r"|(?:[\w*&:<>\[\]]+ +[*&]?)+\w+ ?\([^;=\n]*\) *\{?$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A figure is an algorithm where its caption says so, or its code declares a function."""
 _UNMARKED = r"[ \t]*$"
 _CAPITAL = r"[ \t]+(?=[^\sa-z])"
 _DISPLAY = re.compile(r"\$\$([^$]*(?:\$(?!\$)[^$]+)*)\$\$")
@@ -185,6 +194,13 @@ class Positions:
         index = bisect_right(self._fence_starts, position) - 1
         return self._fences[index] if index >= 0 and position < self._fences[index][1] else None
 
+    def fence_behind(self, position: int, text: str) -> tuple[int, int] | None:
+        """Start and end of the fenced block that comes next, with nothing before it."""
+        index = bisect_right(self._fence_starts, position)
+        if index == len(self._fences) or text[position : self._fence_starts[index]].strip():
+            return None
+        return self._fences[index]
+
 
 def _find_fences(text: str, start: int) -> Iterator[tuple[int, int]]:
     """Where code stands: from a fence to one of the same sign that is as long, or to the end."""
@@ -204,11 +220,22 @@ def _find_fences(text: str, start: int) -> Iterator[tuple[int, int]]:
 def anchors_of(text: str, body_start: int, places: Positions) -> dict[str, list[dict[str, Any]]]:
     """The anchors of each kind, in the order of the text. Spans count characters of the whole text."""
     return {
-        "algorithms": _find_captions(text, body_start, places, _ALGORITHM, "A", _CAPITAL),
+        "algorithms": _find_algorithms(text, body_start, places),
         "equations": _find_equations(text, body_start, places),
         "tables": _find_captions(text, body_start, places, _TABLE, "T", _UNMARKED),
         "figures": _find_captions(text, body_start, places, _FIGURE, "F", _UNMARKED),
     }
+
+
+def _find_algorithms(text: str, start: int, places: Positions) -> list[dict[str, Any]]:
+    """Algorithms and listings by their captions, and figures whose code follows their caption, each with its steps."""
+    figures = []
+    for row in _find_captions(text, start, places, _FIGURE, "A", _UNMARKED):
+        code = text[row["start"] : row["end"]].partition("\n")[2]
+        if code and (_IN_CODE.search(row["text"]) or _DECLARED.search(code)):
+            figures.append(row)
+    rows = [*_find_captions(text, start, places, _ALGORITHM, "A", _CAPITAL), *figures]
+    return [{**row, "id": f"A{index}"} for index, row in enumerate(sorted(rows, key=lambda row: row["start"]), 1)]
 
 
 def _find_captions(
@@ -220,8 +247,11 @@ def _find_captions(
         label = " ".join(match.group(1).split())
         if label.lower() not in found:
             caption = " ".join(match.group(2).replace("|", " ").split()).strip("* _")[:_LONGEST]
-            # An algorithm stands in a fence of its own: its span is all of its steps.
-            span = places.fence(match.start()) or match.span() if letter == "A" else match.span()
+            # An algorithm stands in a fence of its own, or right before its code: its span is all of its steps.
+            span = match.span()
+            if letter == "A":
+                behind = places.fence_behind(match.end(), text)
+                span = places.fence(match.start()) or (match.start(), behind[1] if behind else match.end())
             found[label.lower()] = _build_anchor(f"{letter}{len(found) + 1}", label, caption, span, places)
     return list(found.values())
 

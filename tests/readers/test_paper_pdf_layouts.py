@@ -25,8 +25,8 @@ from phases.readers.reading import OK, Reading
 WIDTH, HEIGHT = 612.0, 792.0
 LEFT, RIGHT, COLUMN = 72.0, 316.0, 224.0
 TOP, FOOT = 90.0, 700.0
-ROMAN, BOLD, ITALIC, SANS = "Times-Roman", "Times-Bold", "Times-Italic", "Helvetica"
-FONTS = (ROMAN, BOLD, ITALIC, SANS)
+ROMAN, BOLD, ITALIC, SANS, TYPED = "Times-Roman", "Times-Bold", "Times-Italic", "Helvetica", "Courier"
+FONTS = (ROMAN, BOLD, ITALIC, SANS, TYPED)
 NARROW, BROAD = set("ijltfIr.,;:'()[]-/ "), set("mwMW@")
 NOUNS = ("encoder", "estimator", "schedule", "sampler", "kernel", "teacher", "buffer", "gradient", "margin", "corpus")
 VERBS = ("reduces", "explains", "controls", "recovers", "sharpens", "limits", "confirms", "predicts")

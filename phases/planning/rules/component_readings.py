@@ -76,6 +76,8 @@ _DEFINED = re.compile(
 _FUNCTION = re.compile(
     r"\b(?:[Ff]unction|[Pp]rocedure|FUNCTION|PROCEDURE|def|class|struct|proc|fn)\s+([A-Za-z][\w-]{2,30})\s*[({:]"
 )
+_PSEUDO = re.compile(r"^pseudo-? ?code (?:\w+ )?(?:of|for) (?:an? |the )?", re.IGNORECASE)
+"""What a caption says before the name: "Pseudo code for a replica"."""
 _NUMBERED = re.compile(r"^(?:Task|Experiment|Step|Stage|Phase|Problem|Case|Study) (?:[0-9]+|[A-Z])[.:] ")
 
 
@@ -105,9 +107,8 @@ def _algorithms(paper: PaperText) -> Iterator[Offer]:
     for row in paper.outline["algorithms"]:
         section = sections.get(row["section"])
         if section is not None and paper.roles.get(section["id"]) in (*_MADE, RESULTS):
-            yield Offer(
-                row["text"], "an algorithm", section, row["page"], None, row["label"], tuple(_steps(paper.text, row))
-            )
+            name = _PSEUDO.sub("", row["text"].partition(". ")[0])
+            yield Offer(name, "an algorithm", section, row["page"], None, row["label"], tuple(_steps(paper.text, row)))
 
 
 def _steps(text: str, row: dict[str, Any]) -> list[str]:

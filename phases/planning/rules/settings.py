@@ -20,10 +20,11 @@ _CODE = re.compile(
     r"\b[A-Za-z_]\w*\.\w+[(\[]|\w\(\)|\w\[[0-9]+\]\.\w|>>>|(?:https?://|www\.)|←.*←|[«»|&]=? ?\(|\w [|&]= "
 )
 _DECLARED = re.compile(
-    r"\bconst\b|\b(?:int|float|unsigned|double|let)\b.*=|^\W*(?:Require|Input|Parameters?|Hyper-?parameters?|Given)\b.*=",
+    r"\bconst\b|(?<!for\()(?<!for \()\b(?:int|float|unsigned|double|let)\b[^=]*= ?[-+.\w]+ ?(?:[,;]|$)"
+    r"|^\W*(?:Require|Input|Parameters?|Hyper-?parameters?|Given)\b.*=",
     re.IGNORECASE,
 )
-"""A line of a listing that gives constants, or of an algorithm that says what it needs."""
+"""A line of a listing that gives constants (no loop, no product), or of an algorithm that says what it needs."""
 _FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|cluster|training time|version)\b")
 """What a run had or took: nothing that a program sets."""
 _KINDS = (

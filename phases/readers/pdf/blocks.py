@@ -10,6 +10,7 @@ from statistics import median
 from phases.readers.heading_patterns import ABSTRACT, REFERENCES, plain_title
 from phases.readers.pdf.bookmarks import Heading
 from phases.readers.pdf.lines import Line, has_holes
+from phases.readers.pdf.listings import is_prose
 from phases.readers.pdf.references import find_unnamed, reference_text, references_of
 from phases.readers.pdf.tables import Table
 from phases.readers.pdf.unnumbered import BodyStyle
@@ -20,27 +21,27 @@ ALGORITHM, FOOTNOTE, ITEM, REFERENCE, PICTURE, CONTENTS, CODE = (
     "algorithm", "footnote", "item", "reference", "picture", "contents", "code",
 )  # fmt: skip
 _CAPTION = re.compile(
-    r"^(?:figure|fig\.|table|tab\.|abbildung|abb\.|tabelle|图|圖|表|그림|표|図)\s*(?:[IVX]{1,6}|[0-9A-Z][0-9.]*)(?:\s*[:.|：]|$)|^(?:图|圖|表|그림|표|図)\s*[0-9]+",
+    r"^(?:figure|fig\.|table|tab\.|listing|abbildung|abb\.|tabelle|图|圖|表|그림|표|図)\s*(?:[IVX]{1,6}|[0-9A-Z][0-9.]*)(?:\s*[:.|：]|$)|^(?:图|圖|表|그림|표|図)\s*[0-9]+",
     re.IGNORECASE,
 )
 _BOLD_CAPTION = re.compile(r"^(?:figure|fig\.|table|tab\.)\s*[0-9A-Z][0-9.]*\s", re.IGNORECASE)
+_TABLE_CAPTION = re.compile(r"^(?:table|tab\.|tabelle|表|표)", re.IGNORECASE)
 _FIGURE = re.compile(r"^(?:figure|fig\.|abbildung|abb\.|图|圖|그림|図)", re.IGNORECASE)
 _ALGORITHM = re.compile(r"^(?:algorithm|algorithmus|procedure|算法|알고리즘)\s*[0-9]+", re.IGNORECASE)
 _SENTENCE = re.compile(r"^\S+\s*[0-9]+,?\s+[a-z]")
 _BULLET = re.compile(r"^[•◦▪■●‣∙⋄–\-*]\s+(?=\S)|^•")
 _ORDERED = re.compile(r"^(?:\(?(?:[0-9]{1,2}|[a-z]|[ivx]{1,4})\)|[0-9]{1,2}\.)\s+(?=\S)")
 _FOOTNOTE = re.compile(r"^([0-9]{1,2}|[*∗†‡§¶])\s?(?=[A-Za-z\u00c0-\uffff(\"“])")
-_TYPEWRITER = re.compile(
-    r"mono|nimbusmon|courier|typewriter|cmtt|cmvtt|lmtt|txtt|sftt|ectt|consol|inconsolata|menlo", re.IGNORECASE
-)
 TAG = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)\}*\$?$")
 _SCRAP = 24
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0400-\u04ff]{3,}|[\u2e80-\u9fff\uac00-\ud7af]+")
 _ENDED = re.compile(r"[.!?:。！？：][\"”’)\]]?$")
-_MOST_STEPS = 120
+_MOST_STEPS, _FEWEST_STEPS = 120, 2
+_FARTHEST_CAPTION = 5.0
+"""White between code and the caption below it, in sizes of the caption's letters."""
 _ABSTRACT = re.compile(rf"^(?:{'|'.join(ABSTRACT)})\s*[.:—–-]+\s*(?=\S)", re.IGNORECASE)
 _WORDS_OF_PROSE = 5
-_ASIDE = (CAPTION, FOOTNOTE, TABLE, PICTURE)
+_ASIDE = (CAPTION, FOOTNOTE, TABLE, PICTURE, ALGORITHM)
 
 
 @dataclass
@@ -65,6 +66,8 @@ class Marks:
     contents: Set[int]
     tables: Mapping[int, Table]
     """By their first lines."""
+    listings: Mapping[int, int]
+    """How many lines each has, by its first one."""
     body: BodyStyle
 
 
@@ -121,7 +124,9 @@ def _add_block(lines: Sequence[Line], index: int, marks: Marks, usual: float, bl
         blocks.append(PdfBlock(TABLE, line.page, list(lines[index:end]), fresh=line.fresh, table=table))
         return end
     kind = CONTENTS if index in marks.contents else kind_of(lines, index, marks.body)
-    if kind == ALGORITHM:
+    if index in marks.listings:
+        kind, end = CODE, index + marks.listings[index]
+    elif kind == ALGORITHM:
         end = _end_of_algorithm(lines, index, marks)
     else:
         end = index + 1
@@ -134,22 +139,32 @@ def _add_block(lines: Sequence[Line], index: int, marks: Marks, usual: float, bl
 def kind_of(lines: Sequence[Line], index: int, body: BodyStyle) -> str:
     """What a line begins, if it begins anything."""
     line = lines[index]
-    if _CAPTION.match(line.text) or (line.bold_start and _BOLD_CAPTION.match(line.text)):
-        return CAPTION
-    if _ALGORITHM.match(line.text) and (line.bold_start or (len(line.text) < 90 and not _SENTENCE.match(line.text))):
-        return ALGORITHM
+    if starts_float(lines, index):
+        return ALGORITHM if _ALGORITHM.match(line.text) else CAPTION
     if line.size < body.size - 0.7 and _FOOTNOTE.match(line.text):
         return FOOTNOTE
-    if is_code(line, body):
-        return CODE
     if _BULLET.match(line.text) or _ORDERED.match(line.text):
         return ITEM
     return EQUATION if is_display(line, body) else PARAGRAPH
 
 
-def is_code(line: Line, body: BodyStyle) -> bool:
-    """Set in typewriter letters from end to end, as the text is not."""
-    return not _TYPEWRITER.search(body.font) and all(_TYPEWRITER.search(item.font) for item in line.items)
+def starts_float(lines: Sequence[Line], index: int) -> bool:
+    """Whether a line is the first one of a caption, or of an algorithm with its caption."""
+    line = lines[index]
+    if index and _is_within_text(lines[index - 1], line):
+        return False
+    if _CAPTION.match(line.text) or (line.bold_start and _BOLD_CAPTION.match(line.text)):
+        return True
+    is_sentence = len(line.text) >= 90 or _SENTENCE.match(line.text)
+    return bool(_ALGORITHM.match(line.text)) and (line.bold_start or not is_sentence)
+
+
+def _is_within_text(before: Line, line: Line) -> bool:
+    """Whether a sentence goes on from the line before to this one: "... are shown in" and "Table 6. Both ..."."""
+    alike = line.font == before.font and abs(line.size - before.size) < 0.3 and not line.bold_start
+    close = not line.fresh and line.gap < 0.6 * line.size
+    full = before.box.x1 > before.column.x1 - 0.06 * before.column.width and not _ENDED.search(before.text)
+    return alike and close and full and not _CAPTION.match(before.text)
 
 
 def is_display(line: Line, body: BodyStyle) -> bool:
@@ -168,20 +183,18 @@ def is_display(line: Line, body: BodyStyle) -> bool:
 def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: Marks, usual: float) -> bool:
     """Whether a new block begins at a line."""
     line, before, start = lines[index], lines[index - 1], lines[first]
-    if index in marks.headings or index in marks.tables or (index in marks.contents) != (kind == CONTENTS):
+    if index in marks.headings or index in marks.tables or index in marks.listings:
+        return True
+    if (index in marks.contents) != (kind == CONTENTS):
         return True
     if kind == CONTENTS:
         return True
     if line.fresh or line.page != before.page:
         return True
     begins = kind_of(lines, index, marks.body)
-    if kind == CODE:
-        return begins != CODE
     if kind == EQUATION:
         another = bool(TAG.search(before.text)) and len(line.text) > _SCRAP
         return begins != EQUATION or another or line.gap > 1.6 * line.size
-    if begins == CODE:
-        return line.gap > usual + 0.1 or line.box.x0 > line.column.x0 + line.size
     if begins == EQUATION:
         return True
     if begins in (CAPTION, ALGORITHM, FOOTNOTE) or (begins == ITEM and (kind == ITEM or line.gap > usual + 0.1)):
@@ -216,6 +229,8 @@ def _end_of_algorithm(lines: Sequence[Line], first: int, marks: Marks) -> int:
         prose = full and flush and not re.match(r"\s*[0-9]{1,2}[:.]?\s", line.text)
         if end in marks.headings or line.fresh or line.page != start.page:
             break
+        if line.size > median(step.size for step in lines[first + 1 : end + 1]) + 0.7 and is_prose(line, marks.body):
+            break
         if prose and end > first + 1 and (line.gap > 0.5 * line.size or abs(line.size - lines[end - 1].size) > 0.3):
             break
         if _CAPTION.match(line.text) or _ALGORITHM.match(line.text):
@@ -244,7 +259,37 @@ def goes_on(before: str, after: str) -> bool:
 
 def in_flow(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:
     """The blocks as a reader takes them in."""
-    return list(_with_abstract(_join_paragraphs(_join_tables(_with_pictures(blocks, body)))))
+    return list(_with_abstract(_join_paragraphs(_with_listings(_join_tables(_with_pictures(blocks, body))))))
+
+
+def _with_listings(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
+    """The blocks, where code that goes on in the next column is one, and its caption comes right before it."""
+    kept: list[PdfBlock] = []
+    for block in blocks:
+        last = kept[-1] if kept else block
+        is_rest = block.kind == CODE and block.fresh and last.kind in (CODE, ALGORITHM)
+        if is_rest and min(len(last.lines), len(block.lines)) >= _FEWEST_STEPS and block is not last:
+            last.lines.extend(block.lines)
+        elif block.kind == CAPTION and _is_below_code(block, kept):
+            kept.insert(-1, block)
+        else:
+            kept.append(block)
+    return kept
+
+
+def _is_below_code(caption: PdfBlock, before: Sequence[PdfBlock]) -> bool:
+    """Whether a caption is that of the code above it, which has none of its own right above."""
+    code = before[-1] if before else caption
+    if code.kind != CODE or code.page != caption.page or len(code.lines) < _FEWEST_STEPS:
+        return False
+    above = before[-2] if len(before) > 1 and before[-2].kind == CAPTION and before[-2].page == code.page else None
+    white = caption.lines[0].box.y0 - code.lines[-1].box.y1
+    own = above is not None and 0 <= code.lines[0].box.y0 - above.lines[-1].box.y1 < white
+    return (
+        white < _FARTHEST_CAPTION * caption.lines[0].size
+        and not own
+        and not _TABLE_CAPTION.match(caption.lines[0].text)
+    )
 
 
 def _join_tables(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
@@ -295,8 +340,10 @@ def _join_paragraphs(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
     kept: list[PdfBlock] = []
     last: PdfBlock | None = None
     crossed = False
-    for block in blocks:
-        crossed = crossed or block.fresh or block.kind in _ASIDE
+    for before, block in zip((None, *blocks), blocks, strict=False):
+        # code below its caption floats, as figures do
+        aside = block.kind in _ASIDE or (block.kind == CODE and before is not None and before.kind == CAPTION)
+        crossed = crossed or block.fresh or aside
         continued = (
             last is not None
             and block.kind == PARAGRAPH
@@ -311,7 +358,7 @@ def _join_paragraphs(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
         kept.append(block)
         if block.kind in (PARAGRAPH, ITEM):
             last, crossed = block, False
-        elif block.kind not in _ASIDE:
+        elif not aside:
             last = None
     return kept
 

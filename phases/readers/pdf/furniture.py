@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
+from math import inf
 from statistics import median
 
 from phases.readers.pdf.lines import Line, rows_of
@@ -59,17 +61,25 @@ def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
     """What stands at the top or the bottom of a page: nothing further out, and white between it and the text."""
     edge = [item for item in page.items if _is_outermost(item, page) or _PAGE_NUMBER.fullmatch(item.text.strip())]
     usual = _usual_white(page)
+    downwards = sorted((item.box.y0, item.box.middle) for item in page.items)
+    upwards = sorted(((item.box.y1, item.box.middle) for item in page.items), reverse=True)
     for item in edge:
-        middle = item.box.middle
-        others = [other.box for other in page.items if abs(other.box.middle - middle) > item.box.height / 2]
+        middle, half = item.box.middle, item.box.height / 2
         if middle < page.height / 2:
-            further = any(box.y1 < item.box.y0 for box in others)
-            white = min((box.y0 for box in others if box.y0 > middle), default=page.height) - item.box.y1
+            further = upwards[-1][0] < item.box.y0
+            behind = islice(downwards, bisect_right(downwards, (middle, inf)), None)
+            white = next((y0 for y0, other in behind if abs(other - middle) > half), page.height) - item.box.y1
         else:
-            further = any(box.y0 > item.box.y1 for box in others)
-            white = item.box.y0 - max((box.y1 for box in others if box.y1 < middle), default=0.0)
+            further = downwards[-1][0] > item.box.y1
+            behind = islice(upwards, bisect_left(upwards, -middle, key=_below), None)
+            white = item.box.y0 - next((y1 for y1, other in behind if y1 < middle and abs(other - middle) > half), 0.0)
         if not further and white > max(_WHITE * min(item.box.height, item.size), _MORE * usual):
             yield page.number, item
+
+
+def _below(edge: tuple[float, float]) -> float:
+    """The lower edge of a box, upwards."""
+    return -edge[0]
 
 
 def _groups_at_edges(page: Page) -> Iterator[tuple[int, Item]]:

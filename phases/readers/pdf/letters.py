@@ -46,6 +46,8 @@ def is_right_to_left(text: str) -> bool:
 
 def mend_letters(text: str) -> str:
     """The text with whole letters and plain blanks."""
+    if text.isascii() and text.isprintable() and "`" not in text:
+        return text.strip()
     text = _FORMAL.sub(lambda match: normalize("NFKC", match.group()), text.translate(_LIGATURES))
     return _ACCENT.sub(_compose_accent, _ODD_SPACES.sub(" ", text)).strip()
 

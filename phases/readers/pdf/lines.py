@@ -263,7 +263,8 @@ def _split_columns(unsorted: Sequence[Item], gutters: Sequence[float]) -> list[l
         return [items] if items else []
     spanning = _items_across(items, gutters[0])
     stretches: list[list[Item]] = []
-    rest = [item for item in items if item not in set(spanning)]
+    across = set(spanning)
+    rest = [item for item in items if item not in across]
     for band in _bands_across(spanning):
         above = [item for item in rest if item.box.middle < band.y0]
         rest = [item for item in rest if item.box.middle >= band.y0]

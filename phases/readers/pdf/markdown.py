@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import median
 
 from phases.readers.pdf.blocks import (
     ALGORITHM,
@@ -17,6 +21,8 @@ from phases.readers.pdf.blocks import (
     REFERENCE,
     PdfBlock,
 )
+from phases.readers.pdf.lines import Line
+from phases.readers.pdf.listings import is_typewriter, split_number
 from phases.readers.pdf.words import Words
 
 _LABEL = re.compile(r"^((?:[^\W\d_]+\.?)\s*(?:[IVX]{1,6}|[0-9A-Z][0-9.]*?))\s*[:.|：]?\s+(?=\S)")
@@ -26,8 +32,9 @@ _ORDERED = re.compile(r"^\(?([0-9]{1,2})[.)]\s+")
 _FOOTNOTE = re.compile(r"^([0-9]{1,2}|[*∗†‡§¶])\s?")
 _STRUCTURE = re.compile(r"^(?=#{1,6}\s|```|~~~|<!--|>|\|)")
 _DEEPEST = 6
-_STEP, _LETTER = 10.0, 10.5
-"""So many points of indentation are two blanks: in an algorithm, and in code, whose letters are as wide as each other."""
+_STEP = 10.0
+"""So many points of indentation are two blanks, where the lines do not say how far they are set in."""
+_LEAST_STEP, _MOST_STEP = 0.7, 4.0
 _DEEPEST_STEP = 12
 
 
@@ -45,7 +52,7 @@ def text_of(block: PdfBlock, words: Words) -> str:
     if block.kind == ALGORITHM:
         return _render_algorithm(block)
     if block.kind == CODE and len(block.lines) > 1:
-        return "\n".join(["```", *_indent_lines(block, _LETTER), "```"])
+        return "\n".join(["```", *_indent_lines(block.lines), "```"])
     if block.kind == FOOTNOTE:
         return _FOOTNOTE.sub(lambda match: f"[^{match.group(1)}]: ", text, count=1)
     if block.kind in (ITEM, CONTENTS):
@@ -71,16 +78,45 @@ def _render_equation(block: PdfBlock) -> str:
 
 def _render_algorithm(block: PdfBlock) -> str:
     caption = re.sub(r"^(\S+\s*[0-9]+(?:\.[0-9]+)*)\s*[:.]?\s*", r"\1: ", block.lines[0].text)
-    return "\n".join(["```algorithm", caption, *_indent_lines(block, _STEP)[1:], "```"])
+    return "\n".join(["```algorithm", caption, *_indent_lines(block.lines[1:]), "```"])
 
 
-def _indent_lines(block: PdfBlock, step: float) -> list[str]:
-    """The lines with the indentation that they have on the page, `step` points for two blanks."""
-    left = min(line.box.x0 for line in block.lines)
+def _indent_lines(lines: Sequence[Line]) -> list[str]:
+    """The lines with the indentation that they have on the page, behind their numbers where they have any."""
+    steps = [split_number(line) for line in lines]
+    numbered = sum(bool(number) for number, _, _ in steps) * 2 > len(lines)
+    if not numbered:
+        steps = [("", line.box.x0, line.text) for line in lines]
+    widest = max((len(number) for number, _, _ in steps), default=0)
+    places = [place - edge for (_, place, _), edge in zip(steps, _edges_of(lines), strict=True)]
+    left, step = min(places, default=0.0), _step_of(lines, places)
     return [
-        f"{'  ' * min(round((line.box.x0 - left) / step), _DEEPEST_STEP)}{line.text}".replace("```", "'''")
-        for line in block.lines
+        f"{number.ljust(widest + 1) if numbered else ''}"
+        f"{'  ' * min(round((place - left) / step), _DEEPEST_STEP)}{text}".replace("```", "'''").rstrip()
+        for (number, _, text), place in zip(steps, places, strict=True)
     ]
+
+
+def _edges_of(lines: Sequence[Line]) -> Iterator[float]:
+    """For each line the left edge of the column that it is in: a listing may go on in the next one."""
+    edge, before = 0.0, None
+    for line in lines:
+        if before is None or line.page != before.page or line.box.y0 < before.box.y0 - line.size:
+            edge = line.column.x0
+        yield edge
+        before = line
+
+
+def _step_of(lines: Sequence[Line], places: Sequence[float]) -> float:
+    """How many points of indentation are two blanks: two letters in typewriter type, else how far a line is mostly set in."""
+    if sum(is_typewriter(line.font) for line in lines) * 2 > len(lines):
+        return 2 * median(line.box.width / len(line.text) for line in lines)
+    deeper = [
+        round(after - before)
+        for (before, after), line in zip(itertools.pairwise(places), lines, strict=False)
+        if _LEAST_STEP * line.size < after - before < _MOST_STEP * line.size
+    ]
+    return float(Counter(deeper).most_common(1)[0][0]) if deeper else _STEP
 
 
 def _render_item(text: str) -> str:

@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
 
-from phases.readers.pdf.blocks import Marks, blocks_of, in_flow
+from phases.readers.pdf.blocks import Marks, blocks_of, in_flow, starts_float
 from phases.readers.pdf.engine import read_document, read_plainly
 from phases.readers.pdf.equations import with_equations
 from phases.readers.pdf.furniture import contents_of, without_furniture
 from phases.readers.pdf.headings import body_of, headings_of
 from phases.readers.pdf.lines import Line, lines_of_pages
+from phases.readers.pdf.listings import find_listings
 from phases.readers.pdf.markdown import text_of
 from phases.readers.pdf.page import Bookmark, Document, PdfEngine
 from phases.readers.pdf.ruled_tables import with_ruled_tables
@@ -82,4 +83,8 @@ def _find_marks(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Wor
     tables = {table.first: table for table in tables_of(lines, contents)}
     in_tables = {table.first + row for table in tables.values() for row in range(table.count)}
     headings = headings_of(lines, bookmarks, words, contents | in_tables)
-    return Marks({heading.first: heading for heading in headings}, contents, tables, body_of(lines))
+    in_headings = {heading.first + row for heading in headings for row in range(heading.count)}
+    floats = {index for index in range(len(lines)) if starts_float(lines, index)}
+    body = body_of(lines)
+    listings = find_listings(lines, body, contents | in_tables | in_headings | floats)
+    return Marks({heading.first: heading for heading in headings}, contents, tables, listings, body)

@@ -1,0 +1,205 @@
+"""Listings: lines of code and pseudo-code that stand together, told from prose by their type, their signs and their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+
+from phases.readers.pdf.lines import Line
+from phases.readers.pdf.unnumbered import BodyStyle
+
+_TYPEWRITER = re.compile(
+    r"mono|nimbusmon|courier|typewriter|cmtt|cmvtt|lmtt|txtt|sftt|ectt|consol|inconsolata|menlo", re.IGNORECASE
+)
+_NUMBER = re.compile(r"([0-9]{1,3}[:.]?)\s+(?=\S)")
+"""The number of a line of code, in front of it."""
+_STATEMENT = re.compile(
+    r"(?:\}\s*)?(?:"
+    r"(?:if|else ?if|elif|while|for|forall|foreach|switch|case|until|with)\b.*(?:\b(?:then|do|begin|loop)|[:;{)])\s*$"
+    r"|(?:if|while)\s*[(!].*|for (?:each |all |ever\b)?.*(?:←|:=|<-|\bto\b|=).*"
+    r"|(?:else|then|do|begin|repeat|loop|try|atomic|otherwise)\s*(?:[:;{]?\s*$|/[/*])|else\s*[:{]|(?:else|then) (?:return|if)\b"
+    r"|end(?:[ -]?(?:if|for|while|do|function|procedure|process|case|switch|loop|repeat|proc|atomic|try))*\s*[;.]?\s*$"
+    r"|(?:function|procedure|process|subroutine|def|struct|class|proc)\s+[A-Za-z_]\w*\s*(?:[(:{].*)?$"
+    r"|return\b(?:.{0,40}[;})]?$)|(?:break|continue|exit)\s*;?\s*$|(?://|/\*|▷).*|print\b.{0,40}$"
+    r")",
+    re.IGNORECASE,
+)
+_SIGNS = re.compile(r"[;{}]\s*$|:=|←|<-|\\leftarrow|\+\+|[!=]=|->\w|&&|\|\|")
+_KEYWORDS = frozenset([
+    "if", "then", "else", "elif", "while", "for", "each", "all", "ever", "switch", "case", "until", "with", "begin", "end",
+    "repeat", "loop", "try", "return", "break", "continue", "exit", "function", "procedure", "process", "subroutine", "def",
+    "struct", "class", "void", "int", "char", "bool", "boolean", "float", "double", "string", "unsigned", "const", "static",
+    "new", "null", "nil", "true", "false", "and", "not", "mod", "var", "let", "print",
+])  # fmt: skip
+_WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0400-\u04ff]{3,}")
+_SIGN_OF_TEXT = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]")
+"""Two of them count for a word."""
+_MAIL = re.compile(r"\S@\S+\.\w+$")
+_BULLET = re.compile(r"[•◦▪■●‣∙⋄–*]\s")
+_MOST_WORDS, _FEWEST_WORDS = 5, 3
+"""A line of prose has more words that no language has as its own; in the text's own letters it needs fewer."""
+_WIDE = 0.6
+_MOST_PROSE = 2
+_FEWEST, _FEWEST_TYPED, _FEWEST_STATED = 3, 2, 2
+_SHARE, _MOSTLY = 0.5, 0.6
+_WHITE = 2.0
+"""White between two parts of a listing, at most, as a share of the letters' size."""
+_APART, _SET_IN, _DEEPEST_HEAD = 1.5, 0.7, 1.5
+_SAME_SIZE, _RAGGED, _INDENT = 0.3, 0.06, 2.2
+_LETTER = 0.49
+"""No typewriter letter is narrower, as a share of its size; those of other fonts are on the whole."""
+
+
+def find_listings(lines: Sequence[Line], body: BodyStyle, outside: Set[int]) -> dict[int, int]:
+    """How many lines each listing has, by its first line. Lines `outside` (headings, tables, captions) are in none."""
+    found: dict[int, int] = {}
+    index = begin = 0
+    while index < len(lines):
+        if index in outside or not _is_code(lines[index], body):
+            index += 1
+            continue
+        end = _end_of_listing(lines, index, body, outside)
+        if _is_listing(lines, index, end, body):
+            first = _first_line(lines, index, begin, outside)
+            found[first] = end - first
+            index = begin = end
+        else:
+            index += 1
+    return found
+
+
+def _end_of_listing(lines: Sequence[Line], first: int, body: BodyStyle, outside: Set[int]) -> int:
+    """Behind the last line of code before prose, a heading, a table, a caption or the end of the column."""
+    end = first + 1
+    typed = _is_typed(lines[first], body)
+    for index in range(first + 1, len(lines)):
+        line = lines[index]
+        if index in outside or not _is_next(lines[index - 1], line):
+            break
+        code = _is_code(line, body)
+        if not code and ((typed and _is_in_words(line, body)) or _is_text(lines[index : index + 2], body)):
+            break
+        if index - end >= _MOST_PROSE and all(map(_is_prose, lines[end : index + 1])):
+            break
+        if code or (index == end and not _is_prose(line) and not _BULLET.match(line.text)):
+            end = index + 1
+    while not _is_code(lines[end - 1], body) and not _is_set_in(lines[end - 1]):
+        end -= 1
+    return end
+
+
+def _first_line(lines: Sequence[Line], first: int, begin: int, outside: Set[int]) -> int:
+    """The first line of the head of a listing, what it is called and takes: set in as it is, right above it."""
+    code = lines[first]
+    while first > begin and first - 1 not in outside and not lines[first].fresh:
+        line = lines[first - 1]
+        level = -_DEEPEST_HEAD * line.size < line.box.x0 - code.box.x0 < line.size
+        if not level or not _is_set_in(line) or line.text[-1] in ":：" or lines[first].gap > line.size:
+            break
+        first -= 1
+    return first
+
+
+def _is_next(before: Line, line: Line) -> bool:
+    """Whether a line stands right below the one before: where a part of a listing is wider than a column, a stretch begins."""
+    white = line.box.y0 - before.box.y1
+    beside = line.box.x0 > before.box.x1 or before.box.x0 > line.box.x1
+    return line.page == before.page and -line.size < white < _WHITE * line.size and not (line.fresh and beside)
+
+
+def _is_set_in(line: Line) -> bool:
+    """Whether a line is set in and no prose."""
+    return line.box.x0 > line.column.x0 + _SET_IN * line.size and not _is_prose(line) and not _BULLET.match(line.text)
+
+
+def _is_listing(lines: Sequence[Line], first: int, end: int, body: BodyStyle) -> bool:
+    """Whether these lines are code: enough of them read so, or are set so."""
+    run = lines[first:end]
+    coded = sum(_is_code(line, body) for line in run)
+    stated = sum(bool(_STATEMENT.match(_without_number(line))) for line in run)
+    typed = sum(_is_typed(line, body) for line in run)
+    if typed >= _FEWEST_TYPED and typed >= _SHARE * len(run):
+        # an address in a footnote may take two lines of a paragraph
+        pitch = run[0].box.y1 - lines[first - 1].box.y1
+        apart = run[0].fresh or pitch > _APART * run[0].size or _is_set_in(run[0])
+        return apart or stated >= _FEWEST_TYPED
+    return coded >= _FEWEST and coded >= _SHARE * len(run) and stated >= _FEWEST_STATED
+
+
+def _is_code(line: Line, body: BodyStyle) -> bool:
+    """Whether a line is set in typewriter letters, or reads like a statement."""
+    if _is_typed(line, body):
+        return True
+    if _BULLET.match(line.text) or _is_prose(line):
+        return False
+    return bool(_STATEMENT.match(_without_number(line)) or _SIGNS.search(line.text))
+
+
+def is_typewriter(font: str) -> bool:
+    """Whether a font's letters are all as wide as each other."""
+    return bool(_TYPEWRITER.search(font))
+
+
+def split_number(line: Line) -> tuple[str, float, str]:
+    """The number in front of a line of code, where what stands behind it begins, and that; without one, the line."""
+    match = _NUMBER.match(line.text)
+    if match and len(line.items) > 1 and line.items[0].text == match.group(1):
+        return match.group(1), line.items[1].box.x0, line.text[match.end() :]
+    words = line.items[0].words
+    if match and len(words) > 1 and words[0][0] == match.group(1):
+        return match.group(1), words[1][1], line.text[match.end() :]
+    return "", line.box.x0, line.text
+
+
+def is_prose(line: Line, body: BodyStyle) -> bool:
+    """Whether a line is words in the text's size, and no statement."""
+    in_words = abs(line.size - body.size) < _SAME_SIZE and _count_words(line) >= _FEWEST_WORDS
+    return in_words and not _is_code(line, body)
+
+
+def _is_typed(line: Line, body: BodyStyle) -> bool:
+    """Set in typewriter letters but for a sign or two; a piece of prose may only begin in them."""
+    if _TYPEWRITER.search(body.font) or _MAIL.search(line.text):
+        return False
+    typed = sum(len(item.text) for item in line.items if _TYPEWRITER.search(item.font))
+    if typed < _MOSTLY * sum(len(item.text) for item in line.items):
+        return False
+    if _STATEMENT.match(_without_number(line)) or _SIGNS.search(line.text):
+        return True
+    narrow = line.box.width < _LETTER * line.size * len(line.text)
+    return not (narrow and abs(line.size - body.size) < _SAME_SIZE and _count_words(line) >= _FEWEST_WORDS)
+
+
+def _is_text(lines: Sequence[Line], body: BodyStyle) -> bool:
+    """Whether the first line is one of a paragraph: words in the text's size from edge to edge, with no code right behind."""
+    line = lines[0]
+    edges = (
+        line.box.x1 > line.column.x1 - _RAGGED * line.column.width,
+        line.box.x0 < line.column.x0 + _INDENT * line.size,
+    )
+    if not all(edges) or abs(line.size - body.size) > _SAME_SIZE or _count_words(line) < _FEWEST_WORDS:
+        return False
+    return not (lines[1:] and _is_next(line, lines[1]) and _is_code(lines[1], body))
+
+
+def _is_in_words(line: Line, body: BodyStyle) -> bool:
+    """Whether a line between lines of typewriter letters is words in the text's letters."""
+    return line.font == body.font and _count_words(line) >= _FEWEST_WORDS and not _NUMBER.match(line.text)
+
+
+def _is_prose(line: Line) -> bool:
+    """Whether a line is full of words that are none of a language's own."""
+    return _count_words(line) > _MOST_WORDS and _is_wide(line)
+
+
+def _is_wide(line: Line) -> bool:
+    return line.box.width > _WIDE * line.column.width
+
+
+def _count_words(line: Line) -> int:
+    words = sum(word.lower() not in _KEYWORDS for word in _WORD.findall(line.text))
+    return words + len(_SIGN_OF_TEXT.findall(line.text)) // 2
+
+
+def _without_number(line: Line) -> str:
+    return _NUMBER.sub("", line.text, count=1)
