@@ -71,7 +71,7 @@ _BEGINNING = re.compile(
     re.IGNORECASE,
 )
 _ENDING = re.compile(
-    r"(?:\b(?:the|an?|of|to|in|on|for|with|and|or|as|by|from|at|one|based|related|associated)"
+    r"(?:\b(?:the|an?|of|to|in|on|for|with|and|or|as|by|from|at|one|based|related|associated|else|then|behind|code)"
     r"|\w(?<!pp)(?<!famil)(?<!assemb)ly|'s|’s)$",
     re.IGNORECASE,
 )

@@ -23,6 +23,7 @@ from phases.planning.rules.packages import find_packages
 from phases.planning.rules.passages import PaperText, read_paper
 from phases.planning.rules.requirements import choose_requirements, find_requirements, quote_start, requirement_row
 from phases.planning.rules.results import expected_results, experiments_of
+from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.settings import find_settings, value_row
 from phases.planning.rules.techniques import is_technique
@@ -69,7 +70,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     results, unsure = expected_results(paper, own)
     results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
     packages = find_packages(paper)
-    uncertain = [*_left_out(requirements, components), *_uncertain(paper, requirements, values, unsure)]
+    uncertain = [*_left_out(paper, requirements, components), *_uncertain(paper, requirements, values, unsure)]
     return assemble_plan(
         outline,
         {
@@ -243,17 +244,18 @@ def _uncertain(
     return rows if values else [*rows, {"what": "No value is stated in a sentence or table that the rules can read."}]
 
 
-def _left_out(requirements: Sequence[Row], components: Sequence[Row]) -> list[Row]:
-    """The algorithms and listings that requirements point to, and that no component has."""
+def _left_out(paper: PaperText, requirements: Sequence[Row], components: Sequence[Row]) -> list[Row]:
+    """The algorithms and listings that what is built points to, and that no component has; with the requirements that do."""
     shown = {str(row.get("algorithm")) for row in components}
     pointing: dict[str, list[str]] = {}
-    for row in requirements:
-        for kind, number in _POINTS_TO.findall(row["text"]):
-            pointing.setdefault(f"{kind} {number}", []).append(row["id"])
+    texts = [("", one.text) for one in paper.sentences if one.role in (BUILD, SETUP, MIXED)]
+    for name, text in (*((row["id"], row["text"]) for row in requirements), *texts):
+        for kind, number in _POINTS_TO.findall(text):
+            pointing.setdefault(f"{kind} {number}", []).append(name)
     return [
         {
-            "about": ", ".join(dict.fromkeys(ids)),
-            "what": f"{label}, to which this points, is not in the plan: read it in the paper.",
+            **({"about": ", ".join(about)} if (about := dict.fromkeys(filter(None, ids))) else {}),
+            "what": f"{label}, to which {'this' if about else 'the paper'} points, is not in the plan: read it in the paper.",
         }
         for label, ids in pointing.items()
         if label not in shown

@@ -63,7 +63,8 @@ def choose_requirements(
     """
     rows = sorted(zip(found, homes, strict=True), key=lambda pair: (-pair[0].score, pair[0].place))
     told: Counter[int | None] = Counter()
-    first, more = [], []
+    first: list[tuple[Requirement, int | None]] = []
+    more: list[tuple[Requirement, int | None]] = []
     for row, home in rows:
         is_built = row.sentences[0].role == BUILD
         told[home] += is_built

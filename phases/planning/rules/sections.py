@@ -112,6 +112,7 @@ _BUILT_AND_ANALYSED = re.compile(
 """A heading that names what is built first, and then what is proven of it: "Algorithms and convergence analysis"."""
 _OF_THE_METHOD = re.compile(r"^(?:the |our )?(?:(?:problem )?settings?\b(?!s?$)|problem settings?$)", re.IGNORECASE)
 """Under a heading of what is built: what it works on, and no setting of an experiment."""
+_ROMAN = re.compile("[IVXL]+")
 _ENTRY = re.compile(r"^[0-9]+$")
 
 
@@ -181,6 +182,8 @@ def _role_of(title: str, over: str) -> str:
 def _is_part(section: Section, whole: Section) -> bool:
     # levels are guessed from the look of a page, numbers are the author's
     if section["number"] and whole["number"]:
+        if _ROMAN.fullmatch(whole["number"]) and re.fullmatch("[A-Z]", section["number"]):
+            return bool(section["level"] > whole["level"])  # "C" is a part of "III"
         return str(section["number"]).startswith(f"{whole['number']}.")
     return bool(section["level"] > whole["level"])
 
