@@ -71,10 +71,14 @@ _BEGINNING = re.compile(
     re.IGNORECASE,
 )
 _ENDING = re.compile(
-    r"(?:\b(?:the|an?|of|to|in|on|for|with|and|or|as|by|from|at|one|based|related|associated)"
+    r"(?:\b(?:the|an?|of|to|in|on|for|with|and|or|as|by|from|at|one|based|related|associated|else|then|behind|code)"
     r"|\w(?<!pp)(?<!famil)(?<!assemb)ly|'s|’s)$",
     re.IGNORECASE,
 )
+_ACT = re.compile(
+    r"(?<!\bof)(?<!\bin)(?<!\bon)(?<!\bto)(?<!\bfor)(?<!\bby)(?<!\bwith)(?<!\bfrom) (?:the|an?) ", re.IGNORECASE
+)
+"""What is done to something: "decides the flip"."""
 _ORDER = re.compile(
     r"^(?:calculat|defin|comput|sampl|select|generat|build|creat|construct|estimat|updat|apply|add|find|get|obtain"
     r"|train|set|choos"
@@ -88,6 +92,8 @@ _LED_BY = re.compile(
     r"|with|towards?|proposed (?:method|approach|model|algorithm):?|(?:our|the) (?:method|approach|model|algorithm):)\s+",
     re.IGNORECASE,
 )
+_AS_BEFORE = re.compile(r"^ *(?:the )?(?:same|previous|as (?:above|before|in))\b[^,;:]*[,;:] ", re.IGNORECASE)
+"""What points to an earlier caption: "same average, correction vector"."""
 _WITH_NAME = re.compile(r"^[A-Z]\w+(?:ing\b|-)[\w ,-]* (?:with|in|by|using) ([\w-]+)$")
 """A deed with a part that has a name: "End-to-end processing with Recipes"."""
 _WIDE_TEXT = """
@@ -96,7 +102,7 @@ training algorithm network networks framework system section figure table number
 design architecture methodology hyperparameters parameters implementation prototype usability flexibility robustness
 structure values value target ready input output loss function functions objective activation softmax attention
 language probability distribution variables layer layers module nodes node process operation operations format
-platform test train validation inference task tasks policy agent state
+platform test train validation inference task tasks policy agent state epoch seed example coordinate
 """
 _WIDE = frozenset(_WIDE_TEXT.split())
 _OTHERS_TEXT = """
@@ -156,8 +162,9 @@ _KINDS = _SAME | {"data", "set", "system", "new", "learned", "problem", "task", 
 
 def clean_name(name: str) -> str:
     """A heading, a caption or a quoted name without signs, articles, and words that only lead to it."""
-    plain = re.sub(r"\$[^$]*\$|[*_`\"“”]|\([^()]*\)|\[[^\[\]]*\]", " ", name)
+    plain = _AS_BEFORE.sub("", re.sub(r"\$[^$]*\$|[*_`\"“”]|\([^()]*\)|\[[^\[\]]*\]", " ", name))
     plain = " ".join(plain.split()).strip(" .,:;-–()")
+    plain = re.sub(r"(?<=[a-z]) [a-z]$", "", plain)  # "update rate u" has its symbol beside it
     head, colon, _ = plain.partition(": ")
     if colon and re.fullmatch(r"[A-Z][\w*+-]*", head):
         plain = head  # "TabDiff: a model for" is TabDiff
@@ -186,6 +193,7 @@ def is_component_name(name: str) -> bool:
         _BEGINNING.search(name)
         or _ENDING.search(name)
         or _CLAUSE.search(name)
+        or _ACT.search(name)
         or _OF_PAPERS.search(name)
         or _MEASURED.search(name)
         or _MODEL.fullmatch(name)

@@ -104,6 +104,10 @@ _DEFINED_AFTER = re.compile(
 
 
 _INSTRUMENT_BEFORE = re.compile(r"\b(?:using|with|by|via|through|from|into) (?:an?|the|our|its)? ?$", re.IGNORECASE)
+_VERB_BEFORE = re.compile(
+    r"(?:^To|\b(?:[Ww]e|I|can|will|must|should|cannot|to \w+ly|in order to))(?: (?:\w+ly|then|also|not|first|only))? $"
+)
+"""Before a verb, whatever its letters: "To quickly reject memory regions"."""
 _OUR_BEFORE = re.compile(r"\b[Oo]ur (?:\w+ )?$")
 _AGENT_AFTER = re.compile(
     r" (?:\([^()]*\) |\$[^$]*\$ )?(?:(?:then|also|only|first|simply|\w+ly) )?(?:takes?|maps?|returns?|computes?"
@@ -144,7 +148,12 @@ def find_phrases(paper: PaperText) -> dict[str, Phrase]:
     ]
     for key in often:
         found[key].name = _best_spelling(found[key].spellings)
-    return {key: found[key] for key in often if is_component_name(found[key].name)}
+    return {key: found[key] for key in often if is_component_name(found[key].name) and not _is_act(found[key])}
+
+
+def _is_act(one: Phrase) -> bool:
+    """Whether the words are mostly a verb and what it is done to."""
+    return 2 * one.counts["act"] > one.counts["alone"]
 
 
 def _chunks(text: str) -> Iterator[tuple[list[str], int, int]]:
@@ -185,6 +194,7 @@ def _count(found: dict[str, Phrase], sentence: Sentence, words: list[str], start
         one.counts["determiner"] += is_led and first == 0
         one.counts["deed"] += first == 0 and bool(_DEED_BEFORE.search(before[-60:]))
         one.counts["alone"] += first == 0
+        one.counts["act"] += first == 0 and bool(_VERB_BEFORE.search(before[-40:]))
         one.counts["cited"] += bool(_CITED_AFTER.match(text[end : end + 60]))
         one.counts["defined"] += bool(_DEFINED_AFTER.match(text[end : end + 60]))
         one.counts["subject"] += first == 0 and (start == 0 or bool(re.fullmatch(r"(?:The|Our|An?|Each) ", before)))

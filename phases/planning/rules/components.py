@@ -13,6 +13,7 @@ from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_
 from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.component_phrases import find_phrases
 from phases.planning.rules.component_readings import Offer, read_offers
+from phases.planning.rules.component_sentences import find_first, find_telling, is_of_others
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section
 from phases.planning.rules.short_forms import find_short_forms
@@ -21,7 +22,11 @@ MOST, _ENOUGH = 20, 10
 _LIKELY, _POSSIBLE = 0.28, 0.18
 """What is less likely is taken where there is little else, and is at least possible. The bounds: decision 311."""
 _ALIKE = 0.6
+_SHOWN = ("a heading", "a run-in", "a listing", "a table", "an identifier", "code")
+"""Readings by which a name is a component though no sentence tells it."""
 _MOST_EQUATIONS = 6
+_SAID_OF_DATA = 1
+"""How many words a part may have beside the name of a data set or a measure."""
 
 
 @dataclass
@@ -40,20 +45,23 @@ class Component:
 
 def find_components(paper: PaperText, own: Sequence[str], data: Iterable[str] = ()) -> list[Component]:
     """At most MOST components in the order of the paper; none has a name of `data`, the data sets and metrics."""
-    named = {"".join(name_words(name)) for name in data}
+    named = [name_words(name) for name in data]
     rows = [
-        (likelihood_of(cues), one)
-        for one, cues in find_candidates(paper, own, data)
-        if "".join(name_words(one.name)) not in named
+        (likelihood_of(cues), one) for one, cues in find_candidates(paper, own, data) if not _is_data(one.name, named)
     ]
     # an algorithm is a component whatever its caption says
-    kept = [one for _, one in rows if one.algorithm][:MOST]
+    kept = [(one, _component(one, paper)) for _, one in rows if one.algorithm][:MOST]
     for likely, one in sorted(rows, key=lambda row: -row[0]):
         if len(kept) == MOST or likely < (_LIKELY if len(kept) >= _ENOUGH else _POSSIBLE):
             break
-        if one not in kept and not any(_says_the_same(one, other) for other in kept):
-            kept.append(one)
-    found = sorted(map(_component, kept), key=lambda one: (one.section["start"], one.page))
+        if any(one is other or _says_the_same(one, other) for other, _ in kept):
+            continue
+        made = _component(one, paper)
+        if made.sentence or any(
+            offer.reading.startswith(_SHOWN) and not is_of_others(offer.section) for offer in one.offers
+        ):
+            kept.append((one, made))
+    found = sorted((made for _, made in kept), key=lambda one: (one.section["start"], one.page))
     _give_equations(paper, found)
     return found
 
@@ -97,7 +105,22 @@ def _says_the_same(one: Candidate, known: Candidate) -> bool:
     return words <= have or same >= _ALIKE * len(words | have) or (have < words and len(have) > 1)
 
 
-def _component(one: Candidate) -> Component:
+def _is_data(name: str, data: Iterable[list[str]]) -> bool:
+    """Whether a name is that of a data set or a measure, of one without its number, or what a sentence says of one.
+
+    ZipfBag and "ZipfBag-5k imitates short texts" of ZipfBag-5k.
+    """
+    words = name_words(name)
+    plain = "".join(words)
+    return any(
+        (plain == "".join(known[:size]) and all(re.search(r"\d", word) for word in known[size:]))
+        or (len(words) > size + _SAID_OF_DATA and plain.startswith("".join(known)))
+        for known in data
+        for size in range(1, len(known) + 1)
+    )
+
+
+def _component(one: Candidate, paper: PaperText) -> Component:
     """The component of a name, at the place that says most of it: its algorithm, else its heading, else where it is built."""
 
     def rank(offer: Offer) -> tuple[bool, bool, bool, bool]:
@@ -106,8 +129,10 @@ def _component(one: Candidate) -> Component:
         return bool(offer.algorithm), role in (BUILD, SETUP, MIXED), is_sure, offer.sentence is not None
 
     best = max(one.offers, key=rank)
-    sentence = best.sentence or next((offer.sentence for offer in one.offers if offer.sentence), None)
     aliases = [short for short in one.shorts if short != one.name][:2]
+    sentence = find_telling([one.name, *aliases], best.section, best.algorithm, paper)
+    if sentence is None and best.reading.startswith(("a heading", "a run-in")):
+        sentence = find_first(best.section, paper)
     return Component(one.name, sentence, best.section, best.page, best.algorithm, list(best.steps), aliases=aliases)
 
 

@@ -127,17 +127,22 @@ RULES = (
             r"|by) (?:the )?(?:\(?(?:our )?(?:table|fig|section|sec\b|sec\.|appendix|supplement|§|algorithm|next"
             r"|following|https?)|Tables)"
             r"|(?<!\()\b(?:see|refer to|we refer)\b [^.]{0,60}\b(?:for|section|appendix|table|figure)|in the"
-            r" (?:following|next|remainder|rest)|^(?:in |section )?§|explains? in (?:more )?detail|\bshowcase|full"
+            r" (?:following|next|remainder|rest)|^(?:in |section )?§|explains? in (?:more )?detail|\bshowcase"
+            r"|\b(?:will|shall) be (?:discussed|described|explained) (?:\w+ )?(?:later|below|next)|^in what follows"
+            r"|^as mentioned (?:above|before|previously|earlier)|full"
             r" breakdown|this (?:section|paper|appendix) (?:describes?|presents?|discusses|is)|in this (?:section"
             r"|appendix),? we|we (?:describe|discuss|present|report|review|now (?:describe|turn)) (?:\w+"
-            r" ){0,5}(?:below|next|in (?:section|appendix|table|fig))|^(?:figure|fig\.|table|algorithm) [0-9A-Z.]+"
-            r" (?:shows|presents|gives|describes|depicts|illustrates|summari[sz]es|lists|compares)"
+            r" ){0,5}(?:below|next|in (?:section|appendix|table|fig))"
+            r"|^(?:figures?|fig\.|tables?|algorithms?|listings?|sections?|appendix) [0-9A-Z.–-]+"
+            r" (?:shows?|presents?|gives?|describes?|depicts?|illustrates?|summari[sz]es|lists?|compares?|introduces?"
+            r"|explains?|discusses|details)\b"
             r"|\b(?:as follows|the following(?: \w+){0,3})[.:]$|\b(?:start|begin)s? with (?:\w+ ){0,3}(?:definitions?"
             r"|notations?|preliminar\w+)|\bintroduce (?:\w+ ){0,3}(?:assumptions|definitions|notations?)\b",
     ),
     _rule(
         "assumption",
-            r"^(?:suppose|assume) that\b|\bwe (?:make|impose|need|require|state) (?:\w+ ){0,3}assumptions?\b"
+            r"^(?:suppose|assume) that\b|^(?:now |let us )?(?:suppose|consider) |^as for the example\b"
+            r"|\bwe (?:make|impose|need|require|state) (?:\w+ ){0,3}assumptions?\b"
             r"|\bAssumptions? [0-9A-Z]|\bwe assume (?:that )?(?:the )?(?:function|gradient|Hessian|objective)\b"
             r"|\bcomputational complexit(?:y|ies) of\b|\bcomplexity metric",
     ),

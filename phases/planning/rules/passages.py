@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from phases.planning.rules.blocks import CAPTION, EQUATION, FENCE, ITEM, NOTE, PROSE, TABLE, TextBlock, blocks_of
-from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, RESULTS, SETUP, Section, roles_of
+from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS, SETUP, Section, roles_of
 from phases.planning.rules.sentences import sentences_of, without_marks
 from phases.readers.outline import pages_of
 
@@ -17,6 +17,15 @@ _MOST_SENTENCES = 20_000
 _LONGEST_FORMULA = 600
 _LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
 """Between a heading and its page, in a table of contents."""
+_PROVES = re.compile(
+    r"^(?:Suppose|Assume|Otherwise|Similarly|Conversely|Then|Thus|Hence|Therefore|So|By (?:the |our )?(?:\w+ )?(?:Algorithm"
+    r"|Lemma|Theorem|induction|hypothesis|definition|Invariant|assumption|construction))\b|contradiction|\binduction\b"
+    r"|if and only if|\b(?:Lemma|Theorem|Corollary|Proposition|Claim|Q\.E\.D)\b|\b[Ww]e (?:shall |now |will |first |can |must )?"
+    r"(?:prove|show that|claim|conclude|argue|reason about)\b|\bthe (?:claim|proof|lemma|theorem)\b"
+    r"|\b(?:must have|cannot (?:be|have)|would have)\b"
+)
+_PROOF_SHARE, _PROOF_FEWEST = 0.28, 8
+"""What share of how many sentences argues, where a section whose heading does not say so proves something: decision 343."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,30 @@ def read_paper(text: str, outline: Mapping[str, Any], body_start: int = 0) -> Pa
         if len(walk.sentences) > _MOST_SENTENCES:
             break
         _read_section(text, section, roles.get(section["id"], OTHER), walk)
-    return PaperText(outline, roles, tuple(walk.sentences), tuple(walk.tables), tuple(walk.listings), text)
+    proofs = _find_proofs(walk.sentences)
+    return PaperText(
+        outline,
+        {**roles, **dict.fromkeys(proofs, PROOF)},
+        tuple(replace(one, role=PROOF) if one.section["id"] in proofs else one for one in walk.sentences),
+        tuple(walk.tables),
+        tuple(walk.listings),
+        text,
+    )
+
+
+def _find_proofs(sentences: Sequence[Sentence]) -> set[str]:
+    """The sections that would be built by their headings, and argue by their sentences."""
+    counts: dict[str, list[int]] = {}
+    for one in sentences:
+        if one.role == BUILD:
+            count = counts.setdefault(one.section["id"], [0, 0])
+            count[0] += bool(_PROVES.search(one.text))
+            count[1] += 1
+    found = {
+        name for name, (argue, all_of) in counts.items() if all_of >= _PROOF_FEWEST and argue >= _PROOF_SHARE * all_of
+    }
+    # a paper that is nothing but proofs is planned from these
+    return found if found != set(counts) else set()
 
 
 def _with_a_body(roles: dict[str, str]) -> dict[str, str]:

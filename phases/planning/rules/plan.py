@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from phases.planning.rules.component_homes import assign_components
 from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.components import Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
@@ -20,9 +21,9 @@ from phases.planning.rules.own_names import own_names
 from phases.planning.rules.owners import Known
 from phases.planning.rules.packages import find_packages
 from phases.planning.rules.passages import PaperText, read_paper
-from phases.planning.rules.requirements import choose_requirements, quote_start, requirement_row
+from phases.planning.rules.requirements import choose_requirements, find_requirements, quote_start, requirement_row
 from phases.planning.rules.results import expected_results, experiments_of
-from phases.planning.rules.sections import BUILD
+from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.settings import find_settings, value_row
 from phases.planning.rules.techniques import is_technique
@@ -60,16 +61,16 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     found = find_components(paper, own, named)
     parts = [name for one in found for name in (one.name, *one.aliases) if not is_technique(name)]
     baselines = find_mentions(BASELINES, names, own, parts)
-    chosen = choose_requirements(paper, [*own, *(one.name for one in found)])
-    order = sorted(chosen, key=lambda row: (row.sentences[0].role != BUILD, row.place))
-    requirements = [requirement_row(row, f"R{number}") for number, row in enumerate(order, 1)]
-    components = _component_rows(found, requirements)
+    asked = find_requirements(paper, [*own, *(one.name for one in found)])
+    chosen = choose_requirements(asked, assign_components(asked, found, paper))
+    requirements = [requirement_row(row, f"R{number}") for number, (row, _) in enumerate(chosen, 1)]
+    components = _component_rows(found, [home for _, home in chosen], requirements)
     known = Known(tuple(own), tuple(one.name for one in datasets), tuple(one.name for one in baselines))
     values = [value_row(one, f"V{number}") for number, one in enumerate(find_settings(paper, known), 1)]
     results, unsure = expected_results(paper, own)
     results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
     packages = find_packages(paper)
-    uncertain = [*_left_out(requirements, components), *_uncertain(paper, requirements, values, unsure)]
+    uncertain = [*_left_out(paper, requirements, components), *_uncertain(paper, requirements, values, unsure)]
     return assemble_plan(
         outline,
         {
@@ -160,18 +161,19 @@ def _component_about(text: str, components: Sequence[Row]) -> Row | None:
     return best if best is not None and share(best)[0] >= _SHARED else None
 
 
-def _component_rows(found: Sequence[Component], requirements: Sequence[Row]) -> list[Row]:
+def _component_rows(found: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row]) -> list[Row]:
     """The components with their requirements; each requirement is told its component."""
     rows: list[Row] = []
     for number, one in enumerate(found, 1):
         said = one.sentence.text if one.sentence else ""
+        section = one.sentence.section if one.sentence else one.section
         rows.append(
             {
                 "id": f"C{number}",
                 "name": one.name,
                 "what": said,
                 "source": {
-                    "section": one.section["number"] or one.section["title"] or None,
+                    "section": section["number"] or section["title"] or None,
                     "page": one.sentence.page if one.sentence else one.page,
                     "quote": quote_start(said) if said else one.name,
                 },
@@ -181,30 +183,11 @@ def _component_rows(found: Sequence[Component], requirements: Sequence[Row]) -> 
                 "requirements": [],
             }
         )
-    for requirement in requirements:
-        home = _home_of(requirement, rows)
+    for requirement, home in zip(requirements, homes, strict=True):
         if home is not None:
-            requirement["component"] = home["id"]
-            home["requirements"].append(requirement["id"])
+            requirement["component"] = rows[home]["id"]
+            rows[home]["requirements"].append(requirement["id"])
     return rows
-
-
-def _home_of(requirement: Row, components: Sequence[Row]) -> Row | None:
-    """The component that a requirement names, else the first of its section, else of its chapter."""
-    section = str(requirement["source"]["section"] or "")
-    said = requirement["text"].lower()
-    same = [row for row in components if str(row["source"]["section"] or "") == section]
-    chapter = [
-        row
-        for row in components
-        if section and str(row["source"]["section"] or "").partition(".")[0] == section.partition(".")[0]
-    ]
-    named = [row for row in (*same, *chapter, *components) if row["name"].lower() in said]
-    if named:
-        return max(named[:6], key=lambda row: (row in same, len(row["name"])))
-    about = _component_about(said, components)
-    # a note is about any part of the paper, and seldom about what it happens to name first
-    return about or (None if section.startswith("Addendum") else next(iter(same or chapter), None))
 
 
 def _mention_rows(found: Sequence[Mention]) -> list[Row]:
@@ -261,17 +244,18 @@ def _uncertain(
     return rows if values else [*rows, {"what": "No value is stated in a sentence or table that the rules can read."}]
 
 
-def _left_out(requirements: Sequence[Row], components: Sequence[Row]) -> list[Row]:
-    """The algorithms and listings that requirements point to, and that no component has."""
+def _left_out(paper: PaperText, requirements: Sequence[Row], components: Sequence[Row]) -> list[Row]:
+    """The algorithms and listings that what is built points to, and that no component has; with the requirements that do."""
     shown = {str(row.get("algorithm")) for row in components}
     pointing: dict[str, list[str]] = {}
-    for row in requirements:
-        for kind, number in _POINTS_TO.findall(row["text"]):
-            pointing.setdefault(f"{kind} {number}", []).append(row["id"])
+    texts = [("", one.text) for one in paper.sentences if one.role in (BUILD, SETUP, MIXED)]
+    for name, text in (*((row["id"], row["text"]) for row in requirements), *texts):
+        for kind, number in _POINTS_TO.findall(text):
+            pointing.setdefault(f"{kind} {number}", []).append(name)
     return [
         {
-            "about": ", ".join(dict.fromkeys(ids)),
-            "what": f"{label}, to which this points, is not in the plan: read it in the paper.",
+            **({"about": ", ".join(about)} if (about := dict.fromkeys(filter(None, ids))) else {}),
+            "what": f"{label}, to which {'this' if about else 'the paper'} points, is not in the plan: read it in the paper.",
         }
         for label, ids in pointing.items()
         if label not in shown

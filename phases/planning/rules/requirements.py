@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import is_whole, leans_on
 
 MOST = 60
+_EACH, _FEWEST_SET_UP, _MOST_SET_UP = 2, 12, 30
+"""How many of MOST each component gets first, and how many the set-up, where what is built would fill them all."""
 _FEW = 20
 """With fewer than this, what is built is read loosely: all that says neither why, nor what came out, nor what others did."""
 LONGEST = 480
@@ -41,15 +44,38 @@ class Requirement:
         return " ".join(one.text for one in self.sentences)
 
 
-def choose_requirements(paper: PaperText, names: Iterable[str] = ()) -> list[Requirement]:
-    """At most MOST requirements in the order of the paper. `names`: what the paper calls its own parts."""
+def find_requirements(paper: PaperText, names: Iterable[str] = ()) -> list[Requirement]:
+    """Every sentence that may be a requirement, in the order of the paper. `names`: what the paper calls its own parts."""
     wanted = [re.escape(name) for name in names if len(name) > 2]
     own = re.compile(rf"\b(?:{'|'.join(wanted)})\b", re.IGNORECASE) if wanted else None
     found = list(_candidates(paper.sentences, own))
     if len(found) < _FEW:
         found = list(_candidates(paper.sentences, own, loosely=True))
-    best = sorted(found, key=lambda row: (-row.score, row.place))[:MOST]
-    return sorted(best, key=lambda row: row.place)
+    return sorted(found, key=lambda row: row.place)
+
+
+def choose_requirements(
+    found: Sequence[Requirement], homes: Sequence[int | None]
+) -> list[tuple[Requirement, int | None]]:
+    """At most MOST of those that were found, each with its component: what is built first, then what is set up.
+
+    `homes`: the component of each. Each component gets some before others get more, and the set-up has places of its own.
+    """
+    rows = sorted(zip(found, homes, strict=True), key=lambda pair: (-pair[0].score, pair[0].place))
+    told: Counter[int | None] = Counter()
+    first: list[tuple[Requirement, int | None]] = []
+    more: list[tuple[Requirement, int | None]] = []
+    for row, home in rows:
+        is_built = row.sentences[0].role == BUILD
+        told[home] += is_built
+        (first if is_built and home is not None and told[home] <= _EACH else more).append((row, home))
+    built = [pair for pair in more if pair[0].sentences[0].role == BUILD]
+    other = [pair for pair in more if pair[0].sentences[0].role != BUILD]
+    by_score = sum(pair in other for pair in rows[:MOST])
+    room = max(min(max(by_score, _FEWEST_SET_UP), _MOST_SET_UP), MOST - len(first) - len(built))
+    kept = [*other[:room]]
+    kept = [*first, *built][: MOST - len(kept)] + kept
+    return sorted(kept, key=lambda pair: (pair[0].sentences[0].role != BUILD, pair[0].place))
 
 
 def requirement_row(found: Requirement, identifier: str) -> dict[str, Any]:

@@ -61,7 +61,7 @@ _RULES = (
     _rule(
         PROOF,
         r"^proofs?\b|\bproofs?$|\bproof of|theor(?:y|em|etical)|\blemma|corollar|convergence\b|guarantees?\b"
-        r"|formal statement|correctness"
+        r"|formal statement|correctness|^(?:time|space|computational|asymptotic) complexity\b"
         r"|complexity analysis|Beweis|证明",
     ),
     _rule(
@@ -76,7 +76,9 @@ _RULES = (
     _rule(
         SETUP,
         r"^addendum\b|set-?ups?\b|settings?\b|\bimplementation\b|\bconfigurations?\b|hyper-?\s?param|\bparameters?\b|\bdata"
-        r" ?sets?\b|\bdata\b(?! structure)"
+        r" ?sets?\b|^data\b(?! (?:structure|model))|(?<!meta )(?<!meta-)\bdata$"
+        r"|\bdata (?:and|for|from|used|collection|generation|preparation|processing|sources?|splits?|weighting)\b"
+        r"|\b(?:real|training|test|trace|evaluation|synthetic|benchmark) data\b"
         r"|\bcorpora\b|\bcorpus\b|\bbaselines?\b|compared methods|\bmetrics?\b|\bmeasures\b|\bmethodology$"
         r"|^training\b|training (?:details|data|and)"
         r"|\boptimi[sz]er$|\bregulari[sz]ation$|\bhardware\b|\bbenchmarks?$|\bprompt|\bprotocol$|\bdetails\b"
@@ -108,6 +110,9 @@ _BUILT_AND_ANALYSED = re.compile(
     re.IGNORECASE,
 )
 """A heading that names what is built first, and then what is proven of it: "Algorithms and convergence analysis"."""
+_OF_THE_METHOD = re.compile(r"^(?:the |our )?(?:(?:problem )?settings?\b(?!s?$)|problem settings?$)", re.IGNORECASE)
+"""Under a heading of what is built: what it works on, and no setting of an experiment."""
+_ROMAN = re.compile("[IVXL]+")
 _ENTRY = re.compile(r"^[0-9]+$")
 
 
@@ -161,7 +166,9 @@ def _role_of(title: str, over: str) -> str:
         return BUILD
     if found in (PROOF, RESULTS) and _BUILT_AND_ANALYSED.search(title):
         return BUILD
-    if over == BUILD and found == RESULTS and _ANALYSIS.search(title):
+    if over == BUILD and (
+        (found == RESULTS and _ANALYSIS.search(title)) or (found == SETUP and _OF_THE_METHOD.search(title))
+    ):
         return BUILD
     if over == RESULTS and found not in (*_FIXED, SETUP):
         return RESULTS
@@ -175,6 +182,8 @@ def _role_of(title: str, over: str) -> str:
 def _is_part(section: Section, whole: Section) -> bool:
     # levels are guessed from the look of a page, numbers are the author's
     if section["number"] and whole["number"]:
+        if _ROMAN.fullmatch(whole["number"]) and re.fullmatch("[A-Z]", section["number"]):
+            return bool(section["level"] > whole["level"])  # "C" is a part of "III"
         return str(section["number"]).startswith(f"{whole['number']}.")
     return bool(section["level"] > whole["level"])
 

@@ -1,0 +1,135 @@
+"""Which component a requirement is about: by what it says, and only then by where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from phases.planning.rules.component_names import core_words, name_words
+from phases.planning.rules.components import Component
+from phases.planning.rules.naming import telling_words
+from phases.planning.rules.passages import PaperText
+from phases.planning.rules.requirements import Requirement
+from phases.planning.rules.sections import BUILD
+
+_FRONT = 6
+"""The words within which a sentence names what it is about."""
+_LABEL = re.compile(r"\b(?:Algorithm|Listing|Procedure) (?:[0-9]+|[A-Z][0-9]+)(?![\w.])")
+_RARE = 0.2
+"""The share of requirements that have a telling word at most."""
+_ENOUGH, _ENOUGH_SET_UP = 0.6, 1.0
+"""How much speaks for a component at least. What is set up is about a component only where it says so."""
+
+
+@dataclass(frozen=True)
+class _Profile:
+    """What a requirement's words are held against."""
+
+    keys: tuple[str, ...]
+    core: frozenset[str]
+    rare: frozenset[str]
+    """Its words and those of its steps that few requirements have."""
+    sections: frozenset[str]
+    """Where it stands, and what points to its algorithm."""
+    label: str
+    weight: float
+
+
+def assign_components(
+    requirements: Sequence[Requirement], components: Sequence[Component], paper: PaperText
+) -> list[int | None]:
+    """For each requirement the place of its component in `components`; None where it is about none of them.
+
+    `requirements` may stand in any order; the answer is in theirs.
+    """
+    texts = {row.place: f" {' '.join(name_words(row.text))} " for row in requirements}
+    rare = _rare_words(texts.values())
+    title = f" {' '.join(name_words(str(paper.outline.get('title') or '')))} "
+    pointing = _sections_by_label(paper)
+    profiles = [_profile(one, title, rare, pointing.get(one.algorithm, set())) for one in components]
+    homes: dict[int, int | None] = {}
+    before: tuple[str, int | None] = ("", None)
+    for row in sorted(requirements, key=lambda row: row.place):
+        section = row.sentences[0].section["id"]
+        points = [
+            _points(row, texts[row.place], one, profile) for one, profile in zip(components, profiles, strict=True)
+        ]
+        if before[0] == section and before[1] is not None and row.sentences[0].role == BUILD:
+            points[before[1]] += 0.4  # what has no name of its own goes on about the same
+        homes[row.place] = _choose(row, points, components)
+        before = (section, homes[row.place])
+    return [homes[row.place] for row in requirements]
+
+
+def _rare_words(texts: Iterable[str]) -> frozenset[str]:
+    said = list(texts)
+    counts = Counter(word for text in said for word in set(text.split()))
+    return frozenset(word for word, count in counts.items() if count <= max(2, _RARE * len(said)))
+
+
+def _sections_by_label(paper: PaperText) -> dict[str, set[str]]:
+    """Label of an algorithm -> the sections that point to it."""
+    found: dict[str, set[str]] = {}
+    for sentence in paper.sentences:
+        for label in _LABEL.findall(sentence.text):
+            found.setdefault(label, set()).add(sentence.section["id"])
+    return found
+
+
+def _profile(one: Component, title: str, rare: frozenset[str], pointing: set[str]) -> _Profile:
+    keys = tuple(" ".join(name_words(name)) for name in (one.name, *one.aliases))
+    words = {word for line in (one.name, *one.steps) for word in name_words(line) if len(word) > 3} & rare
+    # what the whole paper is about is said of nearly everything
+    weight = 0.6 if any(f" {key} " in title for key in keys) else 1.0
+    return _Profile(
+        keys,
+        frozenset(core_words(one.name)),
+        frozenset(words.intersection(telling_words(" ".join(words)))),
+        frozenset({one.section["id"], *pointing}),
+        one.algorithm,
+        weight,
+    )
+
+
+def _points(row: Requirement, text: str, one: Component, profile: _Profile) -> float:
+    """How much speaks for it that a requirement is about a component."""
+    points = 0.0
+    words = text.split()
+    for key in profile.keys:
+        if f" {key} " in text:
+            size = len(key.split())
+            is_subject = f" {key} " in f" {' '.join(words[: _FRONT + size - 1])} "
+            points = max(points, (1.0 + 0.3 * (size - 1) + 0.6 * is_subject) * profile.weight)
+    if not points and len(profile.core) > 1 and len(profile.core & set(words)) >= 0.6 * len(profile.core):
+        points = 0.7 * len(profile.core & set(words)) / len(profile.core)
+    if profile.label and (found := re.search(rf"\b{re.escape(profile.label)}\b", row.text)):
+        points += 1.6 if found.start() < 20 else 1.0
+    points += min(0.3 * len(profile.rare.intersection(words)), 0.9)
+    points += 1.5 * (one.sentence is not None and one.sentence.text in row.text)
+    section = row.sentences[0].section
+    points += 0.6 * (section["id"] in profile.sections)
+    heading = set(name_words(section["title"]))
+    return points + 0.6 * (bool(heading) and profile.core <= heading)
+
+
+def _choose(row: Requirement, points: Sequence[float], components: Sequence[Component]) -> int | None:
+    first = row.sentences[0]
+    best = max(range(len(points)), key=lambda place: points[place], default=None)
+    if best is not None and points[best] >= (_ENOUGH if first.role == BUILD else _ENOUGH_SET_UP):
+        return best
+    if first.role != BUILD:
+        return None
+    chapter = _chapter(first.section)
+    near = [
+        place
+        for place, one in enumerate(components)
+        if chapter and _chapter(one.section) == chapter and one.section["start"] <= first.section["start"]
+    ]
+    # what no component is named in is about the algorithm of its chapter, else about what came last
+    return max(near, key=lambda place: (bool(components[place].algorithm), place), default=None)
+
+
+def _chapter(section: dict[str, object]) -> str:
+    return str(section["number"] or "").partition(".")[0]

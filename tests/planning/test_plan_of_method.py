@@ -1,0 +1,98 @@
+"""The method comes first in a plan without a model: parts told by what they do, their requirements, and files in their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phases.planning.rules.layout import plan_files
+from phases.planning.rules.passages import Sentence
+from phases.planning.rules.requirements import MOST, Requirement, choose_requirements
+from phases.planning.rules.sections import roles_of
+from tests.papers import read
+
+LAZY = (
+    "# Lazy Waiting\n\n## 1 Introduction\n\nWaiting is old.\n\n## 2 Method\n\n### 2.1 The Hall Queue\n\n"
+    "The hall is large. The hall queue takes a guest and returns a number. A guest is put at the end of the line.\n\n"
+    "### 2.2 The Door Watch\n\nSince guests are slow, time passes. The door watch makes 3715 updates, and its error is 29.4%. "
+    "The door watch reads the hall queue and opens the door. Each guest of the hall queue is asked once. "
+    "Algorithm 1 gives the whole watch. Keep a stamp for each guest.\n\n"
+    "> **Algorithm 1.** Door watch with stamps\n\n```\nstamp[guest] = now\nopen(door)\n```\n\n"
+    "## 3 Baselines\n\nThe plain turnstile is trained with the same guests. The plain turnstile keeps a counter.\n\n"
+    "## 4 Results\n\nIt is fast.\n"
+)
+
+
+def _components(text: str) -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in read(text).plan["components"]}
+
+
+def test_a_component_is_told_by_what_it_does_and_not_by_a_result_or_the_first_words_of_its_section() -> None:
+    found = _components(LAZY)
+    assert found["Hall Queue"]["what"] == "The hall queue takes a guest and returns a number."
+    assert not any("3715" in row["what"] for row in found.values())
+
+
+def test_a_requirement_belongs_to_what_it_names_and_else_to_what_was_spoken_of() -> None:
+    plan, found = read(LAZY).plan, _components(LAZY)
+    homes = {row["text"]: row.get("component") for row in plan["requirements"]}
+    assert homes["Each guest of the hall queue is asked once."] == found["Hall Queue"]["id"]
+    assert homes["A guest is put at the end of the line."] == found["Hall Queue"]["id"]
+    algorithm = next(row for row in found.values() if row.get("algorithm"))
+    assert homes["Keep a stamp for each guest."] == algorithm["id"]
+
+
+def test_what_a_section_of_baselines_alone_speaks_of_is_no_component() -> None:
+    assert not [name for name in _components(LAZY) if "turnstile" in name.lower()]
+
+
+def test_a_file_comes_after_the_files_whose_parts_it_uses_and_says_so() -> None:
+    def part(number: int, name: str, section: str, *said: str) -> dict[str, Any]:
+        source = {"section": section, "page": 1, "quote": name}
+        return {"id": f"C{number}", "name": name, "what": " ".join(said), "source": source, "requirements": []}
+
+    uses = "The watch reads the hall queue. It asks the hall queue. It ends with the hall queue."
+    files = plan_files(
+        "x",
+        [],
+        [part(1, "watch", "2", uses), part(2, "door", "2"), part(3, "hall queue", "3"), part(4, "line", "3")],
+        [],
+    )
+    paths = [row["path"] for row in files]
+    watch = files[paths.index("x/watch.py")]
+    assert paths.index("x/hall_queue.py") < paths.index("x/watch.py")
+    assert "x/hall_queue.py" in watch["depends_on"]
+    assert watch["purpose"].endswith("built on hall_queue.py")
+
+
+def test_a_section_that_argues_is_a_proof_whatever_its_heading_says() -> None:
+    argued = " ".join(f"Suppose door {n} is open. Then by induction guest {n} is in." for n in range(6))
+    text = f"# T\n\n## 1 Method\n\nWe store each guest in a list of 8 rooms.\n\n## 2 Properties of Doors\n\n{argued}\n"
+    assert {row["source"]["section"] for row in read(text).plan["requirements"]} == {"1"}
+
+
+def test_sections_with_letters_are_parts_of_a_chapter_with_a_roman_number() -> None:
+    chapter = {"id": "S1", "number": "III", "title": "Door Compression", "level": 1}
+    part = {"id": "S2", "number": "C", "title": "Packing Guests by Binary Analysis", "level": 2}
+    assert roles_of([chapter, part]) == {"S1": "build", "S2": "build"}
+    assert roles_of([{**chapter, "title": "Performance Evaluation"}, part])["S2"] == "results"
+
+
+def test_a_data_set_without_its_number_is_no_component() -> None:
+    text = (
+        "# T\n\n## 1 Method\n\nThe door net reads guests.\n\n## 2 Data: GuestBag-5k\n\nWe train on the GuestBag-5k dataset. "
+        "GuestBag-5k imitates short visits. The GuestBag-5k data set has 10 guests. GuestBag is drawn with seed 1.\n"
+    )
+    assert not [name for name in _components(text) if name.startswith("GuestBag")]
+
+
+def test_the_set_up_keeps_places_where_what_is_built_would_fill_all() -> None:
+    section = {"id": "S1", "number": "1", "title": "", "level": 1, "page": 1}
+
+    def row(place: int, role: str) -> Requirement:
+        return Requirement(
+            (Sentence(f"We store guest {place}.", section, 1, role, "prose"),), 2.0 - (role == "setup"), place
+        )
+
+    found = [*(row(place, "build") for place in range(100)), *(row(place, "setup") for place in range(100, 140))]
+    chosen = [one.sentences[0].role for one, _ in choose_requirements(found, [None] * len(found))]
+    assert (len(chosen), chosen.count("setup"), chosen[0]) == (MOST, 12, "build")
