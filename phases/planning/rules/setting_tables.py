@@ -95,8 +95,6 @@ def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) 
     rows = cells_of(table.text)
     if not rows or table.role == "proof":
         return
-    if _has_values_first(rows):
-        rows = [row[::-1] for row in rows]
     is_named = bool(SETTINGS_TABLE.search(caption[:200]) or SETTINGS_TABLE.search(" ".join(rows[0])))
     if _RESULT_TABLE.search(caption) and not is_named:
         return
@@ -124,13 +122,6 @@ def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) 
                 known,
                 (case, is_named, symbol),
             )
-
-
-def _has_values_first(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether each row is a number, and behind it what the number is of: "1.16 | covers all words"."""
-    return len(rows) > _FEWEST_COLUMNS and all(
-        len(row) == 2 and _is_number(row[0]) and not _is_number(row[1]) and len(_plain(row[1])) > 1 for row in rows[1:]
-    )
 
 
 def _is_pair_table(rows: Sequence[Sequence[str]], caption: str) -> bool:
