@@ -266,6 +266,8 @@ def _counted(read: str) -> Iterator[Reading]:
             named = name_before(thing.group(1)) if thing else name_before(patterns.OF_WHAT.sub(" ", before))
             if named in patterns.VAGUE:
                 named = name_before(before)
+            if re.search(r"\b(?:we|they|to) [a-z]+ $", before) and not thing:
+                continue  # a deed: "of which we assign 16 MB"
             if named and not patterns.MACHINE.search(named):
                 yield _read(f"{named} size".removesuffix(" size size"), value, match, 1, unit=unit)
             continue
