@@ -185,3 +185,39 @@ def test_what_stands_in_a_bracket_behind_a_name_in_quotes_is_of_that_name() -> N
 def test_what_a_table_of_results_runs_over_is_no_setting() -> None:
     swept = TABLE.replace("| QUEUE-7 | 100", "| Ours | 600 | 92.0 |\n| QUEUE-7 | 100")
     assert not [row for row in read(swept).plan["values"] if row["name"] == "Steps"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name", "value", "unit"),
+    [
+        ("We set a timeout of 30 s for every request of the waiter.", "timeout", 30, "s"),
+        ("We use a page size of 64kB in the log of the waiter.", "page size", 64, "kB"),
+        ("The heartbeat interval (default 100 ms) is shorter than the election.", "heartbeat interval", 100, "ms"),
+        ("The replication factor defaults to 3.", "replication factor", 3, ""),
+        ("The segment size in our queue, N, we used in our experiments is 1024.", "segment size", 1024, ""),
+    ],
+)
+def test_what_a_system_is_set_to_is_read_with_its_name_and_unit(
+    sentence: str, name: str, value: int, unit: str
+) -> None:
+    rows = read(SETUP.format(sentence=sentence, result="The waiter wins.")).plan["values"]
+    assert [(row["name"], row["value"], row.get("unit", "")) for row in rows] == [(name, value, unit)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "In the summer 1973 there were three years of data in the library.",
+        "We split the work into steps: (1) convert the array, (2) compress it.",
+        "0 10 20 30 40 0 10 Time step 1.00",
+        "The program allocates 2M bits, where M is the number of points.",
+    ],
+    ids=["a year", "items of a list", "labels of a figure's axes", "a factor of a symbol"],
+)
+def test_what_only_looks_like_a_setting_is_none(sentence: str) -> None:
+    assert values_of(sentence) == []
+
+
+def test_a_word_that_begins_a_sentence_owns_nothing() -> None:
+    rows = values_of("The trace consists of 914145 references to 186880 distinct pages.")
+    assert [owner for _, _, owner in rows] == ["method", "method"]

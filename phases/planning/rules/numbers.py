@@ -98,6 +98,7 @@ _FOLDED = re.compile(
     r"|operatorname|mathcal|rm)(?![A-Za-z])"
     r"|\\[{}%]|\\([A-Za-z]{2,10}) ?|\\[,;! ]|\$| ?_ ?\{([^{}]{1,30})\}|\^ ?\{([^{}]{1,12})\}|[{}]| {2,}"
 )
+_GLUED = re.compile(r"(?<=[0-9])(?=(?:[kKMGT]i?B|ms|[µμun]s)\b)")
 _NAMES = {name: letter for letter, name in reversed(list(GREEK.items()))}
 
 
@@ -171,6 +172,14 @@ def join_thousands(read: str, places: list[int]) -> tuple[str, list[int]]:
     for match in _APART.finditer(read):
         kept.remove(match.start() + len(match.group(1)) + 1)
     return "".join(read[at] for at in kept), [*(places[at] for at in kept), places[-1]]
+
+
+def part_units(read: str, places: list[int]) -> tuple[str, list[int]]:
+    """A folded text with a blank between a number and the unit that is printed on it: 4kB, 30ms."""
+    cuts = [match.start() for match in _GLUED.finditer(read)]
+    for at in reversed(cuts):
+        read, places = f"{read[:at]} {read[at:]}", [*places[:at], places[at], *places[at:]]
+    return read, places
 
 
 def scaled(number: int | float, scale: str) -> int | float:

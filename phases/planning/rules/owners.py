@@ -206,7 +206,9 @@ def _owner(sentence: Sentence, value: Value, known: Known) -> str:
     if _DATA_UNIT.search(value.name) and (owner := _owner_of_data(sentence, value, known)):
         return owner
     if is_other(value.name, known):
-        return value.name
+        words = value.name.lower().split()
+        names = [name for name in (*known.others, *known.datasets) if name.lower() in words]
+        return max(names, key=len, default=value.name)
     for find in (_holder, _named_first, _named_by_deed, _named_in_clause):
         if owner := find(sentence.text, before, value, known):
             return owner
@@ -239,8 +241,8 @@ def _named_first(text: str, before: str, value: Value, known: Known) -> str:
     if (match := _SUBJECT.match(text)) and match.end() <= value.start + 1:
         name = match.group(1).strip(" ()")
         is_system = text.startswith(name) and _ACRONYM.fullmatch(name) and not _is_own(name, known)
-        if match.group(2) or is_other(name, known) or is_system:
-            return name
+        if (match.group(2) or is_other(name, known) or is_system) and not _is_word(name):
+            return name.partition(". ")[0]
     authors = _AUTHORS.match(before)
     return authors.group(1) if authors else ""
 

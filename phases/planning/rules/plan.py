@@ -27,6 +27,7 @@ from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.settings import find_settings, value_row
 from phases.planning.rules.techniques import is_technique
+from phases.planning.rules.value_doubts import doubts_of_values
 
 PYTHON = ">=3.11"
 # decision 16: it must run where only Python is installed.
@@ -39,10 +40,6 @@ _NEW = re.compile(
 )
 _FEWEST, _MOST_DOUBTS = 8, 8
 _POINTS_TO = re.compile(r"\b(Algorithm|Listing|Procedure) ([0-9]+|[A-Z][0-9]+)(?![\w.])")
-_POWER = re.compile(r"(10(?=.$)|2(?=..$))([3-9]|10|12|14|16|20|24|3[0-2]|64)")
-"""Whole numbers that mostly are powers whose raised digits stand in the line: 107 operations, 210 experiments."""
-_TRIED = re.compile(r"\b(?:grids?|seeds)\b", re.IGNORECASE)
-"""What says by its name that all of its values were tried."""
 ASKED_FOR = "requested changes"
 """The component of wishes that are about none of the paper's."""
 _SHARED = 0.6
@@ -222,25 +219,7 @@ def _uncertain(
         }
         for table in dict.fromkeys(tables)
     ]
-    grids = [row for row in values if "values" in row and not _TRIED.search(row["name"])]
-    rows += [
-        {
-            "about": row["id"],
-            "what": f"{row['name']} has several values. The reviewer decides: were all of them tried, or does each belong to "
-            "a case?",
-        }
-        for row in grids[:_MOST_DOUBTS]
-    ]
-    rows += [
-        {
-            "about": row["id"],
-            "what": f"{power.group()} may be {power.group(1)}^{power.group(2)}, if the raised digits were lost in reading: see "
-            "the page.",
-        }
-        for row in values
-        if (power := _POWER.fullmatch(str(row.get("value")))) and not row.get("printed")
-    ][:_MOST_DOUBTS]
-    rows += _stated_twice(values)
+    rows += doubts_of_values(values)
     return rows if values else [*rows, {"what": "No value is stated in a sentence or table that the rules can read."}]
 
 
@@ -260,26 +239,6 @@ def _left_out(paper: PaperText, requirements: Sequence[Row], components: Sequenc
         for label, ids in pointing.items()
         if label not in shown
     ][:_MOST_DOUBTS]
-
-
-def _stated_twice(values: Sequence[Row]) -> list[Row]:
-    """Values of one name and owner that differ."""
-    same: dict[tuple[str, str], list[Row]] = {}
-    for row in values:
-        same.setdefault((str(row.get("symbol") or row["name"]).lower(), row["owner"]), []).append(row)
-    several = [group for group in same.values() if len({_figure_of(row) for row in group}) > 1]
-    return [
-        {
-            "about": ", ".join(row["id"] for row in group),
-            "what": f"{' or '.join(dict.fromkeys(row['name'] for row in group))} is stated {len(group)} times with different "
-            "values: see their conditions.",
-        }
-        for group in several[:_MOST_DOUBTS]
-    ]
-
-
-def _figure_of(row: Row) -> str:
-    return repr([row.get(key) for key in ("value", "values", "unit")])
 
 
 def _why_few(paper: PaperText) -> str:

@@ -25,7 +25,9 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 """A line of a listing that gives constants (no loop, no product), or of an algorithm that says what it needs."""
-_FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|cluster|training time|version)\b")
+_BARE = re.compile(r"(?<!\S)-?[0-9]+(?:\.[0-9]+)?(?!\S)")
+_FEWEST_OF_DEBRIS = 8
+_FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|cluster|training time|version|cores|hardware)\b")
 """What a run had or took: nothing that a program sets."""
 _KINDS = (
     (
@@ -78,8 +80,15 @@ def find_settings(paper: PaperText, known: Known) -> list[Setting]:
 def candidates_of(paper: PaperText) -> Iterator[tuple[Sentence, list[Value]]]:
     """What each sentence and caption may set, before it is weighed."""
     for sentence in (*paper.sentences, *_captions(paper)):
-        if sentence.role in (BUILD, SETUP, MIXED, RESULTS) and not _CODE.search(sentence.text):
+        is_read = sentence.role in (BUILD, SETUP, MIXED, RESULTS) and not _CODE.search(sentence.text)
+        if is_read and not _is_debris(sentence.text):
             yield sentence, candidates_in(sentence.text)
+
+
+def _is_debris(text: str) -> bool:
+    """Whether a text is the labels along the axes of a figure: more than a third of at least eight words are bare numbers."""
+    words = text.split()
+    return len(words) >= _FEWEST_OF_DEBRIS and 3 * len(_BARE.findall(text)) > len(words)
 
 
 def _captions(paper: PaperText) -> Iterator[Sentence]:
@@ -138,7 +147,7 @@ def _once(found: Sequence[Setting]) -> Iterator[Setting]:
     """The same value of the same thing is one row, wherever it is said again, in whichever words of its name."""
     seen: list[tuple[str, str, str, frozenset[str], str]] = []
     for one in found:
-        shown, symbol = str(one.value.value), one.value.symbol
+        shown, symbol = str(one.value.value).replace(" ", ""), one.value.symbol
         words = frozenset(
             word.rstrip("s")
             for word in re.findall(r"[a-z]+", one.value.name.lower())

@@ -16,10 +16,12 @@ from phases.planning.rules.passages import Sentence
 from phases.planning.rules.value_weights import WEIGHTS
 from phases.planning.rules.values import Value
 
-LIKELY, LIKELY_WHERE_SET = 0.7, 0.55
+LIKELY, LIKELY_WHERE_SET, LIKELY_WHERE_STATED = 0.7, 0.55, 0.5
 _SMALL, _FEW_WORDS, _SHORT = 5, 4, 60
-_FEWEST_LETTERS = 10
+_FEWEST_LETTERS, _FEWEST_OF_LABEL = 10, 4
 """What has fewer is a scrap between formulas, and no quote to find a place by."""
+_STATED_FORMS = ("set_to", "identifiers", "defaulted", "labelled")
+"""Ways of writing that say "this is set", whatever else their sentence tells: "the best were found with nu set to 0.01"."""
 
 
 def _cue(name: str, pattern: str, flags: int = re.IGNORECASE) -> tuple[str, re.Pattern[str]]:
@@ -87,6 +89,7 @@ _SURE_FORMS = (
     "formulas", "identifiers", "intervals", "labelled", "listed_counts", "set_to", "dimensions", "assigned", "searched",
 )  # fmt: skip
 """Ways of writing that hardly anything but a setting has; each alone is too rare to be learnt."""
+_DEFAULT = re.compile(r"\b(?:by default|defaults? (?:to|value|is|of))\b", re.IGNORECASE)
 _KINDS_OF_ASIDE = {
     "result": "tells a result", "discussion": "an aside", "motivation": "an aside", "points elsewhere": "an aside",
     "related": "of others, or proves", "of authors": "of others, or proves", "proof": "of others, or proves",
@@ -103,11 +106,14 @@ _FRAME = re.compile(
 
 def likely_values(sentence: Sentence, values: Sequence[Value]) -> list[Value]:
     """Those of a sentence's values that the authors set, more likely than not."""
-    if sum(map(str.isalnum, sentence.text)) < _FEWEST_LETTERS:
-        return []
+    letters = sum(map(str.isalnum, sentence.text)) if values else 0
+    if letters < _FEWEST_LETTERS:
+        values = [one for one in values if one.reading == "labelled" and letters >= _FEWEST_OF_LABEL]
     said = list(cues_of_sentence(sentence)) if values else []
-    least = LIKELY_WHERE_SET if says_what_is_set(sentence.text) else LIKELY
-    return [one for one in values if _likelihood((*said, *cues_of_value(one))) > least]
+    usual = LIKELY_WHERE_SET if says_what_is_set(sentence.text) else LIKELY
+    usual = LIKELY_WHERE_STATED if _DEFAULT.search(sentence.text) else usual
+    least = dict.fromkeys(_STATED_FORMS, LIKELY_WHERE_STATED)
+    return [one for one in values if _likelihood((*said, *cues_of_value(one))) > least.get(one.reading, usual)]
 
 
 def _likelihood(cues: Iterable[str]) -> float:

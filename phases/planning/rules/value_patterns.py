@@ -15,7 +15,7 @@ UNITS = (
     "|trajectories|rollouts?|simulations?|games?|positions?|points?|checkpoints?|models?|runs?|repetitions"
     "|times"
     "|folds?|splits?|users?|items?|participants?|subjects?|annotators?|labels?|dimensions?|features?"
-    "|parameters?|weights?|bits?|bytes?|KB|MB|GB|Mb|ms|seconds?|minutes?|hours?|days?|weeks?|months?|years?"
+    "|parameters?|weights?|bits?|bytes?|[kKMGT]i?B|Mb|ms|[µμun]s|seconds?|minutes?|hours?|days?|weeks?|months?|years?"
     "|entries|buckets?|levels?|keys?|key sets|records?|hidden units|neighbou?rs|components?|modules?|stages?"
     "|phases?|types?|scalars?|relations?|agents?|particles?|transformations?|experiments?|instances?|variables?"
     "|frames?|patches|windows?|rounds?|demonstrations?|shots?|ways?|candidates?|responses?|paths?"
@@ -33,7 +33,7 @@ HEADS = (
     "|degrees?|bonus|bias(?:es)?|beams?|neurons|filters|stride|padding|perplexity|variance|deviation|mean|slope"
     "|discount|horizon|window|k|vocabulary(?: size)?|resolution|interval|fraction|constant|base|level|limit"
     "|number|max(?:imum)?|top-[kp]|tokens|hyper-?parameters?|parameters?|scale|radius|order|memory(?: size)?"
-    "|kernel size|precision|sparsity|damping|offset|cardinality|value"
+    "|kernel size|precision|sparsity|damping|offset|cardinality|value|timeouts?|delays?|periods?|quotas?|deadlines?|lifetimes?"
 )
 ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?+(?: ?(?:[Mm]illion|[Bb]illion|[Tt]housand)\b|[kKMB]\b)?"
 NEXT = rf"(?:,|;|,? and|,? or) ?{ONE}"
@@ -65,7 +65,7 @@ SET = re.compile(
     r"|with|as|by|from)"
     rf" (?:be )?(?:a maximum of |at most |about )?({ONE}|zero|one)(?![\w×^*/(]| ?[×*·])"
 )
-SETS = re.compile(r"(?:[sztp]ed|set|fixed|equal|defaults?|starts?|kept|chosen) (?:to|at|with|as|by|from) ")
+SET_TO = re.compile(r"(?:[sztp]ed|set|fixed|equal|defaults?|starts?|kept|chosen) (?:to|at|with|as|by|from) ")
 """What SET has in it: it is looked for first, since most sentences set nothing."""
 COUNTED = re.compile(
     rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{ONE}(?:{NEXT}){{0,8}})[\]}}]?|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
@@ -83,7 +83,7 @@ WORD_UNITS = re.compile(
     r"(?:layers?|heads|blocks|seeds|gpus|tpus|epochs|runs|folds|steps|iterations|perceptrons|filters|channels"
     r"|neurons|words|bits|bytes)$"
 )
-MEASURES = r"seconds?|minutes?|hours?|days?|weeks?|gb|mb|kb|ms|intervals?"
+MEASURES = r"seconds?|minutes?|hours?|days?|weeks?|[kmgt]i?b|ms|[µμun]s|intervals?"
 POINTED = re.compile(
     r"\b(?:vs\.?|versus|one of|each of|these|those|latter|other|of the|among the|all) (?:the )?$", re.IGNORECASE
 )
@@ -150,7 +150,7 @@ until unless both either neither yet still just exactly first second third last 
 fewer greater larger smaller higher lower least again ourselves themselves itself define let denote always never
 construct constructs constructed pick picks appear appears exceed exceeds involve involves become becomes might try uses
 fixing moving making leading often usually typically generally specifically respectively compared initialized initialised
-increase increases
+increase increases below above
 increased reduce reduces reduced range ranges ranging vary varies varying start starts started
 """
 STOPS = frozenset(STOPS_TEXT.split())
@@ -166,7 +166,8 @@ LONGEST_QUOTE = 150
 TIMES = "seconds?|minutes?|hours?|days?|weeks?"
 TIME_AFTER = re.compile(rf" ?(?:{TIMES})\b")
 SAYS = re.compile(
-    r"^(?:we|in|for|the|this|consider|with|by|as|at|on|and|if|when|note|let)\b|\b(?:we|is|are|was|were|used?|set|have|has)\b",
+    r"^(?:we|in|for|the|this|pl\w+ refer|refer|see|consider|with|by|as|at|on|and|if|when|note|let)\b"
+    r"|\b(?:we|is|are|was|were|used?|set|have|has)\b",
     re.IGNORECASE,
 )
 """No label, but a clause."""
@@ -192,6 +193,13 @@ NO_VALUES = (
     re.compile(rf"(?:[<>≤≥]|\b6=|\b[lg](?:eq|e|t)\b) ?{NUMBER}"),
     # a part of something else
     re.compile(rf"{NUMBER} times (?:the|that of)\b"),
+    # the number of an item in a list: "(1) convert the array, (2) compress it"
+    re.compile(r"(?:^|[:;,.] |\b(?:and|or) )\([1-9]\)(?= )"),
+    # what a machine or a compiler is
+    re.compile(
+        r"\b(?:8|16|32|64|128)[- ][Bb]it (?:architectures?|machines?|computers?|gcc|GCC|compilers?|versions?|processors?|systems?"
+        r"|CPUs?|OS\b|Linux|Windows|platforms?|atomic)"
+    ),
     # a version
     re.compile(r"\b(?:[Vv]ersion |v)[0-9]+(?:\.[0-9]+)*|\b[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,3}\b"),
 )
@@ -232,7 +240,7 @@ PERCENT = re.compile(
     r"|confidence (?:intervals?|levels?)|split|quantile|percentile|dropout|sparsity|rate))\b"
 )
 EVERY = re.compile(
-    rf"\b(?:every|once every|each) ({ONE}|{'|'.join(list(WORDS)[2:])}) ((?:[a-z][\w-]* ){{0,2}}?(?!KB|MB|GB)(?:{UNITS}))\b"
+    rf"\b(?:every|once every|each) ({ONE}|{'|'.join(list(WORDS)[2:])}) ((?:[a-z][\w-]* ){{0,2}}?(?![kKMGT]i?B)(?:{UNITS}))\b"
 )
 DEED_NOUNS = {
     "evaluat": "evaluation", "updat": "update", "sav": "checkpoint", "written": "checkpoint", "checkpoint": "checkpoint",
@@ -280,7 +288,7 @@ NOT_COUNTED = re.compile(
 """What a text counts and no program does."""
 SINGULAR = re.compile(
     r"(?:layer|parameter|bit|shot|way|sentence|head|block|unit|step|epoch|game|fold|word|token|image|character|point|node|problem|[GTC]PU|core"
-    r"|iteration|sample|example|label|feature|channel|filter|seed|run|episode|thread|machine|server|agent|instance)$"
+    r"|iteration|sample|example|byte|label|feature|channel|filter|seed|run|episode|thread|machine|server|agent|instance)$"
 )
 ADJECTIVE = re.compile(r"[a-z]+(?:al|ed|ic|ous|ive|ary|fold|free)\b")
 DIMENSIONAL = re.compile(
@@ -316,11 +324,36 @@ RESULT_NAME = re.compile(
     re.IGNORECASE,
 )
 """What is measured, and not set."""
+UNIT_AFTER = re.compile(
+    r" ?((?:[kKMGT]i?B|[kM]?bytes|bytes?|ms|[µμun]s|s|secs?|seconds?|mins?|minutes?|hours?|days?|weeks?"
+    r"|[kMG]?Hz|[KMG]bps|dB|°C|[cmk]m|kg)(?:/s| per [a-z]+)?)(?![-/^\w(]| ?=)"
+)
+"""The unit that stands behind a number."""
+NO_NAME = re.compile(
+    r"\b(?:there|we|they|it|is|are|was|were|did|does|had|can|could|will|would|perhaps|sometimes|whom|ahead)\b",
+    re.IGNORECASE,
+)
+"""A word of a clause: what has it is no name."""
+YEAR_BEFORE = re.compile(
+    r"\b(?:in|since|until|by|of|from|year|spring|summer|autumn|fall|winter|January|February|March|April|May|June|July|August"
+    r"|September|October|November|December) $"
+)
+DEFAULTED = re.compile(
+    rf"([A-Za-zα-ω][\w-]*) \((?:which )?(?:(?:is|we|typically|usually|normally|currently|here|by default|defaults?|set"
+    rf"|fixed|chosen|equal|to|is|as|of|about|around|at|value)[:,]? ){{1,5}}({ONE})(?: ([a-z]+))?\)"
+)
+"""A name with its usual value in a bracket: a parameter t (typically set to about 200); the patience (default 10)."""
+SUBJECT = re.compile(
+    rf"(?:^|, )(?:The|Our|Its|the|our) ((?:[a-z][\w-]* ){{0,3}}?(?:{HEADS}))\b(?:,? (?:that|which|in|for|of|on|we"
+    rf"|used|[A-Z])\b[^.;:=0-9]{{0,50}})? (?:is|was|are|were)(?: always| also)?(?: set to| fixed (?:to|at)"
+    rf"| limited to| chosen as)? ({ONE}){WHOLE}"
+)
+"""What a sentence is about, with words between: "The segment size of our queue, N, is 1024"."""
 MODEL_SIZES = re.compile(r"[0-9.]+ ?[MB](?:(?:,|,? and|,? or) [0-9.]+ ?[MB])*")
 OF_WHAT = re.compile(r" (?:of|with|has|have|having)(?: an?| the)? $")
 """Between a thing and its size: "sub-hash tables with size 32"."""
 LONE_SIGN = re.compile(r"(?:^| )([A-Zb-zα-ω](?:_\w+)?|[A-Z][a-z]{1,4}) (?:\w+ly )?$")
-SIZES = ("kb", "mb", "gb")
+SIZES = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib")
 SIZED = re.compile(r"[- ]((?:[A-Za-z][\w-]* ){0,2}[a-z]{3,})\b(?! (?:of|is))")
 """What has a size of so many bytes: "64 KB data block"."""
 MACHINE = re.compile(r"\b(?:[GC]PUs?|RAM|memory|disks?|machines?|servers?|processors?|cards?)$", re.IGNORECASE)

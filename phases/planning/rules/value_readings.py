@@ -9,10 +9,11 @@ from itertools import takewhile
 
 from phases.planning.rules import value_patterns as patterns
 from phases.planning.rules.numbers import WORDS, Scalar, number_of, parse_value, symbol_of
+from phases.planning.rules.value_counts import is_count
 from phases.planning.rules.value_names import name_before, name_of_symbol, plain_symbol, words_before
 from phases.planning.rules.value_words import find_formulas, find_words
 
-_FEW = 13
+_NUMBER_IN = re.compile(rf"[0-9]|\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
 _VERBS = re.compile(r"(?:(?:^| )(?:is|are|was|were|be|been|being|then|also|all|both))+ $")
 
 
@@ -33,23 +34,8 @@ class Reading:
 
 def readings_of(read: str) -> Iterator[Reading]:
     """What a sentence may set, by each way in turn; the last takes any number that has a noun beside it."""
-    for find in (
-        *(
-            _versions,
-            _words,
-            _formulas,
-            _no_values,
-            _assigned,
-            _labelled,
-            _identifiers,
-            _ranges,
-            _intervals,
-            _listed_counts,
-            _signs,
-            _shapes,
-        ),
-        *(_dimensions, _repeated, _named, _set_to, _counted, _shares, _searched, _loose),
-    ):
+    # most sentences have no number
+    for find in _READINGS if _NUMBER_IN.search(read) else (_words, _formulas, _identifiers):
         yield from (replace(one, kind=find.__name__.strip("_")) for one in find(read))
 
 
@@ -110,6 +96,19 @@ def _identifiers(read: str) -> Iterator[Reading]:
         number = number_of(shown)
         if number is not None or shown.lower() in patterns.WORDS_AS_VALUES:
             yield _read(match.group(1), shown if number is None else number, match, 2, symbol=match.group(1))
+
+
+def _defaulted(read: str) -> Iterator[Reading]:
+    """A usual value in a bracket behind its name: the patience (default 10)."""
+    for match in patterns.DEFAULTED.finditer(read):
+        sign, before = match.group(1), read[: match.end(1)]
+        name = name_before(before) or (name_before(read[: match.start(1)]) and sign)
+        if name and not re.fullmatch("(?:19|20)[0-9]{2}", match.group(2)):
+            is_sign = len(sign) < 3
+            named = name_of_symbol(read[: match.start(1)]) if is_sign else name
+            yield _read(
+                named or sign, parse_value(match.group(2)) or "", match, 2, plain_symbol(sign) if is_sign else ""
+            )
 
 
 def _no_values(read: str) -> Iterator[Reading]:
@@ -210,6 +209,12 @@ def _named(read: str) -> Iterator[Reading]:
         before = words_before(read, match.start(1))
         if not re.search(r"\b(?:by|within) an? (?:[a-z]+ )?$", before) and _is_possible(name, match.group(2), value):
             yield _read(name, value, match, 2)
+    for match in patterns.SUBJECT.finditer(read):
+        value, name = parse_value(match.group(2)), name_before(match.group(1))
+        is_case = value in (0, 1) and patterns.CASE_AFTER.search(read, match.end())
+        is_told = not is_case and name.lower() not in patterns.VAGUE and not patterns.RESULT_NAME.search(name)
+        if value is not None and name and is_told and _is_possible(name, match.group(2), value):
+            yield _read(name, value, match, 2)
 
 
 def _is_bracket(read: str, match: re.Match[str]) -> bool:
@@ -221,7 +226,7 @@ def _is_bracket(read: str, match: re.Match[str]) -> bool:
 def _set_to(read: str) -> Iterator[Reading]:
     """Biases are initialized to zero; the urgency is set to 1; we fix the seed at 7; t starts as 5."""
     goes_on = patterns.AND_SET.finditer(read) if patterns.WE_SETS.search(read) else ()
-    is_set = patterns.SET.finditer(read) if patterns.SETS.search(read) else ()
+    is_set = patterns.SET.finditer(read) if patterns.SET_TO.search(read) else ()
     for match in (*is_set, *patterns.WE_SET.finditer(read), *goes_on):
         value = parse_value(match.group(2))
         name = name_before(_VERBS.sub(" ", match.group(1)))
@@ -245,62 +250,35 @@ def _counted(read: str) -> Iterator[Reading]:
             (one for one in (value if isinstance(value, tuple) else (value,)) if not isinstance(one, str | None)),
             default=1,
         )
-        if value is None or low <= 0 or not _is_count(before, shown, noun, read, match.end()):
+        if value is None or low <= 0 or not is_count(before, shown, noun, read, match.end()):
             continue
         what = re.search(r"([a-z][\w-]*) of (?:about |approximately |size |around )?$", before)
         of = (
             f"{what.group(1)} of "
             if what
             and what.group(1) not in patterns.STOPS
-            and not re.search(r"(?:ed|ing|set|stack|maximum|cluster)$", what.group(1))
+            and not re.search(r"(?:ed|ing|set|stack|maximum|cluster|pair|array|series|couple|values)$", what.group(1))
             else ""
         )
         unit = noun.split()[-1] if re.fullmatch(patterns.MEASURES, last) else ""
         if last in patterns.SIZES:
             thing = patterns.SIZED.match(read, match.end())
             named = name_before(thing.group(1)) if thing else name_before(patterns.OF_WHAT.sub(" ", before))
+            if named in patterns.VAGUE:
+                named = name_before(before)
+            if re.search(r"\b(?:we|they|to) [a-z]+ $", before) and not thing:
+                continue  # a deed: "of which we assign 16 MB"
             if named and not patterns.MACHINE.search(named):
-                yield _read(f"{named} size", value, match, 1, unit=unit)
+                yield _read(f"{named} size".removesuffix(" size size"), value, match, 1, unit=unit)
             continue
-        if re.fullmatch(patterns.TIMES, last):
+        if re.fullmatch(f"{patterns.TIMES}|ms|[µμun]s", last):
             of, noun = "", "training time" if re.search(r"\btrain", read) else "time"
         if patterns.MODEL_SIZES.fullmatch(shown) and re.search(r"(?:params|parameters?|models?)$", last):
             sizes = tuple(re.findall(r"[0-9.]+ ?[MB]", shown))  # a model is known by this: 7B
             value, noun = sizes[0] if len(sizes) == 1 else sizes, "parameters"
         noun += "s" if patterns.SINGULAR.search(noun) and value != 1 else ""
-        yield _read(f"{of}{noun}" if of or unit else f"number of {noun}", value, match, 1, unit=unit)
-
-
-def _is_count(before: str, shown: str, noun: str, read: str, end: int) -> bool:
-    """Whether a number before a noun says how many are used: no result, no second number of a pair, no year, no word."""
-    last = noun.split()[-1].lower()
-    if patterns.POINTED.search(before) or (
-        patterns.RESULT_BEFORE.search(before) and not (before.endswith("up to ") and patterns.STEPS.search(noun))
-    ):
-        return False
-    if (before.endswith(" of ") and " and " in shown) or last in ("times", "percent", "second"):
-        return False  # the first number belongs to what stands before it
-    if shown.lower() in WORDS and (
-        WORDS[shown.lower()] < 2
-        or not (patterns.WORD_UNITS.search(last) or (patterns.HAS_PARTS.search(before) and last.endswith("s")))
-    ):
-        return False
-    if re.search(r"(?:^|[.;] )[A-Z]\w+ $", before) and re.match(r" (?:the|an?|that|how|its)\b", read[end:]):
-        return False  # a verb: "Epoch 1 follows the order"
-    if noun == "steps" and shown.lower() in WORDS:
-        return False  # of a procedure
-    if (
-        (patterns.NOT_COUNTED.search(noun) and (number_of(shown) or 99) < _FEW)
-        or "%" in shown
-        or (read[end - len(noun) - 1] == "-" and patterns.ADJECTIVE.match(noun))
-    ):
-        return False
-    if last == "bit" and re.match(r" (?:architectures?|machines?|computers?|version|processors?|systems?)", read[end:]):
-        return False
-    if patterns.STEPS.search(last) and patterns.MEASURED.search(before) and not re.search(r"\bwe\b", read):
-        return False
-    # a year in the name of a data set
-    return not (re.fullmatch(r"(?:19|20)[0-9]{2}", shown) and noun[:1].isupper())
+        is_named = of or unit or (last in ("level", "degree") and value != 1)
+        yield _read(f"{of}{noun}" if is_named else f"number of {noun}", value, match, 1, unit=unit)
 
 
 def _shares(read: str) -> Iterator[Reading]:
@@ -327,7 +305,7 @@ def _dimensions(read: str) -> Iterator[Reading]:
     """A 64-dimensional latent space."""
     for match in patterns.DIMENSIONAL.finditer(read):
         value, name = parse_value(match.group(1)), name_before(match.group(2))
-        if value is not None and name:
+        if value not in (None, 1, 2, 3) and name:
             yield _read(f"{name} dimension", value, match, 1)
 
 
@@ -374,6 +352,13 @@ def _loose(read: str) -> Iterator[Reading]:
         name = f"number of {' '.join(words[:last])}" if last else before or " ".join(words)
         if name:
             yield _read(name, value, match, 1)
+
+
+_READINGS = (
+    _versions, _words, _formulas, _no_values, _defaulted, _assigned, _labelled, _identifiers, _ranges, _intervals,
+    _listed_counts, _signs, _shapes, _dimensions, _repeated, _named, _set_to, _counted, _shares, _searched, _loose,
+)  # fmt: skip
+"""In the order of trust: of two that read one number the first counts."""
 
 
 def _read(

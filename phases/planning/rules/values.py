@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from phases.planning.rules.numbers import Scalar, fold, join_thousands, parse_value, without_pointers
+from phases.planning.rules.numbers import Scalar, fold, join_thousands, parse_value, part_units, without_pointers
 from phases.planning.rules.value_names import words_before
 from phases.planning.rules.value_patterns import (
     GOES_ON,
     LISTED,
     LONGEST_QUOTE,
     ONE,
+    UNIT_AFTER,
 )
 from phases.planning.rules.value_readings import Reading, readings_of
 
@@ -52,7 +53,7 @@ def values_in(text: str) -> list[Value]:
 
 def candidates_in(text: str) -> list[Value]:
     """What a sentence may set, from left to right: each number with a name; of two readings of one the first rule's holds."""
-    read, places = join_thousands(*fold(text))
+    read, places = part_units(*join_thousands(*fold(text)))
     read = without_pointers(read)
     taken: list[tuple[int, int, str]] = []
     found: list[Value] = []
@@ -72,7 +73,7 @@ def candidates_in(text: str) -> list[Value]:
                     one.value,
                     quote,
                     one.symbol,
-                    one.unit,
+                    one.unit or _unit_behind(one, read),
                     places[one.start],
                     places[one.end],
                     one.condition,
@@ -84,6 +85,12 @@ def candidates_in(text: str) -> list[Value]:
                 )
             )
     return sorted(found, key=lambda value: value.start)
+
+
+def _unit_behind(one: Reading, read: str) -> str:
+    """The unit of a number that is known by a name: a timeout of 30 s."""
+    unit = UNIT_AFTER.match(read, one.end) if one.kind not in ("counted", "words", "formulas") else None
+    return unit.group(1) if unit and not isinstance(one.value, str) else ""
 
 
 def _apart(one: Reading, read: str) -> Iterator[Reading]:

@@ -1,0 +1,97 @@
+"""What the rules could not decide of the values: each doubt says what was seen, on which page, and what to decide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from phases.planning.rules.value_patterns import HEADS
+
+_MOST = 8
+_POWER = re.compile(r"(10(?=.$)|2(?=..$))([3-9]|10|12|14|16|20|24|3[0-2]|64)")
+"""Whole numbers that mostly are powers whose raised digits stand in the line: 107 operations, 210 experiments."""
+_TRIED = re.compile(
+    r"\b(?:grids?|seeds|tun\w+|search\w*|swe[ep]\w*|swept|var(?:y|ied|ies|ying)|rang\w+|test\w*|tri(?:ed|als?)|compar\w+|explor\w+"
+    r"|different|each|all|candidates?|chosen from|selected from)\b|∈|\\in(?![a-z])",
+    re.IGNORECASE,
+)
+"""What says that all of the values were tried."""
+_PARTS = re.compile(r"^[^#]*(?:, | and )[^#]*#|(?:units|neurons|filters|channels) #.*layers")
+"""One setting of several parts: beta1, beta2; the units of each layer."""
+_SETTING = re.compile(
+    rf"(?:(?!number of ).* )?(?:{HEADS})|number of .*(?:layers|heads|epochs|runs|folds|seeds)",
+    re.IGNORECASE,
+)
+"""A name that stands for one setting wherever it is read. A count is often of another thing each time: bits, examples, pages."""
+Row = dict[str, Any]
+
+
+def doubts_of_values(values: Sequence[Row]) -> list[Row]:
+    """Rows of `uncertain` about values: several in one, digits that may be a power, and two that contradict each other."""
+    return [row for find in (_several, _powers, _contradictions) for row in islice(find(values), _MOST)]
+
+
+def _several(values: Sequence[Row]) -> Iterator[Row]:
+    """Of rows with several values whose words say neither that all were tried nor, by a bracket, that they are one setting."""
+    for row in values:
+        quote = str(row["source"]["quote"])
+        is_plain = "values" in row and not _PARTS.search(f"{row['name']} # {quote}")
+        if not is_plain or _TRIED.search(f"{row['name']} {quote}") or _is_in_bracket(row["values"], quote):
+            continue
+        numbers = ", ".join(map(str, row["values"]))
+        seen = (
+            "says “respectively”, but not of what" if "respectively" in quote else "does not say of which case each is"
+        )
+        what = f"{row['name']}: {_page_of(row)} gives {numbers} and {seen}. Decide: try all of them, or give each its case."
+        yield {"about": row["id"], "what": what}
+
+
+def _is_in_bracket(values: Sequence[object], quote: str) -> bool:
+    first, last = (re.escape(str(value)) for value in (values[0], values[-1]))
+    return bool(re.search(rf"[\[({{] ?{first}[^\])}}]*{last} ?[\])}}]", quote))
+
+
+def _powers(values: Sequence[Row]) -> Iterator[Row]:
+    for row in values:
+        if (power := _POWER.fullmatch(str(row.get("value")))) and not row.get("printed"):
+            raised = f"{power.group(1)}^{power.group(2)}"
+            what = (
+                f"{power.group()} ({_page_of(row)}) may be {raised}: raised digits get lost in reading. See the page."
+            )
+            yield {"about": row["id"], "what": what}
+
+
+def _contradictions(values: Sequence[Row]) -> Iterator[Row]:
+    """Of settings with one name and owner that differ, in other sentences, and with nothing said of when each holds."""
+    same: dict[tuple[str, ...], list[Row]] = {}
+    for row in values:
+        if row.get("symbol") or _SETTING.fullmatch(row["name"]) or " " not in row["name"]:
+            key = (row["name"].lower(), str(row.get("symbol")), row["owner"], str(row.get("condition", "")).lower())
+            same.setdefault(key, []).append(row)
+    for rows in same.values():
+        apart = {row["source"]["quote"]: row for row in reversed(rows)}
+        group = [row for row in rows if apart[row["source"]["quote"]] is row]
+        if len({_figure_of(row) for row in group}) < 2 or _is_one_of_several(group):
+            continue
+        seen = "; ".join(f"{_figure_of(row)} ({_page_of(row)})" for row in group)
+        what = f"{group[0]['name']} is given as {seen}, and no words say when each holds. Decide which the main experiment has."
+        yield {"about": ", ".join(row["id"] for row in group), "what": what}
+
+
+def _is_one_of_several(rows: Sequence[Row]) -> bool:
+    """Whether each single value is one of those that another row says were tried."""
+    tried = {str(value) for row in rows for value in row.get("values", ())}
+    return bool(tried) and all("values" in row or str(row["value"]) in tried for row in rows)
+
+
+def _figure_of(row: Row) -> str:
+    given = row["values"] if "values" in row else [row["value"]]
+    return " ".join(filter(None, (", ".join(map(str, given)), str(row.get("unit", "")))))
+
+
+def _page_of(row: Row) -> str:
+    section = str(row["source"]["section"] or "")
+    named = f"section {section}, " if section[:1].isdigit() else f"“{section}”, " if section else ""
+    return f"{named}p. {row['source']['page']}"
