@@ -39,7 +39,7 @@ from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.sections import MIXED, OTHER, PROOF, RESULTS, SETUP
 from phases.planning.rules.sentences import without_marks
 from phases.planning.rules.short_forms import find_short_forms
-from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid, cells_of, read_grid
+from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid
 
 _LONGEST_SENTENCE, _MOST_WORDS, _LONGEST_NAME, _MOST_SPELLED = 1500, 7, 60, 5
 _MOST_LABELS = 30
@@ -293,8 +293,7 @@ def _in_headings(paper: PaperText) -> Iterator[_Place]:
 
 def _in_table(table: Table, own: Sequence[str]) -> Iterator[_Place]:
     """The labels of rows and the heads of columns."""
-    cells = cells_of(table.text)
-    grid = read_grid(cells)
+    cells, grid = table.cells, table.grid
     if _is_of_settings(grid, cells):
         return
     corner = " ".join(cells[0][:2] + cells[1][:2]) if cells else ""

@@ -13,7 +13,7 @@ from phases.planning.rules.numbers import NUMBER, number_of, scaled
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sentence_results import results_of_sentences
 from phases.planning.rules.table_kinds import caption_of, first_sentence, is_result_table, metric_of, metric_of_caption
-from phases.planning.rules.tables import CELL_VALUE, UNIT, Grid, cells_of, is_value, plain_cell, read_grid
+from phases.planning.rules.tables import CELL_VALUE, UNIT, Grid, is_value, plain_cell
 
 MOST = 150
 _MOST_OF_TABLE, _LEAST_OF_TABLE = 60, 6
@@ -115,7 +115,7 @@ def _choose(rows: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
 
 def _read_table(table: Table, paper: PaperText, names: tuple[Sequence[str], Sequence[str]]) -> _Read | None:
     """The table, if it is one of results. `names` of the method: those of the title, and all of them."""
-    grid = read_grid(cells_of(table.text))
+    grid = table.grid
     if not grid.rows:
         return None
     label, caption = caption_of(table, paper)
