@@ -39,7 +39,8 @@ _PAIR = re.compile(rf"({NUMBER}) ?/ ?({NUMBER})(?![\w.])")
 _COUNTED = re.compile(r" \([0-9]+ of [0-9]+\)$")
 _UNIT_SAID = re.compile(rf"[(\[](?:in )?({UNIT})[)\]]|(%)")
 _WEAK_END = re.compile(
-    r"(?:[,;:(]|\b(?:a|an|the|of|on|in|for|with|by|to|and|or|at|over|across|using|from|vs\.?|our))$", re.IGNORECASE
+    r"(?:[,;:(]|,? ?\S+ ?=|\b(?:a|an|the|of|on|in|for|with|by|to|and|or|at|over|across|using|from|vs\.?|our))$",
+    re.IGNORECASE,
 )
 
 

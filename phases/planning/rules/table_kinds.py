@@ -85,7 +85,8 @@ def is_result_table(table: Table, caption: str, grid: Grid, *, has_number: bool)
     own must stand among results and look so.
     """
     said = _TUNED.sub("", caption)
-    if not grid.rows or _is_picture(grid) or _NOTATION.search(said[:160]):
+    are_same = len({label for label, _ in grid.rows}) == 1 < len(grid.rows)  # rows of data, which nothing tells apart
+    if not grid.rows or are_same or _is_picture(grid) or _NOTATION.search(said[:160]):
         return False
     if SETTINGS_TABLE.search(said[:160]) and not (RESULT_WORDS.search(said[:60]) and _looks_measured(grid)):
         return False
