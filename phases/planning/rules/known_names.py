@@ -32,7 +32,8 @@ XGBoost LightGBM CatBoost BatchNorm LayerNorm RMSNorm GroupNorm BN LN Dropout Mi
 IMPALA REINFORCE Rainbow MCTS UCT AlphaZero MuZero GAIL MAML Reptile ProtoNet MatchingNet EWC iCaRL GEM A-GEM ER DER LwF LoRA
 QLoRA DPO RLHF GRPO MEND ROME DDPM DDIM NeuralODE ByteNet ConvS2S FNO DeepONet LRU LFU ARC LIRS CLOCK FIFO B-tree B+tree
 LSM-tree LevelDB RocksDB Redis Memcached MySQL PostgreSQL SQLite MongoDB Cassandra HBase BigTable Dynamo Spark Hadoop
-MapReduce Flink Kafka Paxos Raft ZFP FPZIP SZ gzip zlib bzip2 LZ4 zstd Snappy Lasso Ridge LIME SHAP K-means DBSCAN PCA ICA
+MapReduce Flink Kafka Paxos Raft ZFP FPZIP SZ gzip Gzip zlib Zlib bzip2 Bzip2 LZ4 zstd Snappy
+Lasso Ridge LIME SHAP K-means DBSCAN PCA ICA
 ISTA FISTA ADMM
 ZooKeeper etcd Chubby GFS HDFS Ceph NFS ext3 ext4 XFS Btrfs ZFS Xen KVM VMware QEMU Docker jemalloc tcmalloc TCMalloc Hoard
 ptmalloc dlmalloc Nginx memcached MonetDB DuckDB Postgres BerkeleyDB InnoDB Hive Presto Impala Pregel GraphLab GraphX Giraph

@@ -29,7 +29,7 @@ _OURS = re.compile(
 _OUR = re.compile(r"\b[Oo]ur (?:proposed |own |new |novel )?((?:[A-Z][a-z]*[A-Z0-9]|[A-Z]{2})[\w*+-]*)(?= |[.,;:)])")
 _REFERRED = re.compile(
     r"\b(?:call|refer to|denote|name|dub|label)\b[^.;]{0,60}\bour [^.;]{0,60}? (?:as|by) "
-    r"((?:(?:,? and |, )?[A-Z][\w*+-]*[A-Z0-9+*][\w*+-]*)+)"
+    r"([A-Z][\w*+-]*[A-Z0-9](?:(?:,? and |, )[A-Z][\w*+-]*[A-Z0-9]){0,4})"
 )
 """What the authors call versions of their own: "our queue as WF-10 and WF-0"."""
 _PROPOSES = re.compile(
@@ -93,7 +93,7 @@ def _in_title(paper: PaperText, everything: str) -> Iterator[tuple[str, int]]:
 
 
 def _initials(words: Sequence[str]) -> Iterator[str]:
-    """What the first words of a title, or those behind "A", are shortened to: AP of "Averaged Perceptrons with Lazy Updates"."""
+    """What the first words of a title may be shortened to: AP of "Averaged Perceptrons with Lazy Updates"."""
     capitals = [word for word in words if not _SMALL.fullmatch(word)]
     yield from ("".join(word[0].upper() for word in capitals[:count]) for count in range(2, min(len(capitals), 5) + 1))
 

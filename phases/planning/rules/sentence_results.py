@@ -108,6 +108,8 @@ def _rows_of(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]
         return
     for pattern in (*_PATTERNS, *(_OF_SYSTEMS if sentence.role in (RESULTS, MIXED) else ())):
         for match in filter(_is_measured, pattern.finditer(said)):
+            if subject and subject.lower() not in said[: match.end()].lower():
+                continue  # "its error is 29%; that of AP is 21%": the first is not AP's
             found = _ON.search(said, match.end()) or _ON.search(said)
             on = f" on {found.group(1).rstrip('.,')}" if found else ""
             unit = (match.group("unit") or "").removeprefix("\\")
