@@ -44,6 +44,7 @@ from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid
 _LONGEST_SENTENCE, _MOST_WORDS, _LONGEST_NAME, _MOST_SPELLED = 1500, 7, 60, 5
 _MOST_LABELS = 30
 _OWN_PLACES = 8
+_MOSTLY = 0.75
 _SIZE = re.compile(r"[-_ ]?(?:BASE|LARGE|SMALL|TINY|Base|Large|Small|Tiny|XL|XXL|[0-9.]+[BM])$")
 _PLAIN_WORD = re.compile(r"[A-Z][a-z]+")
 _MARKS = re.compile(r"\\?\b(?:up|down)arrow\b|[↑↓$*_]|\\[a-z]+\{?|[{}]")
@@ -76,7 +77,7 @@ class Candidate:
     is_own: bool = False
     has_own: bool = False
     is_word: bool = False
-    """Whether it stands at the beginning of sentences alone, and the paper writes it in small letters elsewhere."""
+    """Whether it has its capital at the beginning of sentences, and the paper mostly writes it in small letters."""
 
     @property
     def places(self) -> int:
@@ -111,20 +112,19 @@ def find_candidates(paper: PaperText, own: Sequence[str]) -> list[Candidate]:
         one.sentences.append((len(place.cues), place.sentence))
         one.is_own = one.is_own or key in mine
         one.beside.update(map(key_of_name, place.beside))
-        one.has_own = one.has_own or any(len(name) > 2 and name in key for name in mine) or _holds(within, place.name)
+        one.has_own = one.has_own or any(len(name) > 2 and name in key for name in mine)
     _join_forms(found, _short_forms(paper))
     small = Counter(re.findall(r"(?<![\w-])[a-z]{3,}(?![\w-])", paper.text))
     for one in found.values():
-        is_first = one.cues["before: begins"] == one.places  # its capital says nothing
+        one.has_own = one.has_own or any(pattern.search(name) for pattern in within for name in one.spellings)
+        # at the beginning of a sentence a capital says nothing
+        plain = one.cues["before: begins"] + sum(one.spellings[name] for name in one.spellings if name.islower())
+        is_first = plain >= _MOSTLY * one.places
         one.is_word = is_first and bool(_PLAIN_WORD.fullmatch(one.name)) and small[one.name.lower()] >= one.places
         known = [name for name in one.spellings if KNOWN_DATA.fullmatch(name)]
         most = max(known or one.spellings, key=lambda name: one.spellings[name])
         one.name = most.lower() if most.lower() in one.spellings else most
     return list(found.values())
-
-
-def _holds(patterns: Iterable[re.Pattern[str]], name: str) -> bool:
-    return any(pattern.search(name) for pattern in patterns)
 
 
 def _names_in_title(paper: PaperText) -> list[str]:

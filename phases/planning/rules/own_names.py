@@ -112,7 +112,7 @@ def _in_tables(paper: PaperText) -> Iterator[tuple[str, int]]:
 
 def _in_sentences(paper: PaperText) -> Iterator[tuple[str, int]]:
     for sentence in paper.sentences:
-        if match := _REFERRED.search(sentence.text):
+        if " our " in sentence.text and (match := _REFERRED.search(sentence.text)):
             yield from ((name, _SAID) for name in re.findall(r"[A-Z][\w*+-]+", match.group(1)))
     for sentence in [one for one in paper.sentences if one.role in (BACKGROUND, BUILD)][:_LEAD]:
         if proposes := (_PROPOSES if sentence.role == BACKGROUND else _PROPOSES_NEW).search(sentence.text):

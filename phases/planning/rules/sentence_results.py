@@ -60,6 +60,8 @@ _RELATIVE = tuple(
 )
 """How much better than others, in a sentence whose subject is the method: "is about 30 times faster than CC-Queue"."""
 _WHOSE = re.compile(r"(?:[’']s|\bits|\bour|\bthe) ((?:\w+ )?\w+) (?:is|are|was|were)\b")
+_COMPARES = re.compile("(?:[0-9]|twice|half).{0,60} (?:than|of|as) |outperform| than .{0,80}[0-9]")
+"""What a sentence has that one of them may match."""
 _IN_WORDS = {"twice": 2, "half": 0.5}
 _SUBJECT = re.compile(
     r"\b(?:we|our|ours|its?|the (?:proposed|resulting|full|final|\w+ (?:model|method|system)))\b", re.IGNORECASE
@@ -121,10 +123,10 @@ def _rows_of(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]
 
 def _compared_rows(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]:
     """By how much the method does better, or worse, than others: it is named before the number, and the other is not it."""
-    said = without_pointers(sentence.text)
     is_body = sentence.role in (RESULTS, MIXED)
-    if not is_body and sentence.role != BACKGROUND:
+    if not (is_body or sentence.role == BACKGROUND) or not _COMPARES.search(sentence.text):
         return
+    said = without_pointers(sentence.text)
     for match in (match for pattern in _RELATIVE for match in pattern.finditer(said)):
         before, rival = said[: match.start()], match.group("rival").strip()
         subject = next((name for name in own if name.lower() in before.lower()), "")
