@@ -229,8 +229,16 @@ def test_a_result_in_a_sentence_is_one_where_no_table_has_it() -> None:
         ("Our queue outperforms CC-Queue by about 65%.", "performance relative to CC-Queue", 65),
         ("Our queue's latency is lower than that of CC-Queue by 40%.", "latency lower than CC-Queue", 40),
         ("Our queue needs half the memory of CC-Queue.", "memory relative to CC-Queue", 0.5),
+        ("On the pairs benchmark, our queue is twice as fast as LCRQ.", "speed relative to LCRQ on pairs benchmark", 2),
     ],
-    ids=["times faster", "a factor of a metric", "by a share", "a metric of its own", "in words"],
+    ids=[
+        "times faster",
+        "a factor of a metric",
+        "by a share",
+        "a metric of its own",
+        "in words",
+        "on what it begins with",
+    ],
 )
 def test_how_much_better_than_another_is_a_result(said: str, column: str, value: float) -> None:
     assert [row[2:] for row in results_of(said)] == [(column, value)]

@@ -62,6 +62,9 @@ _RELATIVE = tuple(
 _WHOSE = re.compile(r"(?:[’']s|\bits|\bour|\bthe) ((?:\w+ )?\w+) (?:is|are|was|were)\b")
 _COMPARES = re.compile("(?:[0-9]|twice|half).{0,60} (?:than|of|as) |outperform| than .{0,80}[0-9]")
 """What a sentence has that one of them may match."""
+_LEAD = re.compile(r"(?:For|On|In|With) (?:the )?([^,.;]{3,60}), ")
+"""On what it was measured, where the sentence begins with it."""
+_NOUNS = {"fast": "speed", "large": "size", "small": "size"}
 _IN_WORDS = {"twice": 2, "half": 0.5}
 _SUBJECT = re.compile(
     r"\b(?:we|our|ours|its?|the (?:proposed|resulting|full|final|\w+ (?:model|method|system)))\b", re.IGNORECASE
@@ -136,8 +139,8 @@ def _compared_rows(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str,
         if value is None or not is_told or not (subject or (is_body and _SUBJECT.search(before))):
             continue
         if not (any(name.lower() in rival.lower() for name in own) or _SUBJECT.match(rival)):
-            metric = match.group("metric") or "performance"
-            on = _ON.search(said, match.end())
+            metric = _NOUNS.get(match.group("metric"), match.group("metric")) or "performance"
+            on = _LEAD.match(said) or _ON.search(said, match.end())
             if (whose := _WHOSE.findall(before)) and re.fullmatch(_MORE, metric):
                 metric = f"{whose[-1]} {metric}"  # "its compression ratio is higher"
             joined = "than" if match.re.pattern.count(" than ") else "relative to"
