@@ -39,7 +39,7 @@ PRIOR: dict[str, dict[str, float]] = {
         "name: like a setting": -1.5, "name: authors": -3.0, "after: a method": -1.0, "after: how well it does": -0.7,
         "before: compared with": -0.5, "name: small letters": -1.5, "name: like data": 1.0, "name: many words": -1.0,
         "the paper's own": -1.0, "a row beside the paper's own": -2.0, "a column beside the paper's own": -1.5,
-        "before: written in": -3.0, "after: a library": -1.5,
+        "before: written in": -3.0, "after: a library": -1.5, "name: a word of the text": -1.5,
     },
     "metrics": {
         "any": -4.0, "known metric": 3.5, "a wide metric": 2.0, "name: like a metric": 1.5,
@@ -54,7 +54,7 @@ PRIOR: dict[str, dict[str, float]] = {
     },
     "baselines": {
         "any": -4.0, "before: compared with": 1.5, "before: against": 1.3, "before: beats": 1.5,
-        "before: than": 1.0, "before: over": 0.3,
+        "before: than": 1.0, "before: over": 0.3, "before: so much over": 1.5, "name: a word of the text": -1.0,
         "before: baselines": 1.5, "after: a baseline": 1.5, "after: its own kind, a baseline": 2.5,
         "a row beside the paper's own": 2.5,
         "a column beside the paper's own": 2.0,

@@ -122,3 +122,36 @@ def test_each_name_of_the_list_stands_there_once() -> None:
 
 def test_of_a_family_of_packages_the_one_that_is_named_is_meant() -> None:
     assert packages("All models are trained with the Hugging Face diffusers package.") == ["diffusers"]
+
+
+def test_variants_of_the_method_are_no_baselines() -> None:
+    table = """> **Table 1.** Accuracy on Lobby.
+
+| Method | Accuracy |
+|---|---|
+| Hurry [3] | 71.2% |
+| Slow Motion [4] | 74.9% |
+| PW | 80.1% |
+| PW+D | 81.3% |
+"""
+    setup = "PW is patient waiting. " * 6 + "PW+D adds a door."
+    paper = PAPER.replace("# Waiting in rooms", "# Patient Waiting in Rooms").format(setup=setup, results=table)
+    assert [row["name"] for row in read(paper).plan["baselines"]] == ["Hurry", "Slow Motion"]
+
+
+def test_what_is_listed_with_a_baseline_is_one() -> None:
+    setup = "We compare Waiter with Hurry [3], Dash [4], and Rush [5]. Hurry outperforms the baseline."
+    assert names("baselines", setup) == ["Hurry", "Dash", "Rush"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        pytest.param("metrics", "Then it returns to the door. Each call returns the room.", id="a verb"),
+        pytest.param(
+            "datasets", "Tidy datasets are good. We look at tidy rooms, tidy doors and tidy data.", id="a word"
+        ),
+    ],
+)
+def test_a_word_of_the_text_is_no_name(kind: str, said: str) -> None:
+    assert names(kind, said) == []

@@ -45,6 +45,8 @@ def names(title: str, abstract: str = PLAIN, method: str = PLAIN, results: str =
         pytest.param("On Waiting", "We propose a simple way, the Waiter, for all rooms.", PLAIN, "Waiter", id="proposed"),
         pytest.param("On Waiting", "We introduce Long Term Waiting (LTW) for rooms.", PLAIN, "LTW", id="abbreviated"),
         pytest.param("On Waiting", "We call this method DoorBell and test it.", PLAIN, "DoorBell", id="called"),
+        pytest.param("Patient Waiters with Chairs", PLAIN, "PW waits. " * 9, "PW", id="the title's initials"),
+        pytest.param("On Waiting", PLAIN, "We refer to these versions of our line as WL-10 and WL-0.", "WL-0", id="a version"),
     ],
 )  # fmt: skip
 def test_a_method_is_known_by_the_title_and_by_what_is_proposed(

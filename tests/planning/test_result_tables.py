@@ -197,8 +197,9 @@ def test_where_no_row_is_the_method_s_those_of_others_are_left_out() -> None:
             ("Name | Layers | Width", "Batch size | 32 | 64", "Hidden size | 128 | 256", "Epochs | 5 | 6"),
         ),
         ("Accuracy over time", (" |  |  | Hits", "0 |  |  | 20", " | 0 | 40 | 60")),
+        ("The first hits of a year", ("Year | Artist | Rank", "2000 | 98 | 87", "2000 | 91 | 82", "2000 | 81 | 70")),
     ],
-    ids=["settings", "data", "labels of settings", "a picture's axes"],
+    ids=["settings", "data", "labels of settings", "a picture's axes", "rows that nothing tells apart"],
 )
 def test_what_was_not_measured_is_no_result(caption: str, lines: tuple[str, ...]) -> None:
     assert results_of(f"> **Table 1.** {caption}\n\n{table(*lines)}") == []
@@ -214,6 +215,46 @@ def test_a_result_in_a_sentence_is_one_where_no_table_has_it() -> None:
     assert results_of(said) == [("text of section 5", "the method", "BLEU score on WMT", 41.0)]
     rows = table("Rule | BLEU", "Slow | 41.0", "Old | 40.0")
     assert [row[0] for row in results_of(f"{said}\n\n> **Table 1.** Results\n\n{rows}")] == ["Table 1"]
+
+
+@pytest.mark.parametrize(
+    ("said", "column", "value"),
+    [
+        ("Our queue is about 30 times faster than CC-Queue.", "faster than CC-Queue", 30),
+        (
+            "Our queue achieves 2.8× the throughput of CC-Queue on Power7.",
+            "throughput relative to CC-Queue on Power7",
+            2.8,
+        ),
+        ("Our queue outperforms CC-Queue by about 65%.", "performance relative to CC-Queue", 65),
+        ("Our queue's latency is lower than that of CC-Queue by 40%.", "latency lower than CC-Queue", 40),
+        ("Our queue needs half the memory of CC-Queue.", "memory relative to CC-Queue", 0.5),
+        ("On the pairs benchmark, our queue is twice as fast as LCRQ.", "speed relative to LCRQ on pairs benchmark", 2),
+    ],
+    ids=[
+        "times faster",
+        "a factor of a metric",
+        "by a share",
+        "a metric of its own",
+        "in words",
+        "on what it begins with",
+    ],
+)
+def test_how_much_better_than_another_is_a_result(said: str, column: str, value: float) -> None:
+    assert [row[2:] for row in results_of(said)] == [(column, value)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CC-Queue is 30 times faster than our queue.",
+        "CC-Queue outperforms LCRQ by 65%.",
+        "Our queue is 3-4 times faster than CC-Queue.",
+    ],
+    ids=["the other's", "of two others", "a range"],
+)
+def test_what_others_reach_and_a_range_are_no_result_of_the_method(said: str) -> None:
+    assert results_of(said) == []
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from phases.planning.rules.known_names import (
@@ -33,8 +34,11 @@ _OFTENER, _QUOTE = 3, 200
 _AVERAGED = re.compile(r"(?:average|mean|median|final|total|top-[15]|overall) ", re.IGNORECASE)
 
 
-_FEW, _MANY = 2, 5
-_WIDE_SIGNS = ("section: ", "sentence: ", "before: a part of it", "before: used", "after: a number", "after: is a")
+_LISTED = 1.0
+"""Points of a baseline for standing in one list with a likely one: "we compare with A, B and C"."""
+_FEW, _MANY, _NAMES_KEPT = 2, 5, 4096
+_WIDE_SIGNS = ("section: ", "sentence: ", "before: a part of it", "before: used", "before: written in", "after: a number",
+               "after: is a", "after: a library")  # fmt: skip
 """Signs that a name said often is bound to have somewhere: they count where half of its places have them."""
 
 
@@ -67,9 +71,7 @@ def choose_names(
 ) -> list[tuple[Candidate, float]]:
     """Those that are likely of this kind, and of no other more so, each with how likely; of a name's forms one."""
     likely: list[tuple[float, int]] = []
-    for at, one in enumerate(found):
-        cues = list(dict.fromkeys(cues_of_candidate(one)))
-        chances = {name: _likelihood(cues, counted) for name, counted in weights.items()}
+    for at, chances in enumerate(_weigh_names(found, weights)):
         if chances[kind] > _POSSIBLE[kind] and chances[kind] >= max(chances.values()):
             likely.append((chances[kind], at))
     likely.sort(key=lambda pair: -pair[0])
@@ -82,8 +84,18 @@ def choose_names(
     return sorted(kept, key=lambda row: found.index(row[0]))
 
 
-def _likelihood(cues: Iterable[str], weights: Mapping[str, float]) -> float:
-    return 1 / (1 + math.exp(-sum(weights.get(cue, 0.0) for cue in cues))) if weights else 0.0
+def _weigh_names(found: Sequence[Candidate], weights: Mapping[str, Mapping[str, float]]) -> list[dict[str, float]]:
+    """How likely each name is of each kind, by its own signs; a baseline by those of the names that it is listed with, too."""
+    points = [
+        {kind: sum(counted.get(cue, 0.0) for cue in cues) for kind, counted in weights.items()}
+        for cues in (dict.fromkeys(cues_of_candidate(one)) for one in found)
+    ]
+    places = {key_of_name(name): at for at, one in enumerate(found) for name in one.spellings}
+    compared = {key for key, at in places.items() if points[at][BASELINES] > 0}
+    for one, told in zip(found, points, strict=True):
+        if compared & one.beside - {key_of_name(name) for name in one.spellings} and not (one.is_own or one.has_own):
+            told[BASELINES] += _LISTED
+    return [{kind: 1 / (1 + math.exp(-said)) for kind, said in told.items()} for told in points]
 
 
 def _is_form_of(one: Candidate, other: Candidate) -> bool:
@@ -104,13 +116,20 @@ def cues_of_candidate(one: Candidate) -> Iterator[str]:
             yield cue
     yield f"said: {'once' if one.places < _FEW else 'some times' if one.places < _MANY else 'often'}"
     yield from _cues_of_shape(one.name)
+    if one.is_word:
+        yield "name: a word of the text"
     if one.is_own:
         yield "the paper's own"
     elif one.has_own:
         yield "name: has the paper's own"
 
 
-def _cues_of_shape(name: str) -> Iterator[str]:
+@lru_cache(_NAMES_KEPT)
+def _cues_of_shape(name: str) -> tuple[str, ...]:
+    return tuple(_read_shape(name))
+
+
+def _read_shape(name: str) -> Iterator[str]:
     words = name.split()
     known = (
         ("data", KNOWN_DATA), ("method", KNOWN_METHODS), ("model", KNOWN_MODELS), ("machine", KNOWN_MACHINES),

@@ -39,12 +39,14 @@ from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.sections import MIXED, OTHER, PROOF, RESULTS, SETUP
 from phases.planning.rules.sentences import without_marks
 from phases.planning.rules.short_forms import find_short_forms
-from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid, cells_of, read_grid
+from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid
 
 _LONGEST_SENTENCE, _MOST_WORDS, _LONGEST_NAME, _MOST_SPELLED = 1500, 7, 60, 5
 _MOST_LABELS = 30
 _OWN_PLACES = 8
+_MOSTLY = 0.75
 _SIZE = re.compile(r"[-_ ]?(?:BASE|LARGE|SMALL|TINY|Base|Large|Small|Tiny|XL|XXL|[0-9.]+[BM])$")
+_PLAIN_WORD = re.compile(r"[A-Z][a-z]+")
 _MARKS = re.compile(r"\\?\b(?:up|down)arrow\b|[↑↓$*_]|\\[a-z]+\{?|[{}]")
 _LABEL_END = re.compile(r"(?: ?\([^()]*\)| ?\[[^\[\]]*\]| (?:paper|code|ours)| ?[±<>=].*| [0-9.]+ ?%?)+$")
 _NO_LABEL = re.compile(
@@ -70,8 +72,12 @@ class Candidate:
     """How many of its places have each sign."""
     sentences: list[tuple[int, Sentence]] = field(default_factory=list)
     """Its places, each with the number of signs that it has."""
+    beside: set[str] = field(default_factory=set)
+    """Keys of the names that stand in one list with it in a sentence."""
     is_own: bool = False
     has_own: bool = False
+    is_word: bool = False
+    """Whether it has its capital at the beginning of sentences, and the paper mostly writes it in small letters."""
 
     @property
     def places(self) -> int:
@@ -83,6 +89,7 @@ class _Place:
     name: str
     sentence: Sentence
     cues: tuple[str, ...]
+    beside: tuple[str, ...] = ()
 
 
 def find_candidates(paper: PaperText, own: Sequence[str]) -> list[Candidate]:
@@ -92,6 +99,8 @@ def find_candidates(paper: PaperText, own: Sequence[str]) -> list[Candidate]:
     ]
     own = [*own, *_names_in_title(paper)]
     mine = [key_of_name(name) for name in own]
+    # a short name is in many words: AP is in AP+M, and not in MAP
+    within = [re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])") for name in own if len(name) > 1]
     found: dict[str, Candidate] = {}
     for place in _places(paper, own):
         key = key_of_name(place.name)
@@ -102,9 +111,16 @@ def find_candidates(paper: PaperText, own: Sequence[str]) -> list[Candidate]:
         one.cues.update(dict.fromkeys(place.cues, 1))
         one.sentences.append((len(place.cues), place.sentence))
         one.is_own = one.is_own or key in mine
+        one.beside.update(map(key_of_name, place.beside))
         one.has_own = one.has_own or any(len(name) > 2 and name in key for name in mine)
     _join_forms(found, _short_forms(paper))
+    small = Counter(re.findall(r"(?<![\w-])[a-z]{3,}(?![\w-])", paper.text))
     for one in found.values():
+        one.has_own = one.has_own or any(pattern.search(name) for pattern in within for name in one.spellings)
+        # at the beginning of a sentence a capital says nothing
+        plain = one.cues["before: begins"] + sum(one.spellings[name] for name in one.spellings if name.islower())
+        is_first = plain >= _MOSTLY * one.places
+        one.is_word = is_first and bool(_PLAIN_WORD.fullmatch(one.name)) and small[one.name.lower()] >= one.places
         known = [name for name in one.spellings if KNOWN_DATA.fullmatch(name)]
         most = max(known or one.spellings, key=lambda name: one.spellings[name])
         one.name = most.lower() if most.lower() in one.spellings else most
@@ -129,6 +145,7 @@ def _join_forms(found: dict[str, Candidate], short: Mapping[str, str]) -> None:
         whole = found.get(key_of_name(one.name[: match.start()]) if match else short.get(key, ""))
         if whole is not None and whole is not one:
             whole.cues.update(one.cues)
+            whole.beside |= one.beside
             whole.sentences += one.sentences
             whole.spellings.update({} if match else one.spellings)
             del found[key]
@@ -196,7 +213,8 @@ def _in_sentence(sentence: Sentence, own: Sequence[str]) -> Iterator[_Place]:
             cues = [*around, *near, *(["cited"] if CITED.match(text[stop : stop + 80]) else [])]
             cues += ["cited where it is compared"] if "cited" in cues and "sentence: compares" in around else []
             cues += ["in quotes"] if text[begin - 1 : begin] in ('"', "“", "‘") and begin else []
-            yield _Place(_singular(text[begin:stop]), sentence, tuple(cues))
+            name = _singular(text[begin:stop])
+            yield _Place(name, sentence, tuple(cues), tuple(text[a:b] for a, b in group if a != begin))
 
 
 def _singular(name: str) -> str:
@@ -293,8 +311,7 @@ def _in_headings(paper: PaperText) -> Iterator[_Place]:
 
 def _in_table(table: Table, own: Sequence[str]) -> Iterator[_Place]:
     """The labels of rows and the heads of columns."""
-    cells = cells_of(table.text)
-    grid = read_grid(cells)
+    cells, grid = table.cells, table.grid
     if _is_of_settings(grid, cells):
         return
     corner = " ".join(cells[0][:2] + cells[1][:2]) if cells else ""

@@ -32,7 +32,9 @@ _METHOD_HEADS = (
     r"policy|allocator|baseline|heuristic|classifier|scheduler|attention|initiali[sz]ation|sampling|deletion|strategy|operator|agent"
     r"|hash(?:ing)?|table|tree|forecasting|retraining|replacement|fine-?tuning|search|learning rate|gain|algorithm"
 )
-_DATA_HEADS = r"equation|game|task|corpus|corpora|data ?set|addition|subtraction|division|trace|workload"
+_DATA_HEADS = (
+    r"equation|game|task|corpus|corpora|data ?set|(?:micro)?benchmark|addition|subtraction|division|trace|workload"
+)
 _METRIC_HEADS = (
     r"accurac(?:y|ies)|errors?|rates?|times?|scores?|ratios?|loss(?:es)?|distances?|costs?|overheads?|utili[sz]ation"
     r"|latency|throughput|quality|returns?|rewards?|fragmentation|consumption|usage|frequency|variance|norm"
@@ -86,6 +88,7 @@ BEFORE = (
     _sign("against", r"\b(?:against|versus|vs\.?) (?:the |an? )?(?:\w+ )?[“\"]?$"),
     _sign("beats", r"\b(?:outperform\w*|surpass\w*|beats?|exceeds?|superior to) (?:both |all )?(?:the )?(?:\w+ )?$"),
     _sign("than", r"\bthan (?:the |that of |those of |using |with )?(?:\w+ )?$"),
+    _sign("so much over", r"(?:%|×|\btimes\b)[^.;]{0,25} (?:than|of|over) (?:the |that of )?(?:\w+ )?$"),
     _sign("over", r"\b(?:over|improve\w* (?:on|upon)) (?:the )?(?:\w+ )?$"),
     _sign("baselines", r"\bbaselines?\b[^.]{0,40}$"),
     _sign(
@@ -94,7 +97,7 @@ BEFORE = (
     ),
     _sign(
         "written in",
-        r"\b(?:implement\w*|written|develop\w*|built|coded|compiled) (?:\w+ ){0,4}(?:in|with|on|using|of) (?:the )?$",
+        r"\b(?:implement\w*|written|develop\w*|built|coded|compiled) (?:\w+ ){0,4}(?:in|with|on|using) (?:the )?$",
     ),
     _sign(
         "data", r"\b(?:data ?sets?|corpora|corpus|benchmarks?|collections?|(?:data|synthetic) streams?)\b[^.]{0,25}$"

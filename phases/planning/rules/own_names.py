@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from phases.planning.rules.component_names import is_component_name, is_known_to_all
 from phases.planning.rules.component_readings import PROPOSED
@@ -16,7 +16,7 @@ from phases.planning.rules.short_forms import find_short_forms
 _MOST, _LEAD, _ABSTRACT = 8, 400, 14
 _ENOUGH, _SAID = 2, 3
 """Points for a name to count; and of a name that the authors say is theirs."""
-_OFTEN, _SOMETIMES = 8, 3
+_OFTEN, _SOMETIMES, _SHORT_OFTEN = 8, 3, 5
 _SAYS_WE = re.compile(r"\b(?:we|our|this (?:paper|work|article))\b", re.IGNORECASE)
 _CALLED = re.compile(
     r"\b(?:call(?:ed)?|named?|term(?:ed)?|dub(?:bed)?|refer(?:red)? to (?:it |this \w+ )?as|namely)"
@@ -27,6 +27,11 @@ _OURS = re.compile(
     r"([A-Z0-9][\w*+-]*+(?: [\w*+-]++){0,3}) ?[(\[](?:ours?|this (?:work|paper)|proposed)[)\]]", re.IGNORECASE
 )
 _OUR = re.compile(r"\b[Oo]ur (?:proposed |own |new |novel )?((?:[A-Z][a-z]*[A-Z0-9]|[A-Z]{2})[\w*+-]*)(?= |[.,;:)])")
+_REFERRED = re.compile(
+    r"\b(?:call|refer to|denote|name|dub|label)\b[^.;]{0,60}\bour [^.;]{0,60}? (?:as|by) "
+    r"([A-Z][\w*+-]*[A-Z0-9](?:(?:,? and |, )[A-Z][\w*+-]*[A-Z0-9]){0,4})"
+)
+"""What the authors call versions of their own: "our queue as WF-10 and WF-0"."""
 _PROPOSES = re.compile(
     r"\b(?:we|this (?:paper|work)|our) .{0,40}?\b(?:propos|introduc|present|develop|design|call|term|nam)",
     re.IGNORECASE,
@@ -74,6 +79,7 @@ def _in_title(paper: PaperText, everything: str) -> Iterator[tuple[str, int]]:
         is_field = word.isupper() and word.isalpha() and word != words[-1]
         if _TELLING.fullmatch(word) and not is_field and folded.count(word.lower()) >= _OFTEN:
             yield _as_printed(word, body), _SAID + 1
+    yield from ((short, _SAID) for short in _initials(words) if len(re.findall(rf"\b{short}\b", body)) >= _SHORT_OFTEN)
     starts = {0, len(re.findall(r"[\w*+’'-]+", head)) if colon else 0}
     for length in (4, 3, 2):
         for at in sorted(starts):
@@ -84,6 +90,12 @@ def _in_title(paper: PaperText, everything: str) -> Iterator[tuple[str, int]]:
             if folded.count(phrase.lower()) >= _OFTEN:
                 yield phrase if not phrase.isupper() else phrase.title(), _SAID
                 return
+
+
+def _initials(words: Sequence[str]) -> Iterator[str]:
+    """What the first words of a title may be shortened to: AP of "Averaged Perceptrons with Lazy Updates"."""
+    capitals = [word for word in words if not _SMALL.fullmatch(word)]
+    yield from ("".join(word[0].upper() for word in capitals[:count]) for count in range(2, min(len(capitals), 5) + 1))
 
 
 def _as_printed(name: str, body: str) -> str:
@@ -99,6 +111,9 @@ def _in_tables(paper: PaperText) -> Iterator[tuple[str, int]]:
 
 
 def _in_sentences(paper: PaperText) -> Iterator[tuple[str, int]]:
+    for sentence in paper.sentences:
+        if " our " in sentence.text and (match := _REFERRED.search(sentence.text)):
+            yield from ((name, _SAID) for name in re.findall(r"[A-Z][\w*+-]+", match.group(1)))
     for sentence in [one for one in paper.sentences if one.role in (BACKGROUND, BUILD)][:_LEAD]:
         if proposes := (_PROPOSES if sentence.role == BACKGROUND else _PROPOSES_NEW).search(sentence.text):
             told = sentence.text[proposes.end() : proposes.end() + 160]
@@ -132,11 +147,13 @@ def _more(name: str, worth: int, paper: PaperText, everything: str) -> int:
         name.lower() in str(section["title"] or "").lower() and paper.roles.get(section["id"]) == BUILD
         for section in paper.outline["sections"]
     )
+    if worth <= _SAID and KNOWN_METHODS.fullmatch(name):
+        found -= 4
     if worth <= _SAID and (re.search(plain + _CITED, everything) or is_known_to_all(name)):
         found -= 2
     if len(re.findall(plain + _OF_DATA, everything)) >= _SOMETIMES:
         found -= 2
-    known = (KNOWN_DATA, KNOWN_METRICS, KNOWN_MACHINES, *((KNOWN_MODELS, KNOWN_METHODS) if worth < _SAID else ()))
+    known = (KNOWN_DATA, KNOWN_METRICS, KNOWN_MACHINES, *((KNOWN_MODELS,) if worth < _SAID else ()))
     if any(pattern.fullmatch(name) for pattern in known):
         found -= 4
     return found

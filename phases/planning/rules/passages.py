@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from phases.planning.rules.blocks import CAPTION, EQUATION, FENCE, ITEM, NOTE, PROSE, TABLE, TextBlock, blocks_of
 from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS, SETUP, Section, roles_of
 from phases.planning.rules.sentences import sentences_of, without_marks
+from phases.planning.rules.tables import Grid, cells_of, read_grid
 from phases.readers.outline import pages_of
 
 _LONGEST_BLOCK = 20_000
@@ -55,6 +57,16 @@ class Table:
     section: Section
     page: int
     role: str
+
+    @cached_property
+    def cells(self) -> list[list[str]]:
+        """Its rows as they are printed; empty where it is no grid."""
+        return cells_of(self.text)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Its heads told from its body: read once, since several rules ask."""
+        return read_grid(self.cells)
 
 
 @dataclass(frozen=True)

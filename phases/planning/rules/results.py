@@ -13,7 +13,7 @@ from phases.planning.rules.numbers import NUMBER, number_of, scaled
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sentence_results import results_of_sentences
 from phases.planning.rules.table_kinds import caption_of, first_sentence, is_result_table, metric_of, metric_of_caption
-from phases.planning.rules.tables import CELL_VALUE, UNIT, Grid, cells_of, is_value, plain_cell, read_grid
+from phases.planning.rules.tables import CELL_VALUE, UNIT, Grid, is_value, plain_cell
 
 MOST = 150
 _MOST_OF_TABLE, _LEAST_OF_TABLE = 60, 6
@@ -39,7 +39,8 @@ _PAIR = re.compile(rf"({NUMBER}) ?/ ?({NUMBER})(?![\w.])")
 _COUNTED = re.compile(r" \([0-9]+ of [0-9]+\)$")
 _UNIT_SAID = re.compile(rf"[(\[](?:in )?({UNIT})[)\]]|(%)")
 _WEAK_END = re.compile(
-    r"(?:[,;:(]|\b(?:a|an|the|of|on|in|for|with|by|to|and|or|at|over|across|using|from|vs\.?|our))$", re.IGNORECASE
+    r"(?:[,;:(]|,? ?\S+ ?=|\b(?:a|an|the|of|on|in|for|with|by|to|and|or|at|over|across|using|from|vs\.?|our))$",
+    re.IGNORECASE,
 )
 
 
@@ -115,7 +116,7 @@ def _choose(rows: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
 
 def _read_table(table: Table, paper: PaperText, names: tuple[Sequence[str], Sequence[str]]) -> _Read | None:
     """The table, if it is one of results. `names` of the method: those of the title, and all of them."""
-    grid = read_grid(cells_of(table.text))
+    grid = table.grid
     if not grid.rows:
         return None
     label, caption = caption_of(table, paper)

@@ -8,7 +8,7 @@ from typing import Any
 
 from phases.planning.rules.numbers import NUMBER, number_of, without_pointers
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BUILD, MIXED, PROOF, RESULTS, SETUP
+from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, PROOF, RESULTS, SETUP
 
 MOST, _NEAR = 12, 30
 _METRIC = (
@@ -40,6 +40,32 @@ _OF_SYSTEMS = tuple(
     )
 )
 """How systems are measured. Settings are told so, too: only sentences among results are read by these."""
+_FACTOR = rf"{_ABOUT}(?<![\d.–-])(?P<value>{NUMBER}|twice|half) ?(?P<unit>\\?%|percent|×|x\b|times)?"
+_THAN = (
+    r"(?:the |that of |those of |an? )?"
+    r"(?P<rival>[^\W\d][\w+*/-]*(?: (?!on|in|for|by|with|when|and|at|because)[\w+*/-]+){0,2})"
+)
+_MEASURE = rf"(?:the )?(?P<metric>{_METRIC}|performance|speed|bandwidth|(?:\w+ )?(?:time|space|memory|size|cost|ratio))"
+_MORE = r"(?P<metric>faster|slower|smaller|larger|higher|lower|better)"
+_RELATIVE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\boutperform\w* {_THAN}(?: \w+){{0,3}}? by {_FACTOR}(?P<metric>)",
+        rf"{_FACTOR} (?:times )?{_MEASURE} (?:of|than) {_THAN}",
+        rf"{_FACTOR} (?:times )?{_MORE} than {_THAN}",
+        rf"{_FACTOR} (?:times )?as (?P<metric>fast|large|small) as {_THAN}",
+        rf"\b{_MORE} than {_THAN}(?: \w+){{0,3}}? by {_FACTOR}",
+        rf"{_FACTOR} (?:times )?(?P<metric>(?:less|more|fewer) \w+(?: \w+)?) than {_THAN}",
+    )
+)
+"""How much better than others, in a sentence whose subject is the method: "is about 30 times faster than CC-Queue"."""
+_WHOSE = re.compile(r"(?:[’']s|\bits|\bour|\bthe) ((?:\w+ )?\w+) (?:is|are|was|were)\b")
+_COMPARES = re.compile("(?:[0-9]|twice|half).{0,60} (?:than|of|as) |outperform| than .{0,80}[0-9]")
+"""What a sentence has that one of them may match."""
+_LEAD = re.compile(r"(?:For|On|In|With) (?:the )?([^,.;]{3,60}), ")
+"""On what it was measured, where the sentence begins with it."""
+_NOUNS = {"fast": "speed", "large": "size", "small": "size"}
+_IN_WORDS = {"twice": 2, "half": 0.5}
 _SUBJECT = re.compile(
     r"\b(?:we|our|ours|its?|the (?:proposed|resulting|full|final|\w+ (?:model|method|system)))\b", re.IGNORECASE
 )
@@ -68,11 +94,13 @@ def results_of_sentences(paper: PaperText, own: Sequence[str], tabled: set[float
             if row["value"] not in known and len(rows) < MOST:
                 known.add(row["value"])
                 rows.append(row)
-    return rows
+    compared = (row for sentence in paper.sentences for row in _compared_rows(sentence, own))
+    # the abstract says them first, and the sections of results again
+    return [*rows, *{(row["column"], row["value"]): row for row in compared}.values()][:MOST]
 
 
 def states_result(sentence: str) -> bool:
-    """Whether a sentence tells a number that was measured: "its test error is 29.40%"."""
+    """Whether a sentence tells a number that was measured: "its test error is 29.40%", and not how that compares."""
     said = without_pointers(sentence)
     return any(_is_measured(match) for one in _PATTERNS for match in one.finditer(said))
 
@@ -85,22 +113,53 @@ def _rows_of(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]
         return
     for pattern in (*_PATTERNS, *(_OF_SYSTEMS if sentence.role in (RESULTS, MIXED) else ())):
         for match in filter(_is_measured, pattern.finditer(said)):
+            if subject and subject.lower() not in said[: match.end()].lower():
+                continue  # "its error is 29%; that of AP is 21%": the first is not AP's
             found = _ON.search(said, match.end()) or _ON.search(said)
             on = f" on {found.group(1).rstrip('.,')}" if found else ""
             unit = (match.group("unit") or "").removeprefix("\\")
             metric = match.group("metric") or (
                 "time" if re.fullmatch(_TIME, unit) else "throughput" if "per " in unit else ""
             )
-            yield {
-                "table": f"text of section {sentence.section['number'] or sentence.section['title'] or '1'}",
-                "row": subject or "the method",
-                "column": f"{metric}{on}".strip(),
-                "condition": "",
-                "metric": metric,
-                "value": number_of(match.group("value")),
-                "unit": "%" if unit == "percent" else unit,
-                "page": sentence.page,
-            }
+            yield _row_of(sentence, subject, f"{metric}{on}".strip(), (metric, number_of(match.group("value")), unit))
+
+
+def _compared_rows(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """By how much the method does better, or worse, than others: it is named before the number, and the other is not it."""
+    is_body = sentence.role in (RESULTS, MIXED)
+    if not (is_body or sentence.role == BACKGROUND) or not _COMPARES.search(sentence.text):
+        return
+    said = without_pointers(sentence.text)
+    for match in (match for pattern in _RELATIVE for match in pattern.finditer(said)):
+        before, rival = said[: match.start()], match.group("rival").strip()
+        subject = next((name for name in own if name.lower() in before.lower()), "")
+        printed, unit = match.group("value"), (match.group("unit") or "").removeprefix("\\")
+        value = _IN_WORDS.get(printed) or number_of(printed)
+        is_told = unit or printed in _IN_WORDS or match.group().startswith(printed + " times")
+        if value is None or not is_told or not (subject or (is_body and _SUBJECT.search(before))):
+            continue
+        if not (any(name.lower() in rival.lower() for name in own) or _SUBJECT.match(rival)):
+            metric = _NOUNS.get(match.group("metric"), match.group("metric")) or "performance"
+            on = _LEAD.match(said) or _ON.search(said, match.end())
+            if (whose := _WHOSE.findall(before)) and re.fullmatch(_MORE, metric):
+                metric = f"{whose[-1]} {metric}"  # "its compression ratio is higher"
+            joined = "than" if match.re.pattern.count(" than ") else "relative to"
+            column = f"{metric} {joined} {rival}{f' on {on.group(1)}' if on else ''}".rstrip(".,")
+            yield _row_of(sentence, subject, column, (metric, value, unit or "times"))
+
+
+def _row_of(sentence: Sentence, subject: str, column: str, told: tuple[str, int | float | None, str]) -> dict[str, Any]:
+    metric, value, unit = told
+    return {
+        "table": f"text of section {sentence.section['number'] or sentence.section['title'] or '1'}",
+        "row": subject or "the method",
+        "column": column,
+        "condition": "",
+        "metric": metric,
+        "value": value,
+        "unit": {"percent": "%", "times": "×", "x": "×"}.get(unit, unit),
+        "page": sentence.page,
+    }
 
 
 def _is_measured(match: re.Match[str]) -> bool:

@@ -10,15 +10,11 @@ from phases.planning.rules.numbers import NUMBER, Scalar, number_of
 from phases.planning.rules.owners import METHOD, Known, Setting, names_other
 from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
-from phases.planning.rules.table_kinds import METRIC, SETTINGS_TABLE, caption_of
-from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, cells_of
+from phases.planning.rules.table_kinds import METRIC, RESULT_WORDS, SETTINGS_TABLE, caption_of
+from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, is_setting_column
 from phases.planning.rules.value_names import plain_symbol
 from phases.planning.rules.values import Value
 
-_RESULT_TABLE = re.compile(
-    r"\bresults?\b|accurac|\bscores?\b|\bperformance|\bBLEU|\bF1\b|\berrors?\b|compar|ablation|attain|achiev",
-    re.IGNORECASE,
-)
 _CAPTION = re.compile(
     r"(?:list of |summary of |the |all |our |main |default )*(?:hyper-?parameters?|parameters?|(?:\w+ )?(?:settings?"
     r"|configurations?))"
@@ -38,15 +34,6 @@ _WIDE_TEXT = """
 all and the of for in our tasks task methods method models model experiments experiment training appendix
 """
 _WIDE = frozenset(_WIDE_TEXT.split())
-_SETTING_HEAD = re.compile(
-    r"(?:(?:#|no\.? of|num(?:ber)?(?: of)?|optimal|initial|hidden|training|train|total|model|kernel|window|context|sequence"
-    r"|vocab(?:ulary)?|fine-?tuning|max(?:imum)?|inner|outer) ?)*(?:steps|epochs|iterations|iters|width|depth|layers"
-    r"|heads|(?:batch"
-    r"|patch|hidden|embedding|kernel|window|page|block|vocab(?:ulary)?|buffer|cache|memory|input) ?(?:size|dim(?:ension)?s?)"
-    r"|learning rate|lr|dropout|channels|filters|units|rank|temperature|seeds|folds|optimal \w+|classes|features)(?: \(.*\))?",
-    re.IGNORECASE,
-)
-"""Over a column of settings in any table."""
 _FEWEST_COLUMNS, _MOST_LABELS, _MOST_VALUES = 3, 3, 5
 _LONGEST_LABEL, _LONGEST_CELL, _MOST_WORDS = 48, 32, 4
 
@@ -63,13 +50,13 @@ def settings_of_tables(paper: PaperText, known: Known) -> Iterator[Setting]:
 
 def _of_columns(table: Table, known: Known) -> Iterator[Setting]:
     """The columns of settings among those of a table of models or results, each value with the rows that have it."""
-    rows = cells_of(table.text)
+    rows = table.cells
     width = max(map(len, rows), default=0)
     if width < _FEWEST_COLUMNS or not all(re.search("[A-Za-z]{2}", row[0]) for row in rows[1:] if row[0]):
         return
     for at in range(1, width):
         head = _plain(rows[0][at]) if at < len(rows[0]) else ""
-        if not _SETTING_HEAD.fullmatch(head):
+        if not is_setting_column(head, [row[at] for row in rows[1:] if at < len(row)]):
             continue
         labels: dict[str, list[str]] = {}
         for row in rows[1:]:
@@ -92,11 +79,11 @@ def _is_number(cell: str) -> bool:
 def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) -> Iterator[Setting]:
     """None of one of results, or of one that the rules cannot tell."""
     _, caption = caption_of(table, paper)
-    rows = cells_of(table.text)
+    rows = table.cells
     if not rows or table.role == "proof":
         return
     is_named = bool(SETTINGS_TABLE.search(caption[:200]) or SETTINGS_TABLE.search(" ".join(rows[0])))
-    if _RESULT_TABLE.search(caption) and not is_named:
+    if RESULT_WORDS.search(caption) and not is_named:
         return
     # a table may have a run in each row: turned, it has a setting in each
     if 2 * sum(map(_is_setting, set(rows[0][1:]))) > len(rows[0][1:]):
@@ -131,7 +118,7 @@ def _is_pair_table(rows: Sequence[Sequence[str]], caption: str) -> bool:
         len(rows) > 2
         and not METHOD_HEAD.search(rows[0][0])
         and all(len(row) == 2 and re.search(r"[A-Za-z]{2}", _plain(row[0])) for row in rows)
-        and not _RESULT_TABLE.search(said)
+        and not RESULT_WORDS.search(said)
         and not METRIC.search(said)
         and all(_cell_value(row[1], is_named=False) is not None for row in rows[1:])
         and sum(bool(re.search(NUMBER, row[1])) for row in rows[1:]) == len(rows) - 1

@@ -32,7 +32,7 @@ _DATA = re.compile(
 _COUNTED = re.compile(
     r"(?:#|num|number of|no\.)|\b(?:rows?|instances|samples|classes|features|domain|year)\b", re.IGNORECASE
 )
-_RESULTS = re.compile(
+RESULT_WORDS = re.compile(
     r"\bresults?\b|accurac|perplexit|\bscores?\b|\bperformance|\bBLEU|\bF1\b|\berrors?\b|\bcompar|ablation"
     r"|attain|achiev|variations|\btest set\b|\brates?\b|\bloss\b|\btimes?\b|\bsuccess|evaluat|\baverage|\bimpact of"
     r"|\beffect of|throughput|latency|experiments?\b|\bbest\b|\bbold|\bmedian|deviation|utili[sz]ation|overhead"
@@ -85,20 +85,21 @@ def is_result_table(table: Table, caption: str, grid: Grid, *, has_number: bool)
     own must stand among results and look so.
     """
     said = _TUNED.sub("", caption)
-    if not grid.rows or _is_picture(grid) or _NOTATION.search(said[:160]):
+    are_same = len({label for label, _ in grid.rows}) == 1 < len(grid.rows)  # rows of data, which nothing tells apart
+    if not grid.rows or are_same or _is_picture(grid) or _NOTATION.search(said[:160]):
         return False
-    if SETTINGS_TABLE.search(said[:160]) and not (_RESULTS.search(said[:60]) and _looks_measured(grid)):
+    if SETTINGS_TABLE.search(said[:160]) and not (RESULT_WORDS.search(said[:60]) and _looks_measured(grid)):
         return False
     is_pair = _VALUE.match(grid.heads[0]) and not METRIC.search(grid.corner)
     if is_pair or any(map(_GIVEN.search, grid.heads)) or _holds_settings(grid) or _holds_counts(grid):
         return False
-    if _DATA.search(said[:100]) and not (METRIC.search(said[:100]) or _RESULTS.search(said[:100])):
+    if _DATA.search(said[:100]) and not (METRIC.search(said[:100]) or RESULT_WORDS.search(said[:100])):
         return False
     if not has_number:
         return table.role in (RESULTS, MIXED) and _looks_measured(grid)
     words = f"{said} {grid.corner} {' '.join(grid.heads)}"
     is_of_methods = table.role == MIXED and METHOD_HEAD.search(grid.corner)
-    return bool(table.role == RESULTS or is_of_methods or _RESULTS.search(words) or _looks_measured(grid))
+    return bool(table.role == RESULTS or is_of_methods or RESULT_WORDS.search(words) or _looks_measured(grid))
 
 
 def _place_of(table: Table, paper: PaperText) -> int:

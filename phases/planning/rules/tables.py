@@ -44,13 +44,16 @@ SETTING_NAME = re.compile(
     re.IGNORECASE,
 )
 """How labels of settings begin, in any table."""
-_KEY_HEAD = re.compile(
-    rf"(?!.*(?:%|time|ratio|[↑↓]|steps to)|F1|[PRF]$)(?:{SETTING_NAME.pattern}|N ?d_?model"
-    r"|(?-i:[A-Za-zα-ωϵϕ](?:_\w{1,8}|[0-9])?|[a-zα-ωϵϕ][a-z])(?: ?[α-ωϵϕ]_?\w{0,4})?$|P_?drop|#|years?\b|widths?\b"
-    r"|depths?\b|degree|dimension|rank\b)",
+_SETTING_HEAD = re.compile(
+    rf"(?!.*(?:%|time|ratio|[↑↓]|steps to)|F1)(?:{SETTING_NAME.pattern}|#|P_?drop|widths?\b|depths?\b|degree|dimension"
+    r"|rank\b|folds\b)",
     re.IGNORECASE,
 )
-"""Over a column of what was chosen, not measured: a symbol, or how a setting is called."""
+_KEY_HEAD = re.compile(
+    r"(?![PRF]$)(?-i:[A-Za-zα-ωϵϕ](?:_\w{1,8}|[0-9])?|[a-zα-ωϵϕ][a-z])(?: ?[α-ωϵϕ]_?\w{0,4})?$|N ?d_?model|years?\b",
+    re.IGNORECASE,
+)
+"""Over a column that tells rows apart by a symbol."""
 
 
 class Grid(NamedTuple):
@@ -247,10 +250,19 @@ def _count_keys(heads: Sequence[str], body: Sequence[Sequence[str]], wide: int) 
         whole = sum(bool(re.fullmatch("[0-9]{1,5}", cell)) for cell in below)
         is_symbol = len(leaf) < 5 and whole > 0.7 * len(below)
         is_key = _KEY_HEAD.match(leaf) or (leaf and is_symbol) or (not leaf and keys)
-        if not is_key or 2 * sum(map(is_measured, below)) > len(below):
+        if not is_setting_column(leaf, below) and not (is_key and _are_chosen(below)):
             break
         keys += 1
     return keys
+
+
+def is_setting_column(head: str, cells: Sequence[str]) -> bool:
+    """Whether a column holds what was chosen and not measured: by how its head is called, and how its numbers look."""
+    return bool(_SETTING_HEAD.match(head)) and _are_chosen(cells)
+
+
+def _are_chosen(cells: Sequence[str]) -> bool:
+    return 2 * sum(map(is_measured, cells)) <= len(cells)
 
 
 def _fill_labels(body: Sequence[Sequence[str]], wide: int) -> list[list[str]]:
