@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -101,10 +102,28 @@ def http_client(connection: Connection) -> Any:
     hooks: dict[str, list[Callable[[Any], None]]] = {"request": [_strip_for(connection)], "response": [bind]}
     with _translate_environment_errors(server):
         # With a transport of ours the library looks at no variable that names a proxy.
-        way = {"transport": httpx2.HTTPTransport()} if connection.proxy == "" else {"proxy": connection.proxy}
+        certificates = read_certificates()
+        direct = connection.proxy == ""
+        way = {"transport": httpx2.HTTPTransport(verify=certificates)} if direct else {"proxy": connection.proxy}
         return httpx2.Client(
-            follow_redirects=False, timeout=sdk_timeout(connection), headers=plain, event_hooks=hooks, **way
+            follow_redirects=False,
+            timeout=sdk_timeout(connection),
+            headers=plain,
+            event_hooks=hooks,
+            verify=certificates,
+            **way,
         )
+
+
+@cache
+def read_certificates() -> Any:
+    """The certificates that servers are checked by, once a process: to read them takes longer than many an answer.
+
+    Raises OSError where the environment names what is no certificate; that is not remembered.
+    """
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def _strip_for(connection: Connection) -> Callable[[Any], None]:
