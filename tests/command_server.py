@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -96,6 +97,7 @@ def _serve(address: str) -> None:
 
     _import_everything()
     _try_sandbox()
+    _plan_something()
     gc.collect()
     gc.freeze()  # the collector of a fork leaves alone what it shares with this process
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who answer
@@ -167,6 +169,21 @@ def _try_sandbox() -> None:
     probe_best()
 
 
+def _plan_something() -> None:
+    """The forks have the patterns compiled that a plan needs."""
+    from phases.planning.rules.plan import plan_by_rules
+    from phases.readers.markdown import paper_document
+    from phases.readers.outline import outline_of
+    from phases.readers.segments import segments_of
+    from phases.readers.text import read_text
+
+    text = b"# Waiting\n\n## 1 Method\n\nWe propose Slow Waiting (SW) with a learning rate of 0.1.\n\n| a | b |\n|---|---|\n"
+    document = paper_document(read_text(text, markdown=True), "0" * 64, "md")
+    outline = outline_of(document)
+    segments_of(document.text, outline)
+    plan_by_rules(document.text, outline, [], body_start=document.body_start)
+
+
 def _forget_sandbox() -> None:
     """Where another bubblewrap is found, or none, a command tries for itself."""
     from phases.sandbox.probe import probe_kind
@@ -188,6 +205,9 @@ def _import_everything() -> None:
                 and ".inside." not in module.name
             ):
                 import_module(module.name)
+    for name in ("jsonschema_rs", "loguru", "yaml"):  # the program imports these where it needs them
+        import_module(name)
+    sysconfig.get_config_vars()
 
 
 if __name__ == "__main__":
