@@ -100,19 +100,19 @@ def http_client(connection: Connection) -> Any:
     # A redirect would carry the key to wherever a server says; the SDKs would follow.
     plain = {"Accept-Encoding": "identity"}
     hooks: dict[str, list[Callable[[Any], None]]] = {"request": [_strip_for(connection)], "response": [bind]}
+    common = {"follow_redirects": False, "timeout": sdk_timeout(connection), "headers": plain, "event_hooks": hooks}
     with _translate_environment_errors(server):
-        # With a transport of ours the library looks at no variable that names a proxy.
-        certificates = read_certificates()
-        direct = connection.proxy == ""
-        way = {"transport": httpx2.HTTPTransport(verify=certificates)} if direct else {"proxy": connection.proxy}
-        return httpx2.Client(
-            follow_redirects=False,
-            timeout=sdk_timeout(connection),
-            headers=plain,
-            event_hooks=hooks,
-            verify=certificates,
-            **way,
-        )
+        return httpx2.Client(**common, **_choose_way(connection))
+
+
+def _choose_way(connection: Connection) -> dict[str, Any]:
+    """How a client gets to the server, and what it knows the server by."""
+    import httpx2
+
+    checked = {"verify": read_certificates()}
+    if connection.proxy == "":  # with a transport of ours the library looks at no variable that names a proxy
+        return {"transport": httpx2.HTTPTransport(**checked)}
+    return {"proxy": connection.proxy, **checked}
 
 
 @cache
