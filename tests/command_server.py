@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import array
 import atexit
+import gc
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -32,9 +35,12 @@ def fits(environment: Mapping[str, str]) -> bool:
 
 
 def call(
-    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float, *, errors: str = "strict"
 ) -> tuple[int, str, str]:
-    """Runs a command in a fork of the server: its exit code, what it printed, and its complaints."""
+    """Runs a command in a fork of the server: its exit code, what it printed, and its complaints.
+
+    `errors` says what becomes of bytes that are no UTF-8, as in `bytes.decode`.
+    """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         with socket.socket(socket.AF_UNIX) as line:
             line.connect(_server())
@@ -51,12 +57,12 @@ def call(
                 except TimeoutError:
                     os.kill(pid, signal.SIGKILL)
                     raise subprocess.TimeoutExpired(list(arguments), seconds) from None
-        return code, _content(out.fileno()), _content(err.fileno())
+        return code, _content(out.fileno(), errors), _content(err.fileno(), errors)
 
 
-def _content(descriptor: int) -> str:
+def _content(descriptor: int, errors: str) -> str:
     os.lseek(descriptor, 0, os.SEEK_SET)
-    with os.fdopen(os.dup(descriptor), encoding="utf-8") as file:
+    with os.fdopen(os.dup(descriptor), encoding="utf-8", errors=errors) as file:
         return file.read()
 
 
@@ -90,6 +96,10 @@ def _serve(address: str) -> None:
     import select
 
     _import_everything()
+    _try_sandbox()
+    _plan_something()
+    gc.collect()
+    gc.freeze()  # the collector of a fork leaves alone what it shares with this process
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who answer
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
@@ -132,8 +142,12 @@ def _become(arguments: list[str], folder: str, environment: dict[str, str], stre
         os.dup2(descriptor, number)
     os.closerange(3, 64)
     os.chdir(folder)
+    sandbox = shutil.which("bwrap")
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # TMPDIR is another one now
+    if shutil.which("bwrap") != sandbox:
+        _forget_sandbox()
     sys.argv = [str(Path(sys.executable).with_name("pipeline")), *arguments]
     sys.path.pop(0)  # the folder of the project: the program is installed, and its start has no such place
     from pipeline.cli import main
@@ -146,6 +160,35 @@ def _become(arguments: list[str], folder: str, environment: dict[str, str], stre
         main(arguments)
     finally:
         os._exit(70)
+
+
+def _try_sandbox() -> None:
+    """The forks know which sandbox the machine has: to try it out starts five programs."""
+    from phases.sandbox.probe import probe_best
+
+    probe_best()
+
+
+def _plan_something() -> None:
+    """The forks have the patterns compiled that a plan needs."""
+    from phases.planning.rules.plan import plan_by_rules
+    from phases.readers.markdown import paper_document
+    from phases.readers.outline import outline_of
+    from phases.readers.segments import segments_of
+    from phases.readers.text import read_text
+
+    text = b"# Waiting\n\n## 1 Method\n\nWe propose Slow Waiting (SW) with a learning rate of 0.1.\n\n| a | b |\n|---|---|\n"
+    document = paper_document(read_text(text, markdown=True), "0" * 64, "md")
+    outline = outline_of(document)
+    segments_of(document.text, outline)
+    plan_by_rules(document.text, outline, [], body_start=document.body_start)
+
+
+def _forget_sandbox() -> None:
+    """Where another bubblewrap is found, or none, a command tries for itself."""
+    from phases.sandbox.probe import probe_kind
+
+    probe_kind.cache_clear()
 
 
 def _import_everything() -> None:
@@ -162,6 +205,9 @@ def _import_everything() -> None:
                 and ".inside." not in module.name
             ):
                 import_module(module.name)
+    for name in ("jsonschema_rs", "loguru", "yaml"):  # the program imports these where it needs them
+        import_module(name)
+    sysconfig.get_config_vars()
 
 
 if __name__ == "__main__":

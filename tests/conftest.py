@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 import tempfile
+from collections.abc import Generator
 
 import pytest
 
@@ -40,6 +42,17 @@ def pytest_configure(config: pytest.Config) -> None:
         if room.f_bavail * room.f_frsize >= 4 * 2**30 and not room.f_flag & os.ST_NOEXEC:
             config.option.basetemp = tempfile.mkdtemp(prefix="pipeline-tests-", dir=memory)
             config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Half a gigabyte of tests is made, and then stays: the collector need not go through it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -172,6 +173,13 @@ class Command:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path
+
+
+def copy_command(original: Command, folder: Path) -> Command:
+    """A command in a folder and a home with all that another one made: what many tests begin with is made once."""
+    left = shutil.ignore_patterns(".cache")
+    shutil.copytree(original.folder, folder, symlinks=True, dirs_exist_ok=True, ignore=left)
+    return Command(folder)
 
 
 def command_line(*arguments: str | Path) -> list[str]:

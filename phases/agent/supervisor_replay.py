@@ -101,8 +101,9 @@ def _walk_journal(
     journal = Journal(places.journal, identity, in_place=_end_journal, strict=is_ours)
     session = session_from(journal, order_files(plan))
     # No file of settings lies in the copy, so nothing is ever parsed.
+    limits = {"max_turns": 0, "evidence": "off"}  # nothing is run, so no environment is made for it
     assignment = Assignment(
-        plan, header["plan_sha256"], places, NONE, {"max_turns": 0}, lambda schema, value: None, _no_file, _no_file, 0
+        plan, header["plan_sha256"], places, NONE, limits, lambda schema, value: None, _no_file, _no_file, 0
     )
     commands = CommandRunner(Box(places.workspace, NONE), Snapshot(places.workspace, places.snapshot))
     model = _SilentModel(begun["window"])

@@ -103,12 +103,11 @@ def answers(body: dict[str, Any]) -> Answer:
 @pytest.mark.parametrize(
     ("typed", "flags", "said"),
     [
-        (("approve", "2"), (), ("base 2", "user")),
-        (("approve", "the one of Napier"), (), ("the one of Napier", "user")),
-        (("approve", ""), (), ("natural", "assumed")),
-        ((), ("--review", "auto"), ("natural", "assumed")),
+        pytest.param(("approve", "2"), (), ("base 2", "user"), id="a number"),
+        pytest.param(("approve", "of Napier"), (), ("of Napier", "user"), id="own words", marks=pytest.mark.slow),
+        pytest.param(("approve", ""), (), ("natural", "assumed"), id="no answer", marks=pytest.mark.slow),
+        pytest.param((), ("--review", "auto"), ("natural", "assumed"), id="nobody is to be asked"),
     ],
-    ids=["a number", "own words", "no answer", "nobody is to be asked"],
 )
 def test_the_person_at_the_terminal_is_asked_and_the_report_has_the_answer(
     tmp_path: Path, typed: Sequence[str], flags: Sequence[str], said: tuple[str, str]

@@ -436,7 +436,13 @@ def test_a_sub_agent_that_refuses_ends_no_run(tmp_path: Path) -> None:
 # what a second look found
 
 
-@pytest.mark.parametrize("left", [b"", b'{"kind": "head', b'{"kind": "header", "begun": {}}\n', b"garbage\n"])
+@pytest.mark.parametrize(
+    "left",
+    [
+        b'{"kind": "header", "begun": {}}\n',
+        *(pytest.param(left, marks=pytest.mark.slow) for left in (b"", b'{"kind": "head', b"garbage\n")),
+    ],
+)
 def test_a_decision_that_was_not_written_whole_is_made_again(left: bytes, tmp_path: Path) -> None:
     begun_on(tmp_path / "task", write("a.py", "A = 1\n"), write("b.py", "B = 1\n"))
     (tmp_path / "task" / "journal.jsonl.next").write_bytes(left)

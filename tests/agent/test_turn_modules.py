@@ -55,20 +55,25 @@ def turns_of(mode: str, folder: Path) -> dict[str, Any]:
     return dict(json.loads(told.stdout))
 
 
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A run without supervision."""
+    return turns_of("off", tmp_path_factory.mktemp("off"))
+
+
 def test_a_turn_that_writes_a_file_runs_through_at_most_thirty_modules_and_none_of_a_supervision_that_is_off(
-    tmp_path: Path,
+    run: dict[str, Any],
 ) -> None:
-    run = turns_of("off", tmp_path)
     assert len(run["turns"]) == 9
     assert max(map(len, run["turns"][1:8])) <= 30, run["turns"][4]
     assert run["loaded"] == []
 
 
 def test_supervision_that_is_on_adds_its_adapter_and_what_looks_and_no_graph_is_built_in_a_healthy_turn(
-    tmp_path: Path,
+    run: dict[str, Any], tmp_path: Path
 ) -> None:
-    off, on = turns_of("off", tmp_path / "off"), turns_of("adaptive", tmp_path / "on")
-    added = {path for path in set(on["turns"][4]) - set(off["turns"][4]) if not path.startswith("phases/supervision/")}
+    on = turns_of("adaptive", tmp_path)
+    added = {path for path in set(on["turns"][4]) - set(run["turns"][4]) if not path.startswith("phases/supervision/")}
     assert added <= {
         "phases/agent/journal_facts.py",
         "phases/agent/kernel_files.py",

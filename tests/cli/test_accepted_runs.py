@@ -97,6 +97,7 @@ def test_work_that_a_broken_hook_said_nothing_of_is_a_warning_with_the_reason(tm
     assert "Accepted, and not verified: user:tests gave no verdict" in there.call("show", "paper", "acceptance").out
 
 
+@pytest.mark.slow
 def test_work_that_is_refused_to_the_end_is_incomplete_and_is_not_paid_for_again(tmp_path: Path) -> None:
     there = ground(tmp_path)
     configure(there, item("tests", "echo 3 failed; exit 1"))
@@ -119,6 +120,7 @@ def test_work_that_is_refused_to_the_end_is_incomplete_and_is_not_paid_for_again
             "a check did not work",
             "user:tests",
             id="a broken hook",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             """test -e $HOME/go || echo '{"continue": false, "stopReason": "out of GPUs"}'""",
@@ -154,6 +156,7 @@ def _journal(there: Ground) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (there.task / "journal.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_todos_that_wait_for_the_user_stop_the_run_and_a_resume_goes_on(tmp_path: Path) -> None:
     todo = {"id": "data", "content": "get the data", "status": "blocked", "blocked_reason": "user_input_wait"}
     waits: Turn = [("TodoWrite", {"todos": [todo]})]
@@ -329,6 +332,7 @@ def test_the_screen_says_which_hook_refuses_why_and_how_many_attempts_are_left(t
     assert "Attempt 2" in shown
 
 
+@pytest.mark.slow
 def test_what_a_hook_prints_cannot_drive_the_terminal(tmp_path: Path) -> None:
     there = ground(tmp_path)
     configure(there, item("tests", r"printf '\033]0;owned\007\033[2Jred\r\n\342\200\256evil\n'; exit 1"))
@@ -340,6 +344,7 @@ def test_what_a_hook_prints_cannot_drive_the_terminal(tmp_path: Path) -> None:
     assert "evil" in ended.err
 
 
+@pytest.mark.slow
 def test_hooks_and_ordinary_settings_stand_side_by_side_in_one_file(tmp_path: Path) -> None:
     there = ground(tmp_path)
     settings = {"max_acceptance_continues": 1, "max_turns": 50}
@@ -360,6 +365,7 @@ def test_a_flag_wins_over_the_number_of_attempts_in_the_file(tmp_path: Path) -> 
     assert len(json.loads((there.task / "acceptance.json").read_bytes())["attempts"]) == 1
 
 
+@pytest.mark.slow
 def test_a_key_in_the_users_environment_reaches_no_hook_and_no_file_of_the_task(tmp_path: Path) -> None:
     there = ground(tmp_path)
     there.extra.update(X_API_KEY="the-secret-itself", LEVEL="3")

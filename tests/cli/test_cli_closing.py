@@ -99,7 +99,7 @@ def test_a_document_that_is_damaged_is_named_so_that_a_path_with_spaces_can_be_p
 
 @pytest.mark.parametrize(
     "content",
-    [pytest.param(scan(), id="a scan"), pytest.param(pdf([[], []]), id="empty pages")],
+    [pytest.param(scan(), id="a scan"), pytest.param(pdf([[], []]), id="empty pages", marks=pytest.mark.slow)],
 )
 def test_a_scan_goes_on_with_the_letters_that_are_recognized_in_it(content: bytes, command: Command) -> None:
     (command.folder / "my scan.pdf").write_bytes(content)

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.llm_server import LlmServer, Says
-from tests.papers import PAPER, Command, Ended, in_terminal, paper, read
+from tests.papers import PAPER, Command, Ended, copy_command, in_terminal, paper, read
 
 CHANGE = "also wait in the garden"
 PLAN = "initial_plan.txt"
@@ -23,12 +23,20 @@ def command(tmp_path: Path) -> Command:
     return Command(tmp_path)
 
 
-@pytest.fixture
-def done(command: Command) -> Command:
-    """A command with a task that went through."""
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """A task that went through."""
+    command = Command(tmp_path_factory.mktemp("finished"))
+    paper(command.folder)
     ended = command("run", "--fast", "paper.md")
     assert ended.code == 3, ended.err
     return command
+
+
+@pytest.fixture
+def done(finished: Command, tmp_path: Path) -> Command:
+    """A command with a task that went through."""
+    return copy_command(finished, tmp_path)
 
 
 def plan_of(command: Command) -> Any:

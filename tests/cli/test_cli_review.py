@@ -298,12 +298,12 @@ def test_asking_where_nobody_is_approves_nothing(command: Command) -> None:
     ("answers", "code"),
     [
         pytest.param([], 5, id="the end of the input"),
-        pytest.param([""] * 9, 5, id="silence"),
+        pytest.param([""] * 9, 5, id="silence", marks=pytest.mark.slow),
         pytest.param(["y", "yes", "ok", "aprove", "approve it", "1", "sure"], 5, id="nonsense"),
-        pytest.param(["later"], 5, id="later"),
+        pytest.param(["later"], 5, id="later", marks=pytest.mark.slow),
         pytest.param(["reject"], 4, id="a rejection"),
         pytest.param(["approve"], 3, id="an approval"),
-        pytest.param(["", "hm", " APPROVE "], 3, id="an approval after some nonsense"),
+        pytest.param(["", "hm", " APPROVE "], 3, id="an approval after some nonsense", marks=pytest.mark.slow),
     ],
 )
 def test_only_the_word_approve_approves(answers: list[str], code: int, command: Command) -> None:

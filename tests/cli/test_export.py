@@ -15,17 +15,23 @@ import pytest
 
 from phases.pages.notebook import Walk, render_notebook
 from phases.workspace.guide_file import GUIDE
-from tests.papers import Command, paper
+from tests.papers import Command, copy_command, paper
 
 BASH = "%%bash\nset -e\n"
 
 
-@pytest.fixture
-def command(tmp_path: Path) -> Command:
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Command:
     """A finished scaffold of a small paper."""
-    command = Command(tmp_path)
-    assert command("run", "--fast", paper(tmp_path)).code == 3
+    command = Command(tmp_path_factory.mktemp("finished"))
+    assert command("run", "--fast", paper(command.folder)).code == 3
     return command
+
+
+@pytest.fixture
+def command(finished: Command, tmp_path: Path) -> Command:
+    """A finished scaffold of a small paper, of this test alone."""
+    return copy_command(finished, tmp_path)
 
 
 def code_of(command: Command) -> dict[str, bytes]:

@@ -62,7 +62,13 @@ def runs_of(command: Command) -> list[int]:
     return [int(line) for line in path.read_text().split()] if path.exists() else []
 
 
-@pytest.mark.parametrize("words", [(), ("{prompt}",)], ids=["its prompt on stdin", "its prompt in a file"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param((), id="its prompt on stdin", marks=pytest.mark.slow),
+        pytest.param(("{prompt}",), id="its prompt in a file"),
+    ],
+)
 def test_what_is_refused_is_its_next_prompt_and_then_it_is_accepted(words: tuple[str, ...], command: Command) -> None:
     ended = command("chat", "--fast", WORDS, "--id", "queue", *agent(command, *words))
     assert ended.code == 0, ended.err
@@ -94,7 +100,10 @@ def test_no_key_of_the_user_is_in_any_file(command: Command) -> None:
     assert "written; the key is" in (command.task("queue") / "logs" / "agent-1.out").read_text()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGINT, id="Ctrl-C", marks=pytest.mark.slow), pytest.param(signal.SIGKILL, id="kill -9")],
+)
 def test_it_ends_with_the_run_and_goes_on_with_it(number: signal.Signals, command: Command) -> None:
     (command.folder / "runs.wait").touch()
     with command.start("chat", "--fast", WORDS, "--id", "queue", *agent(command)) as process:
@@ -115,7 +124,10 @@ def test_it_ends_with_the_run_and_goes_on_with_it(number: signal.Signals, comman
 
 @pytest.mark.parametrize(
     ("line", "told"),
-    [("exit 3", "ended with exit code 3"), ("A=1 sh -c no-such-agent", "ended with exit code 127 (")],
+    [
+        pytest.param("exit 3", "ended with exit code 3", marks=pytest.mark.slow),
+        ("A=1 sh -c no-such-agent", "ended with exit code 127 ("),
+    ],
 )
 def test_an_agent_that_fails_ends_the_run_with_its_words(line: str, told: str, command: Command) -> None:
     ended = command("chat", "--fast", WORDS, "--id", "queue", "--agent", line)

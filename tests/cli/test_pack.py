@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.papers import Command, paper
+from tests.papers import Command, copy_command, paper
 from tests.toys import write_toys
 
 Member = tuple[tarfile.TarInfo, bytes]
@@ -24,13 +24,20 @@ def command(tmp_path: Path) -> Command:
     return Command(tmp_path)
 
 
-@pytest.fixture
-def packed(command: Command) -> Path:
-    """An archive of a task that was planned, and an empty place to unpack it."""
+@pytest.fixture(scope="module")
+def packer(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """Who planned a paper, packed the task, and put it away."""
+    command = Command(tmp_path_factory.mktemp("packer"))
     assert command("run", "--fast", paper(command.folder), "--until", "plan").code == 0
     assert command("pack", "paper").code == 0
     shutil.move(command.folder / "tasks", command.folder / "before")
-    return command.folder / "paper.task.tar.gz"
+    return command
+
+
+@pytest.fixture
+def packed(packer: Command, command: Command) -> Path:
+    """An archive of a task that was planned, and an empty place to unpack it."""
+    return copy_command(packer, command.folder).folder / "paper.task.tar.gz"
 
 
 def files_of(root: Path) -> dict[str, tuple[bytes, bool]]:

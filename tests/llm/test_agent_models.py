@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from phases.llm.adapters import openai_chat, streams
-from phases.llm.adapters.connection import Timeouts
+from phases.llm.adapters.connection import Timeouts, read_certificates
 from phases.llm.factory import open_model
 from phases.llm.model import AssumesWindow, Message, Model, Reply, Request, ToolCall, reply_from_json, reply_to_json
 from phases.llm.providers import PROVIDERS, Access, Provider
@@ -1034,6 +1034,7 @@ def test_an_environment_that_makes_no_sense_is_told_by_its_variable(
     name: str, wire: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     variables, told = ENVIRONMENTS[name]
+    read_certificates.cache_clear()  # a process reads them once
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
     monkeypatch.setitem(sys.modules, "socksio", None)

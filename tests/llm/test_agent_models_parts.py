@@ -134,6 +134,12 @@ SHAPED = (
     "postgresql+psycopg2://app:" + "s3cretpass9" + "@db.internal:5432/app",
     "mongodb+srv://app:" + "s3cretpass9" + "@cluster.example.net/app?retryWrites=true",
     "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0" + ".dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+    "ASIA" + "0A1B2C3D" * 2,
+    "AIza" + "Ab12_" * 7,
+    *(f"gh{letter}_" + "Ab12Cd34" * 4 for letter in "ousr"),
+    *(f"sh{letters}_" + "0A1b2c3d" * 4 for letters in ("pca", "ppa", "pss")),
+    *(f"{letter}k_test_" + "51Ab12Cd34Ef56Gh78" for letter in "sr"),
+    *(f"{name}://app:" + "s3cretpass9" + "@db:1/app" for name in ("mysql", "mariadb", "rediss", "amqp")),
 )
 
 

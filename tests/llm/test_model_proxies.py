@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from phases.llm.adapters.connection import Timeouts, read_certificates
 from phases.llm.model import Message, Reply, Request
 from phases.llm.providers import PROVIDERS, Access
 from phases.llm.server_model import Timing, open_server_model
@@ -20,6 +22,14 @@ ASK = Request((Message("user", "hello"),))
 @pytest.fixture(scope="module")
 def certified(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     return certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(autouse=True)
+def certificates_of_each_test() -> Iterator[None]:
+    """A process reads them once, as the environment names them then."""
+    read_certificates.cache_clear()
+    yield
+    read_certificates.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -79,8 +89,6 @@ def test_off_goes_straight_whatever_the_environment_says(monkeypatch: pytest.Mon
     [("403", "does not lead to"), ("407", "does not lead to"), ("silent", "fell silent behind")],
 )
 def test_a_proxy_that_does_not_lead_to_a_model_is_named(mode: str, words: str, tmp_path: Path) -> None:
-    from phases.llm.adapters.connection import Timeouts
-
     quick = Timeouts(connect=0.5, first=0.5, silence=0.5, whole=1.0)
     with proxying(tmp_path, mode) as proxy:
         access = Access(f"https://{HOST}/v1", "", {"PIPELINE_PROXY": proxy.url})

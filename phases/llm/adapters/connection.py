@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -99,12 +100,30 @@ def http_client(connection: Connection) -> Any:
     # A redirect would carry the key to wherever a server says; the SDKs would follow.
     plain = {"Accept-Encoding": "identity"}
     hooks: dict[str, list[Callable[[Any], None]]] = {"request": [_strip_for(connection)], "response": [bind]}
+    common = {"follow_redirects": False, "timeout": sdk_timeout(connection), "headers": plain, "event_hooks": hooks}
     with _translate_environment_errors(server):
-        # With a transport of ours the library looks at no variable that names a proxy.
-        way = {"transport": httpx2.HTTPTransport()} if connection.proxy == "" else {"proxy": connection.proxy}
-        return httpx2.Client(
-            follow_redirects=False, timeout=sdk_timeout(connection), headers=plain, event_hooks=hooks, **way
-        )
+        return httpx2.Client(**common, **_choose_way(connection))
+
+
+def _choose_way(connection: Connection) -> dict[str, Any]:
+    """How a client gets to the server, and what it knows the server by."""
+    import httpx2
+
+    checked = {"verify": read_certificates()}
+    if connection.proxy == "":  # with a transport of ours the library looks at no variable that names a proxy
+        return {"transport": httpx2.HTTPTransport(**checked)}
+    return {"proxy": connection.proxy, **checked}
+
+
+@cache
+def read_certificates() -> Any:
+    """The certificates that servers are checked by, once a process: to read them takes longer than many an answer.
+
+    Raises OSError where the environment names what is no certificate; that is not remembered.
+    """
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def _strip_for(connection: Connection) -> Callable[[Any], None]:
