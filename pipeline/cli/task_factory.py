@@ -177,7 +177,7 @@ def _make_tasks_dir(path: str) -> None:
     missing = []
     folder = os.path.abspath(path)
     while not os.path.isdir(folder):
-        if os.path.lexists(folder):
+        if os.path.lexists(folder) and not os.path.isdir(folder):  # another run may have made it just now
             raise UsageError(f"--tasks-dir {path}: {folder} is not a directory")
         missing.append(folder)
         folder = os.path.dirname(folder)

@@ -180,4 +180,5 @@ def _assert_well_told(ended: Ended) -> None:
 
 
 def _beside_the_catalog(tree: dict[str, object]) -> dict[str, object]:
-    return {path: content for path, content in tree.items() if not path.endswith("tasks.jsonl")}
+    """Without the list of tasks, and without a lease: a run takes its own away, which it knows by its name, wherever it lies."""
+    return {path: content for path, content in tree.items() if not path.endswith(("tasks.jsonl", "/.lease"))}
