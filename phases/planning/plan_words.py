@@ -26,7 +26,8 @@ _SIGNS = {
     "top": "ᵀ", "propto": "∝", "ll": "≪", "gg": "≫", "neg": "¬", "land": "∧", "lor": "∨", "quad": " ", "qquad": " ",
     "left": "", "right": "", "limits": "", "big": "", "bigl": "", "bigr": "", "Big": "", "Bigl": "", "Bigr": "",
     "displaystyle": "", "surd": "√", "parallel": "‖", "Vert": "‖", "lVert": "‖", "rVert": "‖", "vert": "|", "lvert": "|",
-    "rvert": "|", "varepsilon": "ε", "varphi": "φ", "vartheta": "θ",
+    "rvert": "|", "rm": "", "bf": "", "it": "", "sf": "", "tt": "", "cal": "", "bm": "", "boldsymbol": "", "mathstrut": "",
+    "nonumber": "", "varepsilon": "ε", "varphi": "φ", "vartheta": "θ",
 }  # fmt: skip
 _GROUP = re.compile(r"(\\[A-Za-z]+|[_^]|(?<!\})(?<!\} ))[ ]?\{([^{}]*)\}(?:[ ]?\{([^{}]*)\})?")
 _BARE_ACCENT = re.compile(rf"\\({'|'.join(_ACCENTS)}) ([^\W\d_])")
@@ -34,6 +35,11 @@ _COMMAND = re.compile(r"\\([A-Za-z]+)")
 _CASES = re.compile(r"\\begin\{cases\}(.*?)\\end\{cases\}", re.DOTALL)
 _AROUND = re.compile(r"\\(?:begin|end) ?\{[a-z]+\*?\}")
 _NUMBERED = re.compile(r"([0-9]{1,3})(?:[:.)]\s*|\s+)(?=\S)")
+_FUNCTION_NAMES = """arccos arcsin arctan arg argmax argmin cos cosh cot det dim exp gcd inf ker lg lim ln log max min Pr
+sin sinh sup tan tanh"""
+_FUNCTIONS = frozenset(_FUNCTION_NAMES.split())
+_SCALED = frozenset(("scalebox", "raisebox", "rotatebox", "textcolor", "color"))
+"""Before a formula in braces, with a number or a colour in braces of its own."""
 _FRACTIONS = frozenset(("frac", "dfrac", "tfrac", "cfrac"))
 
 
@@ -73,6 +79,10 @@ def _write_group(match: re.Match[str]) -> str:
         return f"{_enclose(inside)}/{below if re.fullmatch(r'[0-9.]+|.', below) else f'({below})'}"
     if name == "tag":
         return f" ({inside}){after}"
+    if name in _FUNCTIONS:
+        return f"{name}({inside}){after}"
+    if name in _SCALED:
+        return f" {second or ''}"
     if name == "sqrt":
         return f"√{_enclose(inside)}{after}"
     if name in _ACCENTS:

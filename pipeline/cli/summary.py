@@ -308,13 +308,12 @@ def _continue(name: str, report: dict[str, Any]) -> tuple[str, str]:
 def _without_model(store: TaskStore, report: dict[str, Any]) -> Steps:
     """The way back to the rules where a model could not plan; later it would throw the plan away."""
     failed = any(row["name"] == "plan" and row["status"] == "failed" for row in report["phases"])
-    if not failed or not store.exists("task.json"):  # a task may be gone: its run was told of that
-        return []
-    settings = store.load("task.json")["settings"]
-    if not is_served(model_for(settings, "plan")):
+    settings = store.load("task.json")["settings"] if failed and store.exists("task.json") else {}  # it may be gone
+    if not settings:
         return []
     flag = "--plan-model" if settings["plan_model"] else "--model"
-    return [(f"pipeline resume {command_name(store)} {flag} offline", "or go back to planning without a model")]
+    back = [(f"pipeline resume {command_name(store)} {flag} offline", "or go back to planning without a model")]
+    return back if is_served(model_for(settings, "plan")) else []
 
 
 def _with_another_file(store: TaskStore, report: dict[str, Any]) -> Steps:

@@ -226,7 +226,7 @@ def test_a_result_in_a_sentence_is_one_where_no_table_has_it() -> None:
             "throughput relative to CC-Queue on Power7",
             2.8,
         ),
-        ("Our queue outperforms CC-Queue by about 65%.", "performance relative to CC-Queue", 65),
+        ("Our queue outperforms CC-Queue by about 65%.", "performance above that of CC-Queue", 65),
         ("Our queue's latency is lower than that of CC-Queue by 40%.", "latency lower than CC-Queue", 40),
         ("Our queue needs half the memory of CC-Queue.", "memory relative to CC-Queue", 0.5),
         ("On the pairs benchmark, our queue is twice as fast as LCRQ.", "speed relative to LCRQ on pairs benchmark", 2),

@@ -274,7 +274,9 @@ def _said_of(name: str, before: str) -> re.Match[str] | None:
 def _owner_of_section(sentence: Sentence, known: Known) -> str:
     """What a heading names, or the words in which a paragraph begins; empty where that is the method."""
     title = sentence.section["title"]
-    if _OURS.search(sentence.text):
+    if _OURS.search(sentence.text) or re.match(
+        rf"(?:{'|'.join(map(re.escape, known.own)) or '(?!)'})\b", sentence.text
+    ):
         return ""
     if sentence.role != BUILD and (algorithm := _ALGORITHM.search(title)) and not _is_own(title, known):
         return algorithm.group()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ LONGEST = 480
 """Two sentences that are longer together are read badly, and one alone is a paragraph."""
 _SHORTEST, _LONGEST_SENTENCE = 25, 400
 _STOP = re.compile(r"[.!?。！？]\s+(?=[\"“(\[A-Z0-9\u3040-\u9fff])")
+_ENDED = re.compile(r"[.!?。！？][)\"”’]*\s*$")
+_FEWEST_WORDS = 3
 _QUOTE = 90
 _IMPERATIVE = re.compile(
     r"^(?:If|When|Whenever|For each|For every|At each|Given|Otherwise|Start|First|Second|Third|Finally|During"
@@ -44,11 +46,23 @@ class Requirement:
         return " ".join(one.text for one in self.sentences)
 
 
-def find_requirements(paper: PaperText, names: Iterable[str] = ()) -> list[Requirement]:
-    """Every sentence that may be a requirement, in the order of the paper. `names`: what the paper calls its own parts."""
+def find_requirements(
+    paper: PaperText, names: Iterable[str] = (), with_equations: Collection[str] = ()
+) -> list[Requirement]:
+    """Every sentence that may be a requirement, in the order of the paper.
+
+    `names`: what the paper calls its own parts. `with_equations`: ids of the sections whose equations stand with a part; of
+    others, the words that lead to an equation are a requirement with it, or it would be in no plan.
+    """
     wanted = [re.escape(name) for name in names if len(name) > 2]
     own = re.compile(rf"\b(?:{'|'.join(wanted)})\b", re.IGNORECASE) if wanted else None
     found = list(_candidates(paper.sentences, own))
+    asked = {one.place for one in found} | {one.place + 1 for one in found if len(one.sentences) == 2}
+    found += [
+        Requirement((sentence,), _score(sentence, own) + 1.0, place)
+        for place, sentence in enumerate(paper.sentences)
+        if place not in asked and sentence.section["id"] not in with_equations and _leads_to_formula(sentence)
+    ]
     if len(found) < _FEW:
         found = list(_candidates(paper.sentences, own, loosely=True))
     return sorted(found, key=lambda row: row.place)
@@ -93,7 +107,7 @@ def requirement_row(found: Requirement, identifier: str) -> dict[str, Any]:
         "status": "stated",
     }
     formula = found.sentences[-1].formula
-    return {**row, "formula": formula} if formula and found.text.rstrip().endswith((":", ",", "by", "as")) else row
+    return {**row, "formula": formula} if formula and not _ENDED.search(found.text) else row
 
 
 def quote_start(words: str) -> str:
@@ -141,6 +155,21 @@ def _asks(sentence: Sentence, own: re.Pattern[str] | None, *, loosely: bool = Fa
         return says_what_is_set(sentence.text)
     return says_what_is_done(sentence.text) or bool(
         sentence.role == BUILD and (loosely or (own and own.search(sentence.text)))
+    )
+
+
+def _leads_to_formula(sentence: Sentence) -> bool:
+    """Whether these are the words of which a displayed formula is the end, like "Token k has probability"."""
+    said = sentence.text
+    return (
+        bool(sentence.formula)
+        and sentence.role in (BUILD, SETUP)
+        and len(said.split()) >= _FEWEST_WORDS
+        and len(said) <= _LONGEST_SENTENCE
+        and said[0].isupper()
+        and not _ENDED.search(said)
+        and not leans_on(said)
+        and why_not(said) in ("", "no sentence", "related")  # what is compared with has to be built, too
     )
 
 

@@ -318,11 +318,8 @@ def experiments_of(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
             "id": f"X{number}",
             "what": _name_experiment(table, rows),
             "results": [str(row["id"]) for row in rows],
-            "quick": (
-                f"The smallest run that ends in minutes (one seed, a tenth of the steps or of the data) for {_name_cell(rows[0])}"
-                " alone: it must run to the end, and give a number of the right size."
-            ),
-            "full": "All seeds, data sets and steps that the values name; each result is compared with its row.",
+            "quick": f"One run of minutes, for {_name_cell(rows[0])} alone.",
+            "full": "All that the values name; each result is compared with its row.",
         }
         for number, (table, rows) in enumerate(tables.items(), 1)
     ]

@@ -143,7 +143,8 @@ def _compared_rows(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str,
             on = _LEAD.match(said) or _ON.search(said, match.end())
             if (whose := _WHOSE.findall(before)) and re.fullmatch(_MORE, metric):
                 metric = f"{whose[-1]} {metric}"  # "its compression ratio is higher"
-            joined = "than" if match.re.pattern.count(" than ") else "relative to"
+            better = match.group().lower().startswith("outperform")
+            joined = "than" if " than " in match.re.pattern else "above that of" if better else "relative to"
             column = f"{metric} {joined} {rival}{f' on {on.group(1)}' if on else ''}".rstrip(".,")
             yield _row_of(sentence, subject, column, (metric, value, unit or "times"))
 
