@@ -34,7 +34,7 @@ _BARE_ACCENT = re.compile(rf"\\({'|'.join(_ACCENTS)}) ([^\W\d_])")
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
 _CASES = re.compile(r"\\begin\{cases\}(.*?)\\end\{cases\}", re.DOTALL)
 _AROUND = re.compile(r"\\(?:begin|end) ?\{[a-z]+\*?\}")
-_NUMBERED = re.compile(r"([0-9]{1,3})(?:[:.)]\s*|\s+)(?=\S)")
+_NUMBERED = re.compile(r"([0-9]{1,3})(?:[:.)](?![0-9=])\s*|\s+)(?=\S)")
 _FUNCTION_NAMES = """arccos arcsin arctan arg argmax argmin cos cosh cot det dim exp gcd inf ker lg lim ln log max min Pr
 sin sinh sup tan tanh"""
 _FUNCTIONS = frozenset(_FUNCTION_NAMES.split())
@@ -200,9 +200,11 @@ def group_values(plan: Row) -> Iterator[tuple[str, list[Row]]]:
 def steps_of(component: Row) -> list[tuple[str, str]]:
     """The lines of a component's algorithm, without its title, each with its number: the paper's own where it has some."""
     label = str(component.get("algorithm") or "")
-    steps = [step for step in component.get("steps", ()) if not label or not step.startswith(label)]
+    title = re.compile(rf"{re.escape(label)}(?![0-9])")
+    steps = [step for step in component.get("steps", ()) if not label or not title.match(step)]
     numbered = [_NUMBERED.match(step) for step in steps]
-    if 2 * sum(map(bool, numbered)) < len(steps):
+    own = [int(found[1]) for found in numbered if found]
+    if 2 * len(own) <= len(steps) or own != sorted(set(own)):
         return [(str(number), step) for number, step in enumerate(steps, 1)]
     return [
         (found[1], step[found.end() :]) if found else ("", step) for found, step in zip(numbered, steps, strict=True)

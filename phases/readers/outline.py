@@ -26,7 +26,7 @@ _IN_CODE = re.compile(
 )
 _DECLARED = re.compile(
     r"^(?:[0-9]+[:.]? )?[ \t]*(?:(?:function|procedure|process|def|subroutine)\b"
-    r"|(?:[\w*&:<>\[\]]+ +[*&]?)+\w+ ?\([^;=\n]*\) *\{?$)",
+    r"|(?:[\w*&:<>\[\]]++ ++)++[*&]*+\w++ ?\([^;=\n]*\) *\{?$)",
     re.IGNORECASE | re.MULTILINE,
 )
 """A figure is an algorithm where its caption says so, or its code declares a function."""

@@ -184,11 +184,10 @@ def _open_requirement_lines(store: TaskStore, requirements: dict[str, Any]) -> l
     rows.sort(key=lambda row: len(row[1]) < min(_FEW, len(row[0]["text"])))
     room = min(width_of_terminal(), _NARROW) - 18
     more = len(rows) - _SHOWN
+    told = f"{len(rows)} of {requirements['total']} requirements and values of the paper ({_count_statuses(rows)})"
     return [
-        *(
-            "",
-            f"Open: {len(rows)} of {requirements['total']} requirements and values of the paper ({_count_statuses(rows)})",
-        ),
+        "",
+        wrap_text(f"Open: {told}", hanging=6),
         *(f"  {row['id']:<5} {row['status']:<8} {_shorten_text(start, room)}" for row, start in rows[:_SHOWN]),
         *([f"  … and {more} more: pipeline trace {command_name(store)}"] if more > 0 else []),
     ]

@@ -256,6 +256,9 @@ def test_a_formula_is_said_in_one_line_of_text(formula: str, said: str) -> None:
         (["Algorithm 1: Sort", "Input: a", "1: swap", "2: stop"], [("", "Input: a"), ("1", "swap"), ("2", "stop")]),
         (["Algorithm 1: Sort", "swap 2 items", "stop"], [("1", "swap 2 items"), ("2", "stop")]),
         (["1 swap", "of them", "2 stop"], [("1", "swap"), ("", "of them"), ("2", "stop")]),
+        (["0.5 x + y", "2 x", "z"], [("1", "0.5 x + y"), ("2", "2 x"), ("3", "z")]),
+        (["1.1 init", "1.2 loop"], [("1", "1.1 init"), ("2", "1.2 loop")]),
+        (["100 epochs: train", "10 samples per class"], [("1", "100 epochs: train"), ("2", "10 samples per class")]),
     ],
 )
 def test_the_lines_of_an_algorithm_keep_their_own_numbers(steps: list[str], shown: list[tuple[str, str]]) -> None:

@@ -323,7 +323,7 @@ def test_a_tall_letter_below_the_line_is_no_exponent() -> None:
         pytest.param(r"\max (0, \gamma - y \langle w, x\rangle )", id="large brackets, whose codes are no letters"),
         pytest.param(r"(\eta _{0} / \sqrt{t} )", id="a root as wide as one letter"),
         pytest.param("Keep an accumulator $a_{j}$ and a stamp", id="an index in the text"),
-        pytest.param(r"g ← t $-1-\max (\tau _{j},t_{0}$)", id="an index behind a formula"),
+        pytest.param(r"g ← t $-1-\max (\tau _{j}, t_{0}$)", id="an index behind a formula"),
         pytest.param(
             r"\bar{w} = w_{T} - \frac{c}{T - t_{0}} , c = \sum _{t= 1}^{T} \max (0, t - 1 - t_{0} ) \Delta _{t} . \tag{6}",
             id="limits, a fraction and a number in one line",
@@ -406,3 +406,8 @@ def test_no_letter_of_the_text_is_lost_to_formulas(runs: list[tuple[str, str, fl
     assert "$$" not in item.text
     assert item.text.count("$") % 2 == 0
     assert [sign for sign in fold(item.text) if sign in "at"] == [sign for sign in fold(drawn.text) if sign in "at"]
+
+
+def test_a_word_beside_dollar_signs_of_the_text_leaves_them_alone() -> None:
+    drawn = Drawn(("kill $$ for ", TEXT, 10, 0), ("a", ITALIC, 10, 0), ("j", ITALIC, 7, 1.5))
+    assert with_scripts([drawn.item], drawn)[0].text == "kill $$ for $a_{j}$"  # type: ignore[arg-type]

@@ -94,7 +94,7 @@ def _in_title(paper: PaperText, everything: str) -> Iterator[tuple[str, int]]:
 
 def _initials(words: Sequence[str]) -> Iterator[str]:
     """What the first words of a title may be shortened to: AP of "Averaged Perceptrons with Lazy Updates"."""
-    capitals = [word for word in words if not _SMALL.fullmatch(word)]
+    capitals = [word for word in words if word[0].isalpha() and not _SMALL.fullmatch(word)]
     yield from ("".join(word[0].upper() for word in capitals[:count]) for count in range(2, min(len(capitals), 5) + 1))
 
 

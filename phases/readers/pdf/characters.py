@@ -24,6 +24,7 @@ _CODE = re.compile(r"[\x00-\x09\x0b\x0c\x0e-\x1f]|\r(?!\n)|(?<!\r)\n")
 """What no text has: neither letters nor the ends of lines."""
 _BRACKETS = dict(enumerate("⎛⎞⎡⎤⌊⌋⌈⌉⎧⎫⟨⟩|‖")) | dict(enumerate("⎛⎞⎛⎞⎡⎤⌊⌋⌈⌉⎧⎫⟨⟩", 0x10))
 """Codes of these fonts; as pieces of brackets, for a bracket itself is the code of another sign there."""
+_PIECE_OF_BRACKET = re.compile("[⎛⎞⎡⎤⎧⎫⌊⌋⌈⌉⟨⟩|‖]+")
 _MATHEMATICS = re.compile(r"[=≤≥<>∈∼≈→←≠≡∝⊆⊂⇒⇔∑∏∫∀∃±]")
 _MOST_WORDS, _MOST_LINES, _AROUND = 4, 300, 4
 _MOST_AROUND, _LONGEST_PIECE = 24, 16
@@ -144,10 +145,12 @@ class PageText:
 def _around(lines: Sequence[TextLine], sign: int) -> Iterator[int]:
     """The lines by one with a sign: limits and parts of fractions come right before or behind it, piece by piece."""
     for step in (-1, 1):
-        for count, index in enumerate(range(sign, -1 if step < 0 else len(lines), step)):
+        count = 0
+        for index in range(sign, -1 if step < 0 else len(lines), step):
             if count > _AROUND and (count > _MOST_AROUND or len(lines[index].text) > _LONGEST_PIECE):
                 break
             yield index
+            count += not _PIECE_OF_BRACKET.fullmatch(lines[index].text.strip())  # a tall one has many
 
 
 def box_around(characters: Sequence[Character]) -> BoundingBox:

@@ -109,5 +109,10 @@ def _put_in(text: str, word: str, told: str, share: float) -> str:
     if not places:
         return ""
     _, number, at = min(places)
-    parts[number] = f"{parts[number][:at]}{told}{parts[number][at + len(word) :]}"
-    return "".join(parts).replace("$$", "")
+    tail = parts[number][at + len(word) :]
+    if number and not at and told.startswith("$"):  # formulas that touch are one
+        parts[number - 1], told = parts[number - 1][:-1], f" {told[1:]}"
+    if number + 1 < len(parts) and not tail and told.endswith("$"):
+        told, parts[number + 1] = f"{told[:-1]} ", parts[number + 1][1:]
+    parts[number] = parts[number][:at] + told + tail
+    return "".join(parts)
