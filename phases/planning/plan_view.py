@@ -110,10 +110,10 @@ class _Text:
                 yield from self.wrap(said, f"    {row['id']:<4} ", 9)
 
     def mentions(self, plan: Row) -> Iterator[str]:
-        for name, key in (("data sets", "datasets"), ("metrics", "metrics"), ("baselines", "baselines")):
-            if rows := plan.get(key):
-                named = ", ".join(f"{row['name']} (p. {row['source']['page']})" for row in rows)
-                yield from self.wrap(named, f"  {name:<11}", 13)
+        kinds = (("data sets", "datasets"), ("metrics", "metrics"), ("baselines", "baselines"))
+        for name, key in kinds if any(plan.get(key) for _, key in kinds) else ():
+            named = ", ".join(f"{row['name']} (p. {row['source']['page']})" for row in plan.get(key, ()))
+            yield from self.wrap(named or "none found", f"  {name:<11}", 13)
         for row in plan.get("datasets", ()):
             if row.get("address"):
                 said = f"{row['name']}: {row['address']} (licence: {row.get('licence', 'not stated')})"

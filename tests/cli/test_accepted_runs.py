@@ -365,7 +365,6 @@ def test_a_flag_wins_over_the_number_of_attempts_in_the_file(tmp_path: Path) -> 
     assert len(json.loads((there.task / "acceptance.json").read_bytes())["attempts"]) == 1
 
 
-@pytest.mark.slow
 def test_a_key_in_the_users_environment_reaches_no_hook_and_no_file_of_the_task(tmp_path: Path) -> None:
     there = ground(tmp_path)
     there.extra.update(X_API_KEY="the-secret-itself", LEVEL="3")
