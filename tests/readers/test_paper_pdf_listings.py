@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
+from phases.readers.pdf.lines import Line
+from phases.readers.pdf.listings import find_listings
+from phases.readers.pdf.page import BoundingBox, Item
 from phases.readers.pdf.reader import read_pdf
+from phases.readers.pdf.unnumbered import BodyStyle
 from tests.readers.test_paper_pdf_layouts import (
     COLUMN,
     FOOT,
@@ -84,6 +89,18 @@ def test_a_sign_of_another_font_does_not_tear_code(tmp_path: Path) -> None:
     assert "*last" in code
     [row] = made.outline["algorithms"]
     assert (row["label"], row["text"]) == ("Listing 2", "How a value is put.")
+
+
+def test_a_long_page_of_what_is_no_listing_is_read_in_the_time_of_its_length() -> None:
+    lines = []
+    for number in range(2000):
+        box = BoundingBox(60, number * 10.0, 260, number * 10.0 + 8)
+        item = Item("value = other;", box, 8, "Times", False, False)
+        column = BoundingBox(50, 0, 550, 20_000)
+        lines.append(Line(item.text, box, 8, "Times", False, False, 1, column, not number, 2, (item,)))
+    start = time.process_time()
+    assert find_listings(lines, BodyStyle("Times", 10), set()) == {}
+    assert time.process_time() - start < 4
 
 
 def test_code_that_goes_on_in_the_next_column_is_one_block(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ _MOST_WORDS, _FEWEST_WORDS = 5, 3
 """A line of prose has more words that no language has as its own; in the text's own letters it needs fewer."""
 _WIDE = 0.6
 _MOST_PROSE = 2
+_MOST_TRIES = 6
+"""Of so many starts that are refused in a row, the last gives up all that was read from it."""
 _FEWEST, _FEWEST_TYPED, _FEWEST_STATED = 3, 2, 2
 _SHARE, _MOSTLY = 0.5, 0.6
 _WHITE = 2.0
@@ -53,7 +55,7 @@ _LETTER = 0.49
 def find_listings(lines: Sequence[Line], body: BodyStyle, outside: Set[int]) -> dict[int, int]:
     """How many lines each listing has, by its first line. Lines `outside` (headings, tables, captions) are in none."""
     found: dict[int, int] = {}
-    index = begin = 0
+    index = begin = refused = 0
     while index < len(lines):
         if index in outside or not _is_code(lines[index], body):
             index += 1
@@ -63,8 +65,11 @@ def find_listings(lines: Sequence[Line], body: BodyStyle, outside: Set[int]) -> 
             first = _first_line(lines, index, begin, outside)
             found[first] = end - first
             index = begin = end
+            refused = 0
         else:
-            index += 1
+            # what reads as code but is none may be as long as the page
+            refused += 1
+            index = index + 1 if refused % _MOST_TRIES else end
     return found
 
 
