@@ -164,6 +164,19 @@ def test_a_paragraph_goes_on_behind_floating_code(tmp_path: Path) -> None:
         pytest.param(
             ["We return to this, for it holds", "while the others do not; in", "the end it is so."], id="prose"
         ),
+        pytest.param(
+            [
+                "for each dataset we go from 1 to 10",
+                "class imbalance",
+                "with the following properties:",
+                "return on investment",
+                "process mining",
+                "print quality matters",
+                "If (as we believe) it is so",
+                "end",
+            ],
+            id="terms",
+        ),
     ],
 )
 def test_words_that_a_language_shares_make_no_listing(tmp_path: Path, lines: list[str]) -> None:

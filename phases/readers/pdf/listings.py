@@ -15,12 +15,15 @@ _NUMBER = re.compile(r"([0-9]{1,3}[:.]?)\s+(?=\S)")
 """The number of a line of code, in front of it."""
 _STATEMENT = re.compile(
     r"(?:\}\s*)?(?:"
-    r"(?:if|else ?if|elif|while|for|forall|foreach|switch|case|until|with)\b.*(?:\b(?:then|do|begin|loop)|[:;{)])\s*$"
-    r"|(?:if|while)\s*[(!].*|for (?:each |all |ever\b)?.*(?:←|:=|<-|\bto\b|=).*"
+    r"(?:if|else ?if|elif|while|for|forall|foreach|switch|case|until)\b.*(?:\b(?:then|do|begin|loop)|[:;{)])\s*$"
+    r"|(?:if|while)\s*(?:!|\((?:.*[;{)]\s*$|[^)]*[=<>!&|_\[]))|with\b.*\(.*:\s*$"
+    r"|for (?:each |all |ever\b)?.*(?:←|:=|<-|=).*|for \S+ from \S+ to\b.*"
     r"|(?:else|then|do|begin|repeat|loop|try|atomic|otherwise)\s*(?:[:;{]?\s*$|/[/*])|else\s*[:{]|(?:else|then) (?:return|if)\b"
     r"|end(?:[ -]?(?:if|for|while|do|function|procedure|process|case|switch|loop|repeat|proc|atomic|try))*\s*[;.]?\s*$"
-    r"|(?:function|procedure|process|subroutine|def|struct|class|proc)\s+[A-Za-z_]\w*\s*(?:[(:{].*)?$"
-    r"|return\b(?:.{0,40}[;})]?$)|(?:break|continue|exit)\s*;?\s*$|(?://|/\*|▷).*|print\b.{0,40}$"
+    r"|(?:procedure|subroutine|def|proc)\s+[A-Za-z_]\w*\s*(?:[(:{].*)?$"
+    r"|(?:function|process|struct|class)\s+[A-Za-z_]\w*\s*(?:[({].*|:\s*)$"
+    r"|return(?:\s+\S+)?\s*$|return\b.{0,40}(?:[;})]$|[=←⟨{(\[+_].{0,40}$)"
+    r"|(?:break|continue|exit)\s*;?\s*$|(?://|/\*|▷).*|print\s*[(\"'].{0,40}$"
     r")",
     re.IGNORECASE,
 )
