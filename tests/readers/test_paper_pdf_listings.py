@@ -189,6 +189,26 @@ def test_words_that_a_language_shares_make_no_listing(tmp_path: Path, lines: lis
     assert "```" not in read_pages(tmp_path, sheet).text
 
 
+@pytest.mark.parametrize(
+    ("lines", "font"),
+    [
+        pytest.param(["3https://example.org/a/very/long/", "path/of/it.md", "part-two"], TYPED, id="an address"),
+        pytest.param(["3Note that x = y;"], ROMAN, id="words"),
+    ],
+)
+def test_a_note_right_below_code_is_no_part_of_it(tmp_path: Path, lines: list[str], font: str) -> None:
+    sheet = Sheet()
+    y = set_code(sheet, LEFT, TOP)
+    for line in lines:
+        sheet.put(LEFT, y, line, 8, font)
+        y += 9.6
+    filled(sheet, LEFT, y + 24, 3)
+    filled(sheet, RIGHT, TOP, 30)
+    made = read_pages(tmp_path, sheet)
+    assert made.starting("```").endswith("end function\n```")
+    assert made.starting("[^3]: ").startswith(f"[^3]: {lines[0][1:]}")
+
+
 def test_a_sentence_that_goes_on_with_the_number_of_a_table_is_no_caption(tmp_path: Path) -> None:
     sheet = Sheet()
     lines = (

@@ -17,7 +17,7 @@ _STATEMENT = re.compile(
     r"(?:\}\s*)?(?:"
     r"(?:if|else ?if|elif|while|for|forall|foreach|switch|case|until)\b.*(?:\b(?:then|do|begin|loop)|[:;{)])\s*$"
     r"|(?:if|while)\s*(?:!|\((?:.*[;{)]\s*$|[^)]*[=<>!&|_\[]))|with\b.*\(.*:\s*$"
-    r"|for (?:each |all |ever\b)?.*(?:←|:=|<-|=).*|for \S+ from \S+ to\b.*"
+    r"|for (?:each |all |ever\b)?.*(?:←|:=|<-|=|\\leftarrow).*|for \S+ from \S+ to\b.*"
     r"|(?:else|then|do|begin|repeat|loop|try|atomic|otherwise)\s*(?:[:;{]?\s*$|/[/*])|else\s*[:{]|(?:else|then) (?:return|if)\b"
     r"|end(?:[ -]?(?:if|for|while|do|function|procedure|process|case|switch|loop|repeat|proc|atomic|try))*\s*[;.]?\s*$"
     r"|(?:procedure|subroutine|def|proc)\s+[A-Za-z_]\w*\s*(?:[(:{].*)?$"
@@ -38,6 +38,8 @@ _WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0400-\u04ff]{3,}")
 _SIGN_OF_TEXT = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]")
 """Two of them count for a word."""
 _MAIL = re.compile(r"\S@\S+\.\w+$")
+_NOTE = re.compile(r"[0-9]{1,2}(?=[^\W\d_]{2})")
+_ADDRESS = re.compile(r"(?:[0-9]{1,2}|[*∗†‡§¶])?\s*https?://")
 _BULLET = re.compile(r"[•◦▪■●‣∙⋄–*]\s")
 _MOST_WORDS, _FEWEST_WORDS = 5, 3
 """A line of prose has more words that no language has as its own; in the text's own letters it needs fewer."""
@@ -50,13 +52,14 @@ _SHARE, _MOSTLY = 0.5, 0.6
 _WHITE = 2.0
 """White between two parts of a listing, at most, as a share of the letters' size."""
 _APART, _SET_IN, _DEEPEST_HEAD = 1.5, 0.7, 1.5
-_SAME_SIZE, _RAGGED, _INDENT = 0.3, 0.06, 2.2
+_SAME_SIZE, _SMALLER, _RAGGED, _INDENT = 0.3, 0.7, 0.06, 2.2
 _LETTER = 0.49
 """No typewriter letter is narrower, as a share of its size; those of other fonts are on the whole."""
 
 
 def find_listings(lines: Sequence[Line], body: BodyStyle, outside: Set[int]) -> dict[int, int]:
     """How many lines each listing has, by its first line. Lines `outside` (headings, tables, captions) are in none."""
+    outside = outside | {index for index, line in enumerate(lines) if _is_note(line, body)}
     found: dict[int, int] = {}
     index = begin = refused = 0
     while index < len(lines):
@@ -118,6 +121,11 @@ def _is_next(before: Line, line: Line) -> bool:
 def _is_set_in(line: Line) -> bool:
     """Whether a line is set in and no prose."""
     return line.box.x0 > line.column.x0 + _SET_IN * line.size and not _is_prose(line) and not _BULLET.match(line.text)
+
+
+def _is_note(line: Line, body: BodyStyle) -> bool:
+    """Whether a line begins with the address of a page, or is a note below the text, whose mark stands close."""
+    return bool(_ADDRESS.match(line.text)) or (line.size < body.size - _SMALLER and bool(_NOTE.match(line.text)))
 
 
 def _is_listing(lines: Sequence[Line], first: int, end: int, body: BodyStyle) -> bool:
