@@ -209,6 +209,14 @@ def test_a_note_right_below_code_is_no_part_of_it(tmp_path: Path, lines: list[st
     assert made.starting("[^3]: ").startswith(f"[^3]: {lines[0][1:]}")
 
 
+def test_a_label_with_a_colon_begins_a_caption_even_right_below_a_sentence(tmp_path: Path) -> None:
+    sheet = Sheet()
+    lines = ("The hash function was the best of all that were", "compared here by us, as anyone can see from our")
+    y = sheet.column(LEFT, TOP, [*lines, "Figure 6: How long each of them took."])
+    filled(sheet, LEFT, y + 24, 3, width=COLUMN - 60)
+    assert "> **Figure 6.** How long each of them took." in read_pages(tmp_path, sheet).blocks
+
+
 def test_a_sentence_that_goes_on_with_the_number_of_a_table_is_no_caption(tmp_path: Path) -> None:
     sheet = Sheet()
     lines = (
