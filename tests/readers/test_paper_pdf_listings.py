@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from phases.readers.pdf.blocks import CODE, PdfBlock
 from phases.readers.pdf.lines import Line
 from phases.readers.pdf.listings import find_listings
+from phases.readers.pdf.markdown import text_of
 from phases.readers.pdf.page import BoundingBox, Item
 from phases.readers.pdf.reader import read_pdf
 from phases.readers.pdf.unnumbered import BodyStyle
+from phases.readers.pdf.words import Words
 from tests.readers.test_paper_pdf_layouts import (
     COLUMN,
     FOOT,
@@ -47,6 +50,11 @@ def read_pages(folder: Path, *sheets: Sheet) -> Read:
     path = folder / "paper.pdf"
     path.write_bytes(printed([first_sheet(), *sheets]))
     return Read(read_pdf(str(path)))
+
+
+def line_of(text: str, box: BoundingBox, size: float, font: str, column: BoundingBox) -> Line:
+    """A line that is one item."""
+    return Line(text, box, size, font, False, False, 1, column, items=(Item(text, box, size, font, False, False),))
 
 
 def set_code(sheet: Sheet, x: float, y: float, lines: tuple[str, ...] = SEARCH, font: str = ROMAN) -> float:
@@ -95,11 +103,9 @@ def test_a_long_page_of_what_is_no_listing_is_read_in_the_time_of_its_length() -
     lines = []
     for number in range(2000):
         box = BoundingBox(60, number * 10.0, 260, number * 10.0 + 8)
-        item = Item("value = other;", box, 8, "Times", False, False)
-        column = BoundingBox(50, 0, 550, 20_000)
-        lines.append(Line(item.text, box, 8, "Times", False, False, 1, column, not number, 2, (item,)))
+        lines.append(line_of("value = other;", box, 8, ROMAN, BoundingBox(50, 0, 550, 20_000)))
     start = time.process_time()
-    assert find_listings(lines, BodyStyle("Times", 10), set()) == {}
+    assert find_listings(lines, BodyStyle(ROMAN, 10), set()) == {}
     assert time.process_time() - start < 4
 
 
@@ -123,6 +129,16 @@ def test_the_indents_of_numbered_lines_are_those_behind_the_numbers(tmp_path: Pa
     filled(sheet, LEFT, y + 24, 3)
     lines = read_pages(tmp_path, sheet).starting("```").split("\n")[1:-1]
     assert lines == [f"{number} {line}" for number, line in enumerate(STEPS.split("\n"), 1)]
+
+
+def test_each_step_is_two_blanks_where_only_the_first_words_are_typed() -> None:
+    depths = (0, 1, 2, 3, 4, 5, 4, 3, 2, 1)
+    lines = []
+    for number, depth in enumerate(depths):
+        box = BoundingBox(50 + 7.47 * depth, number * 12, 50 + 7.47 * depth + 92, number * 12 + 10)
+        lines.append(line_of("while slot is full do", box, 10, TYPED, BoundingBox(50, 0, 300, 700)))
+    told = text_of(PdfBlock(CODE, 1, lines), Words([])).split("\n")[1:-1]
+    assert tuple(len(line) - len(line.lstrip()) for line in told) == tuple(2 * depth for depth in depths), told
 
 
 def test_prose_right_below_code_is_no_part_of_it(tmp_path: Path) -> None:

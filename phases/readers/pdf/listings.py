@@ -151,9 +151,9 @@ def _is_code(line: Line, body: BodyStyle) -> bool:
     return bool(_STATEMENT.match(_without_number(line)) or _SIGNS.search(line.text))
 
 
-def is_typewriter(font: str) -> bool:
-    """Whether a font's letters are all as wide as each other."""
-    return bool(_TYPEWRITER.search(font))
+def is_set_in_typewriter(line: Line) -> bool:
+    """Whether a line is in a font whose letters are all as wide as each other, and not its first word alone."""
+    return bool(_TYPEWRITER.search(line.font)) and not _is_narrow(line)
 
 
 def split_number(line: Line) -> tuple[str, float, str]:
@@ -182,8 +182,11 @@ def _is_typed(line: Line, body: BodyStyle) -> bool:
         return False
     if _STATEMENT.match(_without_number(line)) or _SIGNS.search(line.text):
         return True
-    narrow = line.box.width < _LETTER * line.size * len(line.text)
-    return not (narrow and abs(line.size - body.size) < _SAME_SIZE and _count_words(line) >= _FEWEST_WORDS)
+    return not (_is_narrow(line) and abs(line.size - body.size) < _SAME_SIZE and _count_words(line) >= _FEWEST_WORDS)
+
+
+def _is_narrow(line: Line) -> bool:
+    return line.box.width < _LETTER * line.size * len(line.text)
 
 
 def _is_text(lines: Sequence[Line], body: BodyStyle) -> bool:
