@@ -19,6 +19,8 @@ _BRACKETS = frozenset("⟨⟩‖{}|")
 _FORMULA = re.compile(r"(\$[^$]*\$)")
 _SMALLER, _RAISED, _LOWERED = 0.85, 0.2, 0.08
 _LONGEST_BASE = 2
+_FARTHEST = 0.6
+"""White before the rest of an index, at most, in sizes of its base."""
 
 
 def with_scripts(items: Sequence[Item], text: PageText) -> list[Item]:
@@ -48,7 +50,7 @@ def _words_with_scripts(text: PageText) -> Iterator[tuple[str, str, BoundingBox]
             first, last = line.start + match.start(), line.start + match.end() - 1
             if text.are_drawn_together(first, last):
                 continue  # in one font and size
-            behind = match.end() + (match.end() < len(line.text) and not line.text[match.end()].isspace())
+            behind = len(line.text) - len(line.text[match.end() :].lstrip()) + 1
             found = text.characters(TextLine(line.text[match.start() : behind], first))
             word, after = found[: len(match.group())], found[len(match.group()) :]
             if len(word) == len(match.group()) and (told := _write(word, after)) != match.group():
@@ -72,7 +74,7 @@ def _count_brackets(signs: Sequence[Character]) -> int:
 def _formula_of(word: Sequence[Character], after: Sequence[Character]) -> str:
     """Its LaTeX; empty for a word in small capitals, with the mark of a footnote, or whose index goes on behind it."""
     size, base = word[0].size, word[0].box.y1
-    if any(one.size < _SMALLER * size for one in after):
+    if any(one.size < _SMALLER * size and one.box.x0 - word[-1].box.x1 < _FARTHEST * size for one in after):
         return ""
     runs = [
         (mark, "".join(one.text for one in run)) for mark, run in groupby(word, lambda one: _script_of(one, size, base))
