@@ -412,6 +412,19 @@ def test_a_letter_with_an_index_is_a_formula(runs: list[tuple[str, str, float, f
     assert [item.text for item in with_scripts([drawn.item], drawn)] == [said]  # type: ignore[arg-type]
 
 
+def test_brackets_around_primes_are_mended_on_both_sides() -> None:
+    """PDFium has each prime on a line of its own."""
+
+    class Parted(Drawn):
+        def lines(self) -> Iterator[TextLine]:
+            for start, end in ((0, 2), (2, 3), (3, 7), (7, 8)):
+                yield TextLine(self.text[start:end], start)
+
+    primed = [("h", SIGNS, 10.0, 0.0), ("v", ITALIC, 10.0, 0.0), ("0", SIGNS, 7.0, -4.0), (", ", TEXT, 10.0, 0.0)]
+    drawn = Parted(*primed, ("z", ITALIC, 10, 0), ("0", SIGNS, 7, -4), ("i", SIGNS, 10, 0))
+    assert [item.text for item in with_scripts([drawn.item], drawn)] == ["⟨v0, z0⟩"]  # type: ignore[arg-type]
+
+
 @given(
     st.lists(
         st.tuples(
