@@ -107,7 +107,7 @@ def _put_in(text: str, word: str, told: str, share: float) -> str:
     parts = _FORMULA.split(text)
     # a prime is a 0 in the item, and may stand between a bracket and its formula
     before = "(?<=0)" if word in _CLOSING else r"(?<!\w)"
-    behind = r"(?![^\W0])" if told[0] in _BRACKETS and word not in _CLOSING else r"(?!\w)"
+    behind = r"(?![^\W0])" if told[0] == "⟨" and word not in _CLOSING else r"(?!\w)"
     starts = [0, *accumulate(map(len, parts))]
     places = [
         (abs(starts[number] + match.start() - share * len(text)), number, match.start())
