@@ -284,6 +284,14 @@ def test_signs_of_keys_are_the_signs_of_mathematics_that_they_stand_for() -> Non
     assert mend_letters("about 150⇥ with ↵ of ⇡") == "about 150× with α of π"
 
 
+@pytest.mark.parametrize(
+    ("said", "mended"),
+    [("max⎛a, b⎞", "max(a, b)"), ("⎡1 0⎤ ⎣0 1⎦", "⎡1 0⎤ ⎣0 1⎦"), ("⎛⎜⎝a⎞⎟⎠", "⎛⎜⎝a⎞⎟⎠")],
+)
+def test_the_top_of_a_bracket_of_pieces_stays_one(said: str, mended: str) -> None:
+    assert mend_letters(said) == mended
+
+
 def test_a_brace_that_reads_as_a_parenthesis_is_the_brace_of_its_cases() -> None:
     """TeX's large font has no map: its code for a brace is that of a parenthesis, and what closes tells them apart."""
     brace, large = Character("(", BoundingBox(70, 80, 76, 110), 10, "CMEX10"), "CMEX10"
@@ -381,11 +389,40 @@ TEXT, ITALIC, SIGNS = "Times", "CMMI10", "CMSY10"
         pytest.param(
             [("w", ITALIC, 10, 0), ("t", ITALIC, 7, 1.5), ("-1", SIGNS, 7, 1.5)], "wt-1", id="an index that goes on"
         ),
+        pytest.param(
+            [("p", ITALIC, 10, 0), ("f", ITALIC, 7, 1.5), (" ", TEXT, 1, 0), ("ree", ITALIC, 7, 1.5)],
+            "pf ree",
+            id="an index with a blank in it",
+        ),
+        pytest.param(
+            [
+                ("a", ITALIC, 10, 0),
+                ("j", ITALIC, 7, 1.5),
+                (" ", TEXT, 10, 0),
+                ("b", ITALIC, 10, 0),
+                ("k", ITALIC, 7, 1.5),
+            ],
+            "$a_{j}$ $b_{k}$",
+            id="two letters with an index each",
+        ),
     ],
 )
 def test_a_letter_with_an_index_is_a_formula(runs: list[tuple[str, str, float, float]], said: str) -> None:
     drawn = Drawn(*runs)
     assert [item.text for item in with_scripts([drawn.item], drawn)] == [said]  # type: ignore[arg-type]
+
+
+def test_brackets_around_primes_are_mended_on_both_sides() -> None:
+    """PDFium has each prime on a line of its own."""
+
+    class Parted(Drawn):
+        def lines(self) -> Iterator[TextLine]:
+            for start, end in ((0, 2), (2, 3), (3, 7), (7, 8)):
+                yield TextLine(self.text[start:end], start)
+
+    primed = [("h", SIGNS, 10.0, 0.0), ("v", ITALIC, 10.0, 0.0), ("0", SIGNS, 7.0, -4.0), (", ", TEXT, 10.0, 0.0)]
+    drawn = Parted(*primed, ("z", ITALIC, 10, 0), ("0", SIGNS, 7, -4), ("i", SIGNS, 10, 0))
+    assert [item.text for item in with_scripts([drawn.item], drawn)] == ["⟨v0, z0⟩"]  # type: ignore[arg-type]
 
 
 @given(

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
+from phases.readers.pdf.blocks import CODE, PdfBlock
+from phases.readers.pdf.lines import Line
+from phases.readers.pdf.listings import find_listings
+from phases.readers.pdf.markdown import text_of
+from phases.readers.pdf.page import BoundingBox, Item
 from phases.readers.pdf.reader import read_pdf
+from phases.readers.pdf.unnumbered import BodyStyle
+from phases.readers.pdf.words import Words
 from tests.readers.test_paper_pdf_layouts import (
     COLUMN,
     FOOT,
@@ -42,6 +50,11 @@ def read_pages(folder: Path, *sheets: Sheet) -> Read:
     path = folder / "paper.pdf"
     path.write_bytes(printed([first_sheet(), *sheets]))
     return Read(read_pdf(str(path)))
+
+
+def line_of(text: str, box: BoundingBox, size: float, font: str, column: BoundingBox) -> Line:
+    """A line that is one item."""
+    return Line(text, box, size, font, False, False, 1, column, items=(Item(text, box, size, font, False, False),))
 
 
 def set_code(sheet: Sheet, x: float, y: float, lines: tuple[str, ...] = SEARCH, font: str = ROMAN) -> float:
@@ -86,6 +99,16 @@ def test_a_sign_of_another_font_does_not_tear_code(tmp_path: Path) -> None:
     assert (row["label"], row["text"]) == ("Listing 2", "How a value is put.")
 
 
+def test_a_long_page_of_what_is_no_listing_is_read_in_the_time_of_its_length() -> None:
+    lines = []
+    for number in range(2000):
+        box = BoundingBox(60, number * 10.0, 260, number * 10.0 + 8)
+        lines.append(line_of("value = other;", box, 8, ROMAN, BoundingBox(50, 0, 550, 20_000)))
+    start = time.process_time()
+    assert find_listings(lines, BodyStyle(ROMAN, 10), set()) == {}
+    assert time.process_time() - start < 4
+
+
 def test_code_that_goes_on_in_the_next_column_is_one_block(tmp_path: Path) -> None:
     sheet = Sheet()
     y = TOP
@@ -106,6 +129,16 @@ def test_the_indents_of_numbered_lines_are_those_behind_the_numbers(tmp_path: Pa
     filled(sheet, LEFT, y + 24, 3)
     lines = read_pages(tmp_path, sheet).starting("```").split("\n")[1:-1]
     assert lines == [f"{number} {line}" for number, line in enumerate(STEPS.split("\n"), 1)]
+
+
+def test_each_step_is_two_blanks_where_only_the_first_words_are_typed() -> None:
+    depths = (0, 1, 2, 3, 4, 5, 4, 3, 2, 1)
+    lines = []
+    for number, depth in enumerate(depths):
+        box = BoundingBox(50 + 7.47 * depth, number * 12, 50 + 7.47 * depth + 92, number * 12 + 10)
+        lines.append(line_of("while slot is full do", box, 10, TYPED, BoundingBox(50, 0, 300, 700)))
+    told = text_of(PdfBlock(CODE, 1, lines), Words([])).split("\n")[1:-1]
+    assert tuple(len(line) - len(line.lstrip()) for line in told) == tuple(2 * depth for depth in depths), told
 
 
 def test_prose_right_below_code_is_no_part_of_it(tmp_path: Path) -> None:
@@ -147,6 +180,19 @@ def test_a_paragraph_goes_on_behind_floating_code(tmp_path: Path) -> None:
         pytest.param(
             ["We return to this, for it holds", "while the others do not; in", "the end it is so."], id="prose"
         ),
+        pytest.param(
+            [
+                "for each dataset we go from 1 to 10",
+                "class imbalance",
+                "with the following properties:",
+                "return on investment",
+                "process mining",
+                "print quality matters",
+                "If (as we believe) it is so",
+                "end",
+            ],
+            id="terms",
+        ),
     ],
 )
 def test_words_that_a_language_shares_make_no_listing(tmp_path: Path, lines: list[str]) -> None:
@@ -157,6 +203,34 @@ def test_words_that_a_language_shares_make_no_listing(tmp_path: Path, lines: lis
         y += 12
     filled(sheet, LEFT, y, 30)
     assert "```" not in read_pages(tmp_path, sheet).text
+
+
+@pytest.mark.parametrize(
+    ("lines", "font"),
+    [
+        pytest.param(["3https://example.org/a/very/long/", "path/of/it.md", "part-two"], TYPED, id="an address"),
+        pytest.param(["3Note that x = y;"], ROMAN, id="words"),
+    ],
+)
+def test_a_note_right_below_code_is_no_part_of_it(tmp_path: Path, lines: list[str], font: str) -> None:
+    sheet = Sheet()
+    y = set_code(sheet, LEFT, TOP)
+    for line in lines:
+        sheet.put(LEFT, y, line, 8, font)
+        y += 9.6
+    filled(sheet, LEFT, y + 24, 3)
+    filled(sheet, RIGHT, TOP, 30)
+    made = read_pages(tmp_path, sheet)
+    assert made.starting("```").endswith("end function\n```")
+    assert made.starting("[^3]: ").startswith(f"[^3]: {lines[0][1:]}")
+
+
+def test_a_label_with_a_colon_begins_a_caption_even_right_below_a_sentence(tmp_path: Path) -> None:
+    sheet = Sheet()
+    lines = ("The hash function was the best of all that were", "compared here by us, as anyone can see from our")
+    y = sheet.column(LEFT, TOP, [*lines, "Figure 6: How long each of them took."])
+    filled(sheet, LEFT, y + 24, 3, width=COLUMN - 60)
+    assert "> **Figure 6.** How long each of them took." in read_pages(tmp_path, sheet).blocks
 
 
 def test_a_sentence_that_goes_on_with_the_number_of_a_table_is_no_caption(tmp_path: Path) -> None:

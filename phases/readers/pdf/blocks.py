@@ -151,9 +151,12 @@ def kind_of(lines: Sequence[Line], index: int, body: BodyStyle) -> str:
 def starts_float(lines: Sequence[Line], index: int) -> bool:
     """Whether a line is the first one of a caption, or of an algorithm with its caption."""
     line = lines[index]
+    label = _CAPTION.match(line.text)
+    if label and label.group()[-1] in ":|：":
+        return True
     if index and _is_within_text(lines[index - 1], line):
         return False
-    if _CAPTION.match(line.text) or (line.bold_start and _BOLD_CAPTION.match(line.text)):
+    if label or (line.bold_start and _BOLD_CAPTION.match(line.text)):
         return True
     is_sentence = len(line.text) >= 90 or _SENTENCE.match(line.text)
     return bool(_ALGORITHM.match(line.text)) and (line.bold_start or not is_sentence)

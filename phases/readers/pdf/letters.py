@@ -9,13 +9,12 @@ from unicodedata import bidirectional, normalize
 _ODD_SPACES = re.compile(r"[\x00-\x1f\x7f\u00a0\u2000-\u200b\u2028\u2029\u202f\u3000\ufeff\ufffe\uffff]+")
 KEYS = str.maketrans("⇥⇤↵⇡⇢⇣✏⌘⌃⌦⌫", "×∗απρζϵηΣΩν")
 """Signs of a keyboard's keys, which a common maker of PDFs gives for those of TeX's fonts."""
-_LIGATURES = (
-    KEYS
-    | str.maketrans(
-        {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-", "\x88": "•"}
-    )
-    | str.maketrans("⎛⎞⎡⎤⎧⎫", "()[]{}")
+_LIGATURES = KEYS | str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-", "\x88": "•"}
 )
+_LARGE = str.maketrans("⎛⎞⎡⎤⎧⎫", "()[]{}")
+"""What stands for a large bracket in one piece; with the pieces below it, it is the top of a taller one."""
+_PIECES = re.compile("[⎜⎝⎟⎠⎢⎣⎥⎦⎨⎩⎬⎭⎪]")
 _ACCENTS = {
     "´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˚": "\u030a",
     "¯": "\u0304",
@@ -48,6 +47,8 @@ def mend_letters(text: str) -> str:
     """The text with whole letters and plain blanks."""
     if text.isascii() and text.isprintable() and "`" not in text:
         return text.strip()
+    if not _PIECES.search(text):
+        text = text.translate(_LARGE)
     text = _FORMAL.sub(lambda match: normalize("NFKC", match.group()), text.translate(_LIGATURES))
     return _ACCENT.sub(_compose_accent, _ODD_SPACES.sub(" ", text)).strip()
 

@@ -15,12 +15,15 @@ _NUMBER = re.compile(r"([0-9]{1,3}[:.]?)\s+(?=\S)")
 """The number of a line of code, in front of it."""
 _STATEMENT = re.compile(
     r"(?:\}\s*)?(?:"
-    r"(?:if|else ?if|elif|while|for|forall|foreach|switch|case|until|with)\b.*(?:\b(?:then|do|begin|loop)|[:;{)])\s*$"
-    r"|(?:if|while)\s*[(!].*|for (?:each |all |ever\b)?.*(?:←|:=|<-|\bto\b|=).*"
+    r"(?:if|else ?if|elif|while|for|forall|foreach|switch|case|until)\b.*(?:\b(?:then|do|begin|loop)|[:;{)])\s*$"
+    r"|(?:if|while)\s*(?:!|\((?:.*[;{)]\s*$|[^)]*[=<>!&|_\[]))|with\b.*\(.*:\s*$"
+    r"|for (?:each |all |ever\b)?.*(?:←|:=|<-|=|\\leftarrow).*|for \S+ from \S+ to\b.*"
     r"|(?:else|then|do|begin|repeat|loop|try|atomic|otherwise)\s*(?:[:;{]?\s*$|/[/*])|else\s*[:{]|(?:else|then) (?:return|if)\b"
     r"|end(?:[ -]?(?:if|for|while|do|function|procedure|process|case|switch|loop|repeat|proc|atomic|try))*\s*[;.]?\s*$"
-    r"|(?:function|procedure|process|subroutine|def|struct|class|proc)\s+[A-Za-z_]\w*\s*(?:[(:{].*)?$"
-    r"|return\b(?:.{0,40}[;})]?$)|(?:break|continue|exit)\s*;?\s*$|(?://|/\*|▷).*|print\b.{0,40}$"
+    r"|(?:procedure|subroutine|def|proc)\s+[A-Za-z_]\w*\s*(?:[(:{].*)?$"
+    r"|(?:function|process|struct|class)\s+[A-Za-z_]\w*\s*(?:[({].*|:\s*)$"
+    r"|return(?:\s+\S+)?\s*$|return\b.{0,40}(?:[;})]$|[=←⟨{(\[+_].{0,40}$)"
+    r"|(?:break|continue|exit)\s*;?\s*$|(?://|/\*|▷).*|print\s*[(\"'].{0,40}$"
     r")",
     re.IGNORECASE,
 )
@@ -35,25 +38,30 @@ _WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0400-\u04ff]{3,}")
 _SIGN_OF_TEXT = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]")
 """Two of them count for a word."""
 _MAIL = re.compile(r"\S@\S+\.\w+$")
+_NOTE = re.compile(r"[0-9]{1,2}(?=[^\W\d_]{2})")
+_ADDRESS = re.compile(r"(?:[0-9]{1,2}|[*∗†‡§¶])?\s*https?://")
 _BULLET = re.compile(r"[•◦▪■●‣∙⋄–*]\s")
 _MOST_WORDS, _FEWEST_WORDS = 5, 3
 """A line of prose has more words that no language has as its own; in the text's own letters it needs fewer."""
 _WIDE = 0.6
 _MOST_PROSE = 2
+_MOST_TRIES = 6
+"""Of so many starts that are refused in a row, the last gives up all that was read from it."""
 _FEWEST, _FEWEST_TYPED, _FEWEST_STATED = 3, 2, 2
 _SHARE, _MOSTLY = 0.5, 0.6
 _WHITE = 2.0
 """White between two parts of a listing, at most, as a share of the letters' size."""
 _APART, _SET_IN, _DEEPEST_HEAD = 1.5, 0.7, 1.5
-_SAME_SIZE, _RAGGED, _INDENT = 0.3, 0.06, 2.2
+_SAME_SIZE, _SMALLER, _RAGGED, _INDENT = 0.3, 0.7, 0.06, 2.2
 _LETTER = 0.49
 """No typewriter letter is narrower, as a share of its size; those of other fonts are on the whole."""
 
 
 def find_listings(lines: Sequence[Line], body: BodyStyle, outside: Set[int]) -> dict[int, int]:
     """How many lines each listing has, by its first line. Lines `outside` (headings, tables, captions) are in none."""
+    outside = outside | {index for index, line in enumerate(lines) if _is_note(line, body)}
     found: dict[int, int] = {}
-    index = begin = 0
+    index = begin = refused = 0
     while index < len(lines):
         if index in outside or not _is_code(lines[index], body):
             index += 1
@@ -63,8 +71,11 @@ def find_listings(lines: Sequence[Line], body: BodyStyle, outside: Set[int]) -> 
             first = _first_line(lines, index, begin, outside)
             found[first] = end - first
             index = begin = end
+            refused = 0
         else:
-            index += 1
+            # what reads as code but is none may be as long as the page
+            refused += 1
+            index = index + 1 if refused % _MOST_TRIES else end
     return found
 
 
@@ -112,6 +123,11 @@ def _is_set_in(line: Line) -> bool:
     return line.box.x0 > line.column.x0 + _SET_IN * line.size and not _is_prose(line) and not _BULLET.match(line.text)
 
 
+def _is_note(line: Line, body: BodyStyle) -> bool:
+    """Whether a line begins with the address of a page, or is a note below the text, whose mark stands close."""
+    return bool(_ADDRESS.match(line.text)) or (line.size < body.size - _SMALLER and bool(_NOTE.match(line.text)))
+
+
 def _is_listing(lines: Sequence[Line], first: int, end: int, body: BodyStyle) -> bool:
     """Whether these lines are code: enough of them read so, or are set so."""
     run = lines[first:end]
@@ -135,9 +151,9 @@ def _is_code(line: Line, body: BodyStyle) -> bool:
     return bool(_STATEMENT.match(_without_number(line)) or _SIGNS.search(line.text))
 
 
-def is_typewriter(font: str) -> bool:
-    """Whether a font's letters are all as wide as each other."""
-    return bool(_TYPEWRITER.search(font))
+def is_set_in_typewriter(line: Line) -> bool:
+    """Whether a line is in a font whose letters are all as wide as each other, and not its first word alone."""
+    return bool(_TYPEWRITER.search(line.font)) and not _is_narrow(line)
 
 
 def split_number(line: Line) -> tuple[str, float, str]:
@@ -166,8 +182,11 @@ def _is_typed(line: Line, body: BodyStyle) -> bool:
         return False
     if _STATEMENT.match(_without_number(line)) or _SIGNS.search(line.text):
         return True
-    narrow = line.box.width < _LETTER * line.size * len(line.text)
-    return not (narrow and abs(line.size - body.size) < _SAME_SIZE and _count_words(line) >= _FEWEST_WORDS)
+    return not (_is_narrow(line) and abs(line.size - body.size) < _SAME_SIZE and _count_words(line) >= _FEWEST_WORDS)
+
+
+def _is_narrow(line: Line) -> bool:
+    return line.box.width < _LETTER * line.size * len(line.text)
 
 
 def _is_text(lines: Sequence[Line], body: BodyStyle) -> bool:

@@ -22,7 +22,7 @@ from phases.readers.pdf.blocks import (
     PdfBlock,
 )
 from phases.readers.pdf.lines import Line
-from phases.readers.pdf.listings import is_typewriter, split_number
+from phases.readers.pdf.listings import is_set_in_typewriter, split_number
 from phases.readers.pdf.words import Words
 
 _LABEL = re.compile(r"^((?:[^\W\d_]+\.?)\s*(?:[IVX]{1,6}|[0-9A-Z][0-9.]*?))\s*[:.|：]?\s+(?=\S)")
@@ -36,6 +36,8 @@ _STEP = 10.0
 """So many points of indentation are two blanks, where the lines do not say how far they are set in."""
 _LEAST_STEP, _MOST_STEP = 0.7, 4.0
 _DEEPEST_STEP = 12
+_LEANING = 0.1
+"""Of a step: places half a step on, more or less, are all of the step before."""
 
 
 def text_of(block: PdfBlock, words: Words) -> str:
@@ -92,7 +94,7 @@ def _indent_lines(lines: Sequence[Line]) -> list[str]:
     left, step = min(places, default=0.0), _step_of(lines, places)
     return [
         f"{number.ljust(widest + 1) if numbered else ''}"
-        f"{'  ' * min(round((place - left) / step), _DEEPEST_STEP)}{text}".replace("```", "'''").rstrip()
+        f"{'  ' * min(round((place - left) / step - _LEANING), _DEEPEST_STEP)}{text}".replace("```", "'''").rstrip()
         for (number, _, text), place in zip(steps, places, strict=True)
     ]
 
@@ -109,14 +111,18 @@ def _edges_of(lines: Sequence[Line]) -> Iterator[float]:
 
 def _step_of(lines: Sequence[Line], places: Sequence[float]) -> float:
     """How many points of indentation are two blanks: two letters in typewriter type, else how far a line is mostly set in."""
-    if sum(is_typewriter(line.font) for line in lines) * 2 > len(lines):
-        return 2 * median(line.box.width / len(line.text) for line in lines)
+    letters = [line.box.width / len(line.text) for line in lines if is_set_in_typewriter(line)]
+    if len(letters) * 2 > len(lines):
+        return 2 * median(letters)
     deeper = [
-        round(after - before)
+        after - before
         for (before, after), line in zip(itertools.pairwise(places), lines, strict=False)
         if _LEAST_STEP * line.size < after - before < _MOST_STEP * line.size
     ]
-    return float(Counter(deeper).most_common(1)[0][0]) if deeper else _STEP
+    if not deeper:
+        return _STEP
+    [(usual, _)] = Counter(map(round, deeper)).most_common(1)
+    return median(step for step in deeper if round(step) == usual)
 
 
 def _render_item(text: str) -> str:

@@ -13,12 +13,16 @@ from phases.readers.pdf.characters import PageText, TextLine, box_around
 from phases.readers.pdf.crosscheck import mend_symbol
 from phases.readers.pdf.page import BoundingBox, Character, Item
 
-_WORD = re.compile(r"(?<!\w)(?:[^\W\d_]\w{1,5}|[hfkj]\w{1,30}|\w{1,30}[igkj])(?!\w)")
+_WORD = re.compile(r"(?<!\w)(?:[^\W\d_]\w{1,5}|[hfkj]\w{1,30}|\w{1,30}[igkj]|i)(?!\w)")
 """Short ones, and those with what may be the code of a bracket at an end."""
 _BRACKETS = frozenset("⟨⟩‖{}|")
+_CLOSING = ("i", "ii")
+"""Behind a prime, which is a line of its own for PDFium, brackets are a word."""
 _FORMULA = re.compile(r"(\$[^$]*\$)")
 _SMALLER, _RAISED, _LOWERED = 0.85, 0.2, 0.08
 _LONGEST_BASE = 2
+_FARTHEST = 0.6
+"""White before the rest of an index, at most, in sizes of its base."""
 
 
 def with_scripts(items: Sequence[Item], text: PageText) -> list[Item]:
@@ -46,9 +50,9 @@ def _words_with_scripts(text: PageText) -> Iterator[tuple[str, str, BoundingBox]
     for line in text.lines():
         for match in _WORD.finditer(line.text):
             first, last = line.start + match.start(), line.start + match.end() - 1
-            if text.are_drawn_together(first, last):
+            if match.group() not in _CLOSING and text.are_drawn_together(first, last):
                 continue  # in one font and size
-            behind = match.end() + (match.end() < len(line.text) and not line.text[match.end()].isspace())
+            behind = len(line.text) - len(line.text[match.end() :].lstrip()) + 1
             found = text.characters(TextLine(line.text[match.start() : behind], first))
             word, after = found[: len(match.group())], found[len(match.group()) :]
             if len(word) == len(match.group()) and (told := _write(word, after)) != match.group():
@@ -58,7 +62,8 @@ def _words_with_scripts(text: PageText) -> Iterator[tuple[str, str, BoundingBox]
 def _write(word: Sequence[Character], after: Sequence[Character]) -> str:
     """The word with its brackets, and with its formula between dollar signs."""
     signs = [mend_symbol(one) for one in word]
-    start, end = (_count_brackets(side) for side in (signs, signs[::-1]))
+    start = _count_brackets(signs)
+    end = _count_brackets(signs[start:][::-1])
     inner = signs[start : len(signs) - end]
     formula = _formula_of(inner, after) if len(inner) > 1 else ""
     middle = f"${formula}$" if formula else "".join(one.text for one in word[start : len(word) - end])
@@ -66,13 +71,13 @@ def _write(word: Sequence[Character], after: Sequence[Character]) -> str:
 
 
 def _count_brackets(signs: Sequence[Character]) -> int:
-    return next((count for count, one in enumerate(signs) if one.text not in _BRACKETS), 0)
+    return next((count for count, one in enumerate(signs) if one.text not in _BRACKETS), len(signs))
 
 
 def _formula_of(word: Sequence[Character], after: Sequence[Character]) -> str:
     """Its LaTeX; empty for a word in small capitals, with the mark of a footnote, or whose index goes on behind it."""
     size, base = word[0].size, word[0].box.y1
-    if any(one.size < _SMALLER * size for one in after):
+    if any(one.size < _SMALLER * size and one.box.x0 - word[-1].box.x1 < _FARTHEST * size for one in after):
         return ""
     runs = [
         (mark, "".join(one.text for one in run)) for mark, run in groupby(word, lambda one: _script_of(one, size, base))
@@ -100,11 +105,14 @@ def _put_in(text: str, word: str, told: str, share: float) -> str:
     """The text with this for the word that begins nearest to this share of it; empty where no word outside a formula
     is this one."""
     parts = _FORMULA.split(text)
+    # a prime is a 0 in the item, and may stand between a bracket and its formula
+    before = "(?<=0)" if word in _CLOSING else r"(?<!\w)"
+    behind = r"(?![^\W0])" if told[0] == "⟨" and word not in _CLOSING else r"(?!\w)"
     starts = [0, *accumulate(map(len, parts))]
     places = [
         (abs(starts[number] + match.start() - share * len(text)), number, match.start())
         for number in range(0, len(parts), 2)
-        for match in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", parts[number])
+        for match in re.finditer(f"{before}{re.escape(word)}{behind}", parts[number])
     ]
     if not places:
         return ""
