@@ -69,9 +69,9 @@ class Table:
         return read_grid(self.cells)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PaperText:
-    """A paper as the rules read it."""
+    """A paper as the rules read it; no two are the same, so what is counted of one can be kept."""
 
     outline: Mapping[str, Any]
     roles: Mapping[str, str]

@@ -20,6 +20,8 @@ from phases.planning.rules.value_readings import Reading, readings_of
 
 LOOSE = "loose"
 _ROOM = 60
+_LONGEST = 2_000
+"""Characters of a sentence. What is longer is a list or a dump that nobody set a value by, and some patterns take its square."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,12 @@ def values_in(text: str) -> list[Value]:
 
 
 def candidates_in(text: str) -> list[Value]:
-    """What a sentence may set, from left to right: each number with a name; of two readings of one the first rule's holds."""
+    """What a sentence may set, from left to right: each number with a name; of two readings of one the first rule's holds.
+
+    Nothing of a text that is longer than any sentence.
+    """
+    if len(text) > _LONGEST:
+        return []
     read, places = part_units(*join_thousands(*fold(text)))
     read = without_pointers(read)
     taken: list[tuple[int, int, str]] = []
