@@ -53,9 +53,9 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     own = own_names(paper)
     names = find_candidates(paper, own)
     datasets, metrics = find_mentions(DATASETS, names), find_mentions(METRICS, names)
-    named = {one.name.lower() for one in (*datasets, *metrics)}
-    own = [name for name in own if name.lower() not in named]
-    found = find_components(paper, own, named)
+    data, measures = ([one.name.lower() for one in found] for found in (datasets, metrics))
+    own = [name for name in own if name.lower() not in (*data, *measures)]
+    found = find_components(paper, own, data, measures)
     parts = [name for one in found for name in (one.name, *one.aliases) if not is_technique(name)]
     baselines = find_mentions(BASELINES, names, own, parts)
     with_equations = {one.section["id"] for one in found if one.equations}

@@ -1,0 +1,52 @@
+"""What the rules took for something else once: each paper of a few lines is planned as a person would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.papers import read
+
+
+def plan_of(
+    method: str = "FastQ keeps a list of nodes.", results: str = "We wait.", title: str = "FastQ: A Fast Queue"
+) -> Any:
+    return read(
+        f"# {title}\n\n## 1 Introduction\n\nWe propose FastQ, a fast queue.\n\n## 2 Method\n\n{method}\n\n"
+        f"## 4 Results\n\n{results}\n"
+    ).plan
+
+
+@pytest.mark.parametrize(
+    ("caption", "metric"),
+    [
+        ("Mapping of keys onto nodes", "mAP"),
+        ("Emission probability table update", "EM"),
+        ("Island model search step", "IS"),
+        ("Loss scaling by halving", "loss"),
+    ],
+)
+def test_an_algorithm_whose_name_begins_with_the_letters_of_a_measure_is_a_component(caption: str, metric: str) -> None:
+    plan = plan_of(
+        f"```algorithm\nAlgorithm 1: {caption}\n1: s <- 1\n2: return s\n```\n\nAlgorithm 1 returns the state.",
+        f"We report {metric} on COCO. The {metric} is measured on the test set. We evaluate {metric} and latency.",
+    )
+    assert metric in [row["name"] for row in plan["metrics"]]
+    assert caption in [row["name"] for row in plan["components"]]
+
+
+STEPS = (
+    "The thread reads the head pointer of the queue. Then it compares the pointer with its stamp. Otherwise it waits for the "
+    "lock of the node. The node stores the value and the next pointer. Then the thread writes the new node. Otherwise the "
+    "thread retries the operation. We store the stamp in each node. The queue keeps a list of free nodes. Then the free node "
+    "is returned to the list. We allocate nodes from a pool."
+)
+
+
+@pytest.mark.parametrize(("more", "is_built"), [("", True), (" By Lemma 2 the list is empty, a contradiction.", False)])
+def test_an_algorithm_in_prose_is_no_proof_until_it_says_that_it_proves_something(more: str, is_built: bool) -> None:
+    plan = plan_of(
+        f"### 2.1 Enqueue operation\n\n{STEPS}{more}\n\n### 2.2 Node layout\n\nWe pad each node to a cache line."
+    )
+    assert ("2.1" in [row["source"]["section"] for row in plan["requirements"]]) is is_built
