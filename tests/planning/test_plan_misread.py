@@ -50,3 +50,15 @@ def test_an_algorithm_in_prose_is_no_proof_until_it_says_that_it_proves_somethin
         f"### 2.1 Enqueue operation\n\n{STEPS}{more}\n\n### 2.2 Node layout\n\nWe pad each node to a cache line."
     )
     assert ("2.1" in [row["source"]["section"] for row in plan["requirements"]]) is is_built
+
+
+@pytest.mark.parametrize("names", [["FastQ"], ["FastQ", "MSQ"]], ids=["alone", "beside another"])
+def test_a_method_with_a_row_for_each_number_of_threads_has_a_result_for_each(names: list[str]) -> None:
+    rows = [f"| {name} | {threads} | {threads}0.{len(name)} |" for name in names for threads in (1, 2, 4)]
+    table = "\n".join(["| Method | Threads | Mops/s |", "|---|---|---|", *rows])
+    plan = plan_of(results=f"> **Table 1.** Throughput of FastQ by number of threads.\n\n{table}")
+    assert [(row["row"], row["column"], row["value"]) for row in plan["expected_results"]] == [
+        ("FastQ Threads=1", "Mops/s", 10.5),
+        ("FastQ Threads=2", "Mops/s", 20.5),
+        ("FastQ Threads=4", "Mops/s", 40.5),
+    ]
