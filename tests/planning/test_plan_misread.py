@@ -62,3 +62,37 @@ def test_a_method_with_a_row_for_each_number_of_threads_has_a_result_for_each(na
         ("FastQ Threads=2", "Mops/s", 20.5),
         ("FastQ Threads=4", "Mops/s", 40.5),
     ]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "In contrast to FastQ, LockQ is 3 times faster than MSQ.",
+        "Unlike FastQ, LockQ is 3 times faster than MSQ.",
+        "We found that the GPU is 5 times faster than the CPU.",
+        "We measured LockQ to be 5 times faster than MSQ.",
+        "It is known that LockQ is 2 times faster than MSQ.",
+        "FastQ is not 5 times faster than MSQ.",
+        "FastQ is between 2 and 3 times faster than MSQ.",
+        "MSQ is 3 times slower than FastQ.",
+    ],
+)
+def test_a_comparison_whose_subject_is_another_or_that_is_no_number_gives_no_result(said: str) -> None:
+    assert plan_of(results=said)["expected_results"] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "row", "column"),
+    [
+        ("FastQ is 5 times faster than MSQ.", "FastQ", "faster than MSQ"),
+        ("On average, FastQ is 5 times faster than MSQ.", "FastQ", "faster than MSQ"),
+        ("FastQ, with eight threads, is about 5 times faster than MSQ.", "FastQ", "faster than MSQ"),
+        ("In contrast to LockQ, our queue is 5 times faster than MSQ.", "the method", "queue faster than MSQ"),
+        ("We show that the throughput of FastQ is 5 times higher than that of MSQ.", "FastQ", "higher than MSQ"),
+        ("FastQ is smaller and 5 times faster than MSQ.", "FastQ", "faster than MSQ"),
+        ("On large rooms, it is 5 times faster than MSQ.", "the method", "faster than MSQ on large rooms"),
+    ],
+)
+def test_a_comparison_of_the_method_is_its_result(said: str, row: str, column: str) -> None:
+    [found] = plan_of(results=said)["expected_results"]
+    assert (found["row"], found["column"], found["value"]) == (row, column, 5)
