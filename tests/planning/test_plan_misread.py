@@ -96,3 +96,39 @@ def test_a_comparison_whose_subject_is_another_or_that_is_no_number_gives_no_res
 def test_a_comparison_of_the_method_is_its_result(said: str, row: str, column: str) -> None:
     [found] = plan_of(results=said)["expected_results"]
     assert (found["row"], found["column"], found["value"]) == (row, column, 5)
+
+
+@pytest.mark.parametrize("head", ["Depth error", "Rank correlation", "Depth accuracy", "Layers recall"])
+def test_a_column_with_a_measure_in_its_head_is_measured_though_it_begins_like_a_setting(head: str) -> None:
+    rows = f"| Method | {head} | Score |\n|---|---|---|\n| FastQ | 12 | 3 |\n| MSQ | 25 | 4 |\n| LockQ | 31 | 6 |"
+    plan = plan_of(results=f"> **Table 1.** Results of FastQ.\n\n{rows}")
+    assert plan["values"] == []
+    assert (head, 12) in [(row["column"], row["value"]) for row in plan["expected_results"]]
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("The replay buffer holds batches of 2048 samples.", 2048),
+        ("Each model is trained on a set of 2048 images.", 2048),
+        ("We use a 2-dimensional latent space.", 2),
+        ("We use a 3-dimensional embedding.", 3),
+        ("We use the 8-bit version of the optimizer.", 8),
+    ],
+)
+def test_a_number_that_looks_like_a_year_a_plane_or_a_machine_is_a_value(said: str, value: int) -> None:
+    assert [row["value"] for row in plan_of(said)["values"]] == [value]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The documents of 2014 are read.",
+        "We use documents of 2014 and 2015.",
+        "Points lie in a 2-dimensional space.",
+        "We draw a 3-dimensional grid.",
+        "We use the 64-bit version of the compiler.",
+    ],
+)
+def test_a_year_a_plane_and_a_machine_are_no_values(said: str) -> None:
+    assert plan_of(said)["values"] == []

@@ -45,7 +45,9 @@ SETTING_NAME = re.compile(
 )
 """How labels of settings begin, in any table."""
 _SETTING_HEAD = re.compile(
-    rf"(?!.*(?:%|time|ratio|[↑↓]|steps to)|F1)(?:{SETTING_NAME.pattern}|#|P_?drop|widths?\b|depths?\b|degree|dimension"
+    r"(?!.*(?:%|time|ratio|[↑↓]|steps to)|F1|.*\b(?:errors?|accurac(?:y|ies)|correlations?|scores?|loss|precision|recall|latency"
+    r"|throughput|overhead|quality)\b)"
+    rf"(?:{SETTING_NAME.pattern}|#|P_?drop|widths?\b|depths?\b|degree|dimension"
     r"|rank\b|folds\b)",
     re.IGNORECASE,
 )

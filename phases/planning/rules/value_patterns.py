@@ -197,7 +197,8 @@ NO_VALUES = (
     re.compile(r"(?:^|[:;,.] |\b(?:and|or) )\([1-9]\)(?= )"),
     # what a machine or a compiler is
     re.compile(
-        r"\b(?:8|16|32|64|128)[- ][Bb]it (?:architectures?|machines?|computers?|gcc|GCC|compilers?|versions?|processors?|systems?"
+        r"\b(?:8|16|32|64|128)[- ][Bb]it (?:architectures?|machines?|computers?|gcc|GCC|compilers?|processors?|systems?"
+        r"|(?<!\b8.[Bb]it )versions?"
         r"|CPUs?|OS\b|Linux|Windows|platforms?|atomic)"
     ),
     # a version
@@ -295,6 +296,8 @@ DIMENSIONAL = re.compile(
     rf"({NUMBER})[- ]dimensional ((?:[a-z][\w-]* ){{0,2}}?[a-z]{{3,}})(?= (?:of|and|for|in|that|to|with|by|is"
     rf"|using)\b|[,.;:)]|$)"
 )
+OF_MODEL = re.compile(r"\b(?:latent|hidden|embeddings?|representations?|codes?|features?|projections?|subspaces?)\b")
+"""What has few dimensions by choice: other spaces, grids and images have two or three by nature."""
 SETS = re.compile(
     r"\b(?:set|sets|use[ds]?|using|initiali[sz]\w*|start\w*|begin\w*|default|choose|chose|chosen|fix\w*|with"
     r"|employ\w*|const|tune[ds]?)\b"
