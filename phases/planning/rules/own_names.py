@@ -93,9 +93,10 @@ def _in_title(paper: PaperText, everything: str) -> Iterator[tuple[str, int]]:
 
 
 def _initials(words: Sequence[str]) -> Iterator[str]:
-    """What the first words of a title may be shortened to: AP of "Averaged Perceptrons with Lazy Updates"."""
+    """What the first words of a title may be shortened to: AP of "Averaged Perceptrons with Lazy Updates"; no RNN."""
     capitals = [word for word in words if not _SMALL.fullmatch(word)]
-    yield from ("".join(word[0].upper() for word in capitals[:count]) for count in range(2, min(len(capitals), 5) + 1))
+    shorts = ("".join(word[0].upper() for word in capitals[:count]) for count in range(2, min(len(capitals), 5) + 1))
+    yield from (short for short in shorts if not any(known.fullmatch(short) for known in (KNOWN_MODELS, KNOWN_METHODS)))
 
 
 def _as_printed(name: str, body: str) -> str:
