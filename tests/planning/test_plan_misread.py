@@ -132,3 +132,47 @@ def test_a_number_that_looks_like_a_year_a_plane_or_a_machine_is_a_value(said: s
 )
 def test_a_year_a_plane_and_a_machine_are_no_values(said: str) -> None:
     assert plan_of(said)["values"] == []
+
+
+def doubts_of(said: str) -> str:
+    return " ".join(row["what"] for row in plan_of(said)["uncertain"])
+
+
+def test_an_algorithm_of_another_paper_is_not_missed_and_one_of_this_is() -> None:
+    others = "We use Algorithm 3 of Smith [7]. We use Algorithm 4 in [8]. We use Algorithm 5 of Jones et al. for it."
+    told = doubts_of(f"{others} We use Algorithm 6 of this paper.")
+    assert [f"Algorithm {number}" for number in range(3, 7) if f"Algorithm {number}," in told] == ["Algorithm 6"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Rooms.", "No sentence is known as a requirement"),
+        ("We pad each node to a line.", "Only one sentence is known as a requirement"),
+        ("We pad each node to a line. We store a stamp in each node.", "Only 2 sentences are known as requirements"),
+    ],
+)
+def test_how_few_requirements_are_known_is_said_in_good_english(said: str, told: str) -> None:
+    assert told in doubts_of(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_doubted"),
+    [
+        ("The learning rate is 0.1, 0.2 and 0.3 in all layers.", True),
+        ("We test learning rates of 0.1, 0.2 and 0.3.", False),
+        ("For each learning rate of 0.1, 0.2 and 0.3 we wait.", False),
+        ("Learning rates of 0.1, 0.2 and 0.3 are compared.", False),
+    ],
+)
+def test_several_values_are_doubted_where_nothing_beside_them_says_that_all_were_tried(
+    said: str, is_doubted: bool
+) -> None:
+    assert ("Decide: try all of them" in doubts_of(said)) is is_doubted
+
+
+def test_two_values_in_brackets_behind_what_they_are_of_do_not_contradict_each_other() -> None:
+    told = doubts_of(
+        "We choose the number of epochs on a separate data set (seed 100). The values are drawn once (seed 0)."
+    )
+    assert "no words say when each holds" not in told
