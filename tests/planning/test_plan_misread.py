@@ -176,3 +176,14 @@ def test_two_values_in_brackets_behind_what_they_are_of_do_not_contradict_each_o
         "We choose the number of epochs on a separate data set (seed 100). The values are drawn once (seed 0)."
     )
     assert "no words say when each holds" not in told
+
+
+@pytest.mark.parametrize(
+    ("said", "unit"),
+    [
+        ("The batch size is 32 s per run.", None),
+        ("The timeout is 30 s per run.", "s"),
+    ],
+)
+def test_a_unit_fits_what_it_is_of_and_ends_where_it_ends(said: str, unit: str | None) -> None:
+    assert [row.get("unit") for row in plan_of(said)["values"]] == [unit]

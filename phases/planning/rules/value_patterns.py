@@ -329,7 +329,8 @@ RESULT_NAME = re.compile(
 """What is measured, and not set."""
 UNIT_AFTER = re.compile(
     r" ?((?:[kKMGT]i?B|[kM]?bytes|bytes?|ms|[µμun]s|s|secs?|seconds?|mins?|minutes?|hours?|days?|weeks?"
-    r"|[kMG]?Hz|[KMG]bps|dB|°C|[cmk]m|kg)(?:/s| per [a-z]+)?)(?![-/^\w(]| ?=)"
+    r"|[kMG]?Hz|[KMG]bps|dB|°C|[cmk]m|kg)(?:/s| per (?:second|minute|hour|day|epoch|step|iteration|node|core|thread|GPU"
+    r"|token|image|sample|item|entry|key)\b)?)(?![-/^\w(]| ?=)"
 )
 """The unit that stands behind a number."""
 NO_NAME = re.compile(
