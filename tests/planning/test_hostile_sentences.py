@@ -8,11 +8,13 @@ import pkgutil
 import re
 import resource
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from phases.planning import rules
 from phases.planning.rules import table_kinds
+from phases.planning.rules.passages import PaperText
 from phases.planning.rules.short_forms import find_short_forms
 from tests.papers import read
 
@@ -124,9 +126,12 @@ def test_a_paragraph_or_a_title_that_is_one_word_is_planned_at_once(title: str, 
 def test_the_side_of_captions_is_counted_once_and_not_with_each_table(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     find_near = table_kinds._captions_near
-    monkeypatch.setattr(
-        table_kinds, "_captions_near", lambda paper, start, end: asked.append(start) or find_near(paper, start, end)
-    )
+
+    def count(paper: PaperText, start: int, end: int) -> Any:
+        asked.append(start)
+        return find_near(paper, start, end)
+
+    monkeypatch.setattr(table_kinds, "_captions_near", count)
     tables = (
         f"> **Table {number}.** Accuracy.\n\n| Method | Accuracy |\n|---|---|\n| Foo | {number}.1 |\n"
         for number in range(50)
