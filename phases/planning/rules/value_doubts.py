@@ -13,15 +13,15 @@ _MOST = 8
 _POWER = re.compile(r"(10(?=.$)|2(?=..$))([3-9]|10|12|14|16|20|24|3[0-2]|64)")
 """Whole numbers that mostly are powers whose raised digits stand in the line: 107 operations, 210 experiments."""
 _TRIED = re.compile(
-    r"\b(?:grids?|seeds|tun\w+|search\w*|swe[ep]\w*|swept|var(?:y|ied|ies|ying)|rang\w+|tri(?:ed|als?)|explor\w+"
+    r"\b(?:grids?|seeds|tun\w+|search\w*|swe[ep]\w*|swept|var(?:y|ied|ies|ying)|rang\w+|tri(?:ed|als?)|compar\w+|explor\w+"
     r"|candidates?|chosen from|selected from)\b|∈|\\in(?![a-z])",
     re.IGNORECASE,
 )
 """What says that all of the values were tried."""
-_TRIED_NEAR = re.compile(r"\b(?:test(?:s|ed|ing)?|compar\w+|different|each|all)\b", re.IGNORECASE)
+_TRIED_NEAR = re.compile(r"\b(?:test(?:s|ed|ing)?|different|each|all)\b", re.IGNORECASE)
 """What says so of the values that follow closely; elsewhere it is said of layers, or of the test set."""
-_TRIED_AFTER = re.compile(r"\b(?:tested|compared)\b", re.IGNORECASE)
-_CLOSE = 40
+_TRIED_AFTER = re.compile(r"\btested\b", re.IGNORECASE)
+_CLOSE = 60
 _PARTS = re.compile(r"^[^#]*(?:, | and )[^#]*#|(?:units|neurons|filters|channels) #.*layers")
 """One setting of several parts: beta1, beta2; the units of each layer."""
 _SETTING = re.compile(
