@@ -8,15 +8,20 @@ import pkgutil
 import re
 import resource
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from phases.planning import rules
+from phases.planning.rules import table_kinds
+from phases.planning.rules.passages import PaperText
 from phases.planning.rules.short_forms import find_short_forms
 from tests.papers import read
 
 SECONDS = 20
 """Of processor time for one text through all patterns: twenty times what it needs, and none where the work explodes."""
+MOST_OF_A_PAPER = 4
+"""Of processor time for one paragraph from its text to the plan: several times what it needs."""
 TEXTS = {
     "hyphens": "The " + "-".join(["a"] * 300) + " was used.",
     "hyphens and capitals": "The " + "-".join(["Ala", "Gly", "Ser"] * 100) + " was used.",
@@ -100,3 +105,36 @@ def test_an_abbreviation_has_the_words_before_its_brackets(text: str, short: str
     found = list(find_short_forms(text))
     assert [(one.short, one.capitals) for one in found] == [(short, capitals)]
     assert not capitals or text.startswith(capitals, found[0].place)
+
+
+@pytest.mark.parametrize(
+    ("title", "body"),
+    [
+        pytest.param("A Queue", "We set it to " + "1" * 19_000 + ".", id="digits"),
+        pytest.param("A Queue", "We set it to " + "1, " * 6_300 + ".", id="digits and commas"),
+        pytest.param("x_" * 20_000, "We use a queue.", id="a title of one word"),
+    ],
+)
+def test_a_paragraph_or_a_title_that_is_one_word_is_planned_at_once(title: str, body: str) -> None:
+    started = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    assert (
+        read(f"# {title}\n\n## 1 Introduction\n\nWe propose a queue.\n\n## 2 Method\n\n{body}\n").plan["values"] == []
+    )
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - started < MOST_OF_A_PAPER
+
+
+def test_the_side_of_captions_is_counted_once_and_not_with_each_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    find_near = table_kinds._captions_near
+
+    def count(paper: PaperText, start: int, end: int) -> Any:
+        asked.append(start)
+        return find_near(paper, start, end)
+
+    monkeypatch.setattr(table_kinds, "_captions_near", count)
+    tables = (
+        f"> **Table {number}.** Accuracy.\n\n| Method | Accuracy |\n|---|---|\n| Foo | {number}.1 |\n"
+        for number in range(50)
+    )
+    read("# A Queue\n\n## 4 Results\n\n" + "\n\n".join(tables))
+    assert len(asked) < 50 * 10

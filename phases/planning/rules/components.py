@@ -26,7 +26,7 @@ _SHOWN = ("a heading", "a run-in", "a listing", "a table", "an identifier", "cod
 """Readings by which a name is a component though no sentence tells it."""
 _MOST_EQUATIONS = 6
 _SAID_OF_DATA = 1
-"""How many words a part may have beside the name of a data set or a measure."""
+"""How many words a part may have beside the name of a data set."""
 
 
 @dataclass
@@ -43,11 +43,15 @@ class Component:
     aliases: list[str] = field(default_factory=list)
 
 
-def find_components(paper: PaperText, own: Sequence[str], data: Iterable[str] = ()) -> list[Component]:
-    """At most MOST components in the order of the paper; none has a name of `data`, the data sets and metrics."""
-    named = [name_words(name) for name in data]
+def find_components(
+    paper: PaperText, own: Sequence[str], data: Sequence[str] = (), metrics: Sequence[str] = ()
+) -> list[Component]:
+    """At most MOST components in the order of the paper; none is called as one of `data`, the data sets, or of `metrics`."""
+    sets, measures = [name_words(name) for name in data], [name_words(name) for name in metrics]
     rows = [
-        (likelihood_of(cues), one) for one, cues in find_candidates(paper, own, data) if not _is_data(one.name, named)
+        (likelihood_of(cues), one)
+        for one, cues in find_candidates(paper, own, {*data, *metrics})
+        if one.algorithm or not (_is_called(one.name, [*sets, *measures]) or _tells_of(one.name, sets))
     ]
     # an algorithm is a component whatever its caption says
     kept = [(one, _component(one, paper)) for _, one in rows if one.algorithm][:MOST]
@@ -105,18 +109,23 @@ def _says_the_same(one: Candidate, known: Candidate) -> bool:
     return words <= have or same >= _ALIKE * len(words | have) or (have < words and len(have) > 1)
 
 
-def _is_data(name: str, data: Iterable[list[str]]) -> bool:
-    """Whether a name is that of a data set or a measure, of one without its number, or what a sentence says of one.
-
-    ZipfBag and "ZipfBag-5k imitates short texts" of ZipfBag-5k.
-    """
-    words = name_words(name)
-    plain = "".join(words)
+def _is_called(name: str, known: Iterable[list[str]]) -> bool:
+    """Whether a name is one of those that are known, or one of them without its number: ZipfBag of ZipfBag-5k."""
+    plain = "".join(name_words(name))
     return any(
-        (plain == "".join(known[:size]) and all(re.search(r"\d", word) for word in known[size:]))
-        or (len(words) > size + _SAID_OF_DATA and plain.startswith("".join(known)))
+        plain == "".join(words[:size]) and all(re.search(r"\d", word) for word in words[size:])
+        for words in known
+        for size in range(1, len(words) + 1)
+    )
+
+
+def _tells_of(name: str, data: Iterable[list[str]]) -> bool:
+    """Whether a name is what a sentence says of a data set: "ZipfBag-5k imitates short texts", and no Mapping of mAP."""
+    words = name_words(name)
+    return any(
+        "".join(words[:size]) == "".join(known)
         for known in data
-        for size in range(1, len(known) + 1)
+        for size in range(1, len(words) if len(words) > len(known) + _SAID_OF_DATA else 0)
     )
 
 

@@ -27,7 +27,7 @@ FLEURS VoxPopuli WHAM LibriMix Miranda S3D EXAALT Sponza Middlebury Sintel BSDS5
 Harwell-Boeing CUTEst Rosenbrock Rastrigin Lorenz-63 Lorenz-96 Kuramoto-Sivashinsky MIPLIB TSPLIB SATLIB OR-Library
 """
 _METHODS_TEXT = """
-Adam AdamW SGD RMSprop Adagrad AdaGrad Adadelta L-BFGS LBFGS Momentum Nesterov Shampoo LAMB LARS Lion Adafactor Muon K-FAC SVM
+Adam AdamW SGD RMSprop Adagrad AdaGrad Adadelta L-BFGS LBFGS Momentum Nesterov Shampoo LAMB LARS Lion Adafactor Muon K-FAC SVM HMM
 XGBoost LightGBM CatBoost BatchNorm LayerNorm RMSNorm GroupNorm BN LN Dropout MixUp CutMix PPO TRPO DQN SAC TD3 DDPG A3C A2C
 IMPALA REINFORCE Rainbow MCTS UCT AlphaZero MuZero GAIL MAML Reptile ProtoNet MatchingNet EWC iCaRL GEM A-GEM ER DER LwF LoRA
 QLoRA DPO RLHF GRPO MEND ROME DDPM DDIM NeuralODE ByteNet ConvS2S FNO DeepONet LRU LFU ARC LIRS CLOCK FIFO B-tree B+tree

@@ -13,7 +13,7 @@ from phases.planning.rules.passages import PaperText
 from phases.planning.rules.sections import BACKGROUND, BUILD
 from phases.planning.rules.short_forms import find_short_forms
 
-_MOST, _LEAD, _ABSTRACT = 8, 400, 14
+_MOST, _LEAD, _ABSTRACT, _LONGEST_WORD = 8, 400, 14, 60
 _ENOUGH, _SAID = 2, 3
 """Points for a name to count; and of a name that the authors say is theirs."""
 _OFTEN, _SOMETIMES, _SHORT_OFTEN = 8, 3, 5
@@ -73,7 +73,7 @@ def _in_title(paper: PaperText, everything: str) -> Iterator[tuple[str, int]]:
     folded = body.lower()
     if colon and len(head.split()) <= 4 and folded.count(head.strip().lower()) >= _SOMETIMES:
         yield _as_printed(head.strip(), body), _SAID + 1
-    words = re.findall(r"[\w*+’'-]+", title)
+    words = [word for word in re.findall(r"[\w*+’'-]+", title) if len(word) <= _LONGEST_WORD]
     for word in words if not title.isupper() else ():
         # capitals alone are mostly a field's (HPC, LLM), but for those that end a title: "Data Compression with SZ"
         is_field = word.isupper() and word.isalpha() and word != words[-1]
@@ -93,9 +93,10 @@ def _in_title(paper: PaperText, everything: str) -> Iterator[tuple[str, int]]:
 
 
 def _initials(words: Sequence[str]) -> Iterator[str]:
-    """What the first words of a title may be shortened to: AP of "Averaged Perceptrons with Lazy Updates"."""
+    """What the first words of a title may be shortened to: AP of "Averaged Perceptrons with Lazy Updates"; no RNN."""
     capitals = [word for word in words if word[0].isalpha() and not _SMALL.fullmatch(word)]
-    yield from ("".join(word[0].upper() for word in capitals[:count]) for count in range(2, min(len(capitals), 5) + 1))
+    shorts = ("".join(word[0].upper() for word in capitals[:count]) for count in range(2, min(len(capitals), 5) + 1))
+    yield from (short for short in shorts if not any(known.fullmatch(short) for known in (KNOWN_MODELS, KNOWN_METHODS)))
 
 
 def _as_printed(name: str, body: str) -> str:

@@ -19,9 +19,16 @@ _MOST_SENTENCES = 20_000
 _LONGEST_FORMULA = 600
 _LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
 """Between a heading and its page, in a table of contents."""
+_FOLLOWS = re.compile(r"(?:Suppose|Assume|Otherwise|Similarly|Conversely|Then|Thus|Hence|Therefore|So)\b")
+"""How sentences of proofs begin, and those of an algorithm in prose."""
+_PROVING = re.compile(
+    r"\b(?:Lemma|Theorem|Corollary|Proposition|(?-i:Claim)|Q\.E\.D|contradiction|induction|pro(?:of|ve|ves|ved|ven))\b",
+    re.IGNORECASE,
+)
+"""What only proofs say."""
 _PROVES = re.compile(
-    r"^(?:Suppose|Assume|Otherwise|Similarly|Conversely|Then|Thus|Hence|Therefore|So|By (?:the |our )?(?:\w+ )?(?:Algorithm"
-    r"|Lemma|Theorem|induction|hypothesis|definition|Invariant|assumption|construction))\b|contradiction|\binduction\b"
+    r"^By (?:the |our )?(?:\w+ )?(?:Algorithm"
+    r"|Lemma|Theorem|induction|hypothesis|definition|Invariant|assumption|construction)\b|contradiction|\binduction\b"
     r"|if and only if|\b(?:Lemma|Theorem|Corollary|Proposition|Claim|Q\.E\.D)\b|\b[Ww]e (?:shall |now |will |first |can |must )?"
     r"(?:prove|show that|claim|conclude|argue|reason about)\b|\bthe (?:claim|proof|lemma|theorem)\b"
     r"|\b(?:must have|cannot (?:be|have)|would have)\b"
@@ -69,9 +76,9 @@ class Table:
         return read_grid(self.cells)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PaperText:
-    """A paper as the rules read it."""
+    """A paper as the rules read it; no two are the same, so what is counted of one can be kept."""
 
     outline: Mapping[str, Any]
     roles: Mapping[str, str]
@@ -118,17 +125,21 @@ def read_paper(text: str, outline: Mapping[str, Any], body_start: int = 0) -> Pa
 
 def _find_proofs(sentences: Sequence[Sentence]) -> set[str]:
     """The sections that would be built by their headings, and argue by their sentences."""
-    counts: dict[str, list[int]] = {}
+    texts: dict[str, list[str]] = {}
     for one in sentences:
         if one.role == BUILD:
-            count = counts.setdefault(one.section["id"], [0, 0])
-            count[0] += bool(_PROVES.search(one.text))
-            count[1] += 1
-    found = {
-        name for name, (argue, all_of) in counts.items() if all_of >= _PROOF_FEWEST and argue >= _PROOF_SHARE * all_of
-    }
+            texts.setdefault(one.section["id"], []).append(one.text)
+    found = {name for name, said in texts.items() if len(said) >= _PROOF_FEWEST and _argue(said)}
     # a paper that is nothing but proofs is planned from these
-    return found if found != set(counts) else set()
+    return found if found != set(texts) else set()
+
+
+def _argue(texts: Sequence[str]) -> bool:
+    """Whether enough sentences of a section argue; "Then" and "Otherwise" argue only where something says that it proves."""
+    is_proof = any(map(_PROVING.search, texts))
+    return sum(bool(_PROVES.search(one) or (is_proof and _FOLLOWS.match(one))) for one in texts) >= _PROOF_SHARE * len(
+        texts
+    )
 
 
 def _with_a_body(roles: dict[str, str]) -> dict[str, str]:

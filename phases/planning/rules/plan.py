@@ -39,7 +39,11 @@ _NEW = re.compile(
     re.IGNORECASE,
 )
 _FEWEST, _MOST_DOUBTS = 8, 8
-_POINTS_TO = re.compile(r"\b(Algorithm|Listing|Procedure) ([0-9]+|[A-Z][0-9]+)(?![\w.])")
+_POINTS_TO = re.compile(
+    r"\b(Algorithm|Listing|Procedure) ([0-9]+|[A-Z][0-9]+)(?![\w.])"
+    r"(?! (?:of|in|from|by) [^.;]{0,40}?(?:\[[0-9]|et al|\([^()]{0,40}(?:19|20)[0-9]{2}))"
+)
+"""An algorithm of this paper: "Algorithm 3 of Smith [7]" is another's."""
 ASKED_FOR = "requested changes"
 """The component of wishes that are about none of the paper's."""
 _SHARED = 0.6
@@ -53,9 +57,9 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     own = own_names(paper)
     names = find_candidates(paper, own)
     datasets, metrics = find_mentions(DATASETS, names), find_mentions(METRICS, names)
-    named = {one.name.lower() for one in (*datasets, *metrics)}
-    own = [name for name in own if name.lower() not in named]
-    found = find_components(paper, own, named)
+    data, measures = ([one.name.lower() for one in found] for found in (datasets, metrics))
+    own = [name for name in own if name.lower() not in (*data, *measures)]
+    found = find_components(paper, own, data, measures)
     parts = [name for one in found for name in (one.name, *one.aliases) if not is_technique(name)]
     baselines = find_mentions(BASELINES, names, own, parts)
     with_equations = {one.section["id"] for one in found if one.equations}
@@ -209,8 +213,14 @@ def _uncertain(
     paper: PaperText, requirements: Sequence[Row], values: Sequence[Row], tables: Sequence[str]
 ) -> list[Row]:
     """What the rules could not decide, for the reviewer."""
-    few = f"Only {len(requirements)} sentences are known as requirements: {_why_few(paper)} Read the paper, and add what is "
-    few += "missing."
+    count = len(requirements)
+    known = (
+        f"Only {count} sentences are known as requirements"
+        if count > 1
+        else "Only one sentence is known as a requirement"
+    )
+    known = known if count else "No sentence is known as a requirement"
+    few = f"{known}: {_why_few(paper)} Read the paper, and add what is missing."
     rows: list[Row] = [{"what": few}] if len(requirements) < _FEWEST else []
     rows += [
         {

@@ -31,7 +31,7 @@ _OTHERS = re.compile(
 )
 """In the label of what others made, or of what every paper compares with."""
 _DERIVED = re.compile(
-    r"^(?:Δ|change|difference|improv\w*\.?|(?:relative |absolute )?(?:gain|reduction)|p-?values?|rank(?:ing)?)\b",
+    r"^(?:Δ|change|difference|improv\w*\.?|(?:relative |absolute )?(?:gain|reduction)|p-?values?|rank(?:ing)?(?! correlation))\b",
     re.IGNORECASE,
 )
 """Over what is counted from other cells."""

@@ -62,8 +62,34 @@ _RELATIVE = tuple(
 _WHOSE = re.compile(r"(?:[’']s|\bits|\bour|\bthe) ((?:\w+ )?\w+) (?:is|are|was|were)\b")
 _COMPARES = re.compile("(?:[0-9]|twice|half).{0,60} (?:than|of|as) |outperform| than .{0,80}[0-9]")
 """What a sentence has that one of them may match."""
-_LEAD = re.compile(r"(?:For|On|In|With) (?:the )?([^,.;]{3,60}), ")
+_LEAD = re.compile(
+    r"(?:For|On|In|With) (?!(?:contrast|comparison|addition|particular|general|fact|summary|total|other|our|this|average)\b)"
+    r"(?:the )?([^,.;]{3,60}), "
+)
 """On what it was measured, where the sentence begins with it."""
+_CLAUSE = re.compile(
+    r"[,;:()]|\b(?:that|which|while|whereas|where|when|but|and|because|since|as|although|though|if|unlike|than)\b",
+    re.IGNORECASE,
+)
+"""Where another clause may begin, with a subject of its own."""
+_VERB = re.compile(
+    r"(?:(?:^| )(?:is|are|was|were|be|been|can|may|to|runs?|ran|performs?|uses?|used|needs?|needed|takes?|took|ha[sd]|have"
+    r"|achiev\w+|reach\w*|obtain\w*|gets?|got|yield\w*|deliver\w*|provid\w+|requir\w+|consum\w+|offer\w*|show(?:s|ed)?"
+    r"|also|only|still|even|about|on average|more than|nearly|almost|over|at least|up to|by|an?|the|\w+ly))+$"
+)
+"""What stands between the subject and how much better it does."""
+_NOT_SUBJECT = re.compile(
+    r"\b(?:not|n[o']t|never|neither|nor|no|cannot|(?:contrast|compared|relative) (?:to|with)"
+    r"|show\w*|f[oi](?:u)?nd\w*|see|saw|measur\w+|observ\w+|report\w*|believe\w*|expect\w*|assum\w+|make|made|let)\b",
+    re.IGNORECASE,
+)
+_BEGINS = re.compile(
+    r"(?:our|ours|its|the (?:proposed|resulting|full|final|\w+ (?:model|method|system)))\b|(?:we|it)$", re.IGNORECASE
+)
+_WHERE = re.compile(r" (?:with|without|on|for|in|at|over|under|against) ", re.IGNORECASE)
+"""What follows says where and with what, and is no subject."""
+_RANGE = re.compile(r"[0-9]\S* (?:times )?(?:and|to|or) (?:about |around )?$|\b(?:not|never|n[o']t) (?:\w+ )?$")
+"""Before a number that is the end of a range or the second of two, or that is denied."""
 _NOUNS = {"fast": "speed", "large": "size", "small": "size"}
 _IN_WORDS = {"twice": 2, "half": 0.5}
 _SUBJECT = re.compile(
@@ -132,21 +158,38 @@ def _compared_rows(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str,
     said = without_pointers(sentence.text)
     for match in (match for pattern in _RELATIVE for match in pattern.finditer(said)):
         before, rival = said[: match.start()], match.group("rival").strip()
-        subject = next((name for name in own if name.lower() in before.lower()), "")
+        subject = _subject_of(before, own)
         printed, unit = match.group("value"), (match.group("unit") or "").removeprefix("\\")
         value = _IN_WORDS.get(printed) or number_of(printed)
         is_told = unit or printed in _IN_WORDS or match.group().startswith(printed + " times")
-        if value is None or not is_told or not (subject or (is_body and _SUBJECT.search(before))):
+        is_ours = subject is not None and (subject or is_body)
+        if value is None or not is_told or not is_ours or _RANGE.search(said[: match.start("value")]):
             continue
         if not (any(name.lower() in rival.lower() for name in own) or _SUBJECT.match(rival)):
             metric = _NOUNS.get(match.group("metric"), match.group("metric")) or "performance"
-            on = _LEAD.match(said) or _ON.search(said, match.end())
+            lead = _LEAD.match(said)
+            on = lead if lead and not _named_in(lead.group(1), own) else _ON.search(said, match.end())
             if (whose := _WHOSE.findall(before)) and re.fullmatch(_MORE, metric):
                 metric = f"{whose[-1]} {metric}"  # "its compression ratio is higher"
             better = match.group().lower().startswith("outperform")
             joined = "than" if " than " in match.re.pattern else "above that of" if better else "relative to"
             column = f"{metric} {joined} {rival}{f' on {on.group(1)}' if on else ''}".rstrip(".,")
-            yield _row_of(sentence, subject, column, (metric, value, unit or "times"))
+            yield _row_of(sentence, subject or "", column, (metric, value, unit or "times"))
+
+
+def _subject_of(before: str, own: Sequence[str]) -> str | None:
+    """The method's name where it is the subject just before a comparison; "" for "our queue" or "it", None for others."""
+    for clause in reversed(_CLAUSE.split(before)):
+        subject = _WHERE.split(_VERB.sub("", f" {clause.strip()}"))[0].strip()
+        if subject:
+            if _NOT_SUBJECT.search(clause):
+                return None
+            return _named_in(subject, own) or ("" if _BEGINS.match(subject) else None)
+    return None
+
+
+def _named_in(text: str, own: Sequence[str]) -> str:
+    return next((name for name in own if name.lower() in text.lower()), "")
 
 
 def _row_of(sentence: Sentence, subject: str, column: str, told: tuple[str, int | float | None, str]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sections import MIXED, RESULTS
@@ -65,13 +66,7 @@ def caption_of(table: Table, paper: PaperText) -> tuple[str, str]:
     near: list[tuple[int, str, str]] = []
     if start >= 0:
         above, below = _captions_near(paper, start, start + len(table.text))
-        sides = [
-            _captions_near(paper, at, at + len(one.text))
-            for one in paper.tables[:_ASKED]
-            if (at := _place_of(one, paper)) >= 0
-        ]
-        is_below = sum(bool(under) - bool(over) for over, under in sides) > 0
-        near = (below or above) if is_below else (above or below)
+        near = (below or above) if _captions_are_below(paper) else (above or below)
     if near:
         return min(near)[1:]
     read = _CAPTION_LABEL.match(table.caption)
@@ -107,6 +102,14 @@ def _place_of(table: Table, paper: PaperText) -> int:
     start = table.section["start"]
     place = paper.text.find(table.text, start)
     return place if place >= 0 else paper.text.find(table.text.split("\n")[0], start)
+
+
+@lru_cache(1)
+def _captions_are_below(paper: PaperText) -> bool:
+    """Whether most tables of a paper have their captions below: asked for with each table, and counted once."""
+    places = [(one, _place_of(one, paper)) for one in paper.tables[:_ASKED]]
+    sides = [_captions_near(paper, at, at + len(one.text)) for one, at in places if at >= 0]
+    return sum(bool(under) - bool(over) for over, under in sides) > 0
 
 
 def _captions_near(

@@ -45,7 +45,9 @@ SETTING_NAME = re.compile(
 )
 """How labels of settings begin, in any table."""
 _SETTING_HEAD = re.compile(
-    rf"(?!.*(?:%|time|ratio|[↑↓]|steps to)|F1)(?:{SETTING_NAME.pattern}|#|P_?drop|widths?\b|depths?\b|degree|dimension"
+    r"(?!.*(?:%|time|ratio|[↑↓]|steps to)|F1|.*\b(?:errors?|accurac(?:y|ies)|correlations?|scores?|loss|precision|recall|latency"
+    r"|throughput|overhead|quality)\b)"
+    rf"(?:{SETTING_NAME.pattern}|#|P_?drop|widths?\b|depths?\b|degree|dimension"
     r"|rank\b|folds\b)",
     re.IGNORECASE,
 )
@@ -253,7 +255,22 @@ def _count_keys(heads: Sequence[str], body: Sequence[Sequence[str]], wide: int) 
         if not is_setting_column(leaf, below) and not (is_key and _are_chosen(below)):
             break
         keys += 1
-    return keys
+    return keys or int(_run_over_numbers(heads, body, wide))
+
+
+def _run_over_numbers(heads: Sequence[str], body: Sequence[Sequence[str]], wide: int) -> bool:
+    """Whether each method has a row for each of some growing whole numbers, the first that is printed: threads 1, 2, 4."""
+    labels = [tuple(row[:wide]) for row in body]
+    numbers = [row[wide] for row in body if labels[0] == tuple(row[:wide])]
+    if len(heads) < wide + 2 or len(numbers) < 2 or not any(map(METHOD_HEAD.search, heads[:wide])):
+        return False
+    is_whole = all(re.fullmatch("[0-9]{1,5}", number) for number in numbers)
+    all_pairs = {(label, number) for label in labels for number in numbers}
+    return (
+        is_whole
+        and [int(one) for one in numbers] == sorted(set(map(int, numbers)))
+        and all_pairs == {(label, row[wide]) for label, row in zip(labels, body, strict=True)}
+    )
 
 
 def is_setting_column(head: str, cells: Sequence[str]) -> bool:

@@ -36,10 +36,12 @@ def is_count(before: str, shown: str, noun: str, read: str, end: int) -> bool:
         or (read[end - len(noun) - 1] == "-" and patterns.ADJECTIVE.match(noun))
     ):
         return False
-    if last == "bit" and re.match(r" (?:architectures?|machines?|computers?|version|processors?|systems?)", read[end:]):
+    machine = re.match(r" (architectures?|machines?|computers?|version|processors?|systems?)", read[end:])
+    if last == "bit" and machine and (shown, machine.group(1)) != ("8", "version"):
         return False
     if patterns.STEPS.search(last) and patterns.MEASURED.search(before) and not re.search(r"\bwe\b", read):
         return False
     # a year in the name of a data set
     is_year = re.fullmatch(r"(?:19|20)[0-9]{2}", shown)
-    return not (is_year and (noun[:1].isupper() or patterns.YEAR_BEFORE.search(before)))
+    is_set_of = before.endswith((" of ", " by ")) and re.fullmatch(patterns.UNITS, noun)  # "a set of 2048 images"
+    return not (is_year and (noun[:1].isupper() or (patterns.YEAR_BEFORE.search(before) and not is_set_of)))

@@ -13,11 +13,15 @@ _MOST = 8
 _POWER = re.compile(r"(10(?=.$)|2(?=..$))([3-9]|10|12|14|16|20|24|3[0-2]|64)")
 """Whole numbers that mostly are powers whose raised digits stand in the line: 107 operations, 210 experiments."""
 _TRIED = re.compile(
-    r"\b(?:grids?|seeds|tun\w+|search\w*|swe[ep]\w*|swept|var(?:y|ied|ies|ying)|rang\w+|test\w*|tri(?:ed|als?)|compar\w+|explor\w+"
-    r"|different|each|all|candidates?|chosen from|selected from)\b|∈|\\in(?![a-z])",
+    r"\b(?:grids?|seeds|tun\w+|search\w*|swe[ep]\w*|swept|var(?:y|ied|ies|ying)|rang\w+|tri(?:ed|als?)|compar\w+|explor\w+"
+    r"|candidates?|chosen from|selected from)\b|∈|\\in(?![a-z])",
     re.IGNORECASE,
 )
 """What says that all of the values were tried."""
+_TRIED_NEAR = re.compile(r"\b(?:test(?:s|ed|ing)?|different|each|all)\b", re.IGNORECASE)
+"""What says so of the values that follow closely; elsewhere it is said of layers, or of the test set."""
+_TRIED_AFTER = re.compile(r"\btested\b", re.IGNORECASE)
+_CLOSE = 60
 _PARTS = re.compile(r"^[^#]*(?:, | and )[^#]*#|(?:units|neurons|filters|channels) #.*layers")
 """One setting of several parts: beta1, beta2; the units of each layer."""
 _SETTING = re.compile(
@@ -38,7 +42,7 @@ def _several(values: Sequence[Row]) -> Iterator[Row]:
     for row in values:
         quote = str(row["source"]["quote"])
         is_plain = "values" in row and not _PARTS.search(f"{row['name']} # {quote}")
-        if not is_plain or _TRIED.search(f"{row['name']} {quote}") or _is_in_bracket(row["values"], quote):
+        if not is_plain or _are_tried(row["name"], row["values"], quote) or _is_in_bracket(row["values"], quote):
             continue
         numbers = ", ".join(map(str, row["values"]))
         seen = (
@@ -46,6 +50,14 @@ def _several(values: Sequence[Row]) -> Iterator[Row]:
         )
         what = f"{row['name']}: {_page_of(row)} gives {numbers} and {seen}. Decide: try all of them, or give each its case."
         yield {"about": row["id"], "what": what}
+
+
+def _are_tried(name: str, values: Sequence[object], quote: str) -> bool:
+    place, last = quote.find(str(values[0])), quote.rfind(str(values[-1]))
+    if place < 0 or last < 0:  # printed otherwise: 10^-4
+        return bool(_TRIED.search(f"{name} {quote}") or _TRIED_NEAR.search(quote))
+    near = _TRIED_NEAR.search(quote[max(0, place - _CLOSE) : place])
+    return bool(near or _TRIED.search(f"{name} {quote}") or _TRIED_AFTER.search(quote[last : last + _CLOSE]))
 
 
 def _is_in_bracket(values: Sequence[object], quote: str) -> bool:
@@ -67,6 +79,8 @@ def _contradictions(values: Sequence[Row]) -> Iterator[Row]:
     """Of settings with one name and owner that differ, in other sentences, and with nothing said of when each holds."""
     same: dict[tuple[str, ...], list[Row]] = {}
     for row in values:
+        if f"({row['name']} {row.get('value')})".lower() in str(row["source"]["quote"]).lower():
+            continue  # what stands before "(seed 100)" says of what it is
         if row.get("symbol") or _SETTING.fullmatch(row["name"]) or " " not in row["name"]:
             key = (row["name"].lower(), str(row.get("symbol")), row["owner"], str(row.get("condition", "")).lower())
             same.setdefault(key, []).append(row)

@@ -197,7 +197,8 @@ NO_VALUES = (
     re.compile(r"(?:^|[:;,.] |\b(?:and|or) )\([1-9]\)(?= )"),
     # what a machine or a compiler is
     re.compile(
-        r"\b(?:8|16|32|64|128)[- ][Bb]it (?:architectures?|machines?|computers?|gcc|GCC|compilers?|versions?|processors?|systems?"
+        r"\b(?:8|16|32|64|128)[- ][Bb]it (?:architectures?|machines?|computers?|gcc|GCC|compilers?|processors?|systems?"
+        r"|(?<!\b8.[Bb]it )versions?"
         r"|CPUs?|OS\b|Linux|Windows|platforms?|atomic)"
     ),
     # a version
@@ -295,6 +296,8 @@ DIMENSIONAL = re.compile(
     rf"({NUMBER})[- ]dimensional ((?:[a-z][\w-]* ){{0,2}}?[a-z]{{3,}})(?= (?:of|and|for|in|that|to|with|by|is"
     rf"|using)\b|[,.;:)]|$)"
 )
+OF_MODEL = re.compile(r"\b(?:latent|hidden|embeddings?|representations?|codes?|features?|projections?|subspaces?)\b")
+"""What has few dimensions by choice: other spaces, grids and images have two or three by nature."""
 SETS = re.compile(
     r"\b(?:set|sets|use[ds]?|using|initiali[sz]\w*|start\w*|begin\w*|default|choose|chose|chosen|fix\w*|with"
     r"|employ\w*|const|tune[ds]?)\b"
@@ -326,7 +329,8 @@ RESULT_NAME = re.compile(
 """What is measured, and not set."""
 UNIT_AFTER = re.compile(
     r" ?((?:[kKMGT]i?B|[kM]?bytes|bytes?|ms|[µμun]s|s|secs?|seconds?|mins?|minutes?|hours?|days?|weeks?"
-    r"|[kMG]?Hz|[KMG]bps|dB|°C|[cmk]m|kg)(?:/s| per [a-z]+)?)(?![-/^\w(]| ?=)"
+    r"|[kMG]?Hz|[KMG]bps|dB|°C|[cmk]m|kg)(?:/s| per (?:second|minute|hour|day|epoch|step|iteration|node|core|thread|GPU"
+    r"|token|image|sample|item|entry|key)\b)?)(?![-/^\w(]| ?=)"
 )
 """The unit that stands behind a number."""
 NO_NAME = re.compile(

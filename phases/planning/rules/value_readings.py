@@ -305,7 +305,8 @@ def _dimensions(read: str) -> Iterator[Reading]:
     """A 64-dimensional latent space."""
     for match in patterns.DIMENSIONAL.finditer(read):
         value, name = parse_value(match.group(1)), name_before(match.group(2))
-        if value not in (None, 1, 2, 3) and name:
+        is_chosen = value not in (1, 2, 3) or patterns.OF_MODEL.search(match.group(2))
+        if value is not None and is_chosen and name:
             yield _read(f"{name} dimension", value, match, 1)
 
 

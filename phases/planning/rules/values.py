@@ -19,7 +19,15 @@ from phases.planning.rules.value_patterns import (
 from phases.planning.rules.value_readings import Reading, readings_of
 
 LOOSE = "loose"
+_TIMELESS = re.compile(
+    r"\b(?:size|rate|number of .*|dimension|layers|heads|width|depth|seed|momentum|dropout|weight|ratio|rank)s?$",
+    re.IGNORECASE,
+)
+_TIME = re.compile(r"(?:ms|[µμun]s|s|secs?|seconds?|mins?|minutes?|hours?|days?|weeks?)\b")
+"""No unit of what has no time in it: an "s" behind a batch size is torn from a word."""
 _ROOM = 60
+_LONGEST = 2_000
+"""Characters of a sentence. What is longer is a list or a dump that nobody set a value by, and some patterns take its square."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,12 @@ def values_in(text: str) -> list[Value]:
 
 
 def candidates_in(text: str) -> list[Value]:
-    """What a sentence may set, from left to right: each number with a name; of two readings of one the first rule's holds."""
+    """What a sentence may set, from left to right: each number with a name; of two readings of one the first rule's holds.
+
+    Nothing of a text that is longer than any sentence.
+    """
+    if len(text) > _LONGEST:
+        return []
     read, places = part_units(*join_thousands(*fold(text)))
     read = without_pointers(read)
     taken: list[tuple[int, int, str]] = []
@@ -90,7 +103,9 @@ def candidates_in(text: str) -> list[Value]:
 def _unit_behind(one: Reading, read: str) -> str:
     """The unit of a number that is known by a name: a timeout of 30 s."""
     unit = UNIT_AFTER.match(read, one.end) if one.kind not in ("counted", "words", "formulas") else None
-    return unit.group(1) if unit and not isinstance(one.value, str) else ""
+    if not unit or isinstance(one.value, str) or (_TIMELESS.search(one.name) and _TIME.match(unit.group(1))):
+        return ""
+    return unit.group(1)
 
 
 def _apart(one: Reading, read: str) -> Iterator[Reading]:
