@@ -18,7 +18,7 @@ from phases.readers.pdf.letters import mend_letters
 from phases.readers.pdf.page import BoundingBox, Character, Item
 from phases.readers.pdf.reader import read_pdf
 from phases.readers.pdf.scan import open_pdf
-from phases.readers.pdf.scripts import with_scripts
+from phases.readers.pdf.subscripts import with_subscripts
 from phases.readers.reading import NO_TEXT, OK, PARTIAL
 from tests.papers import ROOT, pdf, scan
 
@@ -409,7 +409,7 @@ TEXT, ITALIC, SIGNS = "Times", "CMMI10", "CMSY10"
 )
 def test_a_letter_with_an_index_is_a_formula(runs: list[tuple[str, str, float, float]], said: str) -> None:
     drawn = Drawn(*runs)
-    assert [item.text for item in with_scripts([drawn.item], drawn)] == [said]  # type: ignore[arg-type]
+    assert [item.text for item in with_subscripts([drawn.item], drawn)] == [said]  # type: ignore[arg-type]
 
 
 def test_brackets_around_primes_are_mended_on_both_sides() -> None:
@@ -422,7 +422,7 @@ def test_brackets_around_primes_are_mended_on_both_sides() -> None:
 
     primed = [("h", SIGNS, 10.0, 0.0), ("v", ITALIC, 10.0, 0.0), ("0", SIGNS, 7.0, -4.0), (", ", TEXT, 10.0, 0.0)]
     drawn = Parted(*primed, ("z", ITALIC, 10, 0), ("0", SIGNS, 7, -4), ("i", SIGNS, 10, 0))
-    assert [item.text for item in with_scripts([drawn.item], drawn)] == ["⟨v0, z0⟩"]  # type: ignore[arg-type]
+    assert [item.text for item in with_subscripts([drawn.item], drawn)] == ["⟨v0, z0⟩"]  # type: ignore[arg-type]
 
 
 @given(
@@ -439,7 +439,7 @@ def test_brackets_around_primes_are_mended_on_both_sides() -> None:
 )
 def test_no_letter_of_the_text_is_lost_to_formulas(runs: list[tuple[str, str, float, float]]) -> None:
     drawn = Drawn(*runs)
-    (item,) = with_scripts([drawn.item], drawn)  # type: ignore[arg-type]
+    (item,) = with_subscripts([drawn.item], drawn)  # type: ignore[arg-type]
     assert "$$" not in item.text
     assert item.text.count("$") % 2 == 0
     assert [sign for sign in fold(item.text) if sign in "at"] == [sign for sign in fold(drawn.text) if sign in "at"]
@@ -447,4 +447,4 @@ def test_no_letter_of_the_text_is_lost_to_formulas(runs: list[tuple[str, str, fl
 
 def test_a_word_beside_dollar_signs_of_the_text_leaves_them_alone() -> None:
     drawn = Drawn(("kill $$ for ", TEXT, 10, 0), ("a", ITALIC, 10, 0), ("j", ITALIC, 7, 1.5))
-    assert with_scripts([drawn.item], drawn)[0].text == "kill $$ for $a_{j}$"  # type: ignore[arg-type]
+    assert with_subscripts([drawn.item], drawn)[0].text == "kill $$ for $a_{j}$"  # type: ignore[arg-type]

@@ -192,7 +192,7 @@ def item_of(piece: Sequence[Character]) -> Item:
 def _text_with_scripts(piece: Sequence[Character], size: float, base: float) -> str:
     parts: list[tuple[str, str]] = []
     for one in map(mend_symbol, piece):
-        mark = _script_of(one, size, base)
+        mark = script_of(one, size, base)
         if parts and parts[-1][0] == mark and not (mark and one.blank):
             parts[-1] = (mark, parts[-1][1] + (" " if one.blank else "") + one.text)
         else:
@@ -206,7 +206,7 @@ def mend_symbol(one: Character) -> Character:
     return replace(one, text=known) if known else one
 
 
-def _script_of(one: Character, size: float, base: float) -> str:
+def script_of(one: Character, size: float, base: float) -> str:
     """`^` or `_` for a character that is smaller than its line and stands higher or lower; empty for others."""
     if one.size > _SMALLER * size or not one.text.isalnum():
         return ""

@@ -10,7 +10,7 @@ from itertools import accumulate, groupby
 
 from phases.readers.math_symbols import tex_of
 from phases.readers.pdf.characters import PageText, TextLine, box_around
-from phases.readers.pdf.crosscheck import mend_symbol
+from phases.readers.pdf.crosscheck import mend_symbol, script_of
 from phases.readers.pdf.page import BoundingBox, Character, Item
 
 _WORD = re.compile(r"(?<!\w)(?:[^\W\d_]\w{1,5}|[hfkj]\w{1,30}|\w{1,30}[igkj]|i)(?!\w)")
@@ -19,16 +19,16 @@ _BRACKETS = frozenset("⟨⟩‖{}|")
 _CLOSING = ("i", "ii")
 """Behind a prime, which is a line of its own for PDFium, brackets are a word."""
 _FORMULA = re.compile(r"(\$[^$]*\$)")
-_SMALLER, _RAISED, _LOWERED = 0.85, 0.2, 0.08
+_SMALLER = 0.85
 _LONGEST_BASE = 2
 _FARTHEST = 0.6
 """White before the rest of an index, at most, in sizes of its base."""
 
 
-def with_scripts(items: Sequence[Item], text: PageText) -> list[Item]:
+def with_subscripts(items: Sequence[Item], text: PageText) -> list[Item]:
     """The items of a page, where these words are formulas between dollar signs."""
     kept = list(items)
-    for word, told, box in _words_with_scripts(text):
+    for word, told, box in _words_with_subscripts(text):
         for place, item in enumerate(kept):
             if item.box.holds(box) and (
                 changed := _put_in(item.text, word, told, _share(box, item.box.x0, item.box.x1))
@@ -46,7 +46,7 @@ def _share(box: BoundingBox, x0: float, x1: float) -> float:
     return (box.x0 - x0) / max(x1 - x0, 1.0)
 
 
-def _words_with_scripts(text: PageText) -> Iterator[tuple[str, str, BoundingBox]]:
+def _words_with_subscripts(text: PageText) -> Iterator[tuple[str, str, BoundingBox]]:
     for line in text.lines():
         for match in _WORD.finditer(line.text):
             first, last = line.start + match.start(), line.start + match.end() - 1
@@ -80,7 +80,7 @@ def _formula_of(word: Sequence[Character], after: Sequence[Character]) -> str:
     if any(one.size < _SMALLER * size and one.box.x0 - word[-1].box.x1 < _FARTHEST * size for one in after):
         return ""
     runs = [
-        (mark, "".join(one.text for one in run)) for mark, run in groupby(word, lambda one: _script_of(one, size, base))
+        (mark, "".join(one.text for one in run)) for mark, run in groupby(word, lambda one: _mark_of(one, size, base))
     ]
     bases = [run for mark, run in runs if not mark]
     if len(bases) == len(runs) or not all(base.isalpha() and len(base) <= _LONGEST_BASE for base in bases):
@@ -91,14 +91,8 @@ def _formula_of(word: Sequence[Character], after: Sequence[Character]) -> str:
     return "".join(f"{mark}{{{part}}}" if mark in ("_", "^") else part for mark, part in parts)
 
 
-def _script_of(one: Character, size: float, base: float) -> str:
-    if one.text == "′":
-        return "'"
-    if one.size > _SMALLER * size:
-        return ""
-    if one.box.y1 < base - _RAISED * size:
-        return "^"
-    return "_" if one.box.y1 > base + _LOWERED * size else ""
+def _mark_of(one: Character, size: float, base: float) -> str:
+    return "'" if one.text == "′" else script_of(one, size, base)
 
 
 def _put_in(text: str, word: str, told: str, share: float) -> str:
