@@ -21,10 +21,10 @@ reproduce: demo ## the experiments of the demo, on streams that its code has nev
 
 # The tests' own bytecode is kept whatever the user's variable says: each worker would else compile 80,000 lines anew.
 test: check ## everything that must hold, in minutes
-	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto -m "not drill and not slow" -rs
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist worksteal -m "not drill and not slow" -rs
 
 test-all: check audit ## the same, and what takes long: long property profiles, served models, the quick drills; TORCH=1: papers that need torch, too
-	@.venv/bin/python -m pytest -n auto -m "not drill" -rs
+	@.venv/bin/python -m pytest -n auto --dist worksteal -m "not drill" -rs
 
 lock: .venv/program ## requirements.lock: every package of development and CI, by version and hash
 	@.venv/bin/python -m scripts.release lock
@@ -39,7 +39,7 @@ check: setup ## types, lint, import contracts
 	@.venv/bin/ruff check . && .venv/bin/mypy && .venv/bin/lint-imports
 
 drills: setup ## every fault drill, at every point
-	@.venv/bin/python -m pytest -n auto -m "drill" -rs
+	@.venv/bin/python -m pytest -n auto --dist worksteal -m "drill" -rs
 
 mutants: setup ## 200 small changes to the code by a fixed seed: which of them does a test notice?
 	@.venv/bin/python scripts/mutants.py
