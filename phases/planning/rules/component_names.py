@@ -204,6 +204,15 @@ def is_component_name(name: str) -> bool:
     return not all(map(is_wide, words)) and not re.search(r"[=<>{}\\|]|^\d| \d+$| per ", name)
 
 
+def name_of_heading(title: str) -> str:
+    """The thing that a heading names, whole or by one of its parts; empty where it names none."""
+    for part in (title, *re.split(r",? and |: ", title)):
+        name = clean_name(part)
+        if is_component_name(name) and not any(pattern.search(name) for _, pattern in WORDS_OF_PAPERS[:1]):
+            return name
+    return ""
+
+
 def is_wide(word: str) -> bool:
     """Whether a word in small letters is so common that it names nothing by itself."""
     return word in _WIDE or word.rstrip("s") in _WIDE
@@ -225,6 +234,11 @@ def _singular(word: str) -> str:
     if len(plain) > 4 and plain.endswith("ies"):
         return plain[:-3] + "y"
     return plain[:-1] if len(plain) > 3 and plain.endswith("s") and plain[-2] not in "siu" else plain
+
+
+def stems_of(name: str) -> list[str]:
+    """The words of a name without the ends of deeds: "Creating macaroons" and "CreateMacaroon" are the same."""
+    return [re.sub(r"(?:ing|e|ed)$", "", word) if len(word) > 4 else word for word in name_words(name)]
 
 
 def core_words(name: str) -> set[str]:
