@@ -147,6 +147,7 @@ HEAD_KINDS = {
 _FINITE_TEXT = """
 improves improve requires require uses gives reduces reduce maximises outperforms leads makes shows yields needs learns performs
 increases decreases achieves enables allows provides affects generalizes generalises matters works becomes remains beats contains
+completes propagates sends receives returns reads writes stores delivers
 """
 _FINITE = frozenset(_FINITE_TEXT.split())
 """Verbs in the middle of a heading that is a claim."""

@@ -19,7 +19,7 @@ from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section
 from phases.planning.rules.short_forms import find_short_forms
 
-MOST, _ENOUGH = 20, 10
+MOST, _ENOUGH = 22, 10
 _LIKELY, _POSSIBLE = 0.28, 0.18
 """What is less likely is taken where there is little else, and is at least possible. The bounds: decision 311."""
 _ALIKE = 0.6

@@ -13,6 +13,7 @@ from phases.planning.rules.component_homes import assign_components
 from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.components import Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
+from phases.planning.rules.data_sentences import find_data_sentences
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import BASELINES, DATASETS, METRICS, Mention, find_mentions, mention_row
 from phases.planning.rules.name_candidates import find_candidates
@@ -65,8 +66,12 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     with_equations = {one.section["id"] for one in found if one.equations}
     asked = find_requirements(paper, [*own, *(one.name for one in found)], with_equations)
     chosen = choose_requirements(asked, assign_components(asked, found, paper))
-    requirements = [requirement_row(row, f"R{number}") for number, (row, _) in enumerate(chosen, 1)]
-    components = _component_rows(found, [home for _, home in chosen], requirements)
+    about_data = find_data_sentences(paper)
+    requirements = [
+        {**requirement_row(row, f"R{number}"), **({"kind": "dataset"} if home is None and row.place in about_data else {})}
+        for number, (row, home) in enumerate(chosen, 1)
+    ]
+    components = _component_rows(*_without_empty(found, [home for _, home in chosen]), requirements)
     known = Known(tuple(own), tuple(one.name for one in datasets), tuple(one.name for one in baselines))
     values = [value_row(one, f"V{number}") for number, one in enumerate(find_settings(paper, known), 1)]
     results, unsure = expected_results(paper, own)
@@ -161,6 +166,19 @@ def _component_about(text: str, components: Sequence[Row]) -> Row | None:
 
     best = max(components, key=share, default=None)
     return best if best is not None and share(best)[0] >= _SHARED else None
+
+
+def _without_empty(
+    found: Sequence[Component], homes: Sequence[int | None]
+) -> tuple[list[Component], list[int | None]]:
+    """The components that the paper names, or that something is said of; and where the requirements find theirs then."""
+    kept = [
+        place
+        for place, one in enumerate(found)
+        if one.is_named or one.equations or one.algorithm or place in homes
+    ]
+    now = {place: number for number, place in enumerate(kept)}
+    return [found[place] for place in kept], [None if home is None else now[home] for home in homes]
 
 
 def _component_rows(found: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row]) -> list[Row]:
