@@ -202,7 +202,9 @@ def is_component_name(name: str) -> bool:
         return False
     if len(words) == 1 and (words[0].endswith("ed") or words[0].rstrip("s") in _OTHERS or words[0] in _OTHERS):
         return False
-    return not all(map(is_wide, words)) and not re.search(r"[=<>{}\\|]|^\d| \d+$| per ", name)
+    return not all(map(is_wide, words)) and not re.search(
+        r"[=<>{}\\|]|^\d| \d+$| per | (?:of|in|on|with) (?:for|of|in|on|with|and) ", name
+    )
 
 
 def name_of_heading(title: str) -> str:

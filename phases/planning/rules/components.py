@@ -6,17 +6,19 @@ Many readings offer names (component_readings.py); each name is weighed (compone
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_of, read_signs
-from phases.planning.rules.component_names import core_words, name_words, stems_of
+from phases.planning.rules.component_names import core_words, name_of_heading, name_words, stems_of
 from phases.planning.rules.component_phrases import find_phrases
 from phases.planning.rules.component_readings import Offer, read_offers
 from phases.planning.rules.component_sentences import find_first, find_telling, is_of_others
+from phases.planning.rules.cues import says_what_is_done, why_not
 from phases.planning.rules.data_sentences import find_data_sentences
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section
+from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content
 from phases.planning.rules.short_forms import find_short_forms
 
 MOST, _ENOUGH = 22, 10
@@ -28,6 +30,8 @@ _SHOWN = ("a heading", "a run-in", "a listing", "a table", "an identifier", "cod
 _WEAK = frozenset(("a phrase", "abbreviated", "counted", "used", "defined"))
 """Readings that offer every noun of a sentence: what these alone find is no part of what is measured or of the data."""
 _OF_MEASURING = re.compile(r"\b(?:metrics?|measures|baselines?|hardware|GPUs?)\b", re.IGNORECASE)
+_FEWEST_IN_SECTION = 3
+"""The sentences that say what is done in a section whose heading names a part."""
 _MOST_EQUATIONS = 6
 _FRONT_OF_FORMULA = 40
 """The first signs of a formula, by which the one in a text is known."""
@@ -73,9 +77,27 @@ def find_components(
         if _is_shown(one) or (made.sentence and not _is_aside(made, about_data, kept)):
             kept.append((one, made))
     found = _without_lists([made for _, made in kept])
+    found += list(_named_by_headings(found, paper))
     found.sort(key=lambda one: (one.section["start"], one.page))
     _give_equations(paper, found)
     return found
+
+
+def _named_by_headings(found: Sequence[Component], paper: PaperText) -> Iterator[Component]:
+    """A component for each section of the method that says what is done and has no part by name: its heading names it."""
+    have = {one.section["id"] for one in found} | {one.sentence.section["id"] for one in found if one.sentence}
+    known = [stems_of(one.name) for one in found]
+    said = Counter(
+        one.section["id"]
+        for one in paper.sentences
+        if one.role == BUILD and says_what_is_done(one.text) and not why_not(one.text)
+    )
+    for section in paper.outline["sections"]:
+        name = name_of_heading(section["title"]) if is_named_after_content(section["title"]) else ""
+        sentence = find_first(section, paper)
+        if name and sentence and section["id"] not in have and said[section["id"]] >= _FEWEST_IN_SECTION:
+            if stems_of(name) not in known:
+                yield Component(name, sentence, section, sentence.page)
 
 
 def _is_shown(one: Candidate) -> bool:

@@ -1,30 +1,62 @@
-"""The files of a plan: at most ten beside the tests, named after the components, with every requirement and value in one."""
+"""The files of a plan: named after the sections and the parts of the method, in the order in which they are written.
+
+Config and data come first, then what is used before its user, else as the paper has it; experiments come last. At most ten
+files beside the tests hold every requirement and value.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from phases.planning.rules.component_names import name_words
+from phases.planning.rules.component_names import is_wide, name_of_heading, name_words
 from phases.planning.rules.naming import constant_name, declare_component, join_names, module_name, plain_constant_name
+from phases.planning.rules.sections import is_named_after_content
 
-_MOST_MODULES, _FEWEST_EACH = 4, 2
+_MOST_MODULES, _FEWEST_EACH = 6, 2
 """Files of components, and how many components a file has at least on average."""
-_OF_COMPONENT = 2
-"""A component counts for so many requirements where the sizes of groups are compared."""
+_OF_COMPONENT, _OF_ALGORITHM = 2, 3
+"""For how many requirements a component and an algorithm count where the sizes of groups are compared."""
+_SMALL = 5
+"""A group of one component that is smaller shares a file with its neighbour."""
+_MOST_OF_NAME = 0.5
+"""The share of a group that stands in the section which names its file."""
 _FEWEST_OF_DATA = 2
 _SPOKEN_OF, _CLEARLY = 3, 2
 """How often a file names what another one has, and how much more than the other way, before it is built on that."""
+_OF_LABEL = 3
+"""A pointer to an equation or an algorithm counts for so many names."""
+_LABEL = re.compile(r"\(([0-9]+(?:\.[0-9]+)?[a-z]?)\)")
+_POINTER = re.compile(
+    r"\b(?:in|of|by|from|as|is|are|via|using|with|Eqs?\.?|[Ee]quations?) ?\(([0-9]+(?:\.[0-9]+)?[a-z]?)\)(?! [a-z]+,)"
+)
+_GENERATED = re.compile(r"\b(?:drawn|generat\w+|synthe\w+|simulat\w+|uniform(?:ly)?|random(?:ly)?)\b", re.IGNORECASE)
 Row = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a component stands: a number for its section and one for its chapter, and their headings."""
+
+    section: object
+    chapter: object
+    title: str = ""
+    chapter_title: str = ""
+
+
 def plan_files(
-    package: str, requirements: Sequence[Row], components: Sequence[Row], values: Sequence[Row]
+    package: str,
+    requirements: Sequence[Row],
+    components: Sequence[Row],
+    values: Sequence[Row],
+    sections: Sequence[Mapping[str, Any]] = (),
 ) -> list[Row]:
-    """The rows of file_structure, in the order of writing."""
+    """The rows of file_structure, in the order of writing. `sections`: those of the paper, whose headings name files."""
     init, config = _file(f"{package}/__init__.py", "the package"), _config(package, values)
-    modules = _modules(package, requirements, components, config["path"])
+    modules = _modules(package, requirements, components, config["path"], sections)
     placed = {name for row in modules for name in row["implements"]}
     rest = [row for row in requirements if row["id"] not in placed]
     data = _data_file(package, rest, config["path"])
@@ -72,23 +104,32 @@ def _data_file(package: str, rest: Sequence[Row], config: str) -> list[Row]:
     if len(about) < _FEWEST_OF_DATA:
         return []
     purpose = "the data: made or read here, before anything is run on them"
-    return [_file(f"{package}/data.py", purpose, implements=about, needs=[config], interface=["def load_data"])]
+    is_made = any(row["id"] in about and _GENERATED.search(row["text"]) for row in rest)
+    name = "generate_data" if is_made else "load_data"
+    return [_file(f"{package}/data.py", purpose, implements=about, needs=[config], interface=[f"def {name}"])]
 
 
-def _modules(package: str, requirements: Sequence[Row], components: Sequence[Row], config: str) -> list[Row]:
+def _modules(
+    package: str,
+    requirements: Sequence[Row],
+    components: Sequence[Row],
+    config: str,
+    sections: Sequence[Mapping[str, Any]],
+) -> list[Row]:
     """A file for each group of components, with the requirements of these; a file comes after those that it uses."""
-    known = {row["id"]: row["text"] for row in requirements}
-    groups = _groups(components)
+    known = {row["id"]: f"{row['text']} {row.get('formula', '')}" for row in requirements}
+    places = _places(components, sections)
+    groups = _groups(components, places)
     used = _uses(groups, known)
     names, symbols = {"config", "experiments", "data"}, set[str]()
     files: dict[int, Row] = {}
-    for place in _order(used):
-        group = groups[place]
-        needs = [files[other]["path"] for other in sorted(used[place]) if other in files]
+    for at in _order(used):
+        group = groups[at]
+        needs = [files[other]["path"] for other in sorted(used[at]) if other in files]
         purpose = join_names(row["name"] for row in group)
         built_on = join_names(path.rpartition("/")[2] for path in needs)
-        files[place] = _file(
-            f"{package}/{module_name(group[0]['name'], names)}.py",
+        files[at] = _file(
+            f"{package}/{module_name(_name_of_group(group, places), names)}.py",
             f"{purpose}; built on {built_on}" if needs else purpose,
             implements=list(dict.fromkeys(name for row in group for name in row["requirements"] if name in known)),
             needs=[config, *needs],
@@ -98,16 +139,60 @@ def _modules(package: str, requirements: Sequence[Row], components: Sequence[Row
     return list(files.values())
 
 
+def _places(components: Sequence[Row], sections: Sequence[Mapping[str, Any]]) -> dict[str, _Place]:
+    """Component id -> where it stands: in the section of its number, of several the last that begins before its page."""
+    top = min((one["level"] for one in sections), default=1)
+    chapters: list[int] = []
+    for at, one in enumerate(sections):
+        chapters.append(at if one["level"] <= top or not chapters else chapters[-1])
+    found = {}
+    for row in components:
+        source = row["source"]
+        named = [at for at, one in enumerate(sections) if source["section"] in (one["number"], one["title"])]
+        before = [at for at in named if sections[at]["page"] <= source["page"]]
+        at = (before or named or [-1])[-1 if before else 0]
+        # what was asked for at the review, and text without sections, goes by what the row says itself
+        found[row["id"]] = (
+            _Place(at, chapters[at], sections[at]["title"], sections[chapters[at]]["title"])
+            if source["section"] and at >= 0
+            else _Place(source["section"], str(source["section"] or "").partition(".")[0])
+        )
+    return found
+
+
+def _name_of_group(group: Sequence[Row], places: Mapping[str, _Place]) -> str:
+    """What a file is called by: the heading under which most of it stands, else its chapter's, else its largest component."""
+    sizes = Counter[str]()
+    for row in group:
+        sizes[places[row["id"]].title] += _size(row)
+    (title, most), *_ = sizes.most_common(1)
+    chapters = {places[row["id"]].chapter_title for row in group}
+    headings = [title] if most >= _MOST_OF_NAME * sizes.total() else []
+    headings += chapters if len(chapters) == 1 and len(sizes) > 1 else []
+    named = (name_of_heading(heading) for heading in headings if is_named_after_content(heading))
+    return next(filter(None, named), max(group, key=_size)["name"])
+
+
+def _size(row: Row) -> int:
+    return _OF_COMPONENT + len(row["requirements"]) + _OF_ALGORITHM * bool(row.get("algorithm"))
+
+
 def _uses(groups: Sequence[Sequence[Row]], known: Mapping[str, str]) -> list[set[int]]:
-    """For each group the others whose components it speaks of, clearly more than they speak of its own."""
-    texts = [
-        " ".join(f" {' '.join(name_words(text))} " for row in group for text in _texts(row, known)) for group in groups
+    """For each group the others whose components, equations or algorithms it speaks of, clearly more than they of its own."""
+    texts = [" ".join(text for row in group for text in _texts(row, known)) for group in groups]
+    words = [f" {' '.join(name_words(text))} " for text in texts]
+    names = [{f" {' '.join(name_words(row['name']))} " for row in group if _is_telling(row["name"])} for group in groups]
+    labels = [{str(row["algorithm"]).lower() for row in group if row.get("algorithm")} for group in groups]
+    pointers = [Counter(_POINTER.findall(text)) for text in texts]
+    equations = [
+        {match.group(1) for row in group for one in row.get("equations", ()) if (match := _LABEL.match(one))}
+        for group in groups
     ]
-    names = [{f" {' '.join(name_words(row['name']))} " for row in group} for group in groups]
-    labels = [{f" {str(row['algorithm']).lower()} " for row in group if row.get("algorithm")} for group in groups]
 
     def count(one: int, other: int) -> int:
-        return sum(texts[one].count(name) for name in (*(names[other] - names[one]), *labels[other]))
+        pointed = sum(words[one].count(f" {label} ") for label in labels[other])
+        pointed += sum(pointers[one][label] for label in equations[other])
+        return _OF_LABEL * pointed + sum(words[one].count(name) for name in names[other] - names[one])
 
     return [
         {
@@ -117,6 +202,11 @@ def _uses(groups: Sequence[Sequence[Row]], known: Mapping[str, str]) -> list[set
         }
         for one in range(len(groups))
     ]
+
+
+def _is_telling(name: str) -> bool:
+    """Whether a text that has this name speaks of the part: "training" and "line" are said of anything."""
+    return len(name_words(name)) > 1 or (len(name) > 3 and not name.islower() and not is_wide(name.lower()))
 
 
 def _texts(row: Row, known: Mapping[str, str]) -> list[str]:
@@ -153,33 +243,38 @@ def _file(
     return {**row, "components": list(components)} if components else row
 
 
-def _groups(components: Sequence[Row]) -> list[list[Row]]:
+def _groups(components: Sequence[Row], places: Mapping[str, _Place]) -> list[list[Row]]:
     """The components in a few groups: those of one section stand together, and the smallest join a neighbour of their chapter."""
-    groups: list[list[Row]] = []
+    by_section: dict[object, list[Row]] = {}
+    asked: list[Row] = []
     for row in components:
         # what was asked for at the review joins what is there: no file gets another name for it
-        if groups and row["source"]["section"] in (groups[-1][0]["source"]["section"], "review"):
-            groups[-1].append(row)
-        else:
-            groups.append([row])
+        is_asked = bool(by_section) and row["source"]["section"] == "review"
+        (asked if is_asked else by_section.setdefault(places[row["id"]].section, [])).append(row)
+    groups = list(by_section.values())
+    if all(isinstance(section, int) for section in by_section):
+        groups.sort(key=lambda group: int(str(places[group[0]["id"]].section)))
+    if asked:
+        groups[-1] = [*groups[-1], *asked]
 
-    def cost(place: int) -> tuple[bool, int]:
-        one, other = groups[place], groups[place + 1]
-        size = sum(_OF_COMPONENT + len(row["requirements"]) for row in (*one, *other))
-        return _chapter(one[-1]) != _chapter(other[0]), size
+    def cost(at: int) -> tuple[bool, int]:
+        one, other = groups[at], groups[at + 1]
+        is_apart = places[one[-1]["id"]].chapter != places[other[0]["id"]].chapter
+        return is_apart, sum(map(_size, (*one, *other)))
+
+    def is_small(group: Sequence[Row]) -> bool:
+        return len(group) == 1 and _size(group[0]) < _SMALL
 
     most = min(_MOST_MODULES, -(-len(components) // _FEWEST_EACH))
-    while len(groups) > most:
-        at = min(range(len(groups) - 1), key=cost)
+    while len(groups) > 1:
+        pairs: Iterable[int] = range(len(groups) - 1)
+        if len(groups) <= most:
+            pairs = [at for at in pairs if is_small(groups[at]) or is_small(groups[at + 1])]
+        at = min(pairs, key=cost, default=-1)
+        if at < 0:
+            break
         groups[at : at + 2] = [[*groups[at], *groups[at + 1]]]
-    # the file is named after the component of which the paper says most
-    return [
-        sorted(group, key=lambda row: -len(row["requirements"]) - 3 * bool(row.get("algorithm"))) for group in groups
-    ]
-
-
-def _chapter(row: Mapping[str, Any]) -> str:
-    return str(row["source"]["section"] or "").partition(".")[0]
+    return groups
 
 
 def _literal(row: Mapping[str, Any]) -> str:

@@ -105,7 +105,8 @@ def assemble_plan(
         _add_request(text, requirements, components)
     if not requirements:
         requirements = [_missing_requirement(outline)]
-    files = plan_files(package_name(outline["title"] or "paper"), requirements, components, found["values"])
+    package = package_name(outline["title"] or "paper")
+    files = plan_files(package, requirements, components, found["values"], outline.get("sections", ()))
     return {
         "plan_version": 2,
         "paper": {
