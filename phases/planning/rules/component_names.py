@@ -57,6 +57,12 @@ WORDS_OF_PAPERS = (
     ("a property", re.compile(r"^\w+(?:ity|ness|ability|ance|ency)$", re.IGNORECASE)),
 )
 """Words by which a name is that of an experiment or a quantity, each kind weighed by itself."""
+_OF_CHAPTERS = re.compile(
+    rf"{WORDS_OF_PAPERS[0][1].pattern}|\b(?:examples?|illustrat\w+|building blocks|designs?|mechanisms? and|extensions?"
+    r"|pragmatic|basics|components|detailed|attacks?|expressiveness|security and)\b",
+    re.IGNORECASE,
+)
+"""What a heading has that tells of a thing, and names none."""
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|can|may|must|should|will|does|do|did|we|they|it|there|this|that|which"
     r"|who|why|what"
@@ -211,7 +217,7 @@ def name_of_heading(title: str) -> str:
     """The thing that a heading names, whole or by one of its parts; empty where it names none."""
     for part in (title, *re.split(r",? and |: ", title)):
         name = clean_name(part)
-        if is_component_name(name) and not any(pattern.search(name) for _, pattern in WORDS_OF_PAPERS[:1]):
+        if is_component_name(name) and not _OF_CHAPTERS.search(name):
             return name
     return ""
 

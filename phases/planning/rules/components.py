@@ -17,6 +17,7 @@ from phases.planning.rules.component_readings import Offer, read_offers
 from phases.planning.rules.component_sentences import find_first, find_telling, is_of_others
 from phases.planning.rules.cues import says_what_is_done, why_not
 from phases.planning.rules.data_sentences import find_data_sentences
+from phases.planning.rules.naming import telling_words
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content
 from phases.planning.rules.short_forms import find_short_forms
@@ -202,7 +203,8 @@ def _component(one: Candidate, paper: PaperText) -> Component:
 
     best = max(one.offers, key=rank)
     aliases = [short for short in one.shorts if short != one.name][:2]
-    sentence = find_telling([one.name, *aliases], best.section, best.algorithm, paper)
+    names = [name for name in (one.name, *aliases) if telling_words(name)]  # "following" is said of anything
+    sentence = find_telling(names, best.section, best.algorithm, paper) if names or best.algorithm else None
     if sentence is None and best.reading.startswith(("a heading", "a run-in")):
         sentence = find_first(best.section, paper)
     is_named = not _WEAK.issuperset(offer.reading for offer in one.offers)

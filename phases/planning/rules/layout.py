@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ _OF_COMPONENT, _OF_ALGORITHM = 2, 3
 """For how many requirements a component and an algorithm count where the sizes of groups are compared."""
 _SMALL = 5
 """A group of one component that is smaller shares a file with its neighbour."""
+_APART = 12
+"""For how many requirements it counts that two groups stand in different chapters."""
 _MOST_OF_NAME = 0.5
 """The share of a group that stands in the section which names its file."""
 _FEWEST_OF_DATA = 2
@@ -34,6 +36,10 @@ _POINTER = re.compile(
     r"\b(?:in|of|by|from|as|is|are|via|using|with|Eqs?\.?|[Ee]quations?) ?\(([0-9]+(?:\.[0-9]+)?[a-z]?)\)(?! [a-z]+,)"
 )
 _GENERATED = re.compile(r"\b(?:drawn|generat\w+|synthe\w+|simulat\w+|uniform(?:ly)?|random(?:ly)?)\b", re.IGNORECASE)
+_CALL = re.compile(r"\b([A-Za-z_]\w{2,40}) ?\(")
+_DECLARED = re.compile(r"(?!return\b|if\b|while\b|for\b|else\b|do\b)(?:[\w*]+ ){0,4}\*? ?[A-Za-z_]\w{2,40} ?\([^=<>]*(?:[){:]|\)[:\w ]*\{?)$")
+_WORDS_OF_CODE = frozenset("return while for switch else until sizeof and not max min len".split())
+_LONGEST_LINE = 300
 Row = dict[str, Any]
 
 
@@ -118,7 +124,7 @@ def _modules(
 ) -> list[Row]:
     """A file for each group of components, with the requirements of these; a file comes after those that it uses."""
     known = {row["id"]: f"{row['text']} {row.get('formula', '')}" for row in requirements}
-    places = _places(components, sections)
+    places = _places(components, sections, requirements)
     groups = _groups(components, places)
     used = _uses(groups, known)
     names, symbols = {"config", "experiments", "data"}, set[str]()
@@ -129,7 +135,7 @@ def _modules(
         purpose = join_names(row["name"] for row in group)
         built_on = join_names(path.rpartition("/")[2] for path in needs)
         files[at] = _file(
-            f"{package}/{module_name(_name_of_group(group, places), names)}.py",
+            f"{package}/{module_name(_name_of_group(group, places, names), names)}.py",
             f"{purpose}; built on {built_on}" if needs else purpose,
             implements=list(dict.fromkeys(name for row in group for name in row["requirements"] if name in known)),
             needs=[config, *needs],
@@ -139,28 +145,40 @@ def _modules(
     return list(files.values())
 
 
-def _places(components: Sequence[Row], sections: Sequence[Mapping[str, Any]]) -> dict[str, _Place]:
-    """Component id -> where it stands: in the section of its number, of several the last that begins before its page."""
+def _places(
+    components: Sequence[Row], sections: Sequence[Mapping[str, Any]], requirements: Sequence[Row]
+) -> dict[str, _Place]:
+    """Component id -> where it stands: in the section of most of its requirements, of its own where as many are there."""
     top = min((one["level"] for one in sections), default=1)
     chapters: list[int] = []
     for at, one in enumerate(sections):
         chapters.append(at if one["level"] <= top or not chapters else chapters[-1])
+    said = {row["id"]: _find_section(row["source"], sections) for row in requirements}
     found = {}
     for row in components:
         source = row["source"]
-        named = [at for at, one in enumerate(sections) if source["section"] in (one["number"], one["title"])]
-        before = [at for at in named if sections[at]["page"] <= source["page"]]
-        at = (before or named or [-1])[-1 if before else 0]
+        votes = Counter([_find_section(source, sections), *(said.get(name, -1) for name in row["requirements"])])
+        del votes[-1]
+        at = votes.most_common(1)[0][0] if votes else -1
         # what was asked for at the review, and text without sections, goes by what the row says itself
         found[row["id"]] = (
             _Place(at, chapters[at], sections[at]["title"], sections[chapters[at]]["title"])
-            if source["section"] and at >= 0
+            if at >= 0 and source["section"] != "review"
             else _Place(source["section"], str(source["section"] or "").partition(".")[0])
         )
     return found
 
 
-def _name_of_group(group: Sequence[Row], places: Mapping[str, _Place]) -> str:
+def _find_section(source: Mapping[str, Any], sections: Sequence[Mapping[str, Any]]) -> int:
+    """The section of this number or title: of several the last that begins before its page; -1 where there is none."""
+    named = [at for at, one in enumerate(sections) if source["section"] in (one["number"], one["title"])]
+    before = [at for at in named if sections[at]["page"] <= source["page"]]
+    if not source["section"] or not named:
+        return -1
+    return before[-1] if before else named[0]
+
+
+def _name_of_group(group: Sequence[Row], places: Mapping[str, _Place], taken: Collection[str]) -> str:
     """What a file is called by: the heading under which most of it stands, else its chapter's, else its largest component."""
     sizes = Counter[str]()
     for row in group:
@@ -170,7 +188,8 @@ def _name_of_group(group: Sequence[Row], places: Mapping[str, _Place]) -> str:
     headings = [title] if most >= _MOST_OF_NAME * sizes.total() else []
     headings += chapters if len(chapters) == 1 and len(sizes) > 1 else []
     named = (name_of_heading(heading) for heading in headings if is_named_after_content(heading))
-    return next(filter(None, named), max(group, key=_size)["name"])
+    free = (name for name in named if name and module_name(name, set()) not in taken)
+    return next(free, max(group, key=_size)["name"])
 
 
 def _size(row: Row) -> int:
@@ -189,9 +208,12 @@ def _uses(groups: Sequence[Sequence[Row]], known: Mapping[str, str]) -> list[set
         for group in groups
     ]
 
+    calls = [_calls(group) for group in groups]
+
     def count(one: int, other: int) -> int:
         pointed = sum(words[one].count(f" {label} ") for label in labels[other])
         pointed += sum(pointers[one][label] for label in equations[other])
+        pointed += len((calls[one][1] - calls[one][0]) & calls[other][0])
         return _OF_LABEL * pointed + sum(words[one].count(name) for name in names[other] - names[one])
 
     return [
@@ -202,6 +224,17 @@ def _uses(groups: Sequence[Sequence[Row]], known: Mapping[str, str]) -> list[set
         }
         for one in range(len(groups))
     ]
+
+
+def _calls(group: Sequence[Row]) -> tuple[set[str], set[str]]:
+    """The operations that the algorithms of a group declare, and those that they call."""
+    declared, called = set[str](), set[str]()
+    for line in (line for row in group for line in row.get("steps", ())):
+        found = [name for name in _CALL.findall(line[:_LONGEST_LINE]) if name not in _WORDS_OF_CODE]
+        is_head = bool(found) and not line.rstrip().endswith(";") and bool(_DECLARED.match(line))
+        declared.update(found[:1] if is_head else ())
+        called.update(found[1:] if is_head else found)
+    return declared, called
 
 
 def _is_telling(name: str) -> bool:
@@ -257,10 +290,10 @@ def _groups(components: Sequence[Row], places: Mapping[str, _Place]) -> list[lis
     if asked:
         groups[-1] = [*groups[-1], *asked]
 
-    def cost(at: int) -> tuple[bool, int]:
+    def cost(at: int) -> int:
         one, other = groups[at], groups[at + 1]
         is_apart = places[one[-1]["id"]].chapter != places[other[0]["id"]].chapter
-        return is_apart, sum(map(_size, (*one, *other)))
+        return _APART * is_apart + sum(map(_size, (*one, *other)))
 
     def is_small(group: Sequence[Row]) -> bool:
         return len(group) == 1 and _size(group[0]) < _SMALL
