@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from phases.planning.rules.component_names import core_words, name_words
+from phases.planning.rules.component_names import core_words, name_words, stems_of
 from phases.planning.rules.components import Component
-from phases.planning.rules.data_sentences import find_data_sentences
+from phases.planning.rules.data_sentences import find_data_sentences, is_section_of_measures, read_topics
 from phases.planning.rules.naming import telling_words
 from phases.planning.rules.passages import PaperText
 from phases.planning.rules.requirements import Requirement
@@ -34,6 +34,7 @@ class _Profile:
 
     keys: tuple[str, ...]
     core: frozenset[str]
+    stems: frozenset[str]
     rare: frozenset[str]
     """Its words and those of its steps that few requirements have."""
     sections: frozenset[str]
@@ -55,13 +56,13 @@ def assign_components(
     pointing = _sections_by_label(paper)
     profiles = [_profile(one, title, rare, pointing.get(one.algorithm, set())) for one in components]
     settled = frozenset().union(*(profile.sections for profile in profiles))
-    about_data = find_data_sentences(paper)
+    about_data, topics = find_data_sentences(paper), [set(stems_of(topic)) for topic in read_topics(paper)]
     homes: dict[int, int | None] = {}
     before: tuple[str, int | None] = ("", None)
     for row in sorted(requirements, key=lambda row: row.place):
         section = row.sentences[0].section["id"]
         points = [
-            _points(row, texts[row.place], one, profile, settled)
+            _points(row, texts[row.place], one, profile, settled) + _is_topic(topics[row.place], profile)
             for one, profile in zip(components, profiles, strict=True)
         ]
         if row.place in about_data and max(points, default=0.0) < _ENOUGH_OF_DATA:
@@ -98,6 +99,7 @@ def _profile(one: Component, title: str, rare: frozenset[str], pointing: set[str
     return _Profile(
         keys,
         frozenset(core_words(one.name)),
+        frozenset(stems_of(" ".join(core_words(one.name)))),
         frozenset(words.intersection(telling_words(" ".join(words)))),
         frozenset({one.section["id"], *pointing}),
         one.algorithm,
@@ -105,9 +107,7 @@ def _profile(one: Component, title: str, rare: frozenset[str], pointing: set[str
     )
 
 
-def _points(
-    row: Requirement, text: str, one: Component, profile: _Profile, settled: Collection[str]
-) -> float:
+def _points(row: Requirement, text: str, one: Component, profile: _Profile, settled: Collection[str]) -> float:
     """How much speaks for it that a requirement is about a component. `settled`: the sections that have a part."""
     points = 0.0
     section = row.sentences[0].section
@@ -120,7 +120,7 @@ def _points(
             points = max(points, (1.0 + 0.3 * (size - 1) + 0.6 * is_subject) * profile.weight)
     if not points and len(profile.core) > 1 and len(profile.core & set(words)) >= 0.6 * len(profile.core):
         points = 0.7 * len(profile.core & set(words)) / len(profile.core)
-    if not is_here and section["id"] in settled:
+    if not is_here and (section["id"] in settled or (is_section_of_measures(section["title"]) and not one.is_named)):
         points *= _ELSEWHERE
     if profile.label and (found := re.search(rf"\b{re.escape(profile.label)}\b", row.text)):
         points += 1.6 if found.start() < 20 else 1.0
@@ -129,6 +129,11 @@ def _points(
     points += 0.6 * is_here
     heading = set(name_words(section["title"]))
     return points + 0.6 * (bool(heading) and profile.core <= heading)
+
+
+def _is_topic(topic: Collection[str], profile: _Profile) -> bool:
+    """Whether the run-in heading above a requirement has the telling words of a component: "Hashing." of a hash function."""
+    return bool(topic) and profile.stems <= set(topic)
 
 
 def _choose(row: Requirement, points: Sequence[float], components: Sequence[Component]) -> int | None:

@@ -70,7 +70,7 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _BEGINNING = re.compile(
-    r"^(?:numbers?|types?|kinds?|sets?|tuning|the|an?|this|these|those|each|every|our|its|their|some|any|such|one"
+    r"^(?:examples?|numbers?|types?|kinds?|sets?|tuning|the|an?|this|these|those|each|every|our|its|their|some|any|such|one"
     r"|two|three|four|five|six|several|many"
     r"|most|all|both|no"
     r"|other|more|same|to|in|on|of|as|by|at|for|with|from|and|or|via|using|unlike|than|very|called|based)\b",
@@ -215,9 +215,11 @@ def is_component_name(name: str) -> bool:
 
 def name_of_heading(title: str) -> str:
     """The thing that a heading names, whole or by one of its parts; empty where it names none."""
+    if _OF_CHAPTERS.search(title):
+        return ""
     for part in (title, *re.split(r",? and |: ", title)):
         name = clean_name(part)
-        if is_component_name(name) and not _OF_CHAPTERS.search(name):
+        if is_component_name(name):
             return name
     return ""
 

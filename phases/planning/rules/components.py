@@ -16,7 +16,7 @@ from phases.planning.rules.component_phrases import find_phrases
 from phases.planning.rules.component_readings import Offer, read_offers
 from phases.planning.rules.component_sentences import find_first, find_telling, is_of_others
 from phases.planning.rules.cues import says_what_is_done, why_not
-from phases.planning.rules.data_sentences import find_data_sentences
+from phases.planning.rules.data_sentences import find_data_sentences, is_section_of_measures
 from phases.planning.rules.naming import telling_words
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content
@@ -30,7 +30,7 @@ _SHOWN = ("a heading", "a run-in", "a listing", "a table", "an identifier", "cod
 """Readings by which a name is a component though no sentence tells it."""
 _WEAK = frozenset(("a phrase", "abbreviated", "counted", "used", "defined"))
 """Readings that offer every noun of a sentence: what these alone find is no part of what is measured or of the data."""
-_OF_MEASURING = re.compile(r"\b(?:metrics?|measures|baselines?|hardware|GPUs?)\b", re.IGNORECASE)
+_OF_DATA = re.compile(r"\bdata (?:collection|generation|preparation|sources?|splits?)\b|\bdata ?sets?$", re.IGNORECASE)
 _FEWEST_IN_SECTION = 3
 """The sentences that say what is done in a section whose heading names a part."""
 _MOST_EQUATIONS = 6
@@ -107,11 +107,13 @@ def _is_shown(one: Candidate) -> bool:
 
 def _is_aside(made: Component, about_data: Collection[str], kept: Sequence[tuple[Candidate, Component]]) -> bool:
     """Whether a sentence only happens to have a name in it: it is about the data or a measure, or about a known part."""
+    if _OF_DATA.search(made.name):
+        return True
     if made.is_named or made.sentence is None:
         return False
     return (
         made.sentence.text in about_data
-        or bool(_OF_MEASURING.search(made.sentence.section["title"]))
+        or is_section_of_measures(made.sentence.section["title"])
         or any(other.sentence == made.sentence and _is_one_word_of(made.name, other.name) for _, other in kept)
     )
 
@@ -221,7 +223,7 @@ def _give_equations(paper: PaperText, components: list[Component]) -> None:
             continue
         same = [one for one in components if one.section["id"] == row["section"]]
         said = f" {' '.join(name_words(leading.get(text[:_FRONT_OF_FORMULA], '')))} "
-        named = [one for one in same if f" {' '.join(name_words(one.name))} " in said]
-        home = next(iter([*named, *same]), None)
+        named = [one for one in same if one.is_named and f" {' '.join(name_words(one.name))} " in said]
+        home = next(iter([*named, *sorted(same, key=lambda one: not one.is_named)]), None)
         if home is not None and len(home.equations) < _MOST_EQUATIONS:
             home.equations.append(f"{row['label']} {text}".strip()[:400])

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from phases.planning.rules.component_names import is_wide, name_of_heading, name_words
+from phases.planning.rules.component_names import is_wide, name_of_heading, name_words, stems_of
 from phases.planning.rules.naming import constant_name, declare_component, join_names, module_name, plain_constant_name
-from phases.planning.rules.sections import is_named_after_content
+from phases.planning.rules.sections import MIXED, RESULTS, is_named_after_content, roles_of
 
 _MOST_MODULES, _FEWEST_EACH = 6, 2
 """Files of components, and how many components a file has at least on average."""
@@ -22,11 +22,13 @@ _OF_COMPONENT, _OF_ALGORITHM = 2, 3
 """For how many requirements a component and an algorithm count where the sizes of groups are compared."""
 _SMALL = 5
 """A group of one component that is smaller shares a file with its neighbour."""
-_APART = 12
-"""For how many requirements it counts that two groups stand in different chapters."""
+_APART, _ALIKE = 12, 12
+"""For how many requirements it counts that two groups stand in different chapters, or that their names share a word."""
 _MOST_OF_NAME = 0.5
 """The share of a group that stands in the section which names its file."""
 _FEWEST_OF_DATA = 2
+_FEWEST_OF_METHOD = 4
+"""With fewer components than these, the experiments are what is built."""
 _SPOKEN_OF, _CLEARLY = 3, 2
 """How often a file names what another one has, and how much more than the other way, before it is built on that."""
 _OF_LABEL = 3
@@ -37,9 +39,16 @@ _POINTER = re.compile(
 )
 _GENERATED = re.compile(r"\b(?:drawn|generat\w+|synthe\w+|simulat\w+|uniform(?:ly)?|random(?:ly)?)\b", re.IGNORECASE)
 _CALL = re.compile(r"\b([A-Za-z_]\w{2,40}) ?\(")
-_DECLARED = re.compile(r"(?!return\b|if\b|while\b|for\b|else\b|do\b)(?:[\w*]+ ){0,4}\*? ?[A-Za-z_]\w{2,40} ?\([^=<>]*(?:[){:]|\)[:\w ]*\{?)$")
-_WORDS_OF_CODE = frozenset("return while for switch else until sizeof and not max min len".split())
+_DECLARED = re.compile(
+    r"(?!return\b|if\b|while\b|for\b|else\b|do\b)(?:[\w*]+ ){0,4}\*? ?[A-Za-z_]\w{2,40} ?\([^=<>]*(?:[){:]|\)[:\w ]*\{?)$"
+)
+_WORDS_OF_CODE = frozenset(
+    ("return", "while", "for", "switch", "else", "until", "sizeof", "and", "not", "max", "min", "len")
+)
+_BESIDE = re.compile(r" (?:for|with|via|using) ")
+"""What stands behind the thing that a heading names: "The LEN algorithm for convex problems"."""
 _LONGEST_LINE = 300
+_EXPERIMENTS = re.compile(r"\bexperiment|\bevaluation", re.IGNORECASE)
 Row = dict[str, Any]
 
 
@@ -51,6 +60,8 @@ class _Place:
     chapter: object
     title: str = ""
     chapter_title: str = ""
+    is_tried: bool = False
+    """Whether it belongs to the experiments and not to what is tried in them."""
 
 
 def plan_files(
@@ -62,20 +73,26 @@ def plan_files(
 ) -> list[Row]:
     """The rows of file_structure, in the order of writing. `sections`: those of the paper, whose headings name files."""
     init, config = _file(f"{package}/__init__.py", "the package"), _config(package, values)
-    modules = _modules(package, requirements, components, config["path"], sections)
+    places = _places(components, sections, requirements)
+    tried = [row for row in components if places[row["id"]].is_tried and not row.get("algorithm")]
+    tried = tried if len(components) - len(tried) >= _FEWEST_OF_METHOD else []
+    method = [row for row in components if row not in tried]
+    symbols: set[str] = set()
+    modules = _modules(package, requirements, method, config["path"], places, symbols)
     placed = {name for row in modules for name in row["implements"]}
     rest = [row for row in requirements if row["id"] not in placed]
     data = _data_file(package, rest, config["path"])
     files = [init, config, *data, *modules]
     rest = [row for row in rest if not data or row["id"] not in data[0]["implements"]]
-    if rest or len(files) < 3:
+    if rest or tried or len(files) < 3:
         files.append(
             _file(
                 f"{package}/experiments.py",
                 f"{'' if data else 'data, '}measures, baselines and what is run with them",
                 implements=[row["id"] for row in rest],
                 needs=[row["path"] for row in files[1:]],
-                interface=["def run_experiments"],
+                interface=[*(declare_component(row["name"], symbols) for row in tried), "def run_experiments"],
+                components=[row["id"] for row in tried],
             )
         )
     paths = [row["path"] for row in files]
@@ -120,14 +137,14 @@ def _modules(
     requirements: Sequence[Row],
     components: Sequence[Row],
     config: str,
-    sections: Sequence[Mapping[str, Any]],
+    places: Mapping[str, _Place],
+    symbols: set[str],
 ) -> list[Row]:
     """A file for each group of components, with the requirements of these; a file comes after those that it uses."""
     known = {row["id"]: f"{row['text']} {row.get('formula', '')}" for row in requirements}
-    places = _places(components, sections, requirements)
     groups = _groups(components, places)
     used = _uses(groups, known)
-    names, symbols = {"config", "experiments", "data"}, set[str]()
+    names = {"config", "experiments", "data"}
     files: dict[int, Row] = {}
     for at in _order(used):
         group = groups[at]
@@ -153,6 +170,7 @@ def _places(
     chapters: list[int] = []
     for at, one in enumerate(sections):
         chapters.append(at if one["level"] <= top or not chapters else chapters[-1])
+    roles = roles_of([dict(one) for one in sections])
     said = {row["id"]: _find_section(row["source"], sections) for row in requirements}
     found = {}
     for row in components:
@@ -162,11 +180,20 @@ def _places(
         at = votes.most_common(1)[0][0] if votes else -1
         # what was asked for at the review, and text without sections, goes by what the row says itself
         found[row["id"]] = (
-            _Place(at, chapters[at], sections[at]["title"], sections[chapters[at]]["title"])
+            _place_in(sections[at], at, sections[chapters[at]], chapters[at], roles)
             if at >= 0 and source["section"] != "review"
             else _Place(source["section"], str(source["section"] or "").partition(".")[0])
         )
     return found
+
+
+def _place_in(
+    section: Mapping[str, Any], at: int, chapter: Mapping[str, Any], first: int, roles: Mapping[str, str]
+) -> _Place:
+    of_trials = any(roles[one["id"]] in (MIXED, RESULTS) for one in (section, chapter))
+    return _Place(
+        at, first, section["title"], chapter["title"], of_trials or bool(_EXPERIMENTS.search(chapter["title"]))
+    )
 
 
 def _find_section(source: Mapping[str, Any], sections: Sequence[Mapping[str, Any]]) -> int:
@@ -187,7 +214,8 @@ def _name_of_group(group: Sequence[Row], places: Mapping[str, _Place], taken: Co
     chapters = {places[row["id"]].chapter_title for row in group}
     headings = [title] if most >= _MOST_OF_NAME * sizes.total() else []
     headings += chapters if len(chapters) == 1 and len(sizes) > 1 else []
-    named = (name_of_heading(heading) for heading in headings if is_named_after_content(heading))
+    named = [name_of_heading(heading) for heading in headings if is_named_after_content(heading)]
+    named = [name_of_heading(_BESIDE.split(name)[0]) or name for name in named]
     free = (name for name in named if name and module_name(name, set()) not in taken)
     return next(free, max(group, key=_size)["name"])
 
@@ -200,7 +228,9 @@ def _uses(groups: Sequence[Sequence[Row]], known: Mapping[str, str]) -> list[set
     """For each group the others whose components, equations or algorithms it speaks of, clearly more than they of its own."""
     texts = [" ".join(text for row in group for text in _texts(row, known)) for group in groups]
     words = [f" {' '.join(name_words(text))} " for text in texts]
-    names = [{f" {' '.join(name_words(row['name']))} " for row in group if _is_telling(row["name"])} for group in groups]
+    names = [
+        {f" {' '.join(name_words(row['name']))} " for row in group if _is_telling(row["name"])} for group in groups
+    ]
     labels = [{str(row["algorithm"]).lower() for row in group if row.get("algorithm")} for group in groups]
     pointers = [Counter(_POINTER.findall(text)) for text in texts]
     equations = [
@@ -290,10 +320,14 @@ def _groups(components: Sequence[Row], places: Mapping[str, _Place]) -> list[lis
     if asked:
         groups[-1] = [*groups[-1], *asked]
 
+    def stems(group: Sequence[Row]) -> set[str]:
+        return set(stems_of(max(group, key=_size)["name"]))
+
     def cost(at: int) -> int:
         one, other = groups[at], groups[at + 1]
         is_apart = places[one[-1]["id"]].chapter != places[other[0]["id"]].chapter
-        return _APART * is_apart + sum(map(_size, (*one, *other)))
+        is_alike = bool(stems(one) & stems(other))
+        return _APART * is_apart - _ALIKE * is_alike + sum(map(_size, (*one, *other)))
 
     def is_small(group: Sequence[Row]) -> bool:
         return len(group) == 1 and _size(group[0]) < _SMALL

@@ -36,7 +36,7 @@ _STATEFUL = re.compile(
 )
 
 
-_BESIDE = re.compile(r" (?:using|of|with|for|in|on|by|via|from|to) ")
+_BESIDE = re.compile(r" (?:using|via|with|by) ")
 """What stands behind the thing that a name is of: "queue using an infinite array"."""
 
 

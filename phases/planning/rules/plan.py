@@ -22,7 +22,13 @@ from phases.planning.rules.own_names import own_names
 from phases.planning.rules.owners import Known
 from phases.planning.rules.packages import find_packages
 from phases.planning.rules.passages import PaperText, read_paper
-from phases.planning.rules.requirements import choose_requirements, find_requirements, quote_start, requirement_row
+from phases.planning.rules.requirements import (
+    Requirement,
+    choose_requirements,
+    find_requirements,
+    quote_start,
+    requirement_row,
+)
 from phases.planning.rules.results import expected_results, experiments_of
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import sentences_of
@@ -68,10 +74,13 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     chosen = choose_requirements(asked, assign_components(asked, found, paper))
     about_data = find_data_sentences(paper)
     requirements = [
-        {**requirement_row(row, f"R{number}"), **({"kind": "dataset"} if home is None and row.place in about_data else {})}
+        {
+            **requirement_row(row, f"R{number}"),
+            **({"kind": "dataset"} if home is None and row.place in about_data else {}),
+        }
         for number, (row, home) in enumerate(chosen, 1)
     ]
-    components = _component_rows(*_without_empty(found, [home for _, home in chosen]), requirements)
+    components = _component_rows(*_without_empty(found, chosen), requirements)
     known = Known(tuple(own), tuple(one.name for one in datasets), tuple(one.name for one in baselines))
     values = [value_row(one, f"V{number}") for number, one in enumerate(find_settings(paper, known), 1)]
     results, unsure = expected_results(paper, own)
@@ -170,16 +179,13 @@ def _component_about(text: str, components: Sequence[Row]) -> Row | None:
 
 
 def _without_empty(
-    found: Sequence[Component], homes: Sequence[int | None]
+    found: Sequence[Component], chosen: Sequence[tuple[Requirement, int | None]]
 ) -> tuple[list[Component], list[int | None]]:
-    """The components that the paper names, or that something is said of; and where the requirements find theirs then."""
-    kept = [
-        place
-        for place, one in enumerate(found)
-        if one.is_named or one.equations or one.algorithm or place in homes
-    ]
+    """The components that the paper names, or that something is said of; and the homes of the requirements then."""
+    told = {home for _, home in chosen}
+    kept = [place for place, one in enumerate(found) if one.is_named or one.equations or one.algorithm or place in told]
     now = {place: number for number, place in enumerate(kept)}
-    return [found[place] for place in kept], [None if home is None else now[home] for home in homes]
+    return [found[place] for place in kept], [None if home is None else now[home] for _, home in chosen]
 
 
 def _component_rows(found: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row]) -> list[Row]:
