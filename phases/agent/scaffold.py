@@ -116,6 +116,7 @@ def _doc(title: str, parts: Sequence[str]) -> str:
 
 
 def _title(text: str) -> str:
+    text = text[:1].upper() + text[1:] if text[1:2].islower() else text
     return text if len(text) <= _LONGEST_TITLE else f"{text[:_LONGEST_TITLE].rpartition(' ')[0]} …"
 
 
@@ -184,14 +185,26 @@ def _modules(plan: Row) -> list[str]:
 def _readme(plan: Row) -> str:
     title, package = one_plain_line(plan["paper"]["title"]), str(plan["file_structure"][0]["path"]).partition("/")[0]
     command = one_plain_line(next(iter(plan["validation_approach"]["verify_commands"]), ""))
-    components = "\n".join(f"- {one_plain_line(row['name'])}" for row in plan["components"])
+    order = "\n".join(f"{number}. {line}" for number, line in enumerate(_order_of_work(plan), 1))
     contribution = textwrap.fill(one_plain_line(plan["paper"]["core_contribution"]), _WIDTH)
     return (
         f"# {title}: a scaffold\n\n{contribution}\n\nThis is a scaffold, written by rules and without a model. The constants in "
-        f"`{package}/config.py` are what the\npaper states; every function and class below is a stub that holds the sentences of "
-        f"the paper and raises\nNotImplementedError.\n\n{components}\n\n    python -m {package}            lists what is "
-        f"demanded, and what of it is a stub\n    {command}\n"
+        f"`{package}/config.py` are what the\npaper states; every function and class is a stub that holds the sentences of the "
+        f"paper and raises\nNotImplementedError. Write the files in this order: a file uses only those above it.\n\n{order}\n\n"
+        f"    python -m {package}            lists what is demanded, and what of it is a stub\n    {command}\n"
     )
+
+
+def _order_of_work(plan: Row) -> list[str]:
+    """A line for each file that holds something to be written: its name, what is in it, and how much is demanded of it."""
+    lines = []
+    for row in plan["file_structure"]:
+        names = [name for word, name in filter(None, map(_defined, row.get("interface", ())))]
+        if names and row["path"].endswith(".py") and "__" not in row["path"] and not row["path"].startswith("tests/"):
+            count = len(row.get("implements", ()))
+            demanded = f" ({count} requirement{'s' * (count != 1)})" if count else ""
+            lines.append(f"`{row['path']}`: {', '.join(names)}{demanded}")
+    return [textwrap.fill(line, _WIDTH, subsequent_indent="   ", break_on_hyphens=False) for line in lines]
 
 
 def _entry_script(plan: Row) -> str:

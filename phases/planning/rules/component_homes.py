@@ -120,11 +120,11 @@ def _points(row: Requirement, text: str, one: Component, profile: _Profile, sett
             points = max(points, (1.0 + 0.3 * (size - 1) + 0.6 * is_subject) * profile.weight)
     if not points and len(profile.core) > 1 and len(profile.core & set(words)) >= 0.6 * len(profile.core):
         points = 0.7 * len(profile.core & set(words)) / len(profile.core)
+    points += min(0.3 * len(profile.rare.intersection(words)), 0.9)
     if not is_here and (section["id"] in settled or (is_section_of_measures(section["title"]) and not one.is_named)):
         points *= _ELSEWHERE
     if profile.label and (found := re.search(rf"\b{re.escape(profile.label)}\b", row.text)):
         points += 1.6 if found.start() < 20 else 1.0
-    points += min(0.3 * len(profile.rare.intersection(words)), 0.9)
     points += 1.5 * (one.sentence is not None and one.sentence.text in row.text)
     points += 0.6 * is_here
     heading = set(name_words(section["title"]))

@@ -194,7 +194,7 @@ def is_component_name(name: str) -> bool:
     words = name.lower().split()
     if not 0 < len(words) <= _LONGEST or len(name) < 3 or not re.match(r"[A-Za-z]", name):
         return False
-    if any(word in _FINITE for word in words[1:-1]):
+    if any(word in _FINITE for word in words[1:]):
         return False
     if (
         _BEGINNING.search(name)

@@ -28,7 +28,7 @@ _LIKELY, _POSSIBLE = 0.28, 0.18
 _ALIKE = 0.6
 _SHOWN = ("a heading", "a run-in", "a listing", "a table", "an identifier", "code")
 """Readings by which a name is a component though no sentence tells it."""
-_WEAK = frozenset(("a phrase", "abbreviated", "counted", "used", "defined"))
+_WEAK = frozenset(("a phrase", "abbreviated", "counted"))
 """Readings that offer every noun of a sentence: what these alone find is no part of what is measured or of the data."""
 _OF_DATA = re.compile(r"\bdata (?:collection|generation|preparation|sources?|splits?)\b|\bdata ?sets?$", re.IGNORECASE)
 _FEWEST_IN_SECTION = 3
@@ -96,9 +96,9 @@ def _named_by_headings(found: Sequence[Component], paper: PaperText) -> Iterator
     for section in paper.outline["sections"]:
         name = name_of_heading(section["title"]) if is_named_after_content(section["title"]) else ""
         sentence = find_first(section, paper)
-        if name and sentence and section["id"] not in have and said[section["id"]] >= _FEWEST_IN_SECTION:
-            if stems_of(name) not in known:
-                yield Component(name, sentence, section, sentence.page)
+        is_alone = section["id"] not in have and said[section["id"]] >= _FEWEST_IN_SECTION
+        if name and sentence and is_alone and stems_of(name) not in known:
+            yield Component(name, sentence, section, sentence.page)
 
 
 def _is_shown(one: Candidate) -> bool:
@@ -107,15 +107,12 @@ def _is_shown(one: Candidate) -> bool:
 
 def _is_aside(made: Component, about_data: Collection[str], kept: Sequence[tuple[Candidate, Component]]) -> bool:
     """Whether a sentence only happens to have a name in it: it is about the data or a measure, or about a known part."""
-    if _OF_DATA.search(made.name):
+    told = made.sentence
+    if told is None or _OF_DATA.search(made.name):
+        return told is not None
+    if any(other.sentence == told and _is_one_word_of(made.name, other.name) for _, other in kept):
         return True
-    if made.is_named or made.sentence is None:
-        return False
-    return (
-        made.sentence.text in about_data
-        or is_section_of_measures(made.sentence.section["title"])
-        or any(other.sentence == made.sentence and _is_one_word_of(made.name, other.name) for _, other in kept)
-    )
+    return not made.is_named and (told.text in about_data or is_section_of_measures(told.section["title"]))
 
 
 def _is_one_word_of(name: str, other: str) -> bool:

@@ -22,7 +22,7 @@ _OF_COMPONENT, _OF_ALGORITHM = 2, 3
 """For how many requirements a component and an algorithm count where the sizes of groups are compared."""
 _SMALL = 5
 """A group of one component that is smaller shares a file with its neighbour."""
-_APART, _ALIKE = 12, 12
+_APART, _ALIKE = 12, 16
 """For how many requirements it counts that two groups stand in different chapters, or that their names share a word."""
 _MOST_OF_NAME = 0.5
 """The share of a group that stands in the section which names its file."""
@@ -47,7 +47,7 @@ _WORDS_OF_CODE = frozenset(
 )
 _BESIDE = re.compile(r" (?:for|with|via|using) ")
 """What stands behind the thing that a heading names: "The LEN algorithm for convex problems"."""
-_LONGEST_LINE = 300
+_LONGEST_LINE, _LONGEST_PURPOSE = 300, 72
 _EXPERIMENTS = re.compile(r"\bexperiment|\bevaluation", re.IGNORECASE)
 Row = dict[str, Any]
 
@@ -123,7 +123,7 @@ def _config(package: str, values: Sequence[Row]) -> Row:
 
 def _data_file(package: str, rest: Sequence[Row], config: str) -> list[Row]:
     """The file of the data, where several requirements of no component are about them."""
-    about = [row["id"] for row in rest if row["kind"] == "dataset"]
+    about = [row["id"] for row in sorted(rest, key=lambda row: row["source"]["page"]) if row["kind"] == "dataset"]
     if len(about) < _FEWEST_OF_DATA:
         return []
     purpose = "the data: made or read here, before anything is run on them"
@@ -153,7 +153,7 @@ def _modules(
         built_on = join_names(path.rpartition("/")[2] for path in needs)
         files[at] = _file(
             f"{package}/{module_name(_name_of_group(group, places, names), names)}.py",
-            f"{purpose}; built on {built_on}" if needs else purpose,
+            f"{purpose}; built on {built_on}" if needs and len(purpose + built_on) < _LONGEST_PURPOSE else purpose,
             implements=list(dict.fromkeys(name for row in group for name in row["requirements"] if name in known)),
             needs=[config, *needs],
             interface=[declare_component(row["name"], symbols) for row in group],

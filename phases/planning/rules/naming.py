@@ -110,10 +110,11 @@ def module_name(name: str, taken: set[str]) -> str:
 
 
 def _words_of_name(name: str) -> list[str]:
-    """The telling words of a name; all of its words where it is written as in code, or has no telling ones."""
-    is_code = re.fullmatch(r"\w*[a-z0-9_][A-Z]\w*", name)
-    words = _plain_words(name)
-    return words if is_code else telling_words(name) or words
+    """The telling words of a name; all of its words in code, in "loss and update", or where none tells."""
+    words, is_code = _plain_words(name), re.fullmatch(r"\w*[a-z0-9_][A-Z]\w*", name)
+    if is_code or (len(words) == 3 and words[1] == "and"):
+        return words
+    return telling_words(name) or words
 
 
 def _sound(name: str, otherwise: str) -> str:

@@ -183,7 +183,9 @@ def _without_empty(
 ) -> tuple[list[Component], list[int | None]]:
     """The components that the paper names, or that something is said of; and the homes of the requirements then."""
     told = {home for _, home in chosen}
-    kept = [place for place, one in enumerate(found) if one.is_named or one.equations or one.algorithm or place in told]
+    kept = [
+        place for place, one in enumerate(found) if one.is_named or one.equations or one.algorithm or place in told
+    ] or list(range(len(found)))
     now = {place: number for number, place in enumerate(kept)}
     return [found[place] for place in kept], [None if home is None else now[home] for _, home in chosen]
 
