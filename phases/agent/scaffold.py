@@ -44,9 +44,11 @@ def _module(plan: Row, row: Row) -> str:
     declared = [line for line in row.get("interface", ()) if _constant_name(line)]
     for identifier, line in zip_longest(ids, declared[: len(ids)], fillvalue=""):
         constants += _constant(values[identifier], line)
-    definitions = [found for line in row.get("interface", ()) if (found := _defined(line))]
-    for (word, name), component in zip(definitions, own, strict=False):
-        bodies.append(_definition(word, name, _docstring(component, plan), component["id"]))
+    lines = [line for line in row.get("interface", ()) if _defined(line)]
+    definitions = [found for line in lines if (found := _defined(line))]
+    for (word, name), line, component in zip(definitions, lines, own, strict=False):
+        text = _definition(word, name, _docstring(component, plan), component["id"], _arguments(line))
+        bodies.append(text)
     told = {name for component in own[: len(definitions)] for name in component["requirements"]}
     rest = [name for name in row.get("implements", ()) if name not in told and name not in values]
     others = definitions[len(own) :] or ([("def", "what_is_left")] if rest else [])
@@ -83,16 +85,24 @@ def _constant(value: Row, line: str) -> list[str]:
     ]
 
 
-def _definition(word: str, name: str, docstring: str, identifier: str) -> str:
+def _arguments(line: str) -> str:
+    """The signature of a function whose arguments a plan names, "(k, id)"; else one that takes anything."""
+    found = re.search(r"\(([A-Za-z_]\w*(?:, ?[A-Za-z_]\w*)*)\)$", line)
+    names = [one.strip() for one in found.group(1).split(",")] if found else []
+    if not names or len(set(names)) < len(names) or any(map(keyword.iskeyword, names)):
+        return "*inputs: object, **settings: object"
+    return ", ".join(f"{one}: object" for one in names)
+
+
+def _definition(
+    word: str, name: str, docstring: str, identifier: str, arguments: str = "*inputs: object, **settings: object"
+) -> str:
     if word == "class":
         return (
             f"class {name}:\n{docstring}\n    def __init__(self, **settings: object) -> None:\n"
             f'        raise NotImplementedError("{identifier} is a stub")\n'
         )
-    return (
-        f"def {name}(*inputs: object, **settings: object) -> object:\n{docstring}"
-        f'    raise NotImplementedError("{identifier} is a stub")\n'
-    )
+    return f'def {name}({arguments}) -> object:\n{docstring}    raise NotImplementedError("{identifier} is a stub")\n'
 
 
 def _docstring(component: Row, plan: Row) -> str:

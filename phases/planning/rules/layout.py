@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Any
 
 from phases.planning.rules.component_names import is_wide, name_of_heading, name_words, stems_of
@@ -156,7 +157,7 @@ def _modules(
             f"{purpose}; built on {built_on}" if needs and len(purpose + built_on) < _LONGEST_PURPOSE else purpose,
             implements=list(dict.fromkeys(name for row in group for name in row["requirements"] if name in known)),
             needs=[config, *needs],
-            interface=[declare_component(row["name"], symbols) for row in group],
+            interface=[f"{declare_component(row['name'], symbols)}{_arguments(row, known)}" for row in group],
             components=[row["id"] for row in group],
         )
     return list(files.values())
@@ -274,6 +275,16 @@ def _is_telling(name: str) -> bool:
 
 def _texts(row: Row, known: Mapping[str, str]) -> list[str]:
     return [row["what"], *row.get("steps", ()), *(known[name] for name in row["requirements"] if name in known)]
+
+
+def _arguments(row: Row, known: Mapping[str, str]) -> str:
+    """What an operation takes as the paper calls it, "(k, id)" of CreateMacaroon(k, id); empty where it does not say."""
+    if not re.fullmatch(r"\w*[a-z0-9_][A-Z]\w*", row["name"]):
+        return ""
+    found = re.search(rf"\b{row['name']} ?\(([\w, ]+)\)", " ".join(_texts(row, known)))
+    names = [one.strip() for one in found.group(1).split(",")] if found else []
+    is_sound = all(one.isidentifier() and not iskeyword(one) for one in names) and len(set(names)) == len(names)
+    return f"({', '.join(names)})" if names and is_sound else ""
 
 
 def _order(used: Sequence[set[int]]) -> list[int]:
