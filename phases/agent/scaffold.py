@@ -44,9 +44,11 @@ def _module(plan: Row, row: Row) -> str:
     declared = [line for line in row.get("interface", ()) if _constant_name(line)]
     for identifier, line in zip_longest(ids, declared[: len(ids)], fillvalue=""):
         constants += _constant(values[identifier], line)
-    definitions = [found for line in row.get("interface", ()) if (found := _defined(line))]
-    for (word, name), component in zip(definitions, own, strict=False):
-        bodies.append(_definition(word, name, _docstring(component, plan), component["id"]))
+    lines = [line for line in row.get("interface", ()) if _defined(line)]
+    definitions = [found for line in lines if (found := _defined(line))]
+    for (word, name), line, component in zip(definitions, lines, own, strict=False):
+        text = _definition(word, name, _docstring(component, plan), component["id"], _arguments(line))
+        bodies.append(text)
     told = {name for component in own[: len(definitions)] for name in component["requirements"]}
     rest = [name for name in row.get("implements", ()) if name not in told and name not in values]
     others = definitions[len(own) :] or ([("def", "what_is_left")] if rest else [])
@@ -83,16 +85,24 @@ def _constant(value: Row, line: str) -> list[str]:
     ]
 
 
-def _definition(word: str, name: str, docstring: str, identifier: str) -> str:
+def _arguments(line: str) -> str:
+    """The signature of a function whose arguments a plan names, "(k, id)"; else one that takes anything."""
+    found = re.search(r"\(([A-Za-z_]\w*(?:, ?[A-Za-z_]\w*)*)\)$", line)
+    names = [one.strip() for one in found.group(1).split(",")] if found else []
+    if not names or len(set(names)) < len(names) or any(map(keyword.iskeyword, names)):
+        return "*inputs: object, **settings: object"
+    return ", ".join(f"{one}: object" for one in names)
+
+
+def _definition(
+    word: str, name: str, docstring: str, identifier: str, arguments: str = "*inputs: object, **settings: object"
+) -> str:
     if word == "class":
         return (
             f"class {name}:\n{docstring}\n    def __init__(self, **settings: object) -> None:\n"
             f'        raise NotImplementedError("{identifier} is a stub")\n'
         )
-    return (
-        f"def {name}(*inputs: object, **settings: object) -> object:\n{docstring}"
-        f'    raise NotImplementedError("{identifier} is a stub")\n'
-    )
+    return f'def {name}({arguments}) -> object:\n{docstring}    raise NotImplementedError("{identifier} is a stub")\n'
 
 
 def _docstring(component: Row, plan: Row) -> str:
@@ -116,6 +126,7 @@ def _doc(title: str, parts: Sequence[str]) -> str:
 
 
 def _title(text: str) -> str:
+    text = text[:1].upper() + text[1:] if text[1:2].islower() else text
     return text if len(text) <= _LONGEST_TITLE else f"{text[:_LONGEST_TITLE].rpartition(' ')[0]} …"
 
 
@@ -184,14 +195,26 @@ def _modules(plan: Row) -> list[str]:
 def _readme(plan: Row) -> str:
     title, package = one_plain_line(plan["paper"]["title"]), str(plan["file_structure"][0]["path"]).partition("/")[0]
     command = one_plain_line(next(iter(plan["validation_approach"]["verify_commands"]), ""))
-    components = "\n".join(f"- {one_plain_line(row['name'])}" for row in plan["components"])
+    order = "\n".join(f"{number}. {line}" for number, line in enumerate(_order_of_work(plan), 1))
     contribution = textwrap.fill(one_plain_line(plan["paper"]["core_contribution"]), _WIDTH)
     return (
         f"# {title}: a scaffold\n\n{contribution}\n\nThis is a scaffold, written by rules and without a model. The constants in "
-        f"`{package}/config.py` are what the\npaper states; every function and class below is a stub that holds the sentences of "
-        f"the paper and raises\nNotImplementedError.\n\n{components}\n\n    python -m {package}            lists what is "
-        f"demanded, and what of it is a stub\n    {command}\n"
+        f"`{package}/config.py` are what the\npaper states; every function and class is a stub that holds the sentences of the "
+        f"paper and raises\nNotImplementedError. Write the files in this order: a file uses only those above it.\n\n{order}\n\n"
+        f"    python -m {package}            lists what is demanded, and what of it is a stub\n    {command}\n"
     )
+
+
+def _order_of_work(plan: Row) -> list[str]:
+    """A line for each file that holds something to be written: its name, what is in it, and how much is demanded of it."""
+    lines = []
+    for row in plan["file_structure"]:
+        names = [name for word, name in filter(None, map(_defined, row.get("interface", ())))]
+        if names and row["path"].endswith(".py") and "__" not in row["path"] and not row["path"].startswith("tests/"):
+            count = len(row.get("implements", ()))
+            demanded = f" ({count} requirement{'s' * (count != 1)})" if count else ""
+            lines.append(f"`{row['path']}`: {', '.join(names)}{demanded}")
+    return [textwrap.fill(line, _WIDTH, subsequent_indent="   ", break_on_hyphens=False) for line in lines]
 
 
 def _entry_script(plan: Row) -> str:

@@ -32,13 +32,13 @@ def test_a_component_is_told_by_what_it_does_and_not_by_a_result_or_the_first_wo
     assert not any("3715" in row["what"] for row in found.values())
 
 
-def test_a_requirement_belongs_to_what_it_names_and_else_to_what_was_spoken_of() -> None:
+def test_a_requirement_belongs_to_the_part_of_its_section_and_of_these_to_what_it_names_or_what_was_spoken_of() -> None:
     plan, found = read(LAZY).plan, _components(LAZY)
     homes = {row["text"]: row.get("component") for row in plan["requirements"]}
-    assert homes["Each guest of the hall queue is asked once."] == found["Hall Queue"]["id"]
     assert homes["A guest is put at the end of the line."] == found["Hall Queue"]["id"]
     algorithm = next(row for row in found.values() if row.get("algorithm"))
     assert homes["Keep a stamp for each guest."] == algorithm["id"]
+    assert homes["Each guest of the hall queue is asked once."] == algorithm["id"]
 
 
 def test_what_a_section_of_baselines_alone_speaks_of_is_no_component() -> None:
@@ -96,3 +96,44 @@ def test_the_set_up_keeps_places_where_what_is_built_would_fill_all() -> None:
     found = [*(row(place, "build") for place in range(100)), *(row(place, "setup") for place in range(100, 140))]
     chosen = [one.sentences[0].role for one, _ in choose_requirements(found, [None] * len(found))]
     assert (len(chosen), chosen.count("setup"), chosen[0]) == (MOST, 12, "build")
+
+
+TRIALS = (
+    "# Slow Doors\n\n## 1 Introduction\n\nDoors are old.\n\n## 2 Method\n\n### 2.1 The Key Board\n\n"
+    "The key board takes a key and returns a door. Keys are kept in a list of 8 hooks. "
+    "OpenDoor(key, room) returns the door of a room. A key is put on the first free hook.\n\n"
+    "### 2.2 The Door Guard\n\nThe door guard opens a door with OpenDoor. The door guard keeps a list of guests. "
+    "Each guest is asked for a key by the door guard. The door guard closes each door after 3 minutes.\n\n"
+    "## 3 Data\n\nThe data set is drawn with seed 1. A token is the number of a room. Each guest has 2 keys.\n\n"
+    "## A Details\n\nEach data set uses one generator, in this order:\n\n1. For each guest: one call gives the room.\n\n"
+    "2. For each room: one call gives the key. Key boards. We sort the keys of a hook by their numbers.\n\n"
+    "## 4 Results\n\nIt is fast.\n"
+)
+
+
+def test_what_is_said_of_the_data_goes_to_data_and_no_noun_of_it_is_a_part() -> None:
+    plan = read(TRIALS).plan
+    data = next(row for row in plan["file_structure"] if row["path"].endswith("/data.py"))
+    said = {row["id"]: row for row in plan["requirements"]}
+    texts = [said[name]["text"] for name in data["implements"]]
+    assert "A token is the number of a room." in texts
+    assert "For each guest: one call gives the room." in texts
+    assert data["interface"] == ["def generate_data"]
+    assert not any("component" in said[name] for name in data["implements"])
+    assert "token" not in _components(TRIALS)
+
+
+def test_a_run_in_heading_tells_what_a_requirement_is_about_and_ends_a_list_of_data() -> None:
+    plan, found = read(TRIALS).plan, _components(TRIALS)
+    homes = {row["text"]: row.get("component") for row in plan["requirements"]}
+    assert homes["We sort the keys of a hook by their numbers."] == found["Key Board"]["id"]
+
+
+def test_files_are_called_by_the_sections_of_the_method_in_the_order_of_the_paper() -> None:
+    modules = [row["path"].rpartition("/")[2] for row in read(TRIALS).plan["file_structure"] if row.get("components")]
+    assert modules == ["key_board.py", "door_guard.py"]
+
+
+def test_an_operation_takes_what_the_paper_calls_it_with() -> None:
+    lines = [line for row in read(TRIALS).plan["file_structure"] for line in row["interface"]]
+    assert "def open_door(key, room)" in lines

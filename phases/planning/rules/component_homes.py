@@ -1,14 +1,15 @@
-"""Which component a requirement is about: by what it says, and only then by where it stands."""
+"""Which component a requirement is about: by where it stands, and by what it names; what is said of the data has none."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from phases.planning.rules.component_names import core_words, name_words
+from phases.planning.rules.component_names import core_words, name_words, stems_of
 from phases.planning.rules.components import Component
+from phases.planning.rules.data_sentences import find_data_sentences, is_section_of_measures, read_topics
 from phases.planning.rules.naming import telling_words
 from phases.planning.rules.passages import PaperText
 from phases.planning.rules.requirements import Requirement
@@ -19,8 +20,12 @@ _FRONT = 6
 _LABEL = re.compile(r"\b(?:Algorithm|Listing|Procedure) (?:[0-9]+|[A-Z][0-9]+)(?![\w.])")
 _RARE = 0.2
 """The share of requirements that have a telling word at most."""
+_ELSEWHERE = 0.5
+"""What a name counts in a section that has parts of its own, where the part that it names is in another one."""
 _ENOUGH, _ENOUGH_SET_UP = 0.6, 1.0
 """How much speaks for a component at least. What is set up is about a component only where it says so."""
+_ENOUGH_OF_DATA = 1.6
+"""How much speaks for a component that a sentence about the data begins with."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class _Profile:
 
     keys: tuple[str, ...]
     core: frozenset[str]
+    stems: frozenset[str]
     rare: frozenset[str]
     """Its words and those of its steps that few requirements have."""
     sections: frozenset[str]
@@ -49,13 +55,19 @@ def assign_components(
     title = f" {' '.join(name_words(str(paper.outline.get('title') or '')))} "
     pointing = _sections_by_label(paper)
     profiles = [_profile(one, title, rare, pointing.get(one.algorithm, set())) for one in components]
+    settled = frozenset().union(*(profile.sections for profile in profiles))
+    about_data, topics = find_data_sentences(paper), [set(stems_of(topic)) for topic in read_topics(paper)]
     homes: dict[int, int | None] = {}
     before: tuple[str, int | None] = ("", None)
     for row in sorted(requirements, key=lambda row: row.place):
         section = row.sentences[0].section["id"]
         points = [
-            _points(row, texts[row.place], one, profile) for one, profile in zip(components, profiles, strict=True)
+            _points(row, texts[row.place], one, profile, settled) + _is_topic(topics[row.place], profile)
+            for one, profile in zip(components, profiles, strict=True)
         ]
+        if row.place in about_data and max(points, default=0.0) < _ENOUGH_OF_DATA:
+            homes[row.place] = None
+            continue
         if before[0] == section and before[1] is not None and row.sentences[0].role == BUILD:
             points[before[1]] += 0.4  # what has no name of its own goes on about the same
         homes[row.place] = _choose(row, points, components)
@@ -79,13 +91,15 @@ def _sections_by_label(paper: PaperText) -> dict[str, set[str]]:
 
 
 def _profile(one: Component, title: str, rare: frozenset[str], pointing: set[str]) -> _Profile:
-    keys = tuple(" ".join(name_words(name)) for name in (one.name, *one.aliases))
+    # "the following section" does not speak of a part called Following
+    keys = tuple(" ".join(name_words(name)) for name in (one.name, *one.aliases) if telling_words(name))
     words = {word for line in (one.name, *one.steps) for word in name_words(line) if len(word) > 3} & rare
     # what the whole paper is about is said of nearly everything
     weight = 0.6 if any(f" {key} " in title for key in keys) else 1.0
     return _Profile(
         keys,
         frozenset(core_words(one.name)),
+        frozenset(stems_of(" ".join(core_words(one.name)))),
         frozenset(words.intersection(telling_words(" ".join(words)))),
         frozenset({one.section["id"], *pointing}),
         one.algorithm,
@@ -93,9 +107,11 @@ def _profile(one: Component, title: str, rare: frozenset[str], pointing: set[str
     )
 
 
-def _points(row: Requirement, text: str, one: Component, profile: _Profile) -> float:
-    """How much speaks for it that a requirement is about a component."""
+def _points(row: Requirement, text: str, one: Component, profile: _Profile, settled: Collection[str]) -> float:
+    """How much speaks for it that a requirement is about a component. `settled`: the sections that have a part."""
     points = 0.0
+    section = row.sentences[0].section
+    is_here = section["id"] in profile.sections
     words = text.split()
     for key in profile.keys:
         if f" {key} " in text:
@@ -104,14 +120,20 @@ def _points(row: Requirement, text: str, one: Component, profile: _Profile) -> f
             points = max(points, (1.0 + 0.3 * (size - 1) + 0.6 * is_subject) * profile.weight)
     if not points and len(profile.core) > 1 and len(profile.core & set(words)) >= 0.6 * len(profile.core):
         points = 0.7 * len(profile.core & set(words)) / len(profile.core)
+    points += min(0.3 * len(profile.rare.intersection(words)), 0.9)
+    if not is_here and (section["id"] in settled or (is_section_of_measures(section["title"]) and not one.is_named)):
+        points *= _ELSEWHERE
     if profile.label and (found := re.search(rf"\b{re.escape(profile.label)}\b", row.text)):
         points += 1.6 if found.start() < 20 else 1.0
-    points += min(0.3 * len(profile.rare.intersection(words)), 0.9)
     points += 1.5 * (one.sentence is not None and one.sentence.text in row.text)
-    section = row.sentences[0].section
-    points += 0.6 * (section["id"] in profile.sections)
+    points += 0.6 * is_here
     heading = set(name_words(section["title"]))
     return points + 0.6 * (bool(heading) and profile.core <= heading)
+
+
+def _is_topic(topic: Collection[str], profile: _Profile) -> bool:
+    """Whether the run-in heading above a requirement has the telling words of a component: "Hashing." of a hash function."""
+    return bool(topic) and profile.stems <= set(topic)
 
 
 def _choose(row: Requirement, points: Sequence[float], components: Sequence[Component]) -> int | None:

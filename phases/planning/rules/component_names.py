@@ -57,6 +57,12 @@ WORDS_OF_PAPERS = (
     ("a property", re.compile(r"^\w+(?:ity|ness|ability|ance|ency)$", re.IGNORECASE)),
 )
 """Words by which a name is that of an experiment or a quantity, each kind weighed by itself."""
+_OF_CHAPTERS = re.compile(
+    rf"{WORDS_OF_PAPERS[0][1].pattern}|\b(?:examples?|illustrat\w+|building blocks|designs?|mechanisms? and|extensions?"
+    r"|pragmatic|basics|components|detailed|attacks?|expressiveness|security and)\b",
+    re.IGNORECASE,
+)
+"""What a heading has that tells of a thing, and names none."""
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|can|may|must|should|will|does|do|did|we|they|it|there|this|that|which"
     r"|who|why|what"
@@ -64,7 +70,7 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _BEGINNING = re.compile(
-    r"^(?:numbers?|types?|kinds?|sets?|tuning|the|an?|this|these|those|each|every|our|its|their|some|any|such|one"
+    r"^(?:examples?|numbers?|types?|kinds?|sets?|tuning|the|an?|this|these|those|each|every|our|its|their|some|any|such|one"
     r"|two|three|four|five|six|several|many"
     r"|most|all|both|no"
     r"|other|more|same|to|in|on|of|as|by|at|for|with|from|and|or|via|using|unlike|than|very|called|based)\b",
@@ -147,6 +153,7 @@ HEAD_KINDS = {
 _FINITE_TEXT = """
 improves improve requires require uses gives reduces reduce maximises outperforms leads makes shows yields needs learns performs
 increases decreases achieves enables allows provides affects generalizes generalises matters works becomes remains beats contains
+completes propagates sends receives returns reads writes stores delivers
 """
 _FINITE = frozenset(_FINITE_TEXT.split())
 """Verbs in the middle of a heading that is a claim."""
@@ -187,7 +194,7 @@ def is_component_name(name: str) -> bool:
     words = name.lower().split()
     if not 0 < len(words) <= _LONGEST or len(name) < 3 or not re.match(r"[A-Za-z]", name):
         return False
-    if any(word in _FINITE for word in words[1:-1]):
+    if any(word in _FINITE for word in words[1:]):
         return False
     if (
         _BEGINNING.search(name)
@@ -201,7 +208,20 @@ def is_component_name(name: str) -> bool:
         return False
     if len(words) == 1 and (words[0].endswith("ed") or words[0].rstrip("s") in _OTHERS or words[0] in _OTHERS):
         return False
-    return not all(map(is_wide, words)) and not re.search(r"[=<>{}\\|]|^\d| \d+$| per ", name)
+    return not all(map(is_wide, words)) and not re.search(
+        r"[=<>{}\\|]|^\d| \d+$| per | (?:of|in|on|with) (?:for|of|in|on|with|and) ", name
+    )
+
+
+def name_of_heading(title: str) -> str:
+    """The thing that a heading names, whole or by one of its parts; empty where it names none."""
+    if _OF_CHAPTERS.search(title):
+        return ""
+    for part in (title, *re.split(r",? and |: ", title)):
+        name = clean_name(part)
+        if is_component_name(name):
+            return name
+    return ""
 
 
 def is_wide(word: str) -> bool:
@@ -225,6 +245,11 @@ def _singular(word: str) -> str:
     if len(plain) > 4 and plain.endswith("ies"):
         return plain[:-3] + "y"
     return plain[:-1] if len(plain) > 3 and plain.endswith("s") and plain[-2] not in "siu" else plain
+
+
+def stems_of(name: str) -> list[str]:
+    """The words of a name without the ends of deeds: "Creating macaroons" and "CreateMacaroon" are the same."""
+    return [re.sub(r"(?:ing|e|ed)$", "", word) if len(word) > 4 else word for word in name_words(name)]
 
 
 def core_words(name: str) -> set[str]:

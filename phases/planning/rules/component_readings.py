@@ -76,7 +76,7 @@ _DEFINED = re.compile(
 _FUNCTION = re.compile(
     r"\b(?:[Ff]unction|[Pp]rocedure|FUNCTION|PROCEDURE|def|class|struct|proc|fn)\s+([A-Za-z][\w-]{2,30})\s*[({:]"
 )
-_PSEUDO = re.compile(r"^pseudo-? ?code (?:\w+ )?(?:of|for) (?:an? |the )?", re.IGNORECASE)
+_PSEUDO = re.compile(r"^(?:\([a-z]\) )?pseudo-? ?code (?:\w+ )?(?:of|for) (?:an? |the )?", re.IGNORECASE)
 """What a caption says before the name: "Pseudo code for a replica"."""
 _NUMBERED = re.compile(r"^(?:Task|Experiment|Step|Stage|Phase|Problem|Case|Study) (?:[0-9]+|[A-Z])[.:] ")
 

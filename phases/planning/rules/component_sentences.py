@@ -86,6 +86,8 @@ def _is_finished(one: Sentence) -> bool:
 def _tells(sentence: Sentence, form: str) -> float:
     """How well a sentence tells what this name stands for."""
     said = sentence.text.lower()
+    led = re.match(rf"{re.escape(form)}s?[:.] ", said)
+    said = said[led.end() :] if led and form in said[led.end() :] else said  # "Encoder: The encoder is"
     match = re.search(rf"(?<![\w-]){re.escape(form)}(?:e?s)?(?![\w])", said)
     if match is None:
         return -9.0

@@ -6,25 +6,36 @@ Many readings offer names (component_readings.py); each name is weighed (compone
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_of, read_signs
-from phases.planning.rules.component_names import core_words, name_words
+from phases.planning.rules.component_names import core_words, name_of_heading, name_words, stems_of
 from phases.planning.rules.component_phrases import find_phrases
 from phases.planning.rules.component_readings import Offer, read_offers
 from phases.planning.rules.component_sentences import find_first, find_telling, is_of_others
+from phases.planning.rules.cues import says_what_is_done, why_not
+from phases.planning.rules.data_sentences import find_data_sentences, is_section_of_measures
+from phases.planning.rules.naming import telling_words
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section
+from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content
 from phases.planning.rules.short_forms import find_short_forms
 
-MOST, _ENOUGH = 20, 10
+MOST, _ENOUGH = 22, 10
 _LIKELY, _POSSIBLE = 0.28, 0.18
 """What is less likely is taken where there is little else, and is at least possible. The bounds: decision 311."""
 _ALIKE = 0.6
 _SHOWN = ("a heading", "a run-in", "a listing", "a table", "an identifier", "code")
 """Readings by which a name is a component though no sentence tells it."""
+_WEAK = frozenset(("a phrase", "abbreviated", "counted"))
+"""Readings that offer every noun of a sentence: what these alone find is no part of what is measured or of the data."""
+_OF_DATA = re.compile(r"\bdata (?:collection|generation|preparation|sources?|splits?)\b|\bdata ?sets?$", re.IGNORECASE)
+_FEWEST_IN_SECTION = 3
+"""The sentences that say what is done in a section whose heading names a part."""
 _MOST_EQUATIONS = 6
+_FRONT_OF_FORMULA = 40
+"""The first signs of a formula, by which the one in a text is known."""
 _SAID_OF_DATA = 1
 """How many words a part may have beside the name of a data set."""
 
@@ -41,6 +52,8 @@ class Component:
     steps: list[str] = field(default_factory=list)
     equations: list[str] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
+    is_named: bool = True
+    """Whether the paper names it as a part, and does not only speak of it."""
 
 
 def find_components(
@@ -55,19 +68,67 @@ def find_components(
     ]
     # an algorithm is a component whatever its caption says
     kept = [(one, _component(one, paper)) for _, one in rows if one.algorithm][:MOST]
+    about_data = {paper.sentences[place].text for place in find_data_sentences(paper)}
     for likely, one in sorted(rows, key=lambda row: -row[0]):
         if len(kept) == MOST or likely < (_LIKELY if len(kept) >= _ENOUGH else _POSSIBLE):
             break
         if any(one is other or _says_the_same(one, other) for other, _ in kept):
             continue
         made = _component(one, paper)
-        if made.sentence or any(
-            offer.reading.startswith(_SHOWN) and not is_of_others(offer.section) for offer in one.offers
-        ):
+        if _is_shown(one) or (made.sentence and not _is_aside(made, about_data, kept)):
             kept.append((one, made))
-    found = sorted((made for _, made in kept), key=lambda one: (one.section["start"], one.page))
+    found = _without_lists([made for _, made in kept])
+    found += list(_named_by_headings(found, paper))
+    found.sort(key=lambda one: (one.section["start"], one.page))
     _give_equations(paper, found)
     return found
+
+
+def _named_by_headings(found: Sequence[Component], paper: PaperText) -> Iterator[Component]:
+    """A component for each section of the method that says what is done and has no part by name: its heading names it."""
+    have = {one.section["id"] for one in found} | {one.sentence.section["id"] for one in found if one.sentence}
+    known = [stems_of(one.name) for one in found]
+    said = Counter(
+        one.section["id"]
+        for one in paper.sentences
+        if one.role == BUILD and says_what_is_done(one.text) and not why_not(one.text)
+    )
+    for section in paper.outline["sections"]:
+        name = name_of_heading(section["title"]) if is_named_after_content(section["title"]) else ""
+        sentence = find_first(section, paper)
+        is_alone = section["id"] not in have and said[section["id"]] >= _FEWEST_IN_SECTION
+        if name and sentence and is_alone and stems_of(name) not in known:
+            yield Component(name, sentence, section, sentence.page)
+
+
+def _is_shown(one: Candidate) -> bool:
+    return any(offer.reading.startswith(_SHOWN) and not is_of_others(offer.section) for offer in one.offers)
+
+
+def _is_aside(made: Component, about_data: Collection[str], kept: Sequence[tuple[Candidate, Component]]) -> bool:
+    """Whether a sentence only happens to have a name in it: it is about the data or a measure, or about a known part."""
+    told = made.sentence
+    if told is None or _OF_DATA.search(made.name):
+        return told is not None
+    if any(other.sentence == told and _is_one_word_of(made.name, other.name) for _, other in kept):
+        return True
+    return not made.is_named and (told.text in about_data or is_section_of_measures(told.section["title"]))
+
+
+def _is_one_word_of(name: str, other: str) -> bool:
+    """Whether the thing that a name ends with is one that another name has: the "perceptron loss" of "Loss and update"."""
+    return bool(stems_of(name)) and stems_of(name)[-1] in stems_of(other)
+
+
+def _without_lists(found: Sequence[Component]) -> list[Component]:
+    """The components without headings that only list others: "Encoder and Decoder Stacks", where there is an encoder."""
+    names = [stems_of(one.name) for one in found]
+
+    def is_list(one: Component) -> bool:
+        first, *others = re.split(r", | and ", one.name)
+        return bool(others) and not one.algorithm and stems_of(first) in names
+
+    return [one for one in found if not is_list(one)]
 
 
 def find_candidates(paper: PaperText, own: Iterable[str], data: Iterable[str]) -> Iterator[tuple[Candidate, list[str]]]:
@@ -105,6 +166,8 @@ def _abbreviations(paper: PaperText) -> dict[str, str]:
 def _says_the_same(one: Candidate, known: Candidate) -> bool:
     """Whether a name has no telling word that a known one has not, or says little more than a known one."""
     words, have = core_words(one.name), core_words(known.name)
+    if stems_of(one.name) == stems_of(known.name):
+        return True  # "Creating macaroons" is CreateMacaroon
     same = len(words & have)
     return words <= have or same >= _ALIKE * len(words | have) or (have < words and len(have) > 1)
 
@@ -139,18 +202,25 @@ def _component(one: Candidate, paper: PaperText) -> Component:
 
     best = max(one.offers, key=rank)
     aliases = [short for short in one.shorts if short != one.name][:2]
-    sentence = find_telling([one.name, *aliases], best.section, best.algorithm, paper)
+    names = [name for name in (one.name, *aliases) if telling_words(name)]  # "following" is said of anything
+    sentence = find_telling(names, best.section, best.algorithm, paper) if names or best.algorithm else None
     if sentence is None and best.reading.startswith(("a heading", "a run-in")):
         sentence = find_first(best.section, paper)
-    return Component(one.name, sentence, best.section, best.page, best.algorithm, list(best.steps), aliases=aliases)
+    is_named = not _WEAK.issuperset(offer.reading for offer in one.offers)
+    steps = list(best.steps)
+    return Component(one.name, sentence, best.section, best.page, best.algorithm, steps, [], aliases, is_named)
 
 
 def _give_equations(paper: PaperText, components: list[Component]) -> None:
-    """Each equation to the component of its section; the first that stands there, else the nearest before it."""
+    """Each equation to the component of its section that the words before it name, else to the first that stands there."""
+    leading = {one.formula[:_FRONT_OF_FORMULA]: one.text for one in paper.sentences if one.formula}
     for row in paper.outline["equations"]:
         text = " ".join(str(row["text"]).split())
         if not text or len(text) < 5 or not re.search(r"[=≤≥∈\\<>]", text):
             continue
         same = [one for one in components if one.section["id"] == row["section"]]
-        if same and len(same[0].equations) < _MOST_EQUATIONS:
-            same[0].equations.append(f"{row['label']} {text}".strip()[:400])
+        said = f" {' '.join(name_words(leading.get(text[:_FRONT_OF_FORMULA], '')))} "
+        named = [one for one in same if one.is_named and f" {' '.join(name_words(one.name))} " in said]
+        home = next(iter([*named, *sorted(same, key=lambda one: not one.is_named)]), None)
+        if home is not None and len(home.equations) < _MOST_EQUATIONS:
+            home.equations.append(f"{row['label']} {text}".strip()[:400])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 import sys
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -34,6 +36,10 @@ _STATEFUL = re.compile(
 )
 
 
+_BESIDE = re.compile(r" (?:using|via|with|by) ")
+"""What stands behind the thing that a name is of: "queue using an infinite array"."""
+
+
 def package_name(title: str) -> str:
     """A Python package name from the first telling words of a title."""
     name = "_".join(telling_words(title)[:3])[:LONGEST_NAME].strip("_") or "paper"
@@ -44,8 +50,14 @@ def package_name(title: str) -> str:
 
 def telling_words(text: str) -> list[str]:
     """The words of a text that say what it is about, in small letters."""
+    return [word for word in _plain_words(text) if word not in _STOP_WORDS]
+
+
+def _plain_words(text: str) -> list[str]:
+    """The words of a text in small letters without accents, Greek letters in words; "SpanPredictor" has two."""
     plain = "".join(GREEK.get(letter, letter) for letter in re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", text))
-    return [word for word in re.findall(r"[a-z0-9]+", plain.lower()) if word not in _STOP_WORDS]
+    plain = re.sub(r"['’]s\b", "", unicodedata.normalize("NFKD", plain.replace("ß", "ss")))
+    return re.findall(r"[a-z0-9]+", re.sub(r"[\u0300-\u036f]", "", plain).lower())
 
 
 def request_name(text: str) -> str:
@@ -61,9 +73,12 @@ def request_name(text: str) -> str:
 
 def declare_component(name: str, taken: set[str]) -> str:
     """The signature of a component: a class for what holds a state by its name, else a function. Adds it to `taken`."""
-    words = telling_words(name)[:_MOST_WORDS] or ["component"]
-    is_class = bool(_STATEFUL.search(name))
+    head = _BESIDE.split(name)[0]
+    head = head if len(telling_words(head)) > 1 else name
+    words = _words_of_name(head)[:_MOST_WORDS] or ["component"]
+    is_class = bool(_STATEFUL.search(head))
     plain = "".join(word.capitalize() for word in words) if is_class else "_".join(words)
+    plain = f"{plain}_method" if plain in dir(builtins) else plain
     symbol = _free(_sound(plain[:LONGEST_NAME].strip("_"), "component"), taken)
     return f"class {symbol}" if is_class else f"def {symbol}"
 
@@ -90,8 +105,16 @@ def plain_constant_name(row: Mapping[str, Any]) -> str:
 
 def module_name(name: str, taken: set[str]) -> str:
     """The file of a component, without its ending. Adds it to `taken`."""
-    plain = "_".join(telling_words(name)[:3])[:LONGEST_NAME].strip("_")
+    plain = "_".join(_words_of_name(name)[:3])[:LONGEST_NAME].strip("_")
     return _free(_sound(plain, "method"), taken)
+
+
+def _words_of_name(name: str) -> list[str]:
+    """The telling words of a name; all of its words in code, in "loss and update", or where none tells."""
+    words, is_code = _plain_words(name), re.fullmatch(r"\w*[a-z0-9_][A-Z]\w*", name)
+    if is_code or (len(words) == 3 and words[1] == "and"):
+        return words
+    return telling_words(name) or words
 
 
 def _sound(name: str, otherwise: str) -> str:

@@ -13,6 +13,7 @@ from phases.planning.rules.component_homes import assign_components
 from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.components import Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
+from phases.planning.rules.data_sentences import find_data_sentences
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import BASELINES, DATASETS, METRICS, Mention, find_mentions, mention_row
 from phases.planning.rules.name_candidates import find_candidates
@@ -21,7 +22,13 @@ from phases.planning.rules.own_names import own_names
 from phases.planning.rules.owners import Known
 from phases.planning.rules.packages import find_packages
 from phases.planning.rules.passages import PaperText, read_paper
-from phases.planning.rules.requirements import choose_requirements, find_requirements, quote_start, requirement_row
+from phases.planning.rules.requirements import (
+    Requirement,
+    choose_requirements,
+    find_requirements,
+    quote_start,
+    requirement_row,
+)
 from phases.planning.rules.results import expected_results, experiments_of
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import sentences_of
@@ -65,8 +72,15 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     with_equations = {one.section["id"] for one in found if one.equations}
     asked = find_requirements(paper, [*own, *(one.name for one in found)], with_equations)
     chosen = choose_requirements(asked, assign_components(asked, found, paper))
-    requirements = [requirement_row(row, f"R{number}") for number, (row, _) in enumerate(chosen, 1)]
-    components = _component_rows(found, [home for _, home in chosen], requirements)
+    about_data = find_data_sentences(paper)
+    requirements = [
+        {
+            **requirement_row(row, f"R{number}"),
+            **({"kind": "dataset"} if home is None and row.place in about_data else {}),
+        }
+        for number, (row, home) in enumerate(chosen, 1)
+    ]
+    components = _component_rows(*_without_empty(found, chosen), requirements)
     known = Known(tuple(own), tuple(one.name for one in datasets), tuple(one.name for one in baselines))
     values = [value_row(one, f"V{number}") for number, one in enumerate(find_settings(paper, known), 1)]
     results, unsure = expected_results(paper, own)
@@ -100,7 +114,8 @@ def assemble_plan(
         _add_request(text, requirements, components)
     if not requirements:
         requirements = [_missing_requirement(outline)]
-    files = plan_files(package_name(outline["title"] or "paper"), requirements, components, found["values"])
+    package = package_name(outline["title"] or "paper")
+    files = plan_files(package, requirements, components, found["values"], outline.get("sections", ()))
     return {
         "plan_version": 2,
         "paper": {
@@ -161,6 +176,18 @@ def _component_about(text: str, components: Sequence[Row]) -> Row | None:
 
     best = max(components, key=share, default=None)
     return best if best is not None and share(best)[0] >= _SHARED else None
+
+
+def _without_empty(
+    found: Sequence[Component], chosen: Sequence[tuple[Requirement, int | None]]
+) -> tuple[list[Component], list[int | None]]:
+    """The components that the paper names, or that something is said of; and the homes of the requirements then."""
+    told = {home for _, home in chosen}
+    kept = [
+        place for place, one in enumerate(found) if one.is_named or one.equations or one.algorithm or place in told
+    ] or list(range(len(found)))
+    now = {place: number for number, place in enumerate(kept)}
+    return [found[place] for place in kept], [None if home is None else now[home] for _, home in chosen]
 
 
 def _component_rows(found: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row]) -> list[Row]:
