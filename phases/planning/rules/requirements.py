@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from phases.planning.rules.blocks import ITEM, NOTE
-from phases.planning.rules.cues import kind_of_statement, says_firmly, says_what_is_done, says_what_is_set, why_not
+from phases.planning.rules.cues import kind_of_statement, says_what_is_done, says_what_is_set, why_not
+from phases.planning.rules.deeds import weigh_deeds
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import is_whole, leans_on
@@ -17,8 +18,9 @@ from phases.planning.rules.sentences import is_whole, leans_on
 MOST = 60
 _EACH, _FEWEST_SET_UP, _MOST_SET_UP = 2, 12, 30
 """How many of MOST each component gets first, and how many the set-up, where what is built would fill them all."""
-_FEW = 20
-"""With fewer than this, what is built is read loosely: all that says neither why, nor what came out, nor what others did."""
+_LEAST, _LEAST_LOOSELY = 0.7, 0.2
+_FEW = 8
+"""With fewer than this, the paper is read loosely."""
 LONGEST = 480
 """Two sentences that are longer together are read badly, and one alone is a paragraph."""
 _SHORTEST, _LONGEST_SENTENCE = 25, 400
@@ -26,10 +28,6 @@ _STOP = re.compile(r"[.!?。！？]\s+(?=[\"“(\[A-Z0-9\u3040-\u9fff])")
 _ENDED = re.compile(r"[.!?。！？][)\"”’]*\s*$")
 _FEWEST_WORDS = 3
 _QUOTE = 90
-_IMPERATIVE = re.compile(
-    r"^(?:If|When|Whenever|For each|For every|At each|Given|Otherwise|Start|First|Second|Third|Finally|During"
-    r"|Each|All|Every|Once|After|Before)\b"
-)
 _CITATION = re.compile(r"\[[0-9, –-]+\]|\((?:[^()]*\b(?:19|20)[0-9]{2}[a-z]?)\)")
 
 
@@ -148,14 +146,12 @@ def _candidates(
 
 
 def _asks(sentence: Sentence, own: re.Pattern[str] | None, *, loosely: bool = False) -> bool:
-    """Whether it says what is done; of what is built, also what one of its parts is. `loosely`: or what there is."""
+    """Whether it says what is built or set up. `loosely`: or what there is."""
     if sentence.role not in (BUILD, SETUP, MIXED) or not _is_readable(sentence) or why_not(sentence.text):
         return False
-    if sentence.role == MIXED:
-        return says_what_is_set(sentence.text)
-    return says_what_is_done(sentence.text) or bool(
-        sentence.role == BUILD and (loosely or (own and own.search(sentence.text)))
-    )
+    if sentence.role == MIXED and not says_what_is_set(sentence.text):
+        return False
+    return _score(sentence, own) >= (_LEAST_LOOSELY if loosely else _LEAST)
 
 
 def _leads_to_formula(sentence: Sentence) -> bool:
@@ -189,12 +185,9 @@ def _fits(text: str) -> bool:
 
 
 def _score(sentence: Sentence, own: re.Pattern[str] | None) -> float:
-    """How much an implementer needs a sentence: what the authors do, name, count and define comes first."""
+    """How much an implementer needs a sentence; the formula that it leads to and a name of the paper's own speak for it."""
     said = sentence.text
-    score = 1.0 if says_firmly(said) else 0.0
-    score += 0.6 * bool(own and own.search(said))
-    score += 0.5 * bool(re.search(r"\d", _CITATION.sub("", said)))
-    score += 0.5 * bool(_IMPERATIVE.match(said)) + 0.4 * bool(sentence.formula) + 0.2 * (sentence.kind == ITEM)
-    score += 0.3 * (sentence.role == BUILD) - 0.8 * (sentence.role == MIXED)
-    score -= 0.4 * min(len(_CITATION.findall(said)), 2) + 0.3 * ("et al" in said)
-    return score - 0.3 * (len(said) < 45)
+    score = weigh_deeds(said) + 0.2 * bool(own and own.search(said)) + 0.6 * bool(sentence.formula)
+    score += 0.4 * (sentence.kind == ITEM) + 0.2 * (sentence.role == BUILD) - 0.4 * (sentence.role == MIXED)
+    score += 0.3 * (sentence.role == SETUP and says_what_is_set(said))
+    return score - 0.2 * min(len(_CITATION.findall(said)), 2) - 0.3 * (len(said) < 45)
