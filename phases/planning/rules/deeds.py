@@ -39,6 +39,13 @@ _DONE_TO = (
     r"(?:[a-z-]{2,20}ed|set|split|built|chosen|taken|drawn|fed|found|given|held|kept|left|made|put|read|run|sent|shown|shut|cut"
     r"|spent|written|broken|hidden|frozen|drawn|begun|thrown|known|grown)"
 )
+_TALK = (
+    r"(?:has|have|had|are|were|can|could|may|might|do|did|will|would|shall|want|need|note|see|refer|describe|discuss|present|review|turn|provide"
+    r"|explore|investigate|study|examine|explain|summari[sz]e|give|recall|prove|show|outline|illustrate|clarify|dig|believe|think|hope|wish"
+    r"|find|found|observe|claim|argue|expect|know|focus|consider|conclude|emphasi[sz]e|highlight|suspect|conjecture|hypothesi[sz]e|leave"
+    r"|stress|point|mention|address|motivate|demonstrate|report|aim|seek|understand|look|suggest|believed|noticed|notice|proved|showed"
+    r"|discussed|described|argued|noted|expected|wanted|observed|must|should|cannot|thank|get|saw|compare favorably)\b"
+)
 _MORE = r"(?:[a-z]{2,18}ly |then |also |first |next |only |never |always |not |both |again |further |now |each |all |simply ){0,2}"
 _PARTS = (
     r"(?:sets?|lists?|pairs?|tuples?|triples?|sequences?|vectors?|matri(?:x|ces)|tensors?|functions?|numbers?|maps?|tables?|nodes?"
@@ -83,11 +90,11 @@ SIGNS = (
         rf"(?:^|[,;:] )(?:[^\s,;:.]++ ){{0,5}}?(?:[\w'-]{1,24}s|they|and|then) {_MORE}(?:{_ACTS})"
         r" (?!of\b|is\b|are\b|was\b|were\b|have\b|and\b|or\b|can\b)\S",
     ),
-    _sign("we do", 1.0, rf"\bwe {_MORE}(?:{_ACTS}|did|ran|built|chose|drew|fed|froze|kept|made|split|took|trained|tuned"
-          r"|(?!believed|observed|noticed|proved|showed|discussed|described|argued|noted|expected|wanted)[a-z-]{2,20}ed)\b"),
+    _sign("we do", 1.0, rf"\bwe {_MORE}(?!{_TALK})[a-z][a-z-]{{2,20}}\b|\b(?:our|the|these|all) (?:experiments?|implementations?|systems?) {_MORE}"
+          r"(?:used?|compares?|trains?|runs?|employs?|consists?)\b"),
     _sign("told to", 1.0, rf"^(?:\w++ ?\w*+: )?(?:then |first |next |finally,? )?(?:{_ACTS}|let|start|do|make|repeat) "
           r"(?!of\b|is\b|are\b|and\b)"),
-    _sign("is done", 0.7, rf"\b(?:is|are|was|were|be|been|being|gets?) {_MORE}{_DONE_TO}\b"),
+    _sign("is done", 0.8, rf"\b(?:is|are|was|were|be|been|being|gets?) {_MORE}{_DONE_TO}\b"),
     _sign("is obliged", 0.5, r"\b(?:must|shall|has to|have to|may only|can only|cannot|never|at most|at least|exactly|only if"
           r"|unless|until|should)\b"),
     _sign("comes when", 0.6, r"^(?:if|when|whenever|once|upon|on receipt|after|before|until|unless|for (?:each|every|all)|at each|in"
