@@ -54,6 +54,7 @@ _PARTS = (
     r"|constants?|identifiers?|entr(?:y|ies)|records?|messages?|tokens?|bits?|bytes|ratios?|differences?|averages?|embeddings?"
     r"|rows?|columns?|cells?|dimensions?|states?|actions?|steps?|components?|phases?|stages?|modules?|blocks?|parts?|copy|copies)"
 )
+_IN_BRACKETS = re.compile(r"\([A-Z][^()]{0,400}\)$")
 _BRACKETS = re.compile(r"\([^()]{0,200}\)")
 _POINTER = re.compile(
     r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bwas )(?<!\bwere ),? ?(?:as )?\b(?:depicted|shown|described|illustrated|defined|given|listed|specified"
@@ -114,7 +115,7 @@ SIGNS = (
           r"|importance|powerful|flexib\w++|robust(?:ness)?|practical(?:ly)?|desir\w++|beneficial|benefits?|helpful|attractive|good|poor(?:ly)?"
           r"|difficult\w*+|hard|expensive|cheap|costly|trivial(?:ly)?|nice(?:ly)?|advantages?|drawbacks?|problems?|challeng\w++|worth\w*+"
           r"|interest(?:ing)?|complicated|complex|minimal|novel|generic|general(?:ly)?|effective(?:ly|ness)?|sufficient(?:ly)?|necessary"
-          r"|overhead|popular|common(?:ly)?|usual(?:ly)?|straightforward|well-suited|unnecessary|faithful|diverse)\b"),
+          r"|overhead|popular|common(?:ly)?|usual(?:ly)?|typical(?:ly)?|straightforward|well-suited|unnecessary|faithful|diverse)\b"),
     _sign("what it brings", -0.7, r"(?<!\bto )\b(?:ensur(?:es?|ing)|guarantees?|allows?|allowing|enabl(?:es?|ing)|prevents?|avoids?|avoiding|helps?"
           r"|makes? (?:it|them|sure)|leads? to|implies|imply|encourages?|permits?|supports?|simplif\w++|serves?"
           r"|facilitat\w++|eliminates?|improves?|motivat\w++|thereby|results? in|yields?)\b"),
@@ -148,16 +149,19 @@ _OTHER_LANGUAGES = re.compile(
 
 
 def weigh_deeds(sentence: str) -> float:
-    """How much an implementer needs a sentence: above 1 it says what to build, below 0 it talks about something.
-
-    What stands in brackets, what a deed is for ("To save time, …") and where it is shown is not what the sentence says.
-    """
+    """How much an implementer needs a sentence: above 1 it says what to build, below 0 it talks about something."""
     return sum(sign.points for sign in find_signs(sentence))
 
 
 @lru_cache(_SENTENCES_KEPT)
 def find_signs(sentence: str) -> tuple[Sign, ...]:
-    """The signs of SIGNS that a sentence has, in their order."""
-    said = _POINTER.sub("", _PURPOSE.sub("", _BRACKETS.sub("", sentence))).strip()
+    """The signs of SIGNS that the gist of a sentence has, in their order."""
+    said = gist_of(sentence)
     found = tuple(one for one in SIGNS if one.pattern.search(said))
     return (*found, SIGNS[0]) if _OTHER_LANGUAGES.search(said) else found
+
+
+def gist_of(sentence: str) -> str:
+    """A sentence without what stands in brackets, what its deed is for ("To save time, …") and where it is shown."""
+    whole = sentence[1:-1] if _IN_BRACKETS.match(sentence) else sentence
+    return _POINTER.sub("", _PURPOSE.sub("", _BRACKETS.sub("", whole))).strip()

@@ -10,7 +10,7 @@ from typing import Any
 
 from phases.planning.rules.blocks import ITEM, NOTE
 from phases.planning.rules.cues import kind_of_statement, says_what_is_done, says_what_is_set, why_not
-from phases.planning.rules.deeds import weigh_deeds
+from phases.planning.rules.deeds import gist_of, weigh_deeds
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import is_connected, is_whole, leans_on
@@ -30,6 +30,8 @@ _FEWEST_WORDS = 3
 _QUOTE = 90
 _EXPLAINS = re.compile(r"(?:,? ?(?:where|with|in which)|Here,?) [^.]*?(?:\b(?:is|are|be|denotes?|stands?|represents?)\b|[=∈]|\\in\b)")
 """How the words behind a formula begin that say what its signs stand for."""
+_BY_THE_WAY = ("discussion", "motivation", "points elsewhere", "of authors")
+_USED = re.compile(r"\bwe (?:[a-z]+ly |also |first |then )?(?:use|utili[sz]e|employ|adopt|apply|follow|train|run|fine-?tune|implement|replace|add)\b")
 _BEFORE = ("", "points elsewhere", "assumption")
 """Why a sentence may be no requirement, and yet be printed before one that leans on it."""
 _ALONE = 0.4
@@ -137,7 +139,7 @@ def _candidates(
             if last and last.sentences == (previous,):
                 rows[-1] = Requirement(pair.sentences, max(last.score, pair.score) + 0.3, place - 1)
                 continue
-            if why_not(previous.text) in _BEFORE:
+            if _why_none(previous.text) in _BEFORE:
                 rows.append(pair)
                 continue
         if is_connected(sentence.text) and score >= _LEAST + _ALONE:
@@ -159,11 +161,19 @@ def _with_terms(row: Requirement, sentences: Sequence[Sentence]) -> Requirement:
 
 def _asks(sentence: Sentence, own: re.Pattern[str] | None, *, loosely: bool = False) -> bool:
     """Whether it says what is built or set up. `loosely`: or what there is."""
-    if sentence.role not in (BUILD, SETUP, MIXED) or not _is_readable(sentence) or why_not(sentence.text):
+    if sentence.role not in (BUILD, SETUP, MIXED) or not _is_readable(sentence) or _why_none(sentence.text):
         return False
     if sentence.role == MIXED and not says_what_is_set(sentence.text):
         return False
     return _score(sentence, own) >= (_LEAST_LOOSELY if loosely else _LEAST)
+
+
+def _why_none(said: str) -> str:
+    """Why a sentence is no requirement. What only stands in brackets, and whose model the authors use, are no reasons."""
+    why = why_not(said)
+    if why == "related" and _USED.search(said):
+        return ""
+    return why_not(gist_of(said)) if why in _BY_THE_WAY else why
 
 
 def _leads_to_formula(sentence: Sentence) -> bool:
