@@ -43,7 +43,7 @@ _TALK = (
     r"(?:has|have|had|are|were|can|could|may|might|do|did|will|would|shall|want|need|note|see|refer|describe|discuss|present|review|turn|provide"
     r"|explore|investigate|study|examine|explain|summari[sz]e|give|recall|prove|show|outline|illustrate|clarify|dig|believe|think|hope|wish"
     r"|find|found|observe|claim|argue|expect|know|focus|consider|conclude|emphasi[sz]e|highlight|suspect|conjecture|hypothesi[sz]e|leave"
-    r"|stress|point|mention|address|motivate|demonstrate|report|aim|seek|understand|look|suggest|believed|noticed|notice|proved|showed"
+    r"|stress|point|mention|address|motivate|demonstrate|aim|seek|understand|look|suggest|believed|noticed|notice|proved|showed"
     r"|discussed|described|argued|noted|expected|wanted|observed|must|should|cannot|thank|get|saw|compare favorably)\b"
 )
 _MORE = r"(?:[a-z]{2,18}ly |then |also |first |next |only |never |always |not |both |again |further |now |each |all |simply ){0,2}"
@@ -88,7 +88,7 @@ SIGNS = (
     ),
     _sign(
         "they do", 0.9,
-        rf"(?:^|[,;:] )(?:[^\s,;:.]++ ){{0,5}}?(?:[\w'-]{1,24}s|they|and|then) {_MORE}(?:{_ACTS})"
+        rf"(?:^|[,;:] )(?:[^\s,;:.]++ ){{0,5}}?(?:[\w'-]{{1,24}}s|they|and|then) {_MORE}(?:{_ACTS})"
         r" (?!of\b|is\b|are\b|was\b|were\b|have\b|and\b|or\b|can\b)\S",
     ),
     _sign("we do", 1.0, rf"\bwe {_MORE}(?!{_TALK})[a-z][a-z-]{{2,20}}\b|\b(?:our|the|these|all) (?:experiments?|implementations?|systems?) {_MORE}"
@@ -99,16 +99,18 @@ SIGNS = (
     _sign("is obliged", 0.5, r"\b(?:must|shall|has to|have to|may only|can only|cannot|never|at most|at least|exactly|only if"
           r"|unless|until|should)\b"),
     _sign("comes when", 0.6, r"^(?:if|when|whenever|once|upon|on receipt|after|before|until|unless|for (?:each|every|all)|at each|in"
-          r" each|during|given|initially|otherwise|step [^ ]|at the (?:beginning|end|start))\b"
+          r" each|during|given|initially|otherwise|step|at the (?:beginning|end|start))\b"
           r"|, (?:if|when|whenever|once|unless|until) "),
     _sign("follows in order", 0.3, r"^(?:first|second|third|next|then|finally|lastly|subsequently)\b"),
     _sign("defines", 1.0, r"^let\b|\b(?:denotes?|denoted|defined? (?:as|by|to)|we (?:define|call|write|say)|is called|are called"
           r"|stands? for|refers? to|represents?|corresponds to)\b|\bgiven by\b|\bis proportional to\b"),
     _sign("is made of", 1.0, r"\b(?:consists? (?:of|in)|composed of|compris(?:es?|ing)|contains?|includes?|has (?:an?|two|three|four|five|six|the)"
           rf"|have (?:an?|two|three|four|the)|maintains?|holds?|stores?|uses?) |\b(?:is|are) (?:then |simply |just )?(?:an?|the|two|three"
-          rf"|all) (?:[^\s,;.]++ ){{0,3}}?{_PARTS}\b|^[^\s,:]{{1,30}}(?: num)?[,:] (?:an?|the) (?:[^\s,;.]++ ){{0,3}}?{_PARTS}\b|\binitially\b"),
+          rf"|all) (?:[^\s,;.]++ ){{0,3}}?{_PARTS}\b|^[^\s,:]{{1,30}}(?: num)?[,:] (?:an?|the) (?:[^\s,;.]++ ){{0,3}}?{_PARTS}\b|\binitially\b|^there (?:is|are) (?:no|one|two|three|four|five|exactly|[0-9])"),
     _sign("says with signs", 0.5, r"[=∈←≤≥]|\\(?:in|leftarrow|gets|sim|leq?|geq?|propto|mapsto)\b|\bmod\b"),
     _sign("counts", 0.5, r"(?<![\w.\[-])(?<!ection )(?<!igure )(?<!able )(?<!quation )(?<!hase )(?<!tep )(?<!rithm )(?<!ine )[0-9](?![0-9.,]*+\])"),
+    _sign("sets a value", 0.7, r"\b(?:set|fix(?:ed|es)?|initiali[sz]ed?|limit(?:ed)?|equals?|defaults?|train(?:ed)?|uses?|used|employ(?:ed)?|choose|chose|chosen|run|repeat(?:ed)?"
+          r"|split|ratio|draw|sampled?)\b[^.;:]{0,60}?(?<![\w.\[-])\$?[0-9]"),
     # what it talks about
     _sign("what may be", -0.6, r"\b(?:can|could|may|might|would)\b(?! only)|\b(?:possib\w++|potential(?:ly)?|able to|in principle)\b"),
     _sign("how it is", -0.5, r"\b(?:efficient(?:ly)?|easy|easily|simpl(?:er|est|icity)|(?:quite|very) \w++|natural(?:ly)?|useful(?:ness)?|important(?:ly)?"
@@ -128,8 +130,8 @@ SIGNS = (
           r"|study|examine|analy[sz]e|explain|summari[sz]e|introduce|give|recall|note|prove|show|show how|outline|illustrate|clarify|dig))\b"
           r"|\b(?:recall|note|notice|observe) that\b|\bremember\b|\b(?:earlier|so far|hereafter|henceforth)\b"),
     _sign("an aim", -0.6, r"\b(?:goals?|aims?|aimed|purposes?|intuition|ideas?|principles?|key (?:idea|insight|observation|point|aspect|component)|notabl[ey]|designed to|intended|wish|want|desired?"
-          r"|hope|ideal(?:ly)?|essence|philosophy|view(?:ed)?|propert(?:y|ies)|requirement|question|interested)\b"),
-    _sign("an example", -1.2, r"\b(?:for example|for instance|examples?|illustrat\w++|imagine|suppose|scenario|consider(?:,| the| a| an)|e\.g\.,?|say,)"),
+          r"|hope|ideal(?:ly)?|essence|philosophy|view(?:ed)?|requirement|question|interested)\b"),
+    _sign("an example", -1.2, r"\b(?:for example|for instance|(?:this|our|an? \w+|the \w+ing|above|these) examples?|examples? of|illustrat\w++|imagine|suppose|scenario|consider(?:,| the| a| an)|e\.g\.,?|say,)"),
     _sign("others", -0.5, r"\b(?:et al|(?:in|by|of|from|to|with|like|and) \[[0-9]|original(?:ly)?|previous(?:ly)?|earlier|prior|traditional(?:ly)?"
           r"|existing|conventional|literature|researchers|authors|inspired|recent(?:ly)?|well[- ]known|other (?:work|method|approach|system|protocol)\w*+"
           r"|similar to|analogous|unlike|in contrast|whereas)\b|^(?:many|most|some|several)\b"),

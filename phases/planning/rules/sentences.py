@@ -25,6 +25,8 @@ _LEANING = re.compile(
     r"|where|which|dies\w*|dabei|somit|其中|因此|这|此)\b",
     re.IGNORECASE,
 )
+_HALF_OPEN = re.compile(r"\[[^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\)|\([^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\]")
+"""An interval with one end left out: [0, 1)."""
 _MARKS = re.compile(r"\*{2,3}|\[\^[^\]\s]{1,9}\]|(?<=[a-z)\]]\.)[0-9]{1,2}$")
 
 
@@ -46,9 +48,14 @@ def is_whole(sentence: str) -> bool:
     return (
         not _BEGUN.match(sentence)
         and bool(_ENDED.search(sentence))
-        and sentence.count("(") == sentence.count(")")
+        and _closes(sentence)
         and sentence.count("$") % 2 == 0
     )
+
+
+def _closes(sentence: str) -> bool:
+    said = _HALF_OPEN.sub("", sentence)
+    return said.count("(") == said.count(")")
 
 
 def is_open(paragraph: str) -> bool:
