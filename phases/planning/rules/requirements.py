@@ -18,7 +18,9 @@ from phases.planning.rules.sentences import is_connected, is_whole, leans_on
 MOST = 60
 _EACH, _FEWEST_SET_UP, _MOST_SET_UP = 2, 12, 30
 """How many of MOST each component gets first, and how many the set-up, where what is built would fill them all."""
-_LEAST, _LEAST_LOOSELY = 0.5, 0.0
+_LEAST, _LEAST_LOOSELY, _SURE = 0.5, 0.0, 0.9
+_ENOUGH = 30
+"""With so many requirements more are taken only where they are sure: places are not filled because they are free."""
 _FEW = 8
 """With fewer than this, the paper is read loosely."""
 LONGEST = 480
@@ -79,6 +81,7 @@ def choose_requirements(
     `homes`: the component of each. Each component gets some before others get more, and the set-up has places of its own.
     """
     rows = sorted(zip(found, homes, strict=True), key=lambda pair: (-pair[0].score, pair[0].place))
+    rows = [pair for place, pair in enumerate(rows) if place < _ENOUGH or pair[0].score >= _SURE]
     told: Counter[int | None] = Counter()
     first: list[tuple[Requirement, int | None]] = []
     more: list[tuple[Requirement, int | None]] = []
