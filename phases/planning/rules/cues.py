@@ -33,7 +33,8 @@ RULES = (
             r"(?:also )?(?:shows?|showed|shown|notices?|demonstrat\w+|indicat\w+|suggests?|suggested|implies"
             r"|confirms?|reveal\w*|validates?|illustrat\w+"
         r"|summari[sz]es?|observe[sd]?|finds?|found|concludes?|witness|compares)\b(?! (?:the )?following| it (?:\w++ )?to\b)"
-            r"|\b(?:it|that|which) (?:also |\w+ly )?(?:shows?|demonstrates|indicates|suggests|implies|confirms|reveals|illustrates)\b"
+            r"|\b(?:it|that|which) (?:also |\w+ly )?(?:shows?|demonstrates|indicates|suggests|implies|confirms"
+            r"|reveals|illustrates)\b"
             r"|\b(?:better|worse|higher|lower|larger|smaller|faster|slower|stronger|more \w+|less \w+|fewer)"
             r" than\b(?! or equal| the (?:threshold|number))"
             r"|(?:achiev|attain|yield|obtain|exhibit|boost)(?:e?s|e?d|ing)? (?:an? |the |\w+ ){0,3}(?:best|better"
@@ -70,7 +71,9 @@ RULES = (
     _rule(
         "motivation",
             r"attract(?:s|ed)|challenging|has been (?:widely|extensively|very)|have been (?:widely|extensively|very"
-            r"|proposed|shown)|ha(?:s|ve) (?:seen|become|received) (?:a|much|great|considerable|increasing\w*|growing|wide\w*|little|significant"
+            r"|proposed|shown)|ha(?:s|ve) (?:seen|become|received) (?:a|much|great|considerable|increasing\w*"
+            r"|growing|wide\w*|little"
+            r"|significant"
             r"|attention|more|very|popular|important|standard|common)\b"
             r"|recent(?:ly)?,? (?:work|studies|advances|years|progress|approaches)|in recent|increasing(?:ly)?"
             r" (?:interest|popular|important)|growing (?:interest|need)|success(?:ful|es)? (?:in|for|of|at)\b"
@@ -129,7 +132,8 @@ RULES = (
             r"|by) (?:the )?(?:\(?(?:our )?(?:table|fig|section|sec\b|sec\.|appendix|supplement|§|algorithm|next"
             r"|following|https?)|Tables)"
             r"|(?<!\()\b(?:see|refer to|we refer)\b [^.]{0,60}\b(?:for|section|appendix|table|figure)|in the"
-            r" (?:following|next|remainder|rest)(?: (?:(?:sub)?sections?|paragraphs?|chapters?|appendix)\b| of (?:this|the) (?:paper|section|work)|,)"
+            r" (?:following|next|remainder|rest)(?: (?:(?:sub)?sections?|paragraphs?|chapters?|appendix)\b"
+            r"| of (?:this|the) (?:paper|section|work)|,)"
             r"|^(?:in |section )?§|explains? in (?:more )?detail|\bshowcase"
             r"|\b(?:will|shall) be (?:discussed|described|explained) (?:\w+ )?(?:later|below|next)|^in what follows"
             r"|^as mentioned (?:above|before|previously|earlier)|full"
@@ -268,7 +272,9 @@ def _is_language(sentence: str) -> bool:
     said = _FORMULA.sub("", sentence)
     words, parts = _LETTERS.findall(said), said.split() or ["0"]
     counted = sum(any(map(str.isdigit, part)) for part in parts)
-    if counted > (_MOST_WITH_VERB if _VERB.search(said) else _MOST_NUMBERS) * len(parts) or len(set(parts)) < _MOST_REPEATED * len(parts):
+    if counted > (_MOST_WITH_VERB if _VERB.search(said) else _MOST_NUMBERS) * len(parts) or len(
+        set(parts)
+    ) < _MOST_REPEATED * len(parts):
         return False  # mostly numbers, or the same words again and again: the labels of a picture
     if len(words) < _FEWEST_WORDS and not re.search(r"[\u3040-\u9fff\uac00-\ud7af]{6}", sentence):
         return False

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phases.planning.rules.blocks import ITEM, NOTE
-from phases.planning.rules.cues import kind_of_statement, says_what_is_done, says_what_is_set, why_not
+from phases.planning.rules.cues import kind_of_statement, says_what_is_set, why_not
 from phases.planning.rules.deeds import gist_of, weigh_deeds
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
@@ -30,22 +30,31 @@ _STOP = re.compile(r"[.!?。！？]\s+(?=[\"“(\[A-Z0-9\u3040-\u9fff])")
 _ENDED = re.compile(r"[.!?。！？][)\"”’]*\s*$")
 _FEWEST_WORDS = 3
 _QUOTE = 90
-_EXPLAINS = re.compile(r"(?:,? ?(?:where|with|in which)|Here,?) [^.]*?(?:\b(?:is|are|be|denotes?|stands?|represents?)\b|[=∈]|\\in\b)")
+_EXPLAINS = re.compile(
+    r"(?:,? ?(?:where|with|in which)|Here,?) [^.]*?(?:\b(?:is|are|be|denotes?|stands?|represents?)\b|[=∈]|\\in\b)"
+)
 """How the words behind a formula begin that say what its signs stand for."""
 _SET_BY_US = re.compile(
-    r"\bwe (?:[a-z]+ly |also |then |first )?(?:use[d]?|set|sampled?|delete[d]?|add(?:ed)?|employ(?:ed)?|train(?:ed)?|r[au]n|implemented|fixed|chose"
+    r"\bwe (?:[a-z]+ly |also |then |first )?(?:use[d]?|set|sampled?|delete[d]?|add(?:ed)?|employ(?:ed)?"
+    r"|train(?:ed)?|r[au]n|implemented|fixed|chose"
     r"|removed?|initialized?|tuned?|averaged?|split|pick(?:ed)?|normalized?|repeat(?:ed)?|replaced?|limit(?:ed)?)\b"
-    r"|\b(?:were|was|is|are) (?:set to|trained (?:for|with|on|using)|run (?:for|with|on)|repeated|sampled|created|initialized|implemented|obtained by)\b"
+    r"|\b(?:were|was|is|are) (?:set to|trained (?:for|with|on|using)|run (?:for|with|on)|repeated|sampled|created"
+    r"|initialized|implemented|obtained by)\b"
 )
 """How a sentence among results says what the authors set."""
 _LEAST_AMONG_RESULTS = 1.0
 _BY_THE_WAY = ("discussion", "motivation", "points elsewhere", "of authors")
-_USED = re.compile(r"\bwe (?:[a-z]+ly |also |first |then )?(?:use|utili[sz]e|employ|adopt|apply|follow|train|run|fine-?tune|implement|replace|add)\b")
+_USED = re.compile(
+    r"\bwe (?:[a-z]+ly |also |first |then )?(?:use|utili[sz]e|employ|adopt|apply|follow|train|run|fine-?tune"
+    r"|implement|replace|add)\b"
+)
 _BEFORE = ("", "points elsewhere", "assumption")
 """Why a sentence may be no requirement, and yet be printed before one that leans on it."""
 _ALONE = 0.4
 """So much more is asked of a sentence that begins with "Then" or "Hence" where the one before it is not printed."""
-_CITATION = re.compile(r"\[[0-9, –-]+\]|\[[A-Za-z][\w:.+-]*[0-9]\w*(?:; ?[\w:.+-]+)*\]|\((?:[^()]*\b(?:19|20)[0-9]{2}[a-z]?)\)")
+_CITATION = re.compile(
+    r"\[[0-9, –-]+\]|\[[A-Za-z][\w:.+-]*[0-9]\w*(?:; ?[\w:.+-]+)*\]|\((?:[^()]*\b(?:19|20)[0-9]{2}[a-z]?)\)"
+)
 
 
 @dataclass(frozen=True)
@@ -173,7 +182,9 @@ def _asks(sentence: Sentence, own: re.Pattern[str] | None, *, loosely: bool = Fa
     """Whether it says what is built or set up. `loosely`: or what there is."""
     if sentence.role not in (BUILD, SETUP, MIXED, RESULTS) or not _is_readable(sentence) or _why_none(sentence.text):
         return False
-    if sentence.role == RESULTS and not (_SET_BY_US.search(sentence.text) and _score(sentence, own) >= _LEAST_AMONG_RESULTS):
+    if sentence.role == RESULTS and not (
+        _SET_BY_US.search(sentence.text) and _score(sentence, own) >= _LEAST_AMONG_RESULTS
+    ):
         return False
     if sentence.role == MIXED and not says_what_is_set(sentence.text):
         return False
