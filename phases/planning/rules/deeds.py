@@ -71,13 +71,13 @@ _PARTS = (
     r"|parts?|copy|copies)"
 )
 _IN_BRACKETS = re.compile(r"\([A-Z][^()]{0,400}\)$")
-_BRACKETS = re.compile(r"\([^()]{0,200}\)")
+_BRACKETS = re.compile(r" ?\([^()]{0,200}\)")
 _POINTER = re.compile(
     r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bwas )(?<!\bwere ),? ?(?:as )?\b(?:depicted|shown|described|illustrated"
     r"|defined|given|listed|specified"
     r"|outlined|explained|introduced|discussed) (?:above|below|earlier|previously|(?:in|by) (?:the )?(?:(?:next"
     r"|previous|following) )?"
-    r"(?:figures?|fig\.|sections?|sec\.|tables?|appendix|equations?|eqs?\.|algorithms?)(?: [0-9A-Z][0-9A-Z.]*+)?)",
+    r"(?:figures?|fig\.|sections?|sec\.|tables?|appendix|equations?|eqs?\.|algorithms?)(?: [0-9A-Z](?:[0-9A-Z]|\.[0-9A-Z])*+)?)",
     re.IGNORECASE,
 )
 _PURPOSE = re.compile(r"^(?:in order )?to (?:[^,$]|\$[^$]{0,200}\$){3,160}, ", re.IGNORECASE)

@@ -39,14 +39,16 @@ _SET_BY_US = re.compile(
     r"|train(?:ed)?|r[au]n|implemented|fixed|chose"
     r"|removed?|initialized?|tuned?|averaged?|split|pick(?:ed)?|normalized?|repeat(?:ed)?|replaced?|limit(?:ed)?)\b"
     r"|\b(?:were|was|is|are) (?:set to|trained (?:for|with|on|using)|run (?:for|with|on)|repeated|sampled|created"
-    r"|initialized|implemented|obtained by)\b"
+    r"|initialized|implemented|obtained by)\b",
+    re.IGNORECASE,
 )
 """How a sentence among results says what the authors set."""
 _LEAST_AMONG_RESULTS = 1.0
 _BY_THE_WAY = ("discussion", "motivation", "points elsewhere", "of authors")
 _USED = re.compile(
     r"\bwe (?:[a-z]+ly |also |first |then )?(?:use|utili[sz]e|employ|adopt|apply|follow|train|run|fine-?tune"
-    r"|implement|replace|add)\b"
+    r"|implement|replace|add)\b",
+    re.IGNORECASE,
 )
 _BEFORE = ("", "points elsewhere", "assumption")
 """Why a sentence may be no requirement, and yet be printed before one that leans on it."""
