@@ -190,15 +190,6 @@ _DONE = re.compile(
     r"|verwende|berechne|trainier|definier|gegeben|setze|使用|采用|训练|定义|计算|设置|设为|选择|采样|输入|输出|사용|학습|用い|学習",
     re.IGNORECASE,
 )
-_STRONG = re.compile(
-    rf"\bwe (?:\w+ly |then |also |first |only |further |instead |additionally )?(?:{DEED})\b|\b(?:is|are|was"
-    r"|were) (?:then |also |first |only |\w+ly )?(?:used|set|trained|computed|calculated|defined"
-    r"|initiali[sz]ed|updated|composed|sampled|chosen|split|applied|performed|replaced|added|moved|copied"
-    r"|stored|evaluated|generated|implemented|optimi[sz]ed|run|fixed|tuned|selected|divided|concatenated"
-    r"|removed)\b"
-    r"|\bconsists? of\b|\b[0-9][0-9.,]*\b|=|←",
-    re.IGNORECASE,
-)
 _SET_UP = re.compile(
     r"\b(?:we|were|was|is|are|all|each) (?:\w+ly |then |also |only |first |always )?(?:use[sd]?|using|set"
     r"|train(?:ed)?|employ(?:ed)?|choose|chose|chosen|fix(?:ed)?|run|ran|sampled?|averaged?|initiali[sz]ed?"
@@ -248,11 +239,6 @@ def why_not(sentence: str) -> str:
 def says_what_is_done(sentence: str) -> bool:
     """Whether a sentence says what is done, or how something is made."""
     return bool(_DONE.search(sentence))
-
-
-def says_firmly(sentence: str) -> bool:
-    """Whether it says so of the authors' own work, or with a number."""
-    return bool(_STRONG.search(sentence))
 
 
 def says_what_is_set(sentence: str) -> bool:
