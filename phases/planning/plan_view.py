@@ -90,9 +90,9 @@ class _Text:
         said = {requirement["text"] for requirement in requirements}
         if row["what"] and row["what"] not in said:
             yield from self.wrap(read_aloud(row["what"]), "     ", 5)
-        shown = {requirement.get("formula") for requirement in requirements}
+        shown = [str(requirement.get("formula", "")) for requirement in requirements]
         for equation in row.get("equations", ()):
-            if equation not in shown:
+            if not any(one.startswith(equation.rstrip(" .")) for one in shown):
                 yield from self.wrap(read_formula(equation), " " * 9, 11)
         for number, step in steps_of(row):
             yield from self.wrap(read_aloud(step), f"     {number:>3}  ", 10)

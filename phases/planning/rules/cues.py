@@ -28,23 +28,25 @@ RULES = (
         "result",
             r"(?:out|under|over|under-|over-)(?:perform|estimat)|instabilit|inaccura|primitive"
             r"|\bsuperior|state[- ]of[- ]the[- ]art|significantly|surprising|interestingly|notably|remarkabl"
-            r"|(?:results?|experiments?|figure|fig\.?|table|analys[ie]s|curves?|we|it|this|these|that|which)"
+            r"|(?:results?|experiments?|figure|fig\.?|table|analys[ie]s|curves?|we|this|these)"
             r" (?:\([^)]*\) )?(?:\[?[0-9.]+\]? )?(?:\w+ly )?"
             r"(?:also )?(?:shows?|showed|shown|notices?|demonstrat\w+|indicat\w+|suggests?|suggested|implies"
             r"|confirms?|reveal\w*|validates?|illustrat\w+"
-        r"|summari[sz]es?|observe[sd]?|finds?|found|concludes?|witness|compares)\b(?! (?:the )?following)"
+        r"|summari[sz]es?|observe[sd]?|finds?|found|concludes?|witness|compares)\b(?! (?:the )?following| it (?:\w++ )?to\b)"
+            r"|\b(?:it|that|which) (?:also |\w+ly )?(?:shows?|demonstrates|indicates|suggests|implies|confirms"
+            r"|reveals|illustrates)\b"
             r"|\b(?:better|worse|higher|lower|larger|smaller|faster|slower|stronger|more \w+|less \w+|fewer)"
             r" than\b(?! or equal| the (?:threshold|number))"
             r"|(?:achiev|attain|yield|obtain|exhibit|boost)(?:e?s|e?d|ing)? (?:an? |the |\w+ ){0,3}(?:best|better"
             r"|higher|lower|lowest|highest|comparable|competitive|strong|gains?|accurac\w+|performance"
             r"|improvements?|reduction)\b"
             r"|\b(?:improv(?:es?|ed|ing)|increas(?:es?|ed)|decreas(?:es?|ed)|reduc(?:es?|ed)|drops?|dropped) (?:\w+"
-            r" ){0,4}(?:by|from|performance|accuracy|results?|significantly)\b"
+            r" ){0,4}(?:by(?! (?:one|1|a fixed)\b)|from|performance|accuracy|results?|significantly)\b"
         r"|\b(?:speed-?ups?|in bold|bold numbers|nearly identical|on par|similar(?:ly)? (?:results?|performance))\b"
             r"|(?:higher|lower|better|worse|faster|slower) (?:\w+ ){1,3}than\b|\bas (?:shown|seen|reported"
                 r"|demonstrated|can be seen) (?:in|by)\b|can be seen|we (?:see|note that"
             r" the results)|performs? (?:\w+ )?(?:well|poorly|best|better|worse|similarly)"
-            r"|\bp ?[<=] ?0?\.[0-9]|\beffectiveness\b|performance (?:drop|gain|gap|improvement)|consistently"
+            r"|\bp ?(?:<|= ?0?\.0) ?0?\.?[0-9]|\beffectiveness\b|performance (?:drop|gain|gap|improvement)|consistently"
             r"|\bprovides? (?:further )?improvement",
     ),
     _rule(
@@ -69,7 +71,10 @@ RULES = (
     _rule(
         "motivation",
             r"attract(?:s|ed)|challenging|has been (?:widely|extensively|very)|have been (?:widely|extensively|very"
-            r"|proposed|shown)|has (?:seen|become|received)|have (?:seen|become|received)"
+            r"|proposed|shown)|ha(?:s|ve) (?:seen|become|received) (?:a|much|great|considerable|increasing\w*"
+            r"|growing|wide\w*|little"
+            r"|significant"
+            r"|attention|more|very|popular|important|standard|common)\b"
             r"|recent(?:ly)?,? (?:work|studies|advances|years|progress|approaches)|in recent|increasing(?:ly)?"
             r" (?:interest|popular|important)|growing (?:interest|need)|success(?:ful|es)? (?:in|for|of|at)\b"
             r"|widespread|well-known|ubiquitous|\b(?:suffer|hinder|prohibit|hamper|preclude)(?:s|ed|ing)?\b"
@@ -78,19 +83,19 @@ RULES = (
             r"|most (?:competitive|existing|current|prior|previous|modern|commonly)|previous (?:work|method"
             r"|approach|stud)|prior (?:work|method|approach|stud)|(?:many|several|most|few|some|other) (?:works?"
             r"|researchers|papers|studies|authors|methods|approaches)\b"
-            r"|\b(?:researchers|practitioners|people|experts|scientists)\b|typically|in (?:many|most) (?:cases"
+            r"|\b(?:researchers|practitioners|people|experts|scientists)\b|in (?:many|most) (?:cases"
             r"|domains|applications)|is (?:well|widely) (?:known|used|studied)|cornerstone|suboptimal",
     ),
     _rule(
         "related",
-            rf"^(?:{_CITED})|^(?:Their|His|Her|They)\b|\b(?:introduced|proposed|presented|described|developed"
+            rf"^(?:{_CITED})|^(?:Their|They)\b|\b(?:introduced|proposed|presented|described|developed"
             rf"|suggested|studied|shown|demonstrated) (?:in|by) (?:{_CITED}|\[)"
             rf"|(?:{_CITED}[)\]]*) (?:\w+ly |also |further |first )?(?:propos|introduc|present|develop|suggest|stud"
             r"|show|demonstrat|leverag|learn|us|build|apply|appli|extend|find|found|train|argu|provid|investigat"
             r"|combin|describ|dissect)\w*"
             r"|^(?:another|other|similar) (?:\w+ ){0,3}(?:method|approach|work|tool|model|example|technique)"
             r"|\b(?:unlike|in contrast to|compared (?:to|with)|similar to|different from) (?:the )?(?:previous"
-            r"|prior|existing|other|earlier|traditional|[A-Z][a-z]+ )",
+            r"|prior|existing|other|earlier|traditional|(?-i:[A-Z][a-z]+) )",
     ),
     _rule(
         "rejected approach",
@@ -127,7 +132,9 @@ RULES = (
             r"|by) (?:the )?(?:\(?(?:our )?(?:table|fig|section|sec\b|sec\.|appendix|supplement|§|algorithm|next"
             r"|following|https?)|Tables)"
             r"|(?<!\()\b(?:see|refer to|we refer)\b [^.]{0,60}\b(?:for|section|appendix|table|figure)|in the"
-            r" (?:following|next|remainder|rest)|^(?:in |section )?§|explains? in (?:more )?detail|\bshowcase"
+            r" (?:following|next|remainder|rest)(?: (?:(?:sub)?sections?|paragraphs?|chapters?|appendix)\b"
+            r"| of (?:this|the) (?:paper|section|work)|,)"
+            r"|^(?:in |section )?§|explains? in (?:more )?detail|\bshowcase"
             r"|\b(?:will|shall) be (?:discussed|described|explained) (?:\w+ )?(?:later|below|next)|^in what follows"
             r"|^as mentioned (?:above|before|previously|earlier)|full"
             r" breakdown|(?:this|the (?:following|next|previous)) (?:section|paper|appendix)"
@@ -183,15 +190,6 @@ _DONE = re.compile(
     r"|verwende|berechne|trainier|definier|gegeben|setze|使用|采用|训练|定义|计算|设置|设为|选择|采样|输入|输出|사용|학습|用い|学習",
     re.IGNORECASE,
 )
-_STRONG = re.compile(
-    rf"\bwe (?:\w+ly |then |also |first |only |further |instead |additionally )?(?:{DEED})\b|\b(?:is|are|was"
-    r"|were) (?:then |also |first |only |\w+ly )?(?:used|set|trained|computed|calculated|defined"
-    r"|initiali[sz]ed|updated|composed|sampled|chosen|split|applied|performed|replaced|added|moved|copied"
-    r"|stored|evaluated|generated|implemented|optimi[sz]ed|run|fixed|tuned|selected|divided|concatenated"
-    r"|removed)\b"
-    r"|\bconsists? of\b|\b[0-9][0-9.,]*\b|=|←",
-    re.IGNORECASE,
-)
 _SET_UP = re.compile(
     r"\b(?:we|were|was|is|are|all|each) (?:\w+ly |then |also |only |first |always )?(?:use[sd]?|using|set"
     r"|train(?:ed)?|employ(?:ed)?|choose|chose|chosen|fix(?:ed)?|run|ran|sampled?|averaged?|initiali[sz]ed?"
@@ -222,6 +220,8 @@ _KINDS = {
 _CUES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS.items())
 _LETTERS = re.compile(r"[^\W\d_]{2,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 _FEWEST_WORDS, _FEWEST_LETTERS, _MOST_NUMBERS, _MOST_REPEATED = 4, 0.5, 0.4, 0.5
+_MOST_WITH_VERB = 0.6
+_VERB = re.compile(r"\b(?:we|is|are|was|were|has|have|uses?) (?![0-9.]+ [0-9.])")
 _FORMULA = re.compile(r"\$[^$]*\$")
 _TORN = re.compile(r"\w- \w|>>>|\ufffd|…|\.\.\.\.|(?:\b\w\b ?){8,}")
 _ASIDE = re.compile(r"^(?:and|or|but|where|which|who|because|since they|so|as well)\b", re.IGNORECASE)
@@ -241,11 +241,6 @@ def says_what_is_done(sentence: str) -> bool:
     return bool(_DONE.search(sentence))
 
 
-def says_firmly(sentence: str) -> bool:
-    """Whether it says so of the authors' own work, or with a number."""
-    return bool(_STRONG.search(sentence))
-
-
 def says_what_is_set(sentence: str) -> bool:
     """Whether it says what the authors used, set, trained or ran."""
     return bool(_SET_UP.search(sentence))
@@ -260,12 +255,15 @@ def kind_of_statement(text: str, role: str) -> str:
 
 
 def _is_language(sentence: str) -> bool:
-    words, parts = _LETTERS.findall(sentence), _FORMULA.sub("", sentence).split() or ["0"]
+    said = _FORMULA.sub("", sentence)
+    words, parts = _LETTERS.findall(said), said.split() or ["0"]
     counted = sum(any(map(str.isdigit, part)) for part in parts)
-    if counted > _MOST_NUMBERS * len(parts) or len(set(parts)) < _MOST_REPEATED * len(parts):
+    if counted > (_MOST_WITH_VERB if _VERB.search(said) else _MOST_NUMBERS) * len(parts) or len(
+        set(parts)
+    ) < _MOST_REPEATED * len(parts):
         return False  # mostly numbers, or the same words again and again: the labels of a picture
     if len(words) < _FEWEST_WORDS and not re.search(r"[\u3040-\u9fff\uac00-\ud7af]{6}", sentence):
         return False
-    if sum(map(len, words)) < _FEWEST_LETTERS * len(sentence.replace(" ", "")):
+    if sum(map(len, words)) < _FEWEST_LETTERS * len(said.replace(" ", "")):
         return False
     return not _TORN.search(sentence) and not _ASIDE.match(sentence)

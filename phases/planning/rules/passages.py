@@ -10,13 +10,22 @@ from typing import Any
 
 from phases.planning.rules.blocks import CAPTION, EQUATION, FENCE, ITEM, NOTE, PROSE, TABLE, TextBlock, blocks_of
 from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS, SETUP, Section, roles_of
-from phases.planning.rules.sentences import sentences_of, without_marks
+from phases.planning.rules.sentences import is_open, sentences_of, without_marks
 from phases.planning.rules.tables import Grid, cells_of, read_grid
 from phases.readers.outline import pages_of
 
 _LONGEST_BLOCK = 20_000
 _MOST_SENTENCES = 20_000
 _LONGEST_FORMULA = 600
+_FEWEST_BEFORE = 4
+_UNFINISHED = re.compile(
+    r"\b(?:the|an?|of|to|from|in|on|for|with|by|at|and|or|each|every|its|their|that|such|is|are|be|if|when|than|as|into)$|[(,–-]$"
+)
+"""How a line ends that has more to come, whatever the next begins with."""
+_NUMBERS = re.compile(r"(?: [0-9.]+){2}$")
+"""How the labels of a picture end."""
+_OWN_BEGINNING = re.compile(r"(?:where|with|in which)\b|[•✷□■◦▪*–-]|\$?\\?(?:bullet|square)")
+"""How a block begins that is no piece of the one before: the words behind a formula, and the sign of an item."""
 _LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
 """Between a heading and its page, in a table of contents."""
 _FOLLOWS = re.compile(r"(?:Suppose|Assume|Otherwise|Similarly|Conversely|Then|Thus|Hence|Therefore|So)\b")
@@ -97,6 +106,8 @@ class _Walk:
     tables: list[Table] = field(default_factory=list)
     listings: list[tuple[str, Section, int]] = field(default_factory=list)
     lead: str = ""
+    is_adjacent: bool = False
+    """Whether the block before was running text of the same section."""
 
 
 def read_paper(text: str, outline: Mapping[str, Any], body_start: int = 0) -> PaperText:
@@ -156,7 +167,7 @@ def _front(text: str, body_start: int, end: int) -> Section:
 
 
 def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
-    walk.lead, caption = "", ""
+    walk.lead, caption, walk.is_adjacent = "", "", False
     for page, part in pages_of(text, section):
         for block in blocks_of(part):
             if block.kind == CAPTION:
@@ -169,13 +180,20 @@ def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
                 _add_formula(block.text, walk)
             elif block.kind in (PROSE, ITEM, NOTE):
                 walk.sentences += _sentences(block, section, page, role, walk)
+            walk.is_adjacent = block.kind in (PROSE, ITEM)
 
 
 def _sentences(block: TextBlock, section: Section, page: int, role: str, walk: _Walk) -> Iterator[Sentence]:
-    before, first = "", ""
+    before, first, text = "", "", block.text[:_LONGEST_BLOCK]
     if _LEADERS.search(block.text):
         return
-    for sentence in filter(None, sentences_of(block.text[:_LONGEST_BLOCK])):
+    last = walk.sentences[-1] if walk.sentences and walk.is_adjacent else None
+    if last and block.kind == PROSE and _goes_on(last, text):
+        walk.sentences.pop()
+        before, first, page = last.before, last.lead, last.page
+        joint = "" if last.text.endswith("-") else " "
+        text = f"{last.text.removesuffix('-')}{joint}{text}"
+    for sentence in filter(None, sentences_of(text)):
         said = without_marks(sentence)
         first = first or said
         lead = walk.lead if block.kind == ITEM else first
@@ -183,6 +201,19 @@ def _sentences(block: TextBlock, section: Section, page: int, role: str, walk: _
         before = said
     if block.kind == PROSE:
         walk.lead = before
+
+
+def _goes_on(last: Sentence, text: str) -> bool:
+    """Whether a block of text begins in the middle of the sentence that the block before it left open.
+
+    Pages are cut into blocks by their looks, and a list of steps without numbers is cut at each line.
+    """
+    said = last.text
+    if not is_open(said) or len(said.split()) < _FEWEST_BEFORE or said[-1] in ":;" or _NUMBERS.search(said):
+        return False
+    if text[0].islower():
+        return not _OWN_BEGINNING.match(text)
+    return bool(_UNFINISHED.search(said)) or not (text[0].isupper() or text[0].isdigit() or _OWN_BEGINNING.match(text))
 
 
 def _add_formula(text: str, walk: _Walk) -> None:

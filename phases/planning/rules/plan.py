@@ -69,8 +69,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     found = find_components(paper, own, data, measures)
     parts = [name for one in found for name in (one.name, *one.aliases) if not is_technique(name)]
     baselines = find_mentions(BASELINES, names, own, parts)
-    with_equations = {one.section["id"] for one in found if one.equations}
-    asked = find_requirements(paper, [*own, *(one.name for one in found)], with_equations)
+    asked = find_requirements(paper, [*own, *(one.name for one in found)])
     chosen = choose_requirements(asked, assign_components(asked, found, paper))
     about_data = find_data_sentences(paper)
     requirements = [

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from phases.planning.rules.blocks import ITEM, NOTE
-from phases.planning.rules.cues import kind_of_statement, says_firmly, says_what_is_done, says_what_is_set, why_not
+from phases.planning.rules.cues import kind_of_statement, says_what_is_set, why_not
+from phases.planning.rules.deeds import gist_of, weigh_deeds
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BUILD, MIXED, SETUP
-from phases.planning.rules.sentences import is_whole, leans_on
+from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
+from phases.planning.rules.sentences import is_connected, is_whole, leans_on
 
 MOST = 60
 _EACH, _FEWEST_SET_UP, _MOST_SET_UP = 2, 12, 30
 """How many of MOST each component gets first, and how many the set-up, where what is built would fill them all."""
-_FEW = 20
-"""With fewer than this, what is built is read loosely: all that says neither why, nor what came out, nor what others did."""
+_LEAST, _LEAST_LOOSELY, _SURE = 0.5, 0.0, 0.9
+_ENOUGH = 30
+"""With so many requirements more are taken only where they are sure: places are not filled because they are free."""
+_FEW = 8
+"""With fewer than this, the paper is read loosely."""
 LONGEST = 480
 """Two sentences that are longer together are read badly, and one alone is a paragraph."""
 _SHORTEST, _LONGEST_SENTENCE = 25, 400
@@ -26,11 +30,33 @@ _STOP = re.compile(r"[.!?。！？]\s+(?=[\"“(\[A-Z0-9\u3040-\u9fff])")
 _ENDED = re.compile(r"[.!?。！？][)\"”’]*\s*$")
 _FEWEST_WORDS = 3
 _QUOTE = 90
-_IMPERATIVE = re.compile(
-    r"^(?:If|When|Whenever|For each|For every|At each|Given|Otherwise|Start|First|Second|Third|Finally|During"
-    r"|Each|All|Every|Once|After|Before)\b"
+_EXPLAINS = re.compile(
+    r"(?:,? ?(?:where|with|in which)|Here,?) [^.]*?(?:\b(?:is|are|be|denotes?|stands?|represents?)\b|[=∈]|\\in\b)"
 )
-_CITATION = re.compile(r"\[[0-9, –-]+\]|\((?:[^()]*\b(?:19|20)[0-9]{2}[a-z]?)\)")
+"""How the words behind a formula begin that say what its signs stand for."""
+_SET_BY_US = re.compile(
+    r"\bwe (?:[a-z]+ly |also |then |first )?(?:use[d]?|set|sampled?|delete[d]?|add(?:ed)?|employ(?:ed)?"
+    r"|train(?:ed)?|r[au]n|implemented|fixed|chose"
+    r"|removed?|initialized?|tuned?|averaged?|split|pick(?:ed)?|normalized?|repeat(?:ed)?|replaced?|limit(?:ed)?)\b"
+    r"|\b(?:were|was|is|are) (?:set to|trained (?:for|with|on|using)|run (?:for|with|on)|repeated|sampled|created"
+    r"|initialized|implemented|obtained by)\b",
+    re.IGNORECASE,
+)
+"""How a sentence among results says what the authors set."""
+_LEAST_AMONG_RESULTS = 1.0
+_BY_THE_WAY = ("discussion", "motivation", "points elsewhere", "of authors")
+_USED = re.compile(
+    r"\bwe (?:[a-z]+ly |also |first |then )?(?:use|utili[sz]e|employ|adopt|apply|follow|train|run|fine-?tune"
+    r"|implement|replace|add)\b",
+    re.IGNORECASE,
+)
+_BEFORE = ("", "points elsewhere", "assumption")
+"""Why a sentence may be no requirement, and yet be printed before one that leans on it."""
+_ALONE = 0.4
+"""So much more is asked of a sentence that begins with "Then" or "Hence" where the one before it is not printed."""
+_CITATION = re.compile(
+    r"\[[0-9, –-]+\]|\[[A-Za-z][\w:.+-]*[0-9]\w*(?:; ?[\w:.+-]+)*\]|\((?:[^()]*\b(?:19|20)[0-9]{2}[a-z]?)\)"
+)
 
 
 @dataclass(frozen=True)
@@ -40,32 +66,22 @@ class Requirement:
     sentences: tuple[Sentence, ...]
     score: float
     place: int
+    terms: str = ""
+    """What the signs of its formula stand for, as the paper says it after the formula."""
 
     @property
     def text(self) -> str:
         return " ".join(one.text for one in self.sentences)
 
 
-def find_requirements(
-    paper: PaperText, names: Iterable[str] = (), with_equations: Collection[str] = ()
-) -> list[Requirement]:
-    """Every sentence that may be a requirement, in the order of the paper.
-
-    `names`: what the paper calls its own parts. `with_equations`: ids of the sections whose equations stand with a part; of
-    others, the words that lead to an equation are a requirement with it, or it would be in no plan.
-    """
+def find_requirements(paper: PaperText, names: Iterable[str] = ()) -> list[Requirement]:
+    """Every sentence that may be a requirement, in the order of the paper. `names`: what the paper calls its own parts."""
     wanted = [re.escape(name) for name in names if len(name) > 2]
     own = re.compile(rf"\b(?:{'|'.join(wanted)})\b", re.IGNORECASE) if wanted else None
     found = list(_candidates(paper.sentences, own))
-    asked = {one.place for one in found} | {one.place + 1 for one in found if len(one.sentences) == 2}
-    found += [
-        Requirement((sentence,), _score(sentence, own) + 1.0, place)
-        for place, sentence in enumerate(paper.sentences)
-        if place not in asked and sentence.section["id"] not in with_equations and _leads_to_formula(sentence)
-    ]
     if len(found) < _FEW:
         found = list(_candidates(paper.sentences, own, loosely=True))
-    return sorted(found, key=lambda row: row.place)
+    return [_with_terms(row, paper.sentences) for row in sorted(found, key=lambda row: row.place)]
 
 
 def choose_requirements(
@@ -76,6 +92,7 @@ def choose_requirements(
     `homes`: the component of each. Each component gets some before others get more, and the set-up has places of its own.
     """
     rows = sorted(zip(found, homes, strict=True), key=lambda pair: (-pair[0].score, pair[0].place))
+    rows = [pair for place, pair in enumerate(rows) if place < _ENOUGH or pair[0].score >= _SURE]
     told: Counter[int | None] = Counter()
     first: list[tuple[Requirement, int | None]] = []
     more: list[tuple[Requirement, int | None]] = []
@@ -107,7 +124,9 @@ def requirement_row(found: Requirement, identifier: str) -> dict[str, Any]:
         "status": "stated",
     }
     formula = found.sentences[-1].formula
-    return {**row, "formula": formula} if formula and not _ENDED.search(found.text) else row
+    if not formula or _ENDED.search(found.text):
+        return row
+    return {**row, "formula": f"{formula.rstrip(' .')} {found.terms}" if found.terms else formula}
 
 
 def quote_start(words: str) -> str:
@@ -123,39 +142,63 @@ def _candidates(
     sentences: Sequence[Sentence], own: re.Pattern[str] | None, *, loosely: bool = False
 ) -> Iterable[Requirement]:
     """Each sentence that asks for something, with the one before it where it leans on that."""
-    taken = -1
     rows: list[Requirement] = []
     known: set[str] = set()
     for place, sentence in enumerate(sentences):
-        if not _asks(sentence, own, loosely=loosely) or sentence.text in known:
+        is_lead = _leads_to_formula(sentence)
+        if sentence.text in known or not (is_lead or _asks(sentence, own, loosely=loosely)):
             continue
         known.add(sentence.text)
+        score = _score(sentence, own) + is_lead
         if not leans_on(sentence.text):
-            rows.append(Requirement((sentence,), _score(sentence, own), place))
-            taken = place
+            rows.append(Requirement((sentence,), score, place))
             continue
         previous = sentences[place - 1] if place and sentences[place - 1].text == sentence.before else None
-        if previous is None or leans_on(previous.text) or not _is_readable(previous):
-            continue
-        pair = Requirement((previous, sentence), _score(sentence, own) + 0.1, place - 1)
-        if not _fits(pair.text):
-            continue
-        if rows and taken == place - 1 and len(rows[-1].sentences) == 1:
-            rows[-1] = Requirement(pair.sentences, max(rows[-1].score, pair.score) + 0.3, place - 1)
-        elif not why_not(previous.text):
-            rows.append(pair)
+        pair = Requirement((previous, sentence), score + 0.1, place - 1) if previous else None
+        if pair and previous and _is_readable(previous) and not leans_on(previous.text) and _fits(pair.text):
+            last = rows[-1] if rows else None
+            if last and last.sentences == (previous,):
+                rows[-1] = Requirement(pair.sentences, max(last.score, pair.score) + 0.3, place - 1)
+                continue
+            if _why_none(previous.text) in _BEFORE:
+                rows.append(pair)
+                continue
+        if is_connected(sentence.text) and score >= _LEAST + _ALONE:
+            rows.append(Requirement((sentence,), score - _ALONE, place))
     return rows
 
 
+def _with_terms(row: Requirement, sentences: Sequence[Sentence]) -> Requirement:
+    """The requirement with the words behind its formula that say what the signs stand for."""
+    after = row.place + len(row.sentences)
+    last = row.sentences[-1]
+    if after >= len(sentences) or sentences[after].section["id"] != last.section["id"]:
+        return row
+    following = sentences[after]
+    if not last.formula or not _EXPLAINS.match(following.text) or len(following.text) > _LONGEST_SENTENCE:
+        return row
+    return replace(row, terms=following.text)
+
+
 def _asks(sentence: Sentence, own: re.Pattern[str] | None, *, loosely: bool = False) -> bool:
-    """Whether it says what is done; of what is built, also what one of its parts is. `loosely`: or what there is."""
-    if sentence.role not in (BUILD, SETUP, MIXED) or not _is_readable(sentence) or why_not(sentence.text):
+    """Whether it says what is built or set up. `loosely`: or what there is."""
+    if sentence.role not in (BUILD, SETUP, MIXED, RESULTS) or not _is_readable(sentence) or _why_none(sentence.text):
         return False
-    if sentence.role == MIXED:
-        return says_what_is_set(sentence.text)
-    return says_what_is_done(sentence.text) or bool(
-        sentence.role == BUILD and (loosely or (own and own.search(sentence.text)))
-    )
+    if sentence.role == RESULTS and not (
+        _SET_BY_US.search(sentence.text) and _score(sentence, own) >= _LEAST_AMONG_RESULTS
+    ):
+        return False
+    if sentence.role == MIXED and not says_what_is_set(sentence.text):
+        return False
+    return _score(sentence, own) >= (_LEAST_LOOSELY if loosely else _LEAST)
+
+
+def _why_none(said: str) -> str:
+    """Why a sentence is no requirement. What only stands in brackets, and whose model the authors use, are no reasons."""
+    why = why_not(said)
+    if why == "related" and _USED.search(said):
+        return ""
+    return why_not(gist_of(said)) if why in _BY_THE_WAY else why
 
 
 def _leads_to_formula(sentence: Sentence) -> bool:
@@ -189,12 +232,9 @@ def _fits(text: str) -> bool:
 
 
 def _score(sentence: Sentence, own: re.Pattern[str] | None) -> float:
-    """How much an implementer needs a sentence: what the authors do, name, count and define comes first."""
+    """How much an implementer needs a sentence; the formula that it leads to and a name of the paper's own speak for it."""
     said = sentence.text
-    score = 1.0 if says_firmly(said) else 0.0
-    score += 0.6 * bool(own and own.search(said))
-    score += 0.5 * bool(re.search(r"\d", _CITATION.sub("", said)))
-    score += 0.5 * bool(_IMPERATIVE.match(said)) + 0.4 * bool(sentence.formula) + 0.2 * (sentence.kind == ITEM)
-    score += 0.3 * (sentence.role == BUILD) - 0.8 * (sentence.role == MIXED)
-    score -= 0.4 * min(len(_CITATION.findall(said)), 2) + 0.3 * ("et al" in said)
-    return score - 0.3 * (len(said) < 45)
+    score = weigh_deeds(said) + 0.2 * bool(own and own.search(said)) + 0.6 * bool(sentence.formula)
+    score += 0.4 * (sentence.kind == ITEM) + 0.2 * (sentence.role == BUILD) - 0.2 * (sentence.role == MIXED)
+    score += 0.3 * (sentence.role in (SETUP, MIXED) and says_what_is_set(said))
+    return score - 0.2 * min(len(_CITATION.findall(said)), 2) - 0.3 * (len(said) < 45)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_END = re.compile(r"(?:[.!?]['\")\]*_”’]*\s+(?=[^\sa-z])|[。！？；]\s*)")
+_END = re.compile(r"(?:[.!?]['\")\]*_”’]*(?:(?<=[a-z)\]]\.)[0-9]{1,2})?\s+(?=[^\sa-z])|[。！？；]\s*)")
+"""The end of a sentence; the number of a footnote may stand behind it."""
 _ABBREVIATION = re.compile(
     r"(?:\b(?:et al|e\.g|i\.e|cf|vs|resp|w\.r\.t|s\.t|a\.k\.a|approx|Figs?|Eqs?|Eqn|Secs?|Tabs?|App|Alg|Refs?|No|Dr"
     r"|Prof|St|bzw|z\. ?B|d\. ?h|u\. ?a|vgl|Abb|Nr)|(?:^|[\s(.])[A-Z])$"
@@ -13,14 +14,20 @@ _ABBREVIATION = re.compile(
 _STOPPED = re.compile(r"[.!?。！？]['\")\]*_”’]*$")
 _ENDED = re.compile(r"(?:[.!?:;。！？：；]['\")\]*_”’]*|\$\$)$")
 _BEGUN = re.compile(r"['\"(*_“‘]*[a-z,;:.)\]]")
-_LEANING = re.compile(
-    r"(?:it|its|this|these|those|they|their|such|that|then|here|however|therefore|thus|hence|moreover|furthermore"
-    r"|similarly|otherwise|also|in (?:contrast|particular|addition|this case|other words)|as a (?:result|consequence)"
-    r"|the (?:former|latter)|for (?:this|that|example|instance)|to (?:this end|do so)|where|which|dies\w*|dabei|somit"
-    r"|其中|因此|这|此)\b",
+_CONNECTED = re.compile(
+    r"(?:then|here|therefore|thus|hence|moreover|furthermore|similarly|also|consequently|in addition|to this end)\b",
     re.IGNORECASE,
 )
-_MARKS = re.compile(r"\*{2,3}|\[\^[^\]\s]{1,9}\]")
+_LEANING = re.compile(
+    r"(?:it|its|this|these|those|they|their|he|she|his|her|such|that|then|here|however|therefore|thus|hence|moreover"
+    r"|furthermore|similarly|otherwise|also|in (?:contrast|particular|addition(?! to)|this case|other words)"
+    r"|as a (?:result|consequence)|the (?:former|latter)|for (?:this|that|example|instance)|to (?:this end|do so)|if (?:so|not)"
+    r"|where|which|dies\w*|dabei|somit|其中|因此|这|此)\b",
+    re.IGNORECASE,
+)
+_HALF_OPEN = re.compile(r"\[[^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\)|\([^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\]")
+"""An interval with one end left out: [0, 1)."""
+_MARKS = re.compile(r"\*{2,3}|\[\^[^\]\s]{1,9}\]|(?<=[a-z)\]]\.)[0-9]{1,2}$")
 
 
 def sentences_of(text: str) -> Iterator[str]:
@@ -41,9 +48,14 @@ def is_whole(sentence: str) -> bool:
     return (
         not _BEGUN.match(sentence)
         and bool(_ENDED.search(sentence))
-        and sentence.count("(") == sentence.count(")")
+        and _closes(sentence)
         and sentence.count("$") % 2 == 0
     )
+
+
+def _closes(sentence: str) -> bool:
+    said = _HALF_OPEN.sub("", sentence)
+    return said.count("(") == said.count(")")
 
 
 def is_open(paragraph: str) -> bool:
@@ -54,6 +66,11 @@ def is_open(paragraph: str) -> bool:
 def leans_on(sentence: str) -> bool:
     """Whether it can only be understood with the sentence before it."""
     return bool(_LEANING.match(sentence))
+
+
+def is_connected(sentence: str) -> bool:
+    """Whether it leans on the sentence before it by its first word alone, as "Then we send the copies" does."""
+    return bool(_CONNECTED.match(sentence))
 
 
 def without_marks(text: str) -> str:

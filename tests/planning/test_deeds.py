@@ -1,0 +1,118 @@
+"""Which sentences become requirements: what one does against what it talks about, and what is printed with it."""
+
+from __future__ import annotations
+
+from string import ascii_lowercase
+
+import pytest
+
+from phases.planning.rules.deeds import gist_of, weigh_deeds
+from tests.papers import read
+
+DOES = [
+    "Bob copies the message into a cell and passes it to Carol.",
+    "Followers accept proposals and append them to their history.",
+    "When a quorum of processes has accepted the proposal, the leader sends a commit message.",
+    "Let E be the number of epochs and n the training size.",
+    "We split each file into blocks of 512 bytes.",
+    "Each entry holds a key and a pointer to the next node.",
+    "Set the threshold to half of the largest count.",
+    "To avoid a second pass, the writer keeps a counter for each page.",
+]
+TALKS = [
+    "This makes it easy to add new features to the system.",
+    "The design can be extended to many other applications in principle.",
+    "It is important to note that the approach is very flexible.",
+    "We now discuss the main ideas behind this design.",
+    "For example, an attacker could send a large file through the network.",
+    "In Section 4 we give an overview of the implementation.",
+    "One might ask whether the ordering is really necessary?",
+    "Previous systems often suffer from expensive lookups because they were not designed for it.",
+]
+
+
+@pytest.mark.parametrize("sentence", DOES)
+def test_what_says_what_to_build_outweighs_what_talks_about_it(sentence: str) -> None:
+    assert weigh_deeds(sentence) >= 0.9
+
+
+@pytest.mark.parametrize("sentence", TALKS)
+def test_what_talks_about_a_method_weighs_too_little(sentence: str) -> None:
+    assert weigh_deeds(sentence) < 0.5
+
+
+def test_brackets_a_purpose_and_a_pointer_are_not_what_a_sentence_says() -> None:
+    said = "To save time, the door opens twice (as in most houses), as shown in Figure 3."
+    assert gist_of(said) == "the door opens twice."
+
+
+@pytest.fixture(name="texts")
+def _texts() -> list[str]:
+    return [str(row["text"]) for row in read(PAPER).requirements]
+
+
+PAPER = """# The Door Protocol
+
+## 1 Method
+
+The guest sends the last promise of the hall to the
+
+WAITER(e) from a quorum of guests, and the waiter stores it. It is important to see how nice and natural this is. The waiter
+opens the door for each guest.2 The host then counts the guests. Step 3 begins once the waiter receives a count from a quo-
+
+rum of guests, and the host returns to the hall. Hence we store the count of guests in a table of the hall. A guest has
+weight
+
+$$
+w = \\frac{1}{n}
+$$
+
+where $n$ is the number of guests.
+
+A share is drawn from the interval [0, 1) for each guest (one call each).
+
+## 2 Results
+
+The waiter was fast and liked by all. We set the number of doors to 4 for all runs.
+"""
+
+
+def test_a_line_that_was_cut_off_is_joined_with_the_one_that_it_goes_on_in(texts: list[str]) -> None:
+    assert (
+        "The guest sends the last promise of the hall to the WAITER(e) from a quorum of guests, and the waiter stores it."
+        in texts
+    )
+    assert any("from a quorum of guests, and the host returns" in text for text in texts)
+    assert not any(text.startswith(("WAITER", "rum of")) for text in texts)
+
+
+def test_what_the_signs_of_a_formula_stand_for_comes_with_it() -> None:
+    row = next(row for row in read(PAPER).requirements if row["text"] == "A guest has weight")
+    assert row["formula"] == "w = \\frac{1}{n} where $n$ is the number of guests."
+
+
+def test_the_number_of_a_footnote_is_no_part_of_a_sentence(texts: list[str]) -> None:
+    assert "The waiter opens the door for each guest." in texts
+
+
+def test_a_half_open_interval_is_no_piece_of_a_sentence(texts: list[str]) -> None:
+    assert "A share is drawn from the interval [0, 1) for each guest (one call each)." in texts
+
+
+def test_a_setting_among_results_is_a_requirement_and_a_result_is_none(texts: list[str]) -> None:
+    assert "We set the number of doors to 4 for all runs." in texts
+    assert not any("liked by all" in text for text in texts)
+
+
+def test_praise_takes_no_place(texts: list[str]) -> None:
+    assert not any("nice and natural" in text for text in texts)
+
+
+def test_free_places_are_not_filled_with_what_is_hardly_a_requirement() -> None:
+    sure = "".join(f"The waiter opens door {number} for each of the guests. " for number in range(40))
+    vague = "".join(
+        f"Since it is late, the guests of room {letter}{letter} are counted by the host. " for letter in ascii_lowercase
+    )
+    texts = [row["text"] for row in read(f"# The Doors\n\n## 1 Method\n\n{sure}{vague}\n").requirements]
+    assert len(texts) == 40
+    assert not any("room" in text for text in texts)
