@@ -98,7 +98,7 @@ def _list_commands(shown: Reviewed) -> list[tuple[str, str]]:
 def _describe_target(shown: Reviewed, place: str, rows: Sequence[Row]) -> dict[str, Any]:
     """A table of expected results; the condition that all of its rows have stands once."""
     conditions = {str(row.get("condition") or "") for row in rows}
-    drawn = shown.floats.get(str(rows[0]["table"]))
+    drawn = shown.floats.get(str(rows[0]["table"]).partition(", part ")[0])
     return {
         "place": place,
         "page": rows[0]["page"],

@@ -219,6 +219,37 @@ def group_results(plan: Row) -> Iterator[tuple[str, list[Row]]]:
     yield from tables.items()
 
 
+def describe_tables(plan: Row) -> str:
+    """ "results: Table 2, Table 3; settings: Table 1; not used: Table 4 (p. 6, it has words and no numbers)", or nothing."""
+    kinds = {"results": "results", "settings": "settings", "data": "facts of the data", "none": "not used"}
+    said: dict[str, dict[str, list[str]]] = {kind: {} for kind in kinds}
+    for row in plan.get("tables", ()):
+        why = f"p. {row['page']}, {row['why']}" if row.get("why") else ""
+        said[row["used_as"]].setdefault(why, []).append(row["table"])
+    return "; ".join(
+        f"{kinds[kind]}: "
+        + ", ".join(_join_labels(names) + (f" ({why})" if why else "") for why, names in reasons.items())
+        for kind, reasons in said.items()
+        if reasons
+    )
+
+
+def _join_labels(labels: Sequence[str]) -> str:
+    """Labels, of which those that follow each other stand as a range: Tables 2–4, Table 7."""
+    runs: list[tuple[str, int, int]] = []
+    for label in labels:
+        number = re.fullmatch(r"(\D*)([0-9]+)", label)
+        name, place = (number[1], int(number[2])) if number else (label, -1)
+        if runs and place > 0 and runs[-1][0] == name and runs[-1][2] + 1 == place:
+            runs[-1] = (name, runs[-1][1], place)
+        else:
+            runs.append((name, place, place))
+    return ", ".join(
+        name if first < 0 else f"{name}{first}" if first == last else f"{name.rstrip()}s {first}–{last}"
+        for name, first, last in runs
+    )
+
+
 def count_rows(plan: Row) -> str:
     """ "49 requirements, 18 components, …", of what a plan has."""
     names = {"requirements": "requirement", "components": "component", "values": "value",

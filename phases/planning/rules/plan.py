@@ -13,6 +13,7 @@ from phases.planning.rules.component_homes import assign_components
 from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.components import Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
+from phases.planning.rules.experiments import experiments_of, find_sizes
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import BASELINES, DATASETS, METRICS, Mention, find_mentions, mention_row
 from phases.planning.rules.name_candidates import find_candidates
@@ -22,10 +23,11 @@ from phases.planning.rules.owners import Known
 from phases.planning.rules.packages import find_packages
 from phases.planning.rules.passages import PaperText, read_paper
 from phases.planning.rules.requirements import choose_requirements, find_requirements, quote_start, requirement_row
-from phases.planning.rules.results import expected_results, experiments_of
+from phases.planning.rules.results import expected_results
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.settings import find_settings, value_row
+from phases.planning.rules.table_uses import captions_of, use_tables
 from phases.planning.rules.techniques import is_technique
 from phases.planning.rules.value_doubts import doubts_of_values
 
@@ -72,6 +74,8 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     results, unsure = expected_results(paper, own)
     results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
     packages = find_packages(paper)
+    doubted = {name for row in doubts_of_values(values) for name in str(row.get("about", "")).split(", ")}
+    sizes = find_sizes(values, doubted)
     uncertain = [*_left_out(paper, requirements, components), *_uncertain(paper, requirements, values, unsure)]
     return assemble_plan(
         outline,
@@ -83,7 +87,8 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
             "metrics": _mention_rows(metrics),
             "baselines": _mention_rows(baselines),
             "expected_results": results,
-            "experiments": experiments_of(results),
+            "experiments": experiments_of(results, paper, captions_of(paper), sizes),
+            "tables": use_tables(paper, results, values),
             "uncertain": uncertain,
         },
         requests,

@@ -12,9 +12,9 @@ from phases.planning.rules.numbers import GREEK, NUMBER
 
 _RULE = re.compile(r"\|[-:| ]+\|?$")
 _CELL = re.compile(r"(?<!\\)\|")
-_MOST_ROWS, _LONGEST_PROSE, _MOST_HEAD_ROWS, _LONGEST_SECTION = 80, 6, 4, 4
+_MOST_ROWS, _LONGEST_PROSE, _MOST_HEAD_ROWS, _LONGEST_SECTION, _FEWEST_STEPS = 80, 6, 4, 4, 4
 UNIT = r"%|[µμmn]?s(?:ecs?)?|mins?|hrs?|h|[KMGTkmB]B?|x|×|dB|fps|pp"
-CELL_VALUE = re.compile(rf"^[*_$\\textbf{{}} ≈~<>≤≥↑↓]*(?:{NUMBER})(?: ?(?:{UNIT}))?(?![\w.:/])")
+CELL_VALUE = re.compile(rf"^(?:\\(?:textbf|mathbf|bf)|[*_${{}} ≈~<>≤≥↑↓])*(?:{NUMBER})(?: ?(?:{UNIT}))?(?![\w.:/])")
 """A cell that is one value, with a unit or a deviation behind it or none; no pair."""
 _INTERVAL = re.compile(rf"^[\[(] ?{NUMBER}[ ,;–-]")
 _PAIR = re.compile(rf"{NUMBER} ?/ ?{NUMBER}(?![\w.])")
@@ -81,7 +81,7 @@ def cells_of(table: str) -> list[list[str]]:
     words = sum(cell.count(" ") + 1 for cell in filled)
     if len(rows) < 2 or not filled or words > _LONGEST_PROSE * len(filled):
         return []
-    return [row[::-1] for row in rows] if _begins_with_numbers(rows) else rows
+    return [row[::-1] for row in rows] if _begins_with_numbers(rows) else _stack_parts(rows)
 
 
 def plain_cell(cell: str) -> str:
@@ -127,6 +127,30 @@ def _begins_with_numbers(rows: Sequence[Sequence[str]]) -> bool:
     return _count_numbers(first) == sum(map(bool, first)) > 1 and _count_numbers(second) == 0
 
 
+def _stack_parts(rows: Sequence[list[str]]) -> list[list[str]]:
+    """The rows of a table that was set in two or more parts side by side, one part below the other: name, value, name, value.
+
+    It is one where each part has names on its left and figures beside them, under the same heads or under none.
+    """
+    width = len(rows[0])
+    for size in (size for size in range(2, width // 2 + 1) if width % size == 0):
+        parts = [[row[at : at + size] for row in rows] for at in range(0, width, size)]
+        is_headed = parts[0][0] == parts[-1][0] and any(parts[0][0])
+        bodies = [part[is_headed:] for part in parts]
+        if all(len(row) == width for row in rows) and (is_headed or size == 2) and all(map(_is_named_part, bodies)):
+            stacked = [row for body in bodies for row in body if any(row)]
+            return [parts[0][0], *stacked] if is_headed else stacked
+    return list(rows)
+
+
+def _is_named_part(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a part of a table has names and figures: no figure on the left, and nothing else beside it; a last row may lack."""
+    filled = [row for row in rows if any(row)]
+    return len(filled) > 1 and all(
+        re.search("[A-Za-z]", row[0]) and not is_figure(row[0]) and all(map(is_figure, row[1:])) for row in filled
+    )
+
+
 def _find_body(rows: Sequence[Sequence[str]]) -> int:
     """The place of the first row of figures under the heads; the number of rows where there is none."""
     first = next(
@@ -149,14 +173,20 @@ def _find_body(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _is_scale(rows: Sequence[Sequence[str]], at: int) -> bool:
-    """Whether a row numbers the columns: whole numbers that grow, over numbers that are not whole or over words."""
+    """Whether a row numbers the columns: whole numbers that grow, over numbers that are not whole or over words.
+
+    Where they are several and what they are stands on their left, they need not be whole: Temperature, 0.0, 0.5, 0.7, 1.0.
+    """
     head = [cell for cell in rows[at][1:] if cell]
     while head and not head[0][:1].isdigit():
         head = head[1:]
-    if len(head) < 2 or not all(re.fullmatch(r"[0-9]{1,6}", cell) for cell in head):
+    is_named = at == 0 and rows[0][0] and len(head) >= _FEWEST_STEPS
+    if len(head) < 2 or not all(
+        re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]+)?" if is_named else "[0-9]{1,6}", one) for one in head
+    ):
         return False
     below = [cell for row in rows[at + 1 : at + 6] for cell in row[1:] if cell]
-    return [int(cell) for cell in head] == sorted({int(cell) for cell in head}) and sum(
+    return [float(cell) for cell in head] == sorted({float(cell) for cell in head}) and sum(
         "." in one or not re.search("[0-9]", one) for one in below
     ) > len(below) / 2
 
