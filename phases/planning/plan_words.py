@@ -220,25 +220,25 @@ def group_results(plan: Row) -> Iterator[tuple[str, list[Row]]]:
 
 
 def describe_tables(plan: Row) -> str:
-    """ "results: Table 2, Table 3; settings: Table 1; not used: Table 4 (p. 6, it has words and no numbers)", or nothing."""
+    """ "results: Tables 2–3; settings: Table 1; not used (words and no numbers): Table 4, p. 6", or nothing."""
     kinds = {"results": "results", "settings": "settings", "data": "facts of the data", "none": "not used"}
-    said: dict[str, dict[str, list[str]]] = {kind: {} for kind in kinds}
-    for row in plan.get("tables", ()):
-        why = f"p. {row['page']}, {row['why']}" if row.get("why") else ""
-        said[row["used_as"]].setdefault(why, []).append(row["table"])
-    return "; ".join(
-        f"{kinds[kind]}: "
-        + ", ".join(_join_labels(names) + (f" ({why})" if why else "") for why, names in reasons.items())
-        for kind, reasons in said.items()
-        if reasons
-    )
+    said: dict[str, list[str]] = {}
+    for kind, told in kinds.items():
+        for row in plan.get("tables", ()):
+            if row["used_as"] == kind:
+                why = row.get("why", "")
+                names = said.setdefault(f"{told} ({why})" if why else told, [])
+                names.append(
+                    f"{row['table']}, p. {row['page']}" if why and "page" not in row["table"] else row["table"]
+                )
+    return "; ".join(f"{told}: {_join_labels(names)}" for told, names in said.items())
 
 
 def _join_labels(labels: Sequence[str]) -> str:
     """Labels, of which those that follow each other stand as a range: Tables 2–4, Table 7."""
     runs: list[tuple[str, int, int]] = []
     for label in labels:
-        number = re.fullmatch(r"(\D*)([0-9]+)", label)
+        number = re.fullmatch(r"(Table )([0-9]+)", label)
         name, place = (number[1], int(number[2])) if number else (label, -1)
         if runs and place > 0 and runs[-1][0] == name and runs[-1][2] + 1 == place:
             runs[-1] = (name, runs[-1][1], place)

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from phases.planning.rules.cells import cells_of, plain_cell
 from phases.planning.rules.results import shorten_caption
 from phases.planning.rules.table_kinds import metric_of, metric_of_caption
-from phases.planning.rules.tables import Grid, cells_of, plain_cell, read_grid
+from phases.planning.rules.tables import Grid, read_grid
 from tests.papers import read
 
 PAPER = "# Slow: Waiting for Everyone\n\n## 2 Method\n\nWe keep a queue of all rooms.\n\n## 5 Results\n\n{}\n"

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from phases.planning.rules.cells import plain_cell
 from phases.planning.rules.numbers import NUMBER, number_of, scaled
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import MIXED, RESULTS, SETUP
-from phases.planning.rules.tables import plain_cell
+from phases.planning.rules.sections import MIXED, OTHER, RESULTS, SETUP
 
 Row = Mapping[str, Any]
 _MOST_LOADS, _MOST_SIZES, _NAMED, _FEWEST_STEPS = 5, 4, 4, 3
@@ -24,20 +24,26 @@ _LONG = re.compile(
     re.IGNORECASE,
 )
 _NO_SIZE = re.compile(
-    r"\b(?:warm|batch|per|every|between|patience|decay|inner|horizon|window|last|first)", re.IGNORECASE
+    r"\b(?:warm|batch|per|every|between|patience|decay|inner|horizon|window|last|first|percentile|quantile|probability)",
+    re.IGNORECASE,
 )
 """In the name of a number that is no size of an experiment."""
 _TENTH = 10
-_COUNT = r"(?:[0-9][0-9,.]*[0-9](?:\^\{?[0-9]+\}?)?(?: ?(?:[KMGkmg]B?|ns|bytes?))?|two|five|ten|(?:hundred|thousand|million)s?(?: of)?|random(?:ly)?|uniform(?:ly)?|Zipf\w*)"  # noqa: E501
-_UNITS_OF_LOAD = re.compile(
-    rf"\b{_COUNT}[- ](?:[\w'-]+[- ]){{0,2}}(?:operations?|requests?|transactions?|quer(?:y|ies)|keys?|records?|packets?|elements?"
-    r"|clients?|threads|jobs?|tuples?|messages?|strings?|traces?|files?|blocks?|allocations?|references|rows?|points?|pairs"
-    r"|snapshots?|games|documents?|circuits?|servers?|events?|citations|characters|keywords|iterations|images?|work)\b",
+_COUNT = (
+    r"(?:[0-9][0-9,.]*[0-9](?:\^\{?[0-9]+\}?)?(?: ?(?:[KMGkmg]B?|ns|bytes?))?|two|five|ten"
+    r"|(?:hundred|thousand|million)s?(?: of)?|random(?:ly)?|uniform(?:ly)?|Zipf\w*)"
+)
+_AMOUNT = re.compile(
+    rf"\b{_COUNT}[- ](?:[\w'-]+[- ]){{0,2}}[\"“]?(?:operations?|requests?|transactions?|quer(?:y|ies)|keys?|records?|packets?"
+    r"|elements?|clients?|threads|jobs?|tuples?|messages?|strings?|traces?|files?|blocks?|allocations?|references|rows?"
+    r"|points?|pairs|snapshots?|games|documents?|circuits?|servers?|events?|citations|characters|keywords|iterations"
+    r"|images?|work)\b",
     re.IGNORECASE,
 )
+"""So much of what programs work on."""
 _RUNS = re.compile(
     r"\b(?:generat(?:e[sd]?|ing)|issu(?:es?|ed|ing)|submit\w*|sen(?:ds?|t|ding)|insert\w*|enqueue[sd]?|perform(?:s|ed)?"
-    r"|execut(?:es?|ed)|run|runs|ran|replay(?:s|ed)?|creat(?:es?|ed)|fill(?:s|ed)?|initiali[sz]ed|populat(?:es?|ed)"
+    r"|execut(?:es?|ed)|run|runs|ran|replay(?:s|ed)?|creat(?:es?|ed)|fill(?:s|ed)?(?!-)|initiali[sz]ed|populat(?:es?|ed)"
     r"|(?:down|up)load(?:s|ed)?|fetch(?:es|ed)?|search(?:es|ed)? for|consists? of|contain(?:s|ed|ing)?|comprises?"
     r"|receiv(?:es?|ed)|sleeps?|prefill\w*|(?:randomly|uniformly) \w+|were (?:taken|drawn|sampled))\b",
     re.IGNORECASE,
@@ -89,11 +95,11 @@ def find_sizes(values: Sequence[Row], doubted: Collection[str]) -> list[Row]:
 def find_load(paper: PaperText) -> list[Sentence]:
     """The sentences that say who generates what, and how much of it: at most five, in the order of the paper."""
     told = [
-        (len(_UNITS_OF_LOAD.findall(one.text)), place)
+        (len(_AMOUNT.findall(one.text)), place)
         for place, one in enumerate(paper.sentences)
-        if one.role in (SETUP, RESULTS, MIXED)
+        if one.role in (SETUP, RESULTS, MIXED, OTHER)
         and len(one.text) <= _LONGEST_SENTENCE
-        and _UNITS_OF_LOAD.search(one.text)
+        and _AMOUNT.search(one.text)
         and _RUNS.search(one.text)
         and not _NO_LOAD.search(one.text)
     ]
@@ -125,7 +131,8 @@ def _shorten(caption: str) -> str:
     """The first sentences of a caption; one at least."""
     kept = ""
     for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z(])", plain_cell(caption)):
-        if kept and len(kept) + len(sentence) > _LONGEST_CAPTION:
+        is_cut = len(caption) > _LONGEST_CAPTION and sentence[-1:].isalnum()
+        if kept and (is_cut or len(kept) + len(sentence) > _LONGEST_CAPTION):
             break
         kept = f"{kept} {sentence}".strip()
     return kept[: 2 * _LONGEST_CAPTION]
@@ -147,7 +154,7 @@ def _find_steps(rows: Sequence[Row]) -> Iterator[tuple[str, str, int]]:
     for key in ("row", "column"):
         labels = list(dict.fromkeys(str(row[key]) for row in rows))
         numbers = [re.fullmatch(rf"(.*?)({NUMBER})(K|M|G|B|k|%)?", label) for label in labels]
-        found = [number for number in numbers if number]
+        found = [number for number in numbers if number and not _NO_SIZE.search(number.group(1))]
         sizes = [_size_of(number) for number in found]
         if (
             len(found) == len(labels) >= _FEWEST_STEPS

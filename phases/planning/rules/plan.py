@@ -71,12 +71,14 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     components = _component_rows(found, [home for _, home in chosen], requirements)
     known = Known(tuple(own), tuple(one.name for one in datasets), tuple(one.name for one in baselines))
     values = [value_row(one, f"V{number}") for number, one in enumerate(find_settings(paper, known), 1)]
-    results, unsure = expected_results(paper, own)
-    results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
+    targets, unsure = _target_rows(paper, own, values)
     packages = find_packages(paper)
-    doubted = {name for row in doubts_of_values(values) for name in str(row.get("about", "")).split(", ")}
-    sizes = find_sizes(values, doubted)
-    uncertain = [*_left_out(paper, requirements, components), *_uncertain(paper, requirements, values, unsure)]
+    named = {"data set": datasets, "metric": metrics, "baseline": baselines}
+    uncertain = [
+        *_left_out(paper, requirements, components),
+        *_uncertain(paper, requirements, values, unsure),
+        *_guessed(named),
+    ]
     return assemble_plan(
         outline,
         {
@@ -86,14 +88,24 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
             "datasets": _data_rows(datasets, paper),
             "metrics": _mention_rows(metrics),
             "baselines": _mention_rows(baselines),
-            "expected_results": results,
-            "experiments": experiments_of(results, paper, captions_of(paper), sizes),
-            "tables": use_tables(paper, results, values),
+            **targets,
             "uncertain": uncertain,
         },
         requests,
         [Mention(*one) for one in packages],
     )
+
+
+def _target_rows(paper: PaperText, own: Sequence[str], values: Sequence[Row]) -> tuple[dict[str, list[Row]], list[str]]:
+    """What the paper reports, what is to be run for it, and what each table is used as; and the tables whose rows are unsure."""
+    found, unsure = expected_results(paper, own)
+    results = [{"id": f"E{number}", **row} for number, row in enumerate(found, 1)]
+    doubted = {name for row in doubts_of_values(values) for name in str(row.get("about", "")).split(", ")}
+    return {
+        "expected_results": results,
+        "experiments": experiments_of(results, paper, captions_of(paper), find_sizes(values, doubted)),
+        "tables": use_tables(paper, results, values),
+    }, unsure
 
 
 def assemble_plan(
@@ -237,6 +249,16 @@ def _uncertain(
     ]
     rows += doubts_of_values(values)
     return rows if values else [*rows, {"what": "No value is stated in a sentence or table that the rules can read."}]
+
+
+def _guessed(named: Mapping[str, Sequence[Mention]]) -> list[Row]:
+    """The names that are told although little speaks for them."""
+    said = [
+        f"{', '.join(names)} as {f'a {kind}' if len(names) == 1 else f'{kind}s'}"
+        for kind, found in named.items()
+        if (names := [one.name for one in found if not one.is_sure])
+    ]
+    return [{"what": f"Named with little to go by: {'; '.join(said)}. Look whether they are."}] if said else []
 
 
 def _left_out(paper: PaperText, requirements: Sequence[Row], components: Sequence[Row]) -> list[Row]:

@@ -10,11 +10,12 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from phases.planning.rules.cells import CELL_VALUE, UNIT, is_value, plain_cell
 from phases.planning.rules.numbers import NUMBER, number_of, scaled
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sentence_results import UNITS, results_of_sentences
 from phases.planning.rules.table_kinds import caption_of, first_sentence, is_result_table, metric_of, metric_of_caption
-from phases.planning.rules.tables import CELL_VALUE, SETTING_NAME, UNIT, Grid, is_value, plain_cell
+from phases.planning.rules.tables import SETTING_NAME, Grid
 
 MOST = 150
 _MOST_OF_TABLE, _LEAST_OF_TABLE = 60, 6
@@ -36,6 +37,11 @@ _DERIVED = re.compile(
     re.IGNORECASE,
 )
 """Over what is counted from other cells."""
+_CHOSEN = re.compile(
+    r"(?:temperature|learning rate|lr|batch size|dropout|momentum|weight decay|seeds?|warm-?up.*|(?:hyper-?)?parameters?)$",
+    re.IGNORECASE,
+)
+"""Over what no method is measured by."""
 _PAIR = re.compile(rf"({NUMBER}) ?/ ?({NUMBER})(?![\w.])")
 _VALUES_WITH_UNITS = re.compile(rf"{NUMBER} (?:{UNIT})(?!\S)")
 _SEVERAL_WITH_UNITS = re.compile(rf"(?:{NUMBER} (?:{UNIT}) )+{NUMBER} (?:{UNIT})")
@@ -163,6 +169,7 @@ def _own_cells(grid: Grid, caption: str, names: tuple[Sequence[str], Sequence[st
         if label or not has_labels  # a number beside no label, where the others have some, is debris
         for head, cell in _split_cells(grid, row)
         if is_value(cell) and ("=" in label or not _HEAD_ROW.match(label))
+        if not _CHOSEN.match(head.rpartition(" / ")[2])
     ]
     # a name of the title, or "ours", says more than the other names that the paper uses of its parts
     labels = {label for one in cells for label in (one.row, one.column)}

@@ -36,6 +36,7 @@ UNITS = {
     "seconds": "s", "second": "s", "minutes": "min", "minute": "min", "hours": "h", "hour": "h",
 }  # fmt: skip
 """Units in words, and as a plan has them."""
+_OF_OTHER = re.compile(r" of ([A-Z]\S*) (?:is|was|are|were) ")
 _TASK = re.compile(r" (?:on average )?(to (?:[\w-]+ ){1,8}?[\w-]+)(?=[,.;:)]|$| (?:from|with|by|while|when|in|and)\b)")
 """Behind a time: what takes it, where that is no part of the method: "it takes 7.5 ms to download an image"."""
 _WORK = r"(?:simulat|process|sustain|perform|handl|serv|deliver|execut|achiev|reach)"
@@ -146,6 +147,9 @@ def _rows_of(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]
         return
     for pattern in (*_PATTERNS, *(_OF_SYSTEMS if sentence.role in (RESULTS, MIXED) else ())):
         for match in filter(_is_measured, pattern.finditer(said)):
+            other = _OF_OTHER.search(match.group())
+            if other and not _named_in(other.group(1), own):
+                continue  # "the error of AP is 21%"
             if subject and subject.lower() not in said[: match.end()].lower():
                 continue  # "its error is 29%; that of AP is 21%": the first is not AP's
             found = _ON.search(said, match.end()) or _ON.search(said)
@@ -220,6 +224,7 @@ def _is_measured(match: re.Match[str]) -> bool:
     """Measured numbers have a fraction or a unit, and are no threshold, no difference, and no other paper's."""
     around = match.string[max(0, match.start() - _NEAR) : match.end() + _NEAR // 2]
     value = match.group("value")
-    is_reached = re.match(r" (?:in|within|after) [0-9]", match.string[match.end() :])
+    # "in 5 epochs"; "70% of its former rate" is a share
+    is_reached = re.match(r" (?:in|within|after) [0-9]| of (?:its|the|that|their)\b", match.string[match.end() :])
     is_exact = bool(match.group("unit") or "." in value) and number_of(value) is not None
     return is_exact and not is_reached and not _NOT_SHOWN.search(around)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from phases.planning.rules.cells import CELL_VALUE, is_measured
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sections import MIXED, RESULTS
-from phases.planning.rules.tables import CELL_VALUE, METHOD_HEAD, SETTING_NAME, Grid, is_measured
+from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid
 
 SETTINGS_TABLE = re.compile(
     r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture|experiment\w*) (?:settings?"

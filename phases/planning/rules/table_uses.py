@@ -51,9 +51,7 @@ def _describe(
         return {**row, "used_as": SETTINGS}
     if holds_data(caption, table.grid):
         return {**row, "used_as": DATA}
-    why = (
-        "no row of the method, or none that another table has not" if table.grid.rows else "it has words and no numbers"
-    )
+    why = "no row of the method" if table.grid.rows else "words and no numbers"
     return {**row, "used_as": NONE, "why": why}
 
 

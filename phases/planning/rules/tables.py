@@ -8,33 +8,12 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from phases.planning.rules.numbers import GREEK, NUMBER
+from phases.planning.rules.cells import CELL_VALUE, count_numbers, is_measured, plain_cell
+from phases.planning.rules.numbers import NUMBER
 
-_RULE = re.compile(r"\|[-:| ]+\|?$")
-_CELL = re.compile(r"(?<!\\)\|")
-_MOST_ROWS, _LONGEST_PROSE, _MOST_HEAD_ROWS, _LONGEST_SECTION, _FEWEST_STEPS = 80, 6, 4, 4, 4
-UNIT = r"%|[µμmn]?s(?:ecs?)?|mins?|hrs?|h|[KMGTkmB]B?|x|×|dB|fps|pp"
-CELL_VALUE = re.compile(rf"^(?:\\(?:textbf|mathbf|bf)|[*_${{}} ≈~<>≤≥↑↓])*(?:{NUMBER})(?: ?(?:{UNIT}))?(?![\w.:/])")
-"""A cell that is one value, with a unit or a deviation behind it or none; no pair."""
-_INTERVAL = re.compile(rf"^[\[(] ?{NUMBER}[ ,;–-]")
-_PAIR = re.compile(rf"{NUMBER} ?/ ?{NUMBER}(?![\w.])")
-_COUNTED_HEAD = re.compile(rf"[*_ ]*{NUMBER}[KMGB]? [A-Z]?[a-z]{{3,}}")
-"""A head that begins with a number: "32 Nodes"."""
-_NO_VALUE = re.compile(rf"{NUMBER} [A-Z][a-z]|\W{{0,2}}[0-9]+ ?[-–−][0-9]")
+_MOST_HEAD_ROWS, _LONGEST_SECTION, _FEWEST_STEPS = 4, 4, 4
 METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|policy|strategy", re.IGNORECASE)
 """Over a column that names methods."""
-_MACRO = re.compile(
-    r"\\(?:textcolor|color|cellcolor|rowcolor|fontsize)(?:\[[^\]]*\])?\{[^{}]*\}|\\(?:text|math)[a-z]+|\\(?:b[fm]"
-    r"|rm|it|em|underline|uline|emph|boldsymbol|left|right)(?![a-z])|<[^<>]{0,20}>"
-)
-_RULE_LEFT = re.compile(r"(?:^| )[a-z0-9.]*\)[0-9]+-[0-9]+(?= |$)")
-"""What a reader leaves of the line under a head that spans columns."""
-_SIGNS = {"uparrow": "↑", "downarrow": "↓", "pm": "±", "times": "×", "cdot": "·", "rightarrow": "→", "to": "→",
-          "sim": "~", "approx": "≈", "Delta": "Δ", "%": "%", "langle": "⟨", "rangle": "⟩",
-          "sqrt": "√", **{name: sign for sign, name in GREEK.items()}}  # fmt: skip
-_COMMAND = re.compile(r"\\([A-Za-z]+|%) ?(?=(\{)?)")
-_DECIMAL_COMMA = re.compile(r"(?<=^[0-9]),(?=[0-9]{1,2} ?%?$)|(?<=^[0-9]{2}),(?=[0-9]{1,2} ?%?$)")
-_MARKS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|[$\\{}]")
 
 SETTING_NAME = re.compile(
     r"(?:\w+[ -])?(?:learning|dropout|batch|momentum|weight decay|warm|epochs?\b|(?:number|#|no\.?) ?of|num\b|num_|n_"
@@ -70,30 +49,6 @@ class Grid(NamedTuple):
     """What stands over the labels."""
 
 
-def cells_of(table: str) -> list[list[str]]:
-    """The rows of a pipe table, without its rule; empty where it is no grid but prose that fell into columns."""
-    rows = [
-        [" ".join(cell.replace("\\|", "|").split()) for cell in _CELL.split(line.strip().strip("|"))]
-        for line in table.split("\n")[:_MOST_ROWS]
-        if not _RULE.match(line.strip())
-    ]
-    filled = [cell for row in rows for cell in row if cell]
-    words = sum(cell.count(" ") + 1 for cell in filled)
-    if len(rows) < 2 or not filled or words > _LONGEST_PROSE * len(filled):
-        return []
-    return [row[::-1] for row in rows] if _begins_with_numbers(rows) else _stack_parts(rows)
-
-
-def plain_cell(cell: str) -> str:
-    """The words of a cell without marks of bold, colour and formulas; Greek letters, arrows and ± as signs, 0,8 as 0.8."""
-    said = _MACRO.sub("", _RULE_LEFT.sub("", cell))
-    # of a command that is not known, what it is written around is left: \best{0.93}
-    said = _COMMAND.sub(lambda match: _SIGNS.get(match.group(1), "" if match.group(2) else match.group(1)), said)
-    # a star alone belongs to the name: "R2D2*" is not "R2D2"
-    said = said.replace("**", "") if said.replace("**", "").count("*") == 1 else said.replace("*", "")
-    return _DECIMAL_COMMA.sub(".", " ".join(_MARKS.sub("", said).split()))
-
-
 def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
     """The heads of a table joined by column, and its rows by label; a head that spans columns stands over each.
 
@@ -119,51 +74,19 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
     return Grid(_part_same(joined[wide + keys :]), [(label, row[keys:]) for label, row in told], labels, corner)
 
 
-def _begins_with_numbers(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a table of two columns has its numbers before what they are of."""
-    if any(len(row) != 2 for row in rows):
-        return False
-    first, second = zip(*rows[1:], strict=True)
-    return _count_numbers(first) == sum(map(bool, first)) > 1 and _count_numbers(second) == 0
-
-
-def _stack_parts(rows: Sequence[list[str]]) -> list[list[str]]:
-    """The rows of a table that was set in two or more parts side by side, one part below the other: name, value, name, value.
-
-    It is one where each part has names on its left and figures beside them, under the same heads or under none.
-    """
-    width = len(rows[0])
-    for size in (size for size in range(2, width // 2 + 1) if width % size == 0):
-        parts = [[row[at : at + size] for row in rows] for at in range(0, width, size)]
-        is_headed = parts[0][0] == parts[-1][0] and any(parts[0][0])
-        bodies = [part[is_headed:] for part in parts]
-        if all(len(row) == width for row in rows) and (is_headed or size == 2) and all(map(_is_named_part, bodies)):
-            stacked = [row for body in bodies for row in body if any(row)]
-            return [parts[0][0], *stacked] if is_headed else stacked
-    return list(rows)
-
-
-def _is_named_part(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a part of a table has names and figures: no figure on the left, and nothing else beside it; a last row may lack."""
-    filled = [row for row in rows if any(row)]
-    return len(filled) > 1 and all(
-        re.search("[A-Za-z]", row[0]) and not is_figure(row[0]) and all(map(is_figure, row[1:])) for row in filled
-    )
-
-
 def _find_body(rows: Sequence[Sequence[str]]) -> int:
     """The place of the first row of figures under the heads; the number of rows where there is none."""
     first = next(
-        (at for at, row in enumerate(rows) if _count_numbers(row[1:]) >= max(1, 0.4 * sum(map(bool, row[1:])))),
+        (at for at, row in enumerate(rows) if count_numbers(row[1:]) >= max(1, 0.4 * sum(map(bool, row[1:])))),
         len(rows),
     )
     if first == len(rows):
         return first
-    if _count_numbers(rows[0][1:]) == 0 or _is_scale(rows, 0):
+    if count_numbers(rows[0][1:]) == 0 or _is_scale(rows, 0):
         first = max(first, 1)
     # words with nothing beside them on the left are heads still: "Accuracy" and "Loss" under 10 and 20
     for at, row in enumerate(rows[:_MOST_HEAD_ROWS]):
-        is_words = _count_numbers(row) == 0 and sum(map(bool, row)) > 1
+        is_words = count_numbers(row) == 0 and sum(map(bool, row)) > 1
         is_head = not row[0] and (is_words or (at > 0 and _is_scale(rows, at)))
         if is_head and first in (0, at) and at < len(rows) - 1:
             first = at + 1
@@ -268,7 +191,7 @@ def _count_label_columns(body: Sequence[Sequence[str]]) -> int:
     wide = 0
     for column in list(zip(*body, strict=True))[:3]:
         filled = [cell for cell in column if cell]
-        if not filled or _count_numbers(filled) or not all(re.search("[A-Za-z]", cell) for cell in filled):
+        if not filled or count_numbers(filled) or not all(re.search("[A-Za-z]", cell) for cell in filled):
             break
         wide += 1
     return max(1, min(wide, len(body[0]) - 1))
@@ -281,7 +204,7 @@ def _count_keys(heads: Sequence[str], body: Sequence[Sequence[str]], wide: int) 
         below, leaf = [row[at] for row in body if row[at]], heads[at].rpartition(" / ")[2]
         whole = sum(bool(re.fullmatch("[0-9]{1,5}", cell)) for cell in below)
         is_symbol = len(leaf) < 5 and whole > 0.7 * len(below)
-        is_key = _KEY_HEAD.match(leaf) or (leaf and is_symbol) or (not leaf and keys)
+        is_key = _KEY_HEAD.match(leaf) or (leaf and is_symbol) or (not leaf and keys) or _runs_again(below)
         if not is_setting_column(leaf, below) and not (is_key and _are_chosen(below)):
             break
         keys += 1
@@ -301,6 +224,17 @@ def _run_over_numbers(heads: Sequence[str], body: Sequence[Sequence[str]], wide:
         and [int(one) for one in numbers] == sorted(set(map(int, numbers)))
         and all_pairs == {(label, row[wide]) for label, row in zip(labels, body, strict=True)}
     )
+
+
+def _runs_again(cells: Sequence[str]) -> bool:
+    """Whether a column counts up or down, and then again in each group of rows: 0.7, 0.6, 0.5, 0.7, 0.6, 0.5."""
+    is_plain = all(re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", cell) for cell in cells)
+    size = next((at for at in range(1, len(cells)) if cells[at] == cells[0]), 0)
+    if not is_plain or not size:
+        return False
+    steps = [float(cell) for cell in cells[:size]]
+    grows = steps in (sorted(set(steps)), sorted(set(steps), reverse=True))
+    return size > 1 and grows and len(cells) % size == 0 and list(cells) == [*cells[:size]] * (len(cells) // size)
 
 
 def is_setting_column(head: str, cells: Sequence[str]) -> bool:
@@ -337,10 +271,10 @@ def _fill_down(column: Sequence[str]) -> list[str]:
 
 def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
     """Each row of figures under its label; one without a label under that of its group, which may stand below it."""
-    groups = {at: row[0] for at, row in enumerate(rows) if _count_numbers(row[1:]) == 0 and row[0]}
+    groups = {at: row[0] for at, row in enumerate(rows) if count_numbers(row[1:]) == 0 and row[0]}
     for at, row in enumerate(rows):
         label, cells = row[0], list(row[1:])
-        if _count_numbers(cells) == 0:
+        if count_numbers(cells) == 0:
             continue
         if not label and cells and not CELL_VALUE.match(cells[0]):
             label = cells[0]
@@ -389,22 +323,3 @@ def _tell_apart(
             named = [(head.rpartition(" / ")[2], cell) for head, cell in zip(keys, cells, strict=False) if cell]
             label = " ".join([label, *(f"{head}={cell}" if head else cell for head, cell in named)]).strip()
         yield label, cells
-
-
-def _count_numbers(cells: Sequence[str]) -> int:
-    return sum(is_figure(cell) and not _COUNTED_HEAD.match(cell) for cell in cells)
-
-
-def is_figure(cell: str) -> bool:
-    """Whether a cell holds a value, two with a stroke between them, or an interval."""
-    return is_value(cell) or bool(_INTERVAL.match(cell) or _PAIR.match(cell))
-
-
-def is_measured(cell: str) -> bool:
-    """Whether a value looks measured: two digits with a fraction, a deviation, or a percent sign. Chosen ones are round."""
-    return bool(re.search(r"[1-9][0-9]*\.[0-9]|\.0*[1-9][0-9]|±|%", cell))
-
-
-def is_value(cell: str) -> bool:
-    """Whether a cell begins with a value; "2 Pac" is a name, 2000-02-26 a date and 10-20 a range."""
-    return bool(CELL_VALUE.match(cell)) and not _NO_VALUE.match(cell)
