@@ -13,6 +13,7 @@ from phases.planning.plan_words import (
     count_rows,
     describe_tables,
     group_doubts,
+    group_mentions,
     group_requirements,
     group_results,
     group_values,
@@ -112,9 +113,8 @@ class _Text:
                 yield from self.wrap(said, f"    {row['id']:<4} ", 9)
 
     def mentions(self, plan: Row) -> Iterator[str]:
-        kinds = (("data sets", "datasets"), ("metrics", "metrics"), ("baselines", "baselines"))
-        for name, key in kinds if any(plan.get(key) for _, key in kinds) else ():
-            named = ", ".join(f"{row['name']} (p. {row['source']['page']})" for row in plan.get(key, ()))
+        for name, rows in group_mentions(plan):
+            named = ", ".join(f"{row['name']} (p. {row['source']['page']})" for row in rows)
             yield from self.wrap(named or "none found", f"  {name:<11}", 13)
         for row in plan.get("datasets", ()):
             if row.get("address"):

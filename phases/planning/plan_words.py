@@ -211,6 +211,13 @@ def steps_of(component: Row) -> list[tuple[str, str]]:
     ]
 
 
+def group_mentions(plan: Row) -> Iterator[tuple[str, Sequence[Row]]]:
+    """Data sets, metrics and baselines, also where a paper has none of them; nothing for a plan that is not made from a paper."""
+    kinds = (("data sets", "datasets"), ("metrics", "metrics"), ("baselines", "baselines"))
+    if "tables" in plan or any(plan.get(key) for _, key in kinds):
+        yield from ((name, plan.get(key, ())) for name, key in kinds)
+
+
 def group_results(plan: Row) -> Iterator[tuple[str, list[Row]]]:
     """The expected results of each table, under "Table 2, p. 8"."""
     tables: dict[str, list[Row]] = {}

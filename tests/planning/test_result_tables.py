@@ -425,3 +425,22 @@ def test_a_time_is_told_with_what_takes_it_and_quoted() -> None:
 )
 def test_what_is_said_of_another_or_as_a_share_is_no_result(said: str) -> None:
     assert results_of(said) == []
+
+
+def test_heads_that_stand_again_over_each_part_of_a_table_name_the_rows_below() -> None:
+    read = grid(
+        "Oak | 5 | 10 | 20",
+        "Slow | 1.5 | 2.5 | 3.5",
+        "Old | 4.5 | 5.5 | 6.5",
+        "Ash | 5 | 10 | 20",
+        "Slow | 7.5 | 8.5 | 9.5",
+    )
+    assert read.heads == ["5", "10", "20"]
+    assert [label for label, _ in read.rows] == ["Oak / Slow", "Oak / Old", "Ash / Slow"]
+
+
+def test_labels_in_the_middle_of_their_groups_are_those_of_all_rows_around_them() -> None:
+    rows = ["base | 8 | 4.9", " | 1 | 5.3", " | 4 | 5.1", "(A) |  | ", " | 16 | 4.8", " | 32 | 5.4",
+            " | 2 | 6.1", "(B) | 3 | 5.2", " | 5 | 5.7", "big | 9 | 4.3"]  # fmt: skip
+    read = grid(" | h | Loss", *rows)
+    assert [label.split()[0] for label, _ in read.rows] == ["base", *["(A)"] * 4, *["(B)"] * 3, "big"]

@@ -86,8 +86,9 @@ def find_sizes(values: Sequence[Row], doubted: Collection[str]) -> list[Row]:
     for row in values:
         value, name = row.get("value"), str(row["name"])
         is_own = row["owner"] == "method" and row["id"] not in doubted and not row.get("unit")
-        is_size = not _NO_SIZE.search(name) and isinstance(value, int) and value > 1
-        if is_own and is_size and (_REPEATED.search(name) or (_LONG.search(name) and value >= _TENTH)):
+        if not isinstance(value, int) or value < 2 or not is_own or _NO_SIZE.search(name):
+            continue
+        if _REPEATED.search(name) or (_LONG.search(name) and value >= _TENTH):
             found.setdefault(_name(row).lower(), row)
     return list(found.values())[:_MOST_SIZES]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from phases.planning.rules.cells import CELL_VALUE, count_numbers, is_measured, plain_cell
+from phases.planning.rules.cells import CELL_VALUE, count_numbers, is_figure, is_measured, plain_cell
 from phases.planning.rules.numbers import NUMBER
 
 _MOST_HEAD_ROWS, _LONGEST_SECTION, _FEWEST_STEPS = 4, 4, 4
@@ -56,7 +56,7 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
     them tell rows apart that have the same label, or none.
     """
     width = max((len(row) for row in cells), default=0)
-    rows = [[*(plain_cell(cell) for cell in row), *[""] * (width - len(row))] for row in cells]
+    rows = _part_sections([[*(plain_cell(cell) for cell in row), *[""] * (width - len(row))] for row in cells])
     first = _find_body(rows)
     if first == len(rows) or width < 2:
         return Grid([], [], [])
@@ -72,6 +72,16 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
     corner = " / ".join(dict.fromkeys(filter(None, joined[:wide])))
     told = _tell_apart(labelled, joined[wide : wide + keys], corner)
     return Grid(_part_same(joined[wide + keys :]), [(label, row[keys:]) for label, row in told], labels, corner)
+
+
+def _part_sections(rows: list[list[str]]) -> list[list[str]]:
+    """The rows of a table whose heads stand again over each part of it: what is beside them names the rows below."""
+    heads = rows[0][1:] if rows else []
+    again = [at for at, row in enumerate(rows) if row[0] and row[1:] == heads]
+    if len(again) < 2 or again[0] or sum(map(bool, heads)) < 2:
+        return rows
+    blank = [""] * len(heads)
+    return [["", *heads], *([row[0], *blank] if at in again else row for at, row in enumerate(rows))]
 
 
 def _find_body(rows: Sequence[Sequence[str]]) -> int:
@@ -272,9 +282,13 @@ def _fill_down(column: Sequence[str]) -> list[str]:
 def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
     """Each row of figures under its label; one without a label under that of its group, which may stand below it."""
     groups = {at: row[0] for at, row in enumerate(rows) if count_numbers(row[1:]) == 0 and row[0]}
+    centred = _centre_labels(rows)
     for at, row in enumerate(rows):
         label, cells = row[0], list(row[1:])
         if count_numbers(cells) == 0:
+            continue
+        if centred:
+            yield centred[at], cells
             continue
         if not label and cells and not CELL_VALUE.match(cells[0]):
             label = cells[0]
@@ -286,6 +300,27 @@ def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[st
             yield _nearest_group(rows, groups, at), cells
         else:
             yield f"{above}{'' if label.startswith(('w/', '+ ', '- ')) else ' /'} {label}" if above else label, cells
+
+
+def _centre_labels(rows: Sequence[Sequence[str]]) -> dict[int, str]:
+    """The label of each row of figures where labels stand in the middle of their groups, on a row or between two.
+
+    Empty where they do not: then not every group has as many rows above its label as below.
+    """
+    places = [at for at, row in enumerate(rows) if count_numbers(row[1:])]
+    spot = {at: float(place) for place, at in enumerate(places)}
+    labels = [(spot.get(at, sum(one < at for one in places) - 0.5), row[0]) for at, row in enumerate(rows) if row[0]]
+    is_between = any(place != int(place) for place, _ in labels)
+    if not is_between or all(rows[at][0] for at in places):
+        return {}
+    found, start = dict[int, str](), 0
+    for place, label in labels:
+        end = int(2 * place) - start
+        if not start <= place <= end < len(places):
+            return {}
+        found.update(dict.fromkeys(places[start : end + 1], label))
+        start = end + 1
+    return found if start == len(places) else {}
 
 
 def _is_section(rows: Sequence[Sequence[str]], at: int) -> bool:
@@ -321,5 +356,7 @@ def _tell_apart(
         label = f"{corner}={printed}" if printed and not is_word and corner else printed
         if not is_word or times[printed] > 1:
             named = [(head.rpartition(" / ")[2], cell) for head, cell in zip(keys, cells, strict=False) if cell]
-            label = " ".join([label, *(f"{head}={cell}" if head else cell for head, cell in named)]).strip()
+            label = " ".join(
+                [label, *(f"{head}={cell}" if head and is_figure(cell) else cell for head, cell in named)]
+            ).strip()
         yield label, cells
