@@ -24,7 +24,7 @@ from phases.planning.rules.packages import find_packages
 from phases.planning.rules.passages import PaperText, read_paper
 from phases.planning.rules.requirements import choose_requirements, find_requirements, quote_start, requirement_row
 from phases.planning.rules.results import expected_results
-from phases.planning.rules.sections import BUILD, MIXED, SETUP
+from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.settings import find_settings, value_row
 from phases.planning.rules.table_uses import captions_of, use_tables
@@ -77,6 +77,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     uncertain = [
         *_left_out(paper, requirements, components),
         *_uncertain(paper, requirements, values, unsure),
+        *([] if targets["expected_results"] else _only_drawn(paper)),
         *_guessed(named),
     ]
     return assemble_plan(
@@ -249,6 +250,13 @@ def _uncertain(
     ]
     rows += doubts_of_values(values)
     return rows if values else [*rows, {"what": "No value is stated in a sentence or table that the rules can read."}]
+
+
+def _only_drawn(paper: PaperText) -> list[Row]:
+    """Where no number is read as a result: the figures among the results, which show what was measured."""
+    drawn = [row for row in paper.outline["figures"] if paper.roles.get(row["section"]) in (RESULTS, MIXED)]
+    places = ", ".join(f"{row['label']} (p. {row['page']})" for row in drawn[:_MOST_DOUBTS])
+    return [{"what": f"No result is read as a number. What was measured is drawn: {places}."}] if drawn else []
 
 
 def _guessed(named: Mapping[str, Sequence[Mention]]) -> list[Row]:
