@@ -14,7 +14,7 @@ from phases.planning.rules.sections import MIXED, OTHER, RESULTS, SETUP
 
 Row = Mapping[str, Any]
 _MOST_LOADS, _MOST_SIZES, _NAMED, _FEWEST_STEPS = 5, 4, 4, 3
-_LONGEST_CAPTION, _LONGEST_SENTENCE = 360, 400
+_LONGEST_CAPTION, _LONGEST_SENTENCE, _LONGEST_LABEL = 360, 400, 80
 _PART = ", part "
 """Between the label of a table and its part, where several were set under one caption."""
 _REPEATED = re.compile(r"\b(?:seeds|runs|repetitions|repeats|trials|folds|invocations)\b", re.IGNORECASE)
@@ -154,6 +154,8 @@ def _find_steps(rows: Sequence[Row]) -> Iterator[tuple[str, str, int]]:
     """Rows, then columns, whose labels are growing numbers of one thing: which of the two, the least label, how many."""
     for key in ("row", "column"):
         labels = list(dict.fromkeys(str(row[key]) for row in rows))
+        if any(len(label) > _LONGEST_LABEL for label in labels):
+            continue
         numbers = [re.fullmatch(rf"(.*?)({NUMBER})(K|M|G|B|k|%)?", label) for label in labels]
         found = [number for number in numbers if number and not _NO_SIZE.search(number.group(1))]
         sizes = [_size_of(number) for number in found]

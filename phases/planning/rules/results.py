@@ -19,7 +19,7 @@ from phases.planning.rules.tables import SETTING_NAME, Grid
 
 MOST = 150
 _MOST_OF_TABLE, _LEAST_OF_TABLE = 60, 6
-_WORDS, _MOST_WORDS = 10, 19
+_WORDS, _MOST_WORDS, _LONGEST_CELL = 10, 19, 80
 """Of a label; of column, condition and metric together: more is not read at a glance."""
 _HEAD_ROW = re.compile(r"(?:time )?(?:steps?|epochs?|iterations?)$|#\.? ?of\b|number of\b", re.IGNORECASE)
 """A row that numbers the columns."""
@@ -245,7 +245,8 @@ def _split_cells(grid: Grid, row: Sequence[str]) -> Iterator[tuple[str, str]]:
         nth = grid.heads[: place + 1].count("")
         head = printed or (f"unnamed column ({nth} of {unnamed})" if unnamed > 1 else "")
         above, _, leaf = head.rpartition(" / ")
-        values = _VALUES_WITH_UNITS.findall(cell) if _SEVERAL_WITH_UNITS.fullmatch(cell) else cell.split()
+        has_units = len(cell) <= _LONGEST_CELL and _SEVERAL_WITH_UNITS.fullmatch(cell)
+        values = _VALUES_WITH_UNITS.findall(cell) if has_units else cell.split()
         if pair := _PAIR.match(cell):
             named = next((said for said in (leaf, head, grid.corner) if re.fullmatch(r"[^/]+\w ?/ ?\w[^/]*", said)), "")
             names = [f"{head} ({part.strip()})" for part in named.split("/")]
