@@ -8,7 +8,14 @@ from typing import Any
 
 from phases.pages.plan_sheets import Reviewed, describe_figure, describe_sheets
 from phases.pages.render import embed_picture, page_start, render_file
-from phases.planning.plan_words import count_rows, group_doubts, group_results, steps_of
+from phases.planning.plan_words import (
+    count_rows,
+    describe_tables,
+    group_doubts,
+    group_mentions,
+    group_results,
+    steps_of,
+)
 
 __all__ = ["PAGE_START", "Reviewed", "describe_figure", "describe_plan", "render_review"]
 PAGE_START = page_start("review")
@@ -35,11 +42,8 @@ def describe_plan(shown: Reviewed) -> dict[str, Any]:
         "uncertain": list(group_doubts(plan)),
         "difference": [(line[:1], line[1:].strip()) for line in shown.difference if line.strip()],
         "components": [{**row, "shown_steps": steps_of(row)} for row in plan.get("components", ())],
-        "mentions": [
-            (name, plan[key])
-            for name, key in (("data sets", "datasets"), ("metrics", "metrics"), ("baselines", "baselines"))
-            if plan.get(key)
-        ],
+        "mentions": list(group_mentions(plan)),
+        "tables": describe_tables(plan),
         "results": [_describe_target(shown, place, rows) for place, rows in group_results(plan)],
         "experiments": [
             *plan.get("experiments", ()),
@@ -98,7 +102,7 @@ def _list_commands(shown: Reviewed) -> list[tuple[str, str]]:
 def _describe_target(shown: Reviewed, place: str, rows: Sequence[Row]) -> dict[str, Any]:
     """A table of expected results; the condition that all of its rows have stands once."""
     conditions = {str(row.get("condition") or "") for row in rows}
-    drawn = shown.floats.get(str(rows[0]["table"]))
+    drawn = shown.floats.get(str(rows[0]["table"]).partition(", part ")[0])
     return {
         "place": place,
         "page": rows[0]["page"],

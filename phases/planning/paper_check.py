@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from phases.planning.rules.blocks import TABLE, blocks_of
+from phases.planning.rules.cells import cells_of
 from phases.planning.rules.numbers import NUMBER, WORDS, fold, number_of
 from phases.planning.rules.sections import BACKGROUND, OTHER, PROOF, roles_of
-from phases.planning.rules.tables import Grid, cells_of, read_grid
+from phases.planning.rules.tables import Grid, read_grid
 
 Row = Mapping[str, Any]
 _NUMBER = re.compile(NUMBER)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from phases.planning.plan_words import (
     Row,
     count_rows,
+    describe_tables,
     group_doubts,
+    group_mentions,
     group_requirements,
     group_results,
     group_values,
@@ -110,9 +113,8 @@ class _Text:
                 yield from self.wrap(said, f"    {row['id']:<4} ", 9)
 
     def mentions(self, plan: Row) -> Iterator[str]:
-        kinds = (("data sets", "datasets"), ("metrics", "metrics"), ("baselines", "baselines"))
-        for name, key in kinds if any(plan.get(key) for _, key in kinds) else ():
-            named = ", ".join(f"{row['name']} (p. {row['source']['page']})" for row in plan.get(key, ()))
+        for name, rows in group_mentions(plan):
+            named = ", ".join(f"{row['name']} (p. {row['source']['page']})" for row in rows)
             yield from self.wrap(named or "none found", f"  {name:<11}", 13)
         for row in plan.get("datasets", ()):
             if row.get("address"):
@@ -129,17 +131,27 @@ class _Text:
                 for row in rows
             ]
             yield from self.table(["", "row", "column", "condition", "value"], cells, (5, 26, 24, 13, 10))
+        if used := describe_tables(plan):
+            yield from self.wrap(f"Tables of the paper: {used}", "  ", 4)
 
     def experiments(self, plan: Row) -> Iterator[str]:
+        """What is run; a size that all have stands once above them, and so does that the paper gives none."""
         rows = plan.get("experiments", ())
-        same = {size: {row.get(size) for row in rows} for size in ("quick", "full")}
+        sizes = {size: Counter(row.get(size) for row in rows if row.get("results")) for size in ("quick", "full")}
+        same: dict[str, str] = {}
+        for size, said in sizes.items():
+            often, count = next(iter(said.most_common(1)), (None, 0))
+            if often and count > 1:
+                same[size] = often
+                yield from self.wrap(f"{size}{'' if len(said) == 1 else ', unless said otherwise'}: {often}", "  ", 4)
+        if sizes["quick"] and not any(sizes["quick"]):
+            yield from self.wrap("A quick size does not follow from the paper: begin with one cell of each.", "  ", 4)
         for row in rows:
             results = f" ({write_ids(row['results'])})" if row.get("results") else ""
             yield from self.wrap(f"{read_aloud(row['what'])}{results}", f"  {row['id']:<4} ", 7)
-            for size, said in same.items():
-                if row.get(size) and (len(said) > 1 or row is rows[-1]):
-                    whose = "all, " if len(said) == 1 and len(rows) > 1 else ""
-                    yield from self.wrap(f"{whose}{size}: {row[size]}", "       ", 9)
+            for size in sizes:
+                if row.get(size) and row[size] != same.get(size):
+                    yield from self.wrap(f"{size}: {row[size]}", "       ", 9)
         for text in plan["validation_approach"].get("experiments", ()):
             yield from self.wrap(text, "  ", 4)
 

@@ -211,12 +211,50 @@ def steps_of(component: Row) -> list[tuple[str, str]]:
     ]
 
 
+def group_mentions(plan: Row) -> Iterator[tuple[str, Sequence[Row]]]:
+    """Data sets, metrics and baselines, also where a paper has none of them; nothing for a plan that is not made from a paper."""
+    kinds = (("data sets", "datasets"), ("metrics", "metrics"), ("baselines", "baselines"))
+    if "tables" in plan or any(plan.get(key) for _, key in kinds):
+        yield from ((name, plan.get(key, ())) for name, key in kinds)
+
+
 def group_results(plan: Row) -> Iterator[tuple[str, list[Row]]]:
     """The expected results of each table, under "Table 2, p. 8"."""
     tables: dict[str, list[Row]] = {}
     for row in plan.get("expected_results", ()):
         tables.setdefault(f"{row['table']}, p. {row['page']}", []).append(row)
     yield from tables.items()
+
+
+def describe_tables(plan: Row) -> str:
+    """ "results: Tables 2–3; settings: Table 1; not used (words and no numbers): Table 4, p. 6", or nothing."""
+    kinds = {"results": "results", "settings": "settings", "data": "facts of the data", "none": "not used"}
+    said: dict[str, list[str]] = {}
+    for kind, told in kinds.items():
+        for row in plan.get("tables", ()):
+            if row["used_as"] == kind:
+                why = row.get("why", "")
+                names = said.setdefault(f"{told} ({why})" if why else told, [])
+                names.append(
+                    f"{row['table']}, p. {row['page']}" if why and "page" not in row["table"] else row["table"]
+                )
+    return "; ".join(f"{told}: {_join_labels(names)}" for told, names in said.items())
+
+
+def _join_labels(labels: Sequence[str]) -> str:
+    """Labels, of which those that follow each other stand as a range: Tables 2–4, Table 7."""
+    runs: list[tuple[str, int, int]] = []
+    for label in labels:
+        number = re.fullmatch(r"(Table )([0-9]+)", label)
+        name, place = (number[1], int(number[2])) if number else (label, -1)
+        if runs and place > 0 and runs[-1][0] == name and runs[-1][2] + 1 == place:
+            runs[-1] = (name, runs[-1][1], place)
+        else:
+            runs.append((name, place, place))
+    return ", ".join(
+        name if first < 0 else f"{name}{first}" if first == last else f"{name.rstrip()}s {first}–{last}"
+        for name, first, last in runs
+    )
 
 
 def count_rows(plan: Row) -> str:

@@ -19,7 +19,8 @@ _ALGORITHM = "Algorithm|Algorithmus|ALGORITHM|Listing|LISTING|算法|알고리�
 _TABLE = "Table|TABLE|Tab|Tabelle|表|표"
 _FIGURE = "Figure|FIGURE|Fig|Abbildung|Abb|图|圖|그림"
 _CAPTION = (
-    r"^[ \t>*_|]*((?:{words})\.?[ \t]*(?:[0-9]+|[A-Z]\.?[0-9]+)(?:\.[0-9]+)?)(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
+    r"^[ \t>*_|]*((?:{words})\.?[ \t]*(?:(?:[0-9]+|[A-Z]\.?[0-9]+)(?:\.[0-9]+)?|[IVX]{{1,5}}(?=[ \t]*[:.|*_])))"
+    r"(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
 )
 _IN_CODE = re.compile(
     r"pseudo-? ?code|\b(?:code|algorithms?|procedures?|routines?|functions?|subroutines?)\b|代码|算法", re.IGNORECASE

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from phases.planning.plan_view import render_plan
+from phases.planning.rules.cells import cells_of, plain_cell
 from phases.planning.rules.results import shorten_caption
 from phases.planning.rules.table_kinds import metric_of, metric_of_caption
-from phases.planning.rules.tables import Grid, cells_of, plain_cell, read_grid
+from phases.planning.rules.tables import Grid, read_grid
 from tests.papers import read
 
 PAPER = "# Slow: Waiting for Everyone\n\n## 2 Method\n\nWe keep a queue of all rooms.\n\n## 5 Results\n\n{}\n"
@@ -305,8 +307,140 @@ def test_of_many_numbers_the_first_table_is_whole_and_there_is_an_end(tables: in
     assert tables > 50 or sum(row[0] == "Table 1" for row in found) == rows
 
 
-def test_an_experiment_is_named_by_what_its_table_shows() -> None:
+def test_an_experiment_has_the_whole_caption_and_no_quick_size_where_the_paper_gives_none() -> None:
     rows = table("Rule | Oak | Ash", "Slow | 41.5 | 42.5", "Old | 40.5 | 39.5")
-    [experiment] = read(PAPER.format(f"> **Table 1.** Hits on all trees\n\n{rows}")).plan["experiments"]
-    assert experiment["what"] == "Hits on all trees (Table 1, page 1). Rows: Slow. Columns: Oak; Ash."
-    assert "row 'Slow', column 'Oak'" in experiment["quick"]
+    caption = "Hits on all trees. In percent, over one night."
+    plan = read(PAPER.format(f"> **Table 1.** {caption}\n\n{rows}")).plan
+    assert plan["experiments"] == [{"id": "X1", "what": f"{caption} (Table 1, page 1)", "results": ["E1", "E2"]}]
+    assert "A quick size does not follow from the paper" in render_plan(plan)
+
+
+def test_a_quick_size_is_the_least_of_the_rows_and_a_part_of_what_the_paper_repeats() -> None:
+    rows = table("Rooms | Slow | Old", "8K | 41.5 | 42.5", "16K | 40.5 | 39.5", "1M | 40.5 | 38.5")
+    text = "## 4 Setup\n\nWe use 5 seeds. We train for 300 epochs with a batch size of 16.\n\n## 5 Results\n\n"
+    plan = read(PAPER.replace("## 5 Results\n\n", text).format(f"> **Table 1.** Hits\n\n{rows}")).plan
+    [experiment] = plan["experiments"]
+    ids = {row["name"].removeprefix("number of "): row["id"] for row in plan["values"]}
+    assert experiment["full"] == f"As in the paper: seeds 5 ({ids['seeds']}), epochs 300 ({ids['epochs']})."
+    assert experiment["quick"] == (
+        f"Row '8K' alone, the least of 3; seeds 1 of 5 ({ids['seeds']}), epochs 30 of 300 ({ids['epochs']})."
+    )
+
+
+def test_what_a_program_is_run_on_is_told_in_the_papers_words() -> None:
+    text = (
+        "The waiter generates batches of 2,000 requests and keeps 100 requests waiting. It is faster than 90 clients."
+    )
+    [experiment] = read(PAPER.format(text)).plan["experiments"]
+    said = "The waiter generates batches of 2,000 requests and keeps 100 requests waiting."
+    assert experiment["what"] == f"The load, in the paper's words: “{said}” (5, p. 1)"
+
+
+def test_every_table_of_a_paper_is_told_as_what_it_is_used() -> None:
+    tables = [
+        ("1", "Hyper-parameters of the queue", table("Name | Value", "Learning rate | 0.1", "Batch size | 32")),
+        ("2", "Hits on all trees", table("Rule | Oak | Ash", "Slow | 41.5 | 42.5", "Old | 40.5 | 39.5")),
+        ("3", "Statistics of the data sets", table("Set | Rows | Classes", "Oak | 100 | 2", "Ash | 200 | 3")),
+        ("4", "Which rule needs what", table("Rule | Needs", "Slow | a queue", "Old | a bell")),
+    ]
+    plan = read(PAPER.format("\n\n".join(f"> **Table {at}.** {said}.\n\n{rows}" for at, said, rows in tables))).plan
+    assert [row["used_as"] for row in plan["tables"]] == ["settings", "results", "data", "none"]
+    shown = " ".join(render_plan(plan).split())
+    assert (
+        "Tables of the paper: results: Table 2; settings: Table 1; facts of the data: Table 3; "
+        "not used (words and no numbers): Table 4, p. 1"
+    ) in shown
+
+
+def test_a_caption_with_a_roman_number_is_one() -> None:
+    rows = table("Rule | Oak | Ash", "Slow | 41.5 | 42.5", "Old | 40.5 | 39.5")
+    assert {row[0] for row in results_of(f"{rows}\n\n> **TABLE IV.** HITS ON ALL TREES")} == {"TABLE IV"}
+
+
+def test_pairs_side_by_side_are_read_one_below_the_other() -> None:
+    read = grid("Hash | 0.36 µs | Sign | 458 µs", "Code | 1.7 µs | Check | 27 µs")
+    assert read.rows == [("Hash", ["0.36 µs"]), ("Code", ["1.7 µs"]), ("Sign", ["458 µs"]), ("Check", ["27 µs"])]
+    headed = grid("Tree | Hits | Tree | Hits", "Oak | 4.5 | Ash | 3.5", "Elm | 2.5 | Fir | 1.5")
+    assert (headed.heads, [label for label, _ in headed.rows]) == (["Hits"], ["Oak", "Elm", "Ash", "Fir"])
+
+
+def test_a_method_beside_its_own_settings_is_no_pair() -> None:
+    read = grid("Rule | Rooms | Base | Loss", "Slow | 4 | Oak | 3.5", "Old | 5 | Ash | 1.5")
+    assert [label for label, _ in read.rows] == ["Slow", "Old"]
+
+
+def test_numbers_over_columns_are_told_by_what_stands_on_their_left() -> None:
+    rows = table(
+        "Temperature | 0.0 | 0.5 | 0.7 | 1.0", "Slow | 28.5 | 29.46 | 30.1 | 27.4", "Old | 8.5 | 9.4 | 3.1 | 7.4"
+    )
+    found = results_of(f"> **Table 1.** Hits\n\n{rows}")
+    assert found[:2] == [("Table 1", "Slow", "Temperature=0.0", 28.5), ("Table 1", "Slow", "Temperature=0.5", 29.46)]
+
+
+def test_columns_that_lost_their_heads_are_told_apart_by_their_places() -> None:
+    rows = table("Slow | 28.5 | 29.46 | 30.1", "Old | 8.5 | 9.4 | 3.1")
+    assert [row[2] for row in results_of(f"> **Table 1.** Hits\n\n{rows}")] == [
+        f"unnamed column ({at} of 3)" for at in (1, 2, 3)
+    ]
+
+
+def test_tables_under_one_caption_are_told_apart() -> None:
+    rows = table("Rule | Oak | Ash", "Slow | 41.5 | 42.5", "Old | 40.5 | 39.5")
+    more = rows.replace("4", "6")
+    found = results_of(f"> **Table 1.** Hits\n\n{rows}\n\nAnd then:\n\n{more}")
+    assert [row[0] for row in found] == ["Table 1, part 1 of 2"] * 2 + ["Table 1, part 2 of 2"] * 2
+
+
+@pytest.mark.parametrize(
+    ("head", "unit"), [("Steps to 99% hits", ""), ("Hits (%)", "%"), ("% of hits", "%"), ("Time (ms)", "ms")]
+)
+def test_a_percent_sign_behind_a_number_is_no_unit(head: str, unit: str) -> None:
+    rows = table(f"Rule | {head}", "Slow | 41.5", "Old | 40.5")
+    [row] = read(PAPER.format(f"> **Table 1.** Hits of the waiter\n\n{rows}")).plan["expected_results"]
+    assert row["unit"] == unit
+
+
+def test_what_is_chosen_is_no_result_though_it_stands_beside_some() -> None:
+    rows = table("Rule | Temperature | Hits", "Slow | 0.7 | 41.52", "Old | 0.9 | 40.51")
+    assert [row[2:] for row in results_of(f"> **Table 1.** Best hits\n\n{rows}")] == [("Hits", 41.52)]
+
+
+def test_a_time_is_told_with_what_takes_it_and_quoted() -> None:
+    said = "With our queue it took on average 7.5 milliseconds to fetch a 40 kB picture, with all doors open."
+    [row] = read(PAPER.format(said)).plan["expected_results"]
+    assert (row["column"], row["value"], row["unit"], row["quote"]) == (
+        "time to fetch a 40 kB picture",
+        7.5,
+        "ms",
+        said,
+    )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The hit rate of Bell is 60.5% on Oak, and Slow rings.",
+        "The hit rate of Slow is about 70.5% of its old hit rate.",
+    ],
+)
+def test_what_is_said_of_another_or_as_a_share_is_no_result(said: str) -> None:
+    assert results_of(said) == []
+
+
+def test_heads_that_stand_again_over_each_part_of_a_table_name_the_rows_below() -> None:
+    read = grid(
+        "Oak | 5 | 10 | 20",
+        "Slow | 1.5 | 2.5 | 3.5",
+        "Old | 4.5 | 5.5 | 6.5",
+        "Ash | 5 | 10 | 20",
+        "Slow | 7.5 | 8.5 | 9.5",
+    )
+    assert read.heads == ["5", "10", "20"]
+    assert [label for label, _ in read.rows] == ["Oak / Slow", "Oak / Old", "Ash / Slow"]
+
+
+def test_labels_in_the_middle_of_their_groups_are_those_of_all_rows_around_them() -> None:
+    rows = ["base | 8 | 4.9", " | 1 | 5.3", " | 4 | 5.1", "(A) |  | ", " | 16 | 4.8", " | 32 | 5.4",
+            " | 2 | 6.1", "(B) | 3 | 5.2", " | 5 | 5.7", "big | 9 | 4.3"]  # fmt: skip
+    read = grid(" | h | Loss", *rows)
+    assert [label.split()[0] for label, _ in read.rows] == ["base", *["(A)"] * 4, *["(B)"] * 3, "big"]

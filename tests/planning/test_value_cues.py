@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from phases.planning.rules.tables import cells_of, read_grid
+from phases.planning.rules.cells import cells_of
+from phases.planning.rules.tables import read_grid
 from phases.planning.rules.values import candidates_in, values_in
 from tests.papers import read
 

@@ -11,7 +11,7 @@ PROSE, ITEM, NOTE, TABLE, FENCE, CAPTION, EQUATION = (
 )  # fmt: skip
 _FENCE_LINE = re.compile(r" {0,3}(?:```|~~~)")
 _CAPTION_LINE = re.compile(
-    r"[>*_ ]*(?:Table|TABLE|Tabelle|表|Figure|FIGURE|Fig\.|Abbildung|图)[ ]?(?:[A-Z]\.?)?[0-9]+[.:|*_ ]"
+    r"[>*_ ]*(?:Table|TABLE|Tabelle|表|Figure|FIGURE|Fig\.|Abbildung|图)[ ]?(?:(?:[A-Z]\.?)?[0-9]+[.:|*_ ]|[IVX]{1,5}[.:|*_])"
     r"|[>*_ ]*(?:Algorithm|ALGORITHM|Algorithmus|算法) ?[0-9]+[.:|*_]"
 )
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,2}[.)])[ \t]+(?=\S)")

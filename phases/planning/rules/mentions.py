@@ -31,6 +31,13 @@ _SURE = 0.7
 _COMPARED = {"section on baselines", "a heading below baselines", "begins an item of baselines"}
 """Where a part of the method does not stand: what is named there is compared with."""
 _OFTENER, _QUOTE = 3, 200
+_NAMELESS = re.compile(
+    r"(?:(?:competitive|strong(?:er|est)?|simple|standard|common|existing|other|previous|prior|recent|best|better|main"
+    r"|various|several|different|similar|corresponding|respective|against|sampling|outperforming|target-setting)[ -])+"
+    r"(?:baseline|heuristic|method|approach|model|algorithm)(?:e?s)?",
+    re.IGNORECASE,
+)
+"""What says how good something is, and not what it is called."""
 _AVERAGED = re.compile(r"(?:average|mean|median|final|total|top-[15]|overall) ", re.IGNORECASE)
 
 
@@ -47,6 +54,8 @@ class Mention(NamedTuple):
 
     name: str
     sentence: Sentence
+    is_sure: bool = True
+    """Whether it is likely of its kind, and not only more likely than the other names."""
 
 
 def find_mentions(
@@ -58,12 +67,15 @@ def find_mentions(
     """
     mine, built = ({key_of_name(name) for name in names} for names in (own, parts))
     chosen = [
-        one
+        (one, chance)
         for one, chance in choose_names(kind, found, WEIGHTS)
         if (key := key_of_name(one.name)) not in mine
         and (key not in built or chance > _SURE or _COMPARED & one.cues.keys())
     ]
-    return [Mention(one.name, max(one.sentences, key=lambda place: place[0])[1]) for one in chosen]
+    return [
+        Mention(one.name, max(one.sentences, key=lambda place: place[0])[1], chance > _LIKELY[kind])
+        for one, chance in chosen
+    ]
 
 
 def choose_names(
@@ -72,7 +84,8 @@ def choose_names(
     """Those that are likely of this kind, and of no other more so, each with how likely; of a name's forms one."""
     likely: list[tuple[float, int]] = []
     for at, chances in enumerate(_weigh_names(found, weights)):
-        if chances[kind] > _POSSIBLE[kind] and chances[kind] >= max(chances.values()):
+        is_called = kind != BASELINES or not _NAMELESS.fullmatch(found[at].name)
+        if is_called and chances[kind] > _POSSIBLE[kind] and chances[kind] >= max(chances.values()):
             likely.append((chances[kind], at))
     likely.sort(key=lambda pair: -pair[0])
     best = [

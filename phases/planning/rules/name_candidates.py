@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from phases.planning.rules.known_names import (
     KNOWN_DATA,
@@ -48,9 +49,10 @@ _MOSTLY = 0.75
 _SIZE = re.compile(r"[-_ ]?(?:BASE|LARGE|SMALL|TINY|Base|Large|Small|Tiny|XL|XXL|[0-9.]+[BM])$")
 _PLAIN_WORD = re.compile(r"[A-Z][a-z]+")
 _MARKS = re.compile(r"\\?\b(?:up|down)arrow\b|[↑↓$*_]|\\[a-z]+\{?|[{}]")
-_LABEL_END = re.compile(r"(?: ?\([^()]*\)| ?\[[^\[\]]*\]| (?:paper|code|ours)| ?[±<>=].*| [0-9.]+ ?%?)+$")
+_LABEL_END = re.compile(r"(?: ?\([^()]*\)| ?\[[^\[\]]*\]| (?:paper|code|ours)| \^[0-9]| ?[±<>=].*| [0-9.]+ ?%?)+$")
 _NO_LABEL = re.compile(
-    r"(?:methods?|models?|algorithms?|how|total|average|mean|all|baselines?|change|reduction|data ?sets?|tasks?|metrics?)",
+    r"(?:methods?|models?|algorithms?|how|total|average|mean|all|baselines?|change|reduction|improv\w*|gains?"
+    r"|differences?|data ?sets?|tasks?|metrics?)",
     re.IGNORECASE,
 )
 _KIND_AFTER = re.compile(
@@ -326,7 +328,7 @@ def _in_table(table: Table, own: Sequence[str]) -> Iterator[_Place]:
         if len(labels) > _MOST_LABELS:
             continue
         cues = [f"a {kind} of a table", *said]
-        cues += [f"a {kind} beside the paper's own"] if _has_own(labels, own) else []
+        beside = _beside_own(grid.heads, own) if kind == "column" else set(labels) if _has_own(labels, own) else set()
         if kind == "row" and is_measured and METHOD_HEAD.search(corner):
             cues.append("a row of methods with measures")
         if kind != "column":
@@ -337,6 +339,7 @@ def _in_table(table: Table, own: Sequence[str]) -> Iterator[_Place]:
             shown = authors.group() if authors else _LABEL_END.sub("", CITED.sub("", plain)).strip(" .,:;-–()")
             shown = _SHORT_HEADS.get(shown, shown) if "F1" in heads else shown
             more = [
+                *([f"a {kind} beside the paper's own"] if name in beside else []),
                 *(["cited in a table"] if CITED.search(plain) else []),
                 *(["with an arrow"] if re.search("[↑↓]|arrow", name) else []),
             ]
@@ -351,6 +354,12 @@ _HEADS = (("methods", METHOD_HEAD), ("data", _DATA_HEAD), ("metrics", _METRIC_HE
 
 def _has_own(names: Iterable[str], own: Sequence[str]) -> bool:
     return any(_OURS.search(name) or any(one.lower() in name.lower() for one in own if len(one) > 1) for name in names)
+
+
+def _beside_own(heads: Sequence[str], own: Sequence[str]) -> set[str]:
+    """The heads of columns in the rows of heads that have a name of the paper's own; what is measured stands in another."""
+    rows = list(zip_longest(*(head.split(" / ")[::-1] for head in heads), fillvalue=""))
+    return {name for row in rows if _has_own(row, own) for name in row}
 
 
 def _is_of_settings(grid: Grid, cells: Sequence[Sequence[str]]) -> bool:

@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from phases.planning.rules.blocks import CAPTION, EQUATION, FENCE, ITEM, NOTE, PROSE, TABLE, TextBlock, blocks_of
+from phases.planning.rules.cells import cells_of
 from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS, SETUP, Section, roles_of
 from phases.planning.rules.sentences import is_open, sentences_of, without_marks
-from phases.planning.rules.tables import Grid, cells_of, read_grid
+from phases.planning.rules.tables import Grid, read_grid
 from phases.readers.outline import pages_of
 
 _LONGEST_BLOCK = 20_000

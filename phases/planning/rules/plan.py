@@ -14,6 +14,7 @@ from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.components import Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
 from phases.planning.rules.data_sentences import find_data_sentences
+from phases.planning.rules.experiments import experiments_of, find_sizes
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import BASELINES, DATASETS, METRICS, Mention, find_mentions, mention_row
 from phases.planning.rules.name_candidates import find_candidates
@@ -29,10 +30,11 @@ from phases.planning.rules.requirements import (
     quote_start,
     requirement_row,
 )
-from phases.planning.rules.results import expected_results, experiments_of
-from phases.planning.rules.sections import BUILD, MIXED, SETUP
+from phases.planning.rules.results import expected_results
+from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.settings import find_settings, value_row
+from phases.planning.rules.table_uses import captions_of, use_tables
 from phases.planning.rules.techniques import is_technique
 from phases.planning.rules.value_doubts import doubts_of_values
 
@@ -82,10 +84,15 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     components = _component_rows(*_without_empty(found, chosen), requirements)
     known = Known(tuple(own), tuple(one.name for one in datasets), tuple(one.name for one in baselines))
     values = [value_row(one, f"V{number}") for number, one in enumerate(find_settings(paper, known), 1)]
-    results, unsure = expected_results(paper, own)
-    results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
+    targets, unsure = _target_rows(paper, own, values)
     packages = find_packages(paper)
-    uncertain = [*_left_out(paper, requirements, components), *_uncertain(paper, requirements, values, unsure)]
+    named = {"data set": datasets, "metric": metrics, "baseline": baselines}
+    uncertain = [
+        *_left_out(paper, requirements, components),
+        *_uncertain(paper, requirements, values, unsure),
+        *([] if targets["expected_results"] else _only_drawn(paper)),
+        *_guessed(named),
+    ]
     return assemble_plan(
         outline,
         {
@@ -95,13 +102,24 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
             "datasets": _data_rows(datasets, paper),
             "metrics": _mention_rows(metrics),
             "baselines": _mention_rows(baselines),
-            "expected_results": results,
-            "experiments": experiments_of(results),
+            **targets,
             "uncertain": uncertain,
         },
         requests,
         [Mention(*one) for one in packages],
     )
+
+
+def _target_rows(paper: PaperText, own: Sequence[str], values: Sequence[Row]) -> tuple[dict[str, list[Row]], list[str]]:
+    """What the paper reports, what is to be run for it, and what each table is used as; and the tables whose rows are unsure."""
+    found, unsure = expected_results(paper, own)
+    results = [{"id": f"E{number}", **row} for number, row in enumerate(found, 1)]
+    doubted = {name for row in doubts_of_values(values) for name in str(row.get("about", "")).split(", ")}
+    return {
+        "expected_results": results,
+        "experiments": experiments_of(results, paper, captions_of(paper), find_sizes(values, doubted)),
+        "tables": use_tables(paper, results, values),
+    }, unsure
 
 
 def assemble_plan(
@@ -258,6 +276,23 @@ def _uncertain(
     ]
     rows += doubts_of_values(values)
     return rows if values else [*rows, {"what": "No value is stated in a sentence or table that the rules can read."}]
+
+
+def _only_drawn(paper: PaperText) -> list[Row]:
+    """Where no number is read as a result: the figures among the results, which show what was measured."""
+    drawn = [row for row in paper.outline["figures"] if paper.roles.get(row["section"]) in (RESULTS, MIXED)]
+    places = ", ".join(f"{row['label']} (p. {row['page']})" for row in drawn[:_MOST_DOUBTS])
+    return [{"what": f"No result is read as a number. What was measured is drawn: {places}."}] if drawn else []
+
+
+def _guessed(named: Mapping[str, Sequence[Mention]]) -> list[Row]:
+    """The names that are told although little speaks for them."""
+    said = [
+        f"{', '.join(names)} as {f'a {kind}' if len(names) == 1 else f'{kind}s'}"
+        for kind, found in named.items()
+        if (names := [one.name for one in found if not one.is_sure])
+    ]
+    return [{"what": f"Named with little to go by: {'; '.join(said)}. Look whether they are."}] if said else []
 
 
 def _left_out(paper: PaperText, requirements: Sequence[Row], components: Sequence[Row]) -> list[Row]:

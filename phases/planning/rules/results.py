@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from phases.planning.rules.cells import CELL_VALUE, UNIT, is_value, plain_cell
 from phases.planning.rules.numbers import NUMBER, number_of, scaled
 from phases.planning.rules.passages import PaperText, Table
-from phases.planning.rules.sentence_results import results_of_sentences
+from phases.planning.rules.sentence_results import UNITS, results_of_sentences
 from phases.planning.rules.table_kinds import caption_of, first_sentence, is_result_table, metric_of, metric_of_caption
-from phases.planning.rules.tables import CELL_VALUE, UNIT, Grid, is_value, plain_cell
+from phases.planning.rules.tables import SETTING_NAME, Grid
 
 MOST = 150
 _MOST_OF_TABLE, _LEAST_OF_TABLE = 60, 6
-_WORDS, _MOST_WORDS, _NAMED = 10, 19, 4
-"""Of a label; of column, condition and metric together: more is not read at a glance. And how many rows an experiment names."""
+_WORDS, _MOST_WORDS, _LONGEST_CELL = 10, 19, 80
+"""Of a label; of column, condition and metric together: more is not read at a glance."""
 _HEAD_ROW = re.compile(r"(?:time )?(?:steps?|epochs?|iterations?)$|#\.? ?of\b|number of\b", re.IGNORECASE)
 """A row that numbers the columns."""
 _OURS = re.compile(r"\b(?:ours?|proposed|this (?:work|paper)|full (?:method|model)|our method)\b", re.IGNORECASE)
@@ -35,9 +37,22 @@ _DERIVED = re.compile(
     re.IGNORECASE,
 )
 """Over what is counted from other cells."""
+_CHOSEN = re.compile(
+    r"(?:temperature|learning rate|lr|batch size|dropout|momentum|weight decay|seeds?|warm-?up.*|(?:hyper-?)?parameters?)$",
+    re.IGNORECASE,
+)
+"""Over what no method is measured by."""
 _PAIR = re.compile(rf"({NUMBER}) ?/ ?({NUMBER})(?![\w.])")
+_VALUES_WITH_UNITS = re.compile(rf"{NUMBER} (?:{UNIT})(?!\S)")
+_SEVERAL_WITH_UNITS = re.compile(rf"(?:{NUMBER} (?:{UNIT}) )+{NUMBER} (?:{UNIT})")
 _COUNTED = re.compile(r" \([0-9]+ of [0-9]+\)$")
-_UNIT_SAID = re.compile(rf"[(\[](?:in )?({UNIT})[)\]]|(%)")
+_UNIT_OF_CAPTION = re.compile(
+    rf"[(\[](?:all |given )?(?:in )?({UNIT}|seconds|milliseconds|minutes|hours|percent)[)\]]", re.IGNORECASE
+)
+_UNIT_SAID = re.compile(rf"[(\[](?:in )?({UNIT})[)\]]|(?<![0-9])(%)")
+"""The unit in a head; the percent sign of "Steps to 99% accuracy" is none."""
+_STEPS = re.compile(rf"(?:{SETTING_NAME.pattern}|#|threads|percentile|bits)|\W?\w{{1,2}}$", re.IGNORECASE)
+"""In the corner over the labels, where it says what the numbers beside it are: "# of threads" before 36, 72, 144."""
 _WEAK_END = re.compile(
     r"(?:[,;:(]|,? ?\S+ ?=|\b(?:a|an|the|of|on|in|for|with|by|to|and|or|at|over|across|using|from|vs\.?|our))$",
     re.IGNORECASE,
@@ -66,6 +81,8 @@ class _Read:
     """The one that the caption says all cells are measured by; empty where it says none, or several."""
     cells: tuple[_Cell, ...]
     is_sure: bool
+    unit: str = ""
+    """The one that the caption says all cells have."""
 
 
 def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
@@ -76,7 +93,7 @@ def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[st
     """
     titled = _names_of_title(paper.outline["title"] or "", own)
     own = [*titled, *own]
-    read = list(filter(None, (_read_table(table, paper, (titled, own)) for table in paper.tables)))
+    read = _name_parts(list(filter(None, (_read_table(table, paper, (titled, own)) for table in paper.tables))))
     made: list[list[dict[str, Any]]] = []
     before: dict[float, list[dict[str, Any]]] = {}
     for one in read:
@@ -89,6 +106,17 @@ def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[st
     unsure = [one.label for one, rows in zip(read, chosen, strict=True) if rows and not one.is_sure]
     rows = [row for rows in chosen for row in rows]
     return [*rows, *results_of_sentences(paper, own, set(before))[: MOST - len(rows)]], unsure
+
+
+def _name_parts(read: Sequence[_Read]) -> list[_Read]:
+    """The tables, with those under one label told apart: Table 8, part 2 of 6."""
+    times, seen, named = Counter(one.label for one in read), Counter[str](), []
+    for one in read:
+        seen[one.label] += 1
+        several = times[one.label]
+        part = f"{one.label}, part {seen[one.label]} of {several}"
+        named.append(replace(one, label=part) if several > 1 else one)
+    return named
 
 
 def _share_room(sizes: Sequence[int], sure: Sequence[bool]) -> list[int]:
@@ -124,17 +152,24 @@ def _read_table(table: Table, paper: PaperText, names: tuple[Sequence[str], Sequ
         return None
     label = label or f"unnumbered table on page {table.page}"
     cells, is_sure = _own_cells(grid, caption, names)
-    return _Read(table, label, caption, metric_of_caption(caption, grid.heads), tuple(cells), is_sure)
+    unit = _UNIT_OF_CAPTION.search(caption)
+    is_one = unit and not any(metric_of(head, "", "") for head in grid.heads)
+    said = UNITS.get(unit.group(1).lower(), unit.group(1)) if unit and is_one else ""
+    return _Read(table, label, caption, metric_of_caption(caption, grid.heads), tuple(cells), is_sure, said)
 
 
 def _own_cells(grid: Grid, caption: str, names: tuple[Sequence[str], Sequence[str]]) -> tuple[list[_Cell], bool]:
     """The method's own rows, else its own columns, else all that is not known as another's or counted from others."""
     own = names[1]
+    steps = f"{grid.corner}=" if _STEPS.match(grid.corner) and all(map(_is_step, grid.heads)) else ""
+    has_labels = any(label for label, _ in grid.rows)
     cells = [
-        _Cell(_part_name(label, own), head, cell)
+        _Cell(_part_name(label, own), f"{steps}{head}", cell)
         for label, row in grid.rows
+        if label or not has_labels  # a number beside no label, where the others have some, is debris
         for head, cell in _split_cells(grid, row)
         if is_value(cell) and ("=" in label or not _HEAD_ROW.match(label))
+        if not _CHOSEN.match(head.rpartition(" / ")[2])
     ]
     # a name of the title, or "ours", says more than the other names that the paper uses of its parts
     labels = {label for one in cells for label in (one.row, one.column)}
@@ -150,6 +185,10 @@ def _own_cells(grid: Grid, caption: str, names: tuple[Sequence[str], Sequence[st
     left = [one for one in cells if not _is_other(one.row)] or cells
     left = [one for one in left if not _is_other(one.column)] or left
     return left, bool(rows) or (_is_own(first_sentence(caption), own) and len(left) == len(cells))
+
+
+def _is_step(head: str) -> bool:
+    return bool(re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", head))
 
 
 def _names_of_title(title: str, own: Sequence[str]) -> list[str]:
@@ -201,10 +240,13 @@ def _part_name(label: str, own: Sequence[str]) -> str:
 
 def _split_cells(grid: Grid, row: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Each cell under its head; where several values stand in one cell, each under its part of the head."""
-    leaves = {head.rpartition(" / ")[2] for head in grid.heads}
-    for head, cell in zip(grid.heads, row, strict=False):
+    leaves, unnamed = {head.rpartition(" / ")[2] for head in grid.heads}, grid.heads.count("")
+    for place, (printed, cell) in enumerate(zip(grid.heads, row, strict=False)):
+        nth = grid.heads[: place + 1].count("")
+        head = printed or (f"unnamed column ({nth} of {unnamed})" if unnamed > 1 else "")
         above, _, leaf = head.rpartition(" / ")
-        values = cell.split()
+        has_units = len(cell) <= _LONGEST_CELL and _SEVERAL_WITH_UNITS.fullmatch(cell)
+        values = _VALUES_WITH_UNITS.findall(cell) if has_units else cell.split()
         if pair := _PAIR.match(cell):
             named = next((said for said in (leaf, head, grid.corner) if re.fullmatch(r"[^/]+\w ?/ ?\w[^/]*", said)), "")
             names = [f"{head} ({part.strip()})" for part in named.split("/")]
@@ -223,6 +265,9 @@ def _part_head(words: Sequence[str], parts: int, known: set[str]) -> list[str]:
     """Heads that ran together, parted so that most of them are heads of other columns too; none where that is not known."""
     if len(words) == parts:
         return list(words)
+    size = len(words) // parts
+    if size * parts == len(words) and len({words[at] for at in range(size - 1, len(words), size)}) == 1:
+        return [" ".join(words[at : at + size]) for at in range(0, len(words), size)]  # "write time read time"
     best: tuple[int, list[str]] = (0, [])
     for ends in combinations(range(1, min(len(words), 12)), parts - 1):
         heads = [" ".join(words[start:end]) for start, end in zip((0, *ends), (*ends, len(words)), strict=True)]
@@ -245,7 +290,7 @@ def _row(one: _Cell, read: _Read) -> dict[str, Any]:
         "condition": "",
         "metric": metric,
         "value": value,
-        "unit": unit or (said.group(1) or said.group(2) if said else ""),
+        "unit": unit or (said.group(1) or said.group(2) if said else read.unit),
         "page": read.table.page,
     }
 
@@ -306,36 +351,3 @@ def shorten_caption(caption: str, words: int) -> str:
     while (shorter := _WEAK_END.sub("", said).rstrip()) != said:
         said = shorter
     return said
-
-
-def experiments_of(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One experiment a table, named by what the table shows: what to run, in a full and in a quick size."""
-    tables: dict[str, list[Mapping[str, Any]]] = {}
-    for row in results:
-        tables.setdefault(str(row["table"]), []).append(row)
-    return [
-        {
-            "id": f"X{number}",
-            "what": _name_experiment(table, rows),
-            "results": [str(row["id"]) for row in rows],
-            "quick": f"One run of minutes, for {_name_cell(rows[0])} alone.",
-            "full": "All that the values name; each result is compared with its row.",
-        }
-        for number, (table, rows) in enumerate(tables.items(), 1)
-    ]
-
-
-def _name_experiment(table: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Like: Denotation accuracy on WTQ (Table 3, page 6). Rows: TABLEFORMER BASE; TABLEFORMER LARGE. Columns: dev; test."""
-    said = max((str(row["condition"]) for row in rows), key=len)
-    place = table if "page" in table else f"{table}, page {rows[0]['page']}"
-    parts = [f"{said} ({place})" if said else place]
-    for key in ("row", "column"):
-        names = list(dict.fromkeys(str(row[key]) for row in rows if row[key]))
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        parts += [f"{key.capitalize()}s: {'; '.join(names[:_NAMED])}{more}"] if names else []
-    return f"{'. '.join(parts)}."
-
-
-def _name_cell(row: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} '{row[key]}'" for key in ("row", "column") if row[key])

@@ -31,6 +31,14 @@ _PATTERNS = tuple(
     )
 )
 _TIME = r"m?s|µs|(?:milli|micro)?seconds?|minutes?|hours?"
+UNITS = {
+    "percent": "%", "times": "×", "x": "×", "milliseconds": "ms", "millisecond": "ms", "microseconds": "µs", "microsecond": "µs",
+    "seconds": "s", "second": "s", "minutes": "min", "minute": "min", "hours": "h", "hour": "h",
+}  # fmt: skip
+"""Units in words, and as a plan has them."""
+_OF_OTHER = re.compile(r" of ([A-Z]\S*) (?:is|was|are|were) ")
+_TASK = re.compile(r" (?:on average )?(to (?:[\w-]+ ){1,8}?[\w-]+)(?=[,.;:)]|$| (?:from|with|by|while|when|in|and)\b)")
+"""Behind a time: what takes it, where that is no part of the method: "it takes 7.5 ms to download an image"."""
 _WORK = r"(?:simulat|process|sustain|perform|handl|serv|deliver|execut|achiev|reach)"
 _OF_SYSTEMS = tuple(
     re.compile(pattern)
@@ -139,6 +147,9 @@ def _rows_of(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]
         return
     for pattern in (*_PATTERNS, *(_OF_SYSTEMS if sentence.role in (RESULTS, MIXED) else ())):
         for match in filter(_is_measured, pattern.finditer(said)):
+            other = _OF_OTHER.search(match.group())
+            if other and not _named_in(other.group(1), own):
+                continue  # "the error of AP is 21%"
             if subject and subject.lower() not in said[: match.end()].lower():
                 continue  # "its error is 29%; that of AP is 21%": the first is not AP's
             found = _ON.search(said, match.end()) or _ON.search(said)
@@ -147,7 +158,9 @@ def _rows_of(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]
             metric = match.group("metric") or (
                 "time" if re.fullmatch(_TIME, unit) else "throughput" if "per " in unit else ""
             )
-            yield _row_of(sentence, subject, f"{metric}{on}".strip(), (metric, number_of(match.group("value")), unit))
+            task = _TASK.match(said, match.end()) if metric == "time" else None
+            column = f"time {task.group(1)}" if task else f"{metric}{on}".strip()
+            yield _row_of(sentence, subject, column, (metric, number_of(match.group("value")), unit))
 
 
 def _compared_rows(sentence: Sentence, own: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -201,8 +214,9 @@ def _row_of(sentence: Sentence, subject: str, column: str, told: tuple[str, int 
         "condition": "",
         "metric": metric,
         "value": value,
-        "unit": {"percent": "%", "times": "×", "x": "×"}.get(unit, unit),
+        "unit": UNITS.get(unit, unit),
         "page": sentence.page,
+        "quote": sentence.text,
     }
 
 
@@ -210,6 +224,7 @@ def _is_measured(match: re.Match[str]) -> bool:
     """Measured numbers have a fraction or a unit, and are no threshold, no difference, and no other paper's."""
     around = match.string[max(0, match.start() - _NEAR) : match.end() + _NEAR // 2]
     value = match.group("value")
-    is_reached = re.match(r" (?:in|within|after) [0-9]", match.string[match.end() :])
+    # "in 5 epochs"; "70% of its former rate" is a share
+    is_reached = re.match(r" (?:in|within|after) [0-9]| of (?:its|the|that|their)\b", match.string[match.end() :])
     is_exact = bool(match.group("unit") or "." in value) and number_of(value) is not None
     return is_exact and not is_reached and not _NOT_SHOWN.search(around)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from phases.planning.rules.cells import CELL_VALUE, is_measured
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sections import MIXED, RESULTS
-from phases.planning.rules.tables import CELL_VALUE, METHOD_HEAD, SETTING_NAME, Grid, is_measured
+from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid
 
 SETTINGS_TABLE = re.compile(
     r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture|experiment\w*) (?:settings?"
@@ -55,7 +56,9 @@ _MEASURED_HEAD = re.compile(r"^(?!↑|↓).*(?:[↑↓]|%|\((?:min|s|sec|ms|hour
 """A head that says which way is better, or in what it is measured, is a metric's name."""
 _NEAR, _ASKED = 900, 40
 """How far a caption is from its table; and how many tables say on which side captions are."""
-_CAPTION_LABEL = re.compile(r"[>*_ ]*((?:Table|Tab\.|Tabelle|表) ?[A-Z]?\.?[0-9]+(?:\.[0-9]+)?)[.:*_ ]+(.*)", re.DOTALL)
+_CAPTION_LABEL = re.compile(
+    r"[>*_ ]*((?:Table|TABLE|Tab\.|Tabelle|表) ?(?:[A-Z]?\.?[0-9]+(?:\.[0-9]+)?|[IVX]{1,5}))[.:*_ ]+(.*)", re.DOTALL
+)
 _TORN = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 _FEWEST_MEASURED = 0.5
 
@@ -88,13 +91,23 @@ def is_result_table(table: Table, caption: str, grid: Grid, *, has_number: bool)
     is_pair = _VALUE.match(grid.heads[0]) and not METRIC.search(grid.corner)
     if is_pair or any(map(_GIVEN.search, grid.heads)) or _holds_settings(grid) or _holds_counts(grid):
         return False
-    if _DATA.search(said[:100]) and not (METRIC.search(said[:100]) or RESULT_WORDS.search(said[:100])):
+    if _is_of_data(said):
         return False
     if not has_number:
         return table.role in (RESULTS, MIXED) and _looks_measured(grid)
     words = f"{said} {grid.corner} {' '.join(grid.heads)}"
     is_of_methods = table.role == MIXED and METHOD_HEAD.search(grid.corner)
     return bool(table.role == RESULTS or is_of_methods or RESULT_WORDS.search(words) or _looks_measured(grid))
+
+
+def holds_data(caption: str, grid: Grid) -> bool:
+    """Whether a table tells of what goes in: data sets, their sizes, examples of them."""
+    return _is_of_data(caption) or bool(grid.rows and (_holds_counts(grid) or any(map(_GIVEN.search, grid.heads))))
+
+
+def _is_of_data(caption: str) -> bool:
+    said = caption[:100]
+    return bool(_DATA.search(said)) and not (METRIC.search(said) or RESULT_WORDS.search(said))
 
 
 def _place_of(table: Table, paper: PaperText) -> int:

@@ -8,33 +8,12 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from phases.planning.rules.numbers import GREEK, NUMBER
+from phases.planning.rules.cells import CELL_VALUE, count_numbers, is_figure, is_measured, plain_cell
+from phases.planning.rules.numbers import NUMBER
 
-_RULE = re.compile(r"\|[-:| ]+\|?$")
-_CELL = re.compile(r"(?<!\\)\|")
-_MOST_ROWS, _LONGEST_PROSE, _MOST_HEAD_ROWS, _LONGEST_SECTION = 80, 6, 4, 4
-UNIT = r"%|[µμmn]?s(?:ecs?)?|mins?|hrs?|h|[KMGTkmB]B?|x|×|dB|fps|pp"
-CELL_VALUE = re.compile(rf"^[*_$\\textbf{{}} ≈~<>≤≥↑↓]*(?:{NUMBER})(?: ?(?:{UNIT}))?(?![\w.:/])")
-"""A cell that is one value, with a unit or a deviation behind it or none; no pair."""
-_INTERVAL = re.compile(rf"^[\[(] ?{NUMBER}[ ,;–-]")
-_PAIR = re.compile(rf"{NUMBER} ?/ ?{NUMBER}(?![\w.])")
-_COUNTED_HEAD = re.compile(rf"[*_ ]*{NUMBER}[KMGB]? [A-Z]?[a-z]{{3,}}")
-"""A head that begins with a number: "32 Nodes"."""
-_NO_VALUE = re.compile(rf"{NUMBER} [A-Z][a-z]|\W{{0,2}}[0-9]+ ?[-–−][0-9]")
+_MOST_HEAD_ROWS, _LONGEST_SECTION, _FEWEST_STEPS = 4, 4, 4
 METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|policy|strategy", re.IGNORECASE)
 """Over a column that names methods."""
-_MACRO = re.compile(
-    r"\\(?:textcolor|color|cellcolor|rowcolor|fontsize)(?:\[[^\]]*\])?\{[^{}]*\}|\\(?:text|math)[a-z]+|\\(?:b[fm]"
-    r"|rm|it|em|underline|uline|emph|boldsymbol|left|right)(?![a-z])|<[^<>]{0,20}>"
-)
-_RULE_LEFT = re.compile(r"(?:^| )[a-z0-9.]*\)[0-9]+-[0-9]+(?= |$)")
-"""What a reader leaves of the line under a head that spans columns."""
-_SIGNS = {"uparrow": "↑", "downarrow": "↓", "pm": "±", "times": "×", "cdot": "·", "rightarrow": "→", "to": "→",
-          "sim": "~", "approx": "≈", "Delta": "Δ", "%": "%", "langle": "⟨", "rangle": "⟩",
-          "sqrt": "√", **{name: sign for sign, name in GREEK.items()}}  # fmt: skip
-_COMMAND = re.compile(r"\\([A-Za-z]+|%) ?(?=(\{)?)")
-_DECIMAL_COMMA = re.compile(r"(?<=^[0-9]),(?=[0-9]{1,2} ?%?$)|(?<=^[0-9]{2}),(?=[0-9]{1,2} ?%?$)")
-_MARKS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|[$\\{}]")
 
 SETTING_NAME = re.compile(
     r"(?:\w+[ -])?(?:learning|dropout|batch|momentum|weight decay|warm|epochs?\b|(?:number|#|no\.?) ?of|num\b|num_|n_"
@@ -70,30 +49,6 @@ class Grid(NamedTuple):
     """What stands over the labels."""
 
 
-def cells_of(table: str) -> list[list[str]]:
-    """The rows of a pipe table, without its rule; empty where it is no grid but prose that fell into columns."""
-    rows = [
-        [" ".join(cell.replace("\\|", "|").split()) for cell in _CELL.split(line.strip().strip("|"))]
-        for line in table.split("\n")[:_MOST_ROWS]
-        if not _RULE.match(line.strip())
-    ]
-    filled = [cell for row in rows for cell in row if cell]
-    words = sum(cell.count(" ") + 1 for cell in filled)
-    if len(rows) < 2 or not filled or words > _LONGEST_PROSE * len(filled):
-        return []
-    return [row[::-1] for row in rows] if _begins_with_numbers(rows) else rows
-
-
-def plain_cell(cell: str) -> str:
-    """The words of a cell without marks of bold, colour and formulas; Greek letters, arrows and ± as signs, 0,8 as 0.8."""
-    said = _MACRO.sub("", _RULE_LEFT.sub("", cell))
-    # of a command that is not known, what it is written around is left: \best{0.93}
-    said = _COMMAND.sub(lambda match: _SIGNS.get(match.group(1), "" if match.group(2) else match.group(1)), said)
-    # a star alone belongs to the name: "R2D2*" is not "R2D2"
-    said = said.replace("**", "") if said.replace("**", "").count("*") == 1 else said.replace("*", "")
-    return _DECIMAL_COMMA.sub(".", " ".join(_MARKS.sub("", said).split()))
-
-
 def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
     """The heads of a table joined by column, and its rows by label; a head that spans columns stands over each.
 
@@ -101,7 +56,7 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
     them tell rows apart that have the same label, or none.
     """
     width = max((len(row) for row in cells), default=0)
-    rows = [[*(plain_cell(cell) for cell in row), *[""] * (width - len(row))] for row in cells]
+    rows = _part_sections([[*(plain_cell(cell) for cell in row), *[""] * (width - len(row))] for row in cells])
     first = _find_body(rows)
     if first == len(rows) or width < 2:
         return Grid([], [], [])
@@ -119,27 +74,29 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
     return Grid(_part_same(joined[wide + keys :]), [(label, row[keys:]) for label, row in told], labels, corner)
 
 
-def _begins_with_numbers(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a table of two columns has its numbers before what they are of."""
-    if any(len(row) != 2 for row in rows):
-        return False
-    first, second = zip(*rows[1:], strict=True)
-    return _count_numbers(first) == sum(map(bool, first)) > 1 and _count_numbers(second) == 0
+def _part_sections(rows: list[list[str]]) -> list[list[str]]:
+    """The rows of a table whose heads stand again over each part of it: what is beside them names the rows below."""
+    heads = rows[0][1:] if rows else []
+    again = [at for at, row in enumerate(rows) if row[0] and row[1:] == heads]
+    if len(again) < 2 or again[0] or sum(map(bool, heads)) < 2:
+        return rows
+    blank = [""] * len(heads)
+    return [["", *heads], *([row[0], *blank] if at in again else row for at, row in enumerate(rows))]
 
 
 def _find_body(rows: Sequence[Sequence[str]]) -> int:
     """The place of the first row of figures under the heads; the number of rows where there is none."""
     first = next(
-        (at for at, row in enumerate(rows) if _count_numbers(row[1:]) >= max(1, 0.4 * sum(map(bool, row[1:])))),
+        (at for at, row in enumerate(rows) if count_numbers(row[1:]) >= max(1, 0.4 * sum(map(bool, row[1:])))),
         len(rows),
     )
     if first == len(rows):
         return first
-    if _count_numbers(rows[0][1:]) == 0 or _is_scale(rows, 0):
+    if count_numbers(rows[0][1:]) == 0 or _is_scale(rows, 0):
         first = max(first, 1)
     # words with nothing beside them on the left are heads still: "Accuracy" and "Loss" under 10 and 20
     for at, row in enumerate(rows[:_MOST_HEAD_ROWS]):
-        is_words = _count_numbers(row) == 0 and sum(map(bool, row)) > 1
+        is_words = count_numbers(row) == 0 and sum(map(bool, row)) > 1
         is_head = not row[0] and (is_words or (at > 0 and _is_scale(rows, at)))
         if is_head and first in (0, at) and at < len(rows) - 1:
             first = at + 1
@@ -149,14 +106,20 @@ def _find_body(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _is_scale(rows: Sequence[Sequence[str]], at: int) -> bool:
-    """Whether a row numbers the columns: whole numbers that grow, over numbers that are not whole or over words."""
+    """Whether a row numbers the columns: whole numbers that grow, over numbers that are not whole or over words.
+
+    Where they are several and what they are stands on their left, they need not be whole: Temperature, 0.0, 0.5, 0.7, 1.0.
+    """
     head = [cell for cell in rows[at][1:] if cell]
     while head and not head[0][:1].isdigit():
         head = head[1:]
-    if len(head) < 2 or not all(re.fullmatch(r"[0-9]{1,6}", cell) for cell in head):
+    is_named = at == 0 and rows[0][0] and len(head) >= _FEWEST_STEPS
+    if len(head) < 2 or not all(
+        re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]+)?" if is_named else "[0-9]{1,6}", one) for one in head
+    ):
         return False
     below = [cell for row in rows[at + 1 : at + 6] for cell in row[1:] if cell]
-    return [int(cell) for cell in head] == sorted({int(cell) for cell in head}) and sum(
+    return [float(cell) for cell in head] == sorted({float(cell) for cell in head}) and sum(
         "." in one or not re.search("[0-9]", one) for one in below
     ) > len(below) / 2
 
@@ -238,7 +201,7 @@ def _count_label_columns(body: Sequence[Sequence[str]]) -> int:
     wide = 0
     for column in list(zip(*body, strict=True))[:3]:
         filled = [cell for cell in column if cell]
-        if not filled or _count_numbers(filled) or not all(re.search("[A-Za-z]", cell) for cell in filled):
+        if not filled or count_numbers(filled) or not all(re.search("[A-Za-z]", cell) for cell in filled):
             break
         wide += 1
     return max(1, min(wide, len(body[0]) - 1))
@@ -251,7 +214,7 @@ def _count_keys(heads: Sequence[str], body: Sequence[Sequence[str]], wide: int) 
         below, leaf = [row[at] for row in body if row[at]], heads[at].rpartition(" / ")[2]
         whole = sum(bool(re.fullmatch("[0-9]{1,5}", cell)) for cell in below)
         is_symbol = len(leaf) < 5 and whole > 0.7 * len(below)
-        is_key = _KEY_HEAD.match(leaf) or (leaf and is_symbol) or (not leaf and keys)
+        is_key = _KEY_HEAD.match(leaf) or (leaf and is_symbol) or (not leaf and keys) or _runs_again(below)
         if not is_setting_column(leaf, below) and not (is_key and _are_chosen(below)):
             break
         keys += 1
@@ -271,6 +234,17 @@ def _run_over_numbers(heads: Sequence[str], body: Sequence[Sequence[str]], wide:
         and [int(one) for one in numbers] == sorted(set(map(int, numbers)))
         and all_pairs == {(label, row[wide]) for label, row in zip(labels, body, strict=True)}
     )
+
+
+def _runs_again(cells: Sequence[str]) -> bool:
+    """Whether a column counts up or down, and then again in each group of rows: 0.7, 0.6, 0.5, 0.7, 0.6, 0.5."""
+    is_plain = all(re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", cell) for cell in cells)
+    size = next((at for at in range(1, len(cells)) if cells[at] == cells[0]), 0)
+    if not is_plain or not size:
+        return False
+    steps = [float(cell) for cell in cells[:size]]
+    grows = steps in (sorted(set(steps)), sorted(set(steps), reverse=True))
+    return size > 1 and grows and len(cells) % size == 0 and list(cells) == [*cells[:size]] * (len(cells) // size)
 
 
 def is_setting_column(head: str, cells: Sequence[str]) -> bool:
@@ -307,10 +281,14 @@ def _fill_down(column: Sequence[str]) -> list[str]:
 
 def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
     """Each row of figures under its label; one without a label under that of its group, which may stand below it."""
-    groups = {at: row[0] for at, row in enumerate(rows) if _count_numbers(row[1:]) == 0 and row[0]}
+    groups = {at: row[0] for at, row in enumerate(rows) if count_numbers(row[1:]) == 0 and row[0]}
+    centred = _centre_labels(rows)
     for at, row in enumerate(rows):
         label, cells = row[0], list(row[1:])
-        if _count_numbers(cells) == 0:
+        if count_numbers(cells) == 0:
+            continue
+        if centred:
+            yield centred[at], cells
             continue
         if not label and cells and not CELL_VALUE.match(cells[0]):
             label = cells[0]
@@ -322,6 +300,27 @@ def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[st
             yield _nearest_group(rows, groups, at), cells
         else:
             yield f"{above}{'' if label.startswith(('w/', '+ ', '- ')) else ' /'} {label}" if above else label, cells
+
+
+def _centre_labels(rows: Sequence[Sequence[str]]) -> dict[int, str]:
+    """The label of each row of figures where labels stand in the middle of their groups, on a row or between two.
+
+    Empty where they do not: then not every group has as many rows above its label as below.
+    """
+    places = [at for at, row in enumerate(rows) if count_numbers(row[1:])]
+    spot = {at: float(place) for place, at in enumerate(places)}
+    labels = [(spot.get(at, sum(one < at for one in places) - 0.5), row[0]) for at, row in enumerate(rows) if row[0]]
+    is_between = any(place != int(place) for place, _ in labels)
+    if not is_between or all(rows[at][0] for at in places):
+        return {}
+    found, start = dict[int, str](), 0
+    for place, label in labels:
+        end = int(2 * place) - start
+        if not start <= place <= end < len(places):
+            return {}
+        found.update(dict.fromkeys(places[start : end + 1], label))
+        start = end + 1
+    return found if start == len(places) else {}
 
 
 def _is_section(rows: Sequence[Sequence[str]], at: int) -> bool:
@@ -357,24 +356,7 @@ def _tell_apart(
         label = f"{corner}={printed}" if printed and not is_word and corner else printed
         if not is_word or times[printed] > 1:
             named = [(head.rpartition(" / ")[2], cell) for head, cell in zip(keys, cells, strict=False) if cell]
-            label = " ".join([label, *(f"{head}={cell}" if head else cell for head, cell in named)]).strip()
+            label = " ".join(
+                [label, *(f"{head}={cell}" if head and is_figure(cell) else cell for head, cell in named)]
+            ).strip()
         yield label, cells
-
-
-def _count_numbers(cells: Sequence[str]) -> int:
-    return sum(is_figure(cell) and not _COUNTED_HEAD.match(cell) for cell in cells)
-
-
-def is_figure(cell: str) -> bool:
-    """Whether a cell holds a value, two with a stroke between them, or an interval."""
-    return is_value(cell) or bool(_INTERVAL.match(cell) or _PAIR.match(cell))
-
-
-def is_measured(cell: str) -> bool:
-    """Whether a value looks measured: two digits with a fraction, a deviation, or a percent sign. Chosen ones are round."""
-    return bool(re.search(r"[1-9][0-9]*\.[0-9]|\.0*[1-9][0-9]|±|%", cell))
-
-
-def is_value(cell: str) -> bool:
-    """Whether a cell begins with a value; "2 Pac" is a name, 2000-02-26 a date and 10-20 a range."""
-    return bool(CELL_VALUE.match(cell)) and not _NO_VALUE.match(cell)
