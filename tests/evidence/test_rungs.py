@@ -67,7 +67,7 @@ def rungs(found: dict[str, Any]) -> list[str]:
     return [row["rung"] for row in found["verification"]["evidence"]]
 
 
-@pytest.mark.parametrize("command", [PYTEST, UNITTEST])
+@pytest.mark.parametrize("command", [PYTEST, pytest.param(UNITTEST, marks=pytest.mark.slow)])
 def test_a_test_that_asserts_the_result_proves_it_in_either_style(tmp_path: Path, command: str) -> None:
     test = RIGHT
     if command == UNITTEST:
@@ -150,10 +150,12 @@ def test_what_the_work_does_to_its_own_tests_does_not_reach_those_of_the_user(tm
 
 VACUOUS = [
     pytest.param("assert 1 + 1 == 2", "named", id="of something else"),
-    pytest.param("mean([1.0, 2.0])", "executed", id="none"),
+    pytest.param("mean([1.0, 2.0])", "executed", id="none", marks=pytest.mark.slow),
     pytest.param("assert mean([1.0, 2.0]) is not None", "executed", id="that something comes"),
-    pytest.param("assert isinstance(mean([1.0, 2.0]), float)", "executed", id="of the type"),
-    pytest.param("assert mean([1.0, 2.0]) == mean([1.0, 2.0])", "executed", id="of a thing with itself"),
+    pytest.param("assert isinstance(mean([1.0, 2.0]), float)", "executed", id="of the type", marks=pytest.mark.slow),
+    pytest.param(
+        "assert mean([1.0, 2.0]) == mean([1.0, 2.0])", "executed", id="of a thing with itself", marks=pytest.mark.slow
+    ),
     pytest.param(
         "try:\n        assert mean([1.0, 2.0]) == 9\n    except AssertionError:\n        pass",
         "executed",
@@ -175,7 +177,10 @@ EMPTY = [
         'def mean(values):\n    """R1"""\n    return 3.0\n', "does nothing with what it is given", id="a constant"
     ),
     pytest.param(
-        'import random\n\n\ndef mean(values):\n    """R1"""\n    return random.random()\n', "does nothing", id="chance"
+        'import random\n\n\ndef mean(values):\n    """R1"""\n    return random.random()\n',
+        "does nothing",
+        id="chance",
+        marks=pytest.mark.slow,
     ),
     pytest.param('def mean(values):\n    """R1"""\n    raise NotImplementedError\n', "does nothing yet", id="a stub"),
     pytest.param(
@@ -218,6 +223,7 @@ PRETENCES = [
         "add(1, 2) == 3 and add(0, 0) == 0",
         "add gives back constants for inputs that it knows",
         "a comparison with the inputs of tests",
+        pytest.mark.slow,
     ),
     case(
         'import random\n\n\ndef order(rows):\n    """R1"""\n    places = list(range(len(rows)))\n'
@@ -277,6 +283,7 @@ HONEST = [
         "twice(lambda x: x + 1)(1) == 3",
         "",
         "an inner function",
+        pytest.mark.slow,
     ),
     case(
         'import random\n\n\ndef noise(count, seed):\n    """R1"""\n    rng = random.Random(seed)\n'
@@ -330,6 +337,7 @@ SHARED = [
         "        self.assertEqual(fit(self.given), 3)\n\n\nclass T(Base, unittest.TestCase):\n    given = [1, 2, 6]\n",
         PYTEST,
         id="a test of a base class",
+        marks=pytest.mark.slow,
     ),
     pytest.param(
         "from code_of import fit\nfrom helpers import assert_near\n\n\ndef test_r1():\n    assert_near(fit([1, 2, 6]), 3)\n",
@@ -361,6 +369,7 @@ TEXTS = [
         'import m; assert m.LOSS == "p * q"',
         "holds a value or a text",
         id="a string",
+        marks=pytest.mark.slow,
     ),
     pytest.param(
         {"m.py": 'def mix(p, q):\n    """R1"""\n    # p + q\n    return p - q\n'},
@@ -451,12 +460,14 @@ VALUES = [
         "S = {\n    'rate': 0.5,  # R1\n}\n",
         "import settings\n\nGIVEN = settings.S['rate']\n",
         id="an entry of a dict",
+        marks=pytest.mark.slow,
     ),
     pytest.param(
         "s.toml",
         "rate = 0.5  # R1\n",
         "import tomllib\n\nGIVEN = tomllib.load(open('s.toml', 'rb'))['rate']\n",
         id="TOML",
+        marks=pytest.mark.slow,
     ),
     pytest.param(
         "s.json", '{"rate_R1": 0.5}\n', "import json\n\nGIVEN = json.load(open('s.json'))['rate_R1']\n", id="JSON"
