@@ -20,6 +20,7 @@ import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -241,6 +242,10 @@ def _forget_sandbox() -> None:
     probe_kind.cache_clear()
 
 
+def _there(name: str) -> list[str]:
+    return [name] if find_spec(name) else []
+
+
 def _import_everything() -> None:
     import pkgutil
     from importlib import import_module
@@ -255,7 +260,7 @@ def _import_everything() -> None:
                 and ".inside." not in module.name
             ):
                 import_module(module.name)
-    for name in ("jsonschema_rs", "loguru", "yaml"):  # the program imports these where it needs them
+    for name in ("jsonschema_rs", "loguru", "yaml", *_there("openai")):  # the program imports these where it needs them
         import_module(name)
     sysconfig.get_config_vars()
 
