@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from phases.acceptance.checks.code_check import check_code
+from phases.evidence import trials
 from phases.evidence.look import EvidenceSetting
 from phases.evidence.mutants import JobResult
 from phases.evidence.observation import Observation
@@ -506,6 +507,26 @@ def test_a_range_and_the_parameters_of_a_test_name_requirements(tmp_path: Path) 
     )
     found = judged(tmp_path, {"code_of.py": code, "test_it.py": test}, count=2)
     assert all(rung in ("tested", "guarded") for rung in rungs(found)), found
+
+
+def test_changes_that_are_tried_in_several_copies_say_what_they_say_in_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, run_share = list[range](), trials._run_share
+
+    def noted(share: range, *arguments: Any) -> dict[int, JobResult]:
+        begun.append(share)
+        return run_share(share, *arguments)
+
+    monkeypatch.setattr(trials, "_run_share", noted)
+    files = {"code_of.py": MEAN, "test_mean.py": RIGHT}
+    one = judged(tmp_path / "one", files)
+    assert len(begun) == 1, "tests of a moment are not worth two"
+    monkeypatch.setattr(trials, "_WORTH", 0.01)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    several = judged(tmp_path / "several", files)
+    assert len(begun) == 3
+    assert several["verification"]["evidence"] == one["verification"]["evidence"]
 
 
 def test_without_changes_nothing_is_known_to_be_tested_and_nothing_is_refused_for_it(tmp_path: Path) -> None:
