@@ -1,7 +1,7 @@
 """One process that has imported the program and forks itself for each command: a command of a test costs a fork, not a start.
 
 Each command is still a process of its own, with its own directory, environment, output and exit code, and ends by os._exit.
-What a start of Python is needed for (signals, terminals, closed streams, what is imported) is started: `Command.start`.
+What a start of Python is needed for (signals, closed streams, what is imported) is started: `Command.start`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,37 @@ import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+_PAPER = """# Waiting
+
+## 1 Method
+
+We propose Slow Waiting (SW), which waits and then answers. We minimize the cross-entropy loss of the waiter. We use a
+learning rate of 0.1, and train for 5 epochs with Adam on the Lobby data set; the batch size is 32 and the momentum 0.9. It
+has 3 layers of 64 units. We compare with the Hurry baseline and report the accuracy.
+
+Algorithm 1: Wait
+
+$$ y = x + 1 $$
+
+```
+for step in steps: wait
+```
+
+| Model | Accuracy | Learning rate |
+|---|---|---|
+| SW | 0.9 | 0.1 |
+
+Table 1: Results of waiting
+
+## References
+
+[1] A. Author. On time. 1999. https://github.com/example/waiting
+"""
+"""Has what the patterns of most plans look at."""
 WARM = "C.UTF-8"
 """The language of the server. A command in another one, or with settings of Python's own, needs a start."""
 
@@ -41,23 +69,45 @@ def call(
 
     `errors` says what becomes of bytes that are no UTF-8, as in `bytes.decode`.
     """
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        with socket.socket(socket.AF_UNIX) as line:
-            line.connect(_server())
-            line.settimeout(seconds)
-            noting = {name: value for name, value in os.environ.items() if name.startswith("MUTANTS_")}
-            request = json.dumps([list(arguments), str(folder), {**environment, **noting}]).encode()
-            streams = array.array("i", [out.fileno(), err.fileno()])
-            line.sendmsg([len(request).to_bytes(8)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
-            line.sendall(request)
-            with line.makefile() as reply:
-                pid = int(reply.readline())
-                try:
-                    code = int(reply.readline())
-                except TimeoutError:
-                    os.kill(pid, signal.SIGKILL)
-                    raise subprocess.TimeoutExpired(list(arguments), seconds) from None
+    with open(os.devnull, "rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with begin(arguments, folder, environment, [nothing.fileno(), out.fileno(), err.fileno()]) as command:
+            code = command.wait(seconds)
         return code, _content(out.fileno(), errors), _content(err.fileno(), errors)
+
+
+class Begun:
+    """A command that runs in a fork of the server."""
+
+    def __init__(self, line: socket.socket, arguments: Sequence[str]) -> None:
+        self._line, self._arguments = line, arguments
+
+    def __enter__(self) -> Begun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._line.close()
+
+    def wait(self, timeout: float) -> int:
+        """Its exit code. Raises subprocess.TimeoutExpired where it takes longer than these seconds, and kills it then."""
+        self._line.settimeout(timeout)
+        with self._line.makefile() as reply:
+            pid = int(reply.readline())
+            try:
+                return int(reply.readline())
+            except TimeoutError:
+                os.kill(pid, signal.SIGKILL)
+                raise subprocess.TimeoutExpired([*self._arguments], timeout) from None
+
+
+def begin(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], streams: Sequence[int]) -> Begun:
+    """Begins a command on these descriptors for input, output and complaints; in a session of its own on a terminal."""
+    line = socket.socket(socket.AF_UNIX)
+    line.connect(_server())
+    noting = {name: value for name, value in os.environ.items() if name.startswith("MUTANTS_")}
+    request = json.dumps([list(arguments), str(folder), {**environment, **noting}]).encode()
+    line.sendmsg([len(request).to_bytes(8)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))])
+    line.sendall(request)
+    return Begun(line, arguments)
 
 
 def _content(descriptor: int, errors: str) -> str:
@@ -121,7 +171,7 @@ def _serve(address: str) -> None:
 
 
 def _answer(line: socket.socket) -> None:
-    head, streams, _, _ = line.recvmsg(8, socket.CMSG_SPACE(2 * 4))
+    head, streams, _, _ = line.recvmsg(8, socket.CMSG_SPACE(3 * 4))
     descriptors = array.array("i", streams[0][2])
     with line.makefile("rb") as reader:
         arguments, folder, environment = json.loads(reader.read(int.from_bytes(head)))
@@ -137,10 +187,12 @@ def _answer(line: socket.socket) -> None:
 
 def _become(arguments: list[str], folder: str, environment: dict[str, str], streams: Sequence[int]) -> None:
     """Makes this process the command."""
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for number, descriptor in enumerate((nothing, *streams)):
+    for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
     os.closerange(3, 64)
+    if os.isatty(0):
+        os.setsid()
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # as Python does at a start there
     os.chdir(folder)
     sandbox = shutil.which("bwrap")
     os.environ.clear()
@@ -177,8 +229,7 @@ def _plan_something() -> None:
     from phases.readers.segments import segments_of
     from phases.readers.text import read_text
 
-    text = b"# Waiting\n\n## 1 Method\n\nWe propose Slow Waiting (SW) with a learning rate of 0.1.\n\n| a | b |\n|---|---|\n"
-    document = paper_document(read_text(text, markdown=True), "0" * 64, "md")
+    document = paper_document(read_text(_PAPER.encode(), markdown=True), "0" * 64, "md")
     outline = outline_of(document)
     segments_of(document.text, outline)
     plan_by_rules(document.text, outline, [], body_start=document.body_start)
@@ -189,6 +240,10 @@ def _forget_sandbox() -> None:
     from phases.sandbox.probe import probe_kind
 
     probe_kind.cache_clear()
+
+
+def _there(name: str) -> list[str]:
+    return [name] if find_spec(name) else []
 
 
 def _import_everything() -> None:
@@ -205,7 +260,7 @@ def _import_everything() -> None:
                 and ".inside." not in module.name
             ):
                 import_module(module.name)
-    for name in ("jsonschema_rs", "loguru", "yaml"):  # the program imports these where it needs them
+    for name in ("jsonschema_rs", "loguru", "yaml", *_there("openai")):  # the program imports these where it needs them
         import_module(name)
     sysconfig.get_config_vars()
 

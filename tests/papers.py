@@ -357,22 +357,8 @@ def in_terminal(
     When no answer is left and the command asks again, the terminal says that the input is over (Ctrl-D).
     """
     mine, its = os.openpty()
-    with subprocess.Popen(
-        command_line(*arguments),
-        cwd=command.folder,
-        env={
-            **command.environment,
-            "TERM": "xterm",
-            "COLUMNS": str(columns),
-            "LINES": "40",
-            "PAGER": "cat",
-            **(environment or {}),
-        },
-        stdin=its,
-        stdout=its,
-        stderr=its,
-        start_new_session=True,
-    ) as process:
+    shown = {"TERM": "xterm", "COLUMNS": str(columns), "LINES": "40", "PAGER": "cat", **(environment or {})}
+    with _begin_in(its, command, arguments, {**command.environment, **shown}) as process:
         os.close(its)
         seen, asked, waiting = b"", 0, [*answers]
         while piece := _piece(mine):
@@ -383,6 +369,22 @@ def in_terminal(
         code = process.wait(timeout=SECONDS)
     os.close(mine)
     return Screen(code, seen.decode("utf-8", "replace"))
+
+
+def _begin_in(
+    terminal: int, command: Command, arguments: Sequence[str | Path], environment: Mapping[str, str]
+) -> command_server.Begun | subprocess.Popen[bytes]:
+    if command_server.fits(environment):
+        return command_server.begin([*map(str, arguments)], command.folder, environment, [terminal] * 3)
+    return subprocess.Popen(
+        command_line(*arguments),
+        cwd=command.folder,
+        env=environment,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+    )
 
 
 def _piece(terminal: int) -> bytes:

@@ -49,9 +49,11 @@ def breaches(is_one: Callable[[ast.AST], bool]) -> list[str]:
 def calls(*names: str) -> Callable[[ast.AST], bool]:
     """Whether a node calls one of these, by its whole name or by the last part of it."""
 
+    last = {name[1:] for name in names if name.startswith(".")}
+
     def is_one(node: ast.AST) -> bool:
         name = name_of(node.func) if isinstance(node, ast.Call) else ""
-        return name in names or name.rpartition(".")[2] in {name[1:] for name in names if name.startswith(".")}
+        return name in names or name.rpartition(".")[2] in last
 
     return is_one
 

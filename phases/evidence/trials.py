@@ -23,6 +23,8 @@ from pipeline.base.logs import logger
 SECONDS = 180
 """Of all trials of one look together."""
 _MOST_WORKERS = 4
+_WORTH = 5.0
+"""Seconds of trials that are worth a copy of their own: each copy starts pytest anew and runs all tests twice unchanged."""
 _LEAST_SECONDS, _MOST_SECONDS = 10, 60
 _TIMES = 4
 _UNCHANGED, _LAID_OUT = -1, -2
@@ -38,7 +40,8 @@ def run_trials(
     the directory of the tests that the user gave. A test that fails on the unchanged copy says nothing, and is not counted.
     """
     seconds = min(max(checks_took * _TIMES, _LEAST_SECONDS), _MOST_SECONDS)
-    count = min(os.cpu_count() or 1, _MOST_WORKERS, len(jobs))
+    worth = 1 + int(len(jobs) * checks_took / _WORTH)
+    count = min(os.cpu_count() or 1, _MOST_WORKERS, len(jobs), worth)
     shares = [range(first, len(jobs), count) for first in range(count)]
     with ThreadPoolExecutor(count) as pool:
         found = list(pool.map(lambda share: _run_share(share, jobs, box, watch, paths, seconds, user_tests), shares))

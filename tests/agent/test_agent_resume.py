@@ -248,11 +248,11 @@ def test_a_file_that_the_new_plan_drops_and_that_was_never_written_is_in_nobodys
     "died",
     [
         "earlier_code.back_up_tree",
-        "session.Journal",
+        pytest.param("session.Journal", marks=pytest.mark.slow),
         "session.carry_out_decision",
-        "earlier_code.set_aside",
-        "session.replace_file",
-        "session.sync_directory",
+        pytest.param("earlier_code.set_aside", marks=pytest.mark.slow),
+        pytest.param("session.replace_file", marks=pytest.mark.slow),
+        pytest.param("session.sync_directory", marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize(

@@ -326,9 +326,11 @@ def test_the_mode_may_be_changed_when_a_run_is_gone_on_with(tmp_path: Path) -> N
     [
         pytest.param("{", "line 1", id="no JSON"),
         pytest.param('{"modus": "off"}', "modus", id="an unknown key"),
-        pytest.param('{"triggers": {"toolRepeatFailMin": -1}}', "toolRepeatFailMin", id="out of range"),
-        pytest.param('{"mode": "wild"}', "wild", id="an unknown mode"),
-        pytest.param("[]", "object", id="no object"),
+        pytest.param(
+            '{"triggers": {"toolRepeatFailMin": -1}}', "toolRepeatFailMin", id="out of range", marks=pytest.mark.slow
+        ),
+        pytest.param('{"mode": "wild"}', "wild", id="an unknown mode", marks=pytest.mark.slow),
+        pytest.param("[]", "object", id="no object", marks=pytest.mark.slow),
     ],
 )
 def test_settings_that_cannot_be_used_supervise_nobody_and_say_so(content: str, wrong: str, tmp_path: Path) -> None:
@@ -440,7 +442,13 @@ def test_the_reason_in_the_report_is_that_of_the_code_as_it_is_in_the_end(tmp_pa
 
 
 @pytest.mark.parametrize(
-    "name", ["kernel/supervisor-events.jsonl", "kernel/checkpoint.json", "kernel/take-over", "kernel"]
+    "name",
+    [
+        "kernel/supervisor-events.jsonl",
+        pytest.param("kernel/checkpoint.json", marks=pytest.mark.slow),
+        pytest.param("kernel/take-over", marks=pytest.mark.slow),
+        "kernel",
+    ],
 )
 def test_files_of_the_supervision_that_cannot_be_written_stop_no_run(name: str, tmp_path: Path) -> None:
     path = tmp_path / name

@@ -108,7 +108,7 @@ def following(ended: Ended) -> list[str]:
     ("limit", "raised"),
     [
         pytest.param(("--max-turns", "2"), "--max-turns 4", id="turns"),
-        pytest.param(("--max-tokens", "150"), "--max-tokens N", id="tokens"),
+        pytest.param(("--max-tokens", "150"), "--max-tokens N", id="tokens", marks=pytest.mark.slow),
     ],
 )
 def test_a_run_that_a_limit_paused_says_how_it_goes_on(limit: tuple[str, str], raised: str, command: Command) -> None:

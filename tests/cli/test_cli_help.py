@@ -244,7 +244,9 @@ def task_with_documents(command: Command) -> None:
         pytest.param("run p.md --model off", {"offline"}, id="a model"),
     ],
 )
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    "shell", ["bash", pytest.param("zsh", marks=pytest.mark.slow), pytest.param("fish", marks=pytest.mark.slow)]
+)
 def test_a_shell_is_offered_what_fits(typed: str, offered: set[str], shell: str, command: Command) -> None:
     task_with_documents(command)
     lines = completed(command, typed, shell)

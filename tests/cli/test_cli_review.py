@@ -234,8 +234,10 @@ def test_an_edit_in_the_editor_is_kept_and_so_is_the_version_before(command: Com
     ("script", "code"),
     [
         pytest.param("echo 'paper: [' > \"$1\"", 1, id="it is not YAML any more"),
-        pytest.param("sed -i 's/^  kind: metric/  kind: miracle/' \"$1\"", 1, id="it breaks its schema"),
-        pytest.param(': > "$1"', 1, id="it is empty"),
+        pytest.param(
+            "sed -i 's/^  kind: metric/  kind: miracle/' \"$1\"", 1, id="it breaks its schema", marks=pytest.mark.slow
+        ),
+        pytest.param(': > "$1"', 1, id="it is empty", marks=pytest.mark.slow),
         pytest.param("exit 1", 1, id="the editor fails"),
         pytest.param("exit 0", 0, id="nothing was changed"),
     ],
@@ -324,7 +326,10 @@ def test_an_approved_plan_is_not_asked_about_again(command: Command) -> None:
 
 @pytest.mark.parametrize(
     ("word", "more"),
-    [pytest.param("change", ["also wait in the garden"], id="another plan"), pytest.param("edit", [], id="an edit")],
+    [
+        pytest.param("change", ["also wait in the garden"], id="another plan", marks=pytest.mark.slow),
+        pytest.param("edit", [], id="an edit"),
+    ],
 )
 def test_a_plan_that_was_changed_at_the_prompt_must_be_approved_as_it_is_then(
     word: str, more: list[str], command: Command

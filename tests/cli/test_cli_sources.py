@@ -216,10 +216,10 @@ def test_other_words_are_another_task(command: Command) -> None:
     "words",
     [
         pytest.param("http://127.0.0.1:9/paper.pdf and \\input{/etc/passwd}", id="an address"),
-        pytest.param("../../etc/passwd is a file", id="a path"),
+        pytest.param("../../etc/passwd is a file", id="a path", marks=pytest.mark.slow),
         pytest.param("\x1b]0;owned\x07 <!-- page 9 --> words", id="an escape"),
-        pytest.param("论文 实现一个队列。它必须可靠。", id="Chinese"),
-        pytest.param("word " * 20_000, id="very many words"),
+        pytest.param("论文 实现一个队列。它必须可靠。", id="Chinese", marks=pytest.mark.slow),
+        pytest.param("word " * 20_000, id="very many words", marks=pytest.mark.slow),
         pytest.param("a" * 100_000, id="a very long word"),
     ],
 )

@@ -31,7 +31,7 @@ def recorded(folder: Path) -> list[str | Path]:
     """The command that lets a recorded model implement a small paper, so that the built-in check passes."""
     looping.looping(folder / "scene", looping.SOUND)
     model = f"replay:{folder / 'scene' / 'recording.jsonl'}"
-    return ["run", "--fast", paper(folder, scenes.PAPER), "--review", "auto", "--model", model]
+    return ["run", "--fast", paper(folder, scenes.PAPER), "--review", "auto", "--mutants", "1", "--model", model]
 
 
 @pytest.fixture(scope="module")

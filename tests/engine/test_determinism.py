@@ -66,7 +66,7 @@ def without_digests_of(names: set[str], state: dict[str, Any]) -> dict[str, Any]
     return {**state, "phases": phases}
 
 
-@pytest.mark.parametrize("mode", ["--fast", "--full"])
+@pytest.mark.parametrize("mode", [pytest.param("--fast", marks=pytest.mark.slow), "--full"])
 @pytest.mark.parametrize("kind", [pytest.param("a PDF", marks=pytest.mark.slow), "Markdown"])
 def test_two_runs_give_the_same_documents(mode: str, kind: str, tmp_path: Path) -> None:
     source = EXAMPLE if kind == "a PDF" else paper(tmp_path)

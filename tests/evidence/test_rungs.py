@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from phases.acceptance.checks.code_check import check_code
+from phases.evidence import trials
 from phases.evidence.look import EvidenceSetting
 from phases.evidence.mutants import JobResult
 from phases.evidence.observation import Observation
@@ -67,7 +68,7 @@ def rungs(found: dict[str, Any]) -> list[str]:
     return [row["rung"] for row in found["verification"]["evidence"]]
 
 
-@pytest.mark.parametrize("command", [PYTEST, UNITTEST])
+@pytest.mark.parametrize("command", [PYTEST, pytest.param(UNITTEST, marks=pytest.mark.slow)])
 def test_a_test_that_asserts_the_result_proves_it_in_either_style(tmp_path: Path, command: str) -> None:
     test = RIGHT
     if command == UNITTEST:
@@ -150,10 +151,12 @@ def test_what_the_work_does_to_its_own_tests_does_not_reach_those_of_the_user(tm
 
 VACUOUS = [
     pytest.param("assert 1 + 1 == 2", "named", id="of something else"),
-    pytest.param("mean([1.0, 2.0])", "executed", id="none"),
+    pytest.param("mean([1.0, 2.0])", "executed", id="none", marks=pytest.mark.slow),
     pytest.param("assert mean([1.0, 2.0]) is not None", "executed", id="that something comes"),
-    pytest.param("assert isinstance(mean([1.0, 2.0]), float)", "executed", id="of the type"),
-    pytest.param("assert mean([1.0, 2.0]) == mean([1.0, 2.0])", "executed", id="of a thing with itself"),
+    pytest.param("assert isinstance(mean([1.0, 2.0]), float)", "executed", id="of the type", marks=pytest.mark.slow),
+    pytest.param(
+        "assert mean([1.0, 2.0]) == mean([1.0, 2.0])", "executed", id="of a thing with itself", marks=pytest.mark.slow
+    ),
     pytest.param(
         "try:\n        assert mean([1.0, 2.0]) == 9\n    except AssertionError:\n        pass",
         "executed",
@@ -175,7 +178,10 @@ EMPTY = [
         'def mean(values):\n    """R1"""\n    return 3.0\n', "does nothing with what it is given", id="a constant"
     ),
     pytest.param(
-        'import random\n\n\ndef mean(values):\n    """R1"""\n    return random.random()\n', "does nothing", id="chance"
+        'import random\n\n\ndef mean(values):\n    """R1"""\n    return random.random()\n',
+        "does nothing",
+        id="chance",
+        marks=pytest.mark.slow,
     ),
     pytest.param('def mean(values):\n    """R1"""\n    raise NotImplementedError\n', "does nothing yet", id="a stub"),
     pytest.param(
@@ -218,6 +224,7 @@ PRETENCES = [
         "add(1, 2) == 3 and add(0, 0) == 0",
         "add gives back constants for inputs that it knows",
         "a comparison with the inputs of tests",
+        pytest.mark.slow,
     ),
     case(
         'import random\n\n\ndef order(rows):\n    """R1"""\n    places = list(range(len(rows)))\n'
@@ -277,6 +284,7 @@ HONEST = [
         "twice(lambda x: x + 1)(1) == 3",
         "",
         "an inner function",
+        pytest.mark.slow,
     ),
     case(
         'import random\n\n\ndef noise(count, seed):\n    """R1"""\n    rng = random.Random(seed)\n'
@@ -330,6 +338,7 @@ SHARED = [
         "        self.assertEqual(fit(self.given), 3)\n\n\nclass T(Base, unittest.TestCase):\n    given = [1, 2, 6]\n",
         PYTEST,
         id="a test of a base class",
+        marks=pytest.mark.slow,
     ),
     pytest.param(
         "from code_of import fit\nfrom helpers import assert_near\n\n\ndef test_r1():\n    assert_near(fit([1, 2, 6]), 3)\n",
@@ -361,6 +370,7 @@ TEXTS = [
         'import m; assert m.LOSS == "p * q"',
         "holds a value or a text",
         id="a string",
+        marks=pytest.mark.slow,
     ),
     pytest.param(
         {"m.py": 'def mix(p, q):\n    """R1"""\n    # p + q\n    return p - q\n'},
@@ -451,12 +461,14 @@ VALUES = [
         "S = {\n    'rate': 0.5,  # R1\n}\n",
         "import settings\n\nGIVEN = settings.S['rate']\n",
         id="an entry of a dict",
+        marks=pytest.mark.slow,
     ),
     pytest.param(
         "s.toml",
         "rate = 0.5  # R1\n",
         "import tomllib\n\nGIVEN = tomllib.load(open('s.toml', 'rb'))['rate']\n",
         id="TOML",
+        marks=pytest.mark.slow,
     ),
     pytest.param(
         "s.json", '{"rate_R1": 0.5}\n', "import json\n\nGIVEN = json.load(open('s.json'))['rate_R1']\n", id="JSON"
@@ -495,6 +507,26 @@ def test_a_range_and_the_parameters_of_a_test_name_requirements(tmp_path: Path) 
     )
     found = judged(tmp_path, {"code_of.py": code, "test_it.py": test}, count=2)
     assert all(rung in ("tested", "guarded") for rung in rungs(found)), found
+
+
+def test_changes_that_are_tried_in_several_copies_say_what_they_say_in_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, run_share = list[range](), trials._run_share
+
+    def noted(share: range, *arguments: Any) -> dict[int, JobResult]:
+        begun.append(share)
+        return run_share(share, *arguments)
+
+    monkeypatch.setattr(trials, "_run_share", noted)
+    files = {"code_of.py": MEAN, "test_mean.py": RIGHT}
+    one = judged(tmp_path / "one", files)
+    assert len(begun) == 1, "tests of a moment are not worth two"
+    monkeypatch.setattr(trials, "_WORTH", 0.01)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    several = judged(tmp_path / "several", files)
+    assert len(begun) == 3
+    assert several["verification"]["evidence"] == one["verification"]["evidence"]
 
 
 def test_without_changes_nothing_is_known_to_be_tested_and_nothing_is_refused_for_it(tmp_path: Path) -> None:

@@ -215,7 +215,9 @@ def test_the_command_that_a_run_without_room_names_goes_on(command: Command) -> 
     assert command.document("paper", "task.json")["settings"]["max_output_tokens"] == 6_000
 
 
-@pytest.mark.parametrize("said_by", ["flag", "variable", "file"])
+@pytest.mark.parametrize(
+    "said_by", ["flag", pytest.param("variable", marks=pytest.mark.slow), pytest.param("file", marks=pytest.mark.slow)]
+)
 def test_the_setting_is_said_like_any_other_and_stays_with_the_task(command: Command, said_by: str) -> None:
     flag = ("--max-output-tokens", "9000") if said_by == "flag" else ()
     variable = {"PIPELINE_MAX_OUTPUT_TOKENS": "9000"} if said_by == "variable" else {}

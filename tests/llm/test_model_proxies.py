@@ -86,7 +86,11 @@ def test_off_goes_straight_whatever_the_environment_says(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(
     ("mode", "words"),
-    [("403", "does not lead to"), ("407", "does not lead to"), ("silent", "fell silent behind")],
+    [
+        pytest.param("403", "does not lead to", marks=pytest.mark.slow),
+        ("407", "does not lead to"),
+        ("silent", "fell silent behind"),
+    ],
 )
 def test_a_proxy_that_does_not_lead_to_a_model_is_named(mode: str, words: str, tmp_path: Path) -> None:
     quick = Timeouts(connect=0.5, first=0.5, silence=0.5, whole=1.0)

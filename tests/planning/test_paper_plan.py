@@ -504,7 +504,14 @@ def test_the_plan_is_for_people(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared papers are not here")
-@pytest.mark.parametrize("name", ["rs_h-detach", "transformer_1706.03762", "other/sp_fader11"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rs_h-detach",
+        pytest.param("transformer_1706.03762", marks=pytest.mark.slow),
+        pytest.param("other/sp_fader11", marks=pytest.mark.slow),
+    ],
+)
 def test_a_requirement_of_a_real_paper_is_in_it_word_for_word(name: str) -> None:
     document = paper_document(read_pdf(str(SHARED / f"{name}.pdf")), "0" * 64, "pdf")
     whole = letters(PAGE_MARK.sub("", document.text))
@@ -516,7 +523,14 @@ def test_a_requirement_of_a_real_paper_is_in_it_word_for_word(name: str) -> None
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared papers are not here")
-@pytest.mark.parametrize("name", ["pb_rice", "transformer_1706.03762", "pwl_mcts"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("pb_rice", marks=pytest.mark.slow),
+        pytest.param("transformer_1706.03762", marks=pytest.mark.slow),
+        "pwl_mcts",
+    ],
+)
 def test_a_real_paper_is_planned_soon_with_every_quote_from_its_place(name: str) -> None:
     document = paper_document(read_pdf(str(SHARED / f"{name}.pdf")), "0" * 64, "pdf")
     made = read_on(document)

@@ -483,13 +483,13 @@ def test_a_document_without_text_is_refused(part: str, words: str) -> None:
 
 SLOW = [
     pytest.param("<w:p/>" * 100_000 + p("x"), id="empty paragraphs"),
-    pytest.param(p(run("x", "<w:b/>" * 50) * 2_000), id="properties again and again"),
+    pytest.param(p(run("x", "<w:b/>" * 50) * 2_000), id="properties again and again", marks=pytest.mark.slow),
     pytest.param(p(FIELD.format("begin") * 50_000 + run("x") + FIELD.format("end") * 50_000), id="fields in fields"),
     pytest.param("".join(listed("x", 1, 1) for _ in range(20_000)), id="a long list"),
-    pytest.param(tbl(*[cell("x", '<w:gridSpan w:val="999"/>') for _ in range(10_000)]), id="wide cells"),
+    pytest.param(tbl(*[cell("x", '<w:gridSpan w:val="999"/>') for _ in range(10_000)]), id="wide cells", marks=pytest.mark.slow),
     pytest.param("<w:tbl><w:tr><w:tc>" * 35 + p("x" + "|" * 10_000) + "</w:tc></w:tr></w:tbl>" * 35, id="tables in tables"),
     pytest.param(p("<m:oMath>" + "<m:d><m:e>" * 50 + mr("x" * 10_000) + "</m:e></m:d>" * 50 + "</m:oMath>"),
-                 id="brackets in brackets"),
+                 id="brackets in brackets", marks=pytest.mark.slow),
     pytest.param(p('<w:r><w:footnoteReference w:id="2"/></w:r>' * 20_000), id="one footnote, often"),
 ]  # fmt: skip
 

@@ -86,7 +86,12 @@ class Ground:
         return {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()}
 
 
-@pytest.fixture(params=[True, False], ids=["in the best box here", "without a box"])
+@pytest.fixture(
+    params=[
+        pytest.param(True, id="in the best box here", marks=pytest.mark.slow),
+        pytest.param(False, id="without a box"),
+    ]
+)
 def ground(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
     if not request.param:
         without_a_sandbox(monkeypatch)

@@ -222,8 +222,9 @@ def test_what_nobody_wants_any_more_is_removed(ground: Ground) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        *((key, None) for key in ("version", "url", "fetched_from", "bytes", "left_out", "files")),
-        *((key, []) for key in ("commit", "licence", "licence_file")),
+        *(pytest.param(key, None, marks=pytest.mark.slow) for key in ("version", "url", "fetched_from", "bytes", "left_out")),
+        *(pytest.param(key, [], marks=pytest.mark.slow) for key in ("commit", "licence", "licence_file")),
+        ("files", None),
         ("version", True), ("version", 2), ("url", "https://github.com/c/d"), ("fetched_from", "a\x1b[2J"), ("commit", "main"),
         ("licence", ""), ("bytes", 7), ("bytes", "7"), ("left_out", {"links": "1"}), ("left_out", {"links": -1}),
         ("files", {}), ("files", ["model.py"]), ("files", [{"path": "model.py"}]), ("files", []), ("more", 1),
