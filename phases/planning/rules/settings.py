@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from phases.planning.rules.numbers import fold
 from phases.planning.rules.owners import ORIGINAL, Known, Setting, settings_of_sentence
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
@@ -25,6 +26,10 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 """A line of a listing that gives constants (no loop, no product), or of an algorithm that says what it needs."""
+_EXAMPLE = re.compile(
+    r"^(?:For (?:example|instance)\b|As an example\b|Consider (?:the following|an example)\b)|^\W*\w+ ?[-−–]*[→⇒] ?\w+ ?:"
+)
+"""What only shows how something goes: an example, or a message of a protocol, "A → B: x = 7"."""
 _BARE = re.compile(r"(?<!\S)-?[0-9]+(?:\.[0-9]+)?(?!\S)")
 _FEWEST_OF_DEBRIS = 8
 _FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|cluster|training time|version|cores|hardware)\b")
@@ -81,6 +86,7 @@ def candidates_of(paper: PaperText) -> Iterator[tuple[Sentence, list[Value]]]:
     """What each sentence and caption may set, before it is weighed."""
     for sentence in (*paper.sentences, *_captions(paper)):
         is_read = sentence.role in (BUILD, SETUP, MIXED, RESULTS) and not _CODE.search(sentence.text)
+        is_read = is_read and not _EXAMPLE.search(fold(sentence.text[:80])[0])
         if is_read and not _is_debris(sentence.text):
             yield sentence, candidates_in(sentence.text)
 
