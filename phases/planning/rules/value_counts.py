@@ -106,6 +106,10 @@ def _is_count(before: str, shown: str, noun: str, read: str, end: int) -> bool:
         patterns.RESULT_BEFORE.search(before) and not (before.endswith("up to ") and patterns.STEPS.search(noun))
     ):
         return False
+    if patterns.FOUND_AFTER.match(read, end) and patterns.FOUND.search(
+        re.split(r"[;.:] ", read[: len(read[:end]) - len(noun) - len(shown) - 1])[-1]
+    ):
+        return False
     if (before.endswith(" of ") and " and " in shown) or last in ("times", "percent", "second"):
         return False  # the first number belongs to what stands before it
     if shown.lower() in WORDS and (

@@ -41,7 +41,7 @@ def _several(values: Sequence[Row]) -> Iterator[Row]:
     """Of rows with several values whose words say neither that all were tried nor, by a bracket, that they are one setting."""
     for row in values:
         quote = str(row["source"]["quote"])
-        is_plain = "values" in row and not _PARTS.search(f"{row['name']} # {quote}")
+        is_plain = "values" in row and " | " not in quote and not _PARTS.search(f"{row['name']} # {quote}")
         if not is_plain or _are_tried(row["name"], row["values"], quote) or _is_in_bracket(row["values"], quote):
             continue
         numbers = ", ".join(map(str, row["values"]))

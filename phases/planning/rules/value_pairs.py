@@ -23,6 +23,10 @@ _ARTICLE = re.compile(r"^(?:the|our|an?|its|both) ", re.IGNORECASE)
 _SHARED = re.compile(rf"^(.+?) ((?:{HEADS}))$", re.IGNORECASE)
 
 
+_VALUES = r"\b(?:values?|parameters?|hyper-?parameters?|constants?|coefficients?)$"
+"""What symbols are called together, and none of them alone."""
+
+
 class Paired(NamedTuple):
     """One of several names, its symbol if it is one, and where its number stands."""
 
@@ -36,8 +40,8 @@ class Paired(NamedTuple):
 def find_pairs(read: str) -> Iterator[tuple[re.Match[str], list[Paired]]]:
     """The lists of names that are followed by as many numbers; nothing where one of the names is none, or what is measured."""
     for match in _PAIRED.finditer(read):
-        names = _names_of(re.split(_AND, match.group(1)), read[: match.start()])
         numbers = list(re.finditer(ONE, match.group(2)))
+        names = _names_of(re.split(_AND, match.group(1))[-len(numbers) :], read[: match.start()])
         if len(names) == len(numbers) and all(name and not RESULT_NAME.search(name) for name, _ in names):
             first = match.start(2)
             yield (
@@ -58,6 +62,7 @@ def _names_of(parts: list[str], before: str) -> list[tuple[str, str]]:
         named = [name_of_symbol(f"{' '.join(one[:-1])} ") for one in words]
         if len(words[0]) == 1 and not named[0]:
             named[0] = name_of_symbol(before)
+        named = ["" if re.search(_VALUES, name) else name for name in named]
         return [(name or sign, sign) for name, sign in zip(named, signs, strict=True)]
     shared = _SHARED.match(parts[-1])
     if shared is None:

@@ -285,6 +285,13 @@ HAS_PARTS = re.compile(
     r" (?:just |exactly |only |the )?$",
     re.IGNORECASE,
 )
+FOUND = re.compile(r"^(?:[^,;]{0,40}, )?(?:(?:about|approximately|roughly|some|only|all) )?$")
+FOUND_AFTER = re.compile(
+    r" (?:were (?!(?:\w+ly )?\w+(?:ed|un|en|pt|ld|de|et|it))|are (?!(?:\w+ly )?(?:sampled|used|run|trained|chosen|selected|drawn"
+    r"|generated|repeated|performed|held|kept|reserved|set|averaged|employed|played|split|taken|collected|created|added|given|made"
+    r"|needed|required|executed|allocated|assigned|stacked|applied|evaluated|considered|fixed|\w*computed|available)\b))"
+)
+"""What was counted afterwards: "1035 labels are flipped"; a deed of the authors, "1,500 positions were sampled", is a setting."""
 NOT_COUNTED = re.compile(
     r"\b(?:contributions?|reasons?|ways|cases|aspects|things|works|papers|results|advantages|issues|questions|sections|figures"
     r"|tables|properties|observations|challenges|directions|scenarios|goals|kinds|forms|pages|years|authors|researchers|people"

@@ -243,13 +243,16 @@ def _set_to(read: str) -> Iterator[Reading]:
     is_set = patterns.SET.finditer(read) if patterns.SET_TO.search(read) else ()
     for match in (*is_set, *patterns.WE_SET.finditer(read), *goes_on):
         value = parse_value(match.group(2))
-        name = name_before(_VERBS.sub(" ", match.group(1)))
-        if not name and (sign := patterns.LONE_SIGN.search(match.group(1))):
-            name = plain_symbol(sign.group(1))
-        is_case = value in (0, 1) and (patterns.CASE_LED.match(read) or patterns.CASE_AFTER.search(read, match.end()))
+        said = _VERBS.sub(" ", match.group(1))
+        name, symbol = name_before(said), ""
+        if (sign := patterns.LONE_SIGN.search(said)) and name in ("", sign.group(1)):
+            symbol = plain_symbol(sign.group(1))
+            name = symbol
+        is_case = value in (0, 1) and not match.group().startswith(("we ", "We "))
+        is_case = is_case and bool(patterns.CASE_LED.match(read) or patterns.CASE_AFTER.search(read, match.end()))
         is_of_another = re.search(r"[a-z][A-Z]\w+$", name) and patterns.COUNTED_AFTER.match(read, match.end())
         if value is not None and name and not (is_case or is_of_another) and not patterns.RESULT_NAME.search(name):
-            yield _read(name, value, match, 2)
+            yield _read(name, value, match, 2, symbol=symbol)
 
 
 def _counted(read: str) -> Iterator[Reading]:
