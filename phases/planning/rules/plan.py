@@ -13,12 +13,13 @@ from phases.planning.rules.component_homes import assign_components
 from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.components import Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
+from phases.planning.rules.gaps import gaps_of
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import BASELINES, DATASETS, METRICS, Mention, find_mentions, mention_row
 from phases.planning.rules.name_candidates import find_candidates
 from phases.planning.rules.naming import package_name, request_name
 from phases.planning.rules.own_names import own_names
-from phases.planning.rules.owners import Known
+from phases.planning.rules.owners import Known, is_other
 from phases.planning.rules.packages import find_packages
 from phases.planning.rules.passages import PaperText, read_paper
 from phases.planning.rules.requirements import choose_requirements, find_requirements, quote_start, requirement_row
@@ -38,7 +39,7 @@ _NEW = re.compile(
     r"|\bour (?:approach|method|framework|model|algorithm)|wir (?:stellen|zeigen)|提出|本文",
     re.IGNORECASE,
 )
-_FEWEST, _MOST_DOUBTS = 8, 8
+_FEWEST, _MOST_DOUBTS, _MOST_NAMED = 8, 8, 4
 _POINTS_TO = re.compile(
     r"\b(Algorithm|Listing|Procedure) ([0-9]+|[A-Z][0-9]+)(?![\w.])"
     r"(?! (?:of|in|from|by) [^.;]{0,40}?(?:\[[0-9]|et al|\([^()]{0,40}(?:19|20)[0-9]{2}))"
@@ -72,7 +73,13 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     results, unsure = expected_results(paper, own)
     results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
     packages = find_packages(paper)
-    uncertain = [*_left_out(paper, requirements, components), *_uncertain(paper, requirements, values, unsure)]
+    uncertain = [
+        *_few_requirements(paper, requirements, values),
+        *_left_out(paper, requirements, components),
+        *gaps_of(paper, requirements, components, values),
+        *doubts_of_values(values),
+        *_unsure_tables(unsure, results, known),
+    ][:_MOST_DOUBTS]
     return assemble_plan(
         outline,
         {
@@ -209,10 +216,8 @@ def _data_rows(found: Sequence[Mention], paper: PaperText) -> list[Row]:
     return rows
 
 
-def _uncertain(
-    paper: PaperText, requirements: Sequence[Row], values: Sequence[Row], tables: Sequence[str]
-) -> list[Row]:
-    """What the rules could not decide, for the reviewer."""
+def _few_requirements(paper: PaperText, requirements: Sequence[Row], values: Sequence[Row]) -> list[Row]:
+    """That hardly anything was found, and why; that no value was."""
     count = len(requirements)
     known = (
         f"Only {count} sentences are known as requirements"
@@ -222,16 +227,23 @@ def _uncertain(
     known = known if count else "No sentence is known as a requirement"
     few = f"{known}: {_why_few(paper)} Read the paper, and add what is missing."
     rows: list[Row] = [{"what": few}] if len(requirements) < _FEWEST else []
-    rows += [
-        {
-            "about": table,
-            "what": f"Which rows of {table} are the method's own is not said in words that the rules know: what is not a "
-            "cited method's or a baseline's is given.",
-        }
-        for table in dict.fromkeys(tables)
-    ]
-    rows += doubts_of_values(values)
     return rows if values else [*rows, {"what": "No value is stated in a sentence or table that the rules can read."}]
+
+
+def _unsure_tables(tables: Sequence[str], results: Sequence[Row], known: Known) -> list[Row]:
+    """The tables of which a row or column that is given may be another's; one of settings or variants alone has no doubt."""
+    others = Known(known.own, (), known.others)
+    doubtful = [
+        table
+        for table in dict.fromkeys(tables)
+        if any(is_other(row[key], others) for row in results if row["table"] == table for key in ("row", "column"))
+    ]
+    if not doubtful:
+        return []
+    plural = ", ".join(doubtful[:-1]).replace("Table ", "") + f" and {doubtful[-1].removeprefix('Table ')}"
+    named = f"tables {plural}" if len(doubtful) > 1 else doubtful[0]
+    what = f"Which rows of {named} are the method's own is not said in words that the rules know: all but others' are given."
+    return [{"about": ", ".join(doubtful), "what": what}]
 
 
 def _left_out(paper: PaperText, requirements: Sequence[Row], components: Sequence[Row]) -> list[Row]:
@@ -244,7 +256,7 @@ def _left_out(paper: PaperText, requirements: Sequence[Row], components: Sequenc
             pointing.setdefault(f"{kind} {number}", []).append(name)
     return [
         {
-            **({"about": ", ".join(about)} if (about := dict.fromkeys(filter(None, ids))) else {}),
+            **({"about": ", ".join(about)} if (about := list(dict.fromkeys(filter(None, ids)))[:_MOST_NAMED]) else {}),
             "what": f"{label}, to which {'this' if about else 'the paper'} points, is not in the plan: read it in the paper.",
         }
         for label, ids in pointing.items()
