@@ -16,7 +16,8 @@ from phases.planning.rules.passages import PaperText
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
 
 Row = dict[str, Any]
-_MOST_NAMED, _BEGINNING = 8, 30
+_MOST_NAMED, _BEGINNING, _MOST_SEARCHED = 8, 30, 60
+"""How many formulas a row names, how many letters of one are looked for, and how many names are looked for in the whole text."""
 _CONSTANT = re.compile(r"(?<![\w.>])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{4,})\b(?! ?[(\w])")
 _RECKONED = r"(?:[-+*/∗·×<≤≥%]|(?<!-)>|\bmod|\.\.|\bto|\bdownto)"
 """A sign that reckons with a number, or orders it: what a constant without one may stand for need not be a number."""
@@ -62,9 +63,11 @@ def _constants(text: str, components: Sequence[Row]) -> Iterator[Row]:
         for number, line in enumerate(row.get("steps", ()), 1):
             for name in dict.fromkeys(_CONSTANT.findall(line)):
                 is_reckoned = re.search(rf"{_RECKONED} ?{name}\b|\b{name} ?{_RECKONED}", line)
-                if name in seen or not is_reckoned or _is_given(name, text):
+                if name in seen or not is_reckoned or len(seen) > _MOST_SEARCHED:
                     continue
                 seen.add(name)
+                if _is_given(name, text):
+                    continue
                 place = f"{row['algorithm']}, line {number}" if row.get("algorithm") else row["name"]
                 yield {"about": row["id"], "what": f"Not found in the paper: the value of {name} ({place})."}
 
@@ -86,17 +89,20 @@ def _calls(text: str, components: Sequence[Row]) -> Iterator[Row]:
     seen: set[str] = set()
     for row, number, line in lines:
         for name in _CALL.findall(line):
+            if name in seen or len(seen) > _MOST_SEARCHED:
+                continue
+            seen.add(name)
             word = rf"(?<!\w){re.escape(name)}(?!\w)"
             is_told = len(re.findall(word, text)) > len(re.findall(word, every)) or re.search(
-                rf"^\W*(?:[\w*]+ +)+\*? ?{name} ?\(|\b(?:procedure|function|def) +{name}\b|^{name} ?\([^;]*\)(?:: ?\w+)? ?\{{?$",
+                rf"^[ \t]*(?:[\w*]+ +)+\*? ?{name} ?\(|\b(?:procedure|function|def) +{name}\b"
+                rf"|^{name} ?\([^;\n]*\)(?:: ?\w+)? ?\{{?$",
                 every,
                 re.MULTILINE | re.IGNORECASE,
             )
-            if name not in seen and not is_told:
+            if not is_told:
                 place = f"{row['algorithm']}, line {number}" if row.get("algorithm") else row["name"]
                 what = f"Not found in the paper: what {name} does, which {place} calls."
                 yield {"about": row["id"], "what": what}
-            seen.add(name)
 
 
 def _training(text: str, paper: PaperText, values: Sequence[Row]) -> Iterator[Row]:
@@ -125,12 +131,12 @@ def _equations(paper: PaperText, requirements: Sequence[Row], components: Sequen
     cut: list[str] = []
     for row in paper.outline["equations"]:
         letters = _letters(paper.text[row["start"] : row["end"]])
-        if not row["label"] or not letters or paper.roles.get(row["section"]) != BUILD:
+        if not row["label"] or not letters or letters in shown:
             continue
-        if letters[:_BEGINNING] not in shown:
-            lacking.append(row["label"])
-        elif letters not in shown:
+        if letters[:_BEGINNING] in shown:
             cut.append(row["label"])
+        elif paper.roles.get(row["section"]) in (BUILD, MIXED):
+            lacking.append(row["label"])
     for labels, what in ((lacking, "not in the plan"), (cut, "cut short in the plan")):
         if labels:
             named = ", ".join(labels[:_MOST_NAMED])

@@ -27,6 +27,8 @@ from phases.planning.rules.results import expected_results, experiments_of
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.settings import find_settings, value_row
+from phases.planning.rules.table_kinds import caption_of
+from phases.planning.rules.tables import METHOD_HEAD
 from phases.planning.rules.techniques import is_technique
 from phases.planning.rules.value_doubts import doubts_of_values
 
@@ -78,7 +80,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
         *_left_out(paper, requirements, components),
         *gaps_of(paper, requirements, components, values),
         *doubts_of_values(values),
-        *_unsure_tables(unsure, results, known),
+        *_unsure_tables(unsure, paper, known),
     ][:_MOST_DOUBTS]
     return assemble_plan(
         outline,
@@ -230,14 +232,21 @@ def _few_requirements(paper: PaperText, requirements: Sequence[Row], values: Seq
     return rows if values else [*rows, {"what": "No value is stated in a sentence or table that the rules can read."}]
 
 
-def _unsure_tables(tables: Sequence[str], results: Sequence[Row], known: Known) -> list[Row]:
-    """The tables of which a row or column that is given may be another's; one of settings or variants alone has no doubt."""
+def _unsure_tables(tables: Sequence[str], paper: PaperText, known: Known) -> list[Row]:
+    """The tables that have rows or columns of others; one of settings or variants of the method alone leaves no doubt."""
     others = Known(known.own, (), known.others)
-    doubtful = [
-        table
-        for table in dict.fromkeys(tables)
-        if any(is_other(row[key], others) for row in results if row["table"] == table for key in ("row", "column"))
-    ]
+    with_others = {
+        caption_of(table, paper)[0] or f"unnumbered table on page {table.page}"
+        for table in paper.tables
+        if table.cells
+        and (
+            METHOD_HEAD.search(table.cells[0][0])
+            or any(
+                is_other(label, others) for label in (*table.cells[0][1:], *(row[0] for row in table.cells[1:] if row))
+            )
+        )
+    }
+    doubtful = [table for table in dict.fromkeys(tables) if table in with_others]
     if not doubtful:
         return []
     plural = ", ".join(doubtful[:-1]).replace("Table ", "") + f" and {doubtful[-1].removeprefix('Table ')}"

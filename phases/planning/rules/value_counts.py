@@ -16,6 +16,29 @@ _PARTED = re.compile(rf"(?:epochs?|parameters?|{patterns.MEASURES}|degrees?|perc
 _NOT_OF = re.compile(r"(?:ed|ing|set|stack|maximum|cluster|pair|array|series|couple|values|median|average|mean)$")
 
 
+_FOUND = re.compile(r"^(?:[^,;]{0,40}, )?(?:(?:about|approximately|roughly|some|only|all) )?$")
+_FOUND_AFTER = re.compile(
+    r" (?:were (?!(?:\w+ly )?\w+(?:ed|un|en|pt|ld|de|et|it))|are (?!(?:\w+ly )?(?:sampled|used|run|trained|chosen|selected|drawn"
+    r"|generated|repeated|performed|held|kept|reserved|set|averaged|employed|played|split|taken|collected|created|added|given|made"
+    r"|needed|required|executed|allocated|assigned|stacked|applied|evaluated|considered|fixed|\w*computed|available)\b))"
+)
+"""What was counted afterwards: "1035 labels are flipped"; a deed of the authors, "1,500 positions were sampled", is a setting."""
+_CUT_NOUN = re.compile(
+    r"(?<=[^\W\d_sui]s) (?:[a-z]+ing|[a-z]+ed|per|across|between|under|within|during|over|into|through)\b.*"
+)
+"""What a counted noun does, and where: of "sections evaluating different temperatures" the sections are counted."""
+_SUBJECT_BEFORE = re.compile(r"([A-Za-z][\w-]*) (?:is|are|was|were) (?:an? |exactly |always |all )*$")
+"""What is said to be so large: "each cell is 512 bytes"."""
+_TYPES = re.compile(
+    r"\b(?:words?|integers?|ints?|values?|numbers?|pointers?|float\w*|counters?|version)$", re.IGNORECASE
+)
+"""What every machine has in so many bits."""
+_LAYERED = re.compile(
+    r"[- ]((?:[a-z][\w-]* ){0,2}?(?:[A-Z]{2,}[a-z]?|[A-Za-z]*(?:network|former|encoder|decoder|perceptron|model)))s?\b"
+)
+"""What has so many layers: "five-layer MLP"."""
+
+
 class Counted(NamedTuple):
     """What a number before a noun says: "10 hidden layers" is a number of hidden layers; "4 kB pages" a page size in kB."""
 
@@ -35,7 +58,7 @@ def name_count(read: str, match: re.Match[str]) -> Counted | None:
         or not _is_count(before, shown, noun, read, match.end())
     ):
         return None
-    noun = patterns.CUT_NOUN.sub("", noun)
+    noun = _CUT_NOUN.sub("", noun)
     more = re.match(r" ([a-z]+[^\W\d_sui]s)\b", read[match.end() :])
     if more and value != 1 and not (noun.endswith("s") or patterns.SINGULAR.search(noun)):
         noun = f"{noun} {more.group(1)}"  # question sequences
@@ -51,7 +74,7 @@ def name_count(read: str, match: re.Match[str]) -> Counted | None:
         deeds = patterns.INTERVAL_DEED.findall(before)
         name = next((word for stem, word in patterns.DEED_NOUNS.items() if deeds and deeds[-1].startswith(stem)), "")
         return Counted(f"{name} interval".strip(), value, _plural(interval.group(1), value))
-    if last == "layer" and (thing := patterns.LAYERED.match(read, match.end())):
+    if last == "layer" and (thing := _LAYERED.match(read, match.end())):
         return Counted(f"number of {thing.group(1)} layers", value)
     noun += "s" if patterns.SINGULAR.search(noun) and value != 1 else ""
     what = _OF.search(before)
@@ -80,13 +103,13 @@ def _plural(unit: str, value: object) -> str:
 
 def _name_size(before: str, noun: str, read: str, end: int) -> str | None:
     """What has a size of so many bytes; "" where that is a machine's or nothing that is set, None where nothing says it."""
-    subject = patterns.SUBJECT_BEFORE.search(before)
+    subject = _SUBJECT_BEFORE.search(before)
     thing = patterns.SIZED.match(read, end)
     if noun.lower() in ("bit", "byte", "bits", "bytes"):
         named = name_before(subject.group(1)) if subject else ""
         if not named and not noun.endswith("s") and (after := patterns.WORDS_AFTER.match(read, end)):
             named = " ".join(takewhile(lambda word: word.lower() not in patterns.STOPS, after.group(1).split()))
-        if any(patterns.TYPES.fullmatch(word) for word in named.split()):
+        if any(_TYPES.fullmatch(word) for word in named.split()):
             return ""
         return f"{re.sub('(?<=ss)es$|(?<=[^s])s$', '', named)} size" if name_before(named) == named != "" else None
     named = name_before(thing.group(1)) if thing else name_before(patterns.OF_WHAT.sub(" ", before))
@@ -106,7 +129,7 @@ def _is_count(before: str, shown: str, noun: str, read: str, end: int) -> bool:
         patterns.RESULT_BEFORE.search(before) and not (before.endswith("up to ") and patterns.STEPS.search(noun))
     ):
         return False
-    if patterns.FOUND_AFTER.match(read, end) and patterns.FOUND.search(
+    if _FOUND_AFTER.match(read, end) and _FOUND.search(
         re.split(r"[;.:] ", read[: len(read[:end]) - len(noun) - len(shown) - 1])[-1]
     ):
         return False

@@ -30,7 +30,7 @@ _SETTING = re.compile(
 )
 """A name that stands for one setting wherever it is read. A count is often of another thing each time: bits, examples, pages."""
 _CASE = re.compile(
-    r"\b(?:for|if|when|while|whereas|during|in (?:the|figure|table|our|\(|all|each)|on|first|second|initial\w*|final\w*|low|high"
+    r"\b(?:for|if|when|while|whereas|during|in (?:figure|table|our|\(|all|each)|on|first|second|initial\w*|final\w*|low|high"
     r"|small|large|base|big|respectively|instead|also|excluded|experiments?|versions?|variants?|both|increas\w+|decreas\w+)\b|:|\([a-z]\)",
     re.IGNORECASE,
 )
@@ -64,10 +64,10 @@ def _several(values: Sequence[Row]) -> Iterator[Row]:
 
 
 def _is_sweep(values: Sequence[object]) -> bool:
-    """Whether three or more numbers only rise or fall: what is run over, all of it."""
+    """Whether four or more numbers only rise or fall: what is run over, all of it."""
     numbers = [one for one in values if isinstance(one, int | float)]
     rising = sorted(numbers)
-    return len(values) == len(numbers) > 2 and len(set(numbers)) == len(numbers) and numbers in (rising, rising[::-1])
+    return len(values) == len(numbers) > 3 and len(set(numbers)) == len(numbers) and numbers in (rising, rising[::-1])
 
 
 def _are_tried(name: str, values: Sequence[object], quote: str) -> bool:
@@ -98,8 +98,9 @@ def _contradictions(values: Sequence[Row]) -> Iterator[Row]:
     same: dict[tuple[str, ...], list[Row]] = {}
     for row in values:
         is_setting = row.get("symbol") or _SETTING.fullmatch(row["name"]) or " " not in row["name"]
-        if is_setting and "value" in row and not row.get("condition") and not _CASE.search(str(row["source"]["quote"])):
-            key = (row["name"].lower(), str(row.get("symbol")), row["owner"], str(row["source"]["section"]))
+        if is_setting and "value" in row and not _CASE.search(str(row["source"]["quote"])):
+            place = (str(row.get("condition", "")).lower(), str(row["source"]["section"]))
+            key = (row["name"].lower(), str(row.get("symbol")), row["owner"], *place)
             same.setdefault(key, []).append(row)
     for rows in same.values():
         quotes = {row["source"]["quote"] for row in rows}

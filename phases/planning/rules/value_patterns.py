@@ -285,13 +285,6 @@ HAS_PARTS = re.compile(
     r" (?:just |exactly |only |the )?$",
     re.IGNORECASE,
 )
-FOUND = re.compile(r"^(?:[^,;]{0,40}, )?(?:(?:about|approximately|roughly|some|only|all) )?$")
-FOUND_AFTER = re.compile(
-    r" (?:were (?!(?:\w+ly )?\w+(?:ed|un|en|pt|ld|de|et|it))|are (?!(?:\w+ly )?(?:sampled|used|run|trained|chosen|selected|drawn"
-    r"|generated|repeated|performed|held|kept|reserved|set|averaged|employed|played|split|taken|collected|created|added|given|made"
-    r"|needed|required|executed|allocated|assigned|stacked|applied|evaluated|considered|fixed|\w*computed|available)\b))"
-)
-"""What was counted afterwards: "1035 labels are flipped"; a deed of the authors, "1,500 positions were sampled", is a setting."""
 NOT_COUNTED = re.compile(
     r"\b(?:contributions?|reasons?|ways|cases|aspects|things|works|papers|results|advantages|issues|questions|sections|figures"
     r"|tables|properties|observations|challenges|directions|scenarios|goals|kinds|forms|pages|years|authors|researchers|people"
@@ -376,20 +369,6 @@ LONE_SIGN = re.compile(r"(?:^| )([A-Zb-zα-ω](?:_\w+)?|[A-Z][a-z]{1,4}) (?:\w+l
 SIZES = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "bit", "byte")
 SIZED = re.compile(r"[- ]((?:[A-Za-z][\w-]* ){0,2}[a-z]{3,})\b(?! (?:of|is))")
 """What has a size of so many bytes: "64 KB data block"."""
-LAYERED = re.compile(
-    r"[- ]((?:[a-z][\w-]* ){0,2}?(?:[A-Z]{2,}[a-z]?|[A-Za-z]*(?:network|former|encoder|decoder|perceptron|model)))s?\b"
-)
-"""What has so many layers: "five-layer MLP"."""
-TYPES = re.compile(
-    r"\b(?:words?|integers?|ints?|values?|numbers?|pointers?|float\w*|counters?|version)$", re.IGNORECASE
-)
-"""What every machine has in so many bits."""
-SUBJECT_BEFORE = re.compile(r"([A-Za-z][\w-]*) (?:is|are|was|were) (?:an? |exactly |always |all )*$")
-"""What is said to be so large: "each cell is 512 bytes"."""
-CUT_NOUN = re.compile(
-    r"(?<=[^\W\d_sui]s) (?:[a-z]+ing|[a-z]+ed|per|across|between|under|within|during|over|into|through)\b.*"
-)
-"""What a counted noun does, and where: of "sections evaluating different temperatures" the sections are counted."""
 MACHINE = re.compile(r"\b(?:[GC]PUs?|RAM|memory|disks?|machines?|servers?|processors?|cards?)$", re.IGNORECASE)
 ANY_NUMBER = re.compile(
     rf"(?<![\w.,^_/⁄±=+\\{{-])({ONE}|\b(?:{'|'.join(list(WORDS)[1:])})\b)(?![\w^/⁄]|\.[0-9]| ?[×·*^/√])", re.IGNORECASE
