@@ -47,7 +47,7 @@ def gaps_of(
     paper: PaperText, requirements: Sequence[Row], components: Sequence[Row], values: Sequence[Row]
 ) -> list[Row]:
     """Rows of `uncertain` for what a plan uses and the paper was not found to say; the most costly first."""
-    text = " ".join(fold(paper.text)[0].split())
+    text = " ".join(fold(paper.text.replace("\\_", "_"))[0].split())
     return [
         *_equations(paper, requirements, components),
         *_constants(text, components),
@@ -74,7 +74,7 @@ def _constants(text: str, components: Sequence[Row]) -> Iterator[Row]:
 
 def _is_given(name: str, text: str) -> bool:
     """Whether a text sets a name to a number anywhere, in a sentence, a table or a listing."""
-    spelled = "|".join({re.escape(name), re.escape(name.replace("_", " ")), re.escape(name.replace("_", "\\_"))})
+    spelled = "|".join({re.escape(name), re.escape(name.replace("_", " "))})
     link = r"(?:=|:=|←|:|\||\bis\b|\bto\b|\bof\b|\bas\b|\bwith\b|\bby\b|\bat\b|[({∈])"
     near = rf"(?:{spelled})\b[^.;]{{0,50}}?{link}[^.;\w]{{0,6}}{_NUMBER}"
     return bool(re.search(rf"{near}|#define (?:{spelled})\b|{_NUMBER} (?:{spelled})\b", text, re.IGNORECASE))

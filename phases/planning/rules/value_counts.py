@@ -106,11 +106,12 @@ def _name_size(before: str, noun: str, read: str, end: int) -> str | None:
     subject = _SUBJECT_BEFORE.search(before)
     thing = patterns.SIZED.match(read, end)
     if noun.lower() in ("bit", "byte", "bits", "bytes"):
-        named = name_before(subject.group(1)) if subject else ""
-        if not named and not noun.endswith("s") and (after := patterns.WORDS_AFTER.match(read, end)):
-            named = " ".join(takewhile(lambda word: word.lower() not in patterns.STOPS, after.group(1).split()))
-        if any(_TYPES.fullmatch(word) for word in named.split()):
+        named, after = name_before(subject.group(1)) if subject else "", patterns.WORDS_AFTER.match(read, end)
+        words = after.group(1).split() if after and not noun.endswith("s") else []
+        following = list(takewhile(lambda word: word.lower() not in patterns.STOPS, words))
+        if any(_TYPES.fullmatch(word) for word in following):
             return ""
+        named = named or " ".join(following)
         return f"{re.sub('(?<=ss)es$|(?<=[^s])s$', '', named)} size" if name_before(named) == named != "" else None
     named = name_before(thing.group(1)) if thing else name_before(patterns.OF_WHAT.sub(" ", before))
     if named in patterns.VAGUE:
