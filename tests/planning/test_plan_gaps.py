@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from phases.planning.rules.gaps import gaps_of
@@ -19,7 +21,7 @@ We train the waiter with the Adam optimizer for 20 epochs and a batch size of 64
 
 The waiter wins. {later}
 """
-LISTING = {
+LISTING: dict[str, Any] = {
     "id": "C3", "name": "cleanup", "algorithm": "Listing 5",
     "steps": ["void cleanup(Queue *q)", "if (e - i < MAX_GARBAGE) return EMPTY;", "free_list(q, e);", "find_cell(q);"],
 }  # fmt: skip
@@ -42,7 +44,8 @@ def test_what_stands_anywhere_in_the_paper_is_not_missing(where: str) -> None:
 
 
 def gaps_with(text: str) -> list[str]:
-    document = read(f"# Waiting\n\n## 1 Method\n\n{text}\n")
+    listing = "\n".join(LISTING["steps"])
+    document = read(f"# Waiting\n\n## 1 Method\n\n{text}\n\n```\n{listing}\n```\n")
     paper = read_paper(document.document.text, document.outline)
     return [row["what"] for row in gaps_of(paper, [], [LISTING], [])]
 

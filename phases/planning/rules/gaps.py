@@ -24,6 +24,11 @@ _RECKONED = r"(?:[-+*/∗·×<≤≥%]|(?<!-)>|\bmod|\.\.|\bto|\bdownto)"
 _NUMBER = rf"(?:[0-9]|\b(?:{'|'.join([*WORDS, 'thousand'])})\b)"
 _NO_LETTERS = re.compile(r"\\(?:begin|end) ?\{\w+\*?\}|\\(?:tag|label) ?\{[^{}]*\}")
 _CALL = re.compile(r"(?<![\w\\])([a-z]+(?:_[a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+) ?\(")
+_NEAR = 20
+_SET_TO = re.compile(
+    rf"[^.;]{{0,50}}?(?:=|←|:|\||\b(?:is|to|of|as|with|by|at)\b|[({{∈])[^.;\w]{{0,6}}{_NUMBER}", re.IGNORECASE
+)
+_SET_BEFORE = re.compile(rf"(?:#define|{_NUMBER}) $", re.IGNORECASE)
 _BY_GRADIENT = re.compile(
     r"\b(?:AdamW?|SGD|stochastic gradient descent|RMSProp|Adagrad|Adafactor|fine-?tun\w+|back-?propagat\w+)\b",
     re.IGNORECASE,
@@ -75,9 +80,10 @@ def _constants(text: str, components: Sequence[Row]) -> Iterator[Row]:
 def _is_given(name: str, text: str) -> bool:
     """Whether a text sets a name to a number anywhere, in a sentence, a table or a listing."""
     spelled = "|".join({re.escape(name), re.escape(name.replace("_", " "))})
-    link = r"(?:=|:=|←|:|\||\bis\b|\bto\b|\bof\b|\bas\b|\bwith\b|\bby\b|\bat\b|[({∈])"
-    near = rf"(?:{spelled})\b[^.;]{{0,50}}?{link}[^.;\w]{{0,6}}{_NUMBER}"
-    return bool(re.search(rf"{near}|#define (?:{spelled})\b|{_NUMBER} (?:{spelled})\b", text, re.IGNORECASE))
+    return any(
+        _SET_TO.match(text, found.end()) or _SET_BEFORE.search(text[max(0, found.start() - _NEAR) : found.start()])
+        for found in re.finditer(rf"(?:{spelled})\b", text, re.IGNORECASE)
+    )
 
 
 def _calls(text: str, components: Sequence[Row]) -> Iterator[Row]:
