@@ -22,6 +22,7 @@ _CONSTANT = re.compile(r"(?<![\w.>])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{4,})\b(
 _RECKONED = r"(?:[-+*/∗·×<≤≥%]|(?<!-)>|\bmod|\.\.|\bto|\bdownto)"
 """A sign that reckons with a number, or orders it: what a constant without one may stand for need not be a number."""
 _NUMBER = rf"(?:[0-9]|\b(?:{'|'.join([*WORDS, 'thousand'])})\b)"
+_NUMBERED = re.compile(r"\(?(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)*[a-z]?\)?")
 _NO_LETTERS = re.compile(r"\\(?:begin|end) ?\{\w+\*?\}|\\(?:tag|label) ?\{[^{}]*\}")
 _CALL = re.compile(r"(?<![\w\\])([a-z]+(?:_[a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+) ?\(")
 _NEAR = 20
@@ -137,7 +138,7 @@ def _equations(paper: PaperText, requirements: Sequence[Row], components: Sequen
     cut: list[str] = []
     for row in paper.outline["equations"]:
         letters = _letters(paper.text[row["start"] : row["end"]])
-        if not row["label"] or not letters or letters in shown:
+        if not _NUMBERED.fullmatch(row["label"]) or not letters or letters in shown:
             continue
         if letters[:_BEGINNING] in shown:
             cut.append(row["label"])
