@@ -95,7 +95,7 @@ def number_of(text: str) -> int | float | None:
 
 _FOLDED = re.compile(
     r"\\(?:times|cdot|ast)(?![A-Za-z]) ?|\\(?:ldots|dots|cdots)(?![A-Za-z])|\\(?:mathrm|mathbf|text|mathit"
-    r"|operatorname|mathcal|rm)(?![A-Za-z])"
+    r"|operatorname|mathcal)(?![A-Za-z])|\\(?:rm|bf|it|sf|tt)(?![A-Za-z]) ?"
     r"|\\[{}%]|\\([A-Za-z]{2,10}) ?|\\[,;! ]|\$| ?_ ?\{([^{}]{1,30})\}|\^ ?\{([^{}]{1,12})\}|[{}]| {2,}"
 )
 _GLUED = re.compile(r"(?<=[0-9])(?=(?:[kKMGT]i?B|ms|[µμun]s)\b)")
@@ -129,37 +129,13 @@ def _plain(match: re.Match[str]) -> str:
         return "^" + match.group(3).replace(" ", "")
     if match.group(1):
         name = match.group(1)
-        known = {
-            "times": "×",
-            "cdot": "·",
-            "ast": "*",
-            "ldots": "…",
-            "dots": "…",
-            "cdots": "…",
-            "in": " ∈ ",
-            "leftarrow": " ← ",
-        }
-        return known.get(
-            name,
-            _NAMES.get(
-                name.removeprefix("var"),
-                "" if name in ("mathrm", "mathbf", "text", "mathit", "operatorname", "mathcal", "rm") else f" {name} ",
-            ),
-        )
-    return {"\\{": "{", "\\}": "}", "\\%": "%"}.get(
-        words,
-        " "
-        if words.isspace()
-        else "×"
-        if "times" in words
-        else "·"
-        if "cdot" in words
-        else "…"
-        if "dots" in words
-        else "*"
-        if "ast" in words
-        else "",
-    )
+        known = {"in": " ∈ ", "leftarrow": " ← "}
+        return known.get(name, _NAMES.get(name.removeprefix("var"), f" {name} "))
+    if words.isspace():
+        return " "
+    signs = {"\\{": "{", "\\}": "}", "\\%": "%"}
+    named = (("times", "×"), ("dots", "…"), ("cdot", "·"), ("ast", "*"))
+    return signs.get(words) or next((sign for name, sign in named if name in words), "")
 
 
 def join_thousands(read: str, places: list[int]) -> tuple[str, list[int]]:

@@ -148,6 +148,12 @@ _NO_CONDITION = frozenset(
         "in this paper",
         "for all",
         "in addition",
+        "for example",
+        "for instance",
+        "in table",
+        "in figure",
+        "in our case",
+        "in turn",
     ]
 )
 
@@ -191,7 +197,7 @@ def settings_of_sentence(sentence: Sentence, values: Iterable[Value], known: Kno
 
 def _condition(text: str, owner: str) -> str:
     """When a value holds, in at most ten words; empty where that says no more than whose it is."""
-    words = re.sub(r"[$\\{}]", "", text).split()[:10]
+    words = re.sub(r"[$\\{}]| and an? .*", "", text).split()[:10]
     while words and words[-1].lower() in _OPEN_END:
         words.pop()
     said = " ".join(words)

@@ -15,12 +15,13 @@ from phases.planning.rules.components import Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
 from phases.planning.rules.data_sentences import find_data_sentences
 from phases.planning.rules.experiments import experiments_of, find_sizes
+from phases.planning.rules.gaps import gaps_of
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import BASELINES, DATASETS, METRICS, Mention, find_mentions, mention_row
 from phases.planning.rules.name_candidates import find_candidates
 from phases.planning.rules.naming import package_name, request_name
 from phases.planning.rules.own_names import own_names
-from phases.planning.rules.owners import Known
+from phases.planning.rules.owners import Known, is_other
 from phases.planning.rules.packages import find_packages
 from phases.planning.rules.passages import PaperText, read_paper
 from phases.planning.rules.requirements import (
@@ -34,7 +35,9 @@ from phases.planning.rules.results import expected_results
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.settings import find_settings, value_row
+from phases.planning.rules.table_kinds import caption_of
 from phases.planning.rules.table_uses import captions_of, use_tables
+from phases.planning.rules.tables import METHOD_HEAD
 from phases.planning.rules.techniques import is_technique
 from phases.planning.rules.value_doubts import doubts_of_values
 
@@ -47,7 +50,7 @@ _NEW = re.compile(
     r"|\bour (?:approach|method|framework|model|algorithm)|wir (?:stellen|zeigen)|提出|本文",
     re.IGNORECASE,
 )
-_FEWEST, _MOST_DOUBTS = 8, 8
+_FEWEST, _MOST_DOUBTS, _MOST_NAMED = 8, 8, 4
 _POINTS_TO = re.compile(
     r"\b(Algorithm|Listing|Procedure) ([0-9]+|[A-Z][0-9]+)(?![\w.])"
     r"(?! (?:of|in|from|by) [^.;]{0,40}?(?:\[[0-9]|et al|\([^()]{0,40}(?:19|20)[0-9]{2}))"
@@ -88,11 +91,14 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     packages = find_packages(paper)
     named = {"data set": datasets, "metric": metrics, "baseline": baselines}
     uncertain = [
+        *_few_requirements(paper, requirements, values),
         *_left_out(paper, requirements, components),
-        *_uncertain(paper, requirements, values, unsure),
+        *gaps_of(paper, requirements, components, values),
+        *doubts_of_values(values),
+        *_unsure_tables(unsure, paper, known),
         *([] if targets["expected_results"] else _only_drawn(paper)),
         *_guessed(named),
-    ]
+    ][:_MOST_DOUBTS]
     return assemble_plan(
         outline,
         {
@@ -253,10 +259,8 @@ def _data_rows(found: Sequence[Mention], paper: PaperText) -> list[Row]:
     return rows
 
 
-def _uncertain(
-    paper: PaperText, requirements: Sequence[Row], values: Sequence[Row], tables: Sequence[str]
-) -> list[Row]:
-    """What the rules could not decide, for the reviewer."""
+def _few_requirements(paper: PaperText, requirements: Sequence[Row], values: Sequence[Row]) -> list[Row]:
+    """That hardly anything was found, and why; that no value was."""
     count = len(requirements)
     known = (
         f"Only {count} sentences are known as requirements"
@@ -266,15 +270,6 @@ def _uncertain(
     known = known if count else "No sentence is known as a requirement"
     few = f"{known}: {_why_few(paper)} Read the paper, and add what is missing."
     rows: list[Row] = [{"what": few}] if len(requirements) < _FEWEST else []
-    rows += [
-        {
-            "about": table,
-            "what": f"Which rows of {table} are the method's own is not said in words that the rules know: what is not a "
-            "cited method's or a baseline's is given.",
-        }
-        for table in dict.fromkeys(tables)
-    ]
-    rows += doubts_of_values(values)
     return rows if values else [*rows, {"what": "No value is stated in a sentence or table that the rules can read."}]
 
 
@@ -295,6 +290,29 @@ def _guessed(named: Mapping[str, Sequence[Mention]]) -> list[Row]:
     return [{"what": f"Named with little to go by: {'; '.join(said)}. Look whether they are."}] if said else []
 
 
+def _unsure_tables(tables: Sequence[str], paper: PaperText, known: Known) -> list[Row]:
+    """The tables that have rows or columns of others; one of settings or variants of the method alone leaves no doubt."""
+    others = Known(known.own, (), known.others)
+    with_others = {
+        caption_of(table, paper)[0] or f"unnumbered table on page {table.page}"
+        for table in paper.tables
+        if table.cells
+        and (
+            METHOD_HEAD.search(table.cells[0][0])
+            or any(
+                is_other(label, others) for label in (*table.cells[0][1:], *(row[0] for row in table.cells[1:] if row))
+            )
+        )
+    }
+    doubtful = [table for table in dict.fromkeys(tables) if table in with_others]
+    if not doubtful:
+        return []
+    plural = ", ".join(doubtful[:-1]).replace("Table ", "") + f" and {doubtful[-1].removeprefix('Table ')}"
+    named = f"tables {plural}" if len(doubtful) > 1 else doubtful[0]
+    what = f"Which rows of {named} are the method's own is not said in words that the rules know: all but others' are given."
+    return [{"about": ", ".join(doubtful), "what": what}]
+
+
 def _left_out(paper: PaperText, requirements: Sequence[Row], components: Sequence[Row]) -> list[Row]:
     """The algorithms and listings that what is built points to, and that no component has; with the requirements that do."""
     shown = {str(row.get("algorithm")) for row in components}
@@ -305,7 +323,7 @@ def _left_out(paper: PaperText, requirements: Sequence[Row], components: Sequenc
             pointing.setdefault(f"{kind} {number}", []).append(name)
     return [
         {
-            **({"about": ", ".join(about)} if (about := dict.fromkeys(filter(None, ids))) else {}),
+            **({"about": ", ".join(about)} if (about := list(dict.fromkeys(filter(None, ids)))[:_MOST_NAMED]) else {}),
             "what": f"{label}, to which {'this' if about else 'the paper'} points, is not in the plan: read it in the paper.",
         }
         for label, ids in pointing.items()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
 
 from phases.planning.rules.numbers import NUMBER, Scalar, number_of
-from phases.planning.rules.owners import METHOD, Known, Setting, names_other
+from phases.planning.rules.owners import METHOD, Known, Setting, is_other, names_other
 from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.table_kinds import METRIC, RESULT_WORDS, SETTINGS_TABLE, caption_of
@@ -29,6 +29,8 @@ _VALUE_HEAD = re.compile(
     r"(?:default |chosen |final |best |used )?(?:values?|settings?|defaults?|choice)$", re.IGNORECASE
 )
 _MEANING_HEAD = re.compile(r"(?:\w+ )?(?:meaning|description|definition|name|(?:hyper-?)?parameters?)$", re.IGNORECASE)
+_JOINT = re.compile(r" (?=[0-9])")
+_COUNT = re.compile(r"^# ?(?:of )?([A-Z]?[a-z]+)")
 _BASELINE = re.compile(r"baselines?\b", re.IGNORECASE)
 _WIDE_TEXT = """
 all and the of for in our tasks task methods method models model experiments experiment training appendix
@@ -69,7 +71,7 @@ def _of_columns(table: Table, known: Known) -> Iterator[Setting]:
             others = [label for label in named if names_other(label, known)]
             own = ", ".join([label for label in named if label not in others][:_MOST_LABELS])
             for label in filter(None, (own, *others)):
-                yield from _of_row(head, [(cell, label)], table, known, ("", False, ""))
+                yield from _of_row(head, [(cell, label)], table, known, ("", False, "", False))
 
 
 def _is_number(cell: str) -> bool:
@@ -99,7 +101,9 @@ def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) 
     case = _case_of(caption or table.section["title"]) if is_named and with_case else ""
     case = case or (table.section["title"] if is_pair and with_case else "")
     head = _plain(rows[0][1]).lower() if is_pair and not is_named else ""
-    for label, symbol, cells, heads in _named_rows(body, rows[0]):
+    named_rows = list(_named_rows(body, rows[0]))
+    has_owners = len({_split_owner(label, known) for label, *_ in named_rows} - {""}) > 1
+    for label, symbol, cells, heads in named_rows:
         name = f"{label} {head}".strip() if not _VALUE_HEAD.match(head) else label
         if 0 < len(name) <= _LONGEST_LABEL and re.search(r"[A-Za-zα-ω]", name):
             yield from _of_row(
@@ -107,7 +111,7 @@ def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) 
                 list(zip_longest(cells, heads[: len(cells)], fillvalue="")),
                 table,
                 known,
-                (case, is_named, symbol),
+                (case, is_named, symbol, has_owners),
             )
 
 
@@ -152,9 +156,9 @@ def _named_rows(
 
 
 def _of_row(
-    name: str, columns: Sequence[tuple[str, str]], table: Table, known: Known, named: tuple[str, bool, str]
+    name: str, columns: Sequence[tuple[str, str]], table: Table, known: Known, named: tuple[str, bool, str, bool]
 ) -> Iterator[Setting]:
-    case, is_named, symbol = named
+    case, is_named, symbol, has_owners = named
     cells: dict[str, list[str]] = {}
     for cell, head in columns:
         if _cell_value(cell, is_named=is_named) is not None:
@@ -163,16 +167,53 @@ def _of_row(
         shown = _cell_value(cell, is_named=is_named)
         plain = "" if (len(cells) == 1 and len(columns) > 1) or _NOTHING.fullmatch(heads[0]) else ", ".join(heads)
         owner = plain if names_other(plain, known) else "baseline" if _BASELINE.match(name) else METHOD
+        of_whom = _split_owner(name, known) if has_owners and not plain else ""
+        if of_whom:
+            owner, plain = (of_whom if is_other(of_whom, known) else METHOD), of_whom
         lines = [line for line in table.text.split("\n") if cell in map(str.strip, line.split("|"))]
         named_by = (heads[0], name) if heads[0] else (name,)
         line = next((line for by in named_by for line in lines if by in _plain(line)), lines[0] if lines else name)
         condition = ", ".join(filter(None, ("" if owner == plain else plain, case)))
         if shown is not None:
-            called = f"{symbol} {name}".strip() if name.split()[0] == "grid" else name
+            called, aside = _part_aside(_without(name, of_whom))
+            called = (
+                f"{_JOINT.sub('_', symbol)} {called}".strip() if called == "grid" else _COUNT.sub(_spell_count, called)
+            )
+            condition = ", ".join(filter(None, (condition, aside)))
             value = Value(
                 called, shown, " ".join(line.strip("| ").split())[:200], plain_symbol(symbol), printed=_plain(cell)
             )
             yield Setting(value, owner, condition, Sentence(line, table.section, table.page, table.role, "table"))
+
+
+def _split_owner(label: str, known: Known) -> str:
+    """Whose the setting of a label is, where it says so: what stands behind a comma, or a name before the noun.
+
+    "margin, AP+M" and "logistic SGD step" are AP+M's and logistic SGD's; of "vocabulary, English" nobody known is named.
+    """
+    head, comma, tail = label.partition(", ")
+    tail = re.sub(r" ?\([^()]*\)$", "", tail)
+    parts = [part.lower() for part in re.split(r",? and |, ", tail)]
+    names = [name.lower() for name in (*known.others, *known.own)]
+    if comma and head and all(part in names or part.partition("+")[0] in names for part in parts):
+        return tail
+    starts = [name for name in known.others if label.lower().startswith(f"{name.lower()} ")]
+    return max(starts, key=len, default="")
+
+
+def _without(label: str, owner: str) -> str:
+    """The label without whose it is."""
+    return label.partition(", ")[0] if owner and f", {owner}" in label else label[len(owner) :].strip()
+
+
+def _part_aside(label: str) -> tuple[str, str]:
+    """The label, and what a bracket behind it says of when it holds: "grid (all pairs with γ)"."""
+    aside = re.search(r" \(((?:all|only|with|for|in|on|per|when|each|both) [^()]+)\)$", label)
+    return (label[: aside.start()], aside[1]) if aside else (label, "")
+
+
+def _spell_count(match: re.Match[str]) -> str:
+    return f"number of {match[1].lower()}"
 
 
 def _case_of(caption: str) -> str:

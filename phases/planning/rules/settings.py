@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from phases.planning.rules.numbers import fold
 from phases.planning.rules.owners import ORIGINAL, Known, Setting, settings_of_sentence
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
@@ -25,9 +26,13 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 """A line of a listing that gives constants (no loop, no product), or of an algorithm that says what it needs."""
+_EXAMPLE = re.compile(
+    r"^(?:For (?:example|instance)\b|As an example\b|Consider (?:the following|an example)\b)|^\W*\w+ ?[-−–]*[→⇒] ?\w+ ?:"
+)
+"""What only shows how something goes: an example, or a message of a protocol, "A → B: x = 7"."""
 _BARE = re.compile(r"(?<!\S)-?[0-9]+(?:\.[0-9]+)?(?!\S)")
 _FEWEST_OF_DEBRIS = 8
-_FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|cluster|training time|version|cores|hardware)\b")
+_FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|cluster|training time|version|cores|processors|hardware)\b")
 """What a run had or took: nothing that a program sets."""
 _KINDS = (
     (
@@ -61,6 +66,9 @@ _KINDS = (
 )
 
 
+_NO_WORDS = frozenset(["number", "of", "the", "size", "length", "", "a"])
+
+
 def find_settings(paper: PaperText, known: Known) -> list[Setting]:
     """The values that sentences, captions, lists and tables of settings give, each once, in the order of the paper."""
     found: list[Setting] = []
@@ -74,13 +82,14 @@ def find_settings(paper: PaperText, known: Known) -> list[Setting]:
                 sentence = Sentence(" ".join(line.split()), section, page, BUILD, "listing")
                 found += settings_of_sentence(sentence, values_in(sentence.text), known)
     found += settings_of_tables(paper, known)
-    return list(_once(found))[:MOST]
+    return _once(found)[:MOST]
 
 
 def candidates_of(paper: PaperText) -> Iterator[tuple[Sentence, list[Value]]]:
     """What each sentence and caption may set, before it is weighed."""
     for sentence in (*paper.sentences, *_captions(paper)):
         is_read = sentence.role in (BUILD, SETUP, MIXED, RESULTS) and not _CODE.search(sentence.text)
+        is_read = is_read and not _EXAMPLE.search(fold(sentence.text[:80])[0])
         if is_read and not _is_debris(sentence.text):
             yield sentence, candidates_in(sentence.text)
 
@@ -143,23 +152,60 @@ def _kind(value: Value, owner: str) -> str:
     return next((kind for kind, pattern in _KINDS if pattern.search(words)), "hyperparameter")
 
 
-def _once(found: Sequence[Setting]) -> Iterator[Setting]:
-    """The same value of the same thing is one row, wherever it is said again, in whichever words of its name."""
-    seen: list[tuple[str, str, str, frozenset[str], str]] = []
+def _once(found: Sequence[Setting]) -> list[Setting]:
+    """Each value of a thing in one row: in the words of the table of settings where one has it, and by its longest name.
+
+    A number of things that another row lists, and one that stands in a bracket and in another row's list, say nothing more.
+    """
+    kept: list[Setting] = []
+    places: dict[str, list[int]] = {}
     for one in found:
-        shown, symbol = str(one.value.value).replace(" ", ""), one.value.symbol
-        words = frozenset(
-            word.rstrip("s")
-            for word in re.findall(r"[a-z]+", one.value.name.lower())
-            if word not in ("number", "of", "the")
-        )
-        if any(
-            shown == other
-            and one.owner == owner
-            and (one.sentence.kind != "table" or one.condition == case)
-            and ((symbol and symbol == sign) or words <= known or known <= words)
-            for other, owner, sign, known, case in seen
-        ):
-            continue
-        seen.append((shown, one.owner, symbol, words, one.condition))
-        yield one
+        shown = str(one.value.value).replace(" ", "")
+        same = next((at for at in places.get(shown, ()) if _is_same(one, kept[at])), None)
+        if same is None:
+            places.setdefault(shown, []).append(len(kept))
+            kept.append(one)
+        else:
+            kept[same] = _clearer(kept[same], one)
+    lists = [(_words_of(one), one) for one in kept if isinstance(one.value.value, tuple)]
+    return [one for one in kept if not any(_is_told_by(one, words, several) for words, several in lists)]
+
+
+def _is_same(one: Setting, other: Setting) -> bool:
+    """Whether two values that are equal are of the same thing, in the same case."""
+    if one.owner != other.owner or not _is_same_case(one, other):
+        return False
+    signs = (one.value.symbol, other.value.symbol)
+    words, others = _words_of(one), _words_of(other)
+    return (signs[0] == signs[1] != "") or (bool(words and others) and (words <= others or others <= words))
+
+
+def _is_same_case(one: Setting, other: Setting) -> bool:
+    """Two rows of tables are in the same case if they say the same; a sentence says too little of that to tell it apart."""
+    if one.sentence.kind == other.sentence.kind == "table":
+        return one.condition == other.condition
+    return "table" not in (one.sentence.kind, other.sentence.kind) or not (one.condition and other.condition)
+
+
+def _clearer(one: Setting, other: Setting) -> Setting:
+    """The row of a table before a sentence; where both are sentences the first, with the symbol that either gives."""
+    best, rest = (other, one) if other.sentence.kind == "table" != one.sentence.kind else (one, other)
+    value = best.value
+    symbol = value.symbol or rest.value.symbol
+    return replace(best, value=replace(value, symbol=symbol)) if symbol else best
+
+
+def _words_of(one: Setting) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]+?(?=s?\b)", one.value.name.lower())) - _NO_WORDS
+
+
+def _is_told_by(one: Setting, words: frozenset[str], several: Setting) -> bool:
+    """Whether a row with several values says what a row with one says: how many they are, or that it is one of them."""
+    value, listed = one.value.value, several.value.value
+    if one is several or isinstance(value, tuple) or not isinstance(listed, tuple) or one.owner != several.owner:
+        return False
+    if value == len(listed) and one.value.name == f"number of {several.value.name}":
+        return True
+    is_case = one.value.before.rstrip("=: ").rpartition("(")[1] and ")" not in one.value.before.rpartition("(")[2]
+    is_named_so = bool(words and _words_of(one) == words) or one.value.symbol == several.value.symbol != ""
+    return bool(is_case) and value in listed and is_named_so

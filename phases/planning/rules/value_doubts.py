@@ -29,6 +29,12 @@ _SETTING = re.compile(
     re.IGNORECASE,
 )
 """A name that stands for one setting wherever it is read. A count is often of another thing each time: bits, examples, pages."""
+_CASE = re.compile(
+    r"\b(?:for|if|when|while|whereas|during|in (?:figure|table|our|\(|all|each)|on|first|second|initial\w*|final\w*|low|high"
+    r"|small|large|base|big|respectively|instead|also|excluded|experiments?|versions?|variants?|both|increas\w+|decreas\w+)\b|:|\([a-z]\)",
+    re.IGNORECASE,
+)
+"""What says that a value is of one case, so that another has another."""
 Row = dict[str, Any]
 
 
@@ -41,8 +47,13 @@ def _several(values: Sequence[Row]) -> Iterator[Row]:
     """Of rows with several values whose words say neither that all were tried nor, by a bracket, that they are one setting."""
     for row in values:
         quote = str(row["source"]["quote"])
-        is_plain = "values" in row and not _PARTS.search(f"{row['name']} # {quote}")
-        if not is_plain or _are_tried(row["name"], row["values"], quote) or _is_in_bracket(row["values"], quote):
+        is_plain = "values" in row and " | " not in quote and not _PARTS.search(f"{row['name']} # {quote}")
+        if (
+            not is_plain
+            or _is_sweep(row["values"])
+            or _are_tried(row["name"], row["values"], quote)
+            or _is_in_bracket(row["values"], quote)
+        ):
             continue
         numbers = ", ".join(map(str, row["values"]))
         seen = (
@@ -50,6 +61,13 @@ def _several(values: Sequence[Row]) -> Iterator[Row]:
         )
         what = f"{row['name']}: {_page_of(row)} gives {numbers} and {seen}. Decide: try all of them, or give each its case."
         yield {"about": row["id"], "what": what}
+
+
+def _is_sweep(values: Sequence[object]) -> bool:
+    """Whether four or more numbers only rise or fall: what is run over, all of it."""
+    numbers = [one for one in values if isinstance(one, int | float)]
+    rising = sorted(numbers)
+    return len(values) == len(numbers) > 3 and len(set(numbers)) == len(numbers) and numbers in (rising, rising[::-1])
 
 
 def _are_tried(name: str, values: Sequence[object], quote: str) -> bool:
@@ -76,28 +94,21 @@ def _powers(values: Sequence[Row]) -> Iterator[Row]:
 
 
 def _contradictions(values: Sequence[Row]) -> Iterator[Row]:
-    """Of settings with one name and owner that differ, in other sentences, and with nothing said of when each holds."""
+    """Of settings with one name and owner that differ, in two sentences of one section, neither of which speaks of a case."""
     same: dict[tuple[str, ...], list[Row]] = {}
     for row in values:
-        if f"({row['name']} {row.get('value')})".lower() in str(row["source"]["quote"]).lower():
-            continue  # what stands before "(seed 100)" says of what it is
-        if row.get("symbol") or _SETTING.fullmatch(row["name"]) or " " not in row["name"]:
-            key = (row["name"].lower(), str(row.get("symbol")), row["owner"], str(row.get("condition", "")).lower())
+        is_setting = row.get("symbol") or _SETTING.fullmatch(row["name"]) or " " not in row["name"]
+        if is_setting and "value" in row and not _CASE.search(str(row["source"]["quote"])):
+            place = (str(row.get("condition", "")).lower(), str(row["source"]["section"]))
+            key = (row["name"].lower(), str(row.get("symbol")), row["owner"], *place)
             same.setdefault(key, []).append(row)
     for rows in same.values():
-        apart = {row["source"]["quote"]: row for row in reversed(rows)}
-        group = [row for row in rows if apart[row["source"]["quote"]] is row]
-        if len({_figure_of(row) for row in group}) < 2 or _is_one_of_several(group):
+        quotes = {row["source"]["quote"] for row in rows}
+        if len(rows) != len(quotes) or len(rows) != 2 or len({_figure_of(row) for row in rows}) != 2:
             continue
-        seen = "; ".join(f"{_figure_of(row)} ({_page_of(row)})" for row in group)
-        what = f"{group[0]['name']} is given as {seen}, and no words say when each holds. Decide which the main experiment has."
-        yield {"about": ", ".join(row["id"] for row in group), "what": what}
-
-
-def _is_one_of_several(rows: Sequence[Row]) -> bool:
-    """Whether each single value is one of those that another row says were tried."""
-    tried = {str(value) for row in rows for value in row.get("values", ())}
-    return bool(tried) and all("values" in row or str(row["value"]) in tried for row in rows)
+        seen = "; ".join(f"{_figure_of(row)} ({_page_of(row)})" for row in rows)
+        what = f"{rows[0]['name']} is given as {seen}, and no words say when each holds. Decide which the main experiment has."
+        yield {"about": ", ".join(row["id"] for row in rows), "what": what}
 
 
 def _figure_of(row: Row) -> str:

@@ -41,7 +41,7 @@ MORE = rf"{NEXT}(?![0-9]|,[0-9]{{3}})(?![- ](?:[a-z-]+[- ])?(?:{UNITS})\b)(?! (?
 SEVERAL = rf"(?:[{{\[(] ?)?((?>{ONE}(?:/{NUMBER}(?![0-9/]))?(?:{MORE}){{0,13}}))"
 SEVERAL_EQUAL = SEVERAL.replace(MORE, rf"{MORE}(?! (?:[a-z-]+ )?[a-z]{{3,}}s\b)")
 """Of a symbol: in "k = 5 and 10 clusters" the clusters are another value."""
-WHOLE = r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|⁄|·|\*|±|[α-ωϵ])|[A-Za-z(\\])"
+WHOLE = r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|⁄|·|\*|±|[α-ωϵ])| ?\+ ?[\w(\\]|[A-Za-z(\\])"
 """No number stops in the middle of a formula, or of a fraction."""
 SIGN = re.compile(
     r"(?<![\w\\{^.])(?<![-+*/·×] )(\|[A-Za-z](?: ?[×x] ?[A-Za-z])?\|"
@@ -60,7 +60,7 @@ NAMED = re.compile(
     re.IGNORECASE,
 )
 SET = re.compile(
-    rf"((?:[A-Za-z][\w-]* ){{1,5}})(?:is|are|was|were|be)? ?(?:then |also |all |\w+ly )?(?:initiali[sz]ed|set|reset"
+    rf"(?<![\w])((?:[A-Za-zα-ωϵ][\w-]* ){{1,5}})(?:is|are|was|were|be)? ?(?:then |also |all |\w+ly )?(?:initiali[sz]ed|set|reset"
     r"|fixed|equal|defaults?|limited|restricted|capped|clipped|starts?|started|kept|chosen|increased|raised) (?:to|at"
     r"|with|as|by|from)"
     rf" (?:be )?(?:a maximum of |at most |about )?({ONE}|zero|one)(?![\w×^*/(]| ?[×*·])"
@@ -152,6 +152,7 @@ construct constructs constructed pick picks appear appears exceed exceeds involv
 fixing moving making leading often usually typically generally specifically respectively compared initialized initialised
 increase increases below above
 increased reduce reduces reduced range ranges ranging vary varies varying start starts started
+single enough forall ing tion ments
 """
 STOPS = frozenset(STOPS_TEXT.split())
 VAGUE_TEXT = """
@@ -160,6 +161,12 @@ points k base order scale level types
 """
 VAGUE = frozenset(VAGUE_TEXT.split())
 INDEXES = frozenset(["i", "j", "k", "m", "n", "t", "ij", "l", "x", "y", "p"])
+BATCH = re.compile(r"(?:(?<=mini-)|\b(?:generat\w+ |train\w* )?)batch(?:es)?$")
+"""What is as large as it has parts: "batches of 250,000 requests"."""
+EXTREME = re.compile(r"(?:average|mean|median|maximum|minimum|max|min|total)$", re.IGNORECASE)
+"""What says no more than how several numbers became one: "a maximum of 100 steps" is a number of steps."""
+APART = re.compile(r"\b(?:with|over|across|against|by|in|on|from) $")
+"""What a number stands apart by from the noun before it: "we compare X with 8 methods"."""
 SHARES = re.compile(r"(?:dropout|probability|momentum)$")
 LONGEST_QUOTE = 150
 
@@ -167,10 +174,10 @@ TIMES = "seconds?|minutes?|hours?|days?|weeks?"
 TIME_AFTER = re.compile(rf" ?(?:{TIMES})\b")
 SAYS = re.compile(
     r"^(?:we|in|for|the|this|pl\w+ refer|refer|see|consider|with|by|as|at|on|and|if|when|note|let)\b"
-    r"|\b(?:we|is|are|was|were|used?|set|have|has)\b",
+    r"|\b(?:we|is|are|was|were|used?|set|have|has|gilt|ist|sei|sind)\b|\b(?:with|of|for|at|by|on|in)$",
     re.IGNORECASE,
 )
-"""No label, but a clause."""
+"""No label, but a clause, or what is left of one."""
 NO_VALUES = (
     # what a product is called by
     re.compile(
@@ -190,7 +197,7 @@ NO_VALUES = (
         rf"|CPU|TPU)[- ])"
     ),
     re.compile(rf"{NUMBER}(?:[-–]{NUMBER})? (?:GPU|TPU|CPU)[- ](?:{TIMES})"),
-    re.compile(rf"(?:[<>≤≥]|\b6=|\b[lg](?:eq|e|t)\b) ?{NUMBER}"),
+    re.compile(rf"(?:[<>≤≥]|\b6=|\b[lg](?:eq|e|t)\b) ?{NUMBER}|=6 (?=[a-z]\b)"),
     # a part of something else
     re.compile(rf"{NUMBER} times (?:the|that of)\b"),
     # the number of an item in a list: "(1) convert the array, (2) compress it"
@@ -205,7 +212,8 @@ NO_VALUES = (
     re.compile(r"\b(?:[Vv]ersion |v)[0-9]+(?:\.[0-9]+)*|\b[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,3}\b"),
 )
 RANGE = re.compile(
-    rf"\b(?:from|between|range (?:of )?)(?: a| the)? ?({ONE}) (?:to|and|through) ({ONE})(?: ([a-z]+s)\b)?{WHOLE}"
+    rf"\b(?:from|between|range (?:of )?)(?: a| the)?(?: (?P<what>[a-z]+s))? ?({ONE})"
+    rf" (?:to|and|through) ({ONE})(?: ([a-z]+s)\b)?{WHOLE}"
 )
 RANGE_WORDS = re.compile(
     r"(?: (?:is|are|was|were|that|which))?(?: (?:chosen|sampled|drawn|selected|varied|varying|varies|vary|ranging|ranges?"
@@ -261,7 +269,8 @@ DECAYING = re.compile(
 COUNTED_AFTER = re.compile(
     rf" ?((?:(?!(?:in|for|on|and|or|as|to|the|our|of|with|at|by|from|is|are|was|were|has|if"
     rf"|when|\w+ly)\b)[a-z][\w-]* ){{0,3}}?(?:{UNITS}"
-    rf"|(?!(?:implies|gives|means|yields|makes|leads|results|requires|becomes|denotes|represents)\b)[a-z]{{3,}}[^\W\d_sui]s))\b"
+    rf"|(?!(?:implies|gives|means|yields|makes|leads|results|requires|becomes|denotes|represents|works|suffices|performs)\b)"
+    rf"[a-z]{{3,}}[^\W\d_sui]s))\b"
 )
 COUNTED_ANY = re.compile(
     rf"(?<![\w.,^_/⁄±=+\-])(?<![-+−] )({ONE}|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to|for|with|in|on"
@@ -311,7 +320,7 @@ WE_SET = re.compile(
     r"\b(?:we|We|and|to|by) (?:then |also |always )?(?:set|sets|fix|fixed|limit|limited|limiting|restrict|restricted"
     r"|cap|capped|initiali[sz]e"
     r"|clip|clipped|keep|kept|increase[d]?|setting|fixing|chose|choose) ((?:(?:the|our|all|both"
-    r"|its) )?(?:[A-Za-z][\w-]* ){1,6}?)(?:to|at|as|by)"
+    r"|its) )?(?:[A-Za-zα-ωϵ][\w-]* ){1,6}?)(?:to|at|as|by)"
     rf" (?:be |a maximum of |at most |about )?({ONE}|zero|one)(?![\w×^*/(]| ?[×*·])"
 )
 WE_SETS = re.compile(r"\b[Ww]e (?:set|fix|choose|chose)\b")
@@ -357,7 +366,7 @@ MODEL_SIZES = re.compile(r"[0-9.]+ ?[MB](?:(?:,|,? and|,? or) [0-9.]+ ?[MB])*")
 OF_WHAT = re.compile(r" (?:of|with|has|have|having)(?: an?| the)? $")
 """Between a thing and its size: "sub-hash tables with size 32"."""
 LONE_SIGN = re.compile(r"(?:^| )([A-Zb-zα-ω](?:_\w+)?|[A-Z][a-z]{1,4}) (?:\w+ly )?$")
-SIZES = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib")
+SIZES = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "bit", "byte")
 SIZED = re.compile(r"[- ]((?:[A-Za-z][\w-]* ){0,2}[a-z]{3,})\b(?! (?:of|is))")
 """What has a size of so many bytes: "64 KB data block"."""
 MACHINE = re.compile(r"\b(?:[GC]PUs?|RAM|memory|disks?|machines?|servers?|processors?|cards?)$", re.IGNORECASE)

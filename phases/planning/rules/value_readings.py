@@ -9,8 +9,9 @@ from itertools import takewhile
 
 from phases.planning.rules import value_patterns as patterns
 from phases.planning.rules.numbers import WORDS, Scalar, number_of, parse_value, symbol_of
-from phases.planning.rules.value_counts import is_count
+from phases.planning.rules.value_counts import name_count
 from phases.planning.rules.value_names import name_before, name_of_symbol, plain_symbol, words_before
+from phases.planning.rules.value_pairs import find_pairs
 from phases.planning.rules.value_words import find_formulas, find_words
 
 _NUMBER_IN = re.compile(rf"[0-9]|\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
@@ -81,6 +82,14 @@ def _assigned(read: str) -> Iterator[Reading]:
         yield _read(match.group(1), shown if number is None else number, match, 2, symbol=match.group(1))
 
 
+def _paired(read: str) -> Iterator[Reading]:
+    for match, pairs in find_pairs(read):
+        for one in pairs:
+            value = parse_value(one.shown)
+            if value is not None:
+                yield Reading(one.name, value, match.start(), one.start, one.end, one.symbol)
+
+
 def _labelled(read: str) -> Iterator[Reading]:
     """An item of a list that is a name and a value: "Hidden dimension: 128"."""
     if match := patterns.LABEL.match(read):
@@ -122,10 +131,10 @@ def _ranges(read: str) -> Iterator[Reading]:
     """From 1 to 32 entries; in the range 0.1 to 0.5. One without a name is none, and neither are its ends."""
     for match in patterns.RANGE.finditer(read):
         before = words_before(read, match.start())
-        name = name_before(patterns.RANGE_WORDS.sub(" ", before)) or (match.group(3) or "")
-        shown = f"{match.group(1)} to {match.group(2)}"
+        name = match["what"] or name_before(patterns.RANGE_WORDS.sub(" ", before)) or (match.group(4) or "")
+        shown = f"{match.group(2)} to {match.group(3)}"
         is_stated = bool(name) and not patterns.RESULT_BEFORE.search(before)
-        yield Reading(name if is_stated else "", shown, match.start(), match.start(1), match.end(2))
+        yield Reading(name if is_stated else "", shown, match.start(), match.start(2), match.end(3))
 
 
 def _intervals(read: str) -> Iterator[Reading]:
@@ -156,6 +165,8 @@ def _signs(read: str) -> Iterator[Reading]:
         value = parse_value(match.group(2))
         if value is None or not plain or _is_index(plain, before, read, match.end(), value):
             continue
+        if "(" in match.group()[: match.start(2) - match.start()].removesuffix("("):
+            continue  # what a function gives at one place: state = f(1) = 0
         if patterns.RESULT_NAME.search(plain) or (match.group().rpartition("from")[1] and len(match.group(1)) > 2):
             continue
         noun = patterns.COUNTED_AFTER.match(read, match.end())
@@ -192,6 +203,8 @@ def _named(read: str) -> Iterator[Reading]:
         name = name_before(words_before(read, match.end(1)))
         if not name and match.group(1).lower() not in patterns.STOPS:
             name = match.group(1)
+        if patterns.BATCH.search(name) and patterns.COUNTED_AFTER.match(read, match.end(2)):
+            name = f"{patterns.BATCH.sub('batch', name)} size"
         if name.lower() in patterns.VAGUE:
             name = f"{name_before(patterns.OF_WHAT.sub(' ', words_before(read, match.start(1))))} {name}".strip()
         value = parse_value(match.group(2))
@@ -199,6 +212,7 @@ def _named(read: str) -> Iterator[Reading]:
             value is None
             or name.lower() in patterns.VAGUE
             or not name
+            or (patterns.EXTREME.search(name) and patterns.COUNTED_AFTER.match(read, match.end(2)))
             or patterns.RESULT_BEFORE.search(words_before(read, match.start(2)))
             or patterns.RESULT_NAME.search(name)
             or (patterns.STEPS.search(name) and patterns.TIME_AFTER.match(read, match.end(2)))
@@ -229,12 +243,16 @@ def _set_to(read: str) -> Iterator[Reading]:
     is_set = patterns.SET.finditer(read) if patterns.SET_TO.search(read) else ()
     for match in (*is_set, *patterns.WE_SET.finditer(read), *goes_on):
         value = parse_value(match.group(2))
-        name = name_before(_VERBS.sub(" ", match.group(1)))
-        if not name and (sign := patterns.LONE_SIGN.search(match.group(1))):
-            name = plain_symbol(sign.group(1))
-        is_case = value in (0, 1) and (patterns.CASE_LED.match(read) or patterns.CASE_AFTER.search(read, match.end()))
-        if value is not None and name and not is_case and not patterns.RESULT_NAME.search(name):
-            yield _read(name, value, match, 2)
+        said = _VERBS.sub(" ", match.group(1))
+        name, symbol = name_before(said), ""
+        if (sign := patterns.LONE_SIGN.search(said)) and name in ("", sign.group(1)):
+            symbol = plain_symbol(sign.group(1))
+            name = symbol
+        is_case = value in (0, 1) and not match.group().startswith(("we ", "We "))
+        is_case = is_case and bool(patterns.CASE_LED.match(read) or patterns.CASE_AFTER.search(read, match.end()))
+        is_of_another = re.search(r"[a-z][A-Z]\w+$", name) and patterns.COUNTED_AFTER.match(read, match.end())
+        if value is not None and name and not (is_case or is_of_another) and not patterns.RESULT_NAME.search(name):
+            yield _read(name, value, match, 2, symbol=symbol)
 
 
 def _counted(read: str) -> Iterator[Reading]:
@@ -244,41 +262,8 @@ def _counted(read: str) -> Iterator[Reading]:
         *patterns.ONE_COUNTED.finditer(read),
         *patterns.COUNTED_ANY.finditer(read),
     ):
-        before, shown, noun = words_before(read, match.start()), match.group(1).strip(), match.group(2).strip()
-        value, last = parse_value(shown), noun.split()[-1].lower()
-        low = min(
-            (one for one in (value if isinstance(value, tuple) else (value,)) if not isinstance(one, str | None)),
-            default=1,
-        )
-        if value is None or low <= 0 or not is_count(before, shown, noun, read, match.end()):
-            continue
-        what = re.search(r"([a-z][\w-]*) of (?:about |approximately |size |around )?$", before)
-        of = (
-            f"{what.group(1)} of "
-            if what
-            and what.group(1) not in patterns.STOPS
-            and not re.search(r"(?:ed|ing|set|stack|maximum|cluster|pair|array|series|couple|values)$", what.group(1))
-            else ""
-        )
-        unit = noun.split()[-1] if re.fullmatch(patterns.MEASURES, last) else ""
-        if last in patterns.SIZES:
-            thing = patterns.SIZED.match(read, match.end())
-            named = name_before(thing.group(1)) if thing else name_before(patterns.OF_WHAT.sub(" ", before))
-            if named in patterns.VAGUE:
-                named = name_before(before)
-            if re.search(r"\b(?:we|they|to) [a-z]+ $", before) and not thing:
-                continue  # a deed: "of which we assign 16 MB"
-            if named and not patterns.MACHINE.search(named):
-                yield _read(f"{named} size".removesuffix(" size size"), value, match, 1, unit=unit)
-            continue
-        if re.fullmatch(f"{patterns.TIMES}|ms|[µμun]s", last):
-            of, noun = "", "training time" if re.search(r"\btrain", read) else "time"
-        if patterns.MODEL_SIZES.fullmatch(shown) and re.search(r"(?:params|parameters?|models?)$", last):
-            sizes = tuple(re.findall(r"[0-9.]+ ?[MB]", shown))  # a model is known by this: 7B
-            value, noun = sizes[0] if len(sizes) == 1 else sizes, "parameters"
-        noun += "s" if patterns.SINGULAR.search(noun) and value != 1 else ""
-        is_named = of or unit or (last in ("level", "degree") and value != 1)
-        yield _read(f"{of}{noun}" if is_named else f"number of {noun}", value, match, 1, unit=unit)
+        if counted := name_count(read, match):
+            yield _read(counted.name, counted.value, match, 1, unit=counted.unit)
 
 
 def _shares(read: str) -> Iterator[Reading]:
@@ -349,14 +334,15 @@ def _loose(read: str) -> Iterator[Reading]:
         last = next((at for at, word in enumerate(words, 1) if patterns.COUNTABLE.fullmatch(word)), 0)
         if last and re.fullmatch(patterns.MEASURES, words[last - 1].lower()):
             continue  # of a machine or a run, as a rule
-        before = name_before(patterns.LEADS_TO_VALUE.sub(" ", words_before(read, match.start())))
-        name = f"number of {' '.join(words[:last])}" if last else before or " ".join(words)
+        before = words_before(read, match.start())
+        named = "" if patterns.APART.search(before) else name_before(patterns.LEADS_TO_VALUE.sub(" ", before))
+        name = f"number of {' '.join(words[:last])}" if last else named
         if name:
             yield _read(name, value, match, 1)
 
 
 _READINGS = (
-    _versions, _words, _formulas, _no_values, _defaulted, _assigned, _labelled, _identifiers, _ranges, _intervals,
+    _versions, _words, _formulas, _no_values, _defaulted, _assigned, _paired, _labelled, _identifiers, _ranges, _intervals,
     _listed_counts, _signs, _shapes, _dimensions, _repeated, _named, _set_to, _counted, _shares, _searched, _loose,
 )  # fmt: skip
 """In the order of trust: of two that read one number the first counts."""

@@ -21,6 +21,8 @@ class Kind(NamedTuple):
     """The nouns that stand behind such a word, or before it: "Adam optimizer", "the optimizer is Adam"."""
     deeds: str = ""
     """What stands before a word that can be nothing else: "trained with Adam"."""
+    about: str = ""
+    """What the sentence has to speak of, where the heads are used of much else: "linear decay" of a weight."""
 
 
 class Found(NamedTuple):
@@ -63,6 +65,7 @@ KINDS = (
         "learning rate schedule",
         r"[Ll]inear|[Cc]osine|[Pp]olynomial|[Ee]xponential|[Ii]nverse[- ]square[- ]root|[Cc]onstant|[Ss]tep|[Oo]ne-?cycle",
         r"(?:learning rate |rate |lr )?(?:decay|schedul(?:e|er|ing)|annealing|warm-?up)(?: (?:decay|schedule|annealing))?",
+        about=r"(?i)learning[- ]rate|step[- ]?size|\blr\b|warm-?up|\b(?:rate|cosine) (?:schedul|decay|anneal)",
     ),
     Kind("line search", r"[Ss]trong Wolfe|Wolfe|Armijo|[Bb]acktracking", r"line[- ]search|conditions?"),
     Kind(
@@ -120,7 +123,7 @@ def _patterns_of(kind: Kind) -> re.Pattern[str]:
     return re.compile("|".join(forms))
 
 
-_LEXICON = tuple((kind.name, _patterns_of(kind)) for kind in KINDS)
+_LEXICON = tuple((kind.name, _patterns_of(kind), re.compile(kind.about)) for kind in KINDS)
 _TERM = r"(?:[0-9][0-9,.]*(?<![,.])|[A-Za-zα-ωϵ](?:_?\w+)?)"
 _PRODUCT = rf"{_TERM}(?: ?[×*∗·] ?{_TERM}){{1,3}}"
 _POWER = r"2\^(?:\([^()]{1,12}\)|[a-z](?:[+−-]\w+)*)"
@@ -153,8 +156,8 @@ _FORMULAS = (
 
 def find_words(read: str) -> Iterator[Found]:
     """What a sentence sets to a word of its field."""
-    for name, pattern in _LEXICON:
-        for match in pattern.finditer(read):
+    for name, pattern, about in _LEXICON:
+        for match in pattern.finditer(read) if about.search(read) else ():
             yield Found(name, match, str(match.lastgroup))
 
 

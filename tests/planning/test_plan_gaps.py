@@ -1,0 +1,110 @@
+"""What a plan says that the paper does not say, and what it says once that the paper says twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from phases.planning.rules.gaps import gaps_of
+from phases.planning.rules.passages import read_paper
+from phases.planning.rules.values import values_in
+from tests.papers import read
+
+TRAINED = """# Waiting
+
+## 1 Method
+
+We train the waiter with the Adam optimizer for 20 epochs and a batch size of 64. {more}
+
+## 2 Results
+
+The waiter wins. {later}
+"""
+LISTING: dict[str, Any] = {
+    "id": "C3", "name": "cleanup", "algorithm": "Listing 5",
+    "steps": ["void cleanup(Queue *q)", "if (e - i < MAX_GARBAGE) return EMPTY;", "free_list(q, e);", "find_cell(q);"],
+}  # fmt: skip
+
+
+def doubts_of(more: str = "", later: str = "") -> str:
+    return " ".join(row["what"] for row in read(TRAINED.format(more=more, later=later)).plan["uncertain"])
+
+
+def test_a_training_without_a_learning_rate_is_told_and_nothing_that_the_paper_gives() -> None:
+    said = doubts_of()
+    assert "Not found in the paper, though it trains a model (section 1, p. 1): the learning rate" in said
+    assert "batch size" not in said
+    assert "epochs" not in said
+
+
+@pytest.mark.parametrize("where", ["more", "later"])
+def test_what_stands_anywhere_in_the_paper_is_not_missing(where: str) -> None:
+    assert "the learning rate" not in doubts_of(**{where: "The learning rate of all our runs is 0.1."})
+
+
+def gaps_with(text: str) -> list[str]:
+    listing = "\n".join(LISTING["steps"])
+    document = read(f"# Waiting\n\n## 1 Method\n\n{text}\n\n```\n{listing}\n```\n")
+    paper = read_paper(document.document.text, document.outline)
+    return [row["what"] for row in gaps_of(paper, [], [LISTING], [])]
+
+
+def test_a_constant_and_a_function_that_nothing_defines_are_told_with_their_line() -> None:
+    said = gaps_with("We call find_cell, which walks the list of segments.")
+    assert said == [
+        "Not found in the paper: the value of MAX_GARBAGE (Listing 5, line 2).",
+        "Not found in the paper: what free_list does, which Listing 5, line 3 calls.",
+    ]
+
+
+def test_a_constant_that_a_sentence_sets_is_not_missing() -> None:
+    said = gaps_with("We set MAX_GARBAGE to 64; free_list frees the segments, find_cell finds one.")
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        (
+            "The training and sampling batch sizes are set to 4,096 and 10,000, respectively.",
+            [("training batch size", 4096), ("sampling batch size", 10000)],
+        ),
+        (
+            "The values $\\sigma_{\\text{min}}$ and $\\sigma_{{\\rm max}}$ are set to 0.002 and 80.0.",
+            [("sigma_min", 0.002), ("sigma_max", 80.0)],
+        ),
+        ("We use a learning rate and weight decay of 0.1 and 0.01.", [("learning rate", 0.1), ("weight decay", 0.01)]),
+        ("We use an encoder with a five-layer MLP.", [("number of MLP layers", 5)]),
+        ("Each cell is 512 bytes.", [("cell size", 512)]),
+        ("The id of each cell is a 63-bit integer.", []),
+        ("We set state = f(1) = 0 at once.", []),
+        ("The order is shuffled with seed 1000 + seed in each run.", []),
+        ("In this case, 1035 labels are flipped.", []),
+    ],
+)
+def test_each_number_of_a_sentence_has_its_own_name(sentence: str, expected: list[tuple[str, object]]) -> None:
+    assert [(one.name, one.value) for one in values_in(sentence)] == expected
+
+
+SETTINGS = """# Waiting
+
+## 1 Method
+
+We tune the waiter on its own rooms (seed 7).
+
+We use a batch size of 64 in all runs.
+
+> **Table 1.** Settings of all runs
+
+| Setting | Value |
+|---|---|
+| batch size | 64 |
+| tuning seed | 7 |
+| learning rate | 0.1 |
+"""
+
+
+def test_one_setting_is_one_row_in_the_words_of_the_table() -> None:
+    rows = [(row["name"], row["value"]) for row in read(SETTINGS).plan["values"]]
+    assert sorted(rows) == [("batch size", 64), ("learning rate", 0.1), ("tuning seed", 7)]
