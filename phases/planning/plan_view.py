@@ -94,8 +94,9 @@ class _Text:
         for equation in row.get("equations", ()):
             if equation not in shown:
                 yield from self.wrap(read_formula(equation), " " * 9, 11)
-        for number, step in steps_of(row):
-            yield from self.wrap(read_aloud(step), f"     {number:>3}  ", 10)
+        for step in steps_of(row):
+            # what does not fit goes on below its own text, and deeper than what stands in the step
+            yield from self.wrap(read_aloud(step.text), f"     {step.number:>3}  {' ' * step.depth}", 14 + step.depth)
 
     def values(self, plan: Row) -> Iterator[str]:
         """The values below the words that set them: the name alone does not say what a number is for."""

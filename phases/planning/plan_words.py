@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
 _LISTS = ("requirements", "components", "values", "expected_results", "experiments")
@@ -34,13 +34,24 @@ _BARE_ACCENT = re.compile(rf"\\({'|'.join(_ACCENTS)}) ([^\W\d_])")
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
 _CASES = re.compile(r"\\begin\{cases\}(.*?)\\end\{cases\}", re.DOTALL)
 _AROUND = re.compile(r"\\(?:begin|end) ?\{[a-z]+\*?\}")
-_NUMBERED = re.compile(r"([0-9]{1,3})(?:[:.)](?![0-9=])\s*|\s+)(?=\S)")
+_NUMBERED = re.compile(r"([0-9]{1,3})(?:[:.)](?![0-9=])(\s*)|(\s+))(?=\S)")
+_NAMED_STEP = re.compile(r"(?:Step|Stage|Phase|Rule)\s+\S*[0-9]|\(?[0-9a-z]{1,3}\)\s")
+_DEEPEST_STEP = 24
+"""Blanks in front of a step, at most."""
 _FUNCTION_NAMES = """arccos arcsin arctan arg argmax argmin cos cosh cot det dim exp gcd inf ker lg lim ln log max min Pr
 sin sinh sup tan tanh"""
 _FUNCTIONS = frozenset(_FUNCTION_NAMES.split())
 _SCALED = frozenset(("scalebox", "raisebox", "rotatebox", "textcolor", "color"))
 """Before a formula in braces, with a number or a colour in braces of its own."""
 _FRACTIONS = frozenset(("frac", "dfrac", "tfrac", "cfrac"))
+
+
+class Step(NamedTuple):
+    """A line of an algorithm: its number, if any, by how many blanks it is set in, and what it says."""
+
+    number: str
+    depth: int
+    text: str
 
 
 def read_aloud(text: str) -> str:
@@ -197,18 +208,34 @@ def group_values(plan: Row) -> Iterator[tuple[str, list[Row]]]:
         yield f"{read_aloud(quote)} ({name_place(alike[0])})".strip(), alike
 
 
-def steps_of(component: Row) -> list[tuple[str, str]]:
-    """The lines of a component's algorithm, without its title, each with its number: the paper's own where it has some."""
+def steps_of(component: Row) -> list[Step]:
+    """The lines of a component's algorithm, without its title, each with its number, the paper's own where it has some.
+
+    In the plan a step is set in by blanks in front of it or behind its number; the least deep one stands at 0 here.
+    """
     label = str(component.get("algorithm") or "")
     title = re.compile(rf"{re.escape(label)}(?![0-9])")
-    steps = [step for step in component.get("steps", ()) if not label or not title.match(step)]
-    numbered = [_NUMBERED.match(step) for step in steps]
-    own = [int(found[1]) for found in numbered if found]
-    if 2 * len(own) <= len(steps) or own != sorted(set(own)):
-        return [(str(number), step) for number, step in enumerate(steps, 1)]
-    return [
-        (found[1], step[found.end() :]) if found else ("", step) for found, step in zip(numbered, steps, strict=True)
-    ]
+    lines = [line for line in component.get("steps", ()) if not label or not title.match(line.lstrip())]
+    own = [_split_step(line) for line in lines]
+    counted = [int(step.number) for step in own if step.number]
+    if 2 * len(counted) <= len(lines) or counted != sorted(set(counted)):
+        is_named = 2 * sum(bool(_NAMED_STEP.match(line.lstrip())) for line in lines) > len(lines)
+        numbers = ["" if is_named else str(number) for number in range(1, len(lines) + 1)]
+        own = [Step(number, _depth_of(line), line.strip()) for number, line in zip(numbers, lines, strict=True)]
+    least = min((step.depth for step in own), default=0)
+    return [step._replace(depth=min(step.depth - least, _DEEPEST_STEP)) for step in own]
+
+
+def _split_step(line: str) -> Step:
+    found = _NUMBERED.match(line.strip())
+    if not found:
+        return Step("", _depth_of(line), line.strip())
+    blanks = (found[2] or found[3] or " ").expandtabs(4)
+    return Step(found[1], _depth_of(line) + max(len(blanks) - 1, 0), line.strip()[found.end() :])
+
+
+def _depth_of(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
 
 
 def group_results(plan: Row) -> Iterator[tuple[str, list[Row]]]:

@@ -253,16 +253,29 @@ def test_a_formula_is_said_in_one_line_of_text(formula: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("steps", "shown"),
     [
-        (["Algorithm 1: Sort", "Input: a", "1: swap", "2: stop"], [("", "Input: a"), ("1", "swap"), ("2", "stop")]),
-        (["Algorithm 1: Sort", "swap 2 items", "stop"], [("1", "swap 2 items"), ("2", "stop")]),
-        (["1 swap", "of them", "2 stop"], [("1", "swap"), ("", "of them"), ("2", "stop")]),
-        (["0.5 x + y", "2 x", "z"], [("1", "0.5 x + y"), ("2", "2 x"), ("3", "z")]),
-        (["1.1 init", "1.2 loop"], [("1", "1.1 init"), ("2", "1.2 loop")]),
-        (["100 epochs: train", "10 samples per class"], [("1", "100 epochs: train"), ("2", "10 samples per class")]),
+        (
+            ["Algorithm 1: Sort", "Input: a", "1: swap", "2: stop"],
+            [("", 0, "Input: a"), ("1", 0, "swap"), ("2", 0, "stop")],
+        ),
+        (["Algorithm 1: Sort", "swap 2 items", "stop"], [("1", 0, "swap 2 items"), ("2", 0, "stop")]),
+        (["1 swap", "of them", "2 stop"], [("1", 0, "swap"), ("", 0, "of them"), ("2", 0, "stop")]),
+        (["0.5 x + y", "2 x", "z"], [("1", 0, "0.5 x + y"), ("2", 0, "2 x"), ("3", 0, "z")]),
+        (["1.1 init", "1.2 loop"], [("1", 0, "1.1 init"), ("2", 0, "1.2 loop")]),
+        (
+            ["100 epochs: train", "10 samples per class"],
+            [("1", 0, "100 epochs: train"), ("2", 0, "10 samples per class")],
+        ),
+        (["9: if a", "10:   swap", "11: stop"], [("9", 0, "if a"), ("10", 2, "swap"), ("11", 0, "stop")]),
+        (["  if a", "    swap", "  stop"], [("1", 0, "if a"), ("2", 2, "swap"), ("3", 0, "stop")]),
+        (["1 if a", "\t2 swap"], [("1", 0, "if a"), ("2", 4, "swap")]),
+        ([f"{' ' * 90}swap", "stop"], [("1", 24, "swap"), ("2", 0, "stop")]),
+        (["Step a.1 Send.", "Step b.1: Wait."], [("", 0, "Step a.1 Send."), ("", 0, "Step b.1: Wait.")]),
     ],
 )
-def test_the_lines_of_an_algorithm_keep_their_own_numbers(steps: list[str], shown: list[tuple[str, str]]) -> None:
-    assert steps_of({"algorithm": "Algorithm 1", "steps": steps}) == shown
+def test_the_lines_of_an_algorithm_keep_their_numbers_and_their_nesting(
+    steps: list[str], shown: list[tuple[str, int, str]]
+) -> None:
+    assert [tuple(step) for step in steps_of({"algorithm": "Algorithm 1", "steps": steps})] == shown
 
 
 @given(st.text(st.sampled_from("\\{}_^$ ab1αfracqtsum&~")))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 
+from phases.readers.pdf.characters import is_typewriter
 from phases.readers.pdf.lines import Line
 from phases.readers.pdf.unnumbered import BodyStyle
 
-_TYPEWRITER = re.compile(
-    r"mono|nimbusmon|courier|typewriter|cmtt|cmvtt|lmtt|txtt|sftt|ectt|consol|inconsolata|menlo", re.IGNORECASE
-)
 _NUMBER = re.compile(r"([0-9]{1,3}[:.]?)\s+(?=\S)")
 """The number of a line of code, in front of it."""
 _STATEMENT = re.compile(
@@ -153,17 +151,22 @@ def _is_code(line: Line, body: BodyStyle) -> bool:
 
 def is_set_in_typewriter(line: Line) -> bool:
     """Whether a line is in a font whose letters are all as wide as each other, and not its first word alone."""
-    return bool(_TYPEWRITER.search(line.font)) and not _is_narrow(line)
+    return is_typewriter(line.font) and not _is_narrow(line)
 
 
-def split_number(line: Line) -> tuple[str, float, str]:
-    """The number in front of a line of code, where what stands behind it begins, and that; without one, the line."""
+def split_number(line: Line) -> tuple[str, float | None, str]:
+    """The number in front of a line of code, where what stands behind it begins, and that; without one, the line.
+
+    Where a formula follows so close that both are one piece, the place is not known: None.
+    """
     match = _NUMBER.match(line.text)
     if match and len(line.items) > 1 and line.items[0].text == match.group(1):
         return match.group(1), line.items[1].box.x0, line.text[match.end() :]
     words = line.items[0].words
     if match and len(words) > 1 and words[0][0] == match.group(1):
         return match.group(1), words[1][1], line.text[match.end() :]
+    if match and not words and match.group(1)[-1] in ":.":
+        return match.group(1), None, line.text[match.end() :]
     return "", line.box.x0, line.text
 
 
@@ -175,9 +178,9 @@ def is_prose(line: Line, body: BodyStyle) -> bool:
 
 def _is_typed(line: Line, body: BodyStyle) -> bool:
     """Set in typewriter letters but for a sign or two; a piece of prose may only begin in them."""
-    if _TYPEWRITER.search(body.font) or _MAIL.search(line.text):
+    if is_typewriter(body.font) or _MAIL.search(line.text):
         return False
-    typed = sum(len(item.text) for item in line.items if _TYPEWRITER.search(item.font))
+    typed = sum(len(item.text) for item in line.items if is_typewriter(item.font))
     if typed < _MOSTLY * sum(len(item.text) for item in line.items):
         return False
     if _STATEMENT.match(_without_number(line)) or _SIGNS.search(line.text):
