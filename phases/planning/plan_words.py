@@ -27,7 +27,11 @@ _SIGNS = {
     "left": "", "right": "", "limits": "", "big": "", "bigl": "", "bigr": "", "Big": "", "Bigl": "", "Bigr": "",
     "displaystyle": "", "surd": "√", "parallel": "‖", "Vert": "‖", "lVert": "‖", "rVert": "‖", "vert": "|", "lvert": "|",
     "rvert": "|", "rm": "", "bf": "", "it": "", "sf": "", "tt": "", "cal": "", "bm": "", "boldsymbol": "", "mathstrut": "",
-    "nonumber": "", "varepsilon": "ε", "varphi": "φ", "vartheta": "θ",
+    "wedge": "∧", "vee": "∨", "prec": "≺", "preceq": "⪯", "succ": "≻", "succeq": "⪰", "supset": "⊃", "supseteq": "⊇", "perp": "⊥",
+    "bot": "⊥", "triangleright": "▷", "gets": "←", "leftrightarrow": "↔", "Leftrightarrow": "⇔", "iff": "⇔", "implies": "⇒",
+    "longrightarrow": "→", "ast": "∗", "star": "⋆", "bullet": "•", "mp": "∓", "simeq": "≃", "cong": "≅", "lnot": "¬",
+    "sqsubseteq": "⊑", "aleph": "ℵ", "hbar": "ℏ", "dagger": "†", "colon": ":", "nonumber": "",
+    "varepsilon": "ε", "varphi": "φ", "vartheta": "θ",
 }  # fmt: skip
 _GROUP = re.compile(r"(\\[A-Za-z]+|[_^]|(?<!\})(?<!\} ))[ ]?\{([^{}]*)\}(?:[ ]?\{([^{}]*)\})?")
 _BARE_ACCENT = re.compile(rf"\\({'|'.join(_ACCENTS)}) ([^\W\d_])")

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_of, read_signs
-from phases.planning.rules.component_names import core_words, name_words
+from phases.planning.rules.component_names import clean_name, core_words, name_words
 from phases.planning.rules.component_phrases import find_phrases
 from phases.planning.rules.component_readings import Offer, read_offers
 from phases.planning.rules.component_sentences import find_first, find_telling, is_of_others
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section
+from phases.planning.rules.procedures import Procedure, find_procedures
+from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content
 from phases.planning.rules.short_forms import find_short_forms
 
 MOST, _ENOUGH = 20, 10
@@ -25,6 +26,9 @@ _ALIKE = 0.6
 _SHOWN = ("a heading", "a run-in", "a listing", "a table", "an identifier", "code")
 """Readings by which a name is a component though no sentence tells it."""
 _MOST_EQUATIONS = 6
+STEPS = "steps"
+"""What a procedure without a box is called."""
+_PROCEDURE = re.compile(r"protocol|algorithm|procedure|process", re.IGNORECASE)
 _SAID_OF_DATA = 1
 """How many words a part may have beside the name of a data set."""
 
@@ -65,7 +69,10 @@ def find_components(
             offer.reading.startswith(_SHOWN) and not is_of_others(offer.section) for offer in one.offers
         ):
             kept.append((one, made))
-    found = sorted((made for _, made in kept), key=lambda one: (one.section["start"], one.page))
+    made_of = [made for _, made in kept]
+    for procedure in find_procedures(paper):
+        _give_steps(procedure, made_of, paper)
+    found = sorted(made_of, key=lambda one: (one.section["start"], one.page))
     _give_equations(paper, found)
     return found
 
@@ -143,6 +150,29 @@ def _component(one: Candidate, paper: PaperText) -> Component:
     if sentence is None and best.reading.startswith(("a heading", "a run-in")):
         sentence = find_first(best.section, paper)
     return Component(one.name, sentence, best.section, best.page, best.algorithm, list(best.steps), aliases=aliases)
+
+
+def _give_steps(procedure: Procedure, components: list[Component], paper: PaperText) -> None:
+    """The steps to the component that is told in their section and named in the words before them, else to a new one."""
+    section, said = procedure.section, set(name_words(f"{procedure.section['title']} {procedure.lead}"))
+    free = [
+        one
+        for one in components
+        if not one.steps and (one.sentence.section if one.sentence else one.section)["id"] == section["id"]
+    ]
+    home = next((one for one in free if core_words(one.name) and core_words(one.name) <= said), None)
+    if home is None:
+        known = [core_words(one.name) for one in components if one.steps]
+        title = clean_name(section["title"]) if is_named_after_content(section["title"]) else ""
+        noun = _PROCEDURE.search(procedure.lead)
+        first = find_first(section, paper)
+        if title and core_words(title) in known:
+            return  # its listing says more
+        home = Component(
+            title or f"{noun.group().lower() if noun else ''} {STEPS}".strip(), first, section, procedure.page
+        )
+        components.append(home)
+    home.algorithm, home.steps = STEPS, list(procedure.steps)
 
 
 def _give_equations(paper: PaperText, components: list[Component]) -> None:

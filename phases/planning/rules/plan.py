@@ -11,7 +11,7 @@ from typing import Any
 
 from phases.planning.rules.component_homes import assign_components
 from phases.planning.rules.component_names import core_words, name_words
-from phases.planning.rules.components import Component, find_components
+from phases.planning.rules.components import STEPS, Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import BASELINES, DATASETS, METRICS, Mention, find_mentions, mention_row
@@ -21,7 +21,13 @@ from phases.planning.rules.own_names import own_names
 from phases.planning.rules.owners import Known
 from phases.planning.rules.packages import find_packages
 from phases.planning.rules.passages import PaperText, read_paper
-from phases.planning.rules.requirements import choose_requirements, find_requirements, quote_start, requirement_row
+from phases.planning.rules.requirements import (
+    MOST,
+    choose_requirements,
+    find_requirements,
+    quote_start,
+    requirement_row,
+)
 from phases.planning.rules.results import expected_results, experiments_of
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
 from phases.planning.rules.sentences import sentences_of
@@ -64,6 +70,9 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     baselines = find_mentions(BASELINES, names, own, parts)
     with_equations = {one.section["id"] for one in found if one.equations}
     asked = find_requirements(paper, [*own, *(one.name for one in found)], with_equations)
+    if len(asked) > MOST:  # what is a step of a component needs no place among them
+        steps = " ".join(step for one in found if one.algorithm == STEPS for step in one.steps)
+        asked = [row for row in asked if row.text not in steps]
     chosen = choose_requirements(asked, assign_components(asked, found, paper))
     requirements = [requirement_row(row, f"R{number}") for number, (row, _) in enumerate(chosen, 1)]
     components = _component_rows(found, [home for _, home in chosen], requirements)

@@ -33,6 +33,10 @@ _KEYWORDS = frozenset([
     "new", "null", "nil", "true", "false", "and", "not", "mod", "var", "let", "print",
 ])  # fmt: skip
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0400-\u04ff]{3,}")
+_NO_WORDS = re.compile(r"\\[A-Za-z]+|(?://|▷).*")
+"""Signs of a formula, and what a line of code says of itself."""
+_CALL = re.compile(r"\$?[A-Za-z_][\w.]{2,40} ?\([^()=.:;]{0,60}\)\$?[:{]?$")
+"""What a function is called and takes, alone on a line."""
 _SIGN_OF_TEXT = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]")
 """Two of them count for a word."""
 _MAIL = re.compile(r"\S@\S+\.\w+$")
@@ -103,9 +107,12 @@ def _first_line(lines: Sequence[Line], first: int, begin: int, outside: Set[int]
     while first > begin and first - 1 not in outside and not lines[first].fresh:
         line = lines[first - 1]
         level = -_DEEPEST_HEAD * line.size < line.box.x0 - code.box.x0 < line.size
-        if not level or not _is_set_in(line) or line.text[-1] in ":：" or lines[first].gap > line.size:
+        is_call = bool(_CALL.match(line.text))
+        if not level or not (is_call or _is_set_in(line)) or line.text[-1] in ":：" or lines[first].gap > line.size:
             break
         first -= 1
+        if is_call:
+            break
     return first
 
 
@@ -113,7 +120,8 @@ def _is_next(before: Line, line: Line) -> bool:
     """Whether a line stands right below the one before: where a part of a listing is wider than a column, a stretch begins."""
     white = line.box.y0 - before.box.y1
     beside = line.box.x0 > before.box.x1 or before.box.x0 > line.box.x1
-    return line.page == before.page and -line.size < white < _WHITE * line.size and not (line.fresh and beside)
+    # between brackets that are two lines high there are two lines of a formula
+    return line.page == before.page and abs(white) < _WHITE * line.size and not (line.fresh and beside)
 
 
 def _is_set_in(line: Line) -> bool:
@@ -219,7 +227,7 @@ def _is_wide(line: Line) -> bool:
 
 
 def _count_words(line: Line) -> int:
-    words = sum(word.lower() not in _KEYWORDS for word in _WORD.findall(line.text))
+    words = sum(word.lower() not in _KEYWORDS for word in _WORD.findall(_NO_WORDS.sub(" ", line.text)))
     return words + len(_SIGN_OF_TEXT.findall(line.text)) // 2
 
 
