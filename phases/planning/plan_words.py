@@ -37,7 +37,8 @@ _GROUP = re.compile(r"(\\[A-Za-z]+|[_^]|(?<!\})(?<!\} ))[ ]?\{([^{}]*)\}(?:[ ]?\
 _BARE_ACCENT = re.compile(rf"\\({'|'.join(_ACCENTS)}) ([^\W\d_])")
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
 _CASES = re.compile(r"\\begin\{cases\}(.*?)\\end\{cases\}", re.DOTALL)
-_AROUND = re.compile(r"\\(?:begin|end) ?\{[a-z]+\*?\}")
+_AROUND = re.compile(r"\\(?:begin|end) ?\{[a-z]+\*?\}(?:(?<=array\})(?:\[[tcb]\])?\{[lcr|@ ]{1,20}\})?")
+_BARE_FRACTION = re.compile(r"(\\[dtc]?frac) ?([0-9])(?: ?([0-9A-Za-z])(?![0-9A-Za-z])|(?=\{))")
 _NUMBERED = re.compile(r"([0-9]{1,3})(?:[:.)](?![0-9=])(\s*)|(\s+))(?=\S)")
 _NAMED_STEP = re.compile(r"(?:Step|Stage|Phase|Rule)\s+\S*[0-9]|\(?[0-9a-z]{1,3}\)\s")
 _DEEPEST_STEP = 24
@@ -69,6 +70,7 @@ def read_formula(formula: str) -> str:
         return formula
     text = _CASES.sub(_write_cases, formula).replace("\\|", "‖")
     text = text.replace("\\{", "\ue000").replace("\\}", "\ue001").replace("\\\\", "; ")
+    text = _BARE_FRACTION.sub(lambda match: f"{match[1]}{{{match[2]}}}" + (f"{{{match[3]}}}" if match[3] else ""), text)
     text = re.sub(r"\\[,;:! ]", " ", _AROUND.sub(" ", text)).replace("~", " ").replace("&", " ").replace("$", "")
     text = re.sub(r" +([_^])", r"\1", _COMMAND.sub(_write_sign, text))
     text = _BARE_ACCENT.sub(r"\\\1{\2}", text)

@@ -235,6 +235,8 @@ def test_a_step_that_is_gone_from_an_algorithm_is_told() -> None:
         (r"\frac{1}{2n} \sum _{i=1}^{n} x_{i}", "1/(2n) ∑_(i=1)^n x_i"),
         (r"\hat{\pi} \leq \lambda \cdot \varepsilon \tag{3}", "π̂ ≤ λ · ε (3)"),
         (r"a \\ b", "a; b"),
+        (r"\frac12 x + \frac1{n}", "1/2 x + 1/n"),
+        (r"\begin{array}{l|r} a & b \\ c & d \end{array}", "a b; c d"),
         (r"\frac{1}{T - t_{0}} \sum w", "1/(T - t_0) ∑ w"),
         (r"\frac{\frac{1}{a_{1}}}{b}", "(1/(a_1))/b"),
         (r"\begin{cases} x & y > 0 \\ 0 \mathrm{otherwise} \end{cases}", "{x y > 0; 0 otherwise}"),

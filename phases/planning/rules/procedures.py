@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from phases.planning.rules.passages import PaperText
-from phases.planning.rules.sections import BUILD, MIXED, Section
+from phases.planning.rules.sections import BUILD, Section
 from phases.readers.outline import pages_of
 
 _FEWEST, _MOST, _LONGEST = 3, 80, 900
@@ -69,7 +69,7 @@ def find_procedures(paper: PaperText) -> list[Procedure]:
     """The lists of steps in sections of what is built, in their order."""
     found: list[Procedure] = []
     for section in paper.outline["sections"]:
-        if paper.roles.get(section["id"]) in (BUILD, MIXED):
+        if paper.roles.get(section["id"]) == BUILD:
             parts = list(_parts_of(paper.text, section))
             found += _named_steps(section, parts) or _counted_steps(section, parts)
     return found
