@@ -14,11 +14,13 @@ from phases.planning.plan_words import (
     group_requirements,
     group_results,
     group_values,
+    name_page,
     name_place,
     name_value,
     read_aloud,
     read_formula,
     steps_of,
+    without_only_page,
     write_ids,
     write_printed,
     write_value,
@@ -32,12 +34,12 @@ _FILLER, _GLUE = "\ue002", "\ue003"
 
 def render_plan(plan: Row, width: int = _WIDTH) -> str:
     """The text, in at most so many columns. A plan of version 1 is shown by its requirements and files."""
-    text = _Text(width)
+    text, plan = _Text(width), without_only_page(plan)
     paper = plan["paper"]
     parts = [
         [*text.wrap(paper["title"], ""), "=" * min(len(paper["title"]), width)],
         [*text.wrap(read_aloud(paper["core_contribution"]), "")],
-        text.wrap(f"{count_rows(plan)}. Every row names the section and the page that it is taken from.", ""),
+        text.wrap(f"{count_rows(plan)}. Every row names the section{_and_page(plan)} that it is taken from.", ""),
         text.section("What is uncertain: look here first", text.uncertain(plan)),
         text.section("What is built: components and their requirements", text.requirements(plan)),
         text.section("Values", text.values(plan)),
@@ -48,6 +50,10 @@ def render_plan(plan: Row, width: int = _WIDTH) -> str:
         text.section("Checks and packages", text.checks(plan)),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part).replace(_FILLER, "").replace(_GLUE, " ") + "\n"
+
+
+def _and_page(plan: Row) -> str:
+    return " and the page" if any(row["source"]["page"] for row in plan["requirements"]) else ""
 
 
 class _Text:
@@ -76,11 +82,13 @@ class _Text:
             elif number:
                 yield "Of no component"
             for row in rows:
-                told = "" if row["status"] == "stated" else f", {row['status']}"
+                told = "" if row["status"] == "stated" else row["status"]
                 # below its component a requirement of the same section names its page alone
                 is_near = component and row["source"]["section"] == component["source"]["section"] != "review"
-                where = f"p. {row['source']['page']}" if is_near else name_place(row)
-                yield from self.wrap(f"{read_aloud(row['text'])} ({where}{told})", f"  {row['id']:<4} ", 7)
+                where = name_page(row["source"]["page"]) if is_near else name_place(row)
+                about = ", ".join(filter(None, (where, told)))
+                said = f"{read_aloud(row['text'])}{f' ({about})' if about else ''}"
+                yield from self.wrap(said, f"  {row['id']:<4} ", 7)
                 if row.get("formula"):
                     yield from self.wrap(read_formula(row["formula"]), " " * 9, 11)
 
@@ -113,7 +121,7 @@ class _Text:
     def mentions(self, plan: Row) -> Iterator[str]:
         kinds = (("data sets", "datasets"), ("metrics", "metrics"), ("baselines", "baselines"))
         for name, key in kinds if any(plan.get(key) for _, key in kinds) else ():
-            named = ", ".join(f"{row['name']} (p. {row['source']['page']})" for row in plan.get(key, ()))
+            named = ", ".join(f"{row['name']}{_in_brackets(row)}" for row in plan.get(key, ()))
             yield from self.wrap(named or "none found", f"  {name:<11}", 13)
         for row in plan.get("datasets", ()):
             if row.get("address"):
@@ -156,7 +164,7 @@ class _Text:
         for command in plan["validation_approach"]["verify_commands"]:
             yield f"  {command}"
         setup = plan["environment_setup"]
-        pages = {row["name"]: f" (p. {row['source']['page']})" for row in setup.get("sources", ())}
+        pages = {row["name"]: _in_brackets(row) for row in setup.get("sources", ())}
         packages = ", ".join(f"{line}{pages.get(line, '')}" for line in setup["packages"]) or "no packages"
         yield from self.wrap(f"Python {setup['python']}; {packages}", "  ", 4)
 
@@ -197,6 +205,11 @@ def _fill_wide(text: str) -> str:
     if text.isascii():
         return text
     return "".join(f"{sign}{_FILLER}" if unicodedata.east_asian_width(sign) in "WF" else sign for sign in text)
+
+
+def _in_brackets(row: Row) -> str:
+    page = name_page(row["source"]["page"])
+    return f" ({page})" if page else ""
 
 
 def _number(identifier: str) -> tuple[str, int]:

@@ -131,10 +131,29 @@ def _enclose(text: str) -> str:
 
 
 def name_place(row: Row) -> str:
-    """ "3.1, p. 3"; "p. 3" where the section has no name."""
+    """ "3.1, p. 3"; "p. 3" where the section has no name, "3.1" where no page is known."""
     source = row["source"]
-    section = f"{source['section']}, " if source["section"] else ""
-    return "asked for" if source["section"] == "review" else f"{section}p. {source['page']}"
+    if source["section"] == "review":
+        return "asked for"
+    return ", ".join(filter(None, (source["section"], name_page(source["page"])))) or "no place"
+
+
+def name_page(page: int) -> str:
+    """ "p. 3"; nothing for page 0, which is none."""
+    return f"p. {page}" if page else ""
+
+
+def without_only_page(plan: Row) -> Row:
+    """The plan; where all of it stands on page 1, as with LaTeX, its rows have no page, for that would help nobody."""
+    rows = [row for value in plan.values() if isinstance(value, list) for row in value if isinstance(row, Mapping)]
+    pages = {int(place.get("page") or 0) for row in rows for place in (row, row.get("source", {}))}
+    return {**plan, **_clear_pages(plan)} if max(pages, default=0) == 1 else plan
+
+
+def _clear_pages(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: 0 if key == "page" else _clear_pages(inner) for key, inner in value.items()}
+    return [_clear_pages(inner) for inner in value] if isinstance(value, list) else value
 
 
 def write_value(row: Row) -> str:
@@ -175,7 +194,7 @@ def describe_row(plan: Row, identifier: str) -> str:
         told = [write_value(row), write_printed(row), f"of {row['owner']}", row.get("condition", "")]
         return f"{name_value(row)} = {', '.join(filter(None, told))} ({name_place(row)})"
     if identifier[0] == "E":
-        return f"{row['row']}, {row['column']}: {write_value(row)} ({row['table']}, p. {row['page']})"
+        return f"{row['row']}, {row['column']}: {write_value(row)} ({_name_table(row)})"
     said = read_aloud(str(row.get("text") or row.get("name") or row.get("what")))
     return f"{said} ({name_place(row)})" if "source" in row else said
 
@@ -248,8 +267,12 @@ def group_results(plan: Row) -> Iterator[tuple[str, list[Row]]]:
     """The expected results of each table, under "Table 2, p. 8"."""
     tables: dict[str, list[Row]] = {}
     for row in plan.get("expected_results", ()):
-        tables.setdefault(f"{row['table']}, p. {row['page']}", []).append(row)
+        tables.setdefault(_name_table(row), []).append(row)
     yield from tables.items()
+
+
+def _name_table(row: Row) -> str:
+    return ", ".join(filter(None, (row["table"], name_page(row["page"]))))
 
 
 def count_rows(plan: Row) -> str:

@@ -285,6 +285,17 @@ def test_any_formula_is_said(text: str) -> None:
     assert isinstance(read_aloud(text) + read_formula(text), str)
 
 
+def test_a_paper_without_pages_is_shown_without_them() -> None:
+    text = "# T\n\n## 2 Method\n\nWe keep a queue of all rooms.\n\n## 3 Setup\n\nWe use a rate of 0.5 for each room.\n"
+    plan = read(text).plan
+    shown = render_plan(plan)
+    assert "p. " not in shown
+    assert "We keep a queue of all rooms. (2)" in shown
+    first, second = plan["requirements"]
+    paged = {**plan, "requirements": [first, {**second, "source": {**second["source"], "page": 2}}]}
+    assert "We keep a queue of all rooms. (2, p. 1)" in render_plan(paged)
+
+
 def test_ids_that_follow_each_other_are_a_range() -> None:
     assert write_ids(["R1", "R2", "R3", "R5", "V1", "V2"]) == "R1–R3, R5, V1, V2"
 

@@ -99,3 +99,24 @@ def test_hostile_lists_take_the_time_of_their_length() -> None:
     start = time.process_time()
     find_procedures(read_paper(made.document.text, made.outline, made.document.body_start))
     assert time.process_time() - start < 4
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["1: a := f(b)", "2: return a"], ""),
+        (["1: a := f(b", "2:   c)", "3: return [0, 1)"], ""),
+        (["1: take b  // (see below", "2: 1) go on", "3: return b"], ""),
+        (["1: a := f(b", "2: return a"], "Algorithm 1: a bracket of its line 1 has no other half. Hold it against page 1."),
+        (["1: a", "2: b", "5: c", "7: d"], "Algorithm 1: it has no lines 3–4, 6. Hold it against page 1."),
+        (
+            ["1: a[1])", "3: b"],
+            "Algorithm 1: it has no line 2, and a bracket of its line 1 has no other half. Hold it against page 1.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_listing_that_visibly_lacks_something_is_a_doubt_with_its_lines(lines: list[str], told: str) -> None:
+    fence = "\n".join(["```algorithm", "Algorithm 1: Wait well", *lines, "```"])
+    plan = read(f"# T\n\n<!-- page 1 -->\n\n## 2 Method\n\n{fence}\n").plan
+    doubts = [row["what"] for row in plan["uncertain"] if row.get("about") == "C1"]
+    assert doubts == ([told] if told else [])

@@ -479,14 +479,14 @@ def test_a_code_of_tex_s_fonts_is_its_sign(runs: list[tuple[str, str, float, flo
 
 def test_a_sign_that_the_engine_knew_stays_as_it_wrote_it() -> None:
     drawn = Found(("e", ITALIC, 10, 0), ("0", SIGNS, 7, -4), (" or e", TEXT, 10, 0), ("0", SIGNS, 7, -4))
-    [item] = with_symbols([replace(drawn.item, text="$e'$ or e0")], drawn)  # type: ignore[list-item, arg-type]
+    [item] = with_symbols([replace(drawn.item, text="$e'$ or e0")], drawn)  # type: ignore[arg-type]
     assert item.text == "$e'$ or e′"
-    [other] = with_symbols([replace(drawn.item, text="e0 or")], drawn)  # type: ignore[list-item, arg-type]
+    [other] = with_symbols([replace(drawn.item, text="e0 or")], drawn)  # type: ignore[arg-type]
     assert other.text == "e0 or", "what has other letters than the page is left alone"
 
 
 @given(st.text("0`6=7!>?;a '$\\", max_size=12), st.lists(st.sampled_from(["0", "`", "6", "?"]), max_size=6))
 def test_any_text_with_codes_keeps_its_other_letters(text: str, signs: list[str]) -> None:
     drawn = Found(*[(sign, SIGNS, 10, 0) for sign in signs], ("a", TEXT, 10, 0))
-    [item] = with_symbols([replace(drawn.item, text=text)], drawn)  # type: ignore[list-item, arg-type]
+    [item] = with_symbols([replace(drawn.item, text=text)], drawn)  # type: ignore[arg-type]
     assert [sign for sign in item.text if sign in "a$\\"] == [sign for sign in text if sign in "a$\\"]

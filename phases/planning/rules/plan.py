@@ -14,6 +14,7 @@ from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.components import STEPS, Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
 from phases.planning.rules.layout import plan_files
+from phases.planning.rules.listing_doubts import doubts_of_listings
 from phases.planning.rules.mentions import BASELINES, DATASETS, METRICS, Mention, find_mentions, mention_row
 from phases.planning.rules.name_candidates import find_candidates
 from phases.planning.rules.naming import package_name, request_name
@@ -81,7 +82,8 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     results, unsure = expected_results(paper, own)
     results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
     packages = find_packages(paper)
-    uncertain = [*_left_out(paper, requirements, components), *_uncertain(paper, requirements, values, unsure)]
+    uncertain = [*_left_out(paper, requirements, components), *doubts_of_listings(components)]
+    uncertain += [*_uncertain(paper, requirements, values, unsure)]
     return assemble_plan(
         outline,
         {

@@ -190,11 +190,11 @@ def _lines_beside(numbers: Sequence[Item], page: Page) -> dict[Item, Item]:
 
 
 def _join_number(number: Item, item: Item) -> Item:
+    """The item with the number as its first word; its box stays, for the number may stand between two columns."""
     words = item.words or ((item.text, item.box.x0, item.box.x1),)
     return replace(
         item,
         text=f"{number.text} {item.text}",
-        box=item.box.around(replace(number.box, y0=item.box.y0, y1=item.box.y1)),
         words=((number.text, number.box.x0, number.box.x1), *words),
     )
 
