@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from phases.planning.plan_words import steps_of
+
 Row = Mapping[str, Any]
 _WIDTH, _PAD = 100, "    "
 _LONGEST_TITLE = 90
@@ -112,11 +114,12 @@ def _docstring(component: Row, plan: Row) -> str:
     if not component["requirements"] and component["what"]:
         parts.append(_wrap(one_plain_line(component["what"])))
     if component.get("steps"):
-        parts.append(_listed(one_plain_line(component.get("algorithm", "Algorithm")), component["steps"]))
+        steps = [(f"{step.number:>3}  {' ' * step.depth}", step.text) for step in steps_of(component)]
+        parts.append(_listed(one_plain_line(component.get("algorithm", "Algorithm")), steps))
     if component.get("equations"):
-        parts.append(_listed("Equations", component["equations"]))
+        parts.append(_listed("Equations", [("", line) for line in component["equations"]]))
     if near := _values_of(component, plan):
-        parts.append(_listed("Values", near))
+        parts.append(_listed("Values", [("", line) for line in near]))
     return _doc(f"{component['name']} ({component['id']}, {section}page {source['page']})", parts)
 
 
@@ -156,16 +159,17 @@ def _values_of(component: Row, plan: Row) -> list[str]:
     return found
 
 
-def _listed(head: str, lines: Sequence[str]) -> str:
+def _listed(head: str, lines: Sequence[tuple[str, str]]) -> str:
+    """The head, and below it the lines, each with what stands before it; what does not fit goes on deeper."""
     wrapped = [
         textwrap.fill(
             one_plain_line(line),
             _WIDTH,
-            initial_indent=f"{_PAD}  ",
-            subsequent_indent=f"{_PAD}    ",
+            initial_indent=f"{_PAD}  {before}",
+            subsequent_indent=f"{_PAD}    {' ' * len(before)}",
             break_on_hyphens=False,
         )
-        for line in lines
+        for before, line in lines
     ]
     return "\n".join([f"{_PAD}{head}:", *wrapped])
 

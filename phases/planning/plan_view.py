@@ -17,11 +17,13 @@ from phases.planning.plan_words import (
     group_requirements,
     group_results,
     group_values,
+    name_page,
     name_place,
     name_value,
     read_aloud,
     read_formula,
     steps_of,
+    without_only_page,
     write_ids,
     write_printed,
     write_value,
@@ -35,12 +37,12 @@ _FILLER, _GLUE = "\ue002", "\ue003"
 
 def render_plan(plan: Row, width: int = _WIDTH) -> str:
     """The text, in at most so many columns. A plan of version 1 is shown by its requirements and files."""
-    text = _Text(width)
+    text, plan = _Text(width), without_only_page(plan)
     paper = plan["paper"]
     parts = [
         [*text.wrap(paper["title"], ""), "=" * min(len(paper["title"]), width)],
         [*text.wrap(read_aloud(paper["core_contribution"]), "")],
-        text.wrap(f"{count_rows(plan)}. Every row names the section and the page that it is taken from.", ""),
+        text.wrap(f"{count_rows(plan)}. Every row names the section{_and_page(plan)} that it is taken from.", ""),
         text.section("What is uncertain: look here first", text.uncertain(plan)),
         text.section("What is built: components and their requirements", text.requirements(plan)),
         text.section("Values", text.values(plan)),
@@ -51,6 +53,10 @@ def render_plan(plan: Row, width: int = _WIDTH) -> str:
         text.section("Checks and packages", text.checks(plan)),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part).replace(_FILLER, "").replace(_GLUE, " ") + "\n"
+
+
+def _and_page(plan: Row) -> str:
+    return " and the page" if any(row["source"]["page"] for row in plan["requirements"]) else ""
 
 
 class _Text:
@@ -79,11 +85,13 @@ class _Text:
             elif number:
                 yield "Of no component"
             for row in rows:
-                told = "" if row["status"] == "stated" else f", {row['status']}"
+                told = "" if row["status"] == "stated" else row["status"]
                 # below its component a requirement of the same section names its page alone
                 is_near = component and row["source"]["section"] == component["source"]["section"] != "review"
-                where = f"p. {row['source']['page']}" if is_near else name_place(row)
-                yield from self.wrap(f"{read_aloud(row['text'])} ({where}{told})", f"  {row['id']:<4} ", 7)
+                where = name_page(row["source"]["page"]) if is_near else name_place(row)
+                about = ", ".join(filter(None, (where, told)))
+                said = f"{read_aloud(row['text'])}{f' ({about})' if about else ''}"
+                yield from self.wrap(said, f"  {row['id']:<4} ", 7)
                 if row.get("formula"):
                     yield from self.wrap(read_formula(row["formula"]), " " * 9, 11)
 
@@ -97,8 +105,9 @@ class _Text:
         for equation in row.get("equations", ()):
             if not any(one.startswith(equation.rstrip(" .")) for one in shown):
                 yield from self.wrap(read_formula(equation), " " * 9, 11)
-        for number, step in steps_of(row):
-            yield from self.wrap(read_aloud(step), f"     {number:>3}  ", 10)
+        for step in steps_of(row):
+            # what does not fit goes on below its own text, and deeper than what stands in the step
+            yield from self.wrap(read_aloud(step.text), f"     {step.number:>3}  {' ' * step.depth}", 14 + step.depth)
 
     def values(self, plan: Row) -> Iterator[str]:
         """The values below the words that set them: the name alone does not say what a number is for."""
@@ -114,7 +123,7 @@ class _Text:
 
     def mentions(self, plan: Row) -> Iterator[str]:
         for name, rows in group_mentions(plan):
-            named = ", ".join(f"{row['name']} (p. {row['source']['page']})" for row in rows)
+            named = ", ".join(f"{row['name']}{_in_brackets(row)}" for row in rows)
             yield from self.wrap(named or "none found", f"  {name:<11}", 13)
         for row in plan.get("datasets", ()):
             if row.get("address"):
@@ -167,7 +176,7 @@ class _Text:
         for command in plan["validation_approach"]["verify_commands"]:
             yield f"  {command}"
         setup = plan["environment_setup"]
-        pages = {row["name"]: f" (p. {row['source']['page']})" for row in setup.get("sources", ())}
+        pages = {row["name"]: _in_brackets(row) for row in setup.get("sources", ())}
         packages = ", ".join(f"{line}{pages.get(line, '')}" for line in setup["packages"]) or "no packages"
         yield from self.wrap(f"Python {setup['python']}; {packages}", "  ", 4)
 
@@ -208,6 +217,11 @@ def _fill_wide(text: str) -> str:
     if text.isascii():
         return text
     return "".join(f"{sign}{_FILLER}" if unicodedata.east_asian_width(sign) in "WF" else sign for sign in text)
+
+
+def _in_brackets(row: Row) -> str:
+    page = name_page(row["source"]["page"])
+    return f" ({page})" if page else ""
 
 
 def _number(identifier: str) -> tuple[str, int]:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
 _LISTS = ("requirements", "components", "values", "expected_results", "experiments")
@@ -27,20 +27,36 @@ _SIGNS = {
     "left": "", "right": "", "limits": "", "big": "", "bigl": "", "bigr": "", "Big": "", "Bigl": "", "Bigr": "",
     "displaystyle": "", "surd": "√", "parallel": "‖", "Vert": "‖", "lVert": "‖", "rVert": "‖", "vert": "|", "lvert": "|",
     "rvert": "|", "rm": "", "bf": "", "it": "", "sf": "", "tt": "", "cal": "", "bm": "", "boldsymbol": "", "mathstrut": "",
-    "nonumber": "", "varepsilon": "ε", "varphi": "φ", "vartheta": "θ",
+    "wedge": "∧", "vee": "∨", "prec": "≺", "preceq": "⪯", "succ": "≻", "succeq": "⪰", "supset": "⊃", "supseteq": "⊇", "perp": "⊥",
+    "bot": "⊥", "triangleright": "▷", "gets": "←", "leftrightarrow": "↔", "Leftrightarrow": "⇔", "iff": "⇔", "implies": "⇒",
+    "longrightarrow": "→", "ast": "∗", "star": "⋆", "bullet": "•", "mp": "∓", "simeq": "≃", "cong": "≅", "lnot": "¬",
+    "sqsubseteq": "⊑", "aleph": "ℵ", "hbar": "ℏ", "dagger": "†", "colon": ":", "nonumber": "",
+    "varepsilon": "ε", "varphi": "φ", "vartheta": "θ",
 }  # fmt: skip
 _GROUP = re.compile(r"(\\[A-Za-z]+|[_^]|(?<!\})(?<!\} ))[ ]?\{([^{}]*)\}(?:[ ]?\{([^{}]*)\})?")
 _BARE_ACCENT = re.compile(rf"\\({'|'.join(_ACCENTS)}) ([^\W\d_])")
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
 _CASES = re.compile(r"\\begin\{cases\}(.*?)\\end\{cases\}", re.DOTALL)
-_AROUND = re.compile(r"\\(?:begin|end) ?\{[a-z]+\*?\}")
-_NUMBERED = re.compile(r"([0-9]{1,3})(?:[:.)](?![0-9=])\s*|\s+)(?=\S)")
+_AROUND = re.compile(r"\\(?:begin|end) ?\{[a-z]+\*?\}(?:(?<=array\})(?:\[[tcb]\])?\{[lcr|@ ]{1,20}\})?")
+_BARE_FRACTION = re.compile(r"(\\[dtc]?frac) ?([0-9])(?: ?([0-9A-Za-z])(?![0-9A-Za-z])|(?=\{))")
+_NUMBERED = re.compile(r"([0-9]{1,3})(?:[:.)](?![0-9=])(\s*)|(\s+))(?=\S)")
+_NAMED_STEP = re.compile(r"(?:Step|Stage|Phase|Rule)\s+\S*[0-9]|\(?[0-9a-z]{1,3}\)\s")
+_DEEPEST_STEP = 24
+"""Blanks in front of a step, at most."""
 _FUNCTION_NAMES = """arccos arcsin arctan arg argmax argmin cos cosh cot det dim exp gcd inf ker lg lim ln log max min Pr
 sin sinh sup tan tanh"""
 _FUNCTIONS = frozenset(_FUNCTION_NAMES.split())
 _SCALED = frozenset(("scalebox", "raisebox", "rotatebox", "textcolor", "color"))
 """Before a formula in braces, with a number or a colour in braces of its own."""
 _FRACTIONS = frozenset(("frac", "dfrac", "tfrac", "cfrac"))
+
+
+class Step(NamedTuple):
+    """A line of an algorithm: its number, if any, by how many blanks it is set in, and what it says."""
+
+    number: str
+    depth: int
+    text: str
 
 
 def read_aloud(text: str) -> str:
@@ -54,6 +70,7 @@ def read_formula(formula: str) -> str:
         return formula
     text = _CASES.sub(_write_cases, formula).replace("\\|", "‖")
     text = text.replace("\\{", "\ue000").replace("\\}", "\ue001").replace("\\\\", "; ")
+    text = _BARE_FRACTION.sub(lambda match: f"{match[1]}{{{match[2]}}}" + (f"{{{match[3]}}}" if match[3] else ""), text)
     text = re.sub(r"\\[,;:! ]", " ", _AROUND.sub(" ", text)).replace("~", " ").replace("&", " ").replace("$", "")
     text = re.sub(r" +([_^])", r"\1", _COMMAND.sub(_write_sign, text))
     text = _BARE_ACCENT.sub(r"\\\1{\2}", text)
@@ -114,10 +131,29 @@ def _enclose(text: str) -> str:
 
 
 def name_place(row: Row) -> str:
-    """ "3.1, p. 3"; "p. 3" where the section has no name."""
+    """ "3.1, p. 3"; "p. 3" where the section has no name, "3.1" where no page is known."""
     source = row["source"]
-    section = f"{source['section']}, " if source["section"] else ""
-    return "asked for" if source["section"] == "review" else f"{section}p. {source['page']}"
+    if source["section"] == "review":
+        return "asked for"
+    return ", ".join(filter(None, (source["section"], name_page(source["page"])))) or "no place"
+
+
+def name_page(page: int) -> str:
+    """ "p. 3"; nothing for page 0, which is none."""
+    return f"p. {page}" if page else ""
+
+
+def without_only_page(plan: Row) -> Row:
+    """The plan; where all of it stands on page 1, as with LaTeX, its rows have no page, for that would help nobody."""
+    rows = [row for value in plan.values() if isinstance(value, list) for row in value if isinstance(row, Mapping)]
+    pages = {int(place.get("page") or 0) for row in rows for place in (row, row.get("source", {}))}
+    return {**plan, **_clear_pages(plan)} if max(pages, default=0) == 1 else plan
+
+
+def _clear_pages(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: 0 if key == "page" else _clear_pages(inner) for key, inner in value.items()}
+    return [_clear_pages(inner) for inner in value] if isinstance(value, list) else value
 
 
 def write_value(row: Row) -> str:
@@ -158,7 +194,7 @@ def describe_row(plan: Row, identifier: str) -> str:
         told = [write_value(row), write_printed(row), f"of {row['owner']}", row.get("condition", "")]
         return f"{name_value(row)} = {', '.join(filter(None, told))} ({name_place(row)})"
     if identifier[0] == "E":
-        return f"{row['row']}, {row['column']}: {write_value(row)} ({row['table']}, p. {row['page']})"
+        return f"{row['row']}, {row['column']}: {write_value(row)} ({_name_table(row)})"
     said = read_aloud(str(row.get("text") or row.get("name") or row.get("what")))
     return f"{said} ({name_place(row)})" if "source" in row else said
 
@@ -197,18 +233,34 @@ def group_values(plan: Row) -> Iterator[tuple[str, list[Row]]]:
         yield f"{read_aloud(quote)} ({name_place(alike[0])})".strip(), alike
 
 
-def steps_of(component: Row) -> list[tuple[str, str]]:
-    """The lines of a component's algorithm, without its title, each with its number: the paper's own where it has some."""
+def steps_of(component: Row) -> list[Step]:
+    """The lines of a component's algorithm, without its title, each with its number, the paper's own where it has some.
+
+    In the plan a step is set in by blanks in front of it or behind its number; the least deep one stands at 0 here.
+    """
     label = str(component.get("algorithm") or "")
     title = re.compile(rf"{re.escape(label)}(?![0-9])")
-    steps = [step for step in component.get("steps", ()) if not label or not title.match(step)]
-    numbered = [_NUMBERED.match(step) for step in steps]
-    own = [int(found[1]) for found in numbered if found]
-    if 2 * len(own) <= len(steps) or own != sorted(set(own)):
-        return [(str(number), step) for number, step in enumerate(steps, 1)]
-    return [
-        (found[1], step[found.end() :]) if found else ("", step) for found, step in zip(numbered, steps, strict=True)
-    ]
+    lines = [line for line in component.get("steps", ()) if not label or not title.match(line.lstrip())]
+    own = [_split_step(line) for line in lines]
+    counted = [int(step.number) for step in own if step.number]
+    if 2 * len(counted) <= len(lines) or counted != sorted(set(counted)):
+        is_named = 2 * sum(bool(_NAMED_STEP.match(line.lstrip())) for line in lines) > len(lines)
+        numbers = ["" if is_named else str(number) for number in range(1, len(lines) + 1)]
+        own = [Step(number, _depth_of(line), line.strip()) for number, line in zip(numbers, lines, strict=True)]
+    least = min((step.depth for step in own), default=0)
+    return [step._replace(depth=min(step.depth - least, _DEEPEST_STEP)) for step in own]
+
+
+def _split_step(line: str) -> Step:
+    found = _NUMBERED.match(line.strip())
+    if not found:
+        return Step("", _depth_of(line), line.strip())
+    blanks = (found[2] or found[3] or " ").expandtabs(4)
+    return Step(found[1], _depth_of(line) + max(len(blanks) - 1, 0), line.strip()[found.end() :])
+
+
+def _depth_of(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
 
 
 def group_mentions(plan: Row) -> Iterator[tuple[str, Sequence[Row]]]:
@@ -222,7 +274,7 @@ def group_results(plan: Row) -> Iterator[tuple[str, list[Row]]]:
     """The expected results of each table, under "Table 2, p. 8"."""
     tables: dict[str, list[Row]] = {}
     for row in plan.get("expected_results", ()):
-        tables.setdefault(f"{row['table']}, p. {row['page']}", []).append(row)
+        tables.setdefault(_name_table(row), []).append(row)
     yield from tables.items()
 
 
@@ -255,6 +307,10 @@ def _join_labels(labels: Sequence[str]) -> str:
         name if first < 0 else f"{name}{first}" if first == last else f"{name.rstrip()}s {first}–{last}"
         for name, first, last in runs
     )
+
+
+def _name_table(row: Row) -> str:
+    return ", ".join(filter(None, (row["table"], name_page(row["page"]))))
 
 
 def count_rows(plan: Row) -> str:

@@ -30,7 +30,10 @@ _DECLARED = re.compile(
     r"|(?:[\w*&:<>\[\]]++ ++)++[*&]*+\w++ ?\([^;=\n]*\) *\{?$)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A figure is an algorithm where its caption says so, or its code declares a function."""
+_PSEUDO = re.compile(r"^[^\n]*(?::=|←|\\leftarrow)", re.MULTILINE)
+_BRANCHES = re.compile(r"^[0-9]*[ \t]*(?:if|for|while|return|repeat|else)\b", re.MULTILINE)
+"""A figure is an algorithm where its caption says so, its code declares a function, or it is pseudo-code."""
+_FEWEST_ASSIGNED = 3
 _UNMARKED = r"[ \t]*$"
 _CAPITAL = r"[ \t]+(?=[^\sa-z])"
 _DISPLAY = re.compile(r"\$\$([^$]*(?:\$(?!\$)[^$]+)*)\$\$")
@@ -233,10 +236,14 @@ def _find_algorithms(text: str, start: int, places: Positions) -> list[dict[str,
     figures = []
     for row in _find_captions(text, start, places, _FIGURE, "A", _UNMARKED):
         code = text[row["start"] : row["end"]].partition("\n")[2]
-        if code and (_IN_CODE.search(row["text"]) or _DECLARED.search(code)):
+        if code and (_IN_CODE.search(row["text"]) or _DECLARED.search(code) or _is_pseudo_code(code)):
             figures.append(row)
     rows = [*_find_captions(text, start, places, _ALGORITHM, "A", _CAPITAL), *figures]
     return [{**row, "id": f"A{index}"} for index, row in enumerate(sorted(rows, key=lambda row: row["start"]), 1)]
+
+
+def _is_pseudo_code(code: str) -> bool:
+    return len(_PSEUDO.findall(code)) >= _FEWEST_ASSIGNED and _BRANCHES.search(code) is not None
 
 
 def _find_captions(

@@ -15,7 +15,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phases.agent.scaffold import scaffold_text
 from phases.evidence.demands import demands_of, is_value
+from phases.planning.plan_view import render_plan
 from phases.planning.rules.component_names import clean_name, is_component_name
 from phases.planning.rules.naming import package_name
 from phases.planning.rules.plan import VERIFY, plan_by_rules
@@ -455,7 +457,37 @@ def test_an_algorithm_comes_with_its_steps() -> None:
     fence = "```algorithm\nAlgorithm 1: Wait well\n1: for each room\n2:   wait in it\n```\n\nAfter it comes prose."
     [row] = read(f"# T\n\n## 2 Method\n\n{fence}\n").plan["components"]
     assert (row["name"], row["algorithm"]) == ("Wait well", "Algorithm 1")
-    assert row["steps"][-2:] == ["1: for each room", "2: wait in it"]
+    assert row["steps"][-2:] == ["1: for each room", "2:   wait in it"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "steps"),
+    [
+        (["9:  if a", "10:   swap", "11: stop"], ["9: if a", "10:   swap", "11: stop"]),
+        (["1 if a", "2   swap", "    of b", "3 stop"], ["1 if a", "2   swap", "  of b", "3 stop"]),
+        (["9 if a", "10   swap", "11 stop"], ["9 if a", "10   swap", "11 stop"]),
+        (["if a", "  swap", "stop"], ["if a", "  swap", "stop"]),
+    ],
+    ids=["numbers that are padded", "a line that goes on", "numbers that are not", "no numbers"],
+)
+def test_steps_keep_their_nesting_behind_their_numbers(lines: list[str], steps: list[str]) -> None:
+    fence = "\n".join(["```algorithm", "Algorithm 1: Wait well", *lines, "```"])
+    [row] = read(f"# T\n\n## 2 Method\n\n{fence}\n").plan["components"]
+    assert row["steps"][1:] == steps
+
+
+def test_the_nesting_of_an_algorithm_is_seen_in_the_plan_and_in_the_code() -> None:
+    long = "wait in it until somebody comes who has the key, or until the light goes out, whichever is first"
+    fence = f"```algorithm\nAlgorithm 1: Wait well\n9:  for each room\n10:   {long}\n11:   sweep it\n```"
+    plan = read(f"# T\n\n## 2 Method\n\n{fence}\n").plan
+    [path] = [row["path"] for row in plan["file_structure"] if "C1" in row.get("components", ())]
+    for shown in (render_plan(plan), scaffold_text(plan, path)):
+        lines = shown.split("\n")
+        first = next(number for number, line in enumerate(lines) if line.strip() == "9  for each room")
+        edge = lines[first].index("for")
+        begins = [len(line) - len(line.lstrip()) for line in lines[first : first + 4]]
+        assert lines[first + 1].index("wait") == lines[first + 3].index("sweep") == edge + 2, lines[first : first + 4]
+        assert begins[2] > edge + 2, "what goes on stands deeper than what is nested"
 
 
 def test_what_is_built_comes_before_what_is_set_up() -> None:

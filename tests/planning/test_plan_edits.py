@@ -235,6 +235,8 @@ def test_a_step_that_is_gone_from_an_algorithm_is_told() -> None:
         (r"\frac{1}{2n} \sum _{i=1}^{n} x_{i}", "1/(2n) ∑_(i=1)^n x_i"),
         (r"\hat{\pi} \leq \lambda \cdot \varepsilon \tag{3}", "π̂ ≤ λ · ε (3)"),
         (r"a \\ b", "a; b"),
+        (r"\frac12 x + \frac1{n}", "1/2 x + 1/n"),
+        (r"\begin{array}{l|r} a & b \\ c & d \end{array}", "a b; c d"),
         (r"\frac{1}{T - t_{0}} \sum w", "1/(T - t_0) ∑ w"),
         (r"\frac{\frac{1}{a_{1}}}{b}", "(1/(a_1))/b"),
         (r"\begin{cases} x & y > 0 \\ 0 \mathrm{otherwise} \end{cases}", "{x y > 0; 0 otherwise}"),
@@ -253,21 +255,45 @@ def test_a_formula_is_said_in_one_line_of_text(formula: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("steps", "shown"),
     [
-        (["Algorithm 1: Sort", "Input: a", "1: swap", "2: stop"], [("", "Input: a"), ("1", "swap"), ("2", "stop")]),
-        (["Algorithm 1: Sort", "swap 2 items", "stop"], [("1", "swap 2 items"), ("2", "stop")]),
-        (["1 swap", "of them", "2 stop"], [("1", "swap"), ("", "of them"), ("2", "stop")]),
-        (["0.5 x + y", "2 x", "z"], [("1", "0.5 x + y"), ("2", "2 x"), ("3", "z")]),
-        (["1.1 init", "1.2 loop"], [("1", "1.1 init"), ("2", "1.2 loop")]),
-        (["100 epochs: train", "10 samples per class"], [("1", "100 epochs: train"), ("2", "10 samples per class")]),
+        (
+            ["Algorithm 1: Sort", "Input: a", "1: swap", "2: stop"],
+            [("", 0, "Input: a"), ("1", 0, "swap"), ("2", 0, "stop")],
+        ),
+        (["Algorithm 1: Sort", "swap 2 items", "stop"], [("1", 0, "swap 2 items"), ("2", 0, "stop")]),
+        (["1 swap", "of them", "2 stop"], [("1", 0, "swap"), ("", 0, "of them"), ("2", 0, "stop")]),
+        (["0.5 x + y", "2 x", "z"], [("1", 0, "0.5 x + y"), ("2", 0, "2 x"), ("3", 0, "z")]),
+        (["1.1 init", "1.2 loop"], [("1", 0, "1.1 init"), ("2", 0, "1.2 loop")]),
+        (
+            ["100 epochs: train", "10 samples per class"],
+            [("1", 0, "100 epochs: train"), ("2", 0, "10 samples per class")],
+        ),
+        (["9: if a", "10:   swap", "11: stop"], [("9", 0, "if a"), ("10", 2, "swap"), ("11", 0, "stop")]),
+        (["  if a", "    swap", "  stop"], [("1", 0, "if a"), ("2", 2, "swap"), ("3", 0, "stop")]),
+        (["1 if a", "\t2 swap"], [("1", 0, "if a"), ("2", 4, "swap")]),
+        ([f"{' ' * 90}swap", "stop"], [("1", 24, "swap"), ("2", 0, "stop")]),
+        (["Step a.1 Send.", "Step b.1: Wait."], [("", 0, "Step a.1 Send."), ("", 0, "Step b.1: Wait.")]),
     ],
 )
-def test_the_lines_of_an_algorithm_keep_their_own_numbers(steps: list[str], shown: list[tuple[str, str]]) -> None:
-    assert steps_of({"algorithm": "Algorithm 1", "steps": steps}) == shown
+def test_the_lines_of_an_algorithm_keep_their_numbers_and_their_nesting(
+    steps: list[str], shown: list[tuple[str, int, str]]
+) -> None:
+    assert [tuple(step) for step in steps_of({"algorithm": "Algorithm 1", "steps": steps})] == shown
 
 
 @given(st.text(st.sampled_from("\\{}_^$ ab1αfracqtsum&~")))
 def test_any_formula_is_said(text: str) -> None:
     assert isinstance(read_aloud(text) + read_formula(text), str)
+
+
+def test_a_paper_without_pages_is_shown_without_them() -> None:
+    text = "# T\n\n## 2 Method\n\nWe keep a queue of all rooms.\n\n## 3 Setup\n\nWe use a rate of 0.5 for each room.\n"
+    plan = read(text).plan
+    shown = render_plan(plan)
+    assert "p. " not in shown
+    assert "We keep a queue of all rooms. (2)" in shown
+    first, second = plan["requirements"]
+    paged = {**plan, "requirements": [first, {**second, "source": {**second["source"], "page": 2}}]}
+    assert "We keep a queue of all rooms. (2, p. 1)" in render_plan(paged)
 
 
 def test_ids_that_follow_each_other_are_a_range() -> None:

@@ -461,3 +461,12 @@ def test_any_source_is_read_or_refused_and_every_paragraph_is_one_line(pieces: l
 )  # fmt: skip
 def test_let_gives_a_name_to_what_a_command_means_now(preamble: str, body: str, text: str) -> None:
     assert page(body, preamble).replace("*", "") == text
+
+
+def test_how_large_a_box_is_drawn_is_no_text() -> None:
+    highlight = (
+        r"\def\High{\leavevmode\rlap{\hbox to \linewidth{\leaders\hrule height .8\baselineskip depth .5ex\hfill}}}"
+    )
+    text = "\n".join(read(r"\High Sample a seat.", highlight).pages)
+    assert "Sample a seat." in text
+    assert "height" not in text

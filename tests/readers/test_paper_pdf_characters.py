@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from phases.readers.pdf.page import BoundingBox, Character, Item
 from phases.readers.pdf.reader import read_pdf
 from phases.readers.pdf.scan import open_pdf
 from phases.readers.pdf.subscripts import with_subscripts
+from phases.readers.pdf.symbols import with_symbols
 from phases.readers.reading import NO_TEXT, OK, PARTIAL
 from tests.papers import ROOT, pdf, scan
 
@@ -368,7 +370,7 @@ class Drawn:
         return self._runs[first] == self._runs[last]
 
 
-TEXT, ITALIC, SIGNS = "Times", "CMMI10", "CMSY10"
+TEXT, ITALIC, SIGNS, TYPED = "Times", "CMMI10", "CMSY10", "Courier"
 
 
 @pytest.mark.parametrize(
@@ -448,3 +450,43 @@ def test_no_letter_of_the_text_is_lost_to_formulas(runs: list[tuple[str, str, fl
 def test_a_word_beside_dollar_signs_of_the_text_leaves_them_alone() -> None:
     drawn = Drawn(("kill $$ for ", TEXT, 10, 0), ("a", ITALIC, 10, 0), ("j", ITALIC, 7, 1.5))
     assert with_subscripts([drawn.item], drawn)[0].text == "kill $$ for $a_{j}$"  # type: ignore[arg-type]
+
+
+class Found(Drawn):
+    """A line that also says which of its letters are of which font."""
+
+    def find(self, letters: set[str], fonts: re.Pattern[str]) -> Iterator[Character]:
+        coded = {one.text for one in self._found if one.text in letters and fonts.search(one.font)}
+        yield from (one for one in self._found if one.text in coded)
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([("v", ITALIC, 10, 0), ("0", SIGNS, 7, -4), (" is 10", TEXT, 10, 0)], "v′ is 10"),
+        ([("leader ", TEXT, 10, 0), ("`", ITALIC, 10, 0), (" of `x`", TEXT, 10, 0)], "leader ℓ of `x`"),
+        ([("x ", ITALIC, 10, 0), ("6", SIGNS, 10, 0), ("= 6", TEXT, 10, 0)], "x ≠ 6"),
+        ([("t ", ITALIC, 10, 0), ("7!", SIGNS, 10, 0), (" x?", TEXT, 10, 0)], "t ↦ x?"),
+        ([("CAS(a, ", TYPED, 9, 0), ("?", SIGNS, 9, 0), (") ? b : c > d", TYPED, 9, 0)], "CAS(a, ⊥) ? b : c > d"),
+        ([("in 2010 it was 0", TEXT, 10, 0)], "in 2010 it was 0"),
+    ],
+    ids=["a prime", "an l of handwriting", "unequal", "an arrow with a foot", "bottom", "figures"],
+)
+def test_a_code_of_tex_s_fonts_is_its_sign(runs: list[tuple[str, str, float, float]], said: str) -> None:
+    drawn = Found(*runs)
+    assert with_symbols([drawn.item], drawn)[0].text == said  # type: ignore[arg-type]
+
+
+def test_a_sign_that_the_engine_knew_stays_as_it_wrote_it() -> None:
+    drawn = Found(("e", ITALIC, 10, 0), ("0", SIGNS, 7, -4), (" or e", TEXT, 10, 0), ("0", SIGNS, 7, -4))
+    [item] = with_symbols([replace(drawn.item, text="$e'$ or e0")], drawn)  # type: ignore[arg-type]
+    assert item.text == "$e'$ or e′"
+    [other] = with_symbols([replace(drawn.item, text="e0 or")], drawn)  # type: ignore[arg-type]
+    assert other.text == "e0 or", "what has other letters than the page is left alone"
+
+
+@given(st.text("0`6=7!>?;a '$\\", max_size=12), st.lists(st.sampled_from(["0", "`", "6", "?"]), max_size=6))
+def test_any_text_with_codes_keeps_its_other_letters(text: str, signs: list[str]) -> None:
+    drawn = Found(*[(sign, SIGNS, 10, 0) for sign in signs], ("a", TEXT, 10, 0))
+    [item] = with_symbols([replace(drawn.item, text=text)], drawn)  # type: ignore[arg-type]
+    assert [sign for sign in item.text if sign in "a$\\"] == [sign for sign in text if sign in "a$\\"]

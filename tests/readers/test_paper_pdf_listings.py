@@ -131,6 +131,21 @@ def test_the_indents_of_numbered_lines_are_those_behind_the_numbers(tmp_path: Pa
     assert lines == [f"{number} {line}" for number, line in enumerate(STEPS.split("\n"), 1)]
 
 
+def test_numbers_in_the_margin_beside_code_stay_with_its_lines(tmp_path: Path) -> None:
+    sheet = Sheet()
+    y = TOP
+    for seed in (3, 4, 5, 6):
+        y = sheet.column(LEFT, y, wrapped(prose(seed)))
+    for number in range(len(SEARCH)):
+        sheet.put(LEFT - 14, y + 14 + 10.8 * number, str(number + 56), 6)
+    y = set_code(sheet, LEFT, y + 12, font=TYPED)
+    filled(sheet, LEFT, y + 24, 3)
+    lines = read_pages(tmp_path, sheet).starting("```").split("\n")[1:-1]
+    assert lines == [
+        f"{number} {line}" for number, line in enumerate((line.replace("\t", "    ") for line in SEARCH), 56)
+    ]
+
+
 def test_each_step_is_two_blanks_where_only_the_first_words_are_typed() -> None:
     depths = (0, 1, 2, 3, 4, 5, 4, 3, 2, 1)
     lines = []

@@ -255,3 +255,16 @@ def test_the_documents_of_every_text_fit_their_schemas(text: str) -> None:
     contracts.serialise("outline.json", made.outline, writer="a test")
     contracts.serialise("document_segments/document_index.json", {**made.index, "files": []}, writer="a test")
     contracts.serialise("initial_plan.txt", made.plan, writer="a test")
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("Sit(k)\n  s := Take(k)\n  t := Put(s)\n  u := t\n  return u", 1),
+        ("s = take(k)\nt = put(s)\nu = t\nreturn u", 0),
+    ],
+    ids=["pseudo-code", "calls that show how it is used"],
+)
+def test_a_figure_of_pseudo_code_is_an_algorithm(code: str, found: int) -> None:
+    text = f"# T\n\n## 2 Method\n\n> **Fig. 8.** All operations.\n\n```\n{code}\n```\n"
+    assert len(read(text).outline["algorithms"]) == found

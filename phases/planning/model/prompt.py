@@ -42,7 +42,8 @@ requirements: what the paper demands of an implementation, numbered R1, R2, R3, 
   status: stated (the paper says it), inferred (it follows from what the paper says; quote what it follows from), or missing
     (an implementation needs it and the paper does not give it: say what to assume; quote may be "", page 0).
 components: what is built, numbered C1, C2, …: algorithms and the parts that the paper names, never a section. what: one sentence.
-  algorithm: its label, steps: its lines, equations: those that it needs, where the paper has them. requirements: ids.
+  algorithm: its label, steps: its lines, with two blanks behind the number for each level of nesting, equations: those that it
+  needs, where the paper has them. requirements: ids.
 values: every value that the paper sets, numbered V1, V2, …: name, symbol where it has one, value (or values for a grid; write
   0.001, not 1e-3), unit where it has one, owner (method, or the baseline or data set that it belongs to), condition where it
   holds for a case alone, kind (hyperparameter, training, architecture, data, evaluation; or fact for what no program sets:

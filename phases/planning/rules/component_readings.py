@@ -6,7 +6,7 @@ Each reading offers more than is right; which names are components is weighed af
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -27,7 +27,8 @@ from phases.planning.rules.sections import (
 from phases.planning.rules.short_forms import find_short_forms
 from phases.planning.rules.techniques import find_techniques
 
-_LONGEST_STEPS = 200
+_LONGEST_STEPS, _LONGEST_LINE = 200, 300
+_NUMBER_OF_LINE = re.compile(r"([0-9]{1,3}[:.)]?) +(?=\S)")
 _MADE = (BUILD, SETUP, MIXED)
 _CAMEL = re.compile(
     r"(?<![\w./-])((?:[A-Z][a-z0-9]+){2,}|[A-Z]{2,}[0-9A-Z]*[A-Z][a-z]+[A-Za-z0-9]*"
@@ -126,12 +127,24 @@ def _steps(text: str, row: dict[str, Any]) -> list[str]:
                 line for line in following.split("\n")[:_LONGEST_STEPS] if re.match(r"\s*(?:[-*]|[0-9]+[:.)])\s", line)
             ]
         )
-    kept = [
-        " ".join(line.split())
-        for line in lines
-        if line.strip() and not line.lstrip().startswith(("```", "<!--", "#", ">"))
-    ]
-    return [line[:300] for line in kept[:_LONGEST_STEPS]]
+    kept = [line for line in lines if line.strip() and not line.lstrip().startswith(("```", "<!--", "#", ">"))]
+    return [line[:_LONGEST_LINE].rstrip() for line in _set_in(kept[:_LONGEST_STEPS])]
+
+
+def _set_in(lines: Sequence[str]) -> Iterator[str]:
+    """The lines with the blanks that set them in behind their numbers, however wide these are."""
+    found = [_NUMBER_OF_LINE.match(line) for line in lines]
+    widest = max((match.end(1) for match in found if match), default=-1) + 1
+    # numbers of one and of two digits are followed by blanks up to the same column
+    padded = all(match.end() >= widest for match in found if match)
+    for line, match in zip(lines, found, strict=True):
+        if not match:
+            text = line.expandtabs(4)
+            blanks = len(text) - len(text.lstrip())
+            yield " " * (max(blanks - widest, 0) if padded else blanks) + " ".join(text.split())
+        else:
+            depth = match.end() - (widest if padded else match.end(1) + 1)
+            yield f"{match.group(1)} {' ' * depth}{' '.join(line[match.end() :].split())}"
 
 
 def _headings(paper: PaperText) -> Iterator[Offer]:

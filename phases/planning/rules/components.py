@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_of, read_signs
-from phases.planning.rules.component_names import core_words, name_of_heading, name_words, stems_of
+from phases.planning.rules.component_names import clean_name, core_words, name_of_heading, name_words, stems_of
 from phases.planning.rules.component_phrases import find_phrases
 from phases.planning.rules.component_readings import Offer, read_offers
 from phases.planning.rules.component_sentences import find_first, find_telling, is_of_others
@@ -19,6 +19,7 @@ from phases.planning.rules.cues import says_what_is_done, why_not
 from phases.planning.rules.data_sentences import find_data_sentences, is_section_of_measures
 from phases.planning.rules.naming import telling_words
 from phases.planning.rules.passages import PaperText, Sentence
+from phases.planning.rules.procedures import Procedure, find_procedures
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content
 from phases.planning.rules.short_forms import find_short_forms
 
@@ -36,6 +37,9 @@ _FEWEST_IN_SECTION = 3
 _MOST_EQUATIONS = 6
 _FRONT_OF_FORMULA = 40
 """The first signs of a formula, by which the one in a text is known."""
+STEPS = "steps"
+"""What a procedure without a box is called."""
+_PROCEDURE = re.compile(r"protocol|algorithm|procedure|process", re.IGNORECASE)
 _SAID_OF_DATA = 1
 """How many words a part may have beside the name of a data set."""
 
@@ -77,8 +81,10 @@ def find_components(
         made = _component(one, paper)
         if _is_shown(one) or (made.sentence and not _is_aside(made, about_data, kept)):
             kept.append((one, made))
-    found = _without_lists([made for _, made in kept])
-    found += list(_named_by_headings(found, paper))
+    made_of = _without_lists([made for _, made in kept])
+    for procedure in find_procedures(paper):
+        _give_steps(procedure, made_of, paper)
+    found = [*made_of, *_named_by_headings(made_of, paper)]
     found.sort(key=lambda one: (one.section["start"], one.page))
     _give_equations(paper, found)
     return found
@@ -209,6 +215,29 @@ def _component(one: Candidate, paper: PaperText) -> Component:
     is_named = not _WEAK.issuperset(offer.reading for offer in one.offers)
     steps = list(best.steps)
     return Component(one.name, sentence, best.section, best.page, best.algorithm, steps, [], aliases, is_named)
+
+
+def _give_steps(procedure: Procedure, components: list[Component], paper: PaperText) -> None:
+    """The steps to the component that is told in their section and named in the words before them, else to a new one."""
+    section, said = procedure.section, set(name_words(f"{procedure.section['title']} {procedure.lead}"))
+    free = [
+        one
+        for one in components
+        if not one.steps and (one.sentence.section if one.sentence else one.section)["id"] == section["id"]
+    ]
+    home = next((one for one in free if core_words(one.name) and core_words(one.name) <= said), None)
+    if home is None:
+        known = [core_words(one.name) for one in components if one.steps]
+        title = clean_name(section["title"]) if is_named_after_content(section["title"]) else ""
+        noun = _PROCEDURE.search(procedure.lead)
+        first = find_first(section, paper)
+        if title and core_words(title) in known:
+            return  # its listing says more
+        home = Component(
+            title or f"{noun.group().lower() if noun else ''} {STEPS}".strip(), first, section, procedure.page
+        )
+        components.append(home)
+    home.algorithm, home.steps = STEPS, list(procedure.steps)
 
 
 def _give_equations(paper: PaperText, components: list[Component]) -> None:

@@ -11,12 +11,13 @@ from typing import Any
 
 from phases.planning.rules.component_homes import assign_components
 from phases.planning.rules.component_names import core_words, name_words
-from phases.planning.rules.components import Component, find_components
+from phases.planning.rules.components import STEPS, Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
 from phases.planning.rules.data_sentences import find_data_sentences
 from phases.planning.rules.experiments import experiments_of, find_sizes
 from phases.planning.rules.gaps import gaps_of
 from phases.planning.rules.layout import plan_files
+from phases.planning.rules.listing_doubts import doubts_of_listings
 from phases.planning.rules.mentions import BASELINES, DATASETS, METRICS, Mention, find_mentions, mention_row
 from phases.planning.rules.name_candidates import find_candidates
 from phases.planning.rules.naming import package_name, request_name
@@ -25,6 +26,7 @@ from phases.planning.rules.owners import Known, is_other
 from phases.planning.rules.packages import find_packages
 from phases.planning.rules.passages import PaperText, read_paper
 from phases.planning.rules.requirements import (
+    MOST,
     Requirement,
     choose_requirements,
     find_requirements,
@@ -75,6 +77,9 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     parts = [name for one in found for name in (one.name, *one.aliases) if not is_technique(name)]
     baselines = find_mentions(BASELINES, names, own, parts)
     asked = find_requirements(paper, [*own, *(one.name for one in found)])
+    if len(asked) > MOST:  # what is a step of a component needs no place among them
+        steps = " ".join(step for one in found if one.algorithm == STEPS for step in one.steps)
+        asked = [row for row in asked if row.text not in steps]
     chosen = choose_requirements(asked, assign_components(asked, found, paper))
     about_data = find_data_sentences(paper)
     requirements = [
@@ -93,6 +98,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     uncertain = [
         *_few_requirements(paper, requirements, values),
         *_left_out(paper, requirements, components),
+        *doubts_of_listings(components),
         *gaps_of(paper, requirements, components, values),
         *doubts_of_values(values),
         *_unsure_tables(unsure, paper, known),

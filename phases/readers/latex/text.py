@@ -51,6 +51,11 @@ _DIMENSION = re.compile(
     r"(?: ?(?:plus|minus) ?[\d.]{1,9} ?(?:pt|em|ex|in|cm|mm|fill?|fil)?){0,2}"
 )
 
+_SIZE = re.compile(
+    r" ?(?:to|spread|width|height|depth) ?[-+]?[0-9.]{0,12} ?(?P<unit>pt|em|ex|in|cm|mm|bp|sp|mu|pc)?(?![a-z])"
+)
+_MOST_SIZES = 3
+
 
 def _open_group(walk: Walk, lexeme: str) -> None:
     walk.push("}")
@@ -212,6 +217,19 @@ def _on_dimension(walk: Walk, lexeme: str) -> None:
         walk.at += 1
 
 
+def _on_box(walk: Walk, lexeme: str) -> None:
+    """\\hbox to \\linewidth{…}, \\hrule height .8\\baselineskip depth .5ex: how large a box or a ruling is."""
+    for _ in range(_MOST_SIZES):
+        text = walk.tokens[walk.at] if walk.at < len(walk.tokens) else PARAGRAPH
+        match = _SIZE.match(text)
+        if not match:
+            return
+        rest, follows = text[match.end() :], walk.tokens[walk.at + 1 : walk.at + 2]
+        walk.tokens[walk.at] = rest or " "
+        if not rest:
+            walk.at += 1 + (not match["unit"] and bool(follows) and follows[0].startswith("\\"))
+
+
 def _on_write(walk: Walk, lexeme: str) -> None:
     """\\write18{…}, \\etocdepthtag.toc{…}: a stream, and what would be written to it, or run."""
     if walk.at < len(walk.tokens) and walk.tokens[walk.at].strip().lstrip(".").isalnum():
@@ -226,6 +244,7 @@ LAYOUT: dict[str, Act] = {
     },
     **{f"\\{name}": partial(_keep_last, count) for count, names in _TEXT_COMES_LAST.items() for name in names.split()},
     **{f"\\{name}": _on_dimension for name in _MEASURES.split()},
+    **dict.fromkeys(("\\hbox", "\\vbox", "\\hrule", "\\vrule"), _on_box),
     **dict.fromkeys(("\\write", "\\etocdepthtag"), _on_write),
 }
 TEXT: dict[str, Act] = {

@@ -31,6 +31,8 @@ _ALGORITHM = re.compile(r"^(?:algorithm|algorithmus|procedure|算法|알고리�
 _SENTENCE = re.compile(r"^\S+\s*[0-9]+,?\s+[a-z]")
 _BULLET = re.compile(r"^[•◦▪■●‣∙⋄–\-*]\s+(?=\S)|^•")
 _ORDERED = re.compile(r"^(?:\(?(?:[0-9]{1,2}|[a-z]|[ivx]{1,4})\)|[0-9]{1,2}\.)\s+(?=\S)")
+_STEP = re.compile(r"^(?:Step|Stage|Phase)\s+[^\s:(]{0,6}[0-9]\S{0,8}(?:\s|$)", re.IGNORECASE)
+"""A step of a procedure that is called so, in bold letters or with a colon."""
 _FOOTNOTE = re.compile(r"^([0-9]{1,2}|[*∗†‡§¶])\s?(?=[A-Za-z\u00c0-\uffff(\"“])")
 TAG = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)\}*\$?$")
 _SCRAP = 24
@@ -143,9 +145,14 @@ def kind_of(lines: Sequence[Line], index: int, body: BodyStyle) -> str:
         return ALGORITHM if _ALGORITHM.match(line.text) else CAPTION
     if line.size < body.size - 0.7 and _FOOTNOTE.match(line.text):
         return FOOTNOTE
-    if _BULLET.match(line.text) or _ORDERED.match(line.text):
+    if _BULLET.match(line.text) or _ORDERED.match(line.text) or _is_step(line):
         return ITEM
     return EQUATION if is_display(line, body) else PARAGRAPH
+
+
+def _is_step(line: Line) -> bool:
+    found = _STEP.match(line.text)
+    return found is not None and (line.bold_start or found.group().rstrip().endswith(":"))
 
 
 def starts_float(lines: Sequence[Line], index: int) -> bool:
@@ -200,8 +207,13 @@ def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: M
         return begins != EQUATION or another or line.gap > 1.6 * line.size
     if begins == EQUATION:
         return True
-    if begins in (CAPTION, ALGORITHM, FOOTNOTE) or (begins == ITEM and (kind == ITEM or line.gap > usual + 0.1)):
+    if begins in (CAPTION, ALGORITHM, FOOTNOTE) or (
+        begins == ITEM and (kind == ITEM or line.gap > usual + 0.1 or _is_step(line))
+    ):
         return True
+    if kind == ITEM and _is_step(start) and start.box.x0 + 3 < lines[first + 1].box.x0 and index > first + 1:
+        # what is less set in than the rest of a step is none of it
+        return line.box.x0 < lines[first + 1].box.x0 - 3
     if kind == FOOTNOTE:
         # the first line of a footnote may have the size of its mark
         start = lines[first + 1]

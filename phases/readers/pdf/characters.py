@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,9 @@ from phases.readers.pdf.misprints import Letter, find_doubtful_letters
 from phases.readers.pdf.page import BoundingBox, Character
 
 _BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
+_TYPEWRITER = re.compile(
+    r"mono|nimbusmon|courier|typewriter|cmtt|cmvtt|lmtt|txtt|sftt|ectt|consol|inconsolata|menlo", re.IGNORECASE
+)
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _HYPHEN = "\ufffe"
 """What PDFium gives for the hyphen that parts a word at the end of a line."""
@@ -95,6 +98,16 @@ class PageText:
             blank = False
         return found
 
+    def find(self, letters: Set[str], fonts: re.Pattern[str]) -> Iterator[Character]:
+        """The characters of those of these letters of which some are in a font with such a name, wherever they stand."""
+        places = [place for place, letter in enumerate(self.text) if letter in letters]
+        coded = {self.text[place] for place in places if fonts.search(self._font_at(self._letters[1][place])[0])}
+        for place in places if coded else ():
+            box = self._box_at(self._letters[1][place]) if self.text[place] in coded else None
+            if box:
+                font, size, _ = self._font_at(self._letters[1][place])
+                yield Character(self.text[place], box, size or box.height, font)
+
     def are_drawn_together(self, first: int, last: int) -> bool:
         """Whether two characters of the text are of one text object, and so of one font and size."""
         one, other = (pdfium.object_of_letter(self._handle, self._letters[1][place])[0] for place in (first, last))
@@ -171,3 +184,8 @@ def box_around_boxes(boxes: Sequence[BoundingBox]) -> BoundingBox:
 def is_bold(font: str) -> bool:
     """Whether a font's name says that it is bold."""
     return bool(_BOLD.search(font))
+
+
+def is_typewriter(font: str) -> bool:
+    """Whether a font of this name has letters that are all as wide as each other."""
+    return bool(_TYPEWRITER.search(font))

@@ -10,9 +10,10 @@ from dataclasses import replace
 from unicodedata import lookup, normalize
 
 from phases.readers.math_symbols import FUNCTIONS
-from phases.readers.pdf.characters import PageText, TextLine, box_around, is_bold
+from phases.readers.pdf.characters import PageText, TextLine, box_around, is_bold, is_typewriter
 from phases.readers.pdf.letters import mend_letters
 from phases.readers.pdf.page import BoundingBox, Character, Item
+from phases.readers.pdf.symbols import mend_symbol
 
 _GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi pi rho sigma tau upsilon phi chi psi omega"
@@ -22,12 +23,9 @@ _SIGNS = {name: lookup(f"GREEK SMALL LETTER {name.upper()}") for name in _GREEK.
 _SIGNS |= {name.capitalize(): lookup(f"GREEK CAPITAL LETTER {name.upper()}") for name in _GREEK.split()}
 _SIGNS |= {"lambda": "λ", "Lambda": "Λ", "ell": "ℓ"}
 _SYMBOLS = re.compile(r"cmsy|cmbsy|cmex|msam|msbm", re.IGNORECASE)
-"""Fonts of signs alone, in which a letter is the code of a sign where the PDF does not say which."""
-_SYMBOL_CODES = {
-    "h": "⟨", "i": "⟩", "k": "‖", "6": "\u0338", "7": "↦", "0": "′", "f": "{", "g": "}", "j": "|", "µ": "⪯",
-}  # fmt: skip
-_CODED = re.compile(r"cmb?sy", re.IGNORECASE)
+"""Fonts of signs alone."""
 _BARRED = re.compile(r"\\(?:overline|underline)\s*\{[^{}$]{8,}\}")
+_ENDS_CODE = re.compile(r"[({;})]\s*$")
 _ALEFS, _LAM = frozenset("اأإآ"), "ل"
 _MOST_MISSING = 0.1
 _FEWEST_MISSING = 2
@@ -57,7 +55,22 @@ def with_dropped(items: Sequence[Item], text: PageText, known: str, skipped: Seq
         if letters[index] and letters[index] not in given:
             elsewhere = f"{''.join(letters[:index])}|{''.join(letters[index + 1 :])}"
             kept = _with_line(kept, line, text, skipped, elsewhere)
+        elif _ENDS_CODE.search(line.text):
+            kept += _signs_of_code(kept, line, text, skipped)
     return kept
+
+
+def _signs_of_code(
+    items: Sequence[Item], line: TextLine, text: PageText, skipped: Sequence[BoundingBox]
+) -> Iterator[Item]:
+    """What the engine has not of the end of a line of code: it drops pieces without a letter, `) {`."""
+    characters = text.characters(line)
+    if 2 * sum(is_typewriter(one.font) for one in characters) <= len(characters):
+        return
+    boxes = [item.box for item in items] + list(skipped)
+    lost = itertools.takewhile(lambda one: not any(box.holds(one.box) for box in boxes), reversed(characters))
+    if ending := list(lost)[::-1]:
+        yield from map(item_of, _pieces_of(ending))
 
 
 def items_of_lines(text: PageText, skipped: Sequence[BoundingBox]) -> list[Item]:
@@ -198,12 +211,6 @@ def _text_with_scripts(piece: Sequence[Character], size: float, base: float) -> 
         else:
             parts.append((mark, (" " if one.blank and parts and not mark else "") + one.text))
     return "".join(f"${mark}{{{text}}}$" if mark else text for mark, text in parts)
-
-
-def mend_symbol(one: Character) -> Character:
-    """What a code of TeX's font of symbols stands for."""
-    known = _SYMBOL_CODES.get(one.text) if _CODED.search(one.font) else None
-    return replace(one, text=known) if known else one
 
 
 def script_of(one: Character, size: float, base: float) -> str:

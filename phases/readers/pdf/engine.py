@@ -18,6 +18,7 @@ from phases.readers.pdf.page import Bookmark, BoundingBox, Document, Item, Page
 from phases.readers.pdf.run_in import split_run_in
 from phases.readers.pdf.scan import Scan, open_pdf
 from phases.readers.pdf.subscripts import with_subscripts
+from phases.readers.pdf.symbols import with_symbols
 from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, PARTIAL, Link, Unreadable
 
 MOST_PAGES = 2000
@@ -138,7 +139,7 @@ def _build_page(page: Any, scan: Scan) -> Page:
                 items = items_of_lines(text, looked.unseen)
             else:
                 items = with_subscripts(with_dropped(items, text, known, looked.unseen), text)
-                items = split_run_in(items, text)
+                items = split_run_in(with_symbols(items, text), text)
         rulings = () if turned else tuple(looked.rulings)
         glyphs = tuple(with_braces(text.formula_lines())) if not turned and text else ()
     size = (page.height, page.width) if turned else (page.width, page.height)

@@ -11,6 +11,7 @@ from itertools import chain, islice, pairwise
 from math import inf
 from statistics import median
 
+from phases.readers.pdf.characters import is_typewriter
 from phases.readers.pdf.lines import Line, rows_of
 from phases.readers.pdf.page import BoundingBox, Item, Page
 from phases.readers.reading import LeftOut
@@ -25,6 +26,8 @@ _FEWEST_WHITES = 5
 _FEWEST_PAGES = 3
 _FEWEST_LETTERS = 4
 _FEWEST_LINE_NUMBERS = 8
+_FAR_FROM_NUMBER, _MOST_IN_ROW = 14.0, 400
+"""White between the number of a line of code and the line, at most, in sizes of its letters."""
 _MOST_GROUPED, _LARGER = 3, 0.4
 _SHIFT = 4
 """So many steps of two points higher or lower is the same height: the sheets of a scan do not lie alike."""
@@ -41,6 +44,7 @@ _WIDEST_HOLE = 2
 
 def without_furniture(pages: Sequence[Page]) -> tuple[list[Page], list[LeftOut]]:
     """The pages with the author's text alone, and what was taken from them."""
+    pages = [_with_numbers_of_code(page) for page in pages]
     apart = [list(_apart_at_edges(page)) for page in pages]
     groups = [[*edge, *_groups_at_edges(page)] for page, edge in zip(pages, apart, strict=True)]
     heads = _find_repeats(groups, pages) | _page_numbers(apart, pages) | _at_usual_heights(apart, len(pages))
@@ -49,7 +53,7 @@ def without_furniture(pages: Sequence[Page]) -> tuple[list[Page], list[LeftOut]]
         heights = [item.box.y0 for item in page.items if item in heads]
         edge_items = [*heads.intersection(page.items), *(item for _, item in edge)]
         beside = {item for item in edge_items if any(abs(item.box.y0 - height) < _SAME_ROW for height in heights)}
-        dropped = beside | set(_line_numbers(page))
+        dropped = beside.union(*_line_numbers(page))
         items = tuple(item for item in page.items if item not in dropped)
         kept.append(replace(page, items=items))
         left_out += [LeftOut(item.text, page.number, FURNITURE) for item in page.items if item in dropped and item.text]
@@ -157,8 +161,46 @@ def _at_usual_heights(apart: Sequence[Sequence[tuple[int, Item]]], pages: int) -
     return {item for _, item in chain.from_iterable(apart) if len(found[round(item.box.y0)]) >= fewest}
 
 
-def _line_numbers(page: Page) -> Iterator[Item]:
-    """Numbers that count the lines of a manuscript: one below the other, and hardly a line of text where they stand."""
+def _with_numbers_of_code(page: Page) -> Page:
+    """The page, where the numbers beside the lines of a listing are the first words of these: the text points to them."""
+    instead: dict[Item, Item | None] = {}
+    for column in _line_numbers(page):
+        beside = _lines_beside(column, page)
+        if 2 * sum(is_typewriter(item.font) for item in beside.values()) > len(column):
+            instead |= {item: _join_number(number, item) for number, item in beside.items()}
+            instead |= dict.fromkeys(beside)
+    if not instead:
+        return page
+    items = (instead.get(item, item) for item in page.items)
+    return replace(page, items=tuple(item for item in items if item is not None))
+
+
+def _lines_beside(numbers: Sequence[Item], page: Page) -> dict[Item, Item]:
+    """Number -> what comes first on its right, close to it and at its height."""
+    rows = sorted(page.items, key=lambda item: item.box.middle)
+    found: dict[Item, Item] = {}
+    for number in numbers:
+        first = bisect_left(rows, number.box.middle - _SAME_ROW, key=lambda item: item.box.middle)
+        last = bisect_right(rows, number.box.middle + _SAME_ROW, key=lambda item: item.box.middle)
+        right = [item for item in rows[first:last][:_MOST_IN_ROW] if item.box.x0 > number.box.x1]
+        nearest = min(right, key=lambda item: item.box.x0, default=None)
+        if nearest and nearest.box.x0 - number.box.x1 < _FAR_FROM_NUMBER * nearest.size:
+            found[number] = nearest
+    return found
+
+
+def _join_number(number: Item, item: Item) -> Item:
+    """The item with the number as its first word; its box stays, for the number may stand between two columns."""
+    words = item.words or ((item.text, item.box.x0, item.box.x1),)
+    return replace(
+        item,
+        text=f"{number.text} {item.text}",
+        words=((number.text, number.box.x0, number.box.x1), *words),
+    )
+
+
+def _line_numbers(page: Page) -> Iterator[list[Item]]:
+    """Numbers that count lines, a list for each column of them: one below the other, and hardly a line of text there."""
     numbers = [item for item in page.items if re.fullmatch(r"[0-9]{1,4}", item.text) and item.box.width < 30]
     texts = [item.box for item in page.items if item.box.width > 60]
     # set flush left in some styles, flush right in others
@@ -171,7 +213,7 @@ def _line_numbers(page: Page) -> Iterator[Item]:
             counted = steps[1] + 5 * steps[5]
             near = len({round(box.y0 / 4) for box in texts if column[0].box.y0 <= box.y0 <= column[-1].box.y1})
             if steps[1] + steps[5] >= 0.8 * (len(column) - 1) and over <= 0.1 * len(texts) and counted >= 0.35 * near:
-                yield from column
+                yield column
 
 
 def _find_stacks(items: Sequence[Item], edge: Callable[[Item], float]) -> Iterator[list[Item]]:

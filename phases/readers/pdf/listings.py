@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 
+from phases.readers.pdf.characters import is_typewriter
 from phases.readers.pdf.lines import Line
 from phases.readers.pdf.unnumbered import BodyStyle
 
-_TYPEWRITER = re.compile(
-    r"mono|nimbusmon|courier|typewriter|cmtt|cmvtt|lmtt|txtt|sftt|ectt|consol|inconsolata|menlo", re.IGNORECASE
-)
 _NUMBER = re.compile(r"([0-9]{1,3}[:.]?)\s+(?=\S)")
 """The number of a line of code, in front of it."""
 _STATEMENT = re.compile(
@@ -35,6 +33,10 @@ _KEYWORDS = frozenset([
     "new", "null", "nil", "true", "false", "and", "not", "mod", "var", "let", "print",
 ])  # fmt: skip
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0400-\u04ff]{3,}")
+_NO_WORDS = re.compile(r"\\[A-Za-z]+|(?://|▷).*")
+"""Signs of a formula, and what a line of code says of itself."""
+_CALL = re.compile(r"\$?[A-Za-z_][\w.]{2,40} ?\([^()=.:;]{0,60}\)\$?[:{]?$")
+"""What a function is called and takes, alone on a line."""
 _SIGN_OF_TEXT = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]")
 """Two of them count for a word."""
 _MAIL = re.compile(r"\S@\S+\.\w+$")
@@ -105,9 +107,12 @@ def _first_line(lines: Sequence[Line], first: int, begin: int, outside: Set[int]
     while first > begin and first - 1 not in outside and not lines[first].fresh:
         line = lines[first - 1]
         level = -_DEEPEST_HEAD * line.size < line.box.x0 - code.box.x0 < line.size
-        if not level or not _is_set_in(line) or line.text[-1] in ":：" or lines[first].gap > line.size:
+        is_call = bool(_CALL.match(line.text))
+        if not level or not (is_call or _is_set_in(line)) or line.text[-1] in ":：" or lines[first].gap > line.size:
             break
         first -= 1
+        if is_call:
+            break
     return first
 
 
@@ -115,7 +120,8 @@ def _is_next(before: Line, line: Line) -> bool:
     """Whether a line stands right below the one before: where a part of a listing is wider than a column, a stretch begins."""
     white = line.box.y0 - before.box.y1
     beside = line.box.x0 > before.box.x1 or before.box.x0 > line.box.x1
-    return line.page == before.page and -line.size < white < _WHITE * line.size and not (line.fresh and beside)
+    # between brackets that are two lines high there are two lines of a formula
+    return line.page == before.page and abs(white) < _WHITE * line.size and not (line.fresh and beside)
 
 
 def _is_set_in(line: Line) -> bool:
@@ -153,17 +159,22 @@ def _is_code(line: Line, body: BodyStyle) -> bool:
 
 def is_set_in_typewriter(line: Line) -> bool:
     """Whether a line is in a font whose letters are all as wide as each other, and not its first word alone."""
-    return bool(_TYPEWRITER.search(line.font)) and not _is_narrow(line)
+    return is_typewriter(line.font) and not _is_narrow(line)
 
 
-def split_number(line: Line) -> tuple[str, float, str]:
-    """The number in front of a line of code, where what stands behind it begins, and that; without one, the line."""
+def split_number(line: Line) -> tuple[str, float | None, str]:
+    """The number in front of a line of code, where what stands behind it begins, and that; without one, the line.
+
+    Where a formula follows so close that both are one piece, the place is not known: None.
+    """
     match = _NUMBER.match(line.text)
     if match and len(line.items) > 1 and line.items[0].text == match.group(1):
         return match.group(1), line.items[1].box.x0, line.text[match.end() :]
     words = line.items[0].words
     if match and len(words) > 1 and words[0][0] == match.group(1):
         return match.group(1), words[1][1], line.text[match.end() :]
+    if match and not words and match.group(1)[-1] in ":.":
+        return match.group(1), None, line.text[match.end() :]
     return "", line.box.x0, line.text
 
 
@@ -175,9 +186,9 @@ def is_prose(line: Line, body: BodyStyle) -> bool:
 
 def _is_typed(line: Line, body: BodyStyle) -> bool:
     """Set in typewriter letters but for a sign or two; a piece of prose may only begin in them."""
-    if _TYPEWRITER.search(body.font) or _MAIL.search(line.text):
+    if is_typewriter(body.font) or _MAIL.search(line.text):
         return False
-    typed = sum(len(item.text) for item in line.items if _TYPEWRITER.search(item.font))
+    typed = sum(len(item.text) for item in line.items if is_typewriter(item.font))
     if typed < _MOSTLY * sum(len(item.text) for item in line.items):
         return False
     if _STATEMENT.match(_without_number(line)) or _SIGNS.search(line.text):
@@ -216,7 +227,7 @@ def _is_wide(line: Line) -> bool:
 
 
 def _count_words(line: Line) -> int:
-    words = sum(word.lower() not in _KEYWORDS for word in _WORD.findall(line.text))
+    words = sum(word.lower() not in _KEYWORDS for word in _WORD.findall(_NO_WORDS.sub(" ", line.text)))
     return words + len(_SIGN_OF_TEXT.findall(line.text)) // 2
 
 

@@ -90,11 +90,26 @@ def _indent_lines(lines: Sequence[Line]) -> list[str]:
     if not numbered:
         steps = [("", line.box.x0, line.text) for line in lines]
     widest = max((len(number) for number, _, _ in steps), default=0)
-    places = [place - edge for (_, place, _), edge in zip(steps, _edges_of(lines), strict=True)]
-    left, step = min(places, default=0.0), _step_of(lines, places)
+    found = [None if at is None else at - edge for (_, at, _), edge in zip(steps, _edges_of(lines), strict=True)]
+    # what it takes and gives may have no numbers, and stand as far left as these
+    left = min(
+        (at for (number, _, _), at in zip(steps, found, strict=True) if at is not None and (number or not numbered)),
+        default=0.0,
+    )
+    # a formula that the engine gives with the number before it stands as far left as any step does
+    places = [left if at is None else at for at in found]
+    letters = [
+        (line.box.x1 - at) / len(text)
+        for line, (_, at, text) in zip(lines, steps, strict=True)
+        if text and at is not None and is_set_in_typewriter(line)
+    ]
+    # two letters in typewriter type are two blanks, else how far a line is mostly set in
+    step = 2 * median(letters) if len(letters) * 2 > len(lines) else _step_of(lines, places)
     return [
         f"{number.ljust(widest + 1) if numbered else ''}"
-        f"{'  ' * min(round((place - left) / step - _LEANING), _DEEPEST_STEP)}{text}".replace("```", "'''").rstrip()
+        f"{'  ' * min(round(max(place - left, 0) / step - _LEANING), _DEEPEST_STEP)}{text}".replace(
+            "```", "'''"
+        ).rstrip()
         for (number, _, text), place in zip(steps, places, strict=True)
     ]
 
@@ -110,10 +125,7 @@ def _edges_of(lines: Sequence[Line]) -> Iterator[float]:
 
 
 def _step_of(lines: Sequence[Line], places: Sequence[float]) -> float:
-    """How many points of indentation are two blanks: two letters in typewriter type, else how far a line is mostly set in."""
-    letters = [line.box.width / len(line.text) for line in lines if is_set_in_typewriter(line)]
-    if len(letters) * 2 > len(lines):
-        return 2 * median(letters)
+    """How far a line is mostly set in, in points."""
     deeper = [
         after - before
         for (before, after), line in zip(itertools.pairwise(places), lines, strict=False)

@@ -10,8 +10,9 @@ from itertools import accumulate, groupby
 
 from phases.readers.math_symbols import tex_of
 from phases.readers.pdf.characters import PageText, TextLine, box_around
-from phases.readers.pdf.crosscheck import mend_symbol, script_of
+from phases.readers.pdf.crosscheck import script_of
 from phases.readers.pdf.page import BoundingBox, Character, Item
+from phases.readers.pdf.symbols import mend_symbol
 
 _WORD = re.compile(r"(?<!\w)(?:[^\W\d_]\w{1,5}|[hfkj]\w{1,30}|\w{1,30}[igkj]|i)(?!\w)")
 """Short ones, and those with what may be the code of a bracket at an end."""

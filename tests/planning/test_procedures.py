@@ -1,0 +1,122 @@
+"""Steps that a paper gives as a list are an algorithm of the plan; lists of anything else are none."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phases.planning.plan_words import steps_of
+from phases.planning.rules.passages import read_paper
+from phases.planning.rules.procedures import find_procedures
+from tests.papers import read
+
+PROTOCOL = """# T
+
+## 2 Waiting
+
+The two phases of the protocol are as follows:
+
+- Phase 1 (Arrival): Guest g and host h execute the following steps:
+
+- Step g.1.1 A guest sends its name to the host.
+
+- Step h.1.1 Upon receiving names from a quorum of guests,
+
+<!-- page 2 -->
+
+the host answers:
+
+1. It sets the clock.
+
+2. It waits, and makes
+
+$$ c = 0. $$
+
+Finally, it opens the door.
+
+- Phase 2 (Stay): Guest and host do this:
+
+- Step g.2.1: Guest g sits down. ✷
+
+Note that no guest has to stand.
+"""
+
+
+def test_the_steps_of_a_protocol_are_kept_whole_in_order_and_with_their_own_numbers() -> None:
+    plan = read(PROTOCOL).plan
+    [row] = [row for row in plan["components"] if row.get("steps")]
+    assert [(step.number, step.depth, step.text) for step in steps_of(row)] == [
+        ("", 0, "Phase 1 (Arrival): Guest g and host h execute the following steps:"),
+        ("", 2, "Step g.1.1 A guest sends its name to the host."),
+        ("", 2, "Step h.1.1 Upon receiving names from a quorum of guests, the host answers:"),
+        ("", 4, "1. It sets the clock."),
+        ("", 4, "2. It waits, and makes $c = 0.$"),
+        ("", 4, "Finally, it opens the door."),
+        ("", 0, "Phase 2 (Stay): Guest and host do this:"),
+        ("", 2, "Step g.2.1: Guest g sits down. ✷"),
+    ]
+    assert row["source"]["section"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("lead", "items", "found"),
+    [
+        ("A guest performs these steps:", ["Take a chair.", "Put it down.", "Sit on it."], True),
+        ("The algorithm works as follows.", ["If the room is full, wait.", "$c \\leftarrow 0$", "Return c."], True),
+        ("Our contributions are as follows:", ["We use chairs.", "We run tests.", "We find bounds."], False),
+        ("The protocol has these properties:", ["It sends names.", "It waits.", "It stops."], False),
+        ("The steps of a stair are:", ["Wood.", "Stone.", "Iron."], False),
+        ("The algorithm works as follows.", ["Take a chair.", "Sit on it."], False),
+        ("Chairs are of oak.", ["Take a chair.", "Put it down.", "Sit on it."], False),
+    ],
+)
+def test_an_enumeration_is_an_algorithm_where_its_words_say_what_is_done(
+    lead: str, items: list[str], found: bool
+) -> None:
+    listed = "\n\n".join(f"{number}. {item}" for number, item in enumerate(items, 1))
+    plan = read(f"# T\n\n## 2 Sitting down\n\nChairs stand in rows. {lead}\n\n{listed}\n").plan
+    steps = [row["steps"] for row in plan["components"] if row.get("steps")]
+    assert steps == ([[f"{number}. {item}" for number, item in enumerate(items, 1)]] if found else [])
+
+
+def test_experiments_are_no_steps_of_the_method() -> None:
+    text = f"{PROTOCOL}\n## 3 Chairs\n\nWe build chairs of oak.\n".replace("2 Waiting", "5 Experiments")
+    assert not any(row.get("steps") for row in read(text).plan["components"])
+
+
+@given(st.text(st.sampled_from("- Step1.2)\n$|#>`Phase a:"), max_size=300))
+def test_any_text_has_procedures_of_lines_that_say_something(text: str) -> None:
+    made = read(f"# T\n\n## 2 Method\n\n{text}\n")
+    paper = read_paper(made.document.text, made.outline, made.document.body_start)
+    assert all(step.strip() and "\n" not in step for one in find_procedures(paper) for step in one.steps)
+
+
+def test_hostile_lists_take_the_time_of_their_length() -> None:
+    made = read(f"# T\n\n## 2 Method\n\n{'1. a ' * 4000}\n\n{'- Step 1 $$' * 4000}\n\n" + "1. Take it.\n\n" * 4000)
+    start = time.process_time()
+    find_procedures(read_paper(made.document.text, made.outline, made.document.body_start))
+    assert time.process_time() - start < 4
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["1: a := f(b)", "2: return a"], ""),
+        (["1: a := f(b", "2:   c)", "3: return [0, 1)"], ""),
+        (["1: take b  // (see below", "2: 1) go on", "3: return b"], ""),
+        (["1: a := f(b", "2: return a"], "Algorithm 1: a bracket of its line 1 has no other half. Hold it against page 1."),
+        (["1: a", "2: b", "5: c", "7: d"], "Algorithm 1: it has no lines 3–4, 6. Hold it against page 1."),
+        (
+            ["1: a[1])", "3: b"],
+            "Algorithm 1: it has no line 2, and a bracket of its line 1 has no other half. Hold it against page 1.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_listing_that_visibly_lacks_something_is_a_doubt_with_its_lines(lines: list[str], told: str) -> None:
+    fence = "\n".join(["```algorithm", "Algorithm 1: Wait well", *lines, "```"])
+    plan = read(f"# T\n\n<!-- page 1 -->\n\n## 2 Method\n\n{fence}\n").plan
+    doubts = [row["what"] for row in plan["uncertain"] if row.get("about") == "C1"]
+    assert doubts == ([told] if told else [])
