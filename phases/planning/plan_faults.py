@@ -20,12 +20,16 @@ def reference_faults(plan: Mapping[str, Any]) -> Iterator[str]:
         known |= set(counted)
         yield from (f"{name}: the id {one} stands {count} times" for one, count in counted.items() if count > 1)
     leads = [
-        *((f"{row['id']}: component", row["component"]) for row in plan["requirements"] if "component" in row),
-        *((f"{row['id']}: requirements", one) for row in plan["components"] for one in row["requirements"]),
-        *((f"{row['id']}: results", one) for row in plan["experiments"] for one in row.get("results", ())),
-        *((f"{row['path']}: components", one) for row in plan["file_structure"] for one in row.get("components", ())),
+        *((f"{row['id']}: its component", row["component"]) for row in plan["requirements"] if "component" in row),
+        *((f"{row['id']}: one of its requirements", one) for row in plan["components"] for one in row["requirements"]),
+        *((f"{row['id']}: one of its results", one) for row in plan["experiments"] for one in row.get("results", ())),
+        *(
+            (f"{row['path']}: one of its components", one)
+            for row in plan["file_structure"]
+            for one in row.get("components", ())
+        ),
     ]
-    yield from (f"{place} names {one}, which the plan does not have" for place, one in leads if one not in known)
+    yield from (f"{place} is {one}, which the plan does not have" for place, one in leads if one not in known)
 
 
 def package_faults(packages: Sequence[str]) -> Iterator[str]:

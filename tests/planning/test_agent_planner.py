@@ -220,7 +220,7 @@ def test_a_plan_that_hangs_together_has_no_fault() -> None:
         ),
         pytest.param(
             lambda plan: plan["components"][0].update(requirements=["R999"]),
-            "names R999",
+            "C1: one of its requirements is R999, which the plan does not have",
             id="a component",
         ),
         pytest.param(

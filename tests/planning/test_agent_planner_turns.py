@@ -342,7 +342,7 @@ def test_a_price_that_is_not_known_is_not_made_up(desk: Desk) -> None:
         ),
         pytest.param(
             changed(lambda plan: plan["components"][0].update(requirements=["R99"])),
-            "names R99",
+            "one of its requirements is R99",
             id="an id that leads nowhere",
         ),
         pytest.param(

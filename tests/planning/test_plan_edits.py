@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from phases.planning.model.material import split_pages
 from phases.planning.paper_check import differences_from_paper
 from phases.planning.plan_edits import add_row, change_row, strike_row
+from phases.planning.plan_faults import reference_faults
 from phases.planning.plan_sense import doubts_about
 from phases.planning.plan_view import render_plan
 from phases.planning.plan_words import group_doubts, read_aloud, read_formula, steps_of, write_ids
@@ -66,6 +67,28 @@ def test_a_row_is_added_where_such_rows_are() -> None:
     assert made["values"][-1]["value"] == 7
     assert config_of(made)["interface"][-1] == "QUEUE_LENGTH = 7"
     assert made["requirements"][-1]["text"] == "It must log every step."
+    ids_in(made)
+
+
+def test_a_requirement_and_its_component_name_each_other_after_an_edit_of_either() -> None:
+    homes = {one: row["id"] for row in READ.plan["components"] for one in row["requirements"]}
+    moved = next(one for one in homes if homes[one] != "C1")
+    for made in (change_row(READ.plan, moved, "component", "C1"), change_row(READ.plan, "C1", "requirements", moved)):
+        assert next(row for row in made["requirements"] if row["id"] == moved)["component"] == "C1"
+        assert [row["id"] for row in made["components"] if moved in row["requirements"]] == ["C1"]
+        assert list(reference_faults(made)) == []
+
+
+def test_a_row_that_was_deleted_by_hand_can_still_be_struck_from_what_names_it() -> None:
+    made = copy.deepcopy(READ.plan)
+    del made["requirements"][0]
+    assert list(reference_faults(made)) != []
+    assert list(reference_faults(strike_row(made, "R1"))) == []
+
+
+def test_the_place_of_a_row_is_set_like_its_fields() -> None:
+    made = change_row(change_row(READ.plan, "R1", "page", "4"), "R1", "quote", "12")
+    assert made["requirements"][0]["source"] == {**READ.plan["requirements"][0]["source"], "page": 4, "quote": "12"}
     ids_in(made)
 
 

@@ -253,14 +253,15 @@ class QuoteIndex:
 
 def _requirement_faults(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None) -> Iterator[str]:
     known = Counter(row["id"] for row in quoted_rows(plan))
-    yield from (f"requirements: the id {name} stands {count} times" for name, count in known.items() if count > 1)
+    twice = [(name, count) for name, count in known.items() if count > 1 and plan["plan_version"] == 1]
+    yield from (f"requirements: the id {name} stands {count} times" for name, count in twice)
     lists = ((name, len(plan.get(name, ())), MOST_ROWS[name]) for name in QUOTED)
     yield from (f"{name}: {count} rows are too many; at most {most}" for name, count, most in lists if count > most)
     yield from (f"{name}: {fault}" for name, fault in misquotes_of(plan, cited, present).items())
     for row in plan["file_structure"]:
         yield from (f"{row['path']}: implements {name}, which is no requirement" for name in row.get("implements", ())
                     if name not in known)  # fmt: skip
-    for row in components_of(plan):
+    for row in components_of(plan) if plan["plan_version"] == 1 else ():  # of version 2: reference_faults
         yield from (f"the component {row['name']!r} names {name}, which is no requirement" for name in row["requirements"]
                     if name not in known)  # fmt: skip
 
