@@ -144,6 +144,24 @@ def test_a_plan_is_shown_in_the_columns_of_the_terminal(width: int) -> None:
     assert [one for one in ids if text.count(f"\n  {one} ") == 1] == ids, "each requirement stands once"
 
 
+def test_results_are_shown_as_the_table_of_the_paper_where_each_row_has_each_column() -> None:
+    cells = [("AP", "Error", 17.5), ("AP", "Writes", 21.8), ("AP+M", "Error", 17.8), ("AP+M", "Writes", 27.2)]
+    made = [
+        {"id": f"E{at}", "table": "Table 2", "row": row, "column": column, "value": value, "page": 3}
+        for at, (row, column, value) in enumerate(cells, 1)
+    ]
+    plan = {**READ.plan, "expected_results": made}
+    lines = render_plan(plan).splitlines()
+    at = lines.index("  Table 2, p. 3")
+    assert [line.split() for line in lines[at + 1 : at + 4]] == [
+        ["row", "Error", "Writes"],
+        ["E1,", "E2", "AP", "17.5", "21.8"],
+        ["E3,", "E4", "AP+M", "17.8", "27.2"],
+    ]
+    torn = render_plan({**plan, "expected_results": made[:3]})
+    assert "  E3   AP+M" in torn, "a table with a gap is shown cell by cell"
+
+
 def test_signs_of_two_columns_are_counted_as_two() -> None:
     text = render_plan(change_row(READ.plan, "R1", "text", "先等待，然后一次回答所有问题。" * 12), 80)
     widths = [sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in line) for line in text.splitlines()]
