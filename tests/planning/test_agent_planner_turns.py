@@ -607,6 +607,44 @@ def test_a_model_that_refuses_to_mend_a_row_costs_the_row_and_not_the_plan(desk:
     assert [line[:40] for line in desk.warned] == ["warning: R1 of the plan is marked as inf"]
 
 
+HIDDEN = {"verify_commands": ["pytest -q; true", "python -m unittest"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [("validation_approach", HIDDEN), ("environment_setup", {"python": ">=3.11", "packages": ["numpy and scipy"]})],
+)
+def test_a_line_that_cannot_stand_sends_back_its_section_and_not_the_plan(
+    desk: Desk, name: str, bad: dict[str, Any]
+) -> None:
+    model = saying(json.dumps({**SHORT.plan, name: bad}), json.dumps({name: SHORT.plan[name]}))
+    assert desk.plan(model) == SHORT.plan
+    asked = model.requests[1]
+    assert f'Reply with one JSON object {{"{name}": {{...}}}} that holds these alone' in asked.messages[-1].text
+    assert asked.schema is not None
+    assert asked.schema["required"] == [name]
+
+
+def test_rows_and_lines_are_mended_in_one_question(desk: Desk) -> None:
+    bad = {**json.loads(BAD_QUOTE), "validation_approach": HIDDEN}
+    good = {**json.loads(rows_of(GOOD, "R1")), "validation_approach": SHORT.plan["validation_approach"]}
+    model = saying(json.dumps(bad), json.dumps(good))
+    assert desk.plan(model) == SHORT.plan
+    assert model.asked == 2
+
+
+def test_a_line_that_is_never_mended_is_left_out_and_told_of(desk: Desk) -> None:
+    setup = {"python": ">=3.11", "packages": ["numpy", "numpy and scipy"]}
+    bad = json.dumps({**SHORT.plan, "validation_approach": HIDDEN, "environment_setup": setup})
+    plan = desk.plan(saying(bad, "Sure!", bad))
+    assert plan["validation_approach"]["verify_commands"] == ["python -m unittest"]
+    assert plan["environment_setup"]["packages"] == ["numpy"]
+    assert len([line for line in desk.warned if "a line is left out of the plan" in line]) == 2
+    alone = json.dumps({**SHORT.plan, "validation_approach": {"verify_commands": ["pytest || true"]}})
+    (desk.folder / "plan_journal.jsonl").unlink()
+    assert desk.plan(saying(alone, alone, alone))["validation_approach"]["verify_commands"] == [prompt.VERIFY]
+
+
 def test_a_model_is_told_the_sentence_that_is_nearest_to_a_misquote(desk: Desk) -> None:
     near = changed(
         lambda plan: plan["requirements"][0]["source"].update(quote="We minimise a loss: cross-entropy, of each waiter")

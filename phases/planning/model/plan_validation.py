@@ -63,12 +63,17 @@ def object_in_reply(text: str) -> dict[str, Any]:
     return value
 
 
-def rows_in_reply(text: str, contracts: Checker) -> list[dict[str, Any]]:
-    """The requirements and values in a reply that holds some rows of a plan, as JSON, or the whole plan. Raises NoPlan."""
+def parse_reply(text: str) -> Any:
+    """The JSON in a reply. Raises NoPlan."""
     try:
-        value = parse_json(_strip_words(text).encode("utf-8"))
+        return parse_json(_strip_words(text).encode("utf-8"))
     except (FormatError, UnicodeError) as error:
         raise NoPlan(str(error)) from error
+
+
+def rows_in_reply(text: str, contracts: Checker) -> list[dict[str, Any]]:
+    """The requirements and values in a reply that holds some rows of a plan, as JSON, or the whole plan. Raises NoPlan."""
+    value = parse_reply(text)
     found: list[dict[str, Any]] = []
     for name in QUOTED if isinstance(value, dict) else QUOTED[:1]:
         rows: Any = (
@@ -88,6 +93,51 @@ def rows_in_reply(text: str, contracts: Checker) -> list[dict[str, Any]]:
 
 QUOTED = ("requirements", "values")
 """The lists of a plan whose rows quote the paper, and are mended row by row."""
+
+
+_LINES = ("environment_setup: ", "validation_approach: the check ")
+"""How faults begin of lines that are mended without the rest of a plan."""
+
+
+def is_mended_alone(fault: str) -> bool:
+    """Whether a fault is of a package line or a check."""
+    return fault.startswith(_LINES)
+
+
+def mending_schema(schema: Mapping[str, Any], plan: Mapping[str, Any], lines: Sequence[str]) -> dict[str, Any]:
+    """The schema of a reply that mends rows, and the sections of these faults, of the schema of a plan."""
+    sections = sections_of(lines)
+    names = [*(name for name in QUOTED if name in plan), *sections]
+    wanted = {name: schema["properties"][name] for name in names}
+    return {**schema, "properties": wanted, "required": sections or ["requirements"]}
+
+
+def sections_of(lines: Sequence[str]) -> list[str]:
+    """The sections of a plan that these faults of lines are in."""
+    return sorted({line.partition(":")[0] for line in lines})
+
+
+def sections_in_reply(text: str, lines: Sequence[str], contracts: Checker) -> dict[str, Any]:
+    """The sections of these faults, in a reply that mends. Raises NoPlan."""
+    found = parse_reply(text)
+    made: dict[str, Any] = {}
+    for name in sections_of(lines):
+        if isinstance(found, dict) and name in found:
+            if breach := contracts.breach(contracts.schema(PLAN)["properties"][name], found[name]):
+                raise NoPlan(f"{name} {breach}")
+            made[name] = found[name]
+    return made
+
+
+def drop_faulty_lines(plan: dict[str, Any], check: str) -> dict[str, Any]:
+    """The plan without packages that cannot be installed and checks that hide their end; `check` where none is left."""
+    if plan["plan_version"] == 1:
+        return plan
+    setup, approach = plan["environment_setup"], plan["validation_approach"]
+    packages = [line for line in setup["packages"] if not list(package_faults([line]))]
+    commands = [line for line in approach["verify_commands"] if not list(command_faults([line]))]
+    setup, approach = {**setup, "packages": packages}, {**approach, "verify_commands": commands or [check]}
+    return {**plan, "environment_setup": setup, "validation_approach": approach}
 
 
 def quoted_rows(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -116,7 +166,7 @@ def may_end_in(plan: Mapping[str, Any], texts: Sequence[str], contracts: Checker
                 mended += rows_in_reply(text, contracts)
             continue
         # what is mended by row, what a person adds, and what is found beside the model's word
-        others = dict.fromkeys((*QUOTED, "todos", "uncertain"))
+        others = dict.fromkeys((*QUOTED, "todos", "uncertain", "environment_setup", "validation_approach"))
         if {**whole, **others} != {**plan, **others}:
             return False
         said = [*quoted_rows(whole), *mended]

@@ -37,20 +37,24 @@ from phases.planning.model.open_planning import open_planning, read_change_reque
 from phases.planning.model.plan_steps import STEPS, empty_plan, part_in_reply, step_question, step_schema
 from phases.planning.model.plan_validation import (
     PLAN,
-    QUOTED,
     NoPlan,
     QuoteIndex,
+    drop_faulty_lines,
+    is_mended_alone,
+    mending_schema,
     misquotes_of,
     plan_in_reply,
     problems_of,
     quoted_rows,
     rows_in_reply,
+    sections_in_reply,
     with_rows,
     without_quote,
 )
 from phases.planning.model.prompt import (
+    VERIFY,
     ChangeRequest,
-    misquote_message,
+    mending_message,
     planning_messages,
     reading_messages,
     refusal_message,
@@ -221,8 +225,8 @@ class _Planning:
             # A conversation that was recorded before rows were asked for goes on as it did.
             whole_again = question_digest(self._repair(messages, reply, refusal_message(problems)), schema)
             recorded = self._conversation.journal.next_key.get(QUESTION) == whole_again
-            only_misquotes = bool(plan) and len(problems) == len(self._misquotes(plan))
-            return (reply, plan), problems if recorded or not only_misquotes else []
+            mendable = bool(plan) and all(is_mended_alone(fault) for fault in self._faults(plan))
+            return (reply, plan), problems if recorded or not mendable else []
 
         try:
             reply, plan = self._ask(messages, accept, "the plan", schema, in_steps=True)
@@ -275,41 +279,51 @@ class _Planning:
         self, messages: Sequence[Message], first: Reply, plan: dict[str, Any], schema: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Asks for the rows that misquote, and for nothing else; those that stay so lose their quote, and are told of."""
-        named = [name for name in QUOTED if name in plan]
-        wanted = {**schema, "properties": {name: schema["properties"][name] for name in named}}
-        wanted["required"] = ["requirements"]
         problem = ""
         for _ in range(MOST_REPAIRS if plan["plan_version"] == 1 else _MOST_TRIES):
-            wrong = self._misquotes(plan)
-            if not wrong:
+            wrong, lines = self._misquotes(plan), self._faults(plan)
+            if not wrong and not lines:
                 return plan
             rows = [row for row in quoted_rows(plan) if row["id"] in wrong]
             near = nearest_sentences(rows, self._paper.pages)
             told = {name: "; ".join(filter(None, (fault, near.get(name)))) for name, fault in wrong.items()}
-            asked = self._repair(messages, first, misquote_message(rows, told, problem))
+            wanted = mending_schema(schema, plan, lines)
+            asked = self._repair(messages, first, mending_message(rows, told, lines, problem))
             self._check_deadline()
-            about = f"the quotes of {len(rows)} rows"
+            about = " and ".join(
+                [*([f"the quotes of {len(rows)} rows"] if rows else []), *(["lines"] if lines else [])]
+            )
             try:
                 reply = self._conversation.ask(asked, schema=wanted, about=about, digest=question_digest(asked, wanted))
             except Unusable as error:
-                logger.debug("rows that misquote stay as they are: {}", error.what)
+                logger.debug("what is wrong in rows stays so: {}", error.what)
                 break  # the plan is paid for, and rows can do without their quotes
-            plan, problem = self._with_rows(plan, wrong, reply)
-        return self._unquoted(plan)
+            plan, problem = self._with_rows(plan, wrong, lines, reply)
+        return self._unquoted(self._without_lines(plan))
 
-    def _with_rows(self, plan: dict[str, Any], wrong: Mapping[str, str], reply: Reply) -> tuple[dict[str, Any], str]:
+    def _with_rows(
+        self, plan: dict[str, Any], wrong: Mapping[str, str], lines: Sequence[str], reply: Reply
+    ) -> tuple[dict[str, Any], str]:
         """The plan with the rows of a reply in the place of wrong ones, and why the reply is of no use."""
         if reply.outcome != OK:
             return plan, _why_useless(reply)
-        whole, problems = self._read(reply.text)
-        if whole and len(problems) == len(self._misquotes(whole)):
+        whole, _ = self._read(reply.text)
+        if whole and all(is_mended_alone(fault) for fault in self._faults(whole)):
             return whole, ""  # models send all of it again, and recordings do
         try:
-            said = {row["id"]: row for row in rows_in_reply(reply.text, self._ctx.contracts)}
+            sections = sections_in_reply(reply.text, lines, self._ctx.contracts)
+            said = {row["id"]: row for row in rows_in_reply(reply.text, self._ctx.contracts)} if wrong else {}
         except NoPlan as error:
             return plan, str(error)
+        plan = {**plan, **sections}
         made = with_rows(plan, {name: row for name, row in said.items() if name in wrong})
         return correct_pages(made, self._cited, self._wanted.present), ""
+
+    def _without_lines(self, plan: dict[str, Any]) -> dict[str, Any]:
+        """The plan without packages that cannot be installed and checks that hide their end; the tests are always run."""
+        for fault in self._faults(plan):
+            self._ctx.tell(f"warning: a line is left out of the plan: {fault}")
+        return drop_faulty_lines(plan, VERIFY)
 
     def _unquoted(self, plan: dict[str, Any]) -> dict[str, Any]:
         wrong = self._misquotes(plan)
