@@ -202,10 +202,11 @@ def test_a_value_that_its_quote_does_not_hold_is_told() -> None:
     assert "V2: 0.25 does not stand in the words that it quotes" in told
 
 
-def test_a_requirement_from_a_section_where_nothing_is_built_is_told() -> None:
+@pytest.mark.parametrize("named", ["1", "2", None])
+def test_a_requirement_from_a_section_where_nothing_is_built_is_told(named: str | None) -> None:
     plan = copy.deepcopy(READ.plan)
     words = "The code is at https://github.com/example/waiting."
-    plan["requirements"][0] |= {"text": words, "source": {"section": "1", "page": 1, "quote": words}}
+    plan["requirements"][0] |= {"text": words, "source": {"section": named, "page": 1, "quote": words}}
     [told] = what_is_told(plan)
     assert "R1: it is taken from 'Introduction'" in told
 
