@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -145,3 +147,10 @@ def test_one_wrong_letter_in_twenty_is_borne(quote: str, found: bool) -> None:
 def test_a_quote_that_is_there_is_found_at_its_place(quote: str, text: str) -> None:
     place = find_nearly(quote, text + quote + text)
     assert place is not None
+
+
+def test_a_hostile_quote_is_looked_for_in_few_places() -> None:
+    began = time.process_time()
+    assert find_nearly("a" * 700 + "c" * 100 + "a" * 700, "a" * 20_000) is None
+    assert find_nearly("ab" * 400 + "ba" * 400, "ab" * 20_000) is None
+    assert time.process_time() - began < 2

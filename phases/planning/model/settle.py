@@ -66,10 +66,16 @@ def settle_plan(plan: dict[str, Any], cited: QuoteIndex, found: Row, present: Ro
 
 def _is_reworded(row: Row, cited: QuoteIndex) -> bool:
     """Whether a requirement that the paper is said to state is not in its words; how formulas are written is nobody's concern."""
-    if row["status"] != "stated" or row["source"]["section"] == REVIEW or cited.pages_of(row["text"]):
+    text = row["text"]
+    if row["status"] != "stated" or row["source"]["section"] == REVIEW or _stands(text, cited):
         return False
-    parts = [part for part in _FORMULA.split(row["text"]) if sum(map(str.isalnum, part)) >= _FEWEST_LETTERS]
-    return not parts or not all(cited.pages_of(part) for part in parts)
+    parts = [part for part in _FORMULA.split(text) if sum(map(str.isalnum, part)) >= _FEWEST_LETTERS]
+    return not parts or not all(_stands(part, cited) for part in parts)
+
+
+def _stands(text: str, cited: QuoteIndex) -> bool:
+    """Whether a text begins and ends in words of the paper."""
+    return bool(cited.pages_of(text[:_LONGEST]) and cited.pages_of(text[-_LONGEST:]))
 
 
 def _why_lost(row: Row, cited: QuoteIndex) -> bool:
