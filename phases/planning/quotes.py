@@ -8,6 +8,9 @@ _LETTERS_A_SLIP = 20
 _MOST_PLACES = 40
 """So many places are looked at: where pieces of a quote stand more often, they are none to find it by."""
 
+_MOST_STEPS = 1_000_000
+"""Letters of a quote times its slips times such places: what a long quote may cost."""
+
 
 def find_nearly(quote: str, text: str) -> tuple[int, int] | None:
     """Start and end of the place where the quote stands with at most one wrong letter in twenty; None where there is none.
@@ -17,7 +20,8 @@ def find_nearly(quote: str, text: str) -> tuple[int, int] | None:
     slips = len(quote) // _LETTERS_A_SLIP
     if not slips:
         return None
-    width, left, letters = len(quote) // (slips + 1), _MOST_PLACES, Counter(quote)
+    width, letters = len(quote) // (slips + 1), Counter(quote)
+    left = max(1, min(_MOST_PLACES, _MOST_STEPS // (len(quote) * slips)))
     for number in range(slips + 1):
         offset = number * width
         piece = quote[offset : offset + width]

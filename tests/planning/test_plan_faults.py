@@ -152,5 +152,5 @@ def test_a_quote_that_is_there_is_found_at_its_place(quote: str, text: str) -> N
 def test_a_hostile_quote_is_looked_for_in_few_places() -> None:
     began = time.process_time()
     assert find_nearly("a" * 700 + "c" * 100 + "a" * 700, "a" * 20_000) is None
-    assert find_nearly("ab" * 400 + "ba" * 400, "ab" * 20_000) is None
+    assert find_nearly(("ab" * 20 + "aabb" * 10) * 20, "ab" * 20_000) is None
     assert time.process_time() - began < 2
