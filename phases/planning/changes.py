@@ -68,7 +68,9 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
         *_requirement_lines(_requirements_of(old_plan), _requirements_of(new_plan)),
         *_file_lines(_files_of(old_plan), _files_of(new_plan)),
     ]
-    if _components_of(old_plan) != _components_of(new_plan):
+    if "components" in old_plan and "components" in new_plan:
+        lines += _list_lines("components", old_plan["components"], new_plan["components"])
+    elif _components_of(old_plan) != _components_of(new_plan):
         lines.append("~ components" if "components" in new_plan else "~ implementation_components")
     lines += [line for name in _LISTS for line in _list_lines(name, old_plan.get(name, ()), new_plan.get(name, ()))]
     for section, name in _SECTIONS:
@@ -100,8 +102,24 @@ def _list_lines(name: str, old: Sequence[_Row], new: Sequence[_Row]) -> Iterator
         if key not in before:
             yield f"+ {name} {key}: {_describe_row(row)}"
         elif before[key] != row:
-            yield f"~ {name} {key}: {_describe_row(before[key])} -> {_describe_row(row)}"
+            fields = [field for field in {**before[key], **row} if before[key].get(field) != row.get(field)]
+            said = str(row.get("name") or row.get("what") or f"{row.get('row', '')} {row.get('column', '')}")
+            yield f"~ {name} {key}, {said[:40].strip()}: {', '.join(_describe_cell(one, before[key], row) for one in fields)}"
     yield from (f"- {name} {key}: {_describe_row(row)}" for key, row in before.items() if key not in after)
+
+
+def _describe_cell(field: str, before: _Row, after: _Row) -> str:
+    """What became of a field: values are shown, of lists what came and went, and of places that they differ."""
+    old, new = before.get(field), after.get(field)
+    if isinstance(old, list) and isinstance(new, list) and field != "values":
+        gone, come = ([str(one)[:40] for one in ones if one not in others] for ones, others in ((old, new), (new, old)))
+        told = [f"+{one}" for one in come] + [f"-{one}" for one in gone]
+        return f"{field} {' '.join(told) or 'in another order'}"
+    return field if isinstance(old or new, dict) else f"{field} {_show_cell(old)} -> {_show_cell(new)}"
+
+
+def _show_cell(value: object) -> str:
+    return "none" if value is None else str(value)[:60]
 
 
 def _describe_row(row: _Row) -> str:

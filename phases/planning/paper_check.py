@@ -20,6 +20,8 @@ _NUMBER = re.compile(NUMBER)
 _SCALES = (1, 100, 1_000, 1_000_000, 1_000_000_000)
 """A value may be written as 0.1 or 10 %, 36000000 or 36M."""
 _FEWEST_LETTERS, _FEWEST_DIGITS = 6, 4
+_LOOKED_FOR = 80
+"""Characters of a quote by which its section is found."""
 _BEHIND = 200
 """Characters behind a quote in which the rest of its sentence stands."""
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
@@ -36,7 +38,7 @@ def differences_from_paper(
     by_number = dict(pages)
     yield from _value_faults(plan, by_number)
     yield from _owner_faults(plan, by_number, outline)
-    yield from _section_faults(plan, outline)
+    yield from _section_faults(plan, text, outline)
     yield from _step_faults(plan, text, outline)
     yield from _result_faults(plan, by_number)
 
@@ -107,16 +109,26 @@ def _has_number(text: str, wanted: float) -> bool:
     )
 
 
-def _section_faults(plan: Row, outline: Mapping[str, Any]) -> Iterator[str]:
-    """Requirements of sections where nothing is built."""
+def _section_faults(plan: Row, text: str, outline: Mapping[str, Any]) -> Iterator[str]:
+    """Requirements of sections where nothing is built, by where their words stand, else by what they name."""
     roles = roles_of(outline["sections"])
-    titles: dict[str, tuple[str, str]] = {}
+    by_name: dict[str, Row] = {}
     for section in outline["sections"]:
-        titles.setdefault(str(section["number"] or section["title"]), (roles[section["id"]], section["title"]))
+        by_name.setdefault(str(section["number"] or section["title"]), section)
     for row in plan["requirements"]:
-        role, title = titles.get(str(row["source"]["section"] or ""), ("", ""))
-        if role in (BACKGROUND, OTHER, PROOF):
+        section = _section_of(row["source"]["quote"], text, outline) or by_name.get(str(row["source"]["section"] or ""))
+        if section and roles[section["id"]] in (BACKGROUND, OTHER, PROOF):
+            title = section["title"]
             yield f"{row['id']}: it is taken from {title!r}, where papers say what is known, proven or left, not what is built"
+
+
+def _section_of(quote: str, text: str, outline: Mapping[str, Any]) -> Row | None:
+    """The section that holds the words of a quote; None where they stand in several, or are not found as they are."""
+    words = quote[:_LOOKED_FOR]
+    at = text.find(words) if len(words) >= _FEWEST_LETTERS else -1
+    if at < 0 or text.find(words, at + 1) >= 0:
+        return None
+    return next((one for one in outline["sections"] if one["start"] <= at < one["end"]), None)
 
 
 def _step_faults(plan: Row, text: str, outline: Mapping[str, Any]) -> Iterator[str]:

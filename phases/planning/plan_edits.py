@@ -7,19 +7,29 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from phases.planning.plan_words import write_ids
 from pipeline.base.errors import FormatError, UsageError
 from pipeline.base.plain_yaml import parse_yaml
+from pipeline.engine.phase import Checker
 
 _LISTS = {"R": "requirements", "C": "components", "V": "values", "E": "expected_results", "X": "experiments"}
 _CONSTANT = re.compile(r"[A-Za-z_]\w* = ")
+_LEADS = {"component": "components", "requirements": "requirements", "results": "expected_results"}
+"""Fields that name rows by their ids, and the lists of those."""
+_PLACES = ("section", "page", "quote")
+"""Fields of a row's source, which are set like its own."""
 Plan = dict[str, Any]
 
 
 def strike_row(plan: Mapping[str, Any], identifier: str) -> Plan:
-    """The plan without one row, and without every mention of it. Raises UsageError where there is no such row."""
+    """The plan without one row, and without every mention of it; a row that is gone leaves its mentions to be struck.
+
+    Raises UsageError where there is neither.
+    """
     made = copy.deepcopy(dict(plan))
-    rows = _list_of(made, identifier)
-    made[_LISTS[identifier[0]]] = [row for row in rows if row["id"] != identifier]
+    if identifier not in _mentioned(made):
+        _list_of(made, identifier)
+    made[_LISTS[identifier[0]]] = [row for row in made[_LISTS[identifier[0]]] if row["id"] != identifier]
     for name, field in (("components", "requirements"), ("experiments", "results"), ("file_structure", "components")):
         for row in made.get(name, ()):
             if field in row:
@@ -52,8 +62,54 @@ def change_row(plan: Mapping[str, Any], identifier: str, field: str, text: str) 
         field = "values" if isinstance(value, list) else "value"
         for file in made["file_structure"]:
             _set_constant(file, identifier, tuple(value) if isinstance(value, list) else value)
+    if field in ("requirements", "results") and isinstance(value, str):
+        value = [value]
+    if field in _PLACES and "source" in row:
+        row["source"] = {**row["source"], field: text if field == "quote" else value}
+        return made
+    if field in _LEADS:
+        _lead_elsewhere(made, identifier, field, value)
     row[field] = value
     return made
+
+
+def _lead_elsewhere(plan: Plan, identifier: str, field: str, value: object) -> None:
+    """A requirement and its component name each other: what one is told, the other is. Raises UsageError for ids of nothing."""
+    known = {row["id"] for row in plan[_LEADS[field]]}
+    wanted = value if isinstance(value, list) else [value]
+    if lost := [str(one) for one in wanted if one not in known]:
+        raise UsageError(
+            f"{identifier}.{field}: the plan has no {', '.join(lost)}; {_describe_ids(plan, _LEADS[field])}"
+        )
+    if field == "component":
+        for row in plan["components"]:
+            kept = [one for one in row["requirements"] if one != identifier]
+            row["requirements"] = [*kept, identifier] if row["id"] == value else kept
+    elif field == "requirements":
+        for row in plan["components"]:
+            if row["id"] != identifier:
+                row["requirements"] = [one for one in row["requirements"] if one not in wanted]
+        for row in plan["requirements"]:
+            if row["id"] in wanted:
+                row["component"] = identifier
+            elif row.get("component") == identifier:
+                del row["component"]
+
+
+def why_row_unfit(plan: Mapping[str, Any], identifier: str, contracts: Checker) -> str:
+    """Why a row cannot stand so in a plan, in words about its fields; empty where it can."""
+    name = _LISTS[identifier[0]]
+    row = next(row for row in plan[name] if row["id"] == identifier)
+    schema = contracts.schema("initial_plan.txt")["properties"][name]["items"]
+    if other := next((field for field in row if field not in schema["properties"]), ""):
+        known = ", ".join(
+            field
+            for field, rule in schema["properties"].items()
+            if field not in ("id", "source") and "deprecated" not in rule and set(rule) - {"description"}
+        )
+        places = f", {', '.join(_PLACES)}" if "source" in schema["properties"] else ""
+        return f"{identifier} has no field '{other}'; it has {known}{places}"
+    return f"{identifier}.{breach.removeprefix('at $.')}" if (breach := contracts.breach(schema, row)) else ""
 
 
 def add_row(plan: Mapping[str, Any], kind: str, text: str) -> Plan:
@@ -110,10 +166,27 @@ def _set_constant(file: dict[str, Any], identifier: str, value: object) -> None:
 def _list_of(plan: Plan, identifier: str) -> list[dict[str, Any]]:
     if plan["plan_version"] == 1:
         raise UsageError("this plan is of version 1; change it with --edit")
-    rows = list(plan.get(_LISTS.get(identifier[:1], ""), ()))
+    name = _LISTS.get(identifier[:1], "")
+    rows = list(plan.get(name, ()))
     if not any(row["id"] == identifier for row in rows):
-        raise UsageError(f"the plan has no row {identifier}; `pipeline show TASK plan` lists them")
+        raise UsageError(f"the plan has no row {identifier}; {_describe_ids(plan, name)}")
     return rows
+
+
+def _describe_ids(plan: Plan, name: str) -> str:
+    """Which ids there are, of one list or of all."""
+    lists = [name] if name else [*_LISTS.values()]
+    told = (f"{one} {write_ids(row['id'] for row in plan[one]) or 'none'}" for one in lists)
+    return f"it has {', '.join(told)}".replace("_", " ")
+
+
+def _mentioned(plan: Plan) -> set[str]:
+    """The ids that files, components and experiments name."""
+    if plan["plan_version"] == 1:
+        return set()
+    names = ("implements", "components", "requirements", "results")
+    rows = [*plan["file_structure"], *plan["components"], *plan["experiments"]]
+    return {one for row in rows for name in names for one in row.get(name, ())}
 
 
 def _next_id(plan: Plan, letter: str) -> str:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from phases.planning.hidden_exits import why_exit_hidden
 from phases.sandbox.installs import read_requirement
 
-_HIDDEN = (
-    (re.compile(r"\|\|\s*(?:true|:|echo\b|exit 0)"), "what stands after || makes it end well whatever the check said"),
-    (re.compile(r";\s*(?:true|:|echo\b[^;&|]*|exit 0)\s*$"), "its last command ends well whatever the check said"),
-    (re.compile(r"(?<![&>])&\s*$"), "it runs in the background, and nobody waits for it"),
-    (re.compile(r"^\s*!|\bset \+e\b"), "it turns round or ignores how the check ended"),
-)
-_PIPE = re.compile(r"(?<!\|)\|(?!\|)")
 _IDS = {"components": "C", "values": "V", "expected_results": "E", "experiments": "X", "requirements": "R"}
 
 
@@ -27,12 +20,16 @@ def reference_faults(plan: Mapping[str, Any]) -> Iterator[str]:
         known |= set(counted)
         yield from (f"{name}: the id {one} stands {count} times" for one, count in counted.items() if count > 1)
     leads = [
-        *((f"{row['id']}: component", row["component"]) for row in plan["requirements"] if "component" in row),
-        *((f"{row['id']}: requirements", one) for row in plan["components"] for one in row["requirements"]),
-        *((f"{row['id']}: results", one) for row in plan["experiments"] for one in row.get("results", ())),
-        *((f"{row['path']}: components", one) for row in plan["file_structure"] for one in row.get("components", ())),
+        *((f"{row['id']}: its component", row["component"]) for row in plan["requirements"] if "component" in row),
+        *((f"{row['id']}: one of its requirements", one) for row in plan["components"] for one in row["requirements"]),
+        *((f"{row['id']}: one of its results", one) for row in plan["experiments"] for one in row.get("results", ())),
+        *(
+            (f"{row['path']}: one of its components", one)
+            for row in plan["file_structure"]
+            for one in row.get("components", ())
+        ),
     ]
-    yield from (f"{place} names {one}, which the plan does not have" for place, one in leads if one not in known)
+    yield from (f"{place} is {one}, which the plan does not have" for place, one in leads if one not in known)
 
 
 def package_faults(packages: Sequence[str]) -> Iterator[str]:
@@ -48,12 +45,5 @@ def package_faults(packages: Sequence[str]) -> Iterator[str]:
 def command_faults(commands: Sequence[str]) -> Iterator[str]:
     """Verify commands that hide how they ended."""
     for command in commands:
-        why = next((why for pattern, why in _HIDDEN if pattern.search(command)), "")
-        if not why and _PIPE.search(_without_quotes(command)) and "pipefail" not in command:
-            why = "a pipe ends as its last command does; leave the pipe out"
-        if why:
+        if why := why_exit_hidden(command):
             yield f"validation_approach: the check {command!r} hides how it ended: {why}"
-
-
-def _without_quotes(command: str) -> str:
-    return re.sub(r"'[^']*'|\"[^\"]*\"", "", command)

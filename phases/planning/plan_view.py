@@ -7,6 +7,7 @@ import textwrap
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from phases.planning.plan_words import (
     Row,
@@ -31,6 +32,10 @@ from phases.planning.plan_words import (
 
 _WIDTH = 80
 _INDENT = "      "
+_GRID_IDS, _GRID_NAME, _GRID_CELL = 10, 24, 7
+"""Columns of a table of results that is shown as the paper has it: ids, the name of the row at most, a value at least."""
+_CELLS = " | "
+"""Between the cells of a row of a table that is quoted."""
 _FILLER, _GLUE = "\ue002", "\ue003"
 """Behind a sign of two columns; and a blank at which no line ends."""
 
@@ -111,9 +116,13 @@ class _Text:
 
     def values(self, plan: Row) -> Iterator[str]:
         """The values below the words that set them: the name alone does not say what a number is for."""
-        for number, (where, rows) in enumerate(group_values(plan)):
-            if number:
+        before = ""
+        for where, rows in group_values(plan):
+            quote = str(rows[0]["source"]["quote"])
+            # rows of one table of settings stand together
+            if before and not (_CELLS in before and _CELLS in quote):
                 yield ""
+            before = quote or where
             yield from self.wrap(where, "  ", 2)
             for row in rows:
                 condition = f", {row['condition']}" if row.get("condition") not in (None, "", row["owner"]) else ""
@@ -135,6 +144,9 @@ class _Text:
             conditions = {str(row.get("condition") or "") for row in rows}
             said = f": {next(iter(conditions))}" if len(conditions) == 1 and "" not in conditions else ""
             yield from self.wrap(f"{place}{said}", "  ", 4)
+            if (said or conditions == {""}) and (grid := self._grid(rows)):
+                yield from grid
+                continue
             cells = [
                 [row["id"], row["row"], row["column"], "" if said else row.get("condition", ""), write_value(row)]
                 for row in rows
@@ -142,6 +154,21 @@ class _Text:
             yield from self.table(["", "row", "column", "condition", "value"], cells, (5, 26, 24, 13, 10))
         if used := describe_tables(plan):
             yield from self.wrap(f"Tables of the paper: {used}", "  ", 4)
+
+    def _grid(self, rows: Sequence[Row]) -> list[str]:
+        """A table as the paper has it, a line a row, where every row has a value in every column; nothing where it is none."""
+        heads = list(dict.fromkeys(row["column"] for row in rows))
+        lines = [list(group) for _, group in groupby(rows, key=lambda row: str(row["row"]))]
+        is_whole = all([row["column"] for row in line] == heads for line in lines) and len(lines) > 1
+        name = min(_GRID_NAME, max(len(str(row["row"])) for row in rows) + 2)
+        room = (self._width - 2 - _GRID_IDS - name) // len(heads)
+        longest = max(len(write_value(row)) for row in rows)
+        if not is_whole or room <= max(longest, _GRID_CELL):
+            return []
+        cells = [[write_ids(row["id"] for row in line), line[0]["row"], *map(write_value, line)] for line in lines]
+        width = min(room, max(longest, *(min(len(head), 16) for head in heads)) + 2)
+        shares = (_GRID_IDS, name, *(width for _ in heads))
+        return list(self.table(["", "row", *heads], cells, shares, grows=False))
 
     def experiments(self, plan: Row) -> Iterator[str]:
         """What is run; a size that all have stands once above them, and so does that the paper gives none."""
@@ -192,11 +219,13 @@ class _Text:
         )
         return made or [first.rstrip()]
 
-    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]], shares: Sequence[int]) -> Iterator[str]:
+    def table(
+        self, heads: Sequence[str], rows: Sequence[Sequence[str]], shares: Sequence[int], *, grows: bool = True
+    ) -> Iterator[str]:
         """Columns of fixed widths, of which the wide ones share what a wide terminal has more; a column that is empty in
         all rows is left out, and what is longer than its column goes on below."""
         kept = [at for at in range(len(heads)) if not at or any(str(row[at]).strip() for row in rows)]
-        wide = [at for at in kept if shares[at] > 10]
+        wide = [at for at in kept if shares[at] > 10] if grows else []
         room = self._width - 2 - sum(shares[at] for at in kept)
         widths = [shares[at] + (room // len(wide) if at in wide else 0) for at in kept]
         for row in [heads, *rows]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 _LETTERS_A_SLIP = 20
 _MOST_PLACES = 40
-"""Where a piece of a quote stands more often than this, it is no piece to find it by."""
+"""So many places are looked at: where pieces of a quote stand more often, they are none to find it by."""
+
+_MOST_STEPS = 1_000_000
+"""Letters of a quote times its slips times such places: what a long quote may cost."""
 
 
 def find_nearly(quote: str, text: str) -> tuple[int, int] | None:
@@ -15,16 +20,17 @@ def find_nearly(quote: str, text: str) -> tuple[int, int] | None:
     slips = len(quote) // _LETTERS_A_SLIP
     if not slips:
         return None
-    width = len(quote) // (slips + 1)
+    width, letters = len(quote) // (slips + 1), Counter(quote)
+    left = max(1, min(_MOST_PLACES, _MOST_STEPS // (len(quote) * slips)))
     for number in range(slips + 1):
         offset = number * width
         piece = quote[offset : offset + width]
         at = text.find(piece)
-        for _ in range(_MOST_PLACES):
-            if at < 0:
-                break
-            start = max(0, at - offset)
-            if _distance(quote, text[start : start + len(quote)], slips) <= slips:
+        while at >= 0 and left:
+            start, left = max(0, at - offset), left - 1
+            there = text[start : start + len(quote)]
+            # letters that are missing there are slips, in whatever order they stand
+            if (letters - Counter(there)).total() <= 2 * slips and _distance(quote, there, slips) <= slips:
                 return start, min(len(text), start + len(quote))
             at = text.find(piece, at + 1)
     return None

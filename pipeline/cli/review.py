@@ -69,6 +69,8 @@ def review_command(
         raise UsageError(
             f"task {store.id} has no plan yet; make one with: pipeline resume {command_name(store)} --until plan"
         )
+    if not edit:
+        _refuse_damaged(store)
     if more["diff"]:
         return Answer(plan_standing(store), lambda: _show_difference(store))
     rows = any(more[name] for name in ("strike", "changed", "added"))
@@ -86,6 +88,15 @@ def review_command(
         write_review_page(store, html, plan_standing(store)["standing"], find_doubts(store), compare_versions(store)[1])
     # what was done is told on stderr
     return Answer(plan_standing(store), lambda: None if decides or html else _show_plan(store))
+
+
+def _refuse_damaged(store: TaskStore) -> None:
+    """Raises ContractError for a plan that does not parse, with the way to mend it: a person changed the file."""
+    try:
+        store.load(PLAN)
+    except ContractError as error:
+        again = f"mend it with: pipeline review {command_name(store)} --edit"
+        raise ContractError(f"{error}; it was changed after it was written: {again}") from error
 
 
 def _show_plan(store: TaskStore) -> None:
@@ -112,7 +123,7 @@ def _show_plan(store: TaskStore) -> None:
 def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
     """Strikes, changes and adds what the command names, in this order; the plan before is kept among its versions."""
     # imported here: TAB must import no phase
-    from phases.planning.plan_edits import add_row, change_row, strike_row
+    from phases.planning.plan_edits import add_row, change_row, strike_row, why_row_unfit
 
     plan, before = store.load(PLAN), read_bytes(store.path(PLAN))
     for identifier in more["strike"]:
@@ -121,7 +132,10 @@ def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
         match = re.fullmatch(r"([A-Za-z][0-9]+)\.([a-z_]+)=(.*)", text, re.DOTALL)
         if not match:
             raise UsageError(f"'{text}' is not of the form ID.FIELD=VALUE, like V3.value=0.1")
-        plan = change_row(plan, match.group(1).upper(), match.group(2), match.group(3))
+        identifier = match.group(1).upper()
+        plan = change_row(plan, identifier, match.group(2), match.group(3))
+        if why := why_row_unfit(plan, identifier, store.contracts):
+            raise UsageError(f"--set {text}: {why}; the plan is as it was")
     for kind, text in more["added"]:
         plan = add_row(plan, kind, " ".join(text.split()))
     data = store.contracts.serialise(PLAN, plan, writer=user_name())
@@ -261,6 +275,9 @@ def _approve_automatically(store: TaskStore, digest: str) -> Decision:
     """Approves, unless a person decided about this very plan already: that word holds."""
     if store.exists(DECISION) and store.load(DECISION)["plan_sha256"] == digest:
         return read_decision(store, digest)
+    if any(PLAN in stamp.edited or stamp.written.get(PLAN, digest) != digest for stamp in store.stamps.values()):
+        for line in find_doubts(store):
+            print_warning(line)
     return make_decision("approve", "auto", digest)
 
 

@@ -24,10 +24,12 @@ from phases.agent.tools.files import file_tools
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.toolbox import Notes
+from phases.llm.model import Message
 from phases.planning.model.material import paper_material
+from phases.planning.model.plan_steps import empty_plan, step_question
 from phases.planning.model.prompt import (
     ChangeRequest,
-    misquote_message,
+    mending_message,
     planning_messages,
     reading_messages,
     refusal_message,
@@ -96,7 +98,13 @@ def rendered_planner() -> str:
     ]
     repairs = [
         refusal_message(["verify_commands is empty"]),
-        misquote_message([row], {"R1": "page 3 does not say that"}),
+        mending_message([row], {"R1": "page 3 does not say that"}, []),
+        mending_message(
+            [],
+            {},
+            ["validation_approach: the check 'pytest | tail' hides how it ended: a pipe ends as its last command does"],
+        ),
+        step_question([Message("user", "…")], 3, {**empty_plan(), "requirements": [row]}, 1_000)[-1].text,
     ]
     return "\n\n--------\n\n".join([*(message.text for message in told), *repairs]) + "\n"
 

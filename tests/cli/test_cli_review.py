@@ -91,12 +91,58 @@ def test_a_reviewer_strikes_changes_and_adds_by_id_and_sees_what_differs(command
     assert "id: R2\n" not in text
     assert "LEARNING_RATE = 0.25" in text
     assert "QUEUE_LENGTH = 7" in text
-    assert "~ values V2: learning rate = 0.1, of method -> learning rate = 0.25, of method" in ended.err
+    assert "~ values V2, learning rate: value 0.1 -> 0.25" in ended.err
     assert "V2: 0.25 does not stand in the words that it quotes" in ended.err
     told = command("review", "paper", "--diff").out
-    assert "learning rate = 0.1, of method -> learning rate = 0.25, of method" in told
+    assert "~ values V2, learning rate: value 0.1 -> 0.25" in told
     assert command("review", "paper", "--set", "V2.value").code == 2
     assert command("review", "paper", "--approve").code == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--strike", "R99"), "the plan has no row R99; it has requirements R1–R"),
+        (("--strike", "Z1"), "the plan has no row Z1; it has requirements R1–"),
+        (("--set", "V3.bogus=5"), "V3 has no field 'bogus'; it has name, symbol, value, "),
+        (("--set", "R1.kind=foo"), "--set R1.kind=foo: R1.kind: 'foo' is not one of ['algorithm', "),
+        (("--set", "V1.owner="), "--set V1.owner=: V1.owner: '' should be non-empty; the plan is as it was"),
+        (("--set", "R1.component=C99"), "R1.component: the plan has no C99; it has components C1–C"),
+        (("--set", "V3=5"), "'V3=5' is not of the form ID.FIELD=VALUE, like V3.value=0.1"),
+    ],
+)
+def test_an_edit_that_cannot_be_is_refused_with_what_can_be(
+    command: Command, flags: tuple[str, ...], said: str
+) -> None:
+    wait_for_review(command)
+    before = plan_of(command).read_bytes()
+    ended = command("review", "paper", *flags)
+    assert ended.code == 2
+    assert said in ended.err
+    assert plan_of(command).read_bytes() == before
+
+
+def test_a_plan_that_was_damaged_by_hand_is_told_with_the_command_that_mends_it(command: Command) -> None:
+    wait_for_review(command)
+    good = plan_of(command).read_text()
+    plan_of(command).write_text(good.replace("  text:", "\ttext:", 1))
+    ended = command("review", "paper")
+    assert ended.code == 1
+    assert "found a tab character" in ended.err
+    assert ended.err.strip().endswith("it was changed after it was written: mend it with: pipeline review paper --edit")
+    script = command.folder / "mend.sh"
+    script.write_text("#!/bin/sh\nsed -i 's/\\ttext:/  text:/' \"$1\"\n")
+    script.chmod(0o755)
+    assert command("review", "paper", "--edit", EDITOR=str(script)).code == 0
+    assert plan_of(command).read_text() == good
+
+
+def test_a_hand_edit_that_nobody_reviews_is_told_of_when_the_run_goes_on(command: Command) -> None:
+    assert command("run", "--fast", "paper.md", "--until", "plan").code == 0
+    plan_of(command).write_text(plan_of(command).read_text().replace("id: R2\n", "id: R1\n", 1))
+    ended = command("resume", "paper", "--until", "review")
+    assert ended.code == 0, ended.err
+    assert "requirements: the id R1 stands 2 times" in ended.err
 
 
 def test_the_page_of_a_review_is_written_and_what_it_says_can_be_typed(command: Command) -> None:
@@ -107,7 +153,7 @@ def test_the_page_of_a_review_is_written_and_what_it_says_can_be_typed(command: 
     assert ended.out == ""
     html = (command.folder / "plan.html").read_text()
     assert "0.25 does not stand in the words that it quotes" in html
-    assert "learning rate = 0.1, of method -&gt; learning rate = 0.25, of method" in html
+    assert "values V2, learning rate: value 0.1 -&gt; 0.25" in html
     typed = [unescape(one) for one in re.findall(r"<tr><td><code>(.*?)</code>", html)]
     assert len(typed) == 8
     for line in typed[:6]:

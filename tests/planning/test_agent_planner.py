@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.llm.model import tokens_of
+from phases.planning.model.bounded_schema import restrict_schema
 from phases.planning.model.material import (
     Paper,
     Segment,
@@ -22,7 +23,7 @@ from phases.planning.model.material import (
     paper_overview,
     strip_invisible,
 )
-from phases.planning.model.plan_validation import NoPlan, QuoteIndex, plan_in_reply, problems_of, restrict_schema
+from phases.planning.model.plan_validation import NoPlan, QuoteIndex, plan_in_reply, problems_of
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, read
@@ -121,6 +122,9 @@ AS_JSON, AS_YAML = json.dumps(PLAN), dump_yaml(PLAN).decode()
         pytest.param(
             f"Here is the plan.\n\n```\n{AS_JSON}\n```\nTell me what you think.", id="a fence with words around"
         ),
+        pytest.param(f"Of {{x}} first.\n\n{AS_JSON}\n\nThat is all.", id="JSON with words around"),
+        pytest.param(f"<think>\n{{a\n```\nb</think>\n{AS_JSON}", id="JSON behind thoughts"),
+        pytest.param(f"so {{ it is\n</think>\n\n```json\n{AS_JSON}\n```", id="a fence behind thoughts"),
     ],
 )
 def test_a_plan_is_taken_however_it_is_wrapped(reply: str) -> None:
@@ -139,8 +143,8 @@ def test_json_is_read_as_json_and_not_as_yaml() -> None:
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        pytest.param("I cannot do that.", "is not of type 'object'", id="words"),
-        pytest.param("", "is not of type 'object'", id="nothing"),
+        pytest.param("I cannot do that.", "it is no plan: it begins 'I cannot do that.'", id="words"),
+        pytest.param("", "it is no plan: it begins ''", id="nothing"),
         pytest.param(AS_JSON[:-9], "the plan, line 1, column", id="half of it"),
         pytest.param("{}", "'plan_version' is a required property", id="an empty object"),
         pytest.param(
@@ -153,7 +157,7 @@ def test_json_is_read_as_json_and_not_as_yaml() -> None:
             f"```\n{AS_JSON}\n```\n```\n{AS_JSON}\n```", "4 lines that open or close a fenced block", id="two plans"
         ),
         pytest.param(f"```json\n{AS_JSON}", "1 lines that open or close", id="a fence left open"),
-        pytest.param("a: &x 1\nb: *x\n", "anchors and aliases are not allowed", id="an alias"),
+        pytest.param("plan_version: &x 1\nb: *x\n", "anchors and aliases are not allowed", id="an alias"),
         pytest.param("[" * 3000, "", id="a pit"),
         pytest.param('{"a":' * 100_000, "", id="a pit of objects"),
     ],
@@ -216,7 +220,7 @@ def test_a_plan_that_hangs_together_has_no_fault() -> None:
         ),
         pytest.param(
             lambda plan: plan["components"][0].update(requirements=["R999"]),
-            "names R999",
+            "C1: one of its requirements is R999, which the plan does not have",
             id="a component",
         ),
         pytest.param(

@@ -20,6 +20,9 @@ from phases.llm.model import Reply, Request, most_tokens, tokens_of
 from phases.phase05_plan import INDEX, PHASE, PLAN, REQUESTS
 from phases.planning.model import prompt
 from phases.planning.model.hints import differences_from_rules, hint_lines
+from phases.planning.model.plan_steps import STEPS
+from phases.planning.model.plan_validation import QuoteIndex
+from phases.planning.model.settle import settle_plan
 from phases.planning.model.shown_pages import choose_pages, is_torn
 from phases.planning.plan_edits import strike_row
 from phases.readers.markdown import paper_document
@@ -330,7 +333,7 @@ def test_a_price_that_is_not_known_is_not_made_up(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        pytest.param("Sure!", "initial_plan.txt, line 1, column 1, at $: 'Sure!' is not of type 'object'", id="words"),
+        pytest.param("Sure!", "it is no plan: it begins 'Sure!'; reply with one JSON object", id="words"),
         pytest.param(NO_FILES, "the plan at $.file_structure: [] should be non-empty", id="no files"),
         pytest.param(NO_COMMAND, "validation_approach: verify_commands is empty", id="no verify command"),
         pytest.param(
@@ -345,7 +348,7 @@ def test_a_price_that_is_not_known_is_not_made_up(desk: Desk) -> None:
         ),
         pytest.param(
             changed(lambda plan: plan["components"][0].update(requirements=["R99"])),
-            "names R99",
+            "one of its requirements is R99",
             id="an id that leads nowhere",
         ),
         pytest.param(
@@ -385,7 +388,11 @@ TWO_BAD = changed(
     ("bad", "replies"),
     [
         pytest.param(BAD_QUOTE, [rows_of(GOOD, "R1")], id="an invented quote"),
-        pytest.param(on_page(7), [rows_of(GOOD, "R1")], id="a page that is not there"),
+        pytest.param(
+            changed(lambda plan: plan["requirements"][0]["source"].update(page=7, quote="nobody wrote this down")),
+            [rows_of(GOOD, "R1")],
+            id="a page that is not there",
+        ),
         pytest.param(BAD_QUOTE, [f"Sure:\n```json\n{rows_of(GOOD, 'R1')}\n```"], id="in a fence"),
         pytest.param(BAD_QUOTE, [GOOD], id="the whole plan in return"),
         pytest.param(BAD_QUOTE, [NO_COMMAND], id="a whole plan that is worse elsewhere"),
@@ -483,12 +490,175 @@ def test_a_run_that_was_killed_after_a_mended_plan_was_written_does_not_plan_fro
     assert desk.journals == ["plan_journal.jsonl"]
 
 
-def test_a_reply_that_was_cut_off_is_no_plan_and_the_next_one_is_to_be_shorter(desk: Desk) -> None:
-    model = saying(Reply("truncated", GOOD, tokens_out=16384), Reply("empty"), GOOD)
+CUT = Reply("truncated", GOOD[:-900], tokens_in=1000, tokens_out=16_384, usd=0.25)
+
+
+def part(number: int, plan: dict[str, Any] = SHORT.plan) -> str:
+    """The reply to one step of a plan that is asked for in steps."""
+    return json.dumps({key: plan[key] for key in STEPS[number]})
+
+
+PARTS = [part(number) for number in range(len(STEPS))]
+
+
+def test_a_plan_that_is_too_long_for_one_reply_is_asked_for_in_steps(desk: Desk) -> None:
+    model = saying(CUT, *PARTS)
     assert desk.plan(model) == SHORT.plan
-    assert "it was cut off after 16,384 tokens; be shorter" in model.requests[1].messages[-1].text
-    assert "it was empty" in model.requests[2].messages[-1].text
-    assert [[message.role for message in request.messages] for request in model.requests] == [["system", "user"]] * 3
+    first, *steps = model.requests
+    assert [list((request.schema or {})["properties"]) for request in steps] == [list(keys) for keys in STEPS]
+    assert all(request.messages[1].text.startswith(first.messages[1].text) for request in steps), "a cache can be used"
+    told = steps[-1].messages[1].text
+    assert f"R1 {SHORT.plan['requirements'][0]['text'][:40]}" in told
+    assert f"V1 training: {SHORT.plan['values'][0]['name']}"[:12] in told
+
+
+@pytest.mark.parametrize("turns", range(5))
+def test_a_run_that_was_cut_between_steps_asks_nothing_twice(desk: Desk, turns: int) -> None:
+    said = [CUT, *map(ok, PARTS)]
+    with pytest.raises(Interrupted):
+        desk.plan(cut_after(turns, lambda request: said[request.turn - 1], 10**6))
+    second = small(10**6, lambda request: said[request.turn - 1])
+    assert desk.plan(second) == SHORT.plan
+    assert second.asked == 5 - turns
+    assert sum(row["usd"] for row in desk.spent if row["used"]) == pytest.approx(5 * 0.25)
+
+
+def test_what_is_wrong_with_a_part_is_told_back_for_that_part_alone(desk: Desk) -> None:
+    twice = part(0, {**SHORT.plan, "requirements": [*SHORT.plan["requirements"], SHORT.plan["requirements"][0]]})
+    hidden = part(3, {**SHORT.plan, "validation_approach": {"verify_commands": ["pytest; true"]}})
+    model = saying(CUT, "Sure!", twice, PARTS[0], PARTS[1], PARTS[2], PARTS[3][:-9], hidden, PARTS[3])
+    assert desk.plan(model) == SHORT.plan
+    last = [request.messages[-1].text for request in model.requests]
+    assert "the id R1 stands 2 times" in last[3]
+    assert "the check 'pytest; true' hides how it ended" in last[8]
+
+
+def test_a_misquote_in_a_part_sends_back_its_row_and_not_the_part(desk: Desk) -> None:
+    model = saying(CUT, part(0, json.loads(BAD_QUOTE)), *PARTS[1:], rows_of(GOOD, "R1"))
+    assert desk.plan(model) == SHORT.plan
+    assert model.asked == 6
+
+
+@pytest.mark.parametrize("at", range(1, 5))
+def test_a_whole_plan_ends_the_steps(desk: Desk, at: int) -> None:
+    model = saying(CUT, *PARTS[: at - 1], GOOD)
+    assert desk.plan(model) == SHORT.plan
+    assert model.asked == at + 1
+
+
+def test_a_part_that_is_cut_off_too_is_to_be_shorter(desk: Desk) -> None:
+    model = saying(CUT, CUT, Reply("empty"), *PARTS)
+    assert desk.plan(model) == SHORT.plan
+    assert "it was cut off after 16,384 tokens; be shorter" in model.requests[2].messages[-1].text
+    assert "it was empty" in model.requests[3].messages[-1].text
+
+
+# What is put right without a question
+
+
+def told_of(plan: dict[str, Any]) -> list[str]:
+    return [row["what"] for row in plan["uncertain"] if row not in SHORT.plan["uncertain"]]
+
+
+def test_a_quote_on_another_page_is_put_on_its_own_without_a_question(desk: Desk) -> None:
+    assert desk.plan(saying(on_page(7))) == SHORT.plan
+    assert desk.warned == []
+
+
+def test_a_requirement_in_a_models_own_words_is_inferred_and_told_of(desk: Desk) -> None:
+    plan = desk.plan(saying(changed(lambda plan: plan["requirements"][0].update(text="模型首先在门口等待很久。"))))
+    first, *others = plan["requirements"]
+    assert first["status"] == "inferred"
+    assert others == SHORT.plan["requirements"][1:]
+    assert any("in the model's words" in what for what in told_of(plan))
+
+
+def test_how_a_formula_is_written_makes_no_words_of_its_own(desk: Desk) -> None:
+    text = SHORT.plan["requirements"][0]["text"]
+    plan = desk.plan(saying(changed(lambda plan: plan["requirements"][0].update(text=f"{text} $\\hat{{x}}_{{t+1}}$"))))
+    assert plan["requirements"][0]["status"] == "stated"
+
+
+def test_a_component_that_quotes_what_is_not_there_loses_its_words_and_is_told_of(desk: Desk) -> None:
+    def invent(plan: dict[str, Any]) -> None:
+        plan["components"][0]["source"].update(quote="nobody wrote this down")
+
+    plan = desk.plan(saying(changed(invent)))
+    assert plan["components"][0]["source"]["quote"] == ""
+    assert any("are not where it says: C1" in what for what in told_of(plan))
+
+
+def test_fewer_requirements_than_the_rules_find_and_the_same_twice_are_told_of() -> None:
+    cited, rows = QuoteIndex([(1, SHORT.document.text)]), SHORT.plan["requirements"]
+    plan = settle_plan(
+        {**SHORT.plan, "requirements": [*rows, {**rows[0], "id": "R9"}]}, cited, {"requirements": [{}] * 40}
+    )
+    told = told_of(plan)
+    assert "These requirements say the same: R1, R9. Strike all but one." in told
+    assert "The model gives 6 requirements, and rules find 40 in the paper: what is missing?" in told
+
+
+def test_so_many_rows_that_nobody_could_review_them_are_told_back(desk: Desk) -> None:
+    row = SHORT.plan["requirements"][0]
+    many = changed(lambda plan: plan["requirements"].extend({**row, "id": f"R{number}"} for number in range(100, 500)))
+    model = saying(many, GOOD)
+    assert desk.plan(model) == SHORT.plan
+    assert "rows are too many; at most 250" in model.requests[1].messages[-1].text
+
+
+def test_a_model_that_refuses_to_mend_a_row_costs_the_row_and_not_the_plan(desk: Desk) -> None:
+    model = saying(BAD_QUOTE, Reply("refused", detail="policy"))
+    plan = desk.plan(model)
+    assert plan["requirements"][0]["status"] == "inferred"
+    assert [line[:40] for line in desk.warned] == ["warning: R1 of the plan is marked as inf"]
+
+
+HIDDEN = {"verify_commands": ["pytest -q; true", "python -m unittest"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [("validation_approach", HIDDEN), ("environment_setup", {"python": ">=3.11", "packages": ["numpy and scipy"]})],
+)
+def test_a_line_that_cannot_stand_sends_back_its_section_and_not_the_plan(
+    desk: Desk, name: str, bad: dict[str, Any]
+) -> None:
+    model = saying(json.dumps({**SHORT.plan, name: bad}), json.dumps({name: SHORT.plan[name]}))
+    assert desk.plan(model) == SHORT.plan
+    asked = model.requests[1]
+    assert f'Reply with one JSON object {{"{name}": {{...}}}} that holds these alone' in asked.messages[-1].text
+    assert asked.schema is not None
+    assert asked.schema["required"] == [name]
+
+
+def test_rows_and_lines_are_mended_in_one_question(desk: Desk) -> None:
+    bad = {**json.loads(BAD_QUOTE), "validation_approach": HIDDEN}
+    good = {**json.loads(rows_of(GOOD, "R1")), "validation_approach": SHORT.plan["validation_approach"]}
+    model = saying(json.dumps(bad), json.dumps(good))
+    assert desk.plan(model) == SHORT.plan
+    assert model.asked == 2
+
+
+def test_a_line_that_is_never_mended_is_left_out_and_told_of(desk: Desk) -> None:
+    setup = {"python": ">=3.11", "packages": ["numpy", "numpy and scipy"]}
+    bad = json.dumps({**SHORT.plan, "validation_approach": HIDDEN, "environment_setup": setup})
+    plan = desk.plan(saying(bad, "Sure!", bad))
+    assert plan["validation_approach"]["verify_commands"] == ["python -m unittest"]
+    assert plan["environment_setup"]["packages"] == ["numpy"]
+    assert len([line for line in desk.warned if "a line is left out of the plan" in line]) == 2
+    alone = json.dumps({**SHORT.plan, "validation_approach": {"verify_commands": ["pytest || true"]}})
+    (desk.folder / "plan_journal.jsonl").unlink()
+    assert desk.plan(saying(alone, alone, alone))["validation_approach"]["verify_commands"] == [prompt.VERIFY]
+
+
+def test_a_model_is_told_the_sentence_that_is_nearest_to_a_misquote(desk: Desk) -> None:
+    near = changed(
+        lambda plan: plan["requirements"][0]["source"].update(quote="We minimise a loss: cross-entropy, of each waiter")
+    )
+    model = saying(near, rows_of(GOOD, "R1"))
+    assert desk.plan(model) == SHORT.plan
+    assert "nearest to it is on page 1: " in model.requests[1].messages[-1].text
+    assert "cross-entropy loss of the waiter" in model.requests[1].messages[-1].text
 
 
 def test_a_model_that_does_not_mend_its_plan_ends_the_run_with_the_last_fault(desk: Desk) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from phases.planning.model.material import split_pages
 from phases.planning.paper_check import differences_from_paper
 from phases.planning.plan_edits import add_row, change_row, strike_row
+from phases.planning.plan_faults import reference_faults
 from phases.planning.plan_sense import doubts_about
 from phases.planning.plan_view import render_plan
 from phases.planning.plan_words import group_doubts, read_aloud, read_formula, steps_of, write_ids
@@ -69,6 +70,28 @@ def test_a_row_is_added_where_such_rows_are() -> None:
     ids_in(made)
 
 
+def test_a_requirement_and_its_component_name_each_other_after_an_edit_of_either() -> None:
+    homes = {one: row["id"] for row in READ.plan["components"] for one in row["requirements"]}
+    moved = next(one for one in homes if homes[one] != "C1")
+    for made in (change_row(READ.plan, moved, "component", "C1"), change_row(READ.plan, "C1", "requirements", moved)):
+        assert next(row for row in made["requirements"] if row["id"] == moved)["component"] == "C1"
+        assert [row["id"] for row in made["components"] if moved in row["requirements"]] == ["C1"]
+        assert list(reference_faults(made)) == []
+
+
+def test_a_row_that_was_deleted_by_hand_can_still_be_struck_from_what_names_it() -> None:
+    made = copy.deepcopy(READ.plan)
+    del made["requirements"][0]
+    assert list(reference_faults(made)) != []
+    assert list(reference_faults(strike_row(made, "R1"))) == []
+
+
+def test_the_place_of_a_row_is_set_like_its_fields() -> None:
+    made = change_row(change_row(READ.plan, "R1", "page", "4"), "R1", "quote", "12")
+    assert made["requirements"][0]["source"] == {**READ.plan["requirements"][0]["source"], "page": 4, "quote": "12"}
+    ids_in(made)
+
+
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
@@ -121,6 +144,24 @@ def test_a_plan_is_shown_in_the_columns_of_the_terminal(width: int) -> None:
     assert [one for one in ids if text.count(f"\n  {one} ") == 1] == ids, "each requirement stands once"
 
 
+def test_results_are_shown_as_the_table_of_the_paper_where_each_row_has_each_column() -> None:
+    cells = [("AP", "Error", 17.5), ("AP", "Writes", 21.8), ("AP+M", "Error", 17.8), ("AP+M", "Writes", 27.2)]
+    made = [
+        {"id": f"E{at}", "table": "Table 2", "row": row, "column": column, "value": value, "page": 3}
+        for at, (row, column, value) in enumerate(cells, 1)
+    ]
+    plan = {**READ.plan, "expected_results": made}
+    lines = render_plan(plan).splitlines()
+    at = lines.index("  Table 2, p. 3")
+    assert [line.split() for line in lines[at + 1 : at + 4]] == [
+        ["row", "Error", "Writes"],
+        ["E1,", "E2", "AP", "17.5", "21.8"],
+        ["E3,", "E4", "AP+M", "17.8", "27.2"],
+    ]
+    torn = render_plan({**plan, "expected_results": made[:3]})
+    assert "  E3   AP+M" in torn, "a table with a gap is shown cell by cell"
+
+
 def test_signs_of_two_columns_are_counted_as_two() -> None:
     text = render_plan(change_row(READ.plan, "R1", "text", "先等待，然后一次回答所有问题。" * 12), 80)
     widths = [sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in line) for line in text.splitlines()]
@@ -161,10 +202,11 @@ def test_a_value_that_its_quote_does_not_hold_is_told() -> None:
     assert "V2: 0.25 does not stand in the words that it quotes" in told
 
 
-def test_a_requirement_from_a_section_where_nothing_is_built_is_told() -> None:
+@pytest.mark.parametrize("named", ["1", "2", None])
+def test_a_requirement_from_a_section_where_nothing_is_built_is_told(named: str | None) -> None:
     plan = copy.deepcopy(READ.plan)
     words = "The code is at https://github.com/example/waiting."
-    plan["requirements"][0] |= {"text": words, "source": {"section": "1", "page": 1, "quote": words}}
+    plan["requirements"][0] |= {"text": words, "source": {"section": named, "page": 1, "quote": words}}
     [told] = what_is_told(plan)
     assert "R1: it is taken from 'Introduction'" in told
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phases.planning.hidden_exits import why_exit_hidden
 from phases.planning.plan_faults import command_faults, package_faults
 from phases.planning.quotes import find_nearly
 from tests.strategies import QUICK
@@ -39,28 +42,85 @@ def test_a_line_that_pip_cannot_install_is_told(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["python -m unittest discover -s tests -t .", "pytest -q && ruff check", "bash -o pipefail -c 'pytest | tee log'",
-                "grep -c 'a|b' file", "pytest 2>&1", "make || exit 1"]
-)  # fmt: skip
+    "command",
+    [
+        "python -m unittest discover -s tests -t .",
+        "pytest -q && ruff check",
+        "bash -o pipefail -c 'pytest | tee log'",
+        "set -euo pipefail; pytest | tail; ruff check",
+        "set -e\npytest\nruff check",
+        "grep -c 'a|b' file",
+        "pytest 2>&1",
+        "make || exit 1",
+        "pytest > log 2>&1 || { cat log; exit 1; }",
+        "pytest || (cat log && false)",
+        "if ! pytest; then exit 1; fi",
+        "cd src; PYTHONPATH=. timeout 60 pytest",
+        "mkdir -p out; [ -d data ] || mkdir data; pytest",
+        "echo 1 | python -m package",
+        "test -f a.py && ! grep -q TODO a.py",
+        "python - <<'END'\nimport x; x.check()\nEND",
+        "python -c 'print(1|2); x = 1; assert x'",
+        'python -c "import subprocess as s, sys; sys.exit(s.run([1]).returncode)"',
+        "python -c 'import subprocess; subprocess.run([1], check=True)'",
+        'python -c "\ntry:\n    f()\nexcept ValueError: pass\nelse: raise SystemExit(1)"',
+        "pytest  # || true",
+    ],
+)
 def test_a_check_that_ends_as_it_went_is_no_fault(command: str) -> None:
     assert list(command_faults([command])) == []
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "why"),
     [
-        "pytest || true",
-        "pytest ||true",
-        "pytest | tail -3",
-        "pytest &",
-        "pytest; true",
-        "pytest || echo failed",
-        "! pytest",
+        ("pytest || true", "after ||"),
+        ("pytest ||true", "after ||"),
+        ("pytest || echo failed", "after ||"),
+        ("pytest || { true; }", "after ||"),
+        ("pytest || python -c pass", "after ||"),
+        ("pytest \\\n || :", "after ||"),
+        ("(pytest || true)", "after ||"),
+        ("bash -c 'pytest || true'", "after ||"),
+        ("eval 'pytest || true'", "after ||"),
+        ("pytest | tail -3", "a pipe"),
+        ("sh -c 'pytest | tee log'", "a pipe"),
+        ("pytest &", "in the background"),
+        ("pytest & wait", "in the background"),
+        ("pytest; true", "only the command after it decides"),
+        ("timeout 60 pytest ; exit 0", "only the command after it decides"),
+        ("(pytest; true)", "only the command after it decides"),
+        ("pytest\nls", "only the command after it decides"),
+        ("echo $(pytest)", "ends well whatever"),
+        ("set -o pipefail; pytest | tail; true", "only the command after it decides"),
+        ("set +e; pytest", "set +e"),
+        ("bash -ec 'set +e; pytest; exit 0'", "set +e"),
+        ("trap 'exit 0' EXIT; pytest", "`trap`"),
+        ("! pytest", "`!`"),
+        ("if pytest; then echo ok; fi", "`if`"),
+        ("while true; do pytest; break; done", "`while`"),
+        ("make -i test", "ignores what fails"),
+        ("pytest --collect-only", "runs no test"),
+        ('python -c "\ntry:\n    f()\nexcept Exception:\n    pass"', "`except` swallows"),
+        ('python -c "\ntry:\n    f()\nfinally:\n    exit(0)"', "`finally`"),
+        ("python -c 'import os; os.system(\"pytest\")'", "os.system ended"),
+        ("python3 -c 'import subprocess; subprocess.run([\"pytest\"])'", "subprocess.run ended"),
     ],
 )
-def test_a_check_that_hides_how_it_ended_is_told(command: str) -> None:
+def test_a_check_that_hides_how_it_ended_is_told_with_the_reason(command: str, why: str) -> None:
     [told] = command_faults([command])
     assert repr(command) in told
+    assert why in told.partition("hides how it ended")[2]
+
+
+@given(st.text("ab;|&()'\"`$<>\n\\ ", max_size=300))
+@example("(" * 20_000)
+@example("<<A\n" * 20_000)
+@example("$(" * 20_000)
+@example("python -c 'a" + ".b" * 5_000 + "()'")
+@QUICK
+def test_any_text_is_read_as_a_command(command: str) -> None:
+    assert isinstance(why_exit_hidden(command), str)
 
 
 TEXT = "theencoderiscomposedofastackofsixidenticallayersandeachlayerhastwosublayers"
@@ -87,3 +147,10 @@ def test_one_wrong_letter_in_twenty_is_borne(quote: str, found: bool) -> None:
 def test_a_quote_that_is_there_is_found_at_its_place(quote: str, text: str) -> None:
     place = find_nearly(quote, text + quote + text)
     assert place is not None
+
+
+def test_a_hostile_quote_is_looked_for_in_few_places() -> None:
+    began = time.process_time()
+    assert find_nearly("a" * 700 + "c" * 100 + "a" * 700, "a" * 20_000) is None
+    assert find_nearly(("ab" * 20 + "aabb" * 10) * 20, "ab" * 20_000) is None
+    assert time.process_time() - began < 2

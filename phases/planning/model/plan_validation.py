@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from phases.planning.model.bounded_schema import MOST_ROWS
 from phases.planning.plan_faults import command_faults, package_faults, reference_faults
 from phases.planning.quotes import find_nearly
 from phases.planning.rules.data_links import printed_addresses
@@ -19,6 +20,9 @@ from pipeline.engine.phase import Checker
 
 PLAN = "initial_plan.txt"
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
+_OBJECT = re.compile(r"^\{", re.MULTILINE)
+_THOUGHT = "</think>"
+"""What some servers let stand before a reply ends so."""
 
 
 class NoPlan(PipelineError):
@@ -28,30 +32,48 @@ class NoPlan(PipelineError):
 def plan_in_reply(text: str, contracts: Checker, writer: str) -> dict[str, Any]:
     """The plan that a reply is: one JSON object or YAML document, bare or in the one fenced block of the reply.
 
-    What stands around that block is read past: models greet. Raises NoPlan.
+    What stands around it is read past: models greet, and think aloud. Raises NoPlan.
     """
-    bare = _strip_fence(text).strip("\ufeff \n\r\t")
-    try:
-        if not bare.startswith("{"):
+    bare = _strip_words(text)
+    if not bare.startswith("{"):
+        if "plan_version" not in bare:
+            raise NoPlan(f"it is no plan: it begins {' '.join(bare.split())[:80]!r}; reply with one JSON object")
+        try:
             return dict(contracts.parse(PLAN, (bare + "\n").encode("utf-8"), writer=writer))
-        plan = parse_json(bare.encode("utf-8"))
-    except (ContractError, UnicodeError) as error:
+        except (ContractError, UnicodeError) as error:
+            raise NoPlan(str(error)) from error
+    plan = object_in_reply(bare)
+    if breach := contracts.breach(contracts.schema(PLAN), plan):
+        raise NoPlan(f"the plan {breach}")
+    return plan
+
+
+def object_in_reply(text: str) -> dict[str, Any]:
+    """The JSON object in a reply. Raises NoPlan."""
+    try:
+        # JSON is read as JSON: YAML has other ideas of \ud83d\ude00 and of 1e-3.
+        value = parse_json(_strip_words(text).encode("utf-8"))
+    except UnicodeError as error:
         raise NoPlan(str(error)) from error
     except FormatError as error:
         place = f", line {error.line}, column {error.column}" if error.line else ""
         raise NoPlan(f"the plan{place}: {error}") from error
-    # JSON is read as JSON: YAML has other ideas of \ud83d\ude00 and of 1e-3.
-    if breach := contracts.breach(contracts.schema(PLAN), plan):
-        raise NoPlan(f"the plan {breach}")
-    return dict(plan)
+    if not isinstance(value, dict):
+        raise NoPlan("it is no JSON object")
+    return value
+
+
+def parse_reply(text: str) -> Any:
+    """The JSON in a reply. Raises NoPlan."""
+    try:
+        return parse_json(_strip_words(text).encode("utf-8"))
+    except (FormatError, UnicodeError) as error:
+        raise NoPlan(str(error)) from error
 
 
 def rows_in_reply(text: str, contracts: Checker) -> list[dict[str, Any]]:
     """The requirements and values in a reply that holds some rows of a plan, as JSON, or the whole plan. Raises NoPlan."""
-    try:
-        value = parse_json(_strip_fence(text).strip("\ufeff \n\r\t").encode("utf-8"))
-    except (FormatError, UnicodeError) as error:
-        raise NoPlan(str(error)) from error
+    value = parse_reply(text)
     found: list[dict[str, Any]] = []
     for name in QUOTED if isinstance(value, dict) else QUOTED[:1]:
         rows: Any = (
@@ -71,6 +93,51 @@ def rows_in_reply(text: str, contracts: Checker) -> list[dict[str, Any]]:
 
 QUOTED = ("requirements", "values")
 """The lists of a plan whose rows quote the paper, and are mended row by row."""
+
+
+_LINES = ("environment_setup: ", "validation_approach: the check ")
+"""How faults begin of lines that are mended without the rest of a plan."""
+
+
+def is_mended_alone(fault: str) -> bool:
+    """Whether a fault is of a package line or a check."""
+    return fault.startswith(_LINES)
+
+
+def mending_schema(schema: Mapping[str, Any], plan: Mapping[str, Any], lines: Sequence[str]) -> dict[str, Any]:
+    """The schema of a reply that mends rows, and the sections of these faults, of the schema of a plan."""
+    sections = sections_of(lines)
+    names = [*(name for name in QUOTED if name in plan), *sections]
+    wanted = {name: schema["properties"][name] for name in names}
+    return {**schema, "properties": wanted, "required": sections or ["requirements"]}
+
+
+def sections_of(lines: Sequence[str]) -> list[str]:
+    """The sections of a plan that these faults of lines are in."""
+    return sorted({line.partition(":")[0] for line in lines})
+
+
+def sections_in_reply(text: str, lines: Sequence[str], contracts: Checker) -> dict[str, Any]:
+    """The sections of these faults, in a reply that mends. Raises NoPlan."""
+    found = parse_reply(text)
+    made: dict[str, Any] = {}
+    for name in sections_of(lines):
+        if isinstance(found, dict) and name in found:
+            if breach := contracts.breach(contracts.schema(PLAN)["properties"][name], found[name]):
+                raise NoPlan(f"{name} {breach}")
+            made[name] = found[name]
+    return made
+
+
+def drop_faulty_lines(plan: dict[str, Any], check: str) -> dict[str, Any]:
+    """The plan without packages that cannot be installed and checks that hide their end; `check` where none is left."""
+    if plan["plan_version"] == 1:
+        return plan
+    setup, approach = plan["environment_setup"], plan["validation_approach"]
+    packages = [line for line in setup["packages"] if not list(package_faults([line]))]
+    commands = [line for line in approach["verify_commands"] if not list(command_faults([line]))]
+    setup, approach = {**setup, "packages": packages}, {**approach, "verify_commands": commands or [check]}
+    return {**plan, "environment_setup": setup, "validation_approach": approach}
 
 
 def quoted_rows(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -99,21 +166,31 @@ def may_end_in(plan: Mapping[str, Any], texts: Sequence[str], contracts: Checker
                 mended += rows_in_reply(text, contracts)
             continue
         # what is mended by row, what a person adds, and what is found beside the model's word
-        others = dict.fromkeys((*QUOTED, "todos", "uncertain"))
+        others = dict.fromkeys((*QUOTED, "todos", "uncertain", "environment_setup", "validation_approach"))
         if {**whole, **others} != {**plan, **others}:
             return False
         said = [*quoted_rows(whole), *mended]
         return len(quoted_rows(plan)) == len(quoted_rows(whole)) and all(
-            row in said or (not row["source"]["quote"] and _without_source(row) in map(_without_source, said))
-            for row in quoted_rows(plan)
+            row in said or any(_is_made_of(row, one) for one in said) for row in quoted_rows(plan)
         )
     return False
 
 
-def _without_source(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row without the quote that may have been taken from it."""
-    taken = {"section": None, "page": 0, "quote": ""}
-    return {**row, "source": taken, "status": "missing" if row.get("status") == "missing" else "inferred"}
+def _is_made_of(row: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
+    """Whether a row is what was said, with its page put right, its quote taken, or marked as inferred for that."""
+    kept = [{name: value for name, value in one.items() if name not in ("source", "status")} for one in (row, said)]
+    return kept[0] == kept[1] and row["source"]["quote"] in ("", said["source"]["quote"])
+
+
+def _strip_words(text: str) -> str:
+    """The JSON or YAML of a reply, without what a model thought or said around it."""
+    thought, mark, rest = text.partition(_THOUGHT)
+    is_thought = mark and not thought.lstrip("\ufeff \n\r\t").startswith("{")
+    bare = _strip_fence(rest if is_thought else text).strip("\ufeff \n\r\t")
+    start = _OBJECT.search(bare)
+    if bare.startswith("{") or not start or "\nplan_version:" in f"\n{bare}":
+        return bare
+    return bare[start.start() : bare.rfind("}") + 1]
 
 
 def _strip_fence(text: str) -> str:
@@ -181,6 +258,11 @@ class QuoteIndex:
         """Whether the paper prints just this, with a path: nothing else is asked for on a model's word."""
         return re.match(r"https?://[^/]+/", address) is not None and address in self._addresses
 
+    def pages_of(self, text: str) -> set[int]:
+        """Every page that a text stands on, in whole or in part; with one letter in twenty otherwise at most."""
+        letters = _letters_of(text)
+        return self._pages_of(letters) if letters else set()
+
     def fault(self, row: Mapping[str, Any]) -> str | None:
         """Why the source of a requirement cannot stand, or None. Letters and digits count; marks and spaces do not."""
         source, quote = row["source"], _letters_of(row["source"]["quote"])
@@ -221,12 +303,15 @@ class QuoteIndex:
 
 def _requirement_faults(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None) -> Iterator[str]:
     known = Counter(row["id"] for row in quoted_rows(plan))
-    yield from (f"requirements: the id {name} stands {count} times" for name, count in known.items() if count > 1)
+    twice = [(name, count) for name, count in known.items() if count > 1 and plan["plan_version"] == 1]
+    yield from (f"requirements: the id {name} stands {count} times" for name, count in twice)
+    lists = ((name, len(plan.get(name, ())), MOST_ROWS[name]) for name in QUOTED)
+    yield from (f"{name}: {count} rows are too many; at most {most}" for name, count, most in lists if count > most)
     yield from (f"{name}: {fault}" for name, fault in misquotes_of(plan, cited, present).items())
     for row in plan["file_structure"]:
         yield from (f"{row['path']}: implements {name}, which is no requirement" for name in row.get("implements", ())
                     if name not in known)  # fmt: skip
-    for row in components_of(plan):
+    for row in components_of(plan) if plan["plan_version"] == 1 else ():  # of version 2: reference_faults
         yield from (f"the component {row['name']!r} names {name}, which is no requirement" for name in row["requirements"]
                     if name not in known)  # fmt: skip
 
@@ -297,72 +382,3 @@ def _find_cycle(needs: Mapping[str, Sequence[str]]) -> list[str]:
 def _letters_of(text: str) -> str:
     """Letters and digits alone, in one case: how words are broken, spaced and marked makes no difference."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
-
-
-_DROPPED = (
-    "$schema", "title", "description", "examples", "default", "mayBePlaceholder", "volatile", "allOf", "oneOf",
-)  # fmt: skip
-# decision 83: a person adds them, and no model can drop or weaken them.
-_NOT_ASKED = ("todos",)
-_LENGTHS = {
-    "title": 300,
-    "core_contribution": 800,
-    "text": 800,
-    "quote": 300,
-    "purpose": 400,
-    "name": 80,
-    "section": 80,
-    "python": 20,
-    "packages": 80,
-    "equations": 400,
-    "what": 400,
-    "formula": 400,
-    "steps": 300,
-}
-_LENGTH = 240
-_ITEMS = {
-    "requirements": 250,
-    "file_structure": 80,
-    "implementation_strategy": 80,
-    "verify_commands": 6,
-    "packages": 40,
-    "values": 150,
-    "expected_results": 150,
-}
-_COUNT = 60
-_PART = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,38}"
-_PATTERNS = {f"^{letter}[0-9]+$": f"^{letter}[0-9]{{1,4}}$" for letter in ("R", "V", "C", "E", "X", "[RV]")}
-_PATH = f"^{_PART}(/{_PART}){{0,4}}$"
-
-
-def restrict_schema(schema: Mapping[str, Any], name: str = "") -> dict[str, Any]:
-    """A stricter schema: what fits it fits the given one, and none of its texts and lists goes on for ever."""
-    made = {key: value for key, value in schema.items() if key not in _DROPPED}
-    if "properties" in made:
-        # A property without a rule of its own (one of older plans) is not asked for.
-        kept = {
-            key: value
-            for key, value in made["properties"].items()
-            if key not in _NOT_ASKED and set(value) - set(_DROPPED) and not value.get("deprecated")
-        }
-        made["properties"] = {key: restrict_schema(value, key) for key, value in kept.items()}
-    if not name and "allOf" in schema:
-        # a new plan is of the newest version
-        made["required"] = [*made["required"], *schema["allOf"][0]["then"]["required"]]
-        made["properties"]["plan_version"] = {"const": max(schema["properties"]["plan_version"]["enum"])}
-    if "items" in made:
-        made["items"] = restrict_schema(made["items"], name)
-        made["maxItems"] = _ITEMS.get(name, _COUNT)
-    if name == "verify_commands" and "items" in made:
-        made["minItems"] = 1
-    if "pattern" in made:
-        made["pattern"] = _PATTERNS.get(made["pattern"], _PATH if "/" in made["pattern"] else made["pattern"])
-        made.pop("maxLength", None)  # the pattern has an end itself, and grammars know one or the other
-    elif "string" in _types_of(made):
-        made["maxLength"] = min(made.get("maxLength", 10**6), _LENGTHS.get(name, _LENGTH))
-    return made
-
-
-def _types_of(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    types = schema.get("type", ())
-    return (types,) if isinstance(types, str) else tuple(types)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,10 +10,14 @@ from functools import partial
 from shlex import quote
 from typing import Any, TypeVar
 
-from phases.llm.conversation import MOST_REPAIRS, Conversation, Record, keep_window, open_conversation, question_digest
+from phases.llm.conversation import (
+    MOST_REPAIRS,
+    Conversation,
+    Unusable,
+    question_digest,
+)
 from phases.llm.estimate import Work
 from phases.llm.journal import QUESTION
-from phases.llm.ledger import Ledger
 from phases.llm.model import (
     EMPTY,
     OK,
@@ -27,36 +30,42 @@ from phases.llm.model import (
     notify_assumed_window,
     tokens_of,
 )
+from phases.planning.model.bounded_schema import restrict_schema
 from phases.planning.model.hints import differences_from_rules
 from phases.planning.model.material import Paper, pack_batches
+from phases.planning.model.open_planning import open_planning, read_change_request
+from phases.planning.model.plan_steps import STEPS, empty_plan, part_in_reply, step_question, step_schema
 from phases.planning.model.plan_validation import (
     PLAN,
-    QUOTED,
     NoPlan,
     QuoteIndex,
-    may_end_in,
+    drop_faulty_lines,
+    is_mended_alone,
+    mending_schema,
     misquotes_of,
     plan_in_reply,
     problems_of,
     quoted_rows,
-    restrict_schema,
     rows_in_reply,
+    sections_in_reply,
     with_rows,
     without_quote,
 )
 from phases.planning.model.prompt import (
+    VERIFY,
     ChangeRequest,
-    misquote_message,
+    mending_message,
     planning_messages,
     reading_messages,
     refusal_message,
     repeat_question,
 )
-from phases.planning.model.shown_pages import draw_doubtful, load_shown
-from pipeline.base.errors import ContractError, Paused, PhaseError
-from pipeline.base.files import read_bytes, set_aside, sha256
+from phases.planning.model.settle import correct_pages, nearest_sentences, settle_plan
+from phases.planning.model.shown_pages import load_shown
+from pipeline.base.errors import Paused, PhaseError
+from pipeline.base.files import set_aside
 from pipeline.base.logs import logger
-from pipeline.engine.phase import Checker, Context
+from pipeline.engine.phase import Context
 
 _LEAST_NOTES = 150
 """Notes on a part in fewer tokens than this say nothing; a model that has no more room is too small for the paper."""
@@ -72,6 +81,10 @@ class PlanRefused(PhaseError):
 
 class _TooLong(Exception):
     """The model cannot read as much as its window promised."""
+
+
+class _CutOff(Exception):
+    """The plan is longer than one reply of the model may be."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +111,10 @@ def plan_with_model(
     once, ContractError where the plan that is to be changed is damaged.
     """
     notify_assumed_window(model, ctx.tell)
-    conversation = _open_conversation(paper, requests, model, ctx, version)
+    conversation = open_planning(paper, requests, model, ctx, version)
     # a conversation of before pictures were shown, or of a release that chose others, goes on as it began
     paper = replace(paper, shown=tuple(load_shown(conversation.journal.begun.get("pictures", ()), ctx)))
-    wanted = _change_request(requests, conversation.journal.begun.get("present", ""), ctx)
+    wanted = read_change_request(requests, conversation.journal.begun.get("present", ""), ctx)
     room = model.window - 2 * most_tokens(model.window)  # for the reply, and for one that is sent back to be mended
     try:
         while True:
@@ -115,60 +128,6 @@ def plan_with_model(
         ctx.in_place()
         kept = os.path.basename(set_aside(ctx.paths.plan_journal))
         raise PlanRefused(f"{error}; what it said is kept in {kept}") from error
-
-
-def _open_conversation(paper: Paper, requests: Sequence[str], model: Model, ctx: Context, version: int) -> Conversation:
-    """The conversation of before where it was about the same, else a new one."""
-    ctx.in_place()
-    keep_window(model, ctx.paths.plan_journal)
-    header = {
-        "thread": "plan",
-        "inputs": sha256(json.dumps(sorted(ctx.digests.items())).encode()),
-        "version": version,
-        "model": model.name,
-        "window": model.window,
-    }
-    present = (
-        read_bytes(ctx.paths.plan).decode("utf-8", "replace") if requests and os.path.lexists(ctx.paths.plan) else ""
-    )
-    pictures = draw_doubtful(paper.doubtful, paper.source_sha256, model, ctx)
-    told = "plans anew: what was said before was about other documents, or to another model; it is"
-    return open_conversation(
-        model,
-        Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place, tell=ctx.tell),
-        header,
-        begun={"present": present, **({"pictures": pictures} if pictures else {})},
-        is_same=lambda rows: (
-            present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows, ctx.contracts)
-        ),
-        on_set_aside=lambda kept: ctx.progress(0, 1, f"{told} {kept}"),
-        shown_again=False,
-        on_wait=partial(ctx.progress, 0, 1),
-    )
-
-
-def _is_own_result(plan: str, rows: list[dict[str, Any]], contracts: Checker) -> bool:
-    """Whether a plan is what this very conversation ended in: the run was killed after its plan was written, and before
-    that was noted. It must not plan from its own result."""
-    try:
-        written = contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
-    except ContractError:
-        return False
-    return may_end_in(written, [str(row.get("result", {}).get("text", "")) for row in rows], contracts)
-
-
-def _change_request(requests: Sequence[str], present: str, ctx: Context) -> ChangeRequest:
-    """What people want, and the plan that is to be changed, as its text was told when the conversation began."""
-    if not present:
-        return ChangeRequest(tuple(requests))
-    try:
-        plan = ctx.contracts.parse(PLAN, present.encode("utf-8"), writer="an earlier run, or a person")
-    except ContractError as error:
-        raise ContractError(
-            f"{error}; a change was asked for, and this is the plan to be changed: mend it in {ctx.paths.root}, or remove it to "
-            "plan from nothing"
-        ) from error
-    return ChangeRequest(tuple(requests), present, plan)
 
 
 class _Planning:
@@ -189,6 +148,7 @@ class _Planning:
         body = self._notes(route) if route.notes else "".join(route.parts)
         messages = self._planning_messages(body, notes=bool(route.notes))
         plan = self._plan(messages, restrict_schema(self._ctx.contracts.schema(PLAN)))
+        plan = settle_plan(plan, self._cited, self._paper.found, self._wanted.present)
         if not self._wanted.present and (doubts := differences_from_rules(plan, self._paper.found)):
             plan["uncertain"] = [*plan["uncertain"], *doubts]
         if self._wanted.present and "todos" in self._wanted.present:
@@ -265,17 +225,51 @@ class _Planning:
             # A conversation that was recorded before rows were asked for goes on as it did.
             whole_again = question_digest(self._repair(messages, reply, refusal_message(problems)), schema)
             recorded = self._conversation.journal.next_key.get(QUESTION) == whole_again
-            only_misquotes = bool(plan) and len(problems) == len(self._misquotes(plan))
-            return (reply, plan), problems if recorded or not only_misquotes else []
+            mendable = bool(plan) and all(is_mended_alone(fault) for fault in self._faults(plan))
+            return (reply, plan), problems if recorded or not mendable else []
 
-        reply, plan = self._ask(messages, accept, "the plan", schema)
+        try:
+            reply, plan = self._ask(messages, accept, "the plan", schema, in_steps=True)
+        except _CutOff:
+            reply, plan = self._plan_in_steps(messages, schema)
         return self._mended(messages, reply, plan, schema)
+
+    def _plan_in_steps(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> tuple[Reply, dict[str, Any]]:
+        """The plan, asked for part by part, and the last reply; a whole plan ends it where a model or a recording gives one."""
+        # decision 385
+        plan, last = empty_plan(), Reply(OK, "")
+        room = (self._window - self._most - _count_tokens(messages)) // 2
+        for number in range(len(STEPS)):
+            asked, about = step_question(messages, number, plan, room), f"part {number + 1} of {len(STEPS)} of the plan"
+            accept = partial(self._read_part, number=number, sofar=plan)
+            last, plan = self._ask(asked, accept, about, step_schema(schema, number))
+            if plan["file_structure"]:
+                break
+        return last, plan
+
+    def _read_part(
+        self, reply: Reply, number: int, sofar: dict[str, Any]
+    ) -> tuple[tuple[Reply, dict[str, Any]], list[str]]:
+        try:
+            part = part_in_reply(reply.text, number, self._ctx.contracts)
+        except NoPlan as error:
+            return (reply, sofar), [str(error)]
+        plan = correct_pages({**sofar, **part}, self._cited, self._wanted.present)
+        # what is not there yet is no fault of this part
+        borne = [] if plan["file_structure"] else self._faults(sofar)
+        return (reply, plan), [fault for fault in self._faults(plan) if fault not in borne]
+
+    def _faults(self, plan: Mapping[str, Any]) -> list[str]:
+        """What is wrong with a plan beside its misquotes."""
+        misquotes = {f"{name}: {fault}" for name, fault in self._misquotes(plan).items()}
+        return [one for one in problems_of(plan, self._cited, self._wanted.present) if one not in misquotes]
 
     def _read(self, text: str) -> tuple[dict[str, Any], list[str]]:
         try:
             plan = plan_in_reply(text, self._ctx.contracts, self._name)
         except NoPlan as error:
             return {}, [str(error)]
+        plan = correct_pages(plan, self._cited, self._wanted.present)
         return plan, problems_of(plan, self._cited, self._wanted.present)
 
     def _misquotes(self, plan: Mapping[str, Any]) -> dict[str, str]:
@@ -285,34 +279,51 @@ class _Planning:
         self, messages: Sequence[Message], first: Reply, plan: dict[str, Any], schema: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Asks for the rows that misquote, and for nothing else; those that stay so lose their quote, and are told of."""
-        named = [name for name in QUOTED if name in plan]
-        wanted = {**schema, "properties": {name: schema["properties"][name] for name in named}}
-        wanted["required"] = ["requirements"]
         problem = ""
         for _ in range(MOST_REPAIRS if plan["plan_version"] == 1 else _MOST_TRIES):
-            wrong = self._misquotes(plan)
-            if not wrong:
+            wrong, lines = self._misquotes(plan), self._faults(plan)
+            if not wrong and not lines:
                 return plan
             rows = [row for row in quoted_rows(plan) if row["id"] in wrong]
-            asked = self._repair(messages, first, misquote_message(rows, wrong, problem))
+            near = nearest_sentences(rows, self._paper.pages)
+            told = {name: "; ".join(filter(None, (fault, near.get(name)))) for name, fault in wrong.items()}
+            wanted = mending_schema(schema, plan, lines)
+            asked = self._repair(messages, first, mending_message(rows, told, lines, problem))
             self._check_deadline()
-            about = f"the quotes of {len(rows)} rows"
-            reply = self._conversation.ask(asked, schema=wanted, about=about, digest=question_digest(asked, wanted))
-            plan, problem = self._with_rows(plan, wrong, reply)
-        return self._unquoted(plan)
+            about = " and ".join(
+                [*([f"the quotes of {len(rows)} rows"] if rows else []), *(["lines"] if lines else [])]
+            )
+            try:
+                reply = self._conversation.ask(asked, schema=wanted, about=about, digest=question_digest(asked, wanted))
+            except Unusable as error:
+                logger.debug("what is wrong in rows stays so: {}", error.what)
+                break  # the plan is paid for, and rows can do without their quotes
+            plan, problem = self._with_rows(plan, wrong, lines, reply)
+        return self._unquoted(self._without_lines(plan))
 
-    def _with_rows(self, plan: dict[str, Any], wrong: Mapping[str, str], reply: Reply) -> tuple[dict[str, Any], str]:
+    def _with_rows(
+        self, plan: dict[str, Any], wrong: Mapping[str, str], lines: Sequence[str], reply: Reply
+    ) -> tuple[dict[str, Any], str]:
         """The plan with the rows of a reply in the place of wrong ones, and why the reply is of no use."""
         if reply.outcome != OK:
             return plan, _why_useless(reply)
-        whole, problems = self._read(reply.text)
-        if whole and len(problems) == len(self._misquotes(whole)):
+        whole, _ = self._read(reply.text)
+        if whole and all(is_mended_alone(fault) for fault in self._faults(whole)):
             return whole, ""  # models send all of it again, and recordings do
         try:
-            said = {row["id"]: row for row in rows_in_reply(reply.text, self._ctx.contracts)}
+            sections = sections_in_reply(reply.text, lines, self._ctx.contracts)
+            said = {row["id"]: row for row in rows_in_reply(reply.text, self._ctx.contracts)} if wrong else {}
         except NoPlan as error:
             return plan, str(error)
-        return with_rows(plan, {name: row for name, row in said.items() if name in wrong}), ""
+        plan = {**plan, **sections}
+        made = with_rows(plan, {name: row for name, row in said.items() if name in wrong})
+        return correct_pages(made, self._cited, self._wanted.present), ""
+
+    def _without_lines(self, plan: dict[str, Any]) -> dict[str, Any]:
+        """The plan without packages that cannot be installed and checks that hide their end; the tests are always run."""
+        for fault in self._faults(plan):
+            self._ctx.tell(f"warning: a line is left out of the plan: {fault}")
+        return drop_faulty_lines(plan, VERIFY)
 
     def _unquoted(self, plan: dict[str, Any]) -> dict[str, Any]:
         wrong = self._misquotes(plan)
@@ -329,14 +340,19 @@ class _Planning:
         accept: Callable[[Reply], tuple[_Accepted, list[str]]],
         about: str,
         schema: Mapping[str, Any] | None = None,
+        *,
+        in_steps: bool = False,
     ) -> _Accepted:
-        """Asks until a reply is accepted; what is wrong with one is told back. Raises PlanRefused, _TooLong."""
+        """Asks until a reply is accepted; what is wrong with one is told back. Raises PlanRefused, _TooLong; _CutOff where it was
+        cut off and may be asked for in steps."""
         asked, problems = list(messages), [""]
         for _ in range(MOST_REPAIRS + 1):
             self._check_deadline()
             reply = self._conversation.ask(asked, schema=schema, about=about, digest=question_digest(asked, schema))
             if reply.outcome == OVERFLOW:
                 raise _TooLong
+            if reply.outcome == TRUNCATED and in_steps:
+                raise _CutOff
             if reply.outcome == OK:
                 accepted, problems = accept(reply)
                 if not problems:

@@ -10,6 +10,7 @@ from typing import Any
 from phases.llm.model import Message, Reply, message_of
 from phases.planning.model.hints import hint_lines
 from phases.planning.model.material import Paper, as_data, describe_omissions, paper_overview, strip_invisible
+from phases.planning.model.plan_validation import sections_of
 
 VERIFY = "python -m unittest discover -s tests -t ."
 _CHARACTERS_A_TOKEN = 2
@@ -203,12 +204,25 @@ def refusal_message(problems: Sequence[str], shown: int = 40) -> str:
     )
 
 
-def misquote_message(rows: Sequence[dict[str, Any]], faults: Mapping[str, str], problem: str = "") -> str:
-    """Asks for these rows of a plan again, and for nothing else."""
-    lines = "\n".join(f"- {name}: {fault}" for name, fault in faults.items())
+def mending_message(
+    rows: Sequence[dict[str, Any]], misquotes: Mapping[str, str], lines: Sequence[str], problem: str = ""
+) -> str:
+    """Asks for these rows of a plan again, and for the sections whose lines cannot stand, and for nothing else."""
     useless = f"Your last reply could not be used: {problem}.\n" if problem else ""
+    if not lines:
+        return useless + _misquote_message(rows, misquotes)
+    told = "These lines of your plan cannot stand:\n" + "\n".join(f"- {line}" for line in lines)
+    asked = ", ".join(f'"{name}": {{...}}' for name in sections_of(lines))
+    if not rows:
+        alone = f"Reply with one JSON object {{{asked}}} that holds these alone, whole."
+        return f"{useless}{told}\nAll else of the plan is accepted. {alone}"
+    return f"{useless}{told}\n{_misquote_message(rows, misquotes)}\nAdd the mended sections to that object: {asked}, each whole."
+
+
+def _misquote_message(rows: Sequence[dict[str, Any]], faults: Mapping[str, str]) -> str:
+    lines = "\n".join(f"- {name}: {fault}" for name, fault in faults.items())
     return (
-        f"{useless}These rows of your plan do not quote the paper:\n{lines}\nAll else of the plan is accepted. Reply "
+        f"These rows of your plan do not quote the paper:\n{lines}\nAll else of the plan is accepted. Reply "
         'with one JSON object {"requirements": [...], "values": [...]} that holds these rows alone, each of'
         " them whole and with its id, the "
         "quote copied word for word from the page that it names. Where the paper does not say it, the status is inferred "

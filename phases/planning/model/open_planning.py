@@ -1,0 +1,74 @@
+"""How planning begins: with the conversation of before where it was about the same, and the plan that is to be changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from phases.llm.conversation import Conversation, Record, keep_window, open_conversation
+from phases.llm.ledger import Ledger
+from phases.llm.model import Model
+from phases.planning.model.material import Paper
+from phases.planning.model.plan_validation import PLAN, may_end_in
+from phases.planning.model.prompt import ChangeRequest
+from phases.planning.model.shown_pages import draw_doubtful
+from pipeline.base.errors import ContractError
+from pipeline.base.files import read_bytes, sha256
+from pipeline.engine.phase import Checker, Context
+
+
+def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Context, version: int) -> Conversation:
+    """The conversation of before where it was about the same, else a new one."""
+    ctx.in_place()
+    keep_window(model, ctx.paths.plan_journal)
+    header = {
+        "thread": "plan",
+        "inputs": sha256(json.dumps(sorted(ctx.digests.items())).encode()),
+        "version": version,
+        "model": model.name,
+        "window": model.window,
+    }
+    present = (
+        read_bytes(ctx.paths.plan).decode("utf-8", "replace") if requests and os.path.lexists(ctx.paths.plan) else ""
+    )
+    pictures = draw_doubtful(paper.doubtful, paper.source_sha256, model, ctx)
+    told = "plans anew: what was said before was about other documents, or to another model; it is"
+    return open_conversation(
+        model,
+        Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place, tell=ctx.tell),
+        header,
+        begun={"present": present, **({"pictures": pictures} if pictures else {})},
+        is_same=lambda rows: (
+            present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows, ctx.contracts)
+        ),
+        on_set_aside=lambda kept: ctx.progress(0, 1, f"{told} {kept}"),
+        shown_again=False,
+        on_wait=partial(ctx.progress, 0, 1),
+    )
+
+
+def _is_own_result(plan: str, rows: list[dict[str, Any]], contracts: Checker) -> bool:
+    """Whether a plan is what this very conversation ended in: the run was killed after its plan was written, and before
+    that was noted. It must not plan from its own result."""
+    try:
+        written = contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
+    except ContractError:
+        return False
+    return may_end_in(written, [str(row.get("result", {}).get("text", "")) for row in rows], contracts)
+
+
+def read_change_request(requests: Sequence[str], present: str, ctx: Context) -> ChangeRequest:
+    """What people want, and the plan that is to be changed, as its text was told when the conversation began."""
+    if not present:
+        return ChangeRequest(tuple(requests))
+    try:
+        plan = ctx.contracts.parse(PLAN, present.encode("utf-8"), writer="an earlier run, or a person")
+    except ContractError as error:
+        raise ContractError(
+            f"{error}; a change was asked for, and this is the plan to be changed: mend it in {ctx.paths.root}, or remove it to "
+            "plan from nothing"
+        ) from error
+    return ChangeRequest(tuple(requests), present, plan)

@@ -1,0 +1,79 @@
+"""A plan that is too long for one reply, asked for in four: rows that quote, values, results, then files that name them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from phases.llm.model import Message, tokens_of
+from phases.planning.model.material import as_data, strip_invisible
+from phases.planning.model.plan_validation import PLAN, NoPlan, object_in_reply
+from phases.planning.plan_words import write_value
+from pipeline.engine.phase import Checker
+
+STEPS = (
+    ("plan_version", "paper", "requirements", "components"),
+    ("values", "datasets", "metrics", "baselines"),
+    ("expected_results", "experiments", "uncertain"),
+    ("file_structure", "validation_approach", "environment_setup", "implementation_strategy"),
+)
+"""The keys of each reply. What one names by its id stands in it, or in one before."""
+_WIDTHS = (160, 80, 40, 0)
+"""Characters of a row that later steps name; fewer where the question would be too long."""
+
+
+def step_question(
+    messages: Sequence[Message], number: int, sofar: Mapping[str, Any], most_tokens: int
+) -> list[Message]:
+    """The question for one part of the plan: that for the whole plan, with what is wanted of it now."""
+    keys = ", ".join(f'"{key}"' for key in STEPS[number])
+    told = (
+        f"The whole plan is too long for one reply of yours, so it is asked for in {len(STEPS)} parts. This is part "
+        f"{number + 1}: reply with one JSON object that has the keys {keys} and no others, each as complete as if it were all."
+    )
+    if rows := _rows_before(sofar, most_tokens) if number == len(STEPS) - 1 else "":
+        told += (
+            f"\n\nYour rows of the parts before, to be named by their ids:\n{as_data('ROWS', strip_invisible(rows))}"
+        )
+    last = messages[-1]
+    return [*messages[:-1], replace(last, text=f"{last.text}\n\n{told}")]
+
+
+def step_schema(schema: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """The schema of one part of a plan, of the schema of a plan."""
+    kept = {key: schema["properties"][key] for key in STEPS[number]}
+    return {"type": "object", "additionalProperties": False, "properties": kept, "required": list(kept)}
+
+
+def part_in_reply(text: str, number: int, contracts: Checker) -> dict[str, Any]:
+    """One part of a plan, or a whole plan. Raises NoPlan."""
+    value = object_in_reply(text)
+    schema = contracts.schema(PLAN)
+    is_whole = set(schema["required"]) <= set(value)
+    if breach := contracts.breach(schema if is_whole else step_schema(schema, number), value):
+        raise NoPlan(f"the part of the plan {breach}")
+    return value
+
+
+def empty_plan() -> dict[str, Any]:
+    """A plan of which no part is there yet."""
+    lists = ("requirements", *STEPS[1], *STEPS[2], "components", "file_structure", "implementation_strategy")
+    empty: dict[str, Any] = {name: [] for name in lists}
+    setup = {"validation_approach": {"verify_commands": []}, "environment_setup": {"python": "", "packages": []}}
+    return {"plan_version": 2, "paper": {"title": "", "core_contribution": ""}, **empty, **setup}
+
+
+def _rows_before(plan: Mapping[str, Any], most_tokens: int) -> str:
+    made = ("\n".join(_lines_of(plan, width)) for width in _WIDTHS)
+    return next((text for text in made if tokens_of(text) <= most_tokens), "")
+
+
+def _lines_of(plan: Mapping[str, Any], width: int) -> Iterator[str]:
+    for row in plan["components"]:
+        yield f"{row['id']} {row['name']}: {json.dumps(row['requirements'])}"
+    for row in plan["requirements"]:
+        yield f"{row['id']} {row['text'][:width]}".strip()
+    for row in plan["values"]:
+        yield f"{row['id']} {row['kind']}: {row['name']} = {write_value(row)}"[: width + 8]
