@@ -287,9 +287,7 @@ def describe_tables(plan: Row) -> str:
             if row["used_as"] == kind:
                 why = row.get("why", "")
                 names = said.setdefault(f"{told} ({why})" if why else told, [])
-                names.append(
-                    f"{row['table']}, p. {row['page']}" if why and "page" not in row["table"] else row["table"]
-                )
+                names.append(_name_table(row) if why and "page" not in row["table"] else row["table"])
     return "; ".join(f"{told}: {_join_labels(names)}" for told, names in said.items())
 
 

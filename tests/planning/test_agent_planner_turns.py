@@ -499,11 +499,13 @@ def part(number: int, plan: dict[str, Any] = SHORT.plan) -> str:
 
 
 PARTS = [part(number) for number in range(len(STEPS))]
+IN_PARTS = {key: SHORT.plan[key] for keys in STEPS for key in keys}
+"""The plan as a model gives it in parts: what each table is used as is told by the rules alone."""
 
 
 def test_a_plan_that_is_too_long_for_one_reply_is_asked_for_in_steps(desk: Desk) -> None:
     model = saying(CUT, *PARTS)
-    assert desk.plan(model) == SHORT.plan
+    assert desk.plan(model) == IN_PARTS
     first, *steps = model.requests
     assert [list((request.schema or {})["properties"]) for request in steps] == [list(keys) for keys in STEPS]
     assert all(request.messages[1].text.startswith(first.messages[1].text) for request in steps), "a cache can be used"
@@ -518,7 +520,7 @@ def test_a_run_that_was_cut_between_steps_asks_nothing_twice(desk: Desk, turns: 
     with pytest.raises(Interrupted):
         desk.plan(cut_after(turns, lambda request: said[request.turn - 1], 10**6))
     second = small(10**6, lambda request: said[request.turn - 1])
-    assert desk.plan(second) == SHORT.plan
+    assert desk.plan(second) == IN_PARTS
     assert second.asked == 5 - turns
     assert sum(row["usd"] for row in desk.spent if row["used"]) == pytest.approx(5 * 0.25)
 
@@ -527,7 +529,7 @@ def test_what_is_wrong_with_a_part_is_told_back_for_that_part_alone(desk: Desk) 
     twice = part(0, {**SHORT.plan, "requirements": [*SHORT.plan["requirements"], SHORT.plan["requirements"][0]]})
     hidden = part(3, {**SHORT.plan, "validation_approach": {"verify_commands": ["pytest; true"]}})
     model = saying(CUT, "Sure!", twice, PARTS[0], PARTS[1], PARTS[2], PARTS[3][:-9], hidden, PARTS[3])
-    assert desk.plan(model) == SHORT.plan
+    assert desk.plan(model) == IN_PARTS
     last = [request.messages[-1].text for request in model.requests]
     assert "the id R1 stands 2 times" in last[3]
     assert "the check 'pytest; true' hides how it ended" in last[8]
@@ -535,7 +537,7 @@ def test_what_is_wrong_with_a_part_is_told_back_for_that_part_alone(desk: Desk) 
 
 def test_a_misquote_in_a_part_sends_back_its_row_and_not_the_part(desk: Desk) -> None:
     model = saying(CUT, part(0, json.loads(BAD_QUOTE)), *PARTS[1:], rows_of(GOOD, "R1"))
-    assert desk.plan(model) == SHORT.plan
+    assert desk.plan(model) == IN_PARTS
     assert model.asked == 6
 
 
@@ -548,7 +550,7 @@ def test_a_whole_plan_ends_the_steps(desk: Desk, at: int) -> None:
 
 def test_a_part_that_is_cut_off_too_is_to_be_shorter(desk: Desk) -> None:
     model = saying(CUT, CUT, Reply("empty"), *PARTS)
-    assert desk.plan(model) == SHORT.plan
+    assert desk.plan(model) == IN_PARTS
     assert "it was cut off after 16,384 tokens; be shorter" in model.requests[2].messages[-1].text
     assert "it was empty" in model.requests[3].messages[-1].text
 

@@ -76,19 +76,8 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     found = find_components(paper, own, data, measures)
     parts = [name for one in found for name in (one.name, *one.aliases) if not is_technique(name)]
     baselines = find_mentions(BASELINES, names, own, parts)
-    asked = find_requirements(paper, [*own, *(one.name for one in found)])
-    if len(asked) > MOST:  # what is a step of a component needs no place among them
-        steps = " ".join(step for one in found if one.algorithm == STEPS for step in one.steps)
-        asked = [row for row in asked if row.text not in steps]
-    chosen = choose_requirements(asked, assign_components(asked, found, paper))
-    about_data = find_data_sentences(paper)
-    requirements = [
-        {
-            **requirement_row(row, f"R{number}"),
-            **({"kind": "dataset"} if home is None and row.place in about_data else {}),
-        }
-        for number, (row, home) in enumerate(chosen, 1)
-    ]
+    chosen = _choose(paper, own, found)
+    requirements = _requirement_rows(paper, chosen)
     components = _component_rows(*_without_empty(found, chosen), requirements)
     known = Known(tuple(own), tuple(one.name for one in datasets), tuple(one.name for one in baselines))
     values = [value_row(one, f"V{number}") for number, one in enumerate(find_settings(paper, known), 1)]
@@ -120,6 +109,26 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
         requests,
         [Mention(*one) for one in packages],
     )
+
+
+def _choose(paper: PaperText, own: Sequence[str], found: Sequence[Component]) -> list[tuple[Requirement, int | None]]:
+    """The requirements of the paper, each with the place of the component that it is about."""
+    asked = find_requirements(paper, [*own, *(one.name for one in found)])
+    if len(asked) > MOST:  # what is a step of a component needs no place among them
+        steps = " ".join(step for one in found if one.algorithm == STEPS for step in one.steps)
+        asked = [row for row in asked if row.text not in steps]
+    return choose_requirements(asked, assign_components(asked, found, paper))
+
+
+def _requirement_rows(paper: PaperText, chosen: Sequence[tuple[Requirement, int | None]]) -> list[Row]:
+    about_data = find_data_sentences(paper)
+    return [
+        {
+            **requirement_row(row, f"R{number}"),
+            **({"kind": "dataset"} if home is None and row.place in about_data else {}),
+        }
+        for number, (row, home) in enumerate(chosen, 1)
+    ]
 
 
 def _target_rows(paper: PaperText, own: Sequence[str], values: Sequence[Row]) -> tuple[dict[str, list[Row]], list[str]]:
