@@ -430,7 +430,9 @@ def test_a_letter_with_an_index_is_a_formula(runs: list[tuple[str, str, float, f
         pytest.param([("219 keys", TEXT, 10, 0)], "219 keys", id="a number"),
     ],
 )
-def test_a_raised_exponent_is_read_as_a_power_and_not_as_more_digits(runs: list[tuple[str, str, float, float]], said: str) -> None:
+def test_a_raised_exponent_is_read_as_a_power_and_not_as_more_digits(
+    runs: list[tuple[str, str, float, float]], said: str
+) -> None:
     drawn = Drawn(*runs)
     assert [item.text for item in with_subscripts([drawn.item], drawn)] == [said]  # type: ignore[arg-type]
 
