@@ -415,6 +415,21 @@ def test_a_name_over_two_columns_stands_over_both(read: Any) -> None:
     assert "| Ours | 0.5 | 0.6 | 0.7 |" in found.text
 
 
+def test_names_over_one_ruling_share_the_columns_below_it(read: Any) -> None:
+    sheet = first_sheet()
+    rows = [
+        [(160, "Mean"), (250, "Max")],
+        [(76, "Rooms"), (140, "Loss"), (190, "Error"), (240, "Loss"), (290, "Error")],
+        *([(76, name), (140, "0.1"), (190, "0.2"), (240, "0.3"), (290, "0.4")] for name in ("Lobby", "Hall", "Cellar")),
+    ]
+    ruled_table(sheet, rows, 300, rules=(0, 2))
+    sheet.rule(135, 320, 303)
+    filled(sheet, LEFT, 400, 1, width=460)
+    found = read([sheet])
+    assert "|  | Mean | Mean | Max | Max |" in found.text
+    assert "| Rooms | Loss | Error | Loss | Error |" in found.text
+
+
 def test_prose_in_a_frame_is_no_table(read: Any) -> None:
     sheet = first_sheet()
     lines = wrapped(prose(7), 280, 9)

@@ -242,8 +242,9 @@ def _is_one_column(gutter: float, head: Sequence[Item], beside: Sequence[tuple[W
 def _place(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[BoundingBox], *, head: bool) -> list[str]:
     """The cells of a row; the name over several columns stands over each of them."""
     cells: list[list[Item]] = [[] for _ in range(len(gutters) + 1)]
+    shares = _shares_of(row, gutters, rules) if head else {}
     for item in row:
-        box = _spread_over(item, rules) if head else item.box
+        box = shares.get(item) or (_spread_over(item, rules) if head else item.box)
         over = _columns_under(box, gutters)
         pieces = [] if box is not item.box else _split_at(item, gutters, widest=_HEAD_SPACE if head else _SPACE)
         if len(over) > 1 and len(pieces) > 1:
@@ -308,6 +309,19 @@ def _spread_over(item: Item, rules: Sequence[BoundingBox]) -> BoundingBox:
         if below and within and rule.width < _SHORT_RULE * widest:
             return item.box.around(rule)
     return item.box
+
+
+def _shares_of(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[BoundingBox]) -> dict[Item, BoundingBox]:
+    """Where several names stand over one ruling, each has its share of the columns there."""
+    shares: dict[Item, BoundingBox] = {}
+    for spread, names in itertools.groupby(row, lambda item: replace(_spread_over(item, rules), y0=0.0, y1=0.0)):
+        over, named = _columns_under(spread, gutters), list(names)
+        if len(named) > 1 and len(over) > len(named) and len(over) % len(named) == 0:
+            each = len(over) // len(named)
+            edges = [spread.x0, *gutters[over[0] : over[-1]], spread.x1]
+            for place, name in enumerate(named):
+                shares[name] = replace(name.box, x0=edges[place * each], x1=edges[(place + 1) * each])
+    return shares
 
 
 def _merge_rows(
