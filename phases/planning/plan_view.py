@@ -156,19 +156,29 @@ class _Text:
             yield from self.wrap(f"Tables of the paper: {used}", "  ", 4)
 
     def _grid(self, rows: Sequence[Row]) -> list[str]:
-        """A table as the paper has it, a line a row, where every row has a value in every column; nothing where it is none."""
+        """A table as the paper has it, a line a row, in parts of a few columns where it is wide; nothing where it is none."""
         heads = list(dict.fromkeys(row["column"] for row in rows))
         lines = [list(group) for _, group in groupby(rows, key=lambda row: str(row["row"]))]
         is_whole = all([row["column"] for row in line] == heads for line in lines) and len(lines) > 1
         name = min(_GRID_NAME, max(len(str(row["row"])) for row in rows) + 2)
-        room = (self._width - 2 - _GRID_IDS - name) // len(heads)
         longest = max(len(write_value(row)) for row in rows)
-        if not is_whole or room <= max(longest, _GRID_CELL):
+        fit = (self._width - 2 - _GRID_IDS - name) // (max(longest, _GRID_CELL) + 1)
+        if not is_whole or fit < min(2, len(heads)):
             return []
+        each = -(-len(heads) // -(-len(heads) // fit))
+        shown: list[str] = []
+        for start in range(0, len(heads), each):
+            part = self._part_of_grid([line[start : start + each] for line in lines], name, longest)
+            shown += ["", *part] if start else part
+        return shown
+
+    def _part_of_grid(self, lines: Sequence[Sequence[Row]], name: int, longest: int) -> Iterator[str]:
+        heads = [row["column"] for row in lines[0]]
+        room = (self._width - 2 - _GRID_IDS - name) // len(heads)
         cells = [[write_ids(row["id"] for row in line), line[0]["row"], *map(write_value, line)] for line in lines]
         width = min(room, max(longest, *(min(len(head), 16) for head in heads)) + 2)
         shares = (_GRID_IDS, name, *(width for _ in heads))
-        return list(self.table(["", "row", *heads], cells, shares, grows=False))
+        return self.table(["", "row", *heads], cells, shares, grows=False)
 
     def experiments(self, plan: Row) -> Iterator[str]:
         """What is run; a size that all have stands once above them, and so does that the paper gives none."""

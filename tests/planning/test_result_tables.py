@@ -352,6 +352,16 @@ def test_every_table_of_a_paper_is_told_as_what_it_is_used() -> None:
     ) in shown
 
 
+def test_a_wide_table_of_results_is_shown_in_parts_of_a_few_columns() -> None:
+    names = [f"{rule} on {tree}" for rule in ("Slow", "Slow, late") for tree in ("oaks", "ashes", "elms", "firs")]
+    rows = table(f"Hits of Slow after | {' | '.join(names)}", "1 hour" + " | 41.5" * 8, "2 hours" + " | 42.5" * 8)
+    plan = read(PAPER.format(f"> **Table 1.** Hits\n\n{rows}")).plan
+    assert len(plan["expected_results"]) == 16
+    lines = [line.split() for line in render_plan(plan).split("\n") if " hour" in line]
+    assert [line[0] for line in lines] == ["E1–E4", "E9–E12", "E5–E8", "E13–E16"]
+    assert all(line[-4:] == [line[-1]] * 4 for line in lines)
+
+
 def test_a_caption_with_a_roman_number_is_one() -> None:
     rows = table("Rule | Oak | Ash", "Slow | 41.5 | 42.5", "Old | 40.5 | 39.5")
     assert {row[0] for row in results_of(f"{rows}\n\n> **TABLE IV.** HITS ON ALL TREES")} == {"TABLE IV"}
