@@ -168,6 +168,13 @@ NO_BODY = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "text", ["We keep x1, . . . , X9 in a queue.", "Wait from V. . 0 to 9.", "函数的定义域为 0. . . V 中的整数。"]
+)
+def test_a_sentence_does_not_end_at_the_dots_of_a_range(text: str) -> None:
+    assert list(sentences_of(f"{text} Then it ends.")) == [text, "Then it ends."]
+
+
 @pytest.mark.parametrize("text", NO_BODY)
 def test_a_paper_without_a_body_is_planned_from_what_there_is(text: str) -> None:
     made = read(text)

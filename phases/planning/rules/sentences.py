@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_END = re.compile(r"(?:[.!?]['\")\]*_”’]*(?:(?<=[a-z)\]]\.)[0-9]{1,2})?\s+(?=[^\sa-z])|[。！？；]\s*)")
-"""The end of a sentence; the number of a footnote may stand behind it."""
+_END = re.compile(r"(?:(?<!\. )[.!?]['\")\]*_”’]*(?:(?<=[a-z)\]]\.)[0-9]{1,2})?\s+(?=[^\sa-z.])|[。！？；]\s*)")
+"""The end of a sentence; the number of a footnote may stand behind it. The dots of "0. . .V" end none."""
 _ABBREVIATION = re.compile(
     r"(?:\b(?:et al|e\.g|i\.e|cf|vs|resp|w\.r\.t|s\.t|a\.k\.a|approx|Figs?|Eqs?|Eqn|Secs?|Tabs?|App|Alg|Refs?|No|Dr"
     r"|Prof|St|bzw|z\. ?B|d\. ?h|u\. ?a|vgl|Abb|Nr)|(?:^|[\s(.])[A-Z])$"
