@@ -132,5 +132,5 @@ PHASE = Phase(
     run=run,
     report=_report,
     version=2,
-    edition=3,
+    edition=4,
 )

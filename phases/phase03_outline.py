@@ -18,4 +18,4 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     return {"outline.json": outline}
 
 
-PHASE = Phase(number="03", name="outline", reads=("paper.md",), writes=("outline.json",), run=run, version=3, edition=3)
+PHASE = Phase(number="03", name="outline", reads=("paper.md",), writes=("outline.json",), run=run, version=3, edition=4)

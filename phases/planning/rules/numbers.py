@@ -90,7 +90,9 @@ def number_of(text: str) -> int | float | None:
         value = float(digits) if re.search(r"[.eE]", digits) else int(digits)
     except ValueError:
         return None
-    return value if abs(value) < LARGEST_VALUE else None
+    if abs(value) >= LARGEST_VALUE:
+        return None
+    return int(value) if power and value == int(value) else value
 
 
 _FOLDED = re.compile(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from phases.planning.rules.conditions import condition_of
 from phases.planning.rules.passages import Sentence
 from phases.planning.rules.sections import BUILD
 from phases.planning.rules.values import Value
@@ -53,26 +54,8 @@ _MODELS = re.compile(
 _AUTHORS = re.compile(
     r"^(?:In )?([A-Z][\w’'-]+ (?:et al\.?|and [A-Z][\w’'-]+|& [A-Z][\w’'-]+))(?: ?[\[(][^\])]*[\])])?,? \w+"
 )
-_SAME_MODELS = frozenset(
-    [
-        "proposed",
-        "resulting",
-        "trained",
-        "final",
-        "same",
-        "whole",
-        "entire",
-        "full",
-        "our",
-        "above",
-        "neural",
-        "deep",
-        "new",
-        "two",
-        "three",
-        "both",
-    ]
-)
+_SAME_MODELS_TEXT = "proposed resulting trained final same whole entire full our above neural deep new two three both"
+_SAME_MODELS = frozenset(_SAME_MODELS_TEXT.split())
 _ALGORITHM = re.compile(
     r"^(?:[\w-]+ ){0,3}(?:forests?|machines?|neighbou?rs?|regression|k-means|trees?|classifiers?|baselines?"
     r"|process(?:es)?)(?= results?$|$)",
@@ -90,11 +73,6 @@ _SUBJECT = re.compile(
     r"|algorithm|implementation|baseline|agent))?s?(?: \([^)]*\)| \[[0-9, ]+\])* (?:\w+ly )?(?:is|are|has|have"
     r"|uses?|used|employs?|contains?|consists?|comprises?|was|were|provides?|includes?|takes?)\b"
 )
-_LEAD = re.compile(r"^((?:For|On|In|When|During|With|After|Before|At) [^,;:]{3,70}),")
-_TRAIL = re.compile(
-    r"^[^,;.]{0,40}?\b((?:for|on|when|during|in|at|per|between|over) (?:the |each |both |all |our )?(?:[^,;.()0-9]"
-    r"|(?<=[A-Za-z-])[0-9]){3,60})"
-)
 _NO_OWNER_TEXT = """
 the we our all this these in for on it each both they a an its as at during figure table section appendix algorithm
 training optimizer following note here specifically additionally similarly finally first second moreover furthermore
@@ -105,57 +83,6 @@ _NO_OWNER = frozenset(_NO_OWNER_TEXT.split())
 _ACRONYM = re.compile(r"[A-Z][\w+-]*[A-Z0-9][\w+-]*")
 _PROPER = re.compile(r"[A-Z]\w*[A-Z0-9][\w.+-]*(?: [\w.+-]+){0,2}")
 """A name that somebody gave: LLaMA 7B, ViT-B, GPT-2 medium."""
-_OPEN_END = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "as",
-        "at",
-        "by",
-        "for",
-        "from",
-        "in",
-        "its",
-        "of",
-        "on",
-        "or",
-        "our",
-        "that",
-        "the",
-        "their",
-        "this",
-        "to",
-        "we",
-        "when",
-        "where",
-        "which",
-        "with",
-        "is",
-        "are",
-    ]
-)
-_NO_CONDITION = frozenset(
-    [
-        "in all",
-        "in total",
-        "in between",
-        "on average",
-        "in practice",
-        "in our experiments",
-        "in this work",
-        "in particular",
-        "in this paper",
-        "for all",
-        "in addition",
-        "for example",
-        "for instance",
-        "in table",
-        "in figure",
-        "in our case",
-        "in turn",
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -179,31 +106,13 @@ class Setting:
 
 def settings_of_sentence(sentence: Sentence, values: Iterable[Value], known: Known) -> Iterator[Setting]:
     """The values of a sentence, each with its owner and its condition."""
-    lead = _LEAD.match(sentence.text)
     for value in values:
         owner = _owner(sentence, value, known)
-        trail = _TRAIL.match(sentence.text[value.end :])
         if value.case:
             is_owner = value.name.endswith("parameters") or is_other(value.case, known)
             yield Setting(value, value.case if is_owner else owner, "" if is_owner else f"for {value.case}", sentence)
             continue
-        condition = (
-            value.condition
-            or (trail.group(1) if trail else "")
-            or (lead.group(1) if lead and value.start > lead.end() else "")
-        )
-        yield Setting(value, owner, _condition(condition, owner), sentence)
-
-
-def _condition(text: str, owner: str) -> str:
-    """When a value holds, in at most ten words; empty where that says no more than whose it is."""
-    words = re.sub(r"[$\\{}]| and an? .*", "", text).split()[:10]
-    while words and words[-1].lower() in _OPEN_END:
-        words.pop()
-    said = " ".join(words)
-    return (
-        "" if said.lower() in _NO_CONDITION or said.lower() in (f"for {owner.lower()}", f"on {owner.lower()}") else said
-    )
+        yield Setting(value, owner, condition_of(sentence.text, value, owner), sentence)
 
 
 def _owner(sentence: Sentence, value: Value, known: Known) -> str:

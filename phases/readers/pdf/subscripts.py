@@ -1,5 +1,5 @@
-"""Formulas of one word that the engine gives as letters: aj is a_j where the j is smaller and lower than the a, and hp, pi is
-⟨p, p⟩ where h and i are of a font that has only signs."""
+"""Formulas of one word that the engine gives as letters: aj is a_j where the j is smaller and lower than the a, hp, pi is
+⟨p, p⟩ where h and i are of a font that has only signs, and 219 is 2^19 where the 19 is smaller and higher than the 2."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from phases.readers.pdf.symbols import mend_symbol
 
 _WORD = re.compile(r"(?<!\w)(?:[^\W\d_]\w{1,5}|[hfkj]\w{1,30}|\w{1,30}[igkj]|i)(?!\w)")
 """Short ones, and those with what may be the code of a bracket at an end."""
+_POWER = re.compile(r"(?<![\w.,])(?:(?:2|10)[−-]?[0-9]{1,3}|[0-9]{2,5}(?= ?[=×]))(?![\w.,]?[0-9])(?!\w)")
+"""Digits that may be a power. Behind other numbers a raised digit is the mark of a footnote, but for "32² = 1024"."""
 _BRACKETS = frozenset("⟨⟩‖{}|")
 _CLOSING = ("i", "ii")
 """Behind a prime, which is a line of its own for PDFium, brackets are a word."""
@@ -49,7 +51,7 @@ def _share(box: BoundingBox, x0: float, x1: float) -> float:
 
 def _words_with_subscripts(text: PageText) -> Iterator[tuple[str, str, BoundingBox]]:
     for line in text.lines():
-        for match in _WORD.finditer(line.text):
+        for match in (*_WORD.finditer(line.text), *_POWER.finditer(line.text)):
             first, last = line.start + match.start(), line.start + match.end() - 1
             if match.group() not in _CLOSING and text.are_drawn_together(first, last):
                 continue  # in one font and size
@@ -62,6 +64,8 @@ def _words_with_subscripts(text: PageText) -> Iterator[tuple[str, str, BoundingB
 
 def _write(word: Sequence[Character], after: Sequence[Character]) -> str:
     """The word with its brackets, and with its formula between dollar signs."""
+    if word[0].text.isdigit():
+        return _write_power(word)
     signs = [mend_symbol(one) for one in word]
     start = _count_brackets(signs)
     end = _count_brackets(signs[start:][::-1])
@@ -69,6 +73,15 @@ def _write(word: Sequence[Character], after: Sequence[Character]) -> str:
     formula = _formula_of(inner, after) if len(inner) > 1 else ""
     middle = f"${formula}$" if formula else "".join(one.text for one in word[start : len(word) - end])
     return "".join([*(one.text for one in signs[:start]), middle, *(one.text for one in signs[len(signs) - end :])])
+
+
+def _write_power(digits: Sequence[Character]) -> str:
+    size, base = digits[0].size, digits[0].box.y1
+    marks = ["^" if one.text in "−-" and one.size <= _SMALLER * size else script_of(one, size, base) for one in digits]
+    height = marks.count("")
+    below, above = ("".join(one.text for one in part) for part in (digits[:height], digits[height:]))
+    raised = not any(marks[:height]) and set(marks[height:]) == {"^"}
+    return f"${below}^{{{above.replace('−', '-')}}}$" if raised else below + above
 
 
 def _count_brackets(signs: Sequence[Character]) -> int:
