@@ -219,6 +219,11 @@ def test_a_result_in_a_sentence_is_one_where_no_table_has_it() -> None:
     assert [row[0] for row in results_of(f"{said}\n\n> **Table 1.** Results\n\n{rows}")] == ["Table 1"]
 
 
+def test_the_second_of_two_numbers_of_one_thing_is_another_s() -> None:
+    said = "Our waiter had a precision of 0.75, which Hurry could not reach with guests that had a precision of 0.34."
+    assert [row[2:] for row in results_of(said)] == [("precision", 0.75)]
+
+
 @pytest.mark.parametrize(
     ("said", "column", "value"),
     [
