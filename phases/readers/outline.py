@@ -27,7 +27,7 @@ _IN_CODE = re.compile(
 )
 _DECLARED = re.compile(
     r"^(?:[0-9]+[:.]? )?[ \t]*(?:(?:function|procedure|process|def|subroutine)\b"
-    r"|(?:[\w*&:<>\[\]]++ ++)++[*&]*+\w++ ?\([^;=\n]*\) *\{?$)",
+    r"|[\w*&:<>\[\]]++ ++(?:(?:[\w*&:<>\[\]]++ ++)++(?:[*&]*+\w++)?+|[*&]*+\w++)\([^;=\n]*\) *\{?$)",
     re.IGNORECASE | re.MULTILINE,
 )
 _PSEUDO = re.compile(r"^[^\n]*(?::=|←|\\leftarrow)", re.MULTILINE)

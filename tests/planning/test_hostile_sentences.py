@@ -123,6 +123,14 @@ def test_a_paragraph_or_a_title_that_is_one_word_is_planned_at_once(title: str, 
     assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - started < MOST_OF_A_PAPER
 
 
+@pytest.mark.parametrize("line", ["we compute the value of the", "Step 1: we compute the"], ids=["words", "steps"])
+def test_lines_that_never_end_a_sentence_take_the_time_of_their_length(line: str) -> None:
+    body = f"{line}\n\n" * 4_000
+    started = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    read(f"# A Queue\n\n## 2 Method\n\n{body}")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - started < 2 * MOST_OF_A_PAPER
+
+
 def test_the_side_of_captions_is_counted_once_and_not_with_each_table(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     find_near = table_kinds._captions_near

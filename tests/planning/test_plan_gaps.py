@@ -58,6 +58,15 @@ def test_a_constant_and_a_function_that_nothing_defines_are_told_with_their_line
     ]
 
 
+def test_what_a_thing_is_put_on_and_what_has_no_number_are_no_missing_constants() -> None:
+    steps = ["append v to QUEUE", "best = -INFINITY", "for i = 0 to MAX_SIZE"]
+    document = read("# Waiting\n\n## 1 Method\n\nWe wait.\n")
+    paper = read_paper(document.document.text, document.outline)
+    assert [row["what"] for row in gaps_of(paper, [], [{**LISTING, "steps": steps}], [])] == [
+        "Not found in the paper: the value of MAX_SIZE (Listing 5, line 3)."
+    ]
+
+
 def test_a_constant_that_a_sentence_sets_is_not_missing() -> None:
     said = gaps_with("We set MAX_GARBAGE to 64; free_list frees the segments, find_cell finds one.")
     assert said == []
@@ -76,8 +85,12 @@ def test_a_constant_that_a_sentence_sets_is_not_missing() -> None:
         ),
         ("We use a learning rate and weight decay of 0.1 and 0.01.", [("learning rate", 0.1), ("weight decay", 0.01)]),
         ("We use an encoder with a five-layer MLP.", [("number of MLP layers", 5)]),
+        ("The width and the depth are 64 and 4.", [("width", 64), ("depth", 4)]),
+        ("The number of layers and heads are 6 and 8.", [("number of layers", 6), ("number of heads", 8)]),
         ("Each cell is 512 bytes.", [("cell size", 512)]),
+        ("Here we set it to be $\\phi(x) = \\max(0, x)$ or $a / \\max(5, b)$.", []),
         ("The id of each cell is a 63-bit integer.", []),
+        ("We add a 64-bit integer I, which records the id.", []),
         ("We set state = f(1) = 0 at once.", []),
         ("The order is shuffled with seed 1000 + seed in each run.", []),
         ("In this case, 1035 labels are flipped.", []),

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.papers import read
+from phases.planning.rules.passages import read_paper
+from phases.readers.markdown import paper_document
+from phases.readers.reading import Reading
+from tests.papers import read, read_on
 
 
 def plan_of(
@@ -187,3 +190,29 @@ def test_two_values_in_brackets_behind_what_they_are_of_do_not_contradict_each_o
 )
 def test_a_unit_fits_what_it_is_of_and_ends_where_it_ends(said: str, unit: str | None) -> None:
     assert [row.get("unit") for row in plan_of(said)["values"]] == [unit]
+
+
+def sentences_of_pages(*pages: str) -> list[tuple[str, int, str, str]]:
+    made = read_on(paper_document(Reading("ok", "x 1", pages), "0" * 64, "pdf"))
+    found = read_paper(made.document.text, made.outline, made.document.body_start).sentences
+    return [(one.text, one.page, one.kind, one.lead) for one in found]
+
+
+def test_of_a_paragraph_that_runs_over_a_page_each_sentence_has_the_page_where_it_begins() -> None:
+    found = sentences_of_pages(
+        "# Waiting\n\n## 1 Method\n\nWe keep a list of rooms. The waiter opens each",
+        "door of the list. Then the waiter closes it.",
+    )
+    assert [(text, page) for text, page, _, _ in found] == [
+        ("We keep a list of rooms.", 1),
+        ("The waiter opens each door of the list.", 1),
+        ("Then the waiter closes it.", 2),
+    ]
+
+
+def test_an_item_that_runs_over_a_page_is_an_item_and_its_list_goes_on() -> None:
+    found = sentences_of_pages(
+        "# Waiting\n\n## 1 Method\n\nThe waiter does two things:\n\n- The waiter opens each",
+        "door of the list. It is kind.\n\n- It closes each door.",
+    )
+    assert [(kind, lead) for _, _, kind, lead in found[1:]] == [("item", "The waiter does two things:")] * 3

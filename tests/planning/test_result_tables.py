@@ -219,6 +219,11 @@ def test_a_result_in_a_sentence_is_one_where_no_table_has_it() -> None:
     assert [row[0] for row in results_of(f"{said}\n\n> **Table 1.** Results\n\n{rows}")] == ["Table 1"]
 
 
+def test_the_second_of_two_numbers_of_one_thing_is_another_s() -> None:
+    said = "Our waiter had a precision of 0.75, which Hurry could not reach with guests that had a precision of 0.34."
+    assert [row[2:] for row in results_of(said)] == [("precision", 0.75)]
+
+
 @pytest.mark.parametrize(
     ("said", "column", "value"),
     [
@@ -268,6 +273,12 @@ def test_what_others_reach_and_a_range_are_no_result_of_the_method(said: str) ->
         ("Slow", "Accuracy with tuned learning rates", "Accuracy"),
         ("Slow", "Between tuned learning rates", ""),
         ("Slow", "Test error, and the loss on the way", ""),
+        ("Slow", "Most orders are returned by the waiter", ""),
+        ("Teacher steps=100", "Results with different teacher steps", ""),
+        ("Guests / k=20%", "Hit rate of the waiters", "rate"),
+        ("error bound=0.1 / Cooking time", "Large rooms", "time"),
+        ("Score (T=0)", "Large rooms", "Score"),
+        ("Winrate (%)", "Win rate and length", "Winrate"),
     ],
 )
 def test_a_metric_is_named_by_the_column_else_by_a_caption_that_names_one(
@@ -392,6 +403,25 @@ def test_columns_that_lost_their_heads_are_told_apart_by_their_places() -> None:
     assert [row[2] for row in results_of(f"> **Table 1.** Hits\n\n{rows}")] == [
         f"unnamed column ({at} of 3)" for at in (1, 2, 3)
     ]
+
+
+def test_rows_with_one_label_and_parts_of_one_head_are_told_apart() -> None:
+    rows = table(
+        "Rule | Oak | Ash | Oak Ash",
+        "Old | 8.5 | 9.5 | 7.5 6.5",
+        "Slow | 1.5 | 2.5 | 3.5 4.5",
+        "+ bell | 1.5 | 5.5 | 6.5 7.5",
+        "Slow | 2.5 | 3.5 | 4.5 5.5",
+        "+ bell | 3.5 | 4.5 | 5.5 6.5",
+    )
+    found = results_of(f"> **Table 1.** Hits\n\n{rows}")
+    assert [row[1:] for row in found if row[1].startswith("Slow (1")] == [
+        ("Slow (1 of 2)", "Oak (1 of 2)", 1.5),
+        ("Slow (1 of 2)", "Ash (1 of 2)", 2.5),
+        ("Slow (1 of 2)", "Oak (2 of 2)", 3.5),
+        ("Slow (1 of 2)", "Ash (2 of 2)", 4.5),
+    ]
+    assert [row[1] for row in found][4:12:4] == ["Slow + bell (1 of 2)", "Slow (2 of 2)"]
 
 
 def test_tables_under_one_caption_are_told_apart() -> None:

@@ -39,3 +39,9 @@ from phases.planning.rules.values import values_in
 def test_a_condition_says_when_the_value_holds_and_ends_where_its_phrase_ends(sentence: str, condition: str) -> None:
     value = values_in(sentence)[0]
     assert condition_of(sentence, value, "method") == condition
+
+
+def test_what_follows_while_holds_in_a_case_of_its_own() -> None:
+    said = "In the letter task, 9 actions were computed, while in the number game, 20 actions were computed."
+    found = {value.value: condition_of(said, value, "method") for value in values_in(said)}
+    assert found == {9: "In the letter task", 20: "in the number game"}

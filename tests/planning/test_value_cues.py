@@ -222,3 +222,23 @@ def test_what_only_looks_like_a_setting_is_none(sentence: str) -> None:
 def test_a_word_that_begins_a_sentence_owns_nothing() -> None:
     rows = values_of("The trace consists of 914145 references to 186880 distinct pages.")
     assert [owner for _, _, owner in rows] == ["method", "method"]
+
+
+def test_tables_of_names_and_numbers_hold_in_the_cases_of_their_captions() -> None:
+    rows = "| Guest | Cost in coins |\n|---|---|\n| Old | {} |\n| New | {} |"
+    tables = [
+        f"> **Table {at}.** {case}: costs\n\n{rows.format(at, at + 5)}" for at, case in ((1, "Halls"), (2, "Lobbies"))
+    ]
+    text = "# Waiting\n\n## 2 Method\n\n### 2.1 Halls\n\nWe wait.\n\n" + "\n\n".join(tables)
+    cases = {(row["value"], row["condition"]) for row in read(text).plan["values"]}
+    assert cases == {
+        (one, f"Cost in coins, {case}") for one, case in ((1, "Halls"), (6, "Halls"), (2, "Lobbies"), (7, "Lobbies"))
+    }
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_doubted"), [("We run 2^10 guests, or 210 guests.", True), ("We set the width to 224.", False)]
+)
+def test_the_usual_size_of_a_picture_is_no_power_that_lost_its_place(sentence: str, is_doubted: bool) -> None:
+    plan = read(f"# Waiting\n\n## 2 Method\n\n{sentence}\n").plan
+    assert any("raised digits" in row["what"] for row in plan["uncertain"]) is is_doubted

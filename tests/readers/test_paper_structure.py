@@ -262,8 +262,10 @@ def test_the_documents_of_every_text_fit_their_schemas(text: str) -> None:
     [
         ("Sit(k)\n  s := Take(k)\n  t := Put(s)\n  u := t\n  return u", 1),
         ("s = take(k)\nt = put(s)\nu = t\nreturn u", 0),
+        ("void sit (chair *k) {\n  take (k);\n}", 1),
+        ("take (k);\nput (k);", 0),
     ],
-    ids=["pseudo-code", "calls that show how it is used"],
+    ids=["pseudo-code", "calls that show how it is used", "a function with a blank behind its name", "calls alone"],
 )
 def test_a_figure_of_pseudo_code_is_an_algorithm(code: str, found: int) -> None:
     text = f"# T\n\n## 2 Method\n\n> **Fig. 8.** All operations.\n\n```\n{code}\n```\n"

@@ -14,6 +14,8 @@ _TRAIL = re.compile(
     r"^[^,;.]{0,40}?\b((?:for|on|when|during|in|at|per|between|over) (?:the |each |both |all |our )?"
     rf"(?:[^,;:.()]|{_WITHIN_NUMBER}){{3,60}})"
 )
+_CONTRAST = re.compile(rf"\b(?:while|whereas) ((?:for|on|in|during|at) (?:[^,;:]|{_WITHIN_NUMBER}){{3,70}}),")
+"""Where another case begins: "9 actions were computed, while in the game, 20 were"."""
 _NUMBER = re.compile(r"(?<![\w.-])[0-9][0-9.,^-]*+(?:e-?[0-9]+)?(?![\w.])")
 _FIRST_OF = re.compile(r"\b(?:first|last|initial|final|remaining|top) [0-9][0-9,]* [a-z]+")
 _ENDS = re.compile(
@@ -41,6 +43,7 @@ _OPEN_END = frozenset(_OPEN_ENDS.split())
 def condition_of(text: str, value: Value, owner: str) -> str:
     """The phrase behind the value, else the one that its sentence begins with; empty where that says no more than whose it is."""
     lead, trail = _LEAD.match(text), _TRAIL.match(text[value.end :])
+    lead = next(reversed(list(_CONTRAST.finditer(text, 0, value.start))), lead)
     found = (
         value.condition,
         trail.group(1) if trail else "",

@@ -18,8 +18,10 @@ from phases.planning.rules.sections import BUILD, MIXED, SETUP
 Row = dict[str, Any]
 _MOST_NAMED, _BEGINNING, _MOST_SEARCHED = 8, 30, 60
 """How many formulas a row names, how many letters of one are looked for, and how many names are looked for in the whole text."""
-_CONSTANT = re.compile(r"(?<![\w.>])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{4,})\b(?! ?[(\w])")
-_RECKONED = r"(?:[-+*/∗·×<≤≥%]|(?<!-)>|\bmod|\.\.|\bto|\bdownto)"
+_CONSTANT = re.compile(
+    r"(?<![\w.>])(?!(?:NULL|INFINITY|INFTY)\b)([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{4,})\b(?! ?[(\w])"
+)
+_RECKONED = r"(?:[-+*/∗·×<≤≥%]|(?<!-)>|\bmod|\.\.|(?<=[0-9] )to|\bdownto)"
 """A sign that reckons with a number, or orders it: what a constant without one may stand for need not be a number."""
 _NUMBER = rf"(?:[0-9]|\b(?:{'|'.join([*WORDS, 'thousand'])})\b)"
 _NUMBERED = re.compile(r"\(?(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)*[a-z]?\)?")

@@ -18,7 +18,8 @@ from phases.readers.outline import pages_of
 _LONGEST_BLOCK = 20_000
 _MOST_SENTENCES = 20_000
 _LONGEST_FORMULA = 600
-_FEWEST_BEFORE = 4
+_FEWEST_BEFORE, _LONGEST_BEGUN = 4, 2_000
+"""Words of a line that may go on in the next block, and characters: a list of words without a full stop is no sentence."""
 _UNFINISHED = re.compile(
     r"\b(?:the|an?|of|to|from|in|on|for|with|by|at|and|or|each|every|its|their|that|such|is|are|be|if|when|than|as|into)$|[(,–-]$"
 )
@@ -185,22 +186,24 @@ def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
 
 
 def _sentences(block: TextBlock, section: Section, page: int, role: str, walk: _Walk) -> Iterator[Sentence]:
-    before, first, text = "", "", block.text[:_LONGEST_BLOCK]
+    before, first, text, kind = "", "", block.text[:_LONGEST_BLOCK], block.kind
     if _LEADERS.search(block.text):
         return
     last = walk.sentences[-1] if walk.sentences and walk.is_adjacent else None
-    if last and block.kind == PROSE and _goes_on(last, text):
+    begun = last if last and kind == PROSE and _goes_on(last, text) else None
+    if begun:
         walk.sentences.pop()
-        before, first, page = last.before, last.lead, last.page
-        joint = "" if last.text.endswith("-") else " "
-        text = f"{last.text.removesuffix('-')}{joint}{text}"
+        before, first, kind = begun.before, begun.lead, begun.kind
+        joint = "" if begun.text.endswith("-") else " "
+        text = f"{begun.text.removesuffix('-')}{joint}{text}"
     for sentence in filter(None, sentences_of(text)):
         said = without_marks(sentence)
         first = first or said
-        lead = walk.lead if block.kind == ITEM else first
-        yield Sentence(said, section, page, role, block.kind, before, lead)
-        before = said
-    if block.kind == PROSE:
+        lead = walk.lead if kind == ITEM else first
+        yield Sentence(said, section, begun.page if begun else page, role, kind, before, lead)
+        # what follows the sentence that goes on stands where the block does
+        before, begun = said, None
+    if kind == PROSE:
         walk.lead = before
 
 
@@ -210,7 +213,9 @@ def _goes_on(last: Sentence, text: str) -> bool:
     Pages are cut into blocks by their looks, and a list of steps without numbers is cut at each line.
     """
     said = last.text
-    if not is_open(said) or len(said.split()) < _FEWEST_BEFORE or said[-1] in ":;" or _NUMBERS.search(said):
+    if len(said) > _LONGEST_BEGUN or not is_open(said) or len(said.split()) < _FEWEST_BEFORE:
+        return False
+    if said[-1] in ":;" or _NUMBERS.search(said):
         return False
     if text[0].islower():
         return not _OWN_BEGINNING.match(text)

@@ -14,7 +14,8 @@ from phases.planning.rules.sections import BUILD, Section
 from phases.readers.outline import pages_of
 
 _FEWEST, _MOST, _LONGEST = 3, 80, 900
-_MOSTLY = 0.6
+_MOSTLY, _LONGEST_END = 0.6, 8
+"""The share of deeds among items, and the last signs of a part, which alone say whether it goes on."""
 _NAMED = re.compile(
     r"(?:[-*] )?\**(?P<kind>Step|STEP|Stage|Phase) (?P<label>[^\s:(]{0,6}[0-9][\w.′']{0,8})\**(?=[\s:.(])"
 )
@@ -86,7 +87,7 @@ def _parts_of(text: str, section: Section) -> Iterator[_Part]:
                 if not plain or _ASIDE.match(plain):
                     continue
                 begins = _NAMED.match(plain) or _COUNTED.match(plain) or plain.startswith("- ")
-                if last and not begins and (not _ENDED.search(last.text) or plain.startswith("$$")):
+                if last and not begins and (not _ENDED.search(last.text[-_LONGEST_END:]) or plain.startswith("$$")):
                     last.text = f"{last.text} {plain}"
                     continue
                 if last:

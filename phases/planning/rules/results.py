@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
@@ -15,7 +15,7 @@ from phases.planning.rules.numbers import NUMBER, number_of, scaled
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sentence_results import UNITS, results_of_sentences
 from phases.planning.rules.table_kinds import caption_of, first_sentence, is_result_table, metric_of, metric_of_caption
-from phases.planning.rules.tables import SETTING_NAME, Grid
+from phases.planning.rules.tables import SETTING_NAME, Grid, number_same
 
 MOST = 150
 _MOST_OF_TABLE, _LEAST_OF_TABLE = 60, 6
@@ -165,7 +165,7 @@ def _own_cells(grid: Grid, caption: str, names: tuple[Sequence[str], Sequence[st
     has_labels = any(label for label, _ in grid.rows)
     cells = [
         _Cell(_part_name(label, own), f"{steps}{head}", cell)
-        for label, row in grid.rows
+        for label, (_, row) in zip(_name_rows(grid), grid.rows, strict=True)
         if label or not has_labels  # a number beside no label, where the others have some, is debris
         for head, cell in _split_cells(grid, row)
         if is_value(cell) and ("=" in label or not _HEAD_ROW.match(label))
@@ -185,6 +185,16 @@ def _own_cells(grid: Grid, caption: str, names: tuple[Sequence[str], Sequence[st
     left = [one for one in cells if not _is_other(one.row)] or cells
     left = [one for one in left if not _is_other(one.column)] or left
     return left, bool(rows) or (_is_own(first_sentence(caption), own) and len(left) == len(cells))
+
+
+def _name_rows(grid: Grid) -> list[str]:
+    """The labels, each of one row: what is added to several is told with what it is added to, others by number."""
+    times, named, base = Counter(label for label, _ in grid.rows), list[str](), ""
+    for label, _ in grid.rows:
+        is_added = label.startswith("+ ") and times[label] > 1
+        base = base if is_added else label
+        named.append(f"{base} {label}".strip() if is_added else label)
+    return number_same(named)
 
 
 def _is_step(head: str) -> bool:
@@ -238,8 +248,9 @@ def _part_name(label: str, own: Sequence[str]) -> str:
     return label
 
 
-def _split_cells(grid: Grid, row: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _split_cells(grid: Grid, row: Sequence[str]) -> list[tuple[str, str]]:
     """Each cell under its head; where several values stand in one cell, each under its part of the head."""
+    found: list[tuple[str, str]] = []
     leaves, unnamed = {head.rpartition(" / ")[2] for head in grid.heads}, grid.heads.count("")
     for place, (printed, cell) in enumerate(zip(grid.heads, row, strict=False)):
         nth = grid.heads[: place + 1].count("")
@@ -254,11 +265,13 @@ def _split_cells(grid: Grid, row: Sequence[str]) -> Iterator[tuple[str, str]]:
         elif len(values) > 1 and all(CELL_VALUE.fullmatch(value) for value in values):
             names = [f"{above} / {name}".strip(" /") for name in _part_head(leaf.split(), len(values), leaves)]
         else:
-            yield head, cell
+            found.append((head, cell))
             continue
         if len(names) != len(values):  # which of the head's words belongs to which value is lost
             names = [f"{head} ({place} of {len(values)})" for place in range(1, len(values) + 1)]
-        yield from zip(names, values, strict=True)
+        found += zip(names, values, strict=True)
+    # a part of one head may be called as another head is
+    return list(zip(number_same([head for head, _ in found]), (cell for _, cell in found), strict=True))
 
 
 def _part_head(words: Sequence[str], parts: int, known: set[str]) -> list[str]:

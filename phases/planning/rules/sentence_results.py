@@ -124,7 +124,10 @@ def results_of_sentences(paper: PaperText, own: Sequence[str], tabled: set[float
     for sentence in paper.sentences:
         if sentence.role == PROOF:
             continue
+        found: dict[str, dict[str, Any]] = {}
         for row in _rows_of(sentence, own):
+            found.setdefault(row["column"], row)  # of two numbers of one thing the second is another's
+        for row in found.values():
             if row["value"] not in known and len(rows) < MOST:
                 known.add(row["value"])
                 rows.append(row)

@@ -98,8 +98,8 @@ def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) 
         not is_named and not is_pair and 2 * known_rows <= len(body)
     ):
         return
-    case = _case_of(caption or table.section["title"]) if is_named and with_case else ""
-    case = case or (table.section["title"] if is_pair and with_case else "")
+    title = table.section["title"]
+    case = _case_of(caption or title) or (title if is_pair else "") if with_case and (is_named or is_pair) else ""
     head = _plain(rows[0][1]).lower() if is_pair and not is_named else ""
     named_rows = list(_named_rows(body, rows[0]))
     has_owners = len({_split_owner(label, known) for label, *_ in named_rows} - {""}) > 1

@@ -43,17 +43,18 @@ RESULT_WORDS = re.compile(
 )
 METRIC = re.compile(
     r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror(?: rate)?\b"
-    r"|\b(?:success )?rate\b"
-    r"|\btime\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|\bsteps\b|reward|return|fidelity|coverage"
+    r"|\b(?:success |win-?)?rate\b"
+    r"|\btime\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|\bsteps\b|reward|\breturns?\b|fidelity|coverage"
     r"|throughput|latency|success|overhead|memory|(?-i:\b(?:EM|FID|NLL|WER|CER|EER|mAP|PSNR|SSIM|IoU|R2|FLOPs?)\b)",
     re.IGNORECASE,
 )
 _NO_METRIC = re.compile(
-    r"learning rates?|standard errors?|(?:[0-9]+|sampl\w+|training) (?:\S+ )?steps|returns? ", re.IGNORECASE
+    r"learning rates?|standard errors?|(?:[0-9]+|sampl\w+|training|different) (?:\S+ )?steps|returns? ", re.IGNORECASE
 )
 _LETTERS = {"P": "precision", "R": "recall", "F": "F1", "Acc": "accuracy", "Acc.": "accuracy"}
 _MEASURED_HEAD = re.compile(r"^(?!↑|↓).*(?:[↑↓]|%|\((?:min|s|sec|ms|hours?|MB|GB)\))$")
 """A head that says which way is better, or in what it is measured, is a metric's name."""
+_BRACKET = re.compile(r" ?\([^()]*\)")
 _NEAR, _ASKED = 900, 40
 """How far a caption is from its table; and how many tables say on which side captions are."""
 _CAPTION_LABEL = re.compile(
@@ -167,11 +168,15 @@ def _looks_measured(grid: Grid) -> bool:
 
 
 def metric_of(column: str, row: str, said: str) -> str:
-    """The metric that a cell is measured by: as its column names it, else what its caption `said`, else its row."""
-    leaf = column.rpartition(" / ")[2]
+    """The metric that a cell is measured by: as its column names it, else what its caption `said`, else its row.
+
+    A part of a head that gives a value, "error bound=0.1", says where it was measured, and not by what.
+    """
+    heads = [part for part in column.split(" / ") if "=" not in _BRACKET.sub("", part)]
+    leaf = heads[-1] if heads else ""
     if leaf in _LETTERS or _MEASURED_HEAD.search(leaf):
-        return _LETTERS.get(leaf, re.sub(r" ?[↑↓]| ?\([^()]*\)", "", leaf).strip())
-    found = METRIC.search(column)
+        return _LETTERS.get(leaf, re.sub(" ?[↑↓]", "", _BRACKET.sub("", leaf)).strip())
+    found = METRIC.search(" / ".join(heads))
     if found or said:
         return found.group(0) if found else said
     named = METRIC.search(row)

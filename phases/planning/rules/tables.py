@@ -147,13 +147,19 @@ def _part_same(heads: Sequence[str]) -> list[str]:
         several = times[head]
         # "Convection Reaction Wave Loss" thrice, beside "Convection Reaction Wave L2RE": three heads that ran together
         words = _common_words(head, next((one for one in times if one != head and times[one] == several), ""))
-        if several == 1 or not head:
-            parted.append(head)
-        elif len(words) == several:
-            parted.append(" ".join([words[seen[head] - 1], *head.split()[several:]]))
-        else:
-            parted.append(f"{head} ({seen[head]} of {several})")
-    return parted
+        is_joint = head and len(words) == several > 1
+        parted.append(" ".join([words[seen[head] - 1], *head.split()[several:]]) if is_joint else head)
+    return number_same(parted)
+
+
+def number_same(names: Sequence[str]) -> list[str]:
+    """The names with those that are the same told apart by number: AM (1 of 2)."""
+    times, seen = Counter(names), Counter[str]()
+    numbered = []
+    for name in names:
+        seen[name] += 1
+        numbered.append(f"{name} ({seen[name]} of {times[name]})" if name and times[name] > 1 else name)
+    return numbered
 
 
 def _common_words(one: str, other: str) -> list[str]:

@@ -10,8 +10,8 @@ from typing import Any
 from phases.planning.rules.value_patterns import HEADS
 
 _MOST = 8
-_POWER = re.compile(r"(10(?=.$)|2(?=..$))([3-9]|10|12|14|16|20|24|3[0-2]|64)")
-"""Whole numbers that mostly are powers whose raised digits stand in the line: 107 operations, 210 experiments."""
+_POWER = re.compile(r"(10(?=.$)|2(?=..$))([3-9]|10|12|14|16|1[89]|20|3[0-2]|64)")
+"""Whole numbers that mostly are powers whose raised digits stand in the line: 107 operations, 210 experiments; not 224."""
 _TRIED = re.compile(
     r"\b(?:grids?|seeds|tun\w+|search\w*|swe[ep]\w*|swept|var(?:y|ied|ies|ying)|rang\w+|tri(?:ed|als?)|compar\w+|explor\w+"
     r"|candidates?|chosen from|selected from)\b|∈|\\in(?![a-z])",

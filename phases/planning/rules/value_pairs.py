@@ -21,8 +21,7 @@ _PAIRED = re.compile(
 )
 _ARTICLE = re.compile(r"^(?:the|our|an?|its|both) ", re.IGNORECASE)
 _SHARED = re.compile(rf"^(.+?) ((?:{HEADS}))$", re.IGNORECASE)
-
-
+_ALONE = re.compile(rf"(?:number of )?(?:{HEADS})", re.IGNORECASE)
 _VALUES = r"\b(?:values?|parameters?|hyper-?parameters?|constants?|coefficients?)$"
 """What symbols are called together, and none of them alone."""
 
@@ -55,7 +54,7 @@ def find_pairs(read: str) -> Iterator[tuple[re.Match[str], list[Paired]]]:
 
 
 def _names_of(parts: list[str], before: str) -> list[tuple[str, str]]:
-    """Name and symbol of each part: symbols, or nouns that share their last word, as in "training and sampling batch sizes"."""
+    """Name and symbol of each part: symbols, nouns alone, or some that share a word: "training and test batch sizes"."""
     words = [part.split() for part in parts]
     if all(re.fullmatch(_SIGN, one[-1]) for one in words):
         signs = [plain_symbol(one[-1]) for one in words]
@@ -64,6 +63,10 @@ def _names_of(parts: list[str], before: str) -> list[tuple[str, str]]:
             named[0] = name_of_symbol(before)
         named = ["" if re.search(_VALUES, name) else name for name in named]
         return [(name or sign, sign) for name, sign in zip(named, signs, strict=True)]
+    nouns = [_ARTICLE.sub("", part) for part in parts]
+    if all(map(_ALONE.fullmatch, nouns)):
+        counted = "number of " if nouns[0].startswith("number of ") else ""
+        return [(f"{counted if noun[-1] == 's' else ''}{noun.removeprefix(counted)}", "") for noun in nouns]
     shared = _SHARED.match(parts[-1])
     if shared is None:
         return []
