@@ -12,6 +12,8 @@ Row = Mapping[str, Any]
 _LISTS = ("requirements", "components", "values", "expected_results", "experiments")
 _ID = re.compile(r"\b[RCVEX][0-9]+\b")
 _INLINE = re.compile(r"\$([^$\n]{1,2000})\$")
+_ONLY_PAGE = re.compile(r"(?:,| on) page 1(?=\)|: “|$)| \(p\. 1\)")
+"""Of texts that name the page of a table or a figure, where there is but one page."""
 _LONGEST, _DEPTH = 4_000, 12
 """Of a formula: what is longer or deeper is shown as it stands."""
 _ACCENTS = {"hat": "\u0302", "widehat": "\u0302", "bar": "\u0304", "overline": "\u0304", "tilde": "\u0303",
@@ -150,10 +152,14 @@ def without_only_page(plan: Row) -> Row:
     return {**plan, **_clear_pages(plan)} if max(pages, default=0) == 1 else plan
 
 
-def _clear_pages(value: Any) -> Any:
+def _clear_pages(value: Any, key: str = "") -> Any:
     if isinstance(value, Mapping):
-        return {key: 0 if key == "page" else _clear_pages(inner) for key, inner in value.items()}
-    return [_clear_pages(inner) for inner in value] if isinstance(value, list) else value
+        return {name: _clear_pages(inner, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_clear_pages(inner) for inner in value]
+    if key in ("what", "table"):
+        return _ONLY_PAGE.sub("", value)
+    return 0 if key == "page" else value
 
 
 def write_value(row: Row) -> str:
