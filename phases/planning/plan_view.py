@@ -108,7 +108,7 @@ class _Text:
             yield from self.wrap(read_aloud(row["what"]), "     ", 5)
         shown = [str(requirement.get("formula", "")) for requirement in requirements]
         for equation in row.get("equations", ()):
-            if not any(one.startswith(equation.rstrip(" .")) for one in shown):
+            if not any(one.startswith(equation.rstrip(" .…")) for one in shown):
                 yield from self.wrap(read_formula(equation), " " * 9, 11)
         for step in steps_of(row):
             # what does not fit goes on below its own text, and deeper than what stands in the step
