@@ -19,6 +19,7 @@ from phases.planning.plan_faults import reference_faults
 from phases.planning.plan_sense import doubts_about
 from phases.planning.plan_view import render_plan
 from phases.planning.plan_words import group_doubts, read_aloud, read_formula, steps_of, write_ids
+from phases.planning.rules.requirement_text import plan_of_text
 from pipeline.base.errors import UsageError
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, Read, example_paper, read
@@ -400,6 +401,16 @@ def test_a_paper_without_pages_is_shown_without_them() -> None:
     first, second = plan["requirements"]
     paged = {**plan, "requirements": [first, {**second, "source": {**second["source"], "page": 2}}]}
     assert "We keep a queue of all rooms. (2, p. 1)" in render_plan(paged)
+
+
+def test_a_wish_has_no_places_and_none_are_promised() -> None:
+    plan = plan_of_text(
+        "Build a queue. It must survive a crash.", {"title": "A queue", "abstract": "", "equations": []}
+    )
+    assert plan
+    shown = render_plan(plan)
+    assert "2 requirements, 2 components, 7 files.\n" in shown
+    assert "place" not in shown.partition("Files,")[0]
 
 
 def test_ids_that_follow_each_other_are_a_range() -> None:
