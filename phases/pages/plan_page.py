@@ -15,6 +15,7 @@ from phases.planning.plan_words import (
     group_mentions,
     group_results,
     steps_of,
+    without_only_page,
 )
 
 __all__ = ["PAGE_START", "Reviewed", "describe_figure", "describe_plan", "render_review"]
@@ -32,7 +33,7 @@ def render_review(shown: Reviewed) -> str:
 
 def describe_plan(shown: Reviewed) -> dict[str, Any]:
     """What the template of a plan shows."""
-    plan = shown.plan
+    plan = without_only_page(shown.plan)
     values = {
         "plan": plan,
         "counts": count_rows(plan),

@@ -57,6 +57,7 @@ def describe_sheets(shown: Reviewed) -> list[dict[str, Any]]:
         made.append(
             {
                 "number": number,
+                "title": "The paper" if numbers == [1] else f"Page {number}",
                 "articles": _group_rows(shown, own),
                 "listings": [{**row, "shown_steps": steps_of(row)} for page, row in listings if page == number],
                 "targets": [row for row in targets if row["page"] == number],
@@ -65,7 +66,7 @@ def describe_sheets(shown: Reviewed) -> list[dict[str, Any]]:
             }
         )
     rest = [row for row in rows if row["source"]["page"] not in numbers]
-    return [*made, *([{"number": 0, "articles": _group_rows(shown, rest)}] if rest else [])]
+    return [*made, *([{"number": 0, "title": "On no page", "articles": _group_rows(shown, rest)}] if rest else [])]
 
 
 def _page_of_steps(paper: Markdown, component: Row) -> int:
@@ -96,7 +97,9 @@ def _describe_row(shown: Reviewed, row: Row) -> dict[str, Any]:
     else:
         condition = row.get("condition", "")
         told = [write_printed(row), f"of {row['owner']}", "" if condition == row["owner"] else condition, row["kind"]]
-    about = " · ".join(one for one in (*told, name_place(row)) if one)
+    section = row["source"]["section"]
+    # the page stands above all of its rows
+    about = " · ".join(one for one in (*told, name_place(row) if section == "review" else section) if one)
     return {**row, "about": about, "is_lost": not _is_marked(shown, row)}
 
 

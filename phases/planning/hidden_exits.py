@@ -108,7 +108,9 @@ def _why_chain_hides(tokens: Sequence[str], rules: _Rules, is_last: bool) -> str
         if sign == "||" and not _FAILS.search(told) and not excuses:
             return "what stands after || makes it end well where the check failed"
     for number, (link, _) in enumerate(links):
-        if why := _why_pipe_hides(link, rules, is_last and number == len(links) - 1):
+        # `pytest && echo passed` ends badly where pytest does
+        is_after_check = links[number - 1][1] == "&&" and not all(_prepares(one) for one, _ in links[:number])
+        if why := _why_pipe_hides(link, rules, is_last and number == len(links) - 1 and not is_after_check):
             return why
     return ""
 

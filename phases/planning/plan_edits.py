@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.planning.plan_words import write_ids
@@ -18,6 +19,13 @@ _LEADS = {"component": "components", "requirements": "requirements", "results": 
 """Fields that name rows by their ids, and the lists of those."""
 _PLACES = ("section", "page", "quote")
 """Fields of a row's source, which are set like its own."""
+_TEXTS = (
+    "text", "name", "owner", "condition", "what", "unit", "symbol", "row", "column", "table", "metric", "quick", "full",
+    "section", "quote",
+)  # fmt: skip
+"""Fields that are texts, also where a text looks like a number: a section 4.5, a column 2019."""
+_SCIENTIFIC = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+")
+_DEFINITION = re.compile(r"(?:class|def) (\w+)")
 Plan = dict[str, Any]
 
 
@@ -29,14 +37,15 @@ def strike_row(plan: Mapping[str, Any], identifier: str) -> Plan:
     made = copy.deepcopy(dict(plan))
     if identifier not in _mentioned(made):
         _list_of(made, identifier)
+    for row in made["file_structure"]:
+        _drop_constant(row, identifier)
+        _drop_definition(row, identifier, plan.get("components", ()))
+        row["implements"] = [one for one in row.get("implements", ()) if one != identifier]
     made[_LISTS[identifier[0]]] = [row for row in made[_LISTS[identifier[0]]] if row["id"] != identifier]
     for name, field in (("components", "requirements"), ("experiments", "results"), ("file_structure", "components")):
         for row in made.get(name, ()):
             if field in row:
                 row[field] = [one for one in row[field] if one != identifier]
-    for row in made["file_structure"]:
-        _drop_constant(row, identifier)
-        row["implements"] = [one for one in row.get("implements", ()) if one != identifier]
     for row in made["requirements"]:
         if row.get("component") == identifier:
             del row["component"]
@@ -50,33 +59,47 @@ def change_row(plan: Mapping[str, Any], identifier: str, field: str, text: str) 
     row = next(row for row in _list_of(made, identifier) if row["id"] == identifier)
     if field == "id":
         raise UsageError(f"{identifier} keeps its id; strike it, and add another")
-    try:
-        value = parse_yaml(text.encode())
-    except FormatError:
-        value = text
-    if field in ("text", "name", "owner", "condition", "what", "unit"):
-        value = text
+    value = text if field in _TEXTS else _read_value(text)
     if field in ("value", "values"):
+        if value == []:
+            raise UsageError(f"{identifier}.{field}: the list is empty; strike {identifier} if it has no value")
         row.pop("values", None)
         row.pop("value", None)
         field = "values" if isinstance(value, list) else "value"
         for file in made["file_structure"]:
             _set_constant(file, identifier, tuple(value) if isinstance(value, list) else value)
-    if field in ("requirements", "results") and isinstance(value, str):
-        value = [value]
+    if field in ("requirements", "results") and not isinstance(value, list):
+        value = [] if value is None else [value]
     if field in _PLACES and "source" in row:
-        row["source"] = {**row["source"], field: text if field == "quote" else value}
+        row["source"] = {**row["source"], field: value}
         return made
     if field in _LEADS:
         _lead_elsewhere(made, identifier, field, value)
-    row[field] = value
+    if field == "component" and value is None:
+        row.pop(field, None)
+    else:
+        row[field] = value
     return made
+
+
+def _read_value(text: str) -> Any:
+    try:
+        value = parse_yaml(text.encode())
+    except FormatError:
+        return text
+    return [*map(_read_number, value)] if isinstance(value, list) else _read_number(value)
+
+
+def _read_number(value: Any) -> Any:
+    """YAML takes 1e-3 for a text."""
+    is_number = isinstance(value, str) and _SCIENTIFIC.fullmatch(value) and math.isfinite(float(value))
+    return float(value) if is_number else value
 
 
 def _lead_elsewhere(plan: Plan, identifier: str, field: str, value: object) -> None:
     """A requirement and its component name each other: what one is told, the other is. Raises UsageError for ids of nothing."""
     known = {row["id"] for row in plan[_LEADS[field]]}
-    wanted = value if isinstance(value, list) else [value]
+    wanted = value if isinstance(value, list) else [value] if value is not None else []
     if lost := [str(one) for one in wanted if one not in known]:
         raise UsageError(
             f"{identifier}.{field}: the plan has no {', '.join(lost)}; {_describe_ids(plan, _LEADS[field])}"
@@ -116,6 +139,8 @@ def add_row(plan: Mapping[str, Any], kind: str, text: str) -> Plan:
     """The plan with one requirement ("It must …") or one value ("name = 0.1") more, in the file where such rows are."""
     made = copy.deepcopy(dict(plan))
     source = {"section": "review", "page": 0, "quote": text}
+    if not text.strip():
+        raise UsageError(f"there is nothing to add: the {kind} has no words")
     if kind == "requirement":
         identifier = _next_id(made, "R")
         made["requirements"].append(
@@ -142,15 +167,29 @@ def add_row(plan: Mapping[str, Any], kind: str, text: str) -> Plan:
 
 
 def _constants(file: Mapping[str, Any]) -> dict[str, int]:
-    """Value id -> which line of a file's interface declares its constant."""
+    """Value id -> which line of a file's interface declares its constant; nothing where the two do not match one by one."""
     lines = [at for at, line in enumerate(file.get("interface", ())) if _CONSTANT.match(line)]
     values = [one for one in file.get("implements", ()) if one.startswith("V")]
-    return dict(zip(values, lines, strict=False))
+    return dict(zip(values, lines, strict=True)) if len(values) == len(lines) else {}
 
 
 def _drop_constant(file: dict[str, Any], identifier: str) -> None:
     at = _constants(file).get(identifier)
     if at is not None:
+        file["interface"] = [line for number, line in enumerate(file["interface"]) if number != at]
+
+
+def _drop_definition(file: dict[str, Any], identifier: str, components: Sequence[Mapping[str, Any]]) -> None:
+    """The class or function of a struck component goes with it: those of a file stand in the order of its components."""
+    own = file.get("components", ())
+    lines = [at for at, line in enumerate(file.get("interface", ())) if _DEFINITION.match(line)]
+    if identifier not in own or own.index(identifier) >= len(lines):
+        return
+    at = lines[own.index(identifier)]
+    name = next((row["name"] for row in components if row["id"] == identifier), "")
+    defined = "".join(filter(str.isalnum, file["interface"][at].lower()))
+    # a model's plan may have them in another order
+    if any(word in defined for word in re.findall(r"\w{3,}", name.lower())):
         file["interface"] = [line for number, line in enumerate(file["interface"]) if number != at]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from phases.planning.plan_words import (
+    OF_DATA,
     Row,
     count_rows,
     describe_tables,
@@ -47,7 +48,7 @@ def render_plan(plan: Row, width: int = _WIDTH) -> str:
     parts = [
         [*text.wrap(paper["title"], ""), "=" * min(len(paper["title"]), width)],
         [*text.wrap(read_aloud(paper["core_contribution"]), "")],
-        text.wrap(f"{count_rows(plan)}. Every row names the section{_and_page(plan)} that it is taken from.", ""),
+        text.wrap(f"{count_rows(plan)}.{_places_told(plan)}", ""),
         text.section("What is uncertain: look here first", text.uncertain(plan)),
         text.section("What is built: components and their requirements", text.requirements(plan)),
         text.section("Values", text.values(plan)),
@@ -60,8 +61,11 @@ def render_plan(plan: Row, width: int = _WIDTH) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part).replace(_FILLER, "").replace(_GLUE, " ") + "\n"
 
 
-def _and_page(plan: Row) -> str:
-    return " and the page" if any(row["source"]["page"] for row in plan["requirements"]) else ""
+def _places_told(plan: Row) -> str:
+    """What every row says of its place; nothing of a text that has neither sections nor pages."""
+    sources = [row["source"] for row in plan["requirements"]]
+    names = [name for name in ("section", "page") if any(source[name] for source in sources)]
+    return f" Every row names the {' and the '.join(names)} that it is taken from." if names else ""
 
 
 class _Text:
@@ -85,14 +89,15 @@ class _Text:
         for number, (component, rows) in enumerate(group_requirements(plan)):
             if number:
                 yield ""
-            if component:
-                yield from self._component(component, rows)
-            elif number:
-                yield "Of no component"
+            home = None if isinstance(component, str) else component
+            if home:
+                yield from self._component(home, rows)
+            elif number or component == OF_DATA:
+                yield str(component)
             for row in rows:
                 told = "" if row["status"] == "stated" else row["status"]
                 # below its component a requirement of the same section names its page alone
-                is_near = component and row["source"]["section"] == component["source"]["section"] != "review"
+                is_near = home and row["source"]["section"] == home["source"]["section"] != "review"
                 where = name_page(row["source"]["page"]) if is_near else name_place(row)
                 about = ", ".join(filter(None, (where, told)))
                 said = f"{read_aloud(row['text'])}{f' ({about})' if about else ''}"
@@ -102,13 +107,14 @@ class _Text:
 
     def _component(self, row: Row, requirements: Sequence[Row]) -> Iterator[str]:
         algorithm = f", {row['algorithm']}" if row.get("algorithm") else ""
-        yield from self.wrap(f"{row['name']}{algorithm} ({name_place(row)})", f"{row['id']:<4} ", 5)
+        place = f" ({name_place(row)})" if row["source"]["section"] or row["source"]["page"] else ""
+        yield from self.wrap(f"{row['name']}{algorithm}{place}", f"{row['id']:<4} ", 5)
         said = {requirement["text"] for requirement in requirements}
         if row["what"] and row["what"] not in said:
             yield from self.wrap(read_aloud(row["what"]), "     ", 5)
         shown = [str(requirement.get("formula", "")) for requirement in requirements]
         for equation in row.get("equations", ()):
-            if not any(one.startswith(equation.rstrip(" .")) for one in shown):
+            if not any(one.startswith(equation.rstrip(" .…")) for one in shown):
                 yield from self.wrap(read_formula(equation), " " * 9, 11)
         for step in steps_of(row):
             # what does not fit goes on below its own text, and deeper than what stands in the step

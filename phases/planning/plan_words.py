@@ -12,6 +12,10 @@ Row = Mapping[str, Any]
 _LISTS = ("requirements", "components", "values", "expected_results", "experiments")
 _ID = re.compile(r"\b[RCVEX][0-9]+\b")
 _INLINE = re.compile(r"\$([^$\n]{1,2000})\$")
+OF_DATA = "The data"
+"""Above the requirements of no component that the file of the data holds."""
+_ONLY_PAGE = re.compile(r"(?:,| on) page 1(?=\)|: “|$)| \(p\. 1\)")
+"""Of texts that name the page of a table or a figure, where there is but one page."""
 _LONGEST, _DEPTH = 4_000, 12
 """Of a formula: what is longer or deeper is shown as it stands."""
 _ACCENTS = {"hat": "\u0302", "widehat": "\u0302", "bar": "\u0304", "overline": "\u0304", "tilde": "\u0303",
@@ -150,10 +154,14 @@ def without_only_page(plan: Row) -> Row:
     return {**plan, **_clear_pages(plan)} if max(pages, default=0) == 1 else plan
 
 
-def _clear_pages(value: Any) -> Any:
+def _clear_pages(value: Any, key: str = "") -> Any:
     if isinstance(value, Mapping):
-        return {key: 0 if key == "page" else _clear_pages(inner) for key, inner in value.items()}
-    return [_clear_pages(inner) for inner in value] if isinstance(value, list) else value
+        return {name: _clear_pages(inner, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_clear_pages(inner) for inner in value]
+    if key in ("what", "table"):
+        return _ONLY_PAGE.sub("", value)
+    return 0 if key == "page" else value
 
 
 def write_value(row: Row) -> str:
@@ -214,16 +222,21 @@ def group_doubts(plan: Row) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         yield f"{head}{what}{more}", named
 
 
-def group_requirements(plan: Row) -> Iterator[tuple[Row | None, list[Row]]]:
-    """Each component with its requirements, then None with those of no component. Each requirement stands once."""
+def group_requirements(plan: Row) -> Iterator[tuple[Row | str, list[Row]]]:
+    """Each component with its requirements; then a heading, with those of no component: of the data, and the others. Each
+    requirement stands once."""
     rows = {row["id"]: row for row in plan["requirements"]}
     placed: set[str] = set()
     for component in plan.get("components", ()):
         own = [one for one in component["requirements"] if one in rows and one not in placed]
         placed.update(own)
         yield component, [rows[one] for one in own]
-    if rest := [row for name, row in rows.items() if name not in placed]:
-        yield None, rest
+    rest = [row for name, row in rows.items() if name not in placed]
+    files = {row["path"]: row.get("implements", ()) for row in plan["file_structure"]}
+    of_data = {name for path, names in files.items() if path.endswith("/data.py") for name in names}
+    for head, is_of_data in ((OF_DATA, True), ("Of no component", False)):
+        if own := [row for row in rest if (row["id"] in of_data) is is_of_data]:
+            yield head, own
 
 
 def group_values(plan: Row) -> Iterator[tuple[str, list[Row]]]:

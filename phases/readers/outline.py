@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
+from phases.readers.formulas import cut_formula
 from phases.readers.heading_patterns import ABSTRACT, REFERENCES, number_of, plain_title, without_number
 from phases.readers.markdown import PAGE_MARK, URL
 from pipeline.base.formats import Markdown
@@ -272,7 +273,7 @@ def _find_equations(text: str, start: int, places: Positions) -> list[dict[str, 
         if not _UNSEEN.sub("", _TAG.sub("", match.group(1))):
             # dollar signs with nothing but labels between them are no formula
             continue
-        content = " ".join(_TAG.sub("", match.group(1)).split())[:_LONGEST]
+        content = cut_formula(" ".join(_TAG.sub("", match.group(1)).split()), _LONGEST)
         label = f"({tag.group(1)})" if tag else ""
         anchors.append(_build_anchor(f"E{len(anchors) + 1}", label, content, match.span(), places))
     for match in _COUNTED.finditer(text, start) if not anchors else ():

@@ -75,7 +75,7 @@ def locate_rows(path: str, plan: Mapping[str, Any]) -> dict[str, tuple[QuotePlac
 
 def _draw_tables(path: str, plan: Mapping[str, Any], outline: Mapping[str, Any]) -> dict[str, Picture]:
     """The tables that the plan's expected results are from, by their labels."""
-    wanted = {row["table"] for row in plan.get("expected_results", ())}
+    wanted = {str(row["table"]).partition(", part ")[0] for row in plan.get("expected_results", ())}
     tables = [row for row in outline["tables"] if row["label"] in wanted]
     shown = {"figures": [], "tables": tables}
     return draw_floats(path, shown, dots_per_inch=_DOTS_PER_INCH, run=_run) if tables else {}

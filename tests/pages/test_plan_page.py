@@ -96,7 +96,18 @@ def test_the_table_that_results_are_from_is_shown_as_it_is_printed() -> None:
     plan = {**READ.plan, "expected_results": [row, {**row, "id": "E2", "table": "Table 3"}]}
     html = shown(plan, floats={"Table 2": Picture(b"\x89PNG table", (0, 0, 9, 9))})
     assert html.count("as printed") == 1
-    assert html.index("Table 2, p. 1") < html.index("as printed") < html.index("Table 3, p. 1")
+    assert html.index("Table 2<") < html.index("as printed") < html.index("Table 3<")
+
+
+def test_a_paper_without_pages_is_reviewed_without_their_numbers() -> None:
+    html = shown()
+    assert "p. 1" not in html
+    assert '<section class="sheet" id="page-1"><h3>The paper</h3>' in html
+    assert "p. 2" in shown({**READ.plan, "values": [{**READ.plan["values"][0], "source": source_on(2)}]})
+
+
+def source_on(page: int) -> dict[str, Any]:
+    return {**READ.plan["values"][0]["source"], "page": page}
 
 
 def test_a_page_of_which_nothing_is_taken_is_folded_and_still_there() -> None:

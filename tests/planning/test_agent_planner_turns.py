@@ -937,6 +937,28 @@ def test_a_run_that_was_killed_after_its_plan_was_written_does_not_plan_from_its
     assert len(desk.spent) == 1
 
 
+BAD_NAME = changed(lambda plan: plan["components"][0]["source"].update(quote="nobody wrote this down"))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param([BAD_NAME], id="with a component without its quote"),
+        pytest.param([CUT, *PARTS], id="asked for in steps"),
+        pytest.param([CUT, part(0, json.loads(BAD_QUOTE)), *PARTS[1:], rows_of(GOOD, "R1")], id="in steps, and mended"),
+    ],
+)
+def test_a_plan_that_was_put_right_or_made_in_steps_is_known_as_its_own_result(
+    desk: Desk, said: list[str | Reply]
+) -> None:
+    keep(desk, with_garden())
+    desk.requests = ["no garden, please"]
+    plan = desk.plan(saying(*said))
+    keep(desk, plan)  # and then the run was killed, before the stamp
+    assert desk.plan(saying()) == plan
+    assert len(desk.spent) == len(said)
+
+
 def test_a_plan_that_was_edited_by_hand_meanwhile_is_planned_from_anew(desk: Desk) -> None:
     keep(desk, SHORT.plan)
     desk.requests = ["also wait in the garden"]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phases.agent.scaffold import scaffold_text
 from phases.planning.model.material import split_pages
 from phases.planning.paper_check import differences_from_paper
 from phases.planning.plan_edits import add_row, change_row, strike_row
@@ -18,9 +19,10 @@ from phases.planning.plan_faults import reference_faults
 from phases.planning.plan_sense import doubts_about
 from phases.planning.plan_view import render_plan
 from phases.planning.plan_words import group_doubts, read_aloud, read_formula, steps_of, write_ids
+from phases.planning.rules.requirement_text import plan_of_text
 from pipeline.base.errors import UsageError
 from pipeline.engine.contract import Contracts
-from tests.papers import PAPER, example_paper, read
+from tests.papers import PAPER, Read, example_paper, read
 
 CONTRACTS = Contracts()
 READ = read(PAPER)
@@ -62,6 +64,60 @@ def test_a_changed_value_changes_its_constant() -> None:
     ids_in(several)
 
 
+@pytest.mark.parametrize("typed", ["1e-3", "1E-3", "+.1e-2", "[1e-3]"])
+def test_a_number_may_be_typed_as_a_power_of_ten(typed: str) -> None:
+    made = change_row(READ.plan, "V2", "value", typed)["values"][1]
+    assert made.get("values", [made.get("value")]) == [0.001]
+    assert add_row(READ.plan, "value", f"patience = {typed}")["values"][-1].get("value") in (0.001, None)
+
+
+@pytest.mark.parametrize(("typed", "number"), [("1e-3", "0.001"), ("100,000", "100000")])
+def test_a_number_that_a_hand_edit_left_as_a_text_is_told(typed: str, number: str) -> None:
+    plan = copy.deepcopy(READ.plan)
+    plan["values"][1]["value"] = typed
+    assert f"V2: {typed!r} is a text here, which code cannot count with; write {number}" in "".join(what_is_told(plan))
+
+
+def test_a_struck_component_takes_its_class_or_function_along_and_no_other() -> None:
+    file = next(row for row in READ.plan["file_structure"] if len(row.get("components", ())) > 1)
+    first, *others = file["components"]
+    made = next(row for row in strike_row(READ.plan, first)["file_structure"] if row["path"] == file["path"])
+    assert made["components"] == others
+    assert made["interface"] == file["interface"][1:]
+    text = scaffold_text(strike_row(READ.plan, first), file["path"])
+    assert re.search(r'def cross_entropy_loss\(.*\n    """Cross-entropy loss \(', text), (
+        "each stub tells what it is itself"
+    )
+    renamed = {**READ.plan, "file_structure": [{**file, "interface": ["def wholly_other", *file["interface"]]}]}
+    assert strike_row(renamed, first)["file_structure"][0]["interface"][0] == "def wholly_other"
+
+
+def test_no_constant_is_touched_where_it_is_not_known_whose_it_is() -> None:
+    plan = copy.deepcopy(READ.plan)
+    config_of(plan)["interface"].insert(0, "SEED = 0")
+    before = config_of(plan)["interface"]
+    assert config_of(change_row(plan, "V2", "value", "7"))["interface"] == before
+    assert config_of(strike_row(plan, "V2"))["interface"] == before
+
+
+def test_a_section_and_a_column_are_texts_also_where_they_are_numbers() -> None:
+    assert change_row(READ.plan, "R1", "section", "4.5")["requirements"][0]["source"]["section"] == "4.5"
+    result = {"id": "E1", "table": "Table 1", "row": "ours", "column": "a", "metric": "a", "value": 1, "page": 1}
+    made = change_row({**READ.plan, "expected_results": [result]}, "E1", "column", "2019")
+    assert made["expected_results"][0]["column"] == "2019"
+
+
+def test_a_requirement_can_be_taken_out_of_its_component() -> None:
+    one = next(row for row in READ.plan["requirements"] if "component" in row)
+    for made in (
+        change_row(READ.plan, one["id"], "component", ""),
+        change_row(READ.plan, one["component"], "requirements", ""),
+    ):
+        assert "component" not in next(row for row in made["requirements"] if row["id"] == one["id"])
+        assert all(one["id"] not in row["requirements"] for row in made["components"])
+        ids_in(made)
+
+
 def test_a_row_is_added_where_such_rows_are() -> None:
     made = add_row(add_row(READ.plan, "value", "queue length = 7"), "requirement", "It must log every step.")
     assert made["values"][-1]["value"] == 7
@@ -98,6 +154,8 @@ def test_the_place_of_a_row_is_set_like_its_fields() -> None:
         pytest.param(lambda plan: strike_row(plan, "R99"), "no row R99", id="a row that is not there"),
         pytest.param(lambda plan: change_row(plan, "V1", "id", "V9"), "keeps its id", id="another id"),
         pytest.param(lambda plan: add_row(plan, "value", "seven"), "NAME = VALUE", id="a value without one"),
+        pytest.param(lambda plan: add_row(plan, "requirement", " "), "nothing to add", id="a requirement of no words"),
+        pytest.param(lambda plan: change_row(plan, "V2", "value", "[]"), "the list is empty", id="no values"),
         pytest.param(lambda plan: add_row(plan, "thing", "x"), "cannot be added", id="a thing"),
         pytest.param(lambda plan: strike_row({**plan, "plan_version": 1}, "R1"), "of version 1", id="an older plan"),
     ],
@@ -182,9 +240,9 @@ def test_what_is_uncertain_shows_the_rows_that_it_is_about() -> None:
     assert re.search(r"Which holds\?\n +V2 +learning rate = 0\.1, of ", shown)
 
 
-def what_is_told(plan: dict[str, Any]) -> list[str]:
+def what_is_told(plan: dict[str, Any], made: Read = READ) -> list[str]:
     data = CONTRACTS.serialise(NAME, plan, writer="a test")
-    return doubts_about(plan, data, READ.document, READ.outline, [])
+    return doubts_about(plan, data, made.document, made.outline, [])
 
 
 def test_doubts_that_are_worded_alike_stand_once_with_the_rows_of_all_of_them() -> None:
@@ -254,6 +312,13 @@ def test_a_result_that_is_not_where_it_is_said_to_stand_is_told(value: float, ro
     found = list(differences_from_paper(plan, pages, made.document.text, made.outline))
     assert len(found) == bool(told)
     assert told in "".join(found)
+
+
+def test_a_result_of_a_sentence_is_not_looked_for_in_the_tables_of_its_page() -> None:
+    made = read(TABLES)
+    result = {"id": "E1", "table": "text of section 2", "row": "the method", "column": "BLEU", "metric": "BLEU"}
+    plan = {**made.plan, "expected_results": [{**result, "value": 41.0, "page": 1}], "experiments": []}
+    assert what_is_told(plan, made) == []
 
 
 def test_a_step_that_is_gone_from_an_algorithm_is_told() -> None:
@@ -336,6 +401,16 @@ def test_a_paper_without_pages_is_shown_without_them() -> None:
     first, second = plan["requirements"]
     paged = {**plan, "requirements": [first, {**second, "source": {**second["source"], "page": 2}}]}
     assert "We keep a queue of all rooms. (2, p. 1)" in render_plan(paged)
+
+
+def test_a_wish_has_no_places_and_none_are_promised() -> None:
+    plan = plan_of_text(
+        "Build a queue. It must survive a crash.", {"title": "A queue", "abstract": "", "equations": []}
+    )
+    assert plan
+    shown = render_plan(plan)
+    assert "2 requirements, 2 components, 7 files.\n" in shown
+    assert "place" not in shown.partition("Files,")[0]
 
 
 def test_ids_that_follow_each_other_are_a_range() -> None:

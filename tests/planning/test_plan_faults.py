@@ -46,6 +46,8 @@ def test_a_line_that_pip_cannot_install_is_told(line: str) -> None:
     [
         "python -m unittest discover -s tests -t .",
         "pytest -q && ruff check",
+        "pytest -q && echo passed",
+        "cd src && pytest -q && true",
         "bash -o pipefail -c 'pytest | tee log'",
         "set -euo pipefail; pytest | tail; ruff check",
         "set -e\npytest\nruff check",
@@ -92,6 +94,7 @@ def test_a_check_that_ends_as_it_went_is_no_fault(command: str) -> None:
         ("(pytest; true)", "only the command after it decides"),
         ("pytest\nls", "only the command after it decides"),
         ("echo $(pytest)", "ends well whatever"),
+        ("cd src && echo passed", "ends well whatever"),
         ("set -o pipefail; pytest | tail; true", "only the command after it decides"),
         ("set +e; pytest", "set +e"),
         ("bash -ec 'set +e; pytest; exit 0'", "set +e"),

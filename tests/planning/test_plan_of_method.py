@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from phases.planning.plan_view import render_plan
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.passages import Sentence
 from phases.planning.rules.requirements import MOST, Requirement, choose_requirements
@@ -121,6 +123,11 @@ def test_what_is_said_of_the_data_goes_to_data_and_no_noun_of_it_is_a_part() -> 
     assert data["interface"] == ["def generate_data"]
     assert not any("component" in said[name] for name in data["implements"])
     assert "token" not in _components(TRIALS)
+    shown = render_plan(plan)
+    of_data = shown[shown.index("\nThe data\n") :].partition("\n\n")[0]
+    assert re.findall(r"^  (R[0-9]+)", of_data, re.MULTILINE) == sorted(
+        data["implements"], key=lambda one: int(one[1:])
+    )
 
 
 def test_a_run_in_heading_tells_what_a_requirement_is_about_and_ends_a_list_of_data() -> None:

@@ -251,10 +251,15 @@ def test_every_anchor_lies_in_the_text_and_in_its_section(text: str) -> None:
 @QUICK
 def test_the_documents_of_every_text_fit_their_schemas(text: str) -> None:
     made, contracts = read(text), Contracts()
-    contracts.serialise("paper.md", made.document, writer="a test")
-    contracts.serialise("outline.json", made.outline, writer="a test")
-    contracts.serialise("document_segments/document_index.json", {**made.index, "files": []}, writer="a test")
-    contracts.serialise("initial_plan.txt", made.plan, writer="a test")
+    documents = {
+        "paper.md": made.document,
+        "outline.json": made.outline,
+        "document_segments/document_index.json": {**made.index, "files": []},
+        "initial_plan.txt": made.plan,
+    }
+    for name, document in documents.items():
+        data = contracts.serialise(name, document, writer="a test")
+        assert contracts.parse(name, data, writer="a test") == document
 
 
 @pytest.mark.parametrize(

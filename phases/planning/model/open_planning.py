@@ -12,6 +12,7 @@ from phases.llm.conversation import Conversation, Record, keep_window, open_conv
 from phases.llm.ledger import Ledger
 from phases.llm.model import Model
 from phases.planning.model.material import Paper
+from phases.planning.model.plan_steps import join_parts
 from phases.planning.model.plan_validation import PLAN, may_end_in
 from phases.planning.model.prompt import ChangeRequest
 from phases.planning.model.shown_pages import draw_doubtful
@@ -57,7 +58,8 @@ def _is_own_result(plan: str, rows: list[dict[str, Any]], contracts: Checker) ->
         written = contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
     except ContractError:
         return False
-    return may_end_in(written, [str(row.get("result", {}).get("text", "")) for row in rows], contracts)
+    texts = [str(row.get("result", {}).get("text", "")) for row in rows]
+    return any(may_end_in(written, said, contracts) for said in (texts, join_parts(texts, contracts)))
 
 
 def read_change_request(requests: Sequence[str], present: str, ctx: Context) -> ChangeRequest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -55,6 +56,22 @@ def part_in_reply(text: str, number: int, contracts: Checker) -> dict[str, Any]:
     if breach := contracts.breach(schema if is_whole else step_schema(schema, number), value):
         raise NoPlan(f"the part of the plan {breach}")
     return value
+
+
+def join_parts(texts: Sequence[str], contracts: Checker) -> list[str]:
+    """Replies, those that are parts of a plan put together as one; as they are where parts are missing."""
+    parts: dict[int, dict[str, Any]] = {}
+    last = 0
+    for at, text in enumerate(texts):
+        for number in range(len(STEPS)):
+            with suppress(NoPlan):
+                parts[number], last = part_in_reply(text, number, contracts), at
+    if len(parts) < len(STEPS):
+        return [*texts]
+    return [
+        json.dumps({key: parts[number][key] for number, keys in enumerate(STEPS) for key in keys}),
+        *texts[last + 1 :],
+    ]
 
 
 def empty_plan() -> dict[str, Any]:

@@ -93,6 +93,8 @@ def rows_in_reply(text: str, contracts: Checker) -> list[dict[str, Any]]:
 
 QUOTED = ("requirements", "values")
 """The lists of a plan whose rows quote the paper, and are mended row by row."""
+NAMED = ("components", "datasets", "metrics", "baselines")
+"""Lists whose rows have a source, and no status that could say that the paper does not have it."""
 
 
 _LINES = ("environment_setup: ", "validation_approach: the check ")
@@ -166,12 +168,15 @@ def may_end_in(plan: Mapping[str, Any], texts: Sequence[str], contracts: Checker
                 mended += rows_in_reply(text, contracts)
             continue
         # what is mended by row, what a person adds, and what is found beside the model's word
-        others = dict.fromkeys((*QUOTED, "todos", "uncertain", "environment_setup", "validation_approach"))
+        others = dict.fromkeys((*QUOTED, *NAMED, "todos", "uncertain", "environment_setup", "validation_approach"))
         if {**whole, **others} != {**plan, **others}:
             return False
-        said = [*quoted_rows(whole), *mended]
-        return len(quoted_rows(plan)) == len(quoted_rows(whole)) and all(
-            row in said or any(_is_made_of(row, one) for one in said) for row in quoted_rows(plan)
+        ours, theirs = (
+            [*quoted_rows(one), *(row for name in NAMED for row in one.get(name, ()))] for one in (plan, whole)
+        )
+        said = [*theirs, *mended]
+        return len(ours) == len(theirs) and all(
+            row in said or any(_is_made_of(row, one) for one in said) for row in ours
         )
     return False
 

@@ -7,13 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.planning.model.plan_validation import QUOTED, REVIEW, QuoteIndex
+from phases.planning.model.plan_validation import NAMED, QUOTED, REVIEW, QuoteIndex
 from phases.planning.plan_words import write_ids
 from phases.planning.rules.sentences import sentences_of
 
 Row = Mapping[str, Any]
-_NAMED = ("components", "datasets", "metrics", "baselines")
-"""Lists whose rows have a source, and no status that could say that the paper does not have it."""
 _FEW = 20
 _MOST_LOOKED_UP, _LONGEST = 40, 300
 _FORMULA = re.compile(r"\$[^$]{0,2000}\$")
@@ -56,7 +54,7 @@ def settle_plan(plan: dict[str, Any], cited: QuoteIndex, found: Row, present: Ro
         "requirements": [{**row, "status": "inferred"} if row in own else row for row in plan["requirements"]],
     }
     lost: list[str] = []
-    for name in _NAMED:
+    for name in NAMED:
         wrong = [row for row in plan[name] if row not in before.get(name, ()) and _why_lost(row, cited)]
         made[name] = [_without_words(row, cited) if row in wrong else row for row in plan[name]]
         lost += [str(row.get("id") or row["name"]) for row in wrong]

@@ -22,6 +22,7 @@ from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.procedures import Procedure, find_procedures
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content
 from phases.planning.rules.short_forms import find_short_forms
+from phases.readers.formulas import cut_formula
 
 MOST, _ENOUGH = 22, 10
 _LIKELY, _POSSIBLE = 0.28, 0.18
@@ -35,6 +36,7 @@ _OF_DATA = re.compile(r"\bdata (?:collection|generation|preparation|sources?|spl
 _FEWEST_IN_SECTION = 3
 """The sentences that say what is done in a section whose heading names a part."""
 _MOST_EQUATIONS = 6
+_LONGEST_EQUATION = 420
 _FRONT_OF_FORMULA = 40
 """The first signs of a formula, by which the one in a text is known."""
 STEPS = "steps"
@@ -252,4 +254,4 @@ def _give_equations(paper: PaperText, components: list[Component]) -> None:
         named = [one for one in same if one.is_named and f" {' '.join(name_words(one.name))} " in said]
         home = next(iter([*named, *sorted(same, key=lambda one: not one.is_named)]), None)
         if home is not None and len(home.equations) < _MOST_EQUATIONS:
-            home.equations.append(f"{row['label']} {text}".strip()[:400])
+            home.equations.append(cut_formula(f"{row['label']} {text}".strip(), _LONGEST_EQUATION))

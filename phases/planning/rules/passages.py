@@ -13,6 +13,7 @@ from phases.planning.rules.cells import cells_of
 from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS, SETUP, Section, roles_of
 from phases.planning.rules.sentences import is_open, sentences_of, without_marks
 from phases.planning.rules.tables import Grid, read_grid
+from phases.readers.formulas import cut_formula
 from phases.readers.outline import pages_of
 
 _LONGEST_BLOCK = 20_000
@@ -225,7 +226,7 @@ def _goes_on(last: Sentence, text: str) -> bool:
 def _add_formula(text: str, walk: _Walk) -> None:
     if walk.sentences and not walk.sentences[-1].formula:
         last = walk.sentences[-1]
-        formula = " ".join(text.replace("$$", " ").split())[:_LONGEST_FORMULA]
+        formula = cut_formula(" ".join(text.replace("$$", " ").split()), _LONGEST_FORMULA)
         walk.sentences[-1] = Sentence(
             last.text, last.section, last.page, last.role, last.kind, last.before, last.lead, formula
         )
