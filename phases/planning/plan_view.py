@@ -14,6 +14,7 @@ from phases.planning.plan_words import (
     Row,
     count_rows,
     describe_tables,
+    find_tellers,
     group_doubts,
     group_mentions,
     group_requirements,
@@ -37,6 +38,8 @@ _GRID_IDS, _GRID_NAME, _GRID_CELL = 10, 24, 7
 """Columns of a table of results that is shown as the paper has it: ids, the name of the row at most, a value at least."""
 _CELLS = " | "
 """Between the cells of a row of a table that is quoted."""
+_NUMBER = re.compile(r"^\([^()]{1,8}\) ")
+"""Of an equation, before it."""
 _FILLER, _GLUE = "\ue002", "\ue003"
 """Behind a sign of two columns; and a blank at which no line ends."""
 
@@ -86,12 +89,13 @@ class _Text:
                 yield from self.wrap(said, f"    {one:<5}", 9)
 
     def requirements(self, plan: Row) -> Iterator[str]:
+        tellers = find_tellers(plan)
         for number, (component, rows) in enumerate(group_requirements(plan)):
             if number:
                 yield ""
             home = None if isinstance(component, str) else component
             if home:
-                yield from self._component(home, rows)
+                yield from self._component(home, rows, tellers.get(home["id"], ""))
             elif number or component == OF_DATA:
                 yield str(component)
             for row in rows:
@@ -105,16 +109,15 @@ class _Text:
                 if row.get("formula"):
                     yield from self.wrap(read_formula(row["formula"]), " " * 9, 11)
 
-    def _component(self, row: Row, requirements: Sequence[Row]) -> Iterator[str]:
+    def _component(self, row: Row, requirements: Sequence[Row], teller: str) -> Iterator[str]:
         algorithm = f", {row['algorithm']}" if row.get("algorithm") else ""
         place = f" ({name_place(row)})" if row["source"]["section"] or row["source"]["page"] else ""
         yield from self.wrap(f"{row['name']}{algorithm}{place}", f"{row['id']:<4} ", 5)
-        said = {requirement["text"] for requirement in requirements}
-        if row["what"] and row["what"] not in said:
-            yield from self.wrap(read_aloud(row["what"]), "     ", 5)
+        if row["what"] and teller not in {requirement["id"] for requirement in requirements}:
+            yield from self.wrap(f"See {teller}." if teller else read_aloud(row["what"]), "     ", 5)
         shown = [str(requirement.get("formula", "")) for requirement in requirements]
         for equation in row.get("equations", ()):
-            if not any(one.startswith(equation.rstrip(" .…")) for one in shown):
+            if not any(one.startswith(_NUMBER.sub("", equation).rstrip(" .…")) for one in shown):
                 yield from self.wrap(read_formula(equation), " " * 9, 11)
         for step in steps_of(row):
             # what does not fit goes on below its own text, and deeper than what stands in the step

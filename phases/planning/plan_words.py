@@ -283,6 +283,18 @@ def group_mentions(plan: Row) -> Iterator[tuple[str, Sequence[Row]]]:
         yield from ((name, plan.get(key, ())) for name, key in kinds)
 
 
+def find_tellers(plan: Row) -> dict[str, str]:
+    """For each component the requirement, else the component before it, that says in the same words what it is."""
+    told: dict[str, str] = {}
+    for place, row in enumerate(plan.get("components", ())):
+        says = [one["id"] for one in plan["requirements"] if row["what"] and row["what"] in one["text"]]
+        # its own first: there nothing need be said again
+        says.sort(key=lambda one: one not in row["requirements"])
+        says += [one["id"] for one in plan["components"][:place] if one["what"] == row["what"]]
+        told |= {row["id"]: says[0]} if says else {}
+    return told
+
+
 def group_results(plan: Row) -> Iterator[tuple[str, list[Row]]]:
     """The expected results of each table, under "Table 2, p. 8"."""
     tables: dict[str, list[Row]] = {}

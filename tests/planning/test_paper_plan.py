@@ -504,6 +504,19 @@ def test_the_nesting_of_an_algorithm_is_seen_in_the_plan_and_in_the_code() -> No
         assert begins[2] > edge + 2, "what goes on stands deeper than what is nested"
 
 
+def test_what_a_requirement_says_is_not_said_again_of_a_component() -> None:
+    plan = read("# T\n\n## 1 Method\n\nWe keep a queue of all rooms.\n").plan
+    row = plan["requirements"][0]
+    about = {"what": row["text"], "source": row["source"], "requirements": []}
+    own = {**about, "id": "C1", "name": "queue", "requirements": [row["id"]], "equations": ["(3) y = x"]}
+    plan |= {"components": [own, {**about, "id": "C2", "name": "late queue"}]}
+    row["formula"] = "y = x + 1"
+    shown = render_plan(plan)
+    assert " ".join(shown.split()).count(row["text"]) == 1
+    assert shown.count("y = x") == 1
+    assert f"     See {row['id']}.\n" in shown
+
+
 def test_what_is_built_comes_before_what_is_set_up() -> None:
     text = "# T\n\n## 1 Setup\n\nWe train the waiter first.\n\n## 2 Method\n\nWe keep a queue of all rooms.\n"
     assert texts(read(text)) == ["We keep a queue of all rooms.", "We train the waiter first."]
