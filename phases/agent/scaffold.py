@@ -83,8 +83,14 @@ def _constant(value: Row, line: str) -> list[str]:
     unit = f", in {one_plain_line(value['unit'])}" if value.get("unit") else ""
     return [
         f"# {value['id']}: {one_plain_line(value['name'])}{unit}{owner}{condition} ({place}page {source['page']})",
-        f"{name} = {given!r}",
+        f"{name} = {_expression(given)}",
     ]
+
+
+def _expression(given: object) -> str:
+    """A value as Python has it: what the paper prints as 2^19 or 1/2 is computed."""
+    formula = re.fullmatch(r"([0-9]{1,9})([\^/])([1-9][0-9]{0,8})", given) if isinstance(given, str) else None
+    return formula.expand(r"\1 \2 \3").replace("^", "**") if formula else repr(given)
 
 
 def _arguments(line: str) -> str:

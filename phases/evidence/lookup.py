@@ -27,6 +27,7 @@ from phases.evidence.places import (
     walk_definitions,
 )
 from phases.evidence.stubs import Function, is_stub
+from phases.evidence.values import literal_value
 from phases.workspace.syntax import parse_python
 from phases.workspace.workspace import Workspace, WorkspaceError
 
@@ -146,10 +147,12 @@ def _values(path: str, source: str) -> Iterator[tuple[frozenset[str], str, Place
 
 def _named_values(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     for one in walk_definitions(tree):
-        if isinstance(one.node, (ast.Assign, ast.AnnAssign)) and isinstance(
-            one.node.value, (ast.Constant, ast.UnaryOp)
-        ):
-            yield one.symbol, one.node.value
+        if not isinstance(one.node, (ast.Assign, ast.AnnAssign)):
+            continue
+        value = one.node.value
+        is_computed = isinstance(value, ast.BinOp) and literal_value(value) is not None
+        if value is not None and (is_computed or isinstance(value, (ast.Constant, ast.UnaryOp))):
+            yield one.symbol, value
     for node in ast.walk(tree):
         yield from find_entries(node)
         yield from _options(node)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import operator
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from phases.evidence.places import Place
+
+_ARITHMETIC: dict[type[ast.operator], Callable[..., object]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,
+}  # fmt: skip
+_DEEPEST, _LARGEST_BASE, _LARGEST_EXPONENT = 8, 10_000, 64
+"""Beyond these nothing is computed: the code is not ours."""
 
 
 def value_difference(requirement: dict[str, Any], places: Sequence[Place]) -> str:
     """How a hyperparameter's constants differ from the plan's value, in words; empty where one agrees, or nobody can tell."""
     if requirement.get("kind") != "hyperparameter" or "value" not in requirement:
         return ""
-    own = [(place, _literal_value(place.value)) for place in places if place.identifier == requirement["id"]]
+    own = [(place, literal_value(place.value)) for place in places if place.identifier == requirement["id"]]
     told = [(place.name, found) for place, found in own if isinstance(found, (str, int, float))]
     wanted = requirement["value"] if isinstance(requirement["value"], list) else [requirement["value"]]
     if any(_is_same_value(found, one) for _, found in told for one in wanted):
@@ -21,14 +29,29 @@ def value_difference(requirement: dict[str, Any], places: Sequence[Place]) -> st
     return "; ".join(f"the plan says {requirement['value']!r}, {name} is {found!r}" for name, found in told)
 
 
-def _literal_value(node: ast.expr | None) -> object:
+def literal_value(node: ast.expr | None) -> object:
+    """What a literal, or a sum, product or power of numbers such as 2**19, is; None for anything else."""
     try:
-        return ast.literal_eval(node) if node is not None else None
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return _compute(node, _DEEPEST) if node is not None else None
+    except (ValueError, TypeError, SyntaxError, ArithmeticError, MemoryError, RecursionError):
         return None
 
 
+def _compute(node: ast.expr, deepest: int) -> object:
+    if not isinstance(node, ast.BinOp):
+        return ast.literal_eval(node)
+    compute = _ARITHMETIC[type(node.op)] if deepest and type(node.op) in _ARITHMETIC else None
+    left, right = (_compute(each, deepest - 1) if compute else None for each in (node.left, node.right))
+    if compute is None or not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
+        return None
+    is_huge = isinstance(node.op, ast.Pow) and (abs(left) > _LARGEST_BASE or abs(right) > _LARGEST_EXPONENT)
+    return None if is_huge else compute(left, right)
+
+
 def _is_same_value(found: object, planned: object) -> bool:
+    formula = re.fullmatch(r"([0-9]+)([\^/])([0-9]+)", str(planned))
+    if formula and not isinstance(found, str):
+        planned = literal_value(ast.parse(formula.expand(r"\1 \2 \3").replace("^", "**"), mode="eval").body)
     try:
         return float(str(found)) == float(str(planned))
     except ValueError:
