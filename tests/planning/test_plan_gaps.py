@@ -90,7 +90,6 @@ def test_a_constant_that_a_sentence_sets_is_not_missing() -> None:
         ("Each cell is 512 bytes.", [("cell size", 512)]),
         ("Here we set it to be $\\phi(x) = \\max(0, x)$ or $a / \\max(5, b)$.", []),
         ("The id of each cell is a 63-bit integer.", []),
-        ("We add a 64-bit integer I, which records the id.", []),
         ("We set state = f(1) = 0 at once.", []),
         ("The order is shuffled with seed 1000 + seed in each run.", []),
         ("In this case, 1035 labels are flipped.", []),

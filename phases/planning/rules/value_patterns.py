@@ -204,8 +204,6 @@ NO_VALUES = (
     re.compile(rf"\b(?:max|min) ?\( ?{NUMBER}(?= ?,)"),
     # the number of an item in a list: "(1) convert the array, (2) compress it"
     re.compile(r"(?:^|[:;,.] |\b(?:and|or) )\([1-9]\)(?= )"),
-    # what every machine has
-    re.compile(r"\b[0-9]{1,3}[- ][Bb]it (?:(?:un)?signed )?(?:words?|integers?|ints?|pointers?|floats?|counters?)\b"),
     # what a machine or a compiler is
     re.compile(
         r"\b(?:8|16|32|64|128)[- ][Bb]it (?:architectures?|machines?|computers?|gcc|GCC|compilers?|processors?|systems?"
