@@ -122,6 +122,8 @@ def test_a_row_is_added_where_such_rows_are() -> None:
     made = add_row(add_row(READ.plan, "value", "queue length = 7"), "requirement", "It must log every step.")
     assert made["values"][-1]["value"] == 7
     assert config_of(made)["interface"][-1] == "QUEUE_LENGTH = 7"
+    path = config_of(made)["path"]
+    assert "queue length (asked for at the review)\nQUEUE_LENGTH = 7\n" in scaffold_text(made, path)
     assert made["requirements"][-1]["text"] == "It must log every step."
     ids_in(made)
 
