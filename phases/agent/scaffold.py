@@ -76,13 +76,11 @@ def _constant_name(line: str) -> str:
 def _constant(value: Row, line: str) -> list[str]:
     name = _constant_name(line) or f"VALUE_{value['id']}"
     given = value["value"] if "value" in value else tuple(value["values"])
-    source = value["source"]
-    place = f"section {one_plain_line(source['section'])}, " if source["section"] else ""
     owner = "" if value["owner"] == "method" else f", of {one_plain_line(value['owner'])}"
     condition = f", {one_plain_line(value['condition'])}" if value.get("condition") else ""
     unit = f", in {one_plain_line(value['unit'])}" if value.get("unit") else ""
     return [
-        f"# {value['id']}: {one_plain_line(value['name'])}{unit}{owner}{condition} ({place}page {source['page']})",
+        f"# {value['id']}: {one_plain_line(value['name'])}{unit}{owner}{condition} ({_place(value)})",
         f"{name} = {_expression(given)}",
     ]
 
@@ -91,6 +89,15 @@ def _expression(given: object) -> str:
     """A value as Python has it: what the paper prints as 2^19 or 1/2 is computed."""
     formula = re.fullmatch(r"([0-9]{1,9})([\^/])([1-9][0-9]{0,8})", given) if isinstance(given, str) else None
     return formula.expand(r"\1 \2 \3").replace("^", "**") if formula else repr(given)
+
+
+def _place(row: Row) -> str:
+    """Where the paper says it: "section 3.1, page 3"."""
+    source = row["source"]
+    if source["section"] == "review":
+        return "asked for at the review"
+    section = f"section {one_plain_line(source['section'])}" if source["section"] else ""
+    return ", ".join(filter(None, (section, f"page {source['page']}" if source["page"] else ""))) or "no place"
 
 
 def _arguments(line: str) -> str:
@@ -114,8 +121,6 @@ def _definition(
 
 
 def _docstring(component: Row, plan: Row) -> str:
-    source = component["source"]
-    section = f"section {one_plain_line(source['section'])}, " if source["section"] else ""
     parts = _wrapped_rows(component["requirements"], plan)
     if not component["requirements"] and component["what"]:
         parts.append(_wrap(one_plain_line(component["what"])))
@@ -126,7 +131,7 @@ def _docstring(component: Row, plan: Row) -> str:
         parts.append(_listed("Equations", [("", line) for line in component["equations"]]))
     if near := _values_of(component, plan):
         parts.append(_listed("Values", [("", line) for line in near]))
-    return _doc(f"{component['name']} ({component['id']}, {section}page {source['page']})", parts)
+    return _doc(f"{component['name']} ({component['id']}, {_place(component)})", parts)
 
 
 def _doc(title: str, parts: Sequence[str]) -> str:
@@ -146,9 +151,7 @@ def _wrapped_rows(names: Sequence[str], plan: Row) -> list[str]:
         if name in known:
             row = known[name]
             formula = f" {one_plain_line(row['formula'])}" if row.get("formula") else ""
-            source = row["source"]
-            section = f"section {one_plain_line(source['section'])}, " if source["section"] else ""
-            said.append(_wrap(f"{name} ({section}page {source['page']}): {one_plain_line(row['text'])}{formula}"))
+            said.append(_wrap(f"{name} ({_place(row)}): {one_plain_line(row['text'])}{formula}"))
     return said
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from phases.planning.plan_words import write_ids
@@ -26,6 +27,7 @@ _TEXTS = (
 """Fields that are texts, also where a text looks like a number: a section 4.5, a column 2019."""
 _SCIENTIFIC = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+")
 _DEFINITION = re.compile(r"(?:class|def) (\w+)")
+_LONGEST_CONSTANT = 2_000
 Plan = dict[str, Any]
 
 
@@ -171,6 +173,26 @@ def _constants(file: Mapping[str, Any]) -> dict[str, int]:
     lines = [at for at, line in enumerate(file.get("interface", ())) if _CONSTANT.match(line)]
     values = [one for one in file.get("implements", ()) if one.startswith("V")]
     return dict(zip(values, lines, strict=True)) if len(values) == len(lines) else {}
+
+
+def constant_faults(plan: Mapping[str, Any]) -> Iterator[str]:
+    """Values that the file of the constants has otherwise: a person changed the one and not the other."""
+    values = {row["id"]: row for row in plan.get("values", ())}
+    for file in plan["file_structure"]:
+        for identifier, at in _constants(file).items():
+            name, _, shown = file["interface"][at].partition(" = ")
+            row = values.get(identifier, {})
+            given = row.get("value", tuple(row.get("values", ())))
+            if row and _read_constant(shown, given) != given:
+                yield f"{identifier}: {file['path']} is to have {name} = {shown[:40]}, and the value is {str(given)[:40]}"
+
+
+def _read_constant(shown: str, otherwise: object) -> object:
+    """What stands behind a constant's name; `otherwise` for what is no value, like the type that a model wrote."""
+    try:
+        return ast.literal_eval(shown[:_LONGEST_CONSTANT])
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return otherwise
 
 
 def _drop_constant(file: dict[str, Any], identifier: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from phases.planning.model.material import split_pages
 from phases.planning.model.plan_validation import QuoteIndex, problems_of
 from phases.planning.paper_check import differences_from_paper
+from phases.planning.plan_edits import constant_faults
 from pipeline.base.formats import Markdown
 from pipeline.base.plain_yaml import locate_yaml
 
@@ -27,7 +28,7 @@ def doubts_about(
     scan = [f"the paper is a scan, and {by} recognized its text: hold figures against the pages"] if by else []
     return scan + [
         f"{_place(fault, plan, data)}{fault}"
-        for fault in (*faults, *differences_from_paper(plan, pages, paper.text, outline))
+        for fault in (*faults, *constant_faults(plan), *differences_from_paper(plan, pages, paper.text, outline))
     ]
 
 

@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
-from phases.readers.formulas import cut_formula
 from phases.readers.heading_patterns import ABSTRACT, REFERENCES, number_of, plain_title, without_number
 from phases.readers.markdown import PAGE_MARK, URL
 from pipeline.base.formats import Markdown
@@ -44,6 +43,9 @@ _UNSEEN = re.compile(
 )
 _COUNTED = re.compile(r"^(?=[^\n]*[=≤≥<>∑∏∫])([^\n]{3,300}?)[ \t]{1,9}(\([0-9]{1,3}[a-z]?\))[ \t]{0,9}$", re.MULTILINE)
 _LONGEST = 400
+_FORMULA_SIGN = re.compile(r"\\(?:begin|end) ?\{[^{}]*\}|\\[A-Za-z]+|\\.|.", re.DOTALL)
+_GOES_ON = re.compile(r" ?[{_^]")
+"""What follows belongs to what stands before it: the second half of a fraction, an index."""
 _START = re.compile(r"^[ \t]{0,20}(?:[-*][ \t]{1,20})?(?:\[[^\]\n]{1,24}\]|[0-9]{1,3}\.)[ \t]+", re.MULTILINE)
 _COUNTED_REFERENCE = re.compile(r"(?:^|(?<=\s))(?:[-*][ \t]+)?\[([0-9]{1,4})\]")
 _YEAR = re.compile(r"\b(?:1[89]|20)[0-9]{2}[a-z]?\b")
@@ -263,6 +265,21 @@ def _find_captions(
                 span = places.fence(match.start()) or (match.start(), behind[1] if behind else match.end())
             found[label.lower()] = _build_anchor(f"{letter}{len(found) + 1}", label, caption, span, places)
     return list(found.values())
+
+
+def cut_formula(formula: str, most: int) -> str:
+    r"""A formula in LaTeX of so many characters at most. A longer one ends, with "…", outside all groups, so that no \frac is
+    left without its second half; it may end inside an environment."""
+    if len(formula) <= most:
+        return formula
+    end = depth = 0
+    for match in _FORMULA_SIGN.finditer(formula, 0, most - 2):
+        sign, after = match.group(), formula[match.end()]
+        depth += (sign == "{") - (sign == "}")
+        is_inside_word = sign.isalnum() and after.isalnum()
+        if depth == 0 and not re.match(r"\\[A-Za-z]|[_^]", sign) and not is_inside_word:
+            end = end if _GOES_ON.match(formula, match.end()) else match.end()
+    return f"{formula[: end or most - 2].rstrip()} …"
 
 
 def _find_equations(text: str, start: int, places: Positions) -> list[dict[str, Any]]:

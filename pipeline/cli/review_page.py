@@ -74,11 +74,16 @@ def locate_rows(path: str, plan: Mapping[str, Any]) -> dict[str, tuple[QuotePlac
 
 
 def _draw_tables(path: str, plan: Mapping[str, Any], outline: Mapping[str, Any]) -> dict[str, Picture]:
-    """The tables that the plan's expected results are from, by their labels."""
-    wanted = {str(row["table"]).partition(", part ")[0] for row in plan.get("expected_results", ())}
-    tables = [row for row in outline["tables"] if row["label"] in wanted]
+    """By their labels."""
+    tables = list_targets(plan, outline)
     shown = {"figures": [], "tables": tables}
     return draw_floats(path, shown, dots_per_inch=_DOTS_PER_INCH, run=_run) if tables else {}
+
+
+def list_targets(plan: Mapping[str, Any], outline: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tables that the plan's expected results are from, also those that it tells apart in parts."""
+    wanted = {str(row["table"]).partition(", part ")[0] for row in plan.get("expected_results", ())}
+    return [row for row in outline["tables"] if row["label"] in wanted]
 
 
 def find_source(store: TaskStore) -> str:

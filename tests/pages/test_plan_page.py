@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from phases.pages.plan_page import Reviewed, render_review
 from phases.readers.page_pictures import Picture, QuotePlace
-from pipeline.cli.review_page import draw_sheets, locate_rows
+from pipeline.cli.review_page import draw_sheets, list_targets, locate_rows
 from tests.pages.test_preview import EVIL, PNG, Page
 from tests.papers import EXAMPLE, PAPER, Read, example_paper, read
 from tests.strategies import QUICK
@@ -97,6 +97,11 @@ def test_the_table_that_results_are_from_is_shown_as_it_is_printed() -> None:
     html = shown(plan, floats={"Table 2": Picture(b"\x89PNG table", (0, 0, 9, 9))})
     assert html.count("as printed") == 1
     assert html.index("Table 2<") < html.index("as printed") < html.index("Table 3<")
+
+
+def test_a_table_whose_results_stand_in_parts_is_drawn() -> None:
+    plan = {"expected_results": [{"table": "Table 2, part 1 of 2"}, {"table": "Table 2, part 2 of 2"}]}
+    assert list_targets(plan, {"tables": [{"label": "Table 1"}, {"label": "Table 2"}]}) == [{"label": "Table 2"}]
 
 
 def test_a_paper_without_pages_is_reviewed_without_their_numbers() -> None:

@@ -78,6 +78,14 @@ def test_a_number_that_a_hand_edit_left_as_a_text_is_told(typed: str, number: st
     assert f"V2: {typed!r} is a text here, which code cannot count with; write {number}" in "".join(what_is_told(plan))
 
 
+def test_a_value_that_was_edited_by_hand_without_its_constant_is_told() -> None:
+    plan = copy.deepcopy(READ.plan)
+    plan["values"][2]["value"] = 64
+    assert any("V3: slow_waiting_everyone/config.py is to have BATCH_SIZE = 32, and the value is 64" in one
+               for one in what_is_told(plan))  # fmt: skip
+    assert not any("is to have" in one for one in what_is_told(change_row(READ.plan, "V3", "value", "64")))
+
+
 def test_a_struck_component_takes_its_class_or_function_along_and_no_other() -> None:
     file = next(row for row in READ.plan["file_structure"] if len(row.get("components", ())) > 1)
     first, *others = file["components"]
@@ -122,6 +130,8 @@ def test_a_row_is_added_where_such_rows_are() -> None:
     made = add_row(add_row(READ.plan, "value", "queue length = 7"), "requirement", "It must log every step.")
     assert made["values"][-1]["value"] == 7
     assert config_of(made)["interface"][-1] == "QUEUE_LENGTH = 7"
+    path = config_of(made)["path"]
+    assert "queue length (asked for at the review)\nQUEUE_LENGTH = 7\n" in scaffold_text(made, path)
     assert made["requirements"][-1]["text"] == "It must log every step."
     ids_in(made)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.planning.plan_words import read_formula
-from phases.readers.formulas import cut_formula
+from phases.readers.outline import cut_formula
 from tests.papers import read
 from tests.strategies import QUICK
 

@@ -22,7 +22,7 @@ from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.procedures import Procedure, find_procedures
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content
 from phases.planning.rules.short_forms import find_short_forms
-from phases.readers.formulas import cut_formula
+from phases.readers.outline import cut_formula
 
 MOST, _ENOUGH = 22, 10
 _LIKELY, _POSSIBLE = 0.28, 0.18

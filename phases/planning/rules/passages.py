@@ -13,8 +13,7 @@ from phases.planning.rules.cells import cells_of
 from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS, SETUP, Section, roles_of
 from phases.planning.rules.sentences import is_open, sentences_of, without_marks
 from phases.planning.rules.tables import Grid, read_grid
-from phases.readers.formulas import cut_formula
-from phases.readers.outline import pages_of
+from phases.readers.outline import cut_formula, pages_of
 
 _LONGEST_BLOCK = 20_000
 _MOST_SENTENCES = 20_000
