@@ -87,8 +87,8 @@ def _constant(value: Row, line: str) -> list[str]:
 
 def _expression(given: object) -> str:
     """A value as Python has it: what the paper prints as 2^19 or 1/2 is computed."""
-    formula = re.fullmatch(r"([0-9]{1,9})([\^/])([1-9][0-9]{0,8})", given) if isinstance(given, str) else None
-    return formula.expand(r"\1 \2 \3").replace("^", "**") if formula else repr(given)
+    is_formula = isinstance(given, str) and re.fullmatch(r"[0-9]{1,4}\^[0-9]{1,2}|[0-9]{1,9}/[1-9][0-9]{0,8}", given)
+    return str(given).replace("^", " ** ").replace("/", " / ") if is_formula else repr(given)
 
 
 def _place(row: Row) -> str:

@@ -49,7 +49,7 @@ def _compute(node: ast.expr, deepest: int) -> object:
 
 
 def _is_same_value(found: object, planned: object) -> bool:
-    formula = re.fullmatch(r"([0-9]+)([\^/])([0-9]+)", str(planned))
+    formula = re.fullmatch(r"([0-9]{1,9})([\^/])([0-9]{1,9})", str(planned))
     if formula and not isinstance(found, str):
         planned = literal_value(ast.parse(formula.expand(r"\1 \2 \3").replace("^", "**"), mode="eval").body)
     try:
