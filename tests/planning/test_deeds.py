@@ -69,6 +69,12 @@ $$
 
 where $n$ is the number of guests.
 
+With noise, the weight of a room is updated as follows.
+
+$$
+r = r + w
+$$
+
 A share is drawn from the interval [0, 1) for each guest (one call each).
 
 ## 2 Results
@@ -89,6 +95,11 @@ def test_a_line_that_was_cut_off_is_joined_with_the_one_that_it_goes_on_in(texts
 def test_what_the_signs_of_a_formula_stand_for_comes_with_it() -> None:
     row = next(row for row in read(PAPER).requirements if row["text"] == "A guest has weight")
     assert row["formula"] == "w = \\frac{1}{n} where $n$ is the number of guests."
+
+
+def test_words_that_point_down_to_a_formula_are_printed_with_it() -> None:
+    row = next(row for row in read(PAPER).requirements if "weight of a room" in row["text"])
+    assert row["formula"] == "r = r + w"
 
 
 def test_the_number_of_a_footnote_is_no_part_of_a_sentence(texts: list[str]) -> None:

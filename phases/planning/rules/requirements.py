@@ -29,6 +29,8 @@ _SHORTEST, _LONGEST_SENTENCE = 25, 400
 _STOP = re.compile(r"[.!?。！？]\s+(?=[\"“(\[A-Z0-9\u3040-\u9fff])")
 _ENDED = re.compile(r"[.!?。！？][)\"”’]*\s*$")
 _FEWEST_WORDS = 3
+_POINTS_DOWN = re.compile(r",? ?\b(?:as follows|(?:by |as |in )?the following(?: \w+){0,3})[.:]?$")
+"""How a sentence ends whose formula stands below it."""
 _QUOTE = 90
 _EXPLAINS = re.compile(
     r"(?:,? ?(?:where|with|in which)|Here,?) [^.]*?(?:\b(?:is|are|be|denotes?|stands?|represents?)\b|[=∈]|\\in\b)"
@@ -44,7 +46,7 @@ _SET_BY_US = re.compile(
 )
 """How a sentence among results says what the authors set."""
 _LEAST_AMONG_RESULTS = 1.0
-_BY_THE_WAY = ("discussion", "motivation", "points elsewhere", "of authors")
+_BY_THE_WAY = ("result", "discussion", "motivation", "points elsewhere", "of authors")
 _USED = re.compile(
     r"\bwe (?:[a-z]+ly |also |first |then )?(?:use|utili[sz]e|employ|adopt|apply|follow|train|run|fine-?tune"
     r"|implement|replace|add)\b",
@@ -124,7 +126,7 @@ def requirement_row(found: Requirement, identifier: str) -> dict[str, Any]:
         "status": "stated",
     }
     formula = found.sentences[-1].formula
-    if not formula or _ENDED.search(found.text):
+    if not formula or (_ENDED.search(found.text) and not _POINTS_DOWN.search(found.text)):
         return row
     return {**row, "formula": f"{formula.rstrip(' .')} {found.terms}" if found.terms else formula}
 
@@ -198,21 +200,24 @@ def _why_none(said: str) -> str:
     why = why_not(said)
     if why == "related" and _USED.search(said):
         return ""
-    return why_not(gist_of(said)) if why in _BY_THE_WAY else why
+    return why_not(gist_of(said)) if why in _BY_THE_WAY and not said.startswith("As shown") else why
 
 
 def _leads_to_formula(sentence: Sentence) -> bool:
     """Whether these are the words of which a displayed formula is the end, like "Token k has probability"."""
     said = sentence.text
+    points_down = bool(_POINTS_DOWN.search(said))
     return (
         bool(sentence.formula)
         and sentence.role in (BUILD, SETUP)
         and len(said.split()) >= _FEWEST_WORDS
         and len(said) <= _LONGEST_SENTENCE
         and said[0].isupper()
-        and not _ENDED.search(said)
-        and not leans_on(said)
-        and why_not(said) in ("", "no sentence", "related")  # what is compared with has to be built, too
+        and said.count(")") <= said.count("(")
+        and (points_down or not _ENDED.search(said))
+        and (is_connected(said) if points_down and leans_on(said) else not leans_on(said))
+        # what is compared with has to be built, too
+        and why_not(_POINTS_DOWN.sub(".", said)) in ("", "no sentence", "related")
     )
 
 
