@@ -98,8 +98,8 @@ RULES = (
     _rule(
         "related",
             rf"^(?:{_CITED})|^They (?!are\b|contain|consist|have\b|must\b|can\b|include)"
-            r"|^Their (?:\w+ ){0,2}(?:method|approach|work|model|algorithm|system|result|experiment|analys[ie]s|framework|idea|study"
-            r"|paper|proposal|technique|solution|architecture|design|evaluation|implementation)s?\b"
+            r"|^Their (?:\w+ ){0,2}(?:method|approach|work|model|algorithm|system|result|experiment|analys[ie]s|framework"
+            r"|idea|study|paper|proposal|technique|solution|architecture|design|evaluation|implementation)s?\b"
             rf"|\b(?:introduced|proposed|presented|described|developed"
             rf"|suggested|studied|shown|demonstrated) (?:in|by) (?:{_CITED}|\[)"
             rf"|(?:{_CITED}[)\]]*) (?:\w+ly |also |further |first )?(?:propos|introduc|present|develop|suggest|stud"
