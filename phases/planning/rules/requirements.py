@@ -251,6 +251,8 @@ def _may_join(
     sentence = sentences[place]
     if place - 1 in item and place - 1 in taken and sentence.before:
         return _asks(sentence, own) and _score(sentence, own) >= _SURE
+    if _FOLLOWS.match(sentence.text) and _PREMISE.match(sentence.before):
+        return False  # alone, without its premise, it would be false
     alone = not leans_on(sentence.text) or is_connected(sentence.text)
     return alone and not taken.intersection(item) and _goes_with_list(sentence, own)
 
