@@ -69,6 +69,12 @@ $$
 
 where $n$ is the number of guests.
 
+With noise, the weight of a room is updated as follows.
+
+$$
+r = r + w
+$$
+
 A share is drawn from the interval [0, 1) for each guest (one call each).
 
 ## 2 Results
@@ -89,6 +95,11 @@ def test_a_line_that_was_cut_off_is_joined_with_the_one_that_it_goes_on_in(texts
 def test_what_the_signs_of_a_formula_stand_for_comes_with_it() -> None:
     row = next(row for row in read(PAPER).requirements if row["text"] == "A guest has weight")
     assert row["formula"] == "w = \\frac{1}{n} where $n$ is the number of guests."
+
+
+def test_words_that_point_down_to_a_formula_are_printed_with_it() -> None:
+    row = next(row for row in read(PAPER).requirements if "weight of a room" in row["text"])
+    assert row["formula"] == "r = r + w"
 
 
 def test_the_number_of_a_footnote_is_no_part_of_a_sentence(texts: list[str]) -> None:
@@ -116,3 +127,97 @@ def test_free_places_are_not_filled_with_what_is_hardly_a_requirement() -> None:
     texts = [row["text"] for row in read(f"# The Doors\n\n## 1 Method\n\n{sure}{vague}\n").requirements]
     assert len(texts) == 40
     assert not any("room" in text for text in texts)
+
+
+def _texts_of(body: str) -> list[str]:
+    return [str(row["text"]) for row in read(f"# The Doors\n\n## 1 Method\n\n{body}\n").requirements]
+
+
+STEPS = [
+    (
+        "a list",
+        ["- The guest sends a card to the host.", "- The cards.", "- The host then returns the card of the guest."],
+        2,
+    ),
+    (
+        "paragraphs with labels",
+        [
+            "Stage 0: The guest sends a card to the host.",
+            "Stage 1: Nobody is in the hall at that time of the day.",
+            "Stage 2: The host stores the card in a table of the hall.",
+            "Stage 3: The host returns the card to the guest.",
+        ],
+        4,
+    ),
+    (
+        "an item that ends in and",
+        [
+            "- D1.cards: the cards of all guests, initially empty; and",
+            "- D1.hall: the hall of the guest, initially empty.",
+        ],
+        2,
+    ),
+    (
+        "items that say what a word stands for",
+        [
+            "- id is the number of the door.",
+            "- key is the name of the guest.",
+            "- hall = the hall that the door opens.",
+        ],
+        3,
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "count"), [row[1:] for row in STEPS], ids=[row[0] for row in STEPS])
+def test_the_items_of_a_list_are_taken_together(lines: list[str], count: int) -> None:
+    texts = " ".join(
+        _texts_of("The protocol works in the hall of the house. It has these parts:\n\n" + "\n\n".join(lines))
+    )
+    assert sum(line.removeprefix("- ").removesuffix(" and") in texts for line in lines) == count
+
+
+def test_a_list_keeps_its_place_where_there_are_more_requirements_than_places() -> None:
+    others = "".join(
+        f"The waiter of hall {number} sends {number} cards to each of the guests. " for number in range(80)
+    )
+    items = (
+        "- If the card is new, the host sets the count to 1.\n- Nobody asks for the name of a guest.\n"
+        "- The host opens a door for each guest.\n"
+    )
+    texts = _texts_of(f"{others}\n\nThe host does this:\n\n{items}")
+    assert len(texts) == 60
+    assert texts[-3:] == [line.removeprefix("- ") for line in items.splitlines()]
+
+
+def test_a_list_of_problems_asks_for_nothing() -> None:
+    texts = _texts_of(
+        "The waiter opens the door. There are two problems with the halls:\n\n"
+        "- The guest stores two cards in one hall.\n- The host sends each card to a guest twice."
+    )
+    assert texts == ["The waiter opens the door."]
+
+
+def test_what_holds_under_a_premise_is_printed_with_it() -> None:
+    texts = _texts_of(
+        "C2: Suppose that a card is in the table of the host. If b is larger than a, the host returns the card."
+    )
+    assert texts == [
+        "C2: Suppose that a card is in the table of the host. If b is larger than a, the host returns the card."
+    ]
+
+
+ASIDES = [
+    "Consider the following scenario. The host sends card 1 to the guest.\n\nNow the guest stores card 1 in the table.",
+    "For example, the host takes card 4. The host sends card 4 to guest 7.",
+    "As an example, consider this card:\n\nCard 4 is for guest 7.\n\nThe host sends card 4 to guest 7.",
+    "Proof. Let n be the number of cards. The host sends n cards to the guests.\n\nThen the guest stores n cards. ∎",
+]
+
+
+@pytest.mark.parametrize("words", ASIDES)
+def test_a_worked_example_and_a_proof_ask_for_nothing(words: str) -> None:
+    assert _texts_of(f"The waiter opens the door.\n\n{words}\n\nThe waiter closes the door.") == [
+        "The waiter opens the door.",
+        "The waiter closes the door.",
+    ]

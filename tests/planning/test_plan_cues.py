@@ -13,6 +13,9 @@ NO_REQUIREMENT = [
     ("result", "The waiter reaches higher accuracy than the baseline does."),
     ("result", "The plain waiter makes 3715 rounds, and its test error is 29.40%; that of the other is 21.52%."),
     ("result", "On the tuning seed the chosen settings have test errors of 20.84% in all of the rooms."),
+    ("result", "The waiter opens fewer than 2n doors for n of the guests."),
+    ("result", "The waiter was faster than that of the other rooms."),
+    ("discussion", "The waiter is expected to open the door of the rooms."),
     ("discussion", "We suspect that the waiter is confused by the doors."),
     ("discussion", "This could be restricted to a neighbourhood of the rooms."),
     ("motivation", "Recent work on waiting has seen a lot of progress in this field."),
@@ -39,6 +42,15 @@ REQUIREMENTS = [
     "Start with only one node at the root of the tree.",
     "Training is stopped if the error is below 0.05% of the first one.",
     "We use a label error rate of 10% for each of the rooms.",
+    "Then we open a new door with a number that is higher than b.",
+    "The next round uses a pause that is multiplied by a factor larger than one.",
+    "We remove all guests with a number lower than that place number.",
+    "The host checks to see if it already has a place for the guest.",
+    "We refer to S as the base set for the query, and we build it with d = 50.",
+    "The host takes the door that maximizes the expected sum of the rewards.",
+    "We found that a value of k = 20 works for most of the rooms.",
+    "Their values q are computed by opening each of the doors once.",
+    "For the second room we used the significantly larger list of 36M guests.",
 ]
 
 

@@ -23,27 +23,35 @@ _CITED = (
     r"(?:[A-Z][\w'’-]+ (?:et al\.?|and [A-Z][\w'’-]+|& [A-Z][\w'’-]+),? ?[(\[]?[0-9]{4}|[A-Z][\w'’-]+ ?\[[0-9]+\]"
     r"|[A-Z][\w'’-]+ et al)"
 )
+_COUNTED_AGAINST = (
+    r" or equal| (?:one|zero|half|twice)\b| \$?[0-9][0-9.,]*(?![0-9.,]|\\?%)| \$?[^\W0-9_]['′]?\$?(?:[\s,;)]|\.?$)"
+    r"| (?:its|their)\b| that (?!of|in|for|achieved|obtained|with|from|by)\w"
+    r"| (?:the|a|some) (?:threshold|number|current|given|fixed|minimum|maximum|limit|size|length|value|capacity|timeout)"
+)
+"""What stands behind "than" in a condition: a number, a sign or a limit, and no other method."""
 RULES = (
     _rule(
         "result",
             r"(?:out|under|over|under-|over-)(?:perform|estimat)|instabilit|inaccura|primitive"
-            r"|\bsuperior|state[- ]of[- ]the[- ]art|significantly|surprising|interestingly|notably|remarkabl"
+            r"|\bsuperior|state[- ]of[- ]the[- ]art|(?<!\bthe )significantly|surprising|interestingly|notably|remarkabl"
             r"|(?:results?|experiments?|figure|fig\.?|table|analys[ie]s|curves?|we|this|these)"
             r" (?:\([^)]*\) )?(?:\[?[0-9.]+\]? )?(?:\w+ly )?"
             r"(?:also )?(?:shows?|showed|shown|notices?|demonstrat\w+|indicat\w+|suggests?|suggested|implies"
             r"|confirms?|reveal\w*|validates?|illustrat\w+"
-        r"|summari[sz]es?|observe[sd]?|finds?|found|concludes?|witness|compares)\b(?! (?:the )?following| it (?:\w++ )?to\b)"
+        r"|summari[sz]es?|observe[sd]?|finds?|found|concludes?|witness|compares)\b(?! (?:the )?following| it (?:\w++ )?to\b"
+            r"| (?:that )?(?:an? |the )?(?:values?|setting|choice|size|number|depth) [^.]{0,40}[0-9])"
             r"|\b(?:it|that|which) (?:also |\w+ly )?(?:shows?|demonstrates|indicates|suggests|implies|confirms"
             r"|reveals|illustrates)\b"
-            r"|\b(?:better|worse|higher|lower|larger|smaller|faster|slower|stronger|more \w+|less \w+|fewer)"
-            r" than\b(?! or equal| the (?:threshold|number))"
+            r"|\b(?:better|worse|higher|lower|larger|smaller|faster|slower|stronger|more \w+|less \w+)"
+            rf" than\b(?!{_COUNTED_AGAINST})|\bfewer than\b(?! or equal| the (?:threshold|number))"
             r"|(?:achiev|attain|yield|obtain|exhibit|boost)(?:e?s|e?d|ing)? (?:an? |the |\w+ ){0,3}(?:best|better"
             r"|higher|lower|lowest|highest|comparable|competitive|strong|gains?|accurac\w+|performance"
             r"|improvements?|reduction)\b"
             r"|\b(?:improv(?:es?|ed|ing)|increas(?:es?|ed)|decreas(?:es?|ed)|reduc(?:es?|ed)|drops?|dropped) (?:\w+"
             r" ){0,4}(?:by(?! (?:one|1|a fixed)\b)|from|performance|accuracy|results?|significantly)\b"
         r"|\b(?:speed-?ups?|in bold|bold numbers|nearly identical|on par|similar(?:ly)? (?:results?|performance))\b"
-            r"|(?:higher|lower|better|worse|faster|slower) (?:\w+ ){1,3}than\b|\bas (?:shown|seen|reported"
+            rf"|(?:higher|lower|better|worse|faster|slower) (?:\w+ ){{1,3}}than\b(?!{_COUNTED_AGAINST})"
+            r"|\bas (?:shown|seen|reported"
                 r"|demonstrated|can be seen) (?:in|by)\b|can be seen|we (?:see|note that"
             r" the results)|performs? (?:\w+ )?(?:well|poorly|best|better|worse|similarly)"
             r"|\bp ?(?:<|= ?0?\.0) ?0?\.?[0-9]|\beffectiveness\b|performance (?:drop|gain|gap|improvement)|consistently"
@@ -51,8 +59,9 @@ RULES = (
     ),
     _rule(
         "discussion",
-            r"\b(?:suspect|hypothesi[sz]e[sd]?|conjecture|believe|expect(?:ed)?|speculate|argue|attribute"
-            r"|surmise)\b(?! to be| value| loss| risk)"
+            r"\b(?:suspect|hypothesi[sz]e[sd]?|conjecture|believe|expect|speculate|argue"
+            r"|surmise)\b(?! to be)|\bas (?:we )?expected\b|\bexpected (?:that\b|to\b(?! be))"
+            r"|\bwe (?:\w+ )?attribute\b"
             r"|\b(?:perhaps|presumably|likely due|plausibl\w+|arguably|unsurprising|unfortunately|fortunately)\b"
             r"|may be (?:due|because|beneficial)"
             r"|\b(?:might|would (?:be|waste|require|make|lead|have)|could (?:be (?:restricted|used|extended"
@@ -88,7 +97,10 @@ RULES = (
     ),
     _rule(
         "related",
-            rf"^(?:{_CITED})|^(?:Their|They)\b|\b(?:introduced|proposed|presented|described|developed"
+            rf"^(?:{_CITED})|^They (?!are\b|contain|consist|have\b|must\b|can\b|include)"
+            r"|^Their (?:\w+ ){0,2}(?:method|approach|work|model|algorithm|system|result|experiment|analys[ie]s|framework"
+            r"|idea|study|paper|proposal|technique|solution|architecture|design|evaluation|implementation)s?\b"
+            rf"|\b(?:introduced|proposed|presented|described|developed"
             rf"|suggested|studied|shown|demonstrated) (?:in|by) (?:{_CITED}|\[)"
             rf"|(?:{_CITED}[)\]]*) (?:\w+ly |also |further |first )?(?:propos|introduc|present|develop|suggest|stud"
             r"|show|demonstrat|leverag|learn|us|build|apply|appli|extend|find|found|train|argu|provid|investigat"
@@ -131,7 +143,8 @@ RULES = (
             r"|found|included|deferred|discussed|depicted|described|reported) (?:below |further |again )?(?:in|at"
             r"|by) (?:the )?(?:\(?(?:our )?(?:table|fig|section|sec\b|sec\.|appendix|supplement|§|algorithm|next"
             r"|following|https?)|Tables)"
-            r"|(?<!\()\b(?:see|refer to|we refer)\b [^.]{0,60}\b(?:for|section|appendix|table|figure)|in the"
+            r"|(?<!\()\b(?:see(?! if\b| whether\b)|refer to(?![^.]{0,60} as\b)|we refer(?! to [^.]{0,60} as\b))\b"
+            r" [^.]{0,60}\b(?:for|section|appendix|table|figure)|in the"
             r" (?:following|next|remainder|rest)(?: (?:(?:sub)?sections?|paragraphs?|chapters?|appendix)\b"
             r"| of (?:this|the) (?:paper|section|work)|,)"
             r"|^(?:in |section )?§|explains? in (?:more )?detail|\bshowcase"

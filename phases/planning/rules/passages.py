@@ -28,6 +28,8 @@ _NUMBERS = re.compile(r"(?: [0-9.]+){2}$")
 """How the labels of a picture end."""
 _OWN_BEGINNING = re.compile(r"(?:where|with|in which)\b|[•✷□■◦▪*–-]|\$?\\?(?:bullet|square)")
 """How a block begins that is no piece of the one before: the words behind a formula, and the sign of an item."""
+_AND_NEXT = re.compile(r"([;,]) (?:and|or)$")
+"""How the last item but one of a list ends."""
 _LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
 """Between a heading and its page, in a table of contents."""
 _FOLLOWS = re.compile(r"(?:Suppose|Assume|Otherwise|Similarly|Conversely|Then|Thus|Hence|Therefore|So)\b")
@@ -187,6 +189,8 @@ def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
 
 def _sentences(block: TextBlock, section: Section, page: int, role: str, walk: _Walk) -> Iterator[Sentence]:
     before, first, text, kind = "", "", block.text[:_LONGEST_BLOCK], block.kind
+    if kind == ITEM:
+        text = _AND_NEXT.sub(r"\1", text)
     if _LEADERS.search(block.text):
         return
     last = walk.sentences[-1] if walk.sentences and walk.is_adjacent else None

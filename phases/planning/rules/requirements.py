@@ -8,17 +8,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from phases.planning.rules.asides import find_asides
 from phases.planning.rules.blocks import ITEM, NOTE
 from phases.planning.rules.cues import kind_of_statement, says_what_is_set, why_not
 from phases.planning.rules.deeds import gist_of, weigh_deeds
+from phases.planning.rules.item_lists import ItemList, find_lists
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
+from phases.planning.rules.sections import BUILD, MIXED, OTHER, RESULTS, SETUP
 from phases.planning.rules.sentences import is_connected, is_whole, leans_on
 
 MOST = 60
 _EACH, _FEWEST_SET_UP, _MOST_SET_UP = 2, 12, 30
 """How many of MOST each component gets first, and how many the set-up, where what is built would fill them all."""
-_LEAST, _LEAST_LOOSELY, _SURE = 0.5, 0.0, 0.9
+_LEAST, _LEAST_LOOSELY, _SURE = 0.5, 0.0, 0.89
 _ENOUGH = 30
 """With so many requirements more are taken only where they are sure: places are not filled because they are free."""
 _FEW = 8
@@ -28,7 +30,13 @@ LONGEST = 480
 _SHORTEST, _LONGEST_SENTENCE = 25, 400
 _STOP = re.compile(r"[.!?。！？]\s+(?=[\"“(\[A-Z0-9\u3040-\u9fff])")
 _ENDED = re.compile(r"[.!?。！？][)\"”’]*\s*$")
+_TERM = re.compile(
+    r"(?!there\b|it\b|this\b|if\b|when\b|to\b)[\w$.\\{}^*⟨⟩-]{1,24}(?: [\w()+-]{1,12}){0,2} ?(?:[∈=:]|\bis\b|\bare\b|\\in\b)"
+)
+"""How an item begins that says what its first word stands for: "id is the name of the door"."""
 _FEWEST_WORDS = 3
+_POINTS_DOWN = re.compile(r",? ?\b(?:as follows|(?:by |as |in )?the following(?: \w+){0,3})[.:]?$")
+"""How a sentence ends whose formula stands below it."""
 _QUOTE = 90
 _EXPLAINS = re.compile(
     r"(?:,? ?(?:where|with|in which)|Here,?) [^.]*?(?:\b(?:is|are|be|denotes?|stands?|represents?)\b|[=∈]|\\in\b)"
@@ -44,7 +52,7 @@ _SET_BY_US = re.compile(
 )
 """How a sentence among results says what the authors set."""
 _LEAST_AMONG_RESULTS = 1.0
-_BY_THE_WAY = ("discussion", "motivation", "points elsewhere", "of authors")
+_BY_THE_WAY = ("result", "discussion", "motivation", "points elsewhere", "of authors")
 _USED = re.compile(
     r"\bwe (?:[a-z]+ly |also |first |then )?(?:use|utili[sz]e|employ|adopt|apply|follow|train|run|fine-?tune"
     r"|implement|replace|add)\b",
@@ -52,6 +60,15 @@ _USED = re.compile(
 )
 _BEFORE = ("", "points elsewhere", "assumption")
 """Why a sentence may be no requirement, and yet be printed before one that leans on it."""
+_PREMISE = re.compile(r"(?:[A-Z][0-9]{1,2}[:.] )?(?:Now |First )?(?:suppose|assume|let)\b", re.IGNORECASE)
+_LETS = re.compile(r"Let\b")
+_FOLLOWS = re.compile(r"(?:If|When|Whenever|Then|For) ")
+"""How a sentence begins that is true alone where the one before it holds, and how that one begins."""
+_BESIDE_SISTERS = ("", "no sentence", "points elsewhere")
+_LEAST_BESIDE_SISTERS = -0.3
+_SHORT_ITEM, _TOGETHER = 3, 0.3
+"""So many sentences of an item are kept together, and so much more a list is worth than its sentences."""
+"""Why an item of a list may be no requirement alone, what it must weigh, and yet be one where its sisters are."""
 _ALONE = 0.4
 """So much more is asked of a sentence that begins with "Then" or "Hence" where the one before it is not printed."""
 _CITATION = re.compile(
@@ -68,6 +85,8 @@ class Requirement:
     place: int
     terms: str = ""
     """What the signs of its formula stand for, as the paper says it after the formula."""
+    list_place: int | None = None
+    """Where the list begins of which it is an item; its items are chosen together."""
 
     @property
     def text(self) -> str:
@@ -78,9 +97,12 @@ def find_requirements(paper: PaperText, names: Iterable[str] = ()) -> list[Requi
     """Every sentence that may be a requirement, in the order of the paper. `names`: what the paper calls its own parts."""
     wanted = [re.escape(name) for name in names if len(name) > 2]
     own = re.compile(rf"\b(?:{'|'.join(wanted)})\b", re.IGNORECASE) if wanted else None
-    found = list(_candidates(paper.sentences, own))
+    asides = find_asides(paper.sentences)
+    sentences = [replace(one, role=OTHER) if at in asides else one for at, one in enumerate(paper.sentences)]
+    found = list(_candidates(sentences, own))
     if len(found) < _FEW:
-        found = list(_candidates(paper.sentences, own, loosely=True))
+        found = list(_candidates(sentences, own, loosely=True))
+    found = _complete_lists(found, sentences, own)
     return [_with_terms(row, paper.sentences) for row in sorted(found, key=lambda row: row.place)]
 
 
@@ -105,8 +127,21 @@ def choose_requirements(
     by_score = sum(pair in other for pair in rows[:MOST])
     room = max(min(max(by_score, _FEWEST_SET_UP), _MOST_SET_UP), MOST - len(first) - len(built))
     kept = [*other[:room]]
-    kept = [*first, *built][: MOST - len(kept)] + kept
+    kept = _with_whole_lists([*first, *built][: MOST - len(kept)] + kept, rows)
     return sorted(kept, key=lambda pair: (pair[0].sentences[0].role != BUILD, pair[0].place))
+
+
+def _with_whole_lists(
+    kept: Sequence[tuple[Requirement, int | None]], rows: Sequence[tuple[Requirement, int | None]]
+) -> list[tuple[Requirement, int | None]]:
+    """What is kept, with each list of which a third is kept whole; the weakest others give their places to it."""
+    counts = Counter(row.list_place for row, _ in kept)
+    sizes = Counter(row.list_place for row, _ in rows)
+    whole = {place for place, count in counts.items() if place is not None and 3 * count >= sizes[place]}
+    items = [pair for pair in rows if pair[0].list_place in whole][:MOST]
+    others = [pair for pair in kept if pair[0].list_place not in whole]
+    others.sort(key=lambda pair: (-pair[0].score, pair[0].place))
+    return [*items, *others[: MOST - len(items)]]
 
 
 def requirement_row(found: Requirement, identifier: str) -> dict[str, Any]:
@@ -124,7 +159,7 @@ def requirement_row(found: Requirement, identifier: str) -> dict[str, Any]:
         "status": "stated",
     }
     formula = found.sentences[-1].formula
-    if not formula or _ENDED.search(found.text):
+    if not formula or (_ENDED.search(found.text) and not _POINTS_DOWN.search(found.text)):
         return row
     return {**row, "formula": f"{formula.rstrip(' .')} {found.terms}" if found.terms else formula}
 
@@ -150,10 +185,12 @@ def _candidates(
             continue
         known.add(sentence.text)
         score = _score(sentence, own) + is_lead
-        if not leans_on(sentence.text):
+        follows = bool(_FOLLOWS.match(sentence.text) and _PREMISE.match(sentence.before))
+        if not leans_on(sentence.text) and not follows:
             rows.append(Requirement((sentence,), score, place))
             continue
         previous = sentences[place - 1] if place and sentences[place - 1].text == sentence.before else None
+        previous = previous if previous and previous.role == sentence.role else None
         pair = Requirement((previous, sentence), score + 0.1, place - 1) if previous else None
         if pair and previous and _is_readable(previous) and not leans_on(previous.text) and _fits(pair.text):
             last = rows[-1] if rows else None
@@ -163,9 +200,72 @@ def _candidates(
             if _why_none(previous.text) in _BEFORE:
                 rows.append(pair)
                 continue
-        if is_connected(sentence.text) and score >= _LEAST + _ALONE:
+        if (is_connected(sentence.text) or _LETS.match(sentence.before)) and score >= _LEAST + _ALONE:
             rows.append(Requirement((sentence,), score - _ALONE, place))
     return rows
+
+
+def _complete_lists(
+    rows: Sequence[Requirement], sentences: Sequence[Sentence], own: re.Pattern[str] | None
+) -> list[Requirement]:
+    """The requirements with what is missing of a list that is mostly taken, and without the lists that ask for nothing."""
+    found = list(rows)
+    for one in find_lists(sentences):
+        first, last = one.items[0][0], one.items[-1][-1]
+        inside = [row for row in found if first <= row.place <= last]
+        if not inside:
+            continue
+        found = [row for row in found if not first <= row.place <= last]
+        if one.has_duties:
+            found += _complete_list(one, inside, sentences, own)
+    return found
+
+
+def _complete_list(
+    one: ItemList, rows: list[Requirement], sentences: Sequence[Sentence], own: re.Pattern[str] | None
+) -> list[Requirement]:
+    """The requirements of a list; all of its items where half are taken, each with the score of its sisters at least."""
+    taken = {place for row in rows for place in range(row.place, row.place + len(row.sentences))}
+    if 2 * sum(not taken.intersection(item) for item in one.items) > len(one.items):
+        return rows
+    mean = sum(row.score for row in rows) / len(rows)
+    found: list[Requirement] = []
+    for item in one.items:
+        inside = [row for row in rows if item[0] <= row.place <= item[-1]]
+        for place in item:
+            if place not in taken and _may_join(place, item, taken, sentences, own):
+                inside.append(Requirement((sentences[place],), _score(sentences[place], own), place))
+                taken.add(place)
+        inside.sort(key=lambda row: row.place)
+        telling = [row for row in inside if len(row.text.split()) > _FEWEST_WORDS] or inside
+        close = telling if len(item) <= _SHORT_ITEM else telling[:1]
+        found += [replace(row, score=max(row.score, mean) + _TOGETHER, list_place=one.items[0][0]) for row in close]
+        found += [row for row in inside if row not in close]
+    return found
+
+
+def _may_join(
+    place: int, item: Sequence[int], taken: set[int], sentences: Sequence[Sentence], own: re.Pattern[str] | None
+) -> bool:
+    """Whether a sentence of an item is needed: the first that says something, and what goes on with one that is printed."""
+    sentence = sentences[place]
+    if place - 1 in item and place - 1 in taken and sentence.before:
+        return _asks(sentence, own) and _score(sentence, own) >= _SURE
+    if _FOLLOWS.match(sentence.text) and _PREMISE.match(sentence.before):
+        return False  # alone, without its premise, it would be false
+    alone = not leans_on(sentence.text) or is_connected(sentence.text)
+    return alone and not taken.intersection(item) and _goes_with_list(sentence, own)
+
+
+def _goes_with_list(sentence: Sentence, own: re.Pattern[str] | None) -> bool:
+    """Whether an item may be printed because its sisters are."""
+    return (
+        sentence.role in (BUILD, SETUP, MIXED)
+        and _is_readable(sentence)
+        and len(sentence.text.split()) > _FEWEST_WORDS
+        and _why_none(sentence.text) in _BESIDE_SISTERS
+        and _score(sentence, own) >= _LEAST_BESIDE_SISTERS
+    )
 
 
 def _with_terms(row: Requirement, sentences: Sequence[Sentence]) -> Requirement:
@@ -198,31 +298,35 @@ def _why_none(said: str) -> str:
     why = why_not(said)
     if why == "related" and _USED.search(said):
         return ""
-    return why_not(gist_of(said)) if why in _BY_THE_WAY else why
+    return why_not(gist_of(said)) if why in _BY_THE_WAY and not said.startswith("As shown") else why
 
 
 def _leads_to_formula(sentence: Sentence) -> bool:
     """Whether these are the words of which a displayed formula is the end, like "Token k has probability"."""
     said = sentence.text
+    points_down = bool(_POINTS_DOWN.search(said))
     return (
         bool(sentence.formula)
         and sentence.role in (BUILD, SETUP)
         and len(said.split()) >= _FEWEST_WORDS
         and len(said) <= _LONGEST_SENTENCE
         and said[0].isupper()
-        and not _ENDED.search(said)
-        and not leans_on(said)
-        and why_not(said) in ("", "no sentence", "related")  # what is compared with has to be built, too
+        and said.count(")") <= said.count("(")
+        and (points_down or not _ENDED.search(said))
+        and (is_connected(said) if points_down and leans_on(said) else not leans_on(said))
+        # what is compared with has to be built, too
+        and why_not(_POINTS_DOWN.sub(".", said)) in ("", "no sentence", "related")
     )
 
 
 def _is_readable(sentence: Sentence) -> bool:
     said = sentence.text
+    item = sentence.kind == ITEM and not sentence.before and said
     return (
         _SHORTEST <= len(said) <= _LONGEST_SENTENCE
         and sentence.kind != NOTE
         and _fits(said)
-        and is_whole(said)
+        and is_whole(f"{said[0].upper()}{said[1:]}" if item and _TERM.match(said) else said)
         and not (said.endswith(":") and not sentence.formula)
     )
 
