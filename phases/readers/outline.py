@@ -42,7 +42,7 @@ _UNSEEN = re.compile(
     r"<!--.*?-->|\\(?:label|begin|end)\{[^{}]*\}|\\(?:nonumber|notag|quad|qquad|[,;:! \\])|[\s{}&~]", re.DOTALL
 )
 _COUNTED = re.compile(r"^(?=[^\n]*[=≤≥<>∑∏∫])([^\n]{3,300}?)[ \t]{1,9}(\([0-9]{1,3}[a-z]?\))[ \t]{0,9}$", re.MULTILINE)
-_LONGEST = 400
+_LONGEST, _LONGEST_FORMULA = 400, 2_000
 _START = re.compile(r"^[ \t]{0,20}(?:[-*][ \t]{1,20})?(?:\[[^\]\n]{1,24}\]|[0-9]{1,3}\.)[ \t]+", re.MULTILINE)
 _COUNTED_REFERENCE = re.compile(r"(?:^|(?<=\s))(?:[-*][ \t]+)?\[([0-9]{1,4})\]")
 _YEAR = re.compile(r"\b(?:1[89]|20)[0-9]{2}[a-z]?\b")
@@ -272,7 +272,7 @@ def _find_equations(text: str, start: int, places: Positions) -> list[dict[str, 
         if not _UNSEEN.sub("", _TAG.sub("", match.group(1))):
             # dollar signs with nothing but labels between them are no formula
             continue
-        content = " ".join(_TAG.sub("", match.group(1)).split())[:_LONGEST]
+        content = " ".join(_TAG.sub("", match.group(1)).split())[:_LONGEST_FORMULA]
         label = f"({tag.group(1)})" if tag else ""
         anchors.append(_build_anchor(f"E{len(anchors) + 1}", label, content, match.span(), places))
     for match in _COUNTED.finditer(text, start) if not anchors else ():
