@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
+from phases.readers.bare_formulas import as_latex, find_bare_formulas, split_label
 from phases.readers.heading_patterns import ABSTRACT, REFERENCES, number_of, plain_title, without_number
 from phases.readers.markdown import PAGE_MARK, URL
 from pipeline.base.formats import Markdown
@@ -265,20 +267,37 @@ def _find_captions(
 
 
 def _find_equations(text: str, start: int, places: Positions) -> list[dict[str, Any]]:
-    """Displayed equations; in a text without such marks, lines that end in a number of their own."""
-    anchors: list[dict[str, Any]] = []
+    """Displayed equations, and formulas that stand alone; in a text without such marks, lines that end in a number."""
+    found: list[tuple[tuple[int, int], str, str]] = []
     for match in _DISPLAY.finditer(text, start):
         tag = _TAG.search(match.group(1))
         if not _UNSEEN.sub("", _TAG.sub("", match.group(1))):
             # dollar signs with nothing but labels between them are no formula
             continue
-        content = " ".join(_TAG.sub("", match.group(1)).split())[:_LONGEST_FORMULA]
-        label = f"({tag.group(1)})" if tag else ""
-        anchors.append(_build_anchor(f"E{len(anchors) + 1}", label, content, match.span(), places))
-    for match in _COUNTED.finditer(text, start) if not anchors else ():
-        content = " ".join(match.group(1).split())
-        anchors.append(_build_anchor(f"E{len(anchors) + 1}", match.group(2), content, match.span(), places))
-    return anchors
+        found.append((match.span(), f"({tag.group(1)})" if tag else "", _TAG.sub("", match.group(1))))
+    counted = () if found else _COUNTED.finditer(text, start)
+    found += [(match.span(), match.group(2), match.group(1)) for match in counted]
+    known = [span for span, _, _ in found]
+    found += [row for row in _bare_formulas(text, start) if not places.fence(row[0][0]) and not _lies_in(row[0], known)]
+    return [
+        _build_anchor(f"E{number}", label, " ".join(content.split())[:_LONGEST_FORMULA], span, places)
+        for number, (span, label, content) in enumerate(sorted(found), 1)
+    ]
+
+
+def _bare_formulas(text: str, start: int) -> Iterator[tuple[tuple[int, int], str, str]]:
+    """The span, the number and the words of each formula that stands alone without the marks of one."""
+    lines = text[start:].split("\n")
+    begins = list(accumulate((len(line) + 1 for line in lines), initial=start))
+    for first, last in find_bare_formulas(lines).items():
+        label, content = split_label("  ".join(lines[first : last + 1]))
+        yield (begins[first], begins[last] + len(lines[last])), label, as_latex(content)
+
+
+def _lies_in(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
+    """Whether a span has a character in common with one of the others, which are in order."""
+    place = bisect_right(others, span)
+    return any(one[0] < span[1] and span[0] < one[1] for one in others[max(place - 1, 0) : place + 1])
 
 
 def _build_anchor(identifier: str, label: str, text: str, span: tuple[int, int], places: Positions) -> dict[str, Any]:

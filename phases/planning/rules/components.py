@@ -86,7 +86,7 @@ def find_components(
         _give_steps(procedure, made_of, paper)
     found = [*made_of, *_named_by_headings(made_of, paper)]
     found.sort(key=lambda one: (one.section["start"], one.page))
-    _give_equations(paper, found)
+    give_equations(paper, found)
     return found
 
 
@@ -240,7 +240,7 @@ def _give_steps(procedure: Procedure, components: list[Component], paper: PaperT
     home.algorithm, home.steps = STEPS, list(procedure.steps)
 
 
-def _give_equations(paper: PaperText, components: Sequence[Component]) -> None:
+def give_equations(paper: PaperText, components: Sequence[Component]) -> None:
     """Each equation to the part of its section that was named last before it, else to the first that stands there.
 
     In a section of the method without a part, it goes to the part that came last in its chapter.

@@ -137,7 +137,7 @@ def _equations(paper: PaperText, requirements: Sequence[Row], components: Sequen
     lacking: list[str] = []
     cut: list[str] = []
     for row in paper.outline["equations"]:
-        letters = _letters(paper.text[row["start"] : row["end"]])
+        letters = _letters(paper.text[row["start"] : row["end"]].replace(row["label"] or "()", " "))
         if not _NUMBERED.fullmatch(row["label"]) or not letters or letters in shown:
             continue
         if letters[:_BEGINNING] in shown:

@@ -112,7 +112,7 @@ class _Walk:
     is_adjacent: bool = False
     """Whether the block before was running text of the same section."""
     is_led: bool = False
-    """Whether the block before was a formula, or no more than a word between two."""
+    """Whether the block before was a formula."""
 
 
 def read_paper(text: str, outline: Mapping[str, Any], body_start: int = 0) -> PaperText:
@@ -175,6 +175,8 @@ def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
     walk.lead, caption, walk.is_adjacent, walk.is_led = "", "", False, False
     for page, part in pages_of(text, section):
         for block in blocks_of(part):
+            if walk.is_led and block.text in _BETWEEN:
+                continue
             if block.kind == CAPTION:
                 caption = block.text
             elif block.kind == TABLE:
@@ -186,7 +188,7 @@ def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
             elif block.kind in (PROSE, ITEM, NOTE):
                 walk.sentences += _sentences(block, section, page, role, walk)
             walk.is_adjacent = block.kind in (PROSE, ITEM)
-            walk.is_led = block.kind == EQUATION or (walk.is_led and block.text in _BETWEEN)
+            walk.is_led = block.kind == EQUATION
 
 
 def _sentences(block: TextBlock, section: Section, page: int, role: str, walk: _Walk) -> Iterator[Sentence]:
