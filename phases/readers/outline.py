@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, repeat
 from typing import Any
 
 from phases.readers.bare_formulas import as_latex, find_bare_formulas, split_label
@@ -24,6 +24,9 @@ _CAPTION = (
     r"^[ \t>*_|]*((?:{words})\.?[ \t]*(?:(?:[0-9]+|[A-Z]\.?[0-9]+)(?:\.[0-9]+)?|[IVX]{{1,5}}(?=[ \t]*[:.|*_])))"
     r"(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
 )
+_GIVEN = re.compile(r"[*_]*(?:Inputs?|Outputs?|Methods?|Require|Ensure|Data|Results?|Given|Parameters?)[*_]*[.:]")
+_FARTHEST = 1500
+"""How a paragraph between the caption of an algorithm and its lines begins, and how far these may be from each other."""
 _IN_CODE = re.compile(
     r"pseudo-? ?code|\b(?:code|algorithms?|procedures?|routines?|functions?|subroutines?)\b|代码|算法", re.IGNORECASE
 )
@@ -35,7 +38,7 @@ _DECLARED = re.compile(
 _PSEUDO = re.compile(r"^[^\n]*(?::=|←|\\leftarrow)", re.MULTILINE)
 _BRANCHES = re.compile(r"^[0-9]*[ \t]*(?:if|for|while|return|repeat|else)\b", re.MULTILINE)
 """A figure is an algorithm where its caption says so, its code declares a function, or it is pseudo-code."""
-_FEWEST_ASSIGNED = 3
+_FEWEST_ASSIGNED, _FEWEST_LINES = 3, 3
 _UNMARKED = r"[ \t]*$"
 _CAPITAL = r"[ \t]+(?=[^\sa-z])"
 _DISPLAY = re.compile(r"\$\$([^$]*(?:\$(?!\$)[^$]+)*)\$\$")
@@ -201,11 +204,14 @@ class Positions:
         return self._fences[index] if index >= 0 and position < self._fences[index][1] else None
 
     def fence_behind(self, position: int, text: str) -> tuple[int, int] | None:
-        """Start and end of the fenced block that comes next, with nothing before it."""
+        """Start and end of the fenced block that comes next, with nothing before it but what goes in and comes out."""
         index = bisect_right(self._fence_starts, position)
-        if index == len(self._fences) or text[position : self._fence_starts[index]].strip():
+        if index == len(self._fences) or self._fence_starts[index] - position > _FARTHEST:
             return None
-        return self._fences[index]
+        between = [part.strip() for part in text[position : self._fence_starts[index]].split("\n\n")]
+        told = [part for part in between if part and not PAGE_MARK.fullmatch(part)]
+        is_told = not told or (_GIVEN.match(told[0]) and all(_GIVEN.match(part) or part[0].islower() for part in told))
+        return self._fences[index] if is_told else None
 
 
 def _find_fences(text: str, start: int) -> Iterator[tuple[int, int]]:
@@ -240,8 +246,15 @@ def _find_algorithms(text: str, start: int, places: Positions) -> list[dict[str,
         code = text[row["start"] : row["end"]].partition("\n")[2]
         if code and (_IN_CODE.search(row["text"]) or _DECLARED.search(code) or _is_pseudo_code(code)):
             figures.append(row)
-    rows = [*_find_captions(text, start, places, _ALGORITHM, "A", _CAPITAL), *figures]
+    rows = [*map(_with_digits, _find_captions(text, start, places, _ALGORITHM, "A", _CAPITAL), repeat(text)), *figures]
     return [{**row, "id": f"A{index}"} for index, row in enumerate(sorted(rows, key=lambda row: row["start"]), 1)]
+
+
+def _with_digits(row: dict[str, Any], text: str) -> dict[str, Any]:
+    """An algorithm whose 1 was read as I: the text calls it by the digit, and no other has the letter before it or behind."""
+    word, _, number = row["label"].rpartition(" ")
+    is_digit = number == "I" and re.search(rf"\b{word} 1(?![\w.])", text) and f"{word} II" not in text
+    return {**row, "label": f"{word} 1"} if is_digit else row
 
 
 def _is_pseudo_code(code: str) -> bool:
@@ -255,15 +268,24 @@ def _find_captions(
     found: dict[str, dict[str, Any]] = {}
     for match in re.compile(_CAPTION.format(words=words, loose=loose), re.MULTILINE).finditer(text, start):
         label = " ".join(match.group(1).split())
-        if label.lower() not in found:
+        known = found.get(label.lower())
+        # an algorithm whose lines were drawn has its caption twice: the one with lines counts
+        if known is None or (letter == "A" and not _has_lines(text, known)):
             caption = " ".join(match.group(2).replace("|", " ").split()).strip("* _")[:_LONGEST]
             # An algorithm stands in a fence of its own, or right before its code: its span is all of its steps.
             span = match.span()
             if letter == "A":
                 behind = places.fence_behind(match.end(), text)
                 span = places.fence(match.start()) or (match.start(), behind[1] if behind else match.end())
-            found[label.lower()] = _build_anchor(f"{letter}{len(found) + 1}", label, caption, span, places)
-    return list(found.values())
+            if known is None or _has_lines(text, {"start": span[0], "end": span[1]}):
+                identifier = known["id"] if known else f"{letter}{len(found) + 1}"
+                found[label.lower()] = _build_anchor(identifier, label, caption, span, places)
+    return sorted(found.values(), key=lambda row: int(row["start"]))
+
+
+def _has_lines(text: str, row: Mapping[str, Any]) -> bool:
+    """Whether there is more between the marks of an algorithm's fence than its caption."""
+    return "```" in (said := text[row["start"] : row["end"]]) and len(said.split("\n")) > _FEWEST_LINES
 
 
 def _find_equations(text: str, start: int, places: Positions) -> list[dict[str, Any]]:

@@ -295,3 +295,23 @@ def test_the_documents_of_every_text_fit_their_schemas(text: str) -> None:
 def test_a_figure_of_pseudo_code_is_an_algorithm(code: str, found: int) -> None:
     text = f"# T\n\n## 2 Method\n\n> **Fig. 8.** All operations.\n\n```\n{code}\n```\n"
     assert len(read(text).outline["algorithms"]) == found
+
+
+FENCE = "```\nbegin\n  s := 0\n  return s\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "has_lines"),
+    [
+        (f"Algorithm 1: Wait\n\nInput. A room x where each\n\ndoor is open.\n\nMethod.\n\n{FENCE}", "Algorithm 1", True),
+        (f"Algorithm 1: Wait\n\nWe wait in the room.\n\n{FENCE}", "Algorithm 1", False),
+        (f"Algorithm I. Wait\n\n{FENCE}\n\nAlgorithm 1 waits.", "Algorithm 1", True),
+        (f"Algorithm I. Wait\n\n{FENCE}\n\nIt waits.", "Algorithm I", True),
+        ("```\nAlgorithm 1:\n```\n\nwords\n\n```\nAlgorithm 1: Wait\n1: s := 0\n2: return s\n```", "Algorithm 1", True),
+    ],
+    ids=["what goes in before its lines", "words before other lines", "1 read as I", "a Roman number", "twice"],
+)  # fmt: skip
+def test_an_algorithm_has_its_lines(text: str, label: str, has_lines: bool) -> None:
+    made = read(f"# T\n\n## 2 Method\n\n{text}\n")
+    [row] = made.outline["algorithms"]
+    assert (row["label"], "return s" in made.document.text[row["start"] : row["end"]]) == (label, has_lines)

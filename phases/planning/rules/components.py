@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_of, read_signs
 from phases.planning.rules.component_names import clean_name, core_words, name_of_heading, name_words, stems_of
 from phases.planning.rules.component_phrases import find_phrases
-from phases.planning.rules.component_readings import Offer, read_offers
+from phases.planning.rules.component_readings import STEPS, Offer, read_offers
 from phases.planning.rules.component_sentences import find_first, find_telling, is_of_others
 from phases.planning.rules.cues import says_what_is_done, why_not
 from phases.planning.rules.data_sentences import find_data_sentences, is_section_of_measures
@@ -37,8 +37,6 @@ _FEWEST_IN_SECTION = 3
 _MOST_EQUATIONS, _LONGEST_EQUATION = 12, 2_000
 _FRONT_OF_FORMULA = 40
 """The first signs of a formula, by which the one in a text is known."""
-STEPS = "steps"
-"""What a procedure without a box is called."""
 _PROCEDURE = re.compile(r"protocol|algorithm|procedure|process", re.IGNORECASE)
 _SAID_OF_DATA = 1
 """How many words a part may have beside the name of a data set."""
@@ -209,7 +207,10 @@ def _component(one: Candidate, paper: PaperText) -> Component:
     best = max(one.offers, key=rank)
     aliases = [short for short in one.shorts if short != one.name][:2]
     names = [name for name in (one.name, *aliases) if telling_words(name)]  # "following" is said of anything
-    sentence = find_telling(names, best.section, best.algorithm, paper) if names or best.algorithm else None
+    label = best.algorithm if best.algorithm != STEPS else ""
+    sentence = find_telling(names, best.section, label, paper) if names or label else None
+    if best.algorithm == STEPS and sentence and sentence.section["id"] != best.section["id"]:
+        sentence = None  # a procedure is told where its lines stand
     if sentence is None and best.reading.startswith(("a heading", "a run-in")):
         sentence = find_first(best.section, paper)
     is_named = not _WEAK.issuperset(offer.reading for offer in one.offers)
