@@ -146,3 +146,22 @@ DRAWN = "We match each word with the pattern shown in Figure 1.\n\n> **Figure 1.
 )
 def test_what_a_requirement_points_to_in_a_drawing_is_shown_or_its_place_is(text: str, told: list[str]) -> None:
     assert [one for one in doubts_with(text) if "Figure" in one] == told
+
+
+LONG = "y = wait + stay + rest + stand + sit + lie + sleep + dream"
+
+
+@pytest.mark.parametrize(
+    ("equation", "told"),
+    [
+        (f"{LONG} + door", ""),
+        (LONG, "cut short in the plan"),
+        (f"{LONG} + window", "not in the plan"),
+    ],
+    ids=["whole", "its beginning", "another that begins alike"],
+)
+def test_a_formula_is_cut_short_where_the_plan_ends_within_it(equation: str, told: str) -> None:
+    document = read("# T\n\n## 1 Method\n\n$$ " + LONG + " + door \\tag{1} $$\n")
+    paper = read_paper(document.document.text, document.outline)
+    said = " ".join(row["what"] for row in gaps_of(paper, [], [{"id": "C1", "equations": [equation]}], []))
+    assert (f"Equation (1) is {told}" in said) if told else not said

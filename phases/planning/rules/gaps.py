@@ -141,8 +141,9 @@ def _training(text: str, paper: PaperText, values: Sequence[Row]) -> Iterator[Ro
 
 def _equations(paper: PaperText, requirements: Sequence[Row], components: Sequence[Row]) -> Iterator[Row]:
     """Numbered formulas of what is built that the plan does not have, or not to their end."""
-    shown = " ".join(_letters(text) for row in components for text in row.get("equations", ()))
-    shown += " ".join(_letters(f"{row['text']} {row.get('formula', '')}") for row in requirements)
+    rows = [_letters(text) for row in components for text in row.get("equations", ())]
+    rows += [_letters(f"{row['text']} {row.get('formula', '')}") for row in requirements]
+    shown = " ".join(rows)
     said = " ".join(
         [*(row["text"] for row in requirements), *(line for row in components for line in row.get("steps", ()))]
     )
@@ -153,7 +154,8 @@ def _equations(paper: PaperText, requirements: Sequence[Row], components: Sequen
         letters = _letters(paper.text[row["start"] : row["end"]].replace(row["label"] or "()", " "))
         if not _NUMBERED.fullmatch(row["label"]) or not letters or letters in shown:
             continue
-        if letters[:_BEGINNING] in shown:
+        # another formula may begin with the same letters
+        if any(letters.startswith(one[at:]) for one in rows if (at := one.find(letters[:_BEGINNING])) >= 0):
             cut.append(row["label"])
         elif paper.roles.get(row["section"]) in (BUILD, MIXED, SETUP) or row["label"] in pointed:
             lacking.append(row["label"])
