@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, repeat
 from typing import Any
 
+from phases.readers.bare_formulas import as_latex, find_bare_formulas, split_label
 from phases.readers.heading_patterns import ABSTRACT, REFERENCES, number_of, plain_title, without_number
 from phases.readers.markdown import PAGE_MARK, URL
 from pipeline.base.formats import Markdown
@@ -22,6 +24,9 @@ _CAPTION = (
     r"^[ \t>*_|]*((?:{words})\.?[ \t]*(?:(?:[0-9]+|[A-Z]\.?[0-9]+)(?:\.[0-9]+)?|[IVX]{{1,5}}(?=[ \t]*[:.|*_])))"
     r"(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
 )
+_GIVEN = re.compile(r"[*_]*(?:Inputs?|Outputs?|Methods?|Require|Ensure|Data|Results?|Given|Parameters?)[*_]*[.:]")
+_FARTHEST = 1500
+"""How a paragraph between the caption of an algorithm and its lines begins, and how far these may be from each other."""
 _IN_CODE = re.compile(
     r"pseudo-? ?code|\b(?:code|algorithms?|procedures?|routines?|functions?|subroutines?)\b|代码|算法", re.IGNORECASE
 )
@@ -33,7 +38,7 @@ _DECLARED = re.compile(
 _PSEUDO = re.compile(r"^[^\n]*(?::=|←|\\leftarrow)", re.MULTILINE)
 _BRANCHES = re.compile(r"^[0-9]*[ \t]*(?:if|for|while|return|repeat|else)\b", re.MULTILINE)
 """A figure is an algorithm where its caption says so, its code declares a function, or it is pseudo-code."""
-_FEWEST_ASSIGNED = 3
+_FEWEST_ASSIGNED, _FEWEST_LINES = 3, 3
 _UNMARKED = r"[ \t]*$"
 _CAPITAL = r"[ \t]+(?=[^\sa-z])"
 _DISPLAY = re.compile(r"\$\$([^$]*(?:\$(?!\$)[^$]+)*)\$\$")
@@ -42,7 +47,7 @@ _UNSEEN = re.compile(
     r"<!--.*?-->|\\(?:label|begin|end)\{[^{}]*\}|\\(?:nonumber|notag|quad|qquad|[,;:! \\])|[\s{}&~]", re.DOTALL
 )
 _COUNTED = re.compile(r"^(?=[^\n]*[=≤≥<>∑∏∫])([^\n]{3,300}?)[ \t]{1,9}(\([0-9]{1,3}[a-z]?\))[ \t]{0,9}$", re.MULTILINE)
-_LONGEST = 400
+_LONGEST, _LONGEST_FORMULA = 400, 2_000
 _FORMULA_SIGN = re.compile(r"\\(?:begin|end) ?\{[^{}]*\}|\\[A-Za-z]+|\\.|.", re.DOTALL)
 _GOES_ON = re.compile(r" ?[{_^]")
 """What follows belongs to what stands before it: the second half of a fraction, an index."""
@@ -202,11 +207,14 @@ class Positions:
         return self._fences[index] if index >= 0 and position < self._fences[index][1] else None
 
     def fence_behind(self, position: int, text: str) -> tuple[int, int] | None:
-        """Start and end of the fenced block that comes next, with nothing before it."""
+        """Start and end of the fenced block that comes next, with nothing before it but what goes in and comes out."""
         index = bisect_right(self._fence_starts, position)
-        if index == len(self._fences) or text[position : self._fence_starts[index]].strip():
+        if index == len(self._fences) or self._fence_starts[index] - position > _FARTHEST:
             return None
-        return self._fences[index]
+        between = [part.strip() for part in text[position : self._fence_starts[index]].split("\n\n")]
+        told = [part for part in between if part and not PAGE_MARK.fullmatch(part)]
+        is_told = not told or (_GIVEN.match(told[0]) and all(_GIVEN.match(part) or part[0].islower() for part in told))
+        return self._fences[index] if is_told else None
 
 
 def _find_fences(text: str, start: int) -> Iterator[tuple[int, int]]:
@@ -241,8 +249,15 @@ def _find_algorithms(text: str, start: int, places: Positions) -> list[dict[str,
         code = text[row["start"] : row["end"]].partition("\n")[2]
         if code and (_IN_CODE.search(row["text"]) or _DECLARED.search(code) or _is_pseudo_code(code)):
             figures.append(row)
-    rows = [*_find_captions(text, start, places, _ALGORITHM, "A", _CAPITAL), *figures]
+    rows = [*map(_with_digits, _find_captions(text, start, places, _ALGORITHM, "A", _CAPITAL), repeat(text)), *figures]
     return [{**row, "id": f"A{index}"} for index, row in enumerate(sorted(rows, key=lambda row: row["start"]), 1)]
+
+
+def _with_digits(row: dict[str, Any], text: str) -> dict[str, Any]:
+    """An algorithm whose 1 was read as I: the text calls it by the digit, and no other has the letter before it or behind."""
+    word, _, number = row["label"].rpartition(" ")
+    is_digit = number == "I" and re.search(rf"\b{word} 1(?![\w.])", text) and f"{word} II" not in text
+    return {**row, "label": f"{word} 1"} if is_digit else row
 
 
 def _is_pseudo_code(code: str) -> bool:
@@ -256,15 +271,24 @@ def _find_captions(
     found: dict[str, dict[str, Any]] = {}
     for match in re.compile(_CAPTION.format(words=words, loose=loose), re.MULTILINE).finditer(text, start):
         label = " ".join(match.group(1).split())
-        if label.lower() not in found:
+        known = found.get(label.lower())
+        # an algorithm whose lines were drawn has its caption twice: the one with lines counts
+        if known is None or (letter == "A" and not _has_lines(text, known)):
             caption = " ".join(match.group(2).replace("|", " ").split()).strip("* _")[:_LONGEST]
             # An algorithm stands in a fence of its own, or right before its code: its span is all of its steps.
             span = match.span()
             if letter == "A":
                 behind = places.fence_behind(match.end(), text)
                 span = places.fence(match.start()) or (match.start(), behind[1] if behind else match.end())
-            found[label.lower()] = _build_anchor(f"{letter}{len(found) + 1}", label, caption, span, places)
-    return list(found.values())
+            if known is None or _has_lines(text, {"start": span[0], "end": span[1]}):
+                identifier = known["id"] if known else f"{letter}{len(found) + 1}"
+                found[label.lower()] = _build_anchor(identifier, label, caption, span, places)
+    return sorted(found.values(), key=lambda row: int(row["start"]))
+
+
+def _has_lines(text: str, row: Mapping[str, Any]) -> bool:
+    """Whether there is more between the marks of an algorithm's fence than its caption."""
+    return "```" in (said := text[row["start"] : row["end"]]) and len(said.split("\n")) > _FEWEST_LINES
 
 
 def cut_formula(formula: str, most: int) -> str:
@@ -283,20 +307,37 @@ def cut_formula(formula: str, most: int) -> str:
 
 
 def _find_equations(text: str, start: int, places: Positions) -> list[dict[str, Any]]:
-    """Displayed equations; in a text without such marks, lines that end in a number of their own."""
-    anchors: list[dict[str, Any]] = []
+    """Displayed equations, and formulas that stand alone; in a text without such marks, lines that end in a number."""
+    found: list[tuple[tuple[int, int], str, str]] = []
     for match in _DISPLAY.finditer(text, start):
         tag = _TAG.search(match.group(1))
         if not _UNSEEN.sub("", _TAG.sub("", match.group(1))):
             # dollar signs with nothing but labels between them are no formula
             continue
-        content = cut_formula(" ".join(_TAG.sub("", match.group(1)).split()), _LONGEST)
-        label = f"({tag.group(1)})" if tag else ""
-        anchors.append(_build_anchor(f"E{len(anchors) + 1}", label, content, match.span(), places))
-    for match in _COUNTED.finditer(text, start) if not anchors else ():
-        content = " ".join(match.group(1).split())
-        anchors.append(_build_anchor(f"E{len(anchors) + 1}", match.group(2), content, match.span(), places))
-    return anchors
+        found.append((match.span(), f"({tag.group(1)})" if tag else "", _TAG.sub("", match.group(1))))
+    counted = () if found else _COUNTED.finditer(text, start)
+    found += [(match.span(), match.group(2), match.group(1)) for match in counted]
+    known = [span for span, _, _ in found]
+    found += [row for row in _bare_formulas(text, start) if not places.fence(row[0][0]) and not _lies_in(row[0], known)]
+    return [
+        _build_anchor(f"E{number}", label, cut_formula(" ".join(content.split()), _LONGEST_FORMULA), span, places)
+        for number, (span, label, content) in enumerate(sorted(found), 1)
+    ]
+
+
+def _bare_formulas(text: str, start: int) -> Iterator[tuple[tuple[int, int], str, str]]:
+    """The span, the number and the words of each formula that stands alone without the marks of one."""
+    lines = text[start:].split("\n")
+    begins = list(accumulate((len(line) + 1 for line in lines), initial=start))
+    for first, last in find_bare_formulas(lines).items():
+        label, content = split_label("  ".join(lines[first : last + 1]))
+        yield (begins[first], begins[last] + len(lines[last])), label, as_latex(content)
+
+
+def _lies_in(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
+    """Whether a span has a character in common with one of the others, which are in order."""
+    place = bisect_right(others, span)
+    return any(one[0] < span[1] and span[0] < one[1] for one in others[max(place - 1, 0) : place + 1])
 
 
 def _build_anchor(identifier: str, label: str, text: str, span: tuple[int, int], places: Positions) -> dict[str, Any]:

@@ -19,7 +19,9 @@ from phases.agent.scaffold import scaffold_text
 from phases.evidence.demands import demands_of, is_value
 from phases.planning.plan_view import render_plan
 from phases.planning.rules.component_names import clean_name, is_component_name
+from phases.planning.rules.components import Component, give_equations
 from phases.planning.rules.naming import package_name
+from phases.planning.rules.passages import read_paper
 from phases.planning.rules.plan import VERIFY, plan_by_rules
 from phases.planning.rules.requirements import LONGEST, MOST
 from phases.planning.rules.sentences import sentences_of
@@ -164,6 +166,45 @@ def test_a_piece_of_a_sentence_is_no_requirement() -> None:
 def test_a_formula_stands_beside_the_sentence_that_leads_to_it() -> None:
     [row] = read("# T\n\n## 2 Method\n\nWe compute the time of waiting as:\n\n$$ y = x + 1 \\tag{1} $$\n").requirements
     assert (row["text"], row["formula"]) == ("We compute the time of waiting as:", "y = x + 1 \\tag{1}")
+
+
+@pytest.mark.parametrize(
+    ("formulas", "formula"),
+    [
+        ("$$ y = x + 1, \\tag{1} $$\n\n$$ z = 2 \\tag{2} $$", "y = x + 1, \\tag{1} \\\\ z = 2 \\tag{2}"),
+        ("$$ y = x + 1 $$\n\nand\n\n$$ z = 2 $$", "y = x + 1 \\\\ z = 2"),
+        ("$$ y = x + 1 $$\n\nThe rest is noise.\n\n$$ z = 2 $$", "y = x + 1"),
+        ("$y=x_{1}$ + wait(x) (1)", "$y=x_{1}$ + wait(x) (1)"),
+        (f"$$ y = {'x + ' * 300}1 $$", f"y = {'x + ' * 300}1"),
+    ],
+    ids=["two at once", "a word between", "a sentence between", "without the marks of a formula", "a long one"],
+)
+def test_a_sentence_has_all_formulas_that_it_leads_to_and_each_to_its_end(formulas: str, formula: str) -> None:
+    row, *_ = read(f"# T\n\n## 2 Method\n\nWe compute the time of waiting as:\n\n{formulas}\n").requirements
+    assert row["formula"] == formula
+
+
+DOOR = "The open door lets guests in. The back window lets air in."
+APART = """We sum the guests of the open door.\n\n$$ y = 1 $$\n\nWe sum the air.\n\n$$ y = 2 $$\n
+The back window counts:\n\n$$ y = 3 $$"""
+MANY = "\n\n".join(f"$$ y = x + {number} $$" for number in range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("text", "homes"),
+    [
+        (f"{DOOR}\n\n{APART}", [("open door", 2), ("back window", 1)]),
+        (f"{DOOR} We sum what the open door lets in:\n\n{MANY}", [("open door", 8)]),
+    ],
+    ids=["the part that was named last", "all of many"],
+)  # fmt: skip
+def test_an_equation_belongs_to_the_part_that_was_named_last_before_it(text: str, homes: list[tuple[str, int]]) -> None:
+    document = read(f"# T\n\n## 2 Method\n\n{text}\n")
+    paper = read_paper(document.document.text, document.outline)
+    section = paper.outline["sections"][0]
+    parts = [Component(name, None, section, 1) for name in ("open door", "back window")]
+    give_equations(paper, parts)
+    assert [(one.name, len(one.equations)) for one in parts if one.equations] == homes
 
 
 NO_BODY = [

@@ -120,3 +120,60 @@ We use a batch size of 64 in all runs.
 def test_one_setting_is_one_row_in_the_words_of_the_table() -> None:
     rows = [(row["name"], row["value"]) for row in read(SETTINGS).plan["values"]]
     assert sorted(rows) == [("batch size", 64), ("learning rate", 0.1), ("tuning seed", 7)]
+
+
+def doubts_with(text: str) -> list[str]:
+    return [row["what"] for row in read(f"# T\n\n<!-- page 1 -->\n\n## 2 Method\n\n{text}\n").plan["uncertain"]]
+
+
+NUMBERED = "We wait for the sum:\n\n$$ y = x \\tag{1} $$\n\nWe wait for\n\n$$ z = x \\tag{3} $$\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (NUMBERED, ["Equation 2 was not found as a formula: read it in the paper."]),
+        (NUMBERED.replace("z = x", "u = z (2) \\\\\\\\ z = x"), []),
+        (NUMBERED.replace("{1}", "{1a}").replace("{3}", "{2}"), []),
+        (NUMBERED.replace("{3}", "{90}"), []),
+    ],
+    ids=["one is lost", "in one formula with another", "with letters", "numbers of something else"],
+)
+def test_a_number_that_no_formula_has_between_two_that_have_theirs_is_a_doubt(text: str, told: list[str]) -> None:
+    assert [one for one in doubts_with(text) if "as a formula" in one] == told
+
+
+DRAWN = "We match each word with the pattern shown in Figure 1.\n\n> **Figure 1.** The pattern\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{DRAWN}> In the picture: V = verb | adv", ["In Figure 1, p. 1 stands: V = verb | adv"]),
+        (f"{DRAWN}> In the picture: Words Door", ["What is drawn is not in the plan: see Figure 1, p. 1."]),
+        (DRAWN, ["What is drawn is not in the plan: see Figure 1, p. 1."]),
+        (DRAWN.replace("shown in Figure 1", "of the door"), []),
+    ],
+    ids=["what relates", "words", "nothing", "not pointed to"],
+)
+def test_what_a_requirement_points_to_in_a_drawing_is_shown_or_its_place_is(text: str, told: list[str]) -> None:
+    assert [one for one in doubts_with(text) if "Figure" in one] == told
+
+
+LONG = "y = wait + stay + rest + stand + sit + lie + sleep + dream"
+
+
+@pytest.mark.parametrize(
+    ("equation", "told"),
+    [
+        (f"{LONG} + door", ""),
+        (LONG, "cut short in the plan"),
+        (f"{LONG} + window", "not in the plan"),
+    ],
+    ids=["whole", "its beginning", "another that begins alike"],
+)
+def test_a_formula_is_cut_short_where_the_plan_ends_within_it(equation: str, told: str) -> None:
+    document = read("# T\n\n## 1 Method\n\n$$ " + LONG + " + door \\tag{1} $$\n")
+    paper = read_paper(document.document.text, document.outline)
+    said = " ".join(row["what"] for row in gaps_of(paper, [], [{"id": "C1", "equations": [equation]}], []))
+    assert (f"Equation (1) is {told}" in said) if told else not said

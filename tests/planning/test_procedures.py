@@ -70,6 +70,7 @@ def test_the_steps_of_a_protocol_are_kept_whole_in_order_and_with_their_own_numb
         ("The protocol has these properties:", ["It sends names.", "It waits.", "It stops."], False),
         ("The steps of a stair are:", ["Wood.", "Stone.", "Iron."], False),
         ("The algorithm works as follows.", ["Take a chair.", "Sit on it."], False),
+        ("A guest runs this algorithm:", ["Chair choice: For each chair, look.", "Take it."], True),
         ("Chairs are of oak.", ["Take a chair.", "Put it down.", "Sit on it."], False),
     ],
 )
@@ -110,6 +111,15 @@ def test_hostile_lists_take_the_time_of_their_length() -> None:
         (["1: a := f(b", "2: return a"], "Algorithm 1: a bracket of its line 1 has no other half. Hold it against page 1."),
         (["1: a", "2: b", "5: c", "7: d"], "Algorithm 1: it has no lines 3–4, 6. Hold it against page 1."),
         (
+            ["process Wait(a) process Sit(b)", "a := 1 b := 2"],
+            "Algorithm 1: its line 1 begins two listings, whose lines are mixed. Hold it against page 1.",
+        ),
+        (
+            ["state ~ 0", "state ~ g(a)", "j *- 1"],
+            "Algorithm 1: its arrows and other signs are read as ~, *- in 3 lines. Hold it against page 1.",
+        ),
+        (["x ~ N(0, 1)", "y ~ N(x, 1)", "z := y"], ""),
+        (
             ["1: a[1])", "3: b"],
             "Algorithm 1: it has no line 2, and a bracket of its line 1 has no other half. Hold it against page 1.",
         ),
@@ -120,3 +130,24 @@ def test_a_listing_that_visibly_lacks_something_is_a_doubt_with_its_lines(lines:
     plan = read(f"# T\n\n<!-- page 1 -->\n\n## 2 Method\n\n{fence}\n").plan
     doubts = [row["what"] for row in plan["uncertain"] if row.get("about") == "C1"]
     assert doubts == ([told] if told else [])
+
+
+LINES = "Set s := r\nFor each page p in r\n  Add p to s\nReturn s"
+
+
+@pytest.mark.parametrize(
+    ("listing", "steps"),
+    [
+        (f"Collect(r,d)\n\nr: pages.\n\n<!-- page 2 -->\n\n```\n{LINES}\n```", ["Collect(r,d)", "r: pages."]),
+        (f"The pages are taken so.\n\n```\nprocedure Collect(r, d):\n{LINES}\n```", ["procedure Collect(r, d):"]),
+        (f"The pages are taken so.\n\n```\n{LINES}\n```", None),
+        ("Collect(r,d)\n\n```\nGET /a\nPUT /b\nGET /c\nPUT /d\n```", None),
+    ],
+    ids=["a name before the lines", "a name in the first line", "no name", "no procedure"],
+)  # fmt: skip
+def test_a_listing_that_is_called_by_a_name_with_what_goes_in_is_an_algorithm(
+    listing: str, steps: list[str] | None
+) -> None:
+    plan = read(f"# T\n\n<!-- page 1 -->\n\n## 2 Method\n\nWe collect pages.\n\n{listing}\n").plan
+    found = [(row["name"], row["steps"]) for row in plan["components"] if row.get("steps")]
+    assert found == ([("Collect", [*steps, *LINES.split("\n")])] if steps else [])

@@ -157,6 +157,33 @@ def test_an_equation_is_anchored() -> None:
     assert (row["text"], row["section"]) == ("y = x + 1", "S3")
 
 
+@pytest.mark.parametrize(
+    ("lines", "label", "text"),
+    [
+        ("MultiHead(Q, K) = Concat($h_{1},\\ldots$)$W^{O}$", "", "MultiHead(Q, K) = Concat($h_{1},\\ldots$)$W^{O}$"),
+        ("$r=d^{-0.5}\\cdot \\min (s$, warmup_$steps$) (3)", "(3)", "$r=d^{-0.5}\\cdot \\min (s$, warmup_$steps$)"),
+        ("max($0,1+z_{j}$)=  (3) v$=y_{j}$", "(3)", "max($0,1+z_{j}$)= v$=y_{j}$"),
+        ("$f=Kx$\n\n(2)", "(2)", "$f=Kx$"),
+        ("pmax(pvals) ≡ {⟨s, p⟩ | ∃b : ⟨b, s, p⟩ ∈ pvals ∧", "", "pmax(pvals) ≡ \\{⟨s, p⟩ | ∃b : ⟨b, s, p⟩ ∈ pvals ∧"),
+    ],
+)  # fmt: skip
+def test_a_formula_that_stands_alone_is_an_equation_without_its_marks(lines: str, label: str, text: str) -> None:
+    made = read(f"# T\n\n## 1 Method\n\nWe use\n\n{lines}\n\nand also\n\n$$ y = x $$\n")
+    first, second = made.outline["equations"]
+    assert (first["label"], first["text"], second["text"]) == (label, text, "y = x")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Plugging in $a=b$:", "Thus after $k=3$ iterations", "Then we have for $x=y$", "Lemma 2. Let $a=b$.",
+        "Reaction, ρ = 5 Wave, β = 5", "- a = b", "> a = b", "2. $a=b+c$", "Note that $a=b$",
+    ],
+)  # fmt: skip
+def test_a_line_with_words_of_its_own_is_no_equation(line: str) -> None:
+    assert read(f"# T\n\n## 1 Method\n\nWe use\n\n{line}\n\nand also this.\n").outline["equations"] == []
+
+
 EMPTY = [
     "$$ $$", "$$$$", "$$\n\n$$", "$$ \\tag{3} $$", "$$ \\label{eq:one} \\nonumber $$",
     "$$ \\begin{equation}\\end{equation} $$", "$$ \\, \\quad $$", "$$\n<!-- page 3 -->\n$$",
@@ -275,3 +302,23 @@ def test_the_documents_of_every_text_fit_their_schemas(text: str) -> None:
 def test_a_figure_of_pseudo_code_is_an_algorithm(code: str, found: int) -> None:
     text = f"# T\n\n## 2 Method\n\n> **Fig. 8.** All operations.\n\n```\n{code}\n```\n"
     assert len(read(text).outline["algorithms"]) == found
+
+
+FENCE = "```\nbegin\n  s := 0\n  return s\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "has_lines"),
+    [
+        (f"Algorithm 1: Wait\n\nInput. A room x where each\n\ndoor is open.\n\nMethod.\n\n{FENCE}", "Algorithm 1", True),
+        (f"Algorithm 1: Wait\n\nWe wait in the room.\n\n{FENCE}", "Algorithm 1", False),
+        (f"Algorithm I. Wait\n\n{FENCE}\n\nAlgorithm 1 waits.", "Algorithm 1", True),
+        (f"Algorithm I. Wait\n\n{FENCE}\n\nIt waits.", "Algorithm I", True),
+        ("```\nAlgorithm 1:\n```\n\nwords\n\n```\nAlgorithm 1: Wait\n1: s := 0\n2: return s\n```", "Algorithm 1", True),
+    ],
+    ids=["what goes in before its lines", "words before other lines", "1 read as I", "a Roman number", "twice"],
+)  # fmt: skip
+def test_an_algorithm_has_its_lines(text: str, label: str, has_lines: bool) -> None:
+    made = read(f"# T\n\n## 2 Method\n\n{text}\n")
+    [row] = made.outline["algorithms"]
+    assert (row["label"], "return s" in made.document.text[row["start"] : row["end"]]) == (label, has_lines)

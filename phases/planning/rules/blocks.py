@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from phases.readers.bare_formulas import as_latex, find_bare_formulas
+
 PROSE, ITEM, NOTE, TABLE, FENCE, CAPTION, EQUATION = (
     "prose", "item", "note", "table", "fence", "caption", "equation",
 )  # fmt: skip
@@ -50,7 +52,9 @@ def blocks_of(text: str) -> Iterator[TextBlock]:
 def _lines_with_kinds(text: str) -> Iterator[tuple[str, str]]:
     """Each line with the kind of block it belongs to; empty where none goes on."""
     fenced = formula = False
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    bare_formulas = {place for ends in find_bare_formulas(lines).items() for place in ends}
+    for place, line in enumerate(lines):
         bare = line.strip()
         if _FENCE_LINE.match(line):
             yield "", ""
@@ -70,6 +74,8 @@ def _lines_with_kinds(text: str) -> Iterator[tuple[str, str]]:
         elif formula or bare.startswith("$$"):
             formula ^= bare.count("$$") % 2 == 1
             yield bare, EQUATION
+        elif place in bare_formulas:
+            yield as_latex(bare), EQUATION
         else:
             yield line, ITEM if _ITEM.match(line) else PROSE
 

@@ -29,6 +29,15 @@ from phases.planning.rules.techniques import find_techniques
 
 _LONGEST_STEPS, _LONGEST_LINE = 200, 300
 _NUMBER_OF_LINE = re.compile(r"([0-9]{1,3}[:.)]?) +(?=\S)")
+STEPS = "steps"
+"""What a procedure without a box is called."""
+_FEWEST_LINES, _FEWEST_DEEDS, _NEAR, _MOST_BEFORE = 4, 2, 700, 3
+"""Of a listing without a caption: its lines, those that do something, and where its name may stand before it."""
+_HEADER = re.compile(r"(?:(?:[Pp]rocedure|[Ff]unction|[Aa]lgorithm) )?([A-Z][A-Za-z-]{2,30}) ?\([^()\n]{1,80}\) ?[:{]?")
+_DOES = re.compile(
+    r"\s*(?:[0-9]+[:.)]? )?(?:if|for|while|repeat|return|set|let|add|else|until|end)\b|[^\n]{0,80}(?::=|←|\\leftarrow)",
+    re.IGNORECASE,
+)
 _MADE = (BUILD, SETUP, MIXED)
 _CAMEL = re.compile(
     r"(?<![\w./-])((?:[A-Z][a-z0-9]+){2,}|[A-Z]{2,}[0-9A-Z]*[A-Z][a-z]+[A-Za-z0-9]*"
@@ -97,7 +106,14 @@ class Offer:
 
 def read_offers(paper: PaperText, phrases: Mapping[str, Phrase]) -> Iterator[Offer]:
     """All names that any reading finds, cleaned, those of the surest readings first."""
-    for offer in (*_algorithms(paper), *_headings(paper), *_listed(paper), *_tabled(paper), *_said(paper, phrases)):
+    for offer in (
+        *_algorithms(paper),
+        *_declared(paper),
+        *_headings(paper),
+        *_listed(paper),
+        *_tabled(paper),
+        *_said(paper, phrases),
+    ):
         name = clean_name(offer.name)
         if is_component_name(name) or (name and offer.algorithm):
             yield Offer(name, offer.reading, offer.section, offer.page, offer.sentence, offer.algorithm, offer.steps)
@@ -110,6 +126,29 @@ def _algorithms(paper: PaperText) -> Iterator[Offer]:
         if section is not None and paper.roles.get(section["id"]) in (*_MADE, RESULTS):
             name = _PSEUDO.sub("", row["text"].partition(". ")[0])
             yield Offer(name, "an algorithm", section, row["page"], None, row["label"], tuple(_steps(paper.text, row)))
+
+
+def _declared(paper: PaperText) -> Iterator[Offer]:
+    """Listings without a caption that are a procedure: "Iterate(G, k)" stands in their first line, or before them."""
+    shown = [(row["start"], row["end"]) for row in paper.outline["algorithms"]]
+    for text, section, page in paper.listings:
+        place = paper.text.find(text)
+        lines = [line for line in text.split("\n")[:_LONGEST_STEPS] if line.strip()]
+        if (
+            paper.roles.get(section["id"]) not in _MADE
+            or len(lines) < _FEWEST_LINES
+            or any(start <= place < end for start, end in shown)
+            or sum(bool(_DOES.match(line)) for line in lines) < _FEWEST_DEEDS
+        ):
+            continue
+        before = [
+            part.strip() for part in paper.text[max(place - _NEAR, 0) : place].split("\n\n")[-_MOST_BEFORE - 1 : -1]
+        ]
+        told = next((number for number, part in enumerate(before) if _HEADER.fullmatch(part)), None)
+        given = [] if told is None else [part for part in before[told:] if part and not part.startswith("<!--")]
+        if header := _HEADER.fullmatch(given[0] if given else lines[0].strip()):
+            steps = [line[:_LONGEST_LINE] for line in (*given, *_set_in(lines))]
+            yield Offer(header.group(1), "an algorithm", section, page, None, STEPS, tuple(steps))
 
 
 def _steps(text: str, row: dict[str, Any]) -> list[str]:

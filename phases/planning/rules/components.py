@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_of, read_signs
 from phases.planning.rules.component_names import clean_name, core_words, name_of_heading, name_words, stems_of
 from phases.planning.rules.component_phrases import find_phrases
-from phases.planning.rules.component_readings import Offer, read_offers
+from phases.planning.rules.component_readings import STEPS, Offer, read_offers
 from phases.planning.rules.component_sentences import find_first, find_telling, is_of_others
 from phases.planning.rules.cues import says_what_is_done, why_not
 from phases.planning.rules.data_sentences import find_data_sentences, is_section_of_measures
@@ -35,12 +35,9 @@ _WEAK = frozenset(("a phrase", "abbreviated", "counted"))
 _OF_DATA = re.compile(r"\bdata (?:collection|generation|preparation|sources?|splits?)\b|\bdata ?sets?$", re.IGNORECASE)
 _FEWEST_IN_SECTION = 3
 """The sentences that say what is done in a section whose heading names a part."""
-_MOST_EQUATIONS = 6
-_LONGEST_EQUATION = 420
+_MOST_EQUATIONS, _LONGEST_EQUATION = 12, 2_000
 _FRONT_OF_FORMULA = 40
 """The first signs of a formula, by which the one in a text is known."""
-STEPS = "steps"
-"""What a procedure without a box is called."""
 _PROCEDURE = re.compile(r"protocol|algorithm|procedure|process", re.IGNORECASE)
 _SAID_OF_DATA = 1
 """How many words a part may have beside the name of a data set."""
@@ -88,7 +85,7 @@ def find_components(
         _give_steps(procedure, made_of, paper)
     found = [*made_of, *_named_by_headings(made_of, paper)]
     found.sort(key=lambda one: (one.section["start"], one.page))
-    _give_equations(paper, found)
+    give_equations(paper, found)
     return found
 
 
@@ -211,7 +208,10 @@ def _component(one: Candidate, paper: PaperText) -> Component:
     best = max(one.offers, key=rank)
     aliases = [short for short in one.shorts if short != one.name][:2]
     names = [name for name in (one.name, *aliases) if telling_words(name)]  # "following" is said of anything
-    sentence = find_telling(names, best.section, best.algorithm, paper) if names or best.algorithm else None
+    label = best.algorithm if best.algorithm != STEPS else ""
+    sentence = find_telling(names, best.section, label, paper) if names or label else None
+    if best.algorithm == STEPS and sentence and sentence.section["id"] != best.section["id"]:
+        sentence = None  # a procedure is told where its lines stand
     if sentence is None and best.reading.startswith(("a heading", "a run-in")):
         sentence = find_first(best.section, paper)
     is_named = not _WEAK.issuperset(offer.reading for offer in one.offers)
@@ -242,16 +242,55 @@ def _give_steps(procedure: Procedure, components: list[Component], paper: PaperT
     home.algorithm, home.steps = STEPS, list(procedure.steps)
 
 
-def _give_equations(paper: PaperText, components: list[Component]) -> None:
-    """Each equation to the component of its section that the words before it name, else to the first that stands there."""
-    leading = {one.formula[:_FRONT_OF_FORMULA]: one.text for one in paper.sentences if one.formula}
+def give_equations(paper: PaperText, components: Sequence[Component]) -> None:
+    """Each equation to the part of its section that was named last before it, else to the first that stands there.
+
+    In a section of the method without a part, it goes to the part that came last in its chapter.
+    """
+    leading = [(place, one.formula) for place, one in enumerate(paper.sentences) if one.formula]
+    names = [f" {' '.join(name_words(one.name))} " for one in components]
+    sections = {section["id"]: section for section in paper.outline["sections"]}
     for row in paper.outline["equations"]:
         text = " ".join(str(row["text"]).split())
         if not text or len(text) < 5 or not re.search(r"[=≤≥∈\\<>]", text):
             continue
-        same = [one for one in components if one.section["id"] == row["section"]]
-        said = f" {' '.join(name_words(leading.get(text[:_FRONT_OF_FORMULA], '')))} "
-        named = [one for one in same if one.is_named and f" {' '.join(name_words(one.name))} " in said]
-        home = next(iter([*named, *sorted(same, key=lambda one: not one.is_named)]), None)
-        if home is not None and len(home.equations) < _MOST_EQUATIONS:
+        near = [
+            place
+            for place, one in enumerate(components)
+            if row["section"] in (one.section["id"], one.sentence.section["id"] if one.sentence else "")
+        ] or _before_in_chapter(sections.get(row["section"]), components, paper)
+        lead = next((place for place, formula in leading if text[:_FRONT_OF_FORMULA] in formula), None)
+        near.sort(key=lambda place: not components[place].is_named)
+        # what has no name in the paper is no part for a formula's sake
+        named = _named_last(paper.sentences, lead, [one for one in near if components[one].is_named], names)
+        homes = [components[place] for place in ([named] if named is not None else []) + near]
+        home = next((one for one in homes if len(one.equations) < _MOST_EQUATIONS), None)
+        if home is not None:
             home.equations.append(cut_formula(f"{row['label']} {text}".strip(), _LONGEST_EQUATION))
+
+
+def _before_in_chapter(section: Section | None, components: Sequence[Component], paper: PaperText) -> list[int]:
+    """The part that came last before a section of the method in its chapter."""
+    if section is None or not section["number"] or paper.roles.get(section["id"]) != BUILD:
+        return []
+    chapter = str(section["number"]).partition(".")[0]
+    before = [
+        place
+        for place, one in enumerate(components)
+        if str(one.section["number"] or "").partition(".")[0] == chapter and one.section["start"] <= section["start"]
+    ]
+    return before[-1:]
+
+
+def _named_last(
+    sentences: Sequence[Sentence], lead: int | None, near: Sequence[int], names: Sequence[str]
+) -> int | None:
+    """Which of the near parts the sentence that leads to a formula names, or the one before it, and so on up the section."""
+    for place in range(lead, -1, -1) if lead is not None else ():
+        if sentences[place].section["id"] != sentences[lead or 0].section["id"]:
+            break
+        said = f" {' '.join(name_words(sentences[place].text))} "
+        found = [one for one in near if names[one] in said]
+        if found:
+            return max(found, key=lambda one: len(names[one]))
+    return None

@@ -13,7 +13,7 @@ from typing import Any
 from phases.planning.rules.cues import says_what_is_set
 from phases.planning.rules.numbers import WORDS, fold
 from phases.planning.rules.passages import PaperText
-from phases.planning.rules.sections import BUILD, MIXED, SETUP
+from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 
 Row = dict[str, Any]
 _MOST_NAMED, _BEGINNING, _MOST_SEARCHED = 8, 30, 60
@@ -25,6 +25,13 @@ _RECKONED = r"(?:[-+*/∗·×<≤≥%]|(?<!-)>|\bmod|\.\.|(?<=[0-9] )to|\bdownto
 """A sign that reckons with a number, or orders it: what a constant without one may stand for need not be a number."""
 _NUMBER = rf"(?:[0-9]|\b(?:{'|'.join([*WORDS, 'thousand'])})\b)"
 _NUMBERED = re.compile(r"\(?(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)*[a-z]?\)?")
+_DIGITS = re.compile(r"\(([0-9]{1,2})[a-z]?\)")
+_EQUATION = re.compile(r"\b[Ee]q(?:uations?|ns?|s)?\.? ?\(?([0-9]{1,2})\b")
+_FIGURE = re.compile(r"\b[Ff]ig(?:ures?|s?\.) ?([0-9]{1,2})\b(?!\.[0-9])")
+_PICTURE = re.compile(r"\s{0,4}> In the picture: ([^\n]+)")
+_RELATES = re.compile(r"[=←≡∣]|:=")
+_LONGEST_WRITTEN, _MOST_COUNTED, _MOST_MISSING = 300, 60, 0.4
+"""Of a picture's text; the highest number of formulas that are counted, and what share of them may be missing."""
 _NO_LETTERS = re.compile(r"\\(?:begin|end) ?\{\w+\*?\}|\\(?:tag|label) ?\{[^{}]*\}")
 _CALL = re.compile(r"(?<![\w\\])([a-z]+(?:_[a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+) ?\(")
 _NEAR = 20
@@ -58,6 +65,8 @@ def gaps_of(
     text = " ".join(fold(paper.text.replace("\\_", "_"))[0].split())
     return [
         *_equations(paper, requirements, components),
+        *_numbers_left_out(paper),
+        *_figures(paper, requirements, components),
         *_constants(text, components),
         *_training(text, paper, values),
         *_calls(text, components),
@@ -134,17 +143,23 @@ def _training(text: str, paper: PaperText, values: Sequence[Row]) -> Iterator[Ro
 
 def _equations(paper: PaperText, requirements: Sequence[Row], components: Sequence[Row]) -> Iterator[Row]:
     """Numbered formulas of what is built that the plan does not have, or not to their end."""
-    shown = " ".join(_letters(text) for row in components for text in row.get("equations", ()))
-    shown += " ".join(_letters(f"{row['text']} {row.get('formula', '')}") for row in requirements)
+    rows = [_letters(text) for row in components for text in row.get("equations", ())]
+    rows += [_letters(f"{row['text']} {row.get('formula', '')}") for row in requirements]
+    shown = " ".join(rows)
+    said = " ".join(
+        [*(row["text"] for row in requirements), *(line for row in components for line in row.get("steps", ()))]
+    )
+    pointed = {f"({number})" for number in _EQUATION.findall(said)}
     lacking: list[str] = []
     cut: list[str] = []
     for row in paper.outline["equations"]:
-        letters = _letters(paper.text[row["start"] : row["end"]])
+        letters = _letters(paper.text[row["start"] : row["end"]].replace(row["label"] or "()", " "))
         if not _NUMBERED.fullmatch(row["label"]) or not letters or letters in shown:
             continue
-        if letters[:_BEGINNING] in shown:
+        # another formula may begin with the same letters
+        if any(letters.startswith(one[at:]) for one in rows if (at := one.find(letters[:_BEGINNING])) >= 0):
             cut.append(row["label"])
-        elif paper.roles.get(row["section"]) in (BUILD, MIXED):
+        elif paper.roles.get(row["section"]) in (BUILD, MIXED, SETUP) or row["label"] in pointed:
             lacking.append(row["label"])
     for labels, what in ((lacking, "not in the plan"), (cut, "cut short in the plan")):
         if labels:
@@ -154,6 +169,53 @@ def _equations(paper: PaperText, requirements: Sequence[Row], components: Sequen
             yield {
                 "what": f"{verb.format(named + more)} {what}: read {'it' if len(labels) == 1 else 'them'} in the paper."
             }
+
+
+def _numbers_left_out(paper: PaperText) -> Iterator[Row]:
+    """Numbers of formulas that none has of those that were read, where most have theirs."""
+    labels = {int(label[1]) for row in paper.outline["equations"] if (label := _DIGITS.fullmatch(row["label"]))}
+    inside = " ".join(row["text"].replace(" ", "") for row in paper.outline["equations"])
+    last = max(labels, default=0)
+    missing = [
+        number
+        for number in range(1, last if last <= _MOST_COUNTED else 0)
+        if number not in labels
+        and f"({number})" not in inside
+        and not re.search(rf"\\tag\{{{number}\}}|\({number}\)[ \t.]*(?:\$\$[ \t]*)?$", paper.text, re.MULTILINE)
+    ]
+    if missing and len(missing) < _MOST_MISSING * last:
+        named = ", ".join(map(str, missing[:_MOST_NAMED]))
+        verb, it = ("Equations {} were", "them") if len(missing) > 1 else ("Equation {} was", "it")
+        yield {
+            "what": f"{verb.format(named)} not found as {'formulas' if it == 'them' else 'a formula'}: read {it} in the paper."
+        }
+
+
+def _figures(paper: PaperText, requirements: Sequence[Row], components: Sequence[Row]) -> Iterator[Row]:
+    """Drawings that a requirement points to: what is written in them, else where they are."""
+    shown = {_FIGURE.sub(r"\1", str(row.get("algorithm", ""))) for row in components}
+    pointing: dict[str, list[str]] = {}
+    for row in requirements:
+        for number in _FIGURE.findall(row["text"]):
+            pointing.setdefault(number, []).append(row["id"])
+    drawn: list[tuple[str, str]] = []
+    for row in paper.outline["figures"]:
+        number = _FIGURE.sub(r"\1", row["label"])
+        names = ", ".join(pointing.pop(number, [])[:_MOST_NAMED])
+        if not names or number in shown or paper.roles.get(row["section"]) == RESULTS:
+            continue
+        place = f"Figure {number}, p. {row['page']}" if row["page"] else f"Figure {number}"
+        written = _PICTURE.match(paper.text, row["end"])
+        if written and _RELATES.search(written.group(1)):
+            yield {"about": names, "what": f"In {place} stands: {written.group(1)[:_LONGEST_WRITTEN]}"}
+        else:
+            drawn.append((names, place))
+    if drawn:
+        about = ", ".join(dict.fromkeys(name for names, _ in drawn for name in names.split(", ")))
+        yield {
+            "about": about,
+            "what": f"What is drawn is not in the plan: see {'; '.join(place for _, place in drawn)}.",
+        }
 
 
 def _letters(text: str) -> str:

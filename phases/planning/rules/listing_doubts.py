@@ -14,6 +14,11 @@ _COMMENT = re.compile(r"(?://|▷|#).*|^\W?\(?\w{1,3}\)(?=\s+\w)")
 """What a line says of itself, and the mark of an item: a bracket there says nothing of the code."""
 _HALVES = {")": "([", "]": "([", "}": "{"}
 """[0, 1) is whole."""
+_TWO_HEADERS = re.compile(r"\b(process|procedure|function|algorithm) \w+ ?\(.{0,200}\b\1 \w+ ?\(", re.IGNORECASE)
+_BAD_ARROW = re.compile(r"(?<=[\w)\]])[ ]?(~|\*-|\.--|,--|¢|;~)(?=[ ]?[\w(\[])")
+_ARROW = re.compile(r"←|:=|\\leftarrow|\\gets")
+_FEWEST_ARROWS = 2
+"""In how many lines of a scan ~ stands where an arrow was, if none has an arrow."""
 
 
 def doubts_of_listings(components: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
@@ -22,7 +27,7 @@ def doubts_of_listings(components: Sequence[Mapping[str, Any]]) -> Iterator[dict
         if not row.get("algorithm") or not row.get("steps"):
             continue
         steps = steps_of(row)
-        told = [*_tell_gaps(steps), *_tell_brackets(steps)]
+        told = [*_tell_gaps(steps), *_tell_brackets(steps), *_tell_two_in_one(steps), *_tell_arrows(steps)]
         if told:
             where = f"page {row['source']['page']}" if row["source"]["page"] else "the paper"
             what = f"{row['algorithm']}: {', and '.join(told)}. Hold it against {where}."
@@ -35,6 +40,23 @@ def _tell_gaps(steps: Sequence[Step]) -> Iterator[str]:
     if gaps:
         named = ", ".join(str(one) if one == two else f"{one}–{two}" for one, two in gaps[:_MOST_NAMED])
         yield f"it has no line {named}" if len(gaps) == 1 and gaps[0][0] == gaps[0][1] else f"it has no lines {named}"
+
+
+def _tell_two_in_one(steps: Sequence[Step]) -> Iterator[str]:
+    """Listings that were printed side by side and read as one."""
+    place, step = next(
+        ((place, step) for place, step in enumerate(steps, 1) if _TWO_HEADERS.search(step.text)), (0, None)
+    )
+    if step:
+        yield f"its line {step.number or place} begins two listings, whose lines are mixed"
+
+
+def _tell_arrows(steps: Sequence[Step]) -> Iterator[str]:
+    lines = [step.text for step in steps]
+    found = dict.fromkeys(match.group(1) for line in lines for match in _BAD_ARROW.finditer(line))
+    many = sum(bool(_BAD_ARROW.search(line)) for line in lines)
+    if many >= _FEWEST_ARROWS and not any(_ARROW.search(line) for line in lines):
+        yield f"its arrows and other signs are read as {', '.join(list(found)[:_MOST_NAMED])} in {many} lines"
 
 
 def _tell_brackets(steps: Sequence[Step]) -> Iterator[str]:

@@ -17,9 +17,11 @@ from phases.readers.outline import cut_formula, pages_of
 
 _LONGEST_BLOCK = 20_000
 _MOST_SENTENCES = 20_000
-_LONGEST_FORMULA = 600
+_LONGEST_FORMULA = 2_000
 _FEWEST_BEFORE, _LONGEST_BEGUN = 4, 2_000
 """Words of a line that may go on in the next block, and characters: a list of words without a full stop is no sentence."""
+_BETWEEN = ("and", "and,", ",", ", and", "or", "with", "where")
+"""What may stand alone between two formulas that one sentence leads to."""
 _UNFINISHED = re.compile(
     r"\b(?:the|an?|of|to|from|in|on|for|with|by|at|and|or|each|every|its|their|that|such|is|are|be|if|when|than|as|into)$|[(,–-]$"
 )
@@ -65,7 +67,7 @@ class Sentence:
     lead: str = ""
     """What a list is introduced by, for an item of it; the paragraph's first words for others."""
     formula: str = ""
-    """The equation that follows it."""
+    """The equations that follow it."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,8 @@ class _Walk:
     lead: str = ""
     is_adjacent: bool = False
     """Whether the block before was running text of the same section."""
+    is_led: bool = False
+    """Whether the block before was a formula."""
 
 
 def read_paper(text: str, outline: Mapping[str, Any], body_start: int = 0) -> PaperText:
@@ -171,9 +175,11 @@ def _front(text: str, body_start: int, end: int) -> Section:
 
 
 def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
-    walk.lead, caption, walk.is_adjacent = "", "", False
+    walk.lead, caption, walk.is_adjacent, walk.is_led = "", "", False, False
     for page, part in pages_of(text, section):
         for block in blocks_of(part):
+            if walk.is_led and block.text in _BETWEEN:
+                continue
             if block.kind == CAPTION:
                 caption = block.text
             elif block.kind == TABLE:
@@ -185,6 +191,7 @@ def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
             elif block.kind in (PROSE, ITEM, NOTE):
                 walk.sentences += _sentences(block, section, page, role, walk)
             walk.is_adjacent = block.kind in (PROSE, ITEM)
+            walk.is_led = block.kind == EQUATION
 
 
 def _sentences(block: TextBlock, section: Section, page: int, role: str, walk: _Walk) -> Iterator[Sentence]:
@@ -227,9 +234,11 @@ def _goes_on(last: Sentence, text: str) -> bool:
 
 
 def _add_formula(text: str, walk: _Walk) -> None:
-    if walk.sentences and not walk.sentences[-1].formula:
-        last = walk.sentences[-1]
-        formula = cut_formula(" ".join(text.replace("$$", " ").split()), _LONGEST_FORMULA)
-        walk.sentences[-1] = Sentence(
-            last.text, last.section, last.page, last.role, last.kind, last.before, last.lead, formula
-        )
+    """A formula to the sentence that leads to it, behind those that stand between them."""
+    if not walk.sentences or (walk.sentences[-1].formula and not walk.is_led):
+        return
+    last = walk.sentences[-1]
+    formula = " ".join(text.replace("$$", " ").split())
+    whole = f"{last.formula} \\\\ {formula}" if last.formula else cut_formula(formula, _LONGEST_FORMULA)
+    if len(whole) <= _LONGEST_FORMULA:
+        walk.sentences[-1] = replace(last, formula=whole)

@@ -11,7 +11,8 @@ from typing import Any
 
 from phases.planning.rules.component_homes import assign_components
 from phases.planning.rules.component_names import core_words, name_words
-from phases.planning.rules.components import STEPS, Component, find_components
+from phases.planning.rules.component_readings import STEPS
+from phases.planning.rules.components import Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
 from phases.planning.rules.data_sentences import find_data_sentences
 from phases.planning.rules.experiments import experiments_of, find_sizes

@@ -13,7 +13,7 @@ from phases.planning.rules.passages import PaperText
 from phases.planning.rules.sections import BUILD, Section
 from phases.readers.outline import pages_of
 
-_FEWEST, _MOST, _LONGEST = 3, 80, 900
+_FEWEST, _FEWEST_LED, _MOST, _LONGEST = 3, 2, 80, 900
 _MOSTLY, _LONGEST_END = 0.6, 8
 """The share of deeds among items, and the last signs of a part, which alone say whether it goes on."""
 _NAMED = re.compile(
@@ -29,6 +29,9 @@ _LEADS = re.compile(
     r"\b(?:steps?|procedure|algorithm|protocol|proceeds?|as follows|operates|works|performs?|phases|stages|executes?|routine)\b",
     re.IGNORECASE,
 )
+_LEADS_SURELY = re.compile(r"\b(?:algorithm|procedure):$", re.IGNORECASE)
+_RUN_IN = re.compile(r"[A-Z][\w-]*(?: [\w-]+){0,3}: (?=[A-Z])")
+"""The name of a step before what is done in it."""
 _NO_STEPS = re.compile(
     r"\b(?:contribut|question|propert|advantage|benefit|reason|condition|assumption|challenge|experiment|baseline|data ?sets?"
     r"|metric|hypothes|definition|limitation|example|cases?\b|invariant|requirement|goal|observation|finding|(?:type|kind)s? of)",
@@ -131,10 +134,16 @@ def _counted_steps(section: Section, parts: Sequence[_Part]) -> list[Procedure]:
         while end < len(parts) and (at := _COUNTED.match(parts[end].text)) and at["label"] == str(end - start + 1):
             end += 1
         items = [one.text for one in parts[start:end]]
+        plain = (_RUN_IN.sub("", _COUNTED.sub("", item)) for item in items)
         lead = parts[start - 1].text
         said = lead[-_LONGEST:].rpartition(". ")[2]
-        deeds = sum(bool(_DEED.match(_COUNTED.sub("", item).lstrip("*_$("))) for item in items)
-        if len(items) < _FEWEST or deeds < _MOSTLY * len(items) or not _LEADS.search(said) or _NO_STEPS.search(said):
+        deeds = sum(bool(_DEED.match(item.lstrip("*_$("))) for item in plain)
+        if (
+            len(items) < (_FEWEST_LED if _LEADS_SURELY.search(said) else _FEWEST)
+            or deeds < _MOSTLY * len(items)
+            or not _LEADS.search(said)
+            or _NO_STEPS.search(said)
+        ):
             continue
         found.append(Procedure(section, part.page, said, tuple(map(_plain, items))))
     return found

@@ -1,0 +1,72 @@
+"""Formulas that stand alone as a paragraph, though no reader marked them as displayed: "MultiHead(Q, K) = Concat(…)W"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_SHORTEST, _LONGEST = 6, 600
+_RELATION = re.compile(r":=|[=≡←≤≥≜∝]|\\(?:leftarrow|gets|leq?|geq?|equiv|propto|triangleq)(?![a-z])")
+_NO_FORMULA = re.compile(
+    r"[#>|*<\[`!-]|\$\$|[0-9]{1,2}[.)] |\d+ >>>|(?:Table|Figure|Fig\.|Algorithm|Listing|Lemma|Theorem|R>)"
+)
+_INSIDE = re.compile(r"\$[^$]*\$")
+_WORD = re.compile(r"[a-z]{2,}|[A-Z][A-Za-z-]{3,}")
+_WORDS = "min max log exp if otherwise else where for all and with mod arg sin cos tanh sup inf argmin argmax softmax"
+_OF_FORMULAS = frozenset(_WORDS.split())
+_LABEL = re.compile(r"\((?:[A-Z]\.?)?[0-9]{1,3}[a-z]?\)")
+_LABEL_BEHIND = re.compile(rf"(?<=[ \t])({_LABEL.pattern})[ \t]*$|(?<=[ \t][ \t])({_LABEL.pattern})(?=[ \t])")
+
+
+def find_bare_formulas(lines: Sequence[str]) -> dict[int, int]:
+    """The line of each such formula -> the line that it ends with, which is its number where that stands alone below it."""
+    found: dict[int, int] = {}
+    for place, line in enumerate(lines):
+        if not (_is_alone(lines, place) and _is_formula(line.strip())):
+            continue
+        below = place + 2
+        has_label = below < len(lines) and _is_alone(lines, below) and _LABEL.fullmatch(lines[below].strip())
+        found[place] = below if has_label else place
+    return found
+
+
+def split_label(text: str) -> tuple[str, str]:
+    """The number of such a formula, empty where it has none, and the formula without it."""
+    label = _LABEL_BEHIND.search(text)
+    if not label:
+        return "", text
+    return label.group(1) or label.group(2), f"{text[: label.start()].rstrip()}{text[label.end() :]}"
+
+
+def as_latex(text: str) -> str:
+    """A line as one formula: braces between its own formulas are signs."""
+    return "".join(
+        part if place % 2 else part.replace("{", "\\{").replace("}", "\\}")
+        for place, part in enumerate(re.split(r"(\$[^$]*\$)", text))
+    )
+
+
+def _is_alone(lines: Sequence[str], place: int) -> bool:
+    return (not place or not lines[place - 1].strip()) and (place + 1 >= len(lines) or not lines[place + 1].strip())
+
+
+def _is_formula(line: str) -> bool:
+    """Whether a line relates two things and has no words but the names of what it reckons with."""
+    if not _SHORTEST <= len(line) <= _LONGEST or line.endswith(":") or _NO_FORMULA.match(line):
+        return False
+    if not _RELATION.search(line):
+        return False
+    outside = _INSIDE.sub("$", line)
+    return all(
+        one.group() in _OF_FORMULAS or _is_name(outside[: one.start()].rstrip(" "), outside[one.end() :])
+        for one in _WORD.finditer(outside)
+    )
+
+
+def _is_name(before: str, after: str) -> bool:
+    """Whether a word is a sign of the formula: called, or beside a sign that reckons."""
+    return (
+        after[:1] in ("(", "_", "$", "^")
+        or before[-1:] in tuple("(_{=∈∪∩∧∨+·<>≤≥^.⟨")
+        or bool(not before and _RELATION.match(after.lstrip(" ")))
+    )
