@@ -19,10 +19,14 @@ _PART = ", part "
 """Between the label of a table and its part, where several were set under one caption."""
 _REPEATED = re.compile(r"\b(?:seeds|runs|repetitions|repeats|trials|folds|invocations)\b", re.IGNORECASE)
 _LONG = re.compile(
-    r"\b(?:epochs|iterations|(?:training|gradient|update|optimi[sz]ation|fine-?tuning|number of) steps|episodes|updates"
-    r"|simulations|games|requests|operations|pairs|references|rounds|samples|examples|snapshots|items|keys)\b",
+    r"\b(?:epochs|iterations|(?:training|gradient|update|optimi[sz]ation) steps|episodes|updates|simulations|games"
+    r"|requests|operations|pairs|references|rounds|(?:training|pre-?training) (?:samples|examples)|snapshots|data items"
+    r"|keys)\b",
     re.IGNORECASE,
 )
+_STEPS = re.compile(r"\bnumber of steps\b", re.IGNORECASE)
+_TRAINED = re.compile(r"\btrain(?:ed|ing)?\b", re.IGNORECASE)
+"""Steps are many where something is trained for them; others are part of the method: "30 steps to fix an example"."""
 _NO_SIZE = re.compile(
     r"\b(?:warm|batch|per|every|between|patience|decay|inner|horizon|window|last|first|percentile|quantile|probability)",
     re.IGNORECASE,
@@ -88,7 +92,8 @@ def find_sizes(values: Sequence[Row], doubted: Collection[str]) -> list[Row]:
         is_own = row["owner"] == "method" and row["id"] not in doubted and not row.get("unit")
         if not isinstance(value, int) or value < 2 or not is_own or _NO_SIZE.search(name):
             continue
-        if _REPEATED.search(name) or (_LONG.search(name) and value >= _TENTH):
+        is_long = _LONG.search(name) or (_STEPS.search(name) and _TRAINED.search(str(row["source"]["quote"])))
+        if _REPEATED.search(name) or (is_long and value >= _TENTH):
             found.setdefault(_name(row).lower(), row)
     return list(found.values())[:_MOST_SIZES]
 

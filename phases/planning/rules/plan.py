@@ -108,6 +108,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
         },
         requests,
         [Mention(*one) for one in packages],
+        own,
     )
 
 
@@ -144,7 +145,11 @@ def _target_rows(paper: PaperText, own: Sequence[str], values: Sequence[Row]) ->
 
 
 def assemble_plan(
-    outline: Mapping[str, Any], found: Row, requests: Sequence[str], packages: Sequence[Mention] = ()
+    outline: Mapping[str, Any],
+    found: Row,
+    requests: Sequence[str],
+    packages: Sequence[Mention] = (),
+    own: Sequence[str] = (),
 ) -> Row:
     """The plan of what was found and asked for, with its files and their order."""
     requirements, components = list(found["requirements"]), list(found["components"])
@@ -152,7 +157,7 @@ def assemble_plan(
         _add_request(text, requirements, components)
     if not requirements:
         requirements = [_missing_requirement(outline)]
-    package = package_name(outline["title"] or "paper")
+    package = package_name(outline["title"] or "paper", own)
     files = plan_files(package, requirements, components, found["values"], outline.get("sections", ()))
     return {
         "plan_version": 2,
