@@ -144,7 +144,8 @@ def _named_by_headings(found: Sequence[Component], paper: PaperText) -> Iterator
         name = name_of_heading(section["title"]) if is_named_after_content(section["title"]) else ""
         sentence = find_first(section, paper)
         is_alone = section["id"] not in have and said[section["id"]] >= _FEWEST_IN_SECTION
-        if name and sentence and is_alone and stems_of(name) not in known and not core_words(name) <= whole:
+        is_whole_paper = len(core_words(name)) == 1 and core_words(name) <= whole
+        if name and sentence and is_alone and stems_of(name) not in known and not is_whole_paper:
             yield Component(name, sentence, section, sentence.page)
 
 
