@@ -84,7 +84,7 @@ def find_components(
     made_of = _without_lists(_called_as_headings(kept, paper))
     for procedure in find_procedures(paper):
         _give_steps(procedure, made_of, paper)
-    found = [*made_of, *_named_by_headings(made_of, paper)]
+    found = [*made_of, *_named_by_headings(made_of, paper, own)]
     found.sort(key=lambda one: (one.section["start"], one.page))
     _give_equations(paper, found)
     return found
@@ -129,7 +129,7 @@ def _is_of_heading(one: Candidate) -> bool:
     return any(offer.reading.startswith("a heading") for offer in one.offers)
 
 
-def _named_by_headings(found: Sequence[Component], paper: PaperText) -> Iterator[Component]:
+def _named_by_headings(found: Sequence[Component], paper: PaperText, own: Sequence[str]) -> Iterator[Component]:
     """A component for each section of the method that says what is done and has no part by name: its heading names it."""
     named = [one for one in found if one.is_named or one.algorithm]
     have = {one.section["id"] for one in named} | {one.sentence.section["id"] for one in named if one.sentence}
@@ -139,13 +139,12 @@ def _named_by_headings(found: Sequence[Component], paper: PaperText) -> Iterator
         for one in paper.sentences
         if one.role == BUILD and says_what_is_done(one.text) and not why_not(one.text)
     )
-    whole = set(name_words(str(paper.outline.get("title") or "")))  # what all of it is about is no part
+    whole = [core_words(name) for name in own]  # what all of it is about is no part
     for section in paper.outline["sections"]:
         name = name_of_heading(section["title"]) if is_named_after_content(section["title"]) else ""
         sentence = find_first(section, paper)
         is_alone = section["id"] not in have and said[section["id"]] >= _FEWEST_IN_SECTION
-        is_whole_paper = len(core_words(name)) == 1 and core_words(name) <= whole
-        if name and sentence and is_alone and stems_of(name) not in known and not is_whole_paper:
+        if name and sentence and is_alone and stems_of(name) not in known and core_words(name) not in whole:
             yield Component(name, sentence, section, sentence.page)
 
 
