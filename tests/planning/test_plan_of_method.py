@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from phases.planning.rules.component_homes import join_small_parts
+from phases.planning.rules.components import Component
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.passages import Sentence
 from phases.planning.rules.requirements import MOST, Requirement, choose_requirements
@@ -159,6 +162,18 @@ def test_a_heading_names_the_part_that_a_phrase_names_less_fully_and_the_phrase_
     assert part["source"]["section"] == "2.2"
     assert homes["We use a different width for each stack."] == part["id"]
     assert homes["We use 4 layers in the feed-forward network."] == part["id"], "the phrase is an alias"
+
+
+def test_a_phrase_with_one_requirement_that_is_told_elsewhere_gives_it_to_the_part_that_has_the_heading() -> None:
+    doors, halls = ({"id": f"S{at}", "number": f"{at}", "title": "Doors", "level": 1, "page": 1} for at in (1, 2))
+    told = Sentence("A linear transformation is used.", halls, 1, "build", "prose")
+    parts = [
+        Component("Doors", None, doors, 1, is_headed=True),
+        Component("linear transformation", told, doors, 1, is_named=False),
+        Component("hinge", replace(told, section=doors), doors, 1, is_named=False),
+    ]
+    assert join_small_parts(parts, [0, 1, 2, None]) == [0, 0, 2, None]
+    assert join_small_parts(parts, [1, 1, 2]) == [1, 1, 2], "two requirements are a part"
 
 
 def test_what_is_set_under_the_heading_of_a_part_belongs_to_it() -> None:

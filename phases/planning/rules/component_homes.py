@@ -75,6 +75,23 @@ def assign_components(
     return [homes[row.place] for row in requirements]
 
 
+def join_small_parts(components: Sequence[Component], homes: Sequence[int | None]) -> list[int | None]:
+    """The homes; the one requirement of a phrase that is told elsewhere goes to the part that has the heading of its section."""
+    counts = Counter(homes)
+    headed = {one.section["id"]: place for place, one in enumerate(components) if one.is_headed}
+
+    def is_phrase(one: Component) -> bool:
+        is_told_here = one.sentence is not None and one.sentence.section["id"] == one.section["id"]
+        return not (one.is_named or one.algorithm or one.equations or is_told_here)
+
+    joined = {
+        place: headed[one.section["id"]]
+        for place, one in enumerate(components)
+        if is_phrase(one) and counts[place] == 1 and one.section["id"] in headed
+    }
+    return [None if home is None else joined.get(home, home) for home in homes]
+
+
 def _rare_words(texts: Iterable[str]) -> frozenset[str]:
     said = list(texts)
     counts = Counter(word for text in said for word in set(text.split()))

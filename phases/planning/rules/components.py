@@ -58,6 +58,8 @@ class Component:
     aliases: list[str] = field(default_factory=list)
     is_named: bool = True
     """Whether the paper names it as a part, and does not only speak of it."""
+    is_headed: bool = False
+    """Whether it is called as the heading of its section."""
 
 
 def find_components(
@@ -113,7 +115,15 @@ def _called_as_headings(kept: Sequence[tuple[Candidate, Component]], paper: Pape
         told = find_telling([name, one.name], section, "", paper) or one.sentence
         page = told.page if told else section["page"]
         found.append(
-            replace(one, name=name, sentence=told, section=section, page=page, aliases=[one.name, *one.aliases])
+            replace(
+                one,
+                name=name,
+                sentence=told,
+                section=section,
+                page=page,
+                aliases=[one.name, *one.aliases],
+                is_headed=True,
+            )
         )
     return found
 
@@ -145,7 +155,7 @@ def _named_by_headings(found: Sequence[Component], paper: PaperText, own: Sequen
         sentence = find_first(section, paper)
         is_alone = section["id"] not in have and said[section["id"]] >= _FEWEST_IN_SECTION
         if name and sentence and is_alone and stems_of(name) not in known and core_words(name) not in whole:
-            yield Component(name, sentence, section, sentence.page)
+            yield Component(name, sentence, section, sentence.page, is_headed=True)
 
 
 def _is_shown(one: Candidate) -> bool:
@@ -255,7 +265,10 @@ def _component(one: Candidate, paper: PaperText) -> Component:
         sentence = find_first(best.section, paper)
     is_named = not _WEAK.issuperset(offer.reading for offer in one.offers)
     steps = list(best.steps)
-    return Component(one.name, sentence, best.section, best.page, best.algorithm, steps, [], aliases, is_named)
+    is_headed = any(offer.reading == "a heading of build" and offer.section == best.section for offer in one.offers)
+    return Component(
+        one.name, sentence, best.section, best.page, best.algorithm, steps, [], aliases, is_named, is_headed
+    )
 
 
 def _give_steps(procedure: Procedure, components: list[Component], paper: PaperText) -> None:

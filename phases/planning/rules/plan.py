@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.planning.rules.component_homes import assign_components
+from phases.planning.rules.component_homes import assign_components, join_small_parts
 from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.components import STEPS, Component, find_components
 from phases.planning.rules.data_links import find_licence, find_link
@@ -225,12 +225,13 @@ def _without_empty(
     found: Sequence[Component], chosen: Sequence[tuple[Requirement, int | None]]
 ) -> tuple[list[Component], list[int | None]]:
     """The components that the paper names, or that something is said of; and the homes of the requirements then."""
-    told = {home for _, home in chosen}
+    homes = join_small_parts(found, [home for _, home in chosen])
+    told = set(homes)
     kept = [
         place for place, one in enumerate(found) if one.is_named or one.equations or one.algorithm or place in told
     ] or list(range(len(found)))
     now = {place: number for number, place in enumerate(kept)}
-    return [found[place] for place in kept], [None if home is None else now[home] for _, home in chosen]
+    return [found[place] for place in kept], [None if home is None else now[home] for home in homes]
 
 
 def _component_rows(found: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row]) -> list[Row]:
