@@ -768,6 +768,25 @@ def test_a_package_is_named_after_the_telling_words_of_the_title(title: str, nam
     assert package_name(title) == name
 
 
+OWN_NAMES = [
+    ("PaperMage: A Toolkit", ["PaperMage"], "papermage"),
+    ("Attention Is All You Need", ["Transformer"], "transformer"),
+    ("2Q: A Low Overhead Algorithm", ["2Q"], "paper_2q"),
+    ("Fast Compression with SZ", ["SZ"], "sz"),
+    ("Perceptrons on Streams", ["AP"], "perceptrons_streams"),
+    ("Advantage Alignment Algorithms", ["Advantage Alignment"], "advantage_alignment_algorithms"),
+    ("Robust Initialization", ["weight initialization method"], "robust_initialization"),
+    ("Queue: A Study", ["Queue"], "paper_queue"),
+]
+
+
+@pytest.mark.parametrize(("title", "own", "name"), OWN_NAMES)
+def test_a_package_is_named_after_the_method_where_that_says_more_than_the_title(
+    title: str, own: list[str], name: str
+) -> None:
+    assert package_name(title, own) == name
+
+
 @pytest.mark.parametrize("title", ["Tests", "Random", "Unittest", "JSON", "Types", "Logging", "The Tests", "Argparse"])
 def test_a_package_hides_neither_the_tests_nor_the_standard_library(title: str) -> None:
     name = package_name(title)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from phases.planning.plan_view import render_plan
+from phases.planning.rules.component_homes import join_small_parts
+from phases.planning.rules.components import Component
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.passages import Sentence
 from phases.planning.rules.requirements import MOST, Requirement, choose_requirements
@@ -144,3 +147,74 @@ def test_files_are_called_by_the_sections_of_the_method_in_the_order_of_the_pape
 def test_an_operation_takes_what_the_paper_calls_it_with() -> None:
     lines = [line for row in read(TRIALS).plan["file_structure"] for line in row["interface"]]
     assert "def open_door(key, room)" in lines
+
+
+HEADED = (
+    "# Slow Doors\n\n## 1 Introduction\n\nDoors are old.\n\n## 2 Method\n\n### 2.1 Stacks\n\n"
+    "Each layer of the stack has two parts. The second part is a feed-forward network, which reads one guest. "
+    "The layer stack keeps a list of guests.\n\n"
+    "### 2.2 Guest-wise Feed-Forward Networks\n\nEach layer contains a feed-forward network, which is applied to each guest. "
+    "We use a different width for each stack.\n\n"
+    "## 3 Training\n\n### 3.1 Optimizer\n\nWe used the Adam optimizer with a rate of 0.1. We used 4000 steps of warmup.\n\n"
+    "### 3.2 Depth\n\nWe use 4 layers in the feed-forward network.\n\n"
+    "## 4 Results\n\nIt is fast.\n"
+)
+
+
+def test_a_heading_names_the_part_that_a_phrase_names_less_fully_and_the_phrase_still_finds_it() -> None:
+    plan, found = read(HEADED).plan, _components(HEADED)
+    homes = {row["text"]: row.get("component") for row in plan["requirements"]}
+    part = found["Guest-wise Feed-Forward Networks"]
+    assert "feed-forward network" not in found
+    assert part["source"]["section"] == "2.2"
+    assert homes["We use a different width for each stack."] == part["id"]
+    assert homes["We use 4 layers in the feed-forward network."] == part["id"], "the phrase is an alias"
+
+
+def test_a_phrase_with_one_requirement_that_is_told_elsewhere_gives_it_to_the_part_that_has_the_heading() -> None:
+    doors, halls = ({"id": f"S{at}", "number": f"{at}", "title": "Doors", "level": 1, "page": 1} for at in (1, 2))
+    told = Sentence("A linear transformation is used.", halls, 1, "build", "prose")
+    parts = [
+        Component("Doors", None, doors, 1, is_headed=True),
+        Component("linear transformation", told, doors, 1, is_named=False),
+        Component("hinge", replace(told, section=doors), doors, 1, is_named=False),
+    ]
+    assert join_small_parts(parts, [0, 1, 2, None]) == [0, 0, 2, None]
+    assert join_small_parts(parts, [1, 1, 2]) == [1, 1, 2], "two requirements are a part"
+
+
+def test_what_is_set_under_the_heading_of_a_part_belongs_to_it() -> None:
+    plan, found = read(HEADED).plan, _components(HEADED)
+    homes = {row["text"]: row.get("component") for row in plan["requirements"]}
+    assert homes["We used 4000 steps of warmup."] == found["Adam optimizer"]["id"]
+
+
+def test_a_rule_of_the_method_without_a_part_goes_to_the_file_of_its_section_and_a_trial_to_the_experiments() -> None:
+    def said(number: int, section: str, kind: str = "model") -> dict[str, Any]:
+        return {
+            "id": f"R{number}",
+            "kind": kind,
+            "text": f"Rule {number}.",
+            "source": {"section": section, "page": 1, "quote": ""},
+        }
+
+    def part(number: int, section: str) -> dict[str, Any]:
+        source = {"section": section, "page": 1, "quote": ""}
+        return {
+            "id": f"C{number}", "name": f"door {number}", "what": "", "source": source, "requirements": [f"R{number}"],
+        }  # fmt: skip
+
+    sections = [
+        {"id": f"S{at}", "number": number, "title": title, "level": 1 + number.count("."), "page": 1}
+        for at, (number, title) in enumerate(
+            [("1", "Doors"), ("1.1", "Locks"), ("2", "Guests"), ("3", "Experiments"), ("4", "Results")]
+        )
+    ]
+    rows = [said(1, "1"), said(2, "1.1"), said(3, "2"), said(4, "1.1"), said(5, "2"), said(6, "3", "experiment")]
+    files = plan_files("x", rows, [part(1, "1"), part(2, "1.1"), part(3, "2")], [], sections)
+    homes = {name: row["path"] for row in files for name in row["implements"]}
+    assert homes["R4"] == homes["R2"]
+    assert homes["R5"] == homes["R3"]
+    assert homes["R6"] == "x/experiments.py"
+    without = plan_files("x", rows[:5], [part(1, "1"), part(2, "1.1"), part(3, "2")], [], sections)
+    assert not any(row["path"].endswith("experiments.py") for row in without), "nothing is tried there"

@@ -338,6 +338,45 @@ def test_a_quick_size_is_the_least_of_the_rows_and_a_part_of_what_the_paper_repe
     )
 
 
+DRAWN = [
+    pytest.param("Throughput of the rules as guests come.", True, id="what was measured"),
+    pytest.param("Overview of the hall and its performance.", False, id="how something is made"),
+    pytest.param("The hall at night.", False, id="nothing that is measured"),
+]
+
+
+@pytest.mark.parametrize(("caption", "is_run"), DRAWN)
+def test_what_was_measured_and_is_only_drawn_is_run_too(caption: str, is_run: bool) -> None:
+    plan = read(PAPER.format(f"> **Figure 1.** {caption}\n\nIt is fast.")).plan
+    said = f"{caption} (Figure 1, page 1: drawn, no number of it is read)"
+    assert [row["what"] for row in plan["experiments"]] == [said] * is_run
+
+
+def test_numbers_in_a_table_without_a_caption_are_run_where_the_paper_has_no_others() -> None:
+    rows = table("Program | 15 guests | 24 guests", "old | .79 | 1.27", "new | .18 | .21")
+    hall = f"## 2 The Hall\n\nThe hall holds guests.\n\n{rows}\n\n"
+    plan = read(f"# Halls\n\n## 1 Introduction\n\nHalls are old.\n\n{hall}").plan
+    said = "Unnumbered table on page 1: which of its numbers are the method's is not known"
+    assert [row["what"] for row in plan["experiments"]] == [said]
+
+
+@pytest.mark.parametrize(
+    ("said", "quick"),
+    [
+        pytest.param("We train for 3000 steps.", "Steps 300 of 3000", id="steps of the training"),
+        pytest.param("We do 30 steps of updates on one door to fix it.", "", id="steps of the method itself"),
+        pytest.param("During the check, the learner is presented with 10 items.", "", id="what one case is made of"),
+        pytest.param("We use 15 examples per class for the check.", "", id="so many of each class"),
+    ],
+)
+def test_a_quick_size_cuts_the_length_of_a_run_and_nothing_of_the_method(said: str, quick: str) -> None:
+    rows = table("Rule | Oak | Ash", "Slow | 41.5 | 42.5", "Old | 40.5 | 39.5")
+    text = f"## 4 Setup\n\n{said}\n\n## 5 Results\n\n"
+    plan = read(PAPER.replace("## 5 Results\n\n", text).format(f"> **Table 1.** Hits\n\n{rows}")).plan
+    assert len(plan["values"]) == 1
+    assert plan["experiments"][0].get("quick", "").partition(" (")[0] == quick
+
+
 def test_what_a_program_is_run_on_is_told_in_the_papers_words() -> None:
     text = (
         "The waiter generates batches of 2,000 requests and keeps 100 requests waiting. It is faster than 90 clients."

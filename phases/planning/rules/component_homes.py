@@ -75,6 +75,23 @@ def assign_components(
     return [homes[row.place] for row in requirements]
 
 
+def join_small_parts(components: Sequence[Component], homes: Sequence[int | None]) -> list[int | None]:
+    """The homes; the one requirement of a phrase that is told elsewhere goes to the part that has the heading of its section."""
+    counts = Counter(homes)
+    headed = {one.section["id"]: place for place, one in enumerate(components) if one.is_headed}
+
+    def is_phrase(one: Component) -> bool:
+        is_told_here = one.sentence is not None and one.sentence.section["id"] == one.section["id"]
+        return not (one.is_named or one.algorithm or one.equations or is_told_here)
+
+    joined = {
+        place: headed[one.section["id"]]
+        for place, one in enumerate(components)
+        if is_phrase(one) and counts[place] == 1 and one.section["id"] in headed
+    }
+    return [None if home is None else joined.get(home, home) for home in homes]
+
+
 def _rare_words(texts: Iterable[str]) -> frozenset[str]:
     said = list(texts)
     counts = Counter(word for text in said for word in set(text.split()))
@@ -128,7 +145,9 @@ def _points(row: Requirement, text: str, one: Component, profile: _Profile, sett
     points += 1.5 * (one.sentence is not None and one.sentence.text in row.text)
     points += 0.6 * is_here
     heading = set(name_words(section["title"]))
-    return points + 0.6 * (bool(heading) and profile.core <= heading)
+    # "Optimizer" is said of an Adam optimizer, where it stands there
+    is_headed = profile.core <= heading or (is_here and bool(heading) and heading <= set(name_words(one.name)))
+    return points + 0.6 * (bool(heading) and is_headed)
 
 
 def _is_topic(topic: Collection[str], profile: _Profile) -> bool:
@@ -149,8 +168,21 @@ def _choose(row: Requirement, points: Sequence[float], components: Sequence[Comp
         for place, one in enumerate(components)
         if chapter and _chapter(one.section) == chapter and one.section["start"] <= first.section["start"]
     ]
-    # what no component is named in is about the algorithm of its chapter, else about what came last
-    return max(near, key=lambda place: (bool(components[place].algorithm), place), default=None)
+
+    def rank(place: int) -> tuple[int, bool, int]:
+        return _closeness(components[place].section, first.section), bool(components[place].algorithm), place
+
+    # what no component is named in is about one of its own section, else of the section around it, else of its chapter:
+    # about the algorithm there, else about what came last
+    return max(near, key=rank, default=None)
+
+
+def _closeness(one: dict[str, object], other: dict[str, object]) -> int:
+    """How many of the numbers of two sections agree."""
+    pairs = zip(str(one["number"] or "").split("."), str(other["number"] or "").split("."), strict=False)
+    return next(
+        (at for at, (left, right) in enumerate(pairs) if left != right), len(str(one["number"] or "").split("."))
+    )
 
 
 def _chapter(section: dict[str, object]) -> str:

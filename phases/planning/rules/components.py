@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_of, read_signs
 from phases.planning.rules.component_names import clean_name, core_words, name_of_heading, name_words, stems_of
@@ -57,6 +57,8 @@ class Component:
     aliases: list[str] = field(default_factory=list)
     is_named: bool = True
     """Whether the paper names it as a part, and does not only speak of it."""
+    is_headed: bool = False
+    """Whether it is called as the heading of its section."""
 
 
 def find_components(
@@ -80,30 +82,79 @@ def find_components(
         made = _component(one, paper)
         if _is_shown(one) or (made.sentence and not _is_aside(made, about_data, kept)):
             kept.append((one, made))
-    made_of = _without_lists([made for _, made in kept])
+    made_of = _without_lists(_called_as_headings(kept, paper))
     for procedure in find_procedures(paper):
         _give_steps(procedure, made_of, paper)
-    found = [*made_of, *_named_by_headings(made_of, paper)]
+    found = [*made_of, *_named_by_headings(made_of, paper, own)]
     found.sort(key=lambda one: (one.section["start"], one.page))
     give_equations(paper, found)
     return found
 
 
-def _named_by_headings(found: Sequence[Component], paper: PaperText) -> Iterator[Component]:
+def _called_as_headings(kept: Sequence[tuple[Candidate, Component]], paper: PaperText) -> list[Component]:
+    """The components; one that a phrase names, and a heading of the method more fully, is called as the heading and stands there.
+
+    The phrase stays an alias: "feed-forward network" of "Position-wise Feed-Forward Networks".
+    """
+    headed = {one.section["id"] for candidate, one in kept if one.algorithm or _is_of_heading(candidate)}
+    free = [
+        (section, name)
+        for section in paper.outline["sections"]
+        if paper.roles.get(section["id"]) == BUILD and section["id"] not in headed
+        if is_named_after_content(section["title"]) and (name := name_of_heading(section["title"]))
+    ]
+    found: list[Component] = []
+    for candidate, one in kept:
+        row = next((row for row in free if _is_said_fully(one.name, row[1])), None)
+        if row is None or one.algorithm or _is_of_heading(candidate):
+            found.append(one)
+            continue
+        free.remove(row)
+        section, name = row
+        told = find_telling([name, one.name], section, "", paper) or one.sentence
+        page = told.page if told else section["page"]
+        found.append(
+            replace(
+                one,
+                name=name,
+                sentence=told,
+                section=section,
+                page=page,
+                aliases=[one.name, *one.aliases],
+                is_headed=True,
+            )
+        )
+    return found
+
+
+def _is_said_fully(name: str, heading: str) -> bool:
+    """Whether a heading has all of a name, and little more before it."""
+    words, core = core_words(heading), core_words(name)
+    is_same_thing = stems_of(name)[-1:] == stems_of(heading)[-1:]
+    return is_same_thing and len(core) > 1 and core < words and 2 * len(core) >= len(words)
+
+
+def _is_of_heading(one: Candidate) -> bool:
+    return any(offer.reading.startswith("a heading") for offer in one.offers)
+
+
+def _named_by_headings(found: Sequence[Component], paper: PaperText, own: Sequence[str]) -> Iterator[Component]:
     """A component for each section of the method that says what is done and has no part by name: its heading names it."""
-    have = {one.section["id"] for one in found} | {one.sentence.section["id"] for one in found if one.sentence}
+    named = [one for one in found if one.is_named or one.algorithm]
+    have = {one.section["id"] for one in named} | {one.sentence.section["id"] for one in named if one.sentence}
     known = [stems_of(one.name) for one in found]
     said = Counter(
         one.section["id"]
         for one in paper.sentences
         if one.role == BUILD and says_what_is_done(one.text) and not why_not(one.text)
     )
+    whole = [core_words(name) for name in own]  # what all of it is about is no part
     for section in paper.outline["sections"]:
         name = name_of_heading(section["title"]) if is_named_after_content(section["title"]) else ""
         sentence = find_first(section, paper)
         is_alone = section["id"] not in have and said[section["id"]] >= _FEWEST_IN_SECTION
-        if name and sentence and is_alone and stems_of(name) not in known:
-            yield Component(name, sentence, section, sentence.page)
+        if name and sentence and is_alone and stems_of(name) not in known and core_words(name) not in whole:
+            yield Component(name, sentence, section, sentence.page, is_headed=True)
 
 
 def _is_shown(one: Candidate) -> bool:
@@ -216,7 +267,10 @@ def _component(one: Candidate, paper: PaperText) -> Component:
         sentence = find_first(best.section, paper)
     is_named = not _WEAK.issuperset(offer.reading for offer in one.offers)
     steps = list(best.steps)
-    return Component(one.name, sentence, best.section, best.page, best.algorithm, steps, [], aliases, is_named)
+    is_headed = any(offer.reading == "a heading of build" and offer.section == best.section for offer in one.offers)
+    return Component(
+        one.name, sentence, best.section, best.page, best.algorithm, steps, [], aliases, is_named, is_headed
+    )
 
 
 def _give_steps(procedure: Procedure, components: list[Component], paper: PaperText) -> None:

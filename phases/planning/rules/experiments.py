@@ -9,20 +9,26 @@ from typing import Any
 
 from phases.planning.rules.cells import plain_cell
 from phases.planning.rules.numbers import NUMBER, number_of, scaled
-from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import MIXED, OTHER, RESULTS, SETUP
+from phases.planning.rules.passages import PaperText, Sentence, Table
+from phases.planning.rules.sections import BUILD, MIXED, OTHER, RESULTS, SETUP
+from phases.planning.rules.table_kinds import caption_of, holds_data
 
 Row = Mapping[str, Any]
 _MOST_LOADS, _MOST_SIZES, _NAMED, _FEWEST_STEPS = 5, 4, 4, 3
+_MOST_DRAWN, _MOSTLY = 6, 0.6
 _LONGEST_CAPTION, _LONGEST_SENTENCE, _LONGEST_LABEL = 360, 400, 80
 _PART = ", part "
 """Between the label of a table and its part, where several were set under one caption."""
 _REPEATED = re.compile(r"\b(?:seeds|runs|repetitions|repeats|trials|folds|invocations)\b", re.IGNORECASE)
 _LONG = re.compile(
-    r"\b(?:epochs|iterations|(?:training|gradient|update|optimi[sz]ation|fine-?tuning|number of) steps|episodes|updates"
-    r"|simulations|games|requests|operations|pairs|references|rounds|samples|examples|snapshots|items|keys)\b",
+    r"\b(?:epochs|iterations|(?:training|gradient|update|optimi[sz]ation) steps|episodes|updates|simulations|games"
+    r"|requests|operations|pairs|references|rounds|(?:training|pre-?training) (?:samples|examples)|snapshots|data items"
+    r"|keys)\b",
     re.IGNORECASE,
 )
+_STEPS = re.compile(r"\bnumber of steps\b", re.IGNORECASE)
+_TRAINED = re.compile(r"\btrain(?:ed|ing)?\b", re.IGNORECASE)
+"""Steps are many where something is trained for them; others are part of the method: "30 steps to fix an example"."""
 _NO_SIZE = re.compile(
     r"\b(?:warm|batch|per|every|between|patience|decay|inner|horizon|window|last|first|percentile|quantile|probability)",
     re.IGNORECASE,
@@ -48,6 +54,19 @@ _RUNS = re.compile(
     r"|receiv(?:es?|ed)|sleeps?|prefill\w*|(?:randomly|uniformly) \w+|were (?:taken|drawn|sampled))\b",
     re.IGNORECASE,
 )
+_MEASURED = re.compile(
+    r"\b(?:throughput|latency|accurac(?:y|ies)|errors?|loss(?:es)?|perform\w*|compar\w+|times?|precision|recall|AUC|rates?"
+    r"|F1|BLEU|FID|scores?|results?|fragmentation|cycles|ratios?|(?:out|under)-?perform\w*|higher|lower|faster|versus|vs"
+    r"|speed-?ups?|responsiveness|behaviou?r|effects?|sensitivity|experiments?|mastery|reductions?|converge\w*)\b",
+    re.IGNORECASE,
+)
+_SHOWN = re.compile(
+    r"\b(?:illustrat\w+|examples? of|visuali[sz]\w+|samples? from|sampling results|images?|schematic|diagram|overview|t-?SNE"
+    r"|architecture|frames|latent codes?|trajectories|detailed results in|structures?|pseudo ?code|residuals)\b"
+    r"|^(?:curves|calculation) of\b",
+    re.IGNORECASE,
+)
+"""What the caption of a figure says that shows what was measured, and of one that shows something else or a table again."""
 _NO_LOAD = re.compile(
     r"\b(?:outperform\w*|faster|slower|than|shows?|seen|because|could|would|might|future|e\.g|for example|suppose|took"
     r"|epochs?|mini-?batch\w*|tokens|layers?|trained|tune|learning rate|per second|[Pp]hase [0-9])\b|\?$"
@@ -57,7 +76,7 @@ _NO_LOAD = re.compile(
 def experiments_of(
     results: Sequence[Row], paper: PaperText, captions: Mapping[str, str], sizes: Sequence[Row]
 ) -> list[dict[str, Any]]:
-    """What is run, with ids: the load where the paper says what it is made of, then each table and section with results.
+    """What is run, with ids: the load where the paper says what it is made of, then each table, section and figure of results.
 
     `captions`: of each table by its label. `sizes`: values that say how large the paper's experiments are. A quick size is
     given only where the paper's own numbers give one.
@@ -67,17 +86,52 @@ def experiments_of(
         tables.setdefault(str(row["table"]).partition(_PART)[0], []).append(row)
     told = ", ".join(f"{_name(row)} {row['value']} ({row['id']})" for row in sizes)
     made: list[dict[str, Any]] = [{"what": load}] if (load := _describe_load(find_load(paper))) else []
+    targets: list[tuple[int, dict[str, Any]]] = [
+        (page, {"what": what}) for page, what in find_unread(paper, set(tables))
+    ]
     for label, rows in tables.items():
         quick = _describe_quick(rows, sizes)
-        made.append(
-            {
-                "what": _describe_target(label, rows, captions.get(label, "")),
-                "results": [str(row["id"]) for row in rows],
-                **({"quick": quick} if quick else {}),
-                **({"full": f"As in the paper: {told}."} if told else {}),
-            }
+        targets.append(
+            (
+                int(rows[0]["page"]),
+                {
+                    "what": _describe_target(label, rows, captions.get(label, "")),
+                    "results": [str(row["id"]) for row in rows],
+                    **({"quick": quick} if quick else {}),
+                    **({"full": f"As in the paper: {told}."} if told else {}),
+                },
+            )
         )
-    return [{"id": f"X{number}", **row} for number, row in enumerate(made, 1)]
+    targets.sort(key=lambda target: (target[0], "results" not in target[1]))
+    return [{"id": f"X{number}", **row} for number, row in enumerate([*made, *(row for _, row in targets)], 1)]
+
+
+def find_unread(paper: PaperText, known: Collection[str]) -> list[tuple[int, str]]:
+    """Page and words of what was run and is read as no number: figures of results, and tables with numbers of none of `known`."""
+    drawn = [
+        (int(row["page"]), f"{said} ({row['label']}, page {row['page']}: drawn, no number of it is read)")
+        for row in paper.outline["figures"]
+        if paper.roles.get(row["section"]) in (RESULTS, MIXED)
+        and (said := _shorten(str(row["text"])).rstrip())
+        and _MEASURED.search(said)
+        and not _SHOWN.search(said)
+    ]
+    printed = []
+    for table in paper.tables:
+        label, caption = caption_of(table, paper)
+        name = label.partition(_PART)[0] or f"unnumbered table on page {table.page}"
+        is_there = table.role in (RESULTS, MIXED) or (not known and not label and table.role in (BUILD, SETUP))
+        if is_there and name not in known and _holds_numbers(table) and not holds_data(caption, table.grid):
+            said = f"{_shorten(caption)} ({name}, page {table.page})" if label and caption else name.capitalize()
+            printed.append((table.page, f"{said}: which of its numbers are the method's is not known"))
+    return [*drawn[:_MOST_DRAWN], *dict.fromkeys(printed)]
+
+
+def _holds_numbers(table: Table) -> bool:
+    """Whether most of what stands behind the first column of a table is numbers, in two rows at least."""
+    cells = [plain_cell(cell) for row in table.cells[1:] for cell in row[1:] if cell.strip()]
+    numbers = [cell for cell in cells if re.match(rf"[^\w.]*{NUMBER}", cell)]
+    return len(table.grid.rows) > 1 and len(numbers) >= _MOSTLY * len(cells)
 
 
 def find_sizes(values: Sequence[Row], doubted: Collection[str]) -> list[Row]:
@@ -88,7 +142,8 @@ def find_sizes(values: Sequence[Row], doubted: Collection[str]) -> list[Row]:
         is_own = row["owner"] == "method" and row["id"] not in doubted and not row.get("unit")
         if not isinstance(value, int) or value < 2 or not is_own or _NO_SIZE.search(name):
             continue
-        if _REPEATED.search(name) or (_LONG.search(name) and value >= _TENTH):
+        is_long = _LONG.search(name) or (_STEPS.search(name) and _TRAINED.search(str(row["source"]["quote"])))
+        if _REPEATED.search(name) or (is_long and value >= _TENTH):
             found.setdefault(_name(row).lower(), row)
     return list(found.values())[:_MOST_SIZES]
 

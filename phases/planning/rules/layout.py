@@ -15,7 +15,7 @@ from typing import Any
 
 from phases.planning.rules.component_names import is_wide, name_of_heading, name_words, stems_of
 from phases.planning.rules.naming import constant_name, declare_component, join_names, module_name, plain_constant_name
-from phases.planning.rules.sections import MIXED, RESULTS, is_named_after_content, roles_of
+from phases.planning.rules.sections import BUILD, MIXED, RESULTS, is_named_after_content, roles_of
 
 _MOST_MODULES, _FEWEST_EACH = 6, 2
 """Files of components, and how many components a file has at least on average."""
@@ -84,7 +84,9 @@ def plan_files(
     rest = [row for row in requirements if row["id"] not in placed]
     data = _data_file(package, rest, config["path"])
     files = [init, config, *data, *modules]
-    rest = [row for row in rest if not data or row["id"] not in data[0]["implements"]]
+    rest = _add_by_section(
+        [row for row in rest if row["kind"] != "dataset" or not data], files[2:], requirements, sections
+    )
     if rest or tried or len(files) < 3:
         files.append(
             _file(
@@ -133,6 +135,42 @@ def _data_file(package: str, rest: Sequence[Row], config: str) -> list[Row]:
     return [_file(f"{package}/data.py", purpose, implements=about, needs=[config], interface=[f"def {name}"])]
 
 
+def _add_by_section(
+    rest: Sequence[Row], files: Sequence[Row], requirements: Sequence[Row], sections: Sequence[Mapping[str, Any]]
+) -> list[Row]:
+    """Adds what is built to the file that has most of its section, else of its chapter; what is left belongs to the trials."""
+    chapters, roles = _chapters(sections), roles_of([dict(one) for one in sections])
+    found = {row["id"]: _find_section(row["source"], sections) for row in requirements}
+    homes = [{found[name] for name in row["implements"]} - {-1} for row in files]
+    counts = [Counter(found[name] for name in row["implements"]) for row in files]
+    has_trials = any(role in (MIXED, RESULTS) for role in roles.values())
+    left: list[Row] = []
+    for row in rest:
+        at = found[row["id"]]
+        place = _place_in(sections[at], at, sections[chapters[at]], chapters[at], roles) if at >= 0 else None
+        is_built = place and not place.is_tried and (not has_trials or roles[sections[at]["id"]] == BUILD)
+        near = [
+            (counts[number][at], any(chapters[one] == chapters[at] for one in homes[number]), -number)
+            for number in range(len(files))
+            if is_built
+        ]
+        best = max(near, default=(0, False, 0))
+        if best[0] or best[1]:
+            files[-best[2]]["implements"].append(row["id"])
+        else:
+            left.append(row)
+    return left
+
+
+def _chapters(sections: Sequence[Mapping[str, Any]]) -> list[int]:
+    """For each section the place of the chapter in which it stands."""
+    top = min((one["level"] for one in sections), default=1)
+    chapters: list[int] = []
+    for at, one in enumerate(sections):
+        chapters.append(at if one["level"] <= top or not chapters else chapters[-1])
+    return chapters
+
+
 def _modules(
     package: str,
     requirements: Sequence[Row],
@@ -167,11 +205,7 @@ def _places(
     components: Sequence[Row], sections: Sequence[Mapping[str, Any]], requirements: Sequence[Row]
 ) -> dict[str, _Place]:
     """Component id -> where it stands: in the section of most of its requirements, of its own where as many are there."""
-    top = min((one["level"] for one in sections), default=1)
-    chapters: list[int] = []
-    for at, one in enumerate(sections):
-        chapters.append(at if one["level"] <= top or not chapters else chapters[-1])
-    roles = roles_of([dict(one) for one in sections])
+    chapters, roles = _chapters(sections), roles_of([dict(one) for one in sections])
     said = {row["id"]: _find_section(row["source"], sections) for row in requirements}
     found = {}
     for row in components:

@@ -7,13 +7,15 @@ import keyword
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from phases.planning.rules.numbers import GREEK, symbol_of
 
 LONGEST_NAME = 40
 _MOST_WORDS = 4
+_SHORT = 4
+"""So many capitals alone are an abbreviation that says nothing beside a title that has none of it."""
 _STOP_WORDS_TEXT = """
 a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm
 following use used using can be which these each all two one more additional details further how does do what why not
@@ -40,12 +42,25 @@ _BESIDE = re.compile(r" (?:using|via|with|by) ")
 """What stands behind the thing that a name is of: "queue using an infinite array"."""
 
 
-def package_name(title: str) -> str:
-    """A Python package name from the first telling words of a title."""
-    name = "_".join(telling_words(title)[:3])[:LONGEST_NAME].strip("_") or "paper"
+def package_name(title: str, own: Sequence[str] = ()) -> str:
+    """A Python package name: what the paper calls its method, `own`, else the first telling words of its title."""
+    said = next((name for name in own[:1] if _is_name_of_package(name, title)), "")
+    words = _plain_words(said.lower()) if said else telling_words(title)[:3]
+    name = "_".join(words)[:LONGEST_NAME].strip("_") or "paper"
     # a package named like a standard module would hide it
     taken = keyword.iskeyword(name) or name in sys.stdlib_module_names or name == "tests"
     return f"paper_{name}" if name[0].isdigit() or taken else name
+
+
+def _is_name_of_package(name: str, title: str) -> bool:
+    """Whether a method's name says more than the title: no few letters beside it, and no plain words of it."""
+    head, colon, _ = title.partition(":")
+    if colon and name.lower() == head.strip().lower():
+        return True
+    is_said = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", title)
+    is_short = name.isalpha() and name.isupper() and len(name) <= _SHORT
+    is_plain = bool(is_said) and re.fullmatch(r"[A-Z]?[a-z]+(?: [A-Z]?[a-z]+)*", name)
+    return len(name.split()) <= 2 and not name.islower() and not is_plain and (bool(is_said) or not is_short)
 
 
 def telling_words(text: str) -> list[str]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.planning.rules.component_homes import assign_components
+from phases.planning.rules.component_homes import assign_components, join_small_parts
 from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.component_readings import STEPS
 from phases.planning.rules.components import Component, find_components
@@ -109,6 +109,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
         },
         requests,
         [Mention(*one) for one in packages],
+        own,
     )
 
 
@@ -145,7 +146,11 @@ def _target_rows(paper: PaperText, own: Sequence[str], values: Sequence[Row]) ->
 
 
 def assemble_plan(
-    outline: Mapping[str, Any], found: Row, requests: Sequence[str], packages: Sequence[Mention] = ()
+    outline: Mapping[str, Any],
+    found: Row,
+    requests: Sequence[str],
+    packages: Sequence[Mention] = (),
+    own: Sequence[str] = (),
 ) -> Row:
     """The plan of what was found and asked for, with its files and their order."""
     requirements, components = list(found["requirements"]), list(found["components"])
@@ -153,7 +158,7 @@ def assemble_plan(
         _add_request(text, requirements, components)
     if not requirements:
         requirements = [_missing_requirement(outline)]
-    package = package_name(outline["title"] or "paper")
+    package = package_name(outline["title"] or "paper", own)
     files = plan_files(package, requirements, components, found["values"], outline.get("sections", ()))
     return {
         "plan_version": 2,
@@ -221,12 +226,13 @@ def _without_empty(
     found: Sequence[Component], chosen: Sequence[tuple[Requirement, int | None]]
 ) -> tuple[list[Component], list[int | None]]:
     """The components that the paper names, or that something is said of; and the homes of the requirements then."""
-    told = {home for _, home in chosen}
+    homes = join_small_parts(found, [home for _, home in chosen])
+    told = set(homes)
     kept = [
         place for place, one in enumerate(found) if one.is_named or one.equations or one.algorithm or place in told
     ] or list(range(len(found)))
     now = {place: number for number, place in enumerate(kept)}
-    return [found[place] for place in kept], [None if home is None else now[home] for _, home in chosen]
+    return [found[place] for place in kept], [None if home is None else now[home] for home in homes]
 
 
 def _component_rows(found: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row]) -> list[Row]:

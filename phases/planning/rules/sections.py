@@ -112,6 +112,9 @@ _BUILT_AND_ANALYSED = re.compile(
 """A heading that names what is built first, and then what is proven of it: "Algorithms and convergence analysis"."""
 _OF_THE_METHOD = re.compile(r"^(?:the |our )?(?:(?:problem )?settings?\b(?!s?$)|problem settings?$)", re.IGNORECASE)
 """Under a heading of what is built: what it works on, and no setting of an experiment."""
+_STATED = re.compile(r"^(?!.*\bresults?\b).* (?:is|are) ", re.IGNORECASE)
+_COMPARED = re.compile(r" (?:is|are) (?:[\w-]*er|more|less|better|worse|due|[\w-]+ly)\b", re.IGNORECASE)
+"""A heading that is a sentence, and one that says what came out."""
 _ROMAN = re.compile("[IVXL]+")
 _ENTRY = re.compile(r"^[0-9]+$")
 
@@ -170,6 +173,8 @@ def _role_of(title: str, over: str) -> str:
         (found == RESULTS and _ANALYSIS.search(title)) or (found == SETUP and _OF_THE_METHOD.search(title))
     ):
         return BUILD
+    if over in (BUILD, SETUP) and found == RESULTS and _STATED.search(title) and not _COMPARED.search(title):
+        found = ""  # "Column headers are values" is a case that the method meets
     if over == RESULTS and found not in (*_FIXED, SETUP):
         return RESULTS
     if over == MIXED and not found:
