@@ -222,3 +222,73 @@ def test_what_only_looks_like_a_setting_is_none(sentence: str) -> None:
 def test_a_word_that_begins_a_sentence_owns_nothing() -> None:
     rows = values_of("The trace consists of 914145 references to 186880 distinct pages.")
     assert [owner for _, _, owner in rows] == ["method", "method"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "row"),
+    [
+        ("We downloaded a 60 megabyte file every 30 minutes for 54 hours.", ("file size", 60, "megabyte")),
+        ("We downloaded a 60 megabyte file every 30 minutes for 54 hours.", ("duration", 54, "hours")),
+        ("Each client issues 5,000 requests per second from two rooms.", ("requests per second", 5000, "")),
+        ("The workload contains 80% reads and 20% writes of the rooms.", ("share of reads", "80%", "")),
+        ("We conducted 12 sessions of 45 minutes in the rooms of the hotel.", ("session duration", 45, "minutes")),
+        ("Twelve students used the waiter in two rooms of the hotel.", ("number of students", 12, "")),
+        ("We ran informal tests using a network of 4 nodes in a room.", ("number of nodes", 4, "")),
+        (
+            "We varied the extent of the distribution from zero to 896 bytes.",
+            ("distribution extent", "0 to 896", "bytes"),
+        ),
+        ("The cache of each server contains 4096 entries of 64 bytes.", ("entry size", 64, "bytes")),
+        (
+            "We trained the recognizer on 430 hours of transcribed speech.",
+            ("amount of transcribed speech", 430, "hours"),
+        ),
+    ],
+)
+def test_how_a_measurement_was_run_is_set_even_where_its_results_stand(sentence: str, row: tuple[object, ...]) -> None:
+    plan = read(SETUP.format(sentence="We look at rooms.", result=sentence)).plan
+    assert row in [(one["name"], one["value"], one.get("unit", "")) for one in plan["values"]]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "We found that the model generated the room at a rate p = 0.74.",
+        "The test arrived in about 300 seconds on average, compared to 210s for a direct run.",
+        "The theoretical minimum time is 12.0 using example activities.",
+        "The waiter could not approach it with frequency 10 rooms, which had a precision of 0.34.",
+    ],
+    ids=["what was found", "what it took", "a time before a verb", "which rooms"],
+)
+def test_what_was_measured_in_a_run_is_no_setting(result: str) -> None:
+    assert values_of("We look at rooms.", result) == []
+
+
+def test_all_numbers_that_a_name_is_set_to_are_its_values() -> None:
+    rows = values_of("We set Kin to 20% and 30% of the total number of page slots in each run.")
+    assert [row[:2] for row in rows] == [("Kin", "20%"), ("Kin", "30%")]
+
+
+def test_a_part_of_those_who_took_part_is_counted_with_what_they_are() -> None:
+    said = "We trained it on 144 subjects, of whom 36 were clinically diagnosed with it (training set)."
+    rows = read(SETUP.format(sentence=said, result="The waiter wins.")).plan["values"]
+    assert [(row["name"], row["value"], row.get("condition", "")) for row in rows] == [
+        ("number of subjects", 144, ""),
+        ("number of subjects", 36, "those clinically diagnosed with it"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "owners"),
+    [
+        (
+            "The memory model used a memory size of 2, and the continuous model's cache size was set to 16.",
+            ["memory model", "continuous model"],
+        ),
+        ("The memoryless model sampled 7 items in the first level.", ["memoryless model"]),
+        ("The Waiter (big) model trained for rooms used a dropout rate of 0.1.", ["Waiter (big)"]),
+    ],
+    ids=["each its own clause", "who does it", "a variant"],
+)
+def test_a_value_belongs_to_what_does_it_in_its_own_clause(sentence: str, owners: list[str]) -> None:
+    assert [owner for _, _, owner in values_of(sentence)] == owners

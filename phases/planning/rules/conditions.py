@@ -56,7 +56,7 @@ def _shorten(phrase: str) -> str:
     if (number := _NUMBER.search(phrase)) and not phrase[0].isupper():
         first = _FIRST_OF.search(phrase)
         phrase = phrase[: first.end()] if first else phrase[: number.start()].rpartition(" and ")[0]
-    words = (_ENDS.sub("", phrase) if phrase[:4] != "When" else phrase).split()[:_MOST_WORDS]
+    words = (_ENDS.sub("", phrase) if not phrase.startswith(("When", "those ")) else phrase).split()[:_MOST_WORDS]
     while words and words[-1].lower() in _OPEN_END:
         words.pop()
     said = " ".join(words)

@@ -47,10 +47,18 @@ _TRAINED = re.compile(
 )
 _KIND = r"(?:models?|agents?|networks?|baselines?|classifiers?|polic(?:y|ies)|allocators?|variants?|learners?)"
 _MODELS = re.compile(
-    rf"\b[Tt]he ((?:[a-z][\w-]* ){{1,2}}{_KIND}) (?:\w+ly )?(?:is|are|was|were|has|have|had|takes?|took|ran|\w+ed|uses?|consists?"
-    r"|contains?|employs?|comprises?)\b"
+    rf"\b[Tt]he ((?:[a-z][\w-]* ){{1,2}}{_KIND})(?: (?:\w+ly )?(?:is|are|was|were|has|have|had|takes?|took|ran|\w+ed|uses?"
+    r"|consists?|contains?|employs?|comprises?)\b|['’ʼ]s )"
 )
-"""One of several models: "we trained the base models for", "the big models were trained"."""
+"""One of several models: "we trained the base models for", "the big models were trained", "the big model's depth"."""
+_DOER = re.compile(
+    rf"\b[Tt]he ((?:[a-z][\w-]* ){{1,2}}{_KIND})(?: with [a-z]+)? (?:[a-z]+ed|has|had|uses?)(?: (?:respectively|only|about))? $"
+)
+"""What does something with so many, even with data: "the memoryless model sampled 7 items"."""
+_VARIANT = re.compile(
+    r"^(?:The |Our )?([A-Z][\w-]* \((?:big|base|small|large|tiny|medium|mini)\)) models?\b", re.IGNORECASE
+)
+"""One of the sizes of a model, with its name."""
 _AUTHORS = re.compile(
     r"^(?:In )?([A-Z][\w’'-]+ (?:et al\.?|and [A-Z][\w’'-]+|& [A-Z][\w’'-]+))(?: ?[\[(][^\])]*[\])])?,? \w+"
 )
@@ -118,6 +126,8 @@ def settings_of_sentence(sentence: Sentence, values: Iterable[Value], known: Kno
 def _owner(sentence: Sentence, value: Value, known: Known) -> str:
     """The data set of a count of data, the baseline that a clause is about, else the method."""
     before = sentence.text[: value.start]
+    if (doer := _DOER.search(before)) and doer.group(1).split()[0] not in _SAME_MODELS:
+        return doer.group(1)
     if _DATA_UNIT.search(value.name) and (owner := _owner_of_data(sentence, value, known)):
         return owner
     if is_other(value.name, known):
@@ -151,6 +161,8 @@ def _named_first(text: str, before: str, value: Value, known: Known) -> str:
         name = match.group(1).strip(" ()")
         if name not in known.own and not _is_word(name) and name not in known.datasets and " and " not in name:
             return name
+    if (match := _VARIANT.match(text)) and match.end() <= value.start + 1:
+        return match.group(1)
     if (match := _IN.match(text)) and not _is_own(match.group(1), known) and not _is_word(match.group(1)):
         return match.group(1)
     if (match := _SUBJECT.match(text)) and match.end() <= value.start + 1:
@@ -207,9 +219,15 @@ def _owner_of_section(sentence: Sentence, known: Known) -> str:
 
 def _owner_of_data(sentence: Sentence, value: Value, known: Known) -> str:
     """The data set that a count of data is nearest to, or that the sentence before names; empty where none is named."""
+    if value.condition:  # the names before it are another number's
+        return next((name for name in known.datasets if name in value.condition), "")
     text = sentence.text
     before = text[: value.start]
-    near = [(before.rfind(name), name) for name in known.datasets if name in before]
+    near = [
+        (before.rfind(name), name)
+        for name in known.datasets
+        if name in before and not before[before.rfind(name) + len(name) :].startswith(("'s", "’s", "ʼs"))
+    ]
     if near:
         return max(near)[1]
     after = [name for name in known.datasets if name in text[value.end : value.end + 60]]

@@ -10,7 +10,7 @@ from typing import Any
 from phases.planning.rules.numbers import fold
 from phases.planning.rules.owners import ORIGINAL, Known, Setting, settings_of_sentence
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
+from phases.planning.rules.sections import BUILD, MIXED, OTHER, RESULTS, SETUP
 from phases.planning.rules.setting_tables import settings_of_tables
 from phases.planning.rules.value_cues import likely_values
 from phases.planning.rules.value_names import meanings_of
@@ -30,6 +30,8 @@ _EXAMPLE = re.compile(
     r"^(?:For (?:example|instance)\b|As an example\b|Consider (?:the following|an example)\b)|^\W*\w+ ?[-−–]*[→⇒] ?\w+ ?:"
 )
 """What only shows how something goes: an example, or a message of a protocol, "A → B: x = 7"."""
+_EXPERIENCE = re.compile(r"\bexperiences?\b|\bdeployments?\b", re.IGNORECASE)
+"""Headings of sections that build nothing, and say how something was run."""
 _BARE = re.compile(r"(?<!\S)-?[0-9]+(?:\.[0-9]+)?(?!\S)")
 _FEWEST_OF_DEBRIS = 8
 _FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|cluster|training time|version|cores|processors|hardware)\b")
@@ -88,7 +90,9 @@ def find_settings(paper: PaperText, known: Known) -> list[Setting]:
 def candidates_of(paper: PaperText) -> Iterator[tuple[Sentence, list[Value]]]:
     """What each sentence and caption may set, before it is weighed."""
     for sentence in (*paper.sentences, *_captions(paper)):
-        is_read = sentence.role in (BUILD, SETUP, MIXED, RESULTS) and not _CODE.search(sentence.text)
+        is_experience = sentence.role == OTHER and _EXPERIENCE.search(sentence.section["title"])
+        is_read = sentence.role in (BUILD, SETUP, MIXED, RESULTS) or bool(is_experience)
+        is_read = is_read and not _CODE.search(sentence.text)
         is_read = is_read and not _EXAMPLE.search(fold(sentence.text[:80])[0])
         if is_read and not _is_debris(sentence.text):
             yield sentence, candidates_in(sentence.text)
