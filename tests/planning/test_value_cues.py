@@ -292,3 +292,43 @@ def test_a_part_of_those_who_took_part_is_counted_with_what_they_are() -> None:
 )
 def test_a_value_belongs_to_what_does_it_in_its_own_clause(sentence: str, owners: list[str]) -> None:
     assert [owner for _, _, owner in values_of(sentence)] == owners
+
+
+SIZES = """# Waiting
+
+## 2 Model
+
+The waiter is a stack of N = 6 layers and nothing else.
+
+## 3 Results
+
+Table 1: Variations of the waiter.
+
+|  | $Nd_{model}$ |  | $d_{ff}$ | h | PPL | BLEU |
+|---|---|---|---|---|---|---|
+| base | 6 | 512 | 2048 | 8 | 4.92 | 25.8 |
+| (A) | 2 |  |  |  | 6.11 | 23.7 |
+| (A) | 4 |  |  |  | 5.19 | 25.3 |
+| big | 6 | 1024 | 4096 | 16 | 4.33 | 26.4 |
+"""
+
+
+def test_the_row_of_a_size_in_a_table_of_variations_gives_its_settings_each_by_its_own_head() -> None:
+    rows = [(row["name"], row["value"], row.get("condition", "")) for row in read(SIZES).plan["values"]]
+    assert [row for row in rows if row[2] == "big"] == [
+        ("N", 6, "big"), ("d_model", 1024, "big"), ("d_ff", 4096, "big"), ("h", 16, "big"),
+    ]  # fmt: skip
+    assert [row[2] for row in rows if row[1] == 6] == ["", "big"]
+
+
+def test_rows_that_vary_one_setting_are_called_by_its_head_alone() -> None:
+    labels = {row["row"] for row in read(SIZES).plan["expected_results"]}
+    assert labels == {"base", "(A) N=2", "(A) N=4", "big"}
+
+
+def test_a_table_whose_caption_fell_into_the_line_of_another_is_told_as_not_read() -> None:
+    said = SIZES.replace(
+        "Table 1: Variations of the waiter.", "Table 1: Variations of the waiter Table 2. Noise levels"
+    )
+    uses = [(row["table"], row["used_as"]) for row in read(said).plan["tables"]]
+    assert uses == [("Table 1", "results"), ("Table 2", "none")]

@@ -67,7 +67,8 @@ _KINDS = (
     ),
 )
 
-
+_USUAL = {"", "base", "base model", "default"}
+"""The sizes of a model that a paper means where it names none."""
 _NO_WORDS = frozenset(["number", "of", "the", "size", "length", "", "a"])
 
 
@@ -185,7 +186,12 @@ def _is_same(one: Setting, other: Setting) -> bool:
 
 
 def _is_same_case(one: Setting, other: Setting) -> bool:
-    """Two rows of tables are in the same case if they say the same; a sentence says too little of that to tell it apart."""
+    """Two rows of tables are in the same case if they say the same; a sentence says too little of that to tell it apart.
+
+    The row of one size of a model says what no sentence says, but for the size that the sentences are about.
+    """
+    if "row" in (one.sentence.kind, other.sentence.kind):
+        return one.condition == other.condition or {one.condition.lower(), other.condition.lower()} <= _USUAL
     if one.sentence.kind == other.sentence.kind == "table":
         return one.condition == other.condition
     return "table" not in (one.sentence.kind, other.sentence.kind) or not (one.condition and other.condition)

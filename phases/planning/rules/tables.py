@@ -31,7 +31,8 @@ _SETTING_HEAD = re.compile(
     re.IGNORECASE,
 )
 _KEY_HEAD = re.compile(
-    r"(?![PRF]$)(?-i:[A-Za-zα-ωϵϕ](?:_\w{1,8}|[0-9])?|[a-zα-ωϵϕ][a-z])(?: ?[α-ωϵϕ]_?\w{0,4})?$|N ?d_?model|years?\b",
+    r"(?![PRF]$)(?-i:[A-Za-zα-ωϵϕ](?:_\w{1,8}|[0-9])?|[a-zα-ωϵϕ][a-z])(?: ?[α-ωϵϕ]_?\w{0,4})?$|[α-ωϵϕ]_?[a-z]{0,4}$"
+    r"|(?:N ?)?d_?(?:model|ff|hidden|head|inner)$|years?\b",
     re.IGNORECASE,
 )
 """Over a column that tells rows apart by a symbol."""
@@ -47,6 +48,8 @@ class Grid(NamedTuple):
     """What stands in the column that names the methods."""
     corner: str = ""
     """What stands over the labels."""
+    keys: tuple[int, int] = (0, 0)
+    """The columns of settings that tell rows apart: the first, and the one behind them."""
 
 
 def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
@@ -71,7 +74,8 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
     labels = [row[named] for row in body] if wide > 1 else [label.rpartition(" / ")[2] for label, _ in labelled]
     corner = " / ".join(dict.fromkeys(filter(None, joined[:wide])))
     told = _tell_apart(labelled, joined[wide : wide + keys], corner)
-    return Grid(_part_same(joined[wide + keys :]), [(label, row[keys:]) for label, row in told], labels, corner)
+    body_rows = [(label, row[keys:]) for label, row in told]
+    return Grid(_part_same(joined[wide + keys :]), body_rows, labels, corner, (wide, wide + keys))
 
 
 def _part_sections(rows: list[list[str]]) -> list[list[str]]:
