@@ -178,11 +178,17 @@ def _once(found: Sequence[Setting]) -> list[Setting]:
 
 def _is_same(one: Setting, other: Setting) -> bool:
     """Whether two values that are equal are of the same thing, in the same case."""
-    if one.owner != other.owner or not _is_same_case(one, other):
+    is_size = _is_of_size(one, other) or _is_of_size(other, one)
+    if not is_size and (one.owner != other.owner or not _is_same_case(one, other)):
         return False
     signs = (one.value.symbol, other.value.symbol)
     words, others = _words_of(one), _words_of(other)
     return (signs[0] == signs[1] != "") or (bool(words and others) and (words <= others or others <= words))
+
+
+def _is_of_size(row: Setting, other: Setting) -> bool:
+    """Whether the row of a size in a table and a sentence speak of the same model: big, and the big models."""
+    return row.sentence.kind == "row" and other.owner.lower().startswith(f"{row.condition.lower()} ")
 
 
 def _is_same_case(one: Setting, other: Setting) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from phases.planning.rules.cells import CELL_VALUE, count_numbers, is_figure, is_measured, plain_cell
@@ -30,6 +30,8 @@ _SETTING_HEAD = re.compile(
     r"|rank\b|folds\b)",
     re.IGNORECASE,
 )
+_ADDED = ("w/", "+ ", "- ")
+"""How labels begin that go on with the name of their group."""
 _KEY_HEAD = re.compile(
     r"(?![PRF]$)(?-i:[A-Za-zα-ωϵϕ](?:_\w{1,8}|[0-9])?|[a-zα-ωϵϕ][a-z])(?: ?[α-ωϵϕ]_?\w{0,4})?$|[α-ωϵϕ]_?[a-z]{0,4}$"
     r"|(?:N ?)?d_?(?:model|ff|hidden|head|inner)$|years?\b",
@@ -136,11 +138,23 @@ def _fill_heads(heads: Sequence[Sequence[str]], wide: int, width: int) -> list[l
         above = filled[depth - 1] if depth else []
         if groups and "" in row[wide:] and _fill_groups(row, groups, above):
             continue
+        for run in _runs_of(above, wide):
+            named = [row[at] for at in run if row[at]]
+            if len(named) == 1 and len(run) > 1:  # a name in the middle of its columns
+                row[run.start : run.stop] = named * len(run)
         for at in range(wide, width):
             is_part = not above or above[at] == above[at - 1] != ""
             if not row[at] and filled[-1][at] and at > wide and is_part:
                 row[at] = row[at - 1]
     return filled
+
+
+def _runs_of(row: Sequence[str], start: int) -> Iterator[range]:
+    """The columns beside each other that have one name."""
+    for name, run in groupby(range(start, len(row)), key=row.__getitem__):
+        places = list(run)
+        if name:
+            yield range(places[0], places[-1] + 1)
 
 
 def _part_same(heads: Sequence[str]) -> list[str]:
@@ -299,11 +313,14 @@ def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[st
             # a label and the first value may have fallen into one cell
             if split := re.match(rf"(.*?[A-Za-z)].*?) ({NUMBER})(?: .*)?$", label):
                 label, cells[0] = split.group(1), split.group(2)
-        above = next((groups[place] for place in range(at, -1, -1) if place in groups and _is_section(rows, place)), "")
+        start = next((place for place in range(at, -1, -1) if place in groups and _is_section(rows, place)), -1)
+        above = groups[start] if start >= 0 else ""
+        if above and rows[start + 1][0].startswith(_ADDED) and not label.startswith(_ADDED):
+            above = ""  # what is added to the group's name has come to its end
         if not label:
             yield _nearest_group(rows, groups, at), cells
         else:
-            yield f"{above}{'' if label.startswith(('w/', '+ ', '- ')) else ' /'} {label}" if above else label, cells
+            yield f"{above}{'' if label.startswith(_ADDED) else ' /'} {label}" if above else label, cells
 
 
 def _centre_labels(rows: Sequence[Sequence[str]]) -> dict[int, str]:
