@@ -233,6 +233,10 @@ def test_a_word_that_begins_a_sentence_owns_nothing() -> None:
         ("The workload contains 80% reads and 20% writes of the rooms.", ("share of reads", "80%", "")),
         ("We conducted 12 sessions of 45 minutes in the rooms of the hotel.", ("session duration", 45, "minutes")),
         ("Twelve students used the waiter in two rooms of the hotel.", ("number of students", 12, "")),
+        ("Each experiment is conducted ten times in the hotel.", ("number of repetitions", 10, "")),
+        ("We vary the number of clients from 1 to 64.", ("number of clients", "1 to 64", "")),
+        ("Each test consisted of two blocks of 40 trials.", ("number of trials per block", 40, "")),
+        ("The dataset contains tweets from 3,500 users of the hotel.", ("number of users", 3500, "")),
         ("We ran informal tests using a network of 4 nodes in a room.", ("number of nodes", 4, "")),
         (
             "We varied the extent of the distribution from zero to 896 bytes.",

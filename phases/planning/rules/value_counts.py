@@ -15,7 +15,7 @@ _OF = re.compile(r"(?<!\w)([a-z][\w-]*) of (?:about |approximately |size |around
 _PARTED = re.compile(rf"(?:epochs?|parameters?|{patterns.MEASURES}|degrees?|percent|points?|bits?)$", re.IGNORECASE)
 _NOT_OF = re.compile(
     r"(?:ed|ing|set|stack|maximum|cluster|pair|array|series|couple|values|median|average|mean|network"
-    r"|grid|ring|testbed|group|team)$"
+    r"|grid|ring|testbed|group|team|corpus)$"
 )
 
 
@@ -51,6 +51,7 @@ _HOURS_OF = re.compile(
 """Data that is measured by its time: "430 hours of transcribed speech"."""
 
 _PER = re.compile(r" (per (?:second|minute|hour|day))\b")
+_DURATION_OF = re.compile(r"\b(?:duration|length) of (?:each|every|all|the|a) ([a-z]+) (?:is|was|are|were) $")
 _LASTS = re.compile(r"\b(?:for|lasts?|lasted|duration of|ran|runs?) (?:about |at least |up to )?$")
 
 
@@ -103,6 +104,8 @@ def name_count(read: str, match: re.Match[str]) -> Counted | None:
     is_of = is_of and what and not patterns.RESULT_NAME.search(what.group(1))
     unit = noun.split()[-1] if re.fullmatch(patterns.MEASURES, last) else ""
     of = f"{what.group(1)} of " if what and is_of else ""
+    if of and what and re.search("[^sui]s$", what.group(1)) and not unit:
+        return Counted(f"number of {noun} per {_singular(what.group(1))}", value)
     is_named = of or unit or (last in ("level", "degree") and value != 1)
     return Counted(f"{of}{noun}" if is_named else f"number of {noun}", value, unit)
 
@@ -127,6 +130,8 @@ def _name_time(before: str, read: str) -> str:
     """What takes so long: 3 sessions of 45 minutes, runs that last 10 minutes."""
     if (of := _OF.search(before)) and of.group(1) not in patterns.STOPS and not _NOT_OF.search(of.group(1)):
         return f"{_singular(of.group(1))} duration"
+    if whose := _DURATION_OF.search(before):
+        return f"{_singular(whose.group(1))} duration"
     return "training time" if re.search(r"\btrain", read) else "duration" if _LASTS.search(before) else "time"
 
 
@@ -159,7 +164,7 @@ def _name_size(before: str, noun: str, read: str, end: int) -> str | None:
         named = name_before(before)
     is_deed = re.search(r"\b(?:we|they|to) [a-z]+ $", before) and not thing  # "of which we assign 16 MB"
     is_set = named and not is_deed and not patterns.MACHINE.search(named)
-    return f"{named} size".removesuffix(" size size") if is_set else ""
+    return f"{_singular(named)} size".removesuffix(" size size") if is_set else ""
 
 
 def _is_count(before: str, shown: str, noun: str, read: str, end: int) -> bool:

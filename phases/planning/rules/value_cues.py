@@ -108,14 +108,14 @@ _RUN_DEEDS = (
     r"|conduct(?:s|ed)?|recruit(?:s|ed)?|deploy(?:s|ed)?|repeat(?:s|ed)?|collect(?:s|ed)?|configured?|var(?:y|ied)"
     r"|launch(?:es|ed)?|submit(?:s|ted)?|allocate[sd]?|sampled?|create[sd]?|host(?:s|ed)?|keeps?|kept|consist(?:s|ed)?"
     r"|contain(?:s|ed)?|had|equipped|averaged|divided|populated?|insert(?:s|ed)?|loaded?|access(?:es|ed)?|set|built|wrote|drew"
-    r"|completed?|spread|given|placed|measured|played|answered|rated|viewed|shown|asked|lasts?|lasted|reads|writes|holds?"
+    r"|completed?|compris(?:es?|ed)|covers?|covered|spans?|spread|gathered|given|placed|measured|played|answered|rated|viewed|shown|asked|lasts?|lasted|reads|writes|holds?"
     r"|store[sd]?)\b"
 )
 _RUN_THINGS = (
     r"(?:benchmarks?|experiments?|simulat(?:ions?|or)|tests?|runs?|trials?|threads?|process(?:es)?|clients?|servers?|nodes?"
     r"|clusters?|(?:test[- ]?)?systems?|test-?beds?|machines?|workloads?|traces?|files?|databases?|networks?|participants?"
     r"|subjects?|users?|students|volunteers|models?|learners?|agents?|stud(?:y|ies)|sessions?|generators?|wrappers?|requests?"
-    r"|packets?|messages?|quer(?:y|ies)|jobs?|transactions?|workers?)"
+    r"|packets?|messages?|quer(?:y|ies)|jobs?|transactions?|workers?|data ?sets?|corpus|crawl|survey)"
 )
 _RAN = re.compile(
     r"\bwe (?:\w+ly |then |also |first |only )?(?!(?:assum|believ|propos|present|introduc|describ|discuss|mention|show|prov"
@@ -125,6 +125,7 @@ _RAN = re.compile(
     r"|\b(?:each|every|all|both|the|our|these|those|an?|[0-9]+|two|three|four|five|ten|twelve|twenty) (?:[\w-]+ ){0,3}?"
     rf"{_RUN_THINGS} (?:is |are |was |were )?(?:\w+ly |then )?{_RUN_DEEDS}|^{_RUN_THINGS} (?:are |were )?{_RUN_DEEDS}"
     r"|\b(?:clusters?|test-?beds?|networks?) (?:of|with) [0-9]|\b(?:averaged?|mean|median) (?:of|over|across) (?:the )?[0-9]"
+    r"|^(?:participants|subjects|volunteers) were\b|\bdata (?:was|were) (?:collected|gathered|recorded)\b"
     r"|^(?:In|For) (?:all|both|each|our|these|this|the (?:first|second|third|last|following|next)) (?:[\w-]+ )?"
     r"(?:experiments?|tests?|runs?|simulations?|benchmarks?|stud(?:y|ies)|trials?|evaluations?)\b",
     re.IGNORECASE,

@@ -236,7 +236,8 @@ CASE_LED = re.compile(r"\W*(?:If|When|Whenever|For)\b")
 CASE_AFTER = re.compile(r"\b(?:if|when|while|otherwise)\b|←")
 """What follows 0 or 1 where it is a case, or a step, and no constant."""
 REPEATED = re.compile(
-    rf"\b(repeat\w*|run|ran|runs|execut\w+|train\w*|evaluat\w+|perform\w*|measur\w+|sampl\w+|trial\w*)\b(?: [\w-]+){{0,4}}?"
+    rf"\b(repeat\w*|run|ran|runs|execut\w+|train\w*|evaluat\w+|perform\w*|measur\w+|sampl\w+|trial\w*|conduct\w*"
+    rf"|test\w*|simulat\w*)\b(?: [\w-]+){{0,4}}?"
     rf" ({ONE}|{'|'.join(list(WORDS)[2:])})"
     r" times\b(?! (?:faster|slower|more|less|larger|smaller|higher|lower|as|the))"
 )
@@ -329,8 +330,6 @@ WE_SET = re.compile(
     r"|its) )?(?:[A-Za-zα-ωϵ][\w-]* ){1,6}?)(?:to|at|as|by)"
     rf" (?:be |a maximum of |at most |about )?({ONE}|zero|one)(?![\w×^*/(]| ?[×*·])"
 )
-OTHER_VALUE = re.compile(rf"(?:,? and |,? or |, )({ONE})(?= of\b|[,.;)]|$)")
-"""What a name is set to, too: "to 20% and 30% of the slots"."""
 WE_SETS = re.compile(r"\b[Ww]e (?:set|fix|choose|chose)\b")
 AND_SET = re.compile(
     rf"(?:,|\band) (?:the |its )?((?:[A-Za-zα-ω][\w-]* ){{1,6}}?)to ({ONE}|zero|one)(?![\w×^*/(]| ?[×*·]|(?<!%),? (?:of|to)\b)"
@@ -346,7 +345,7 @@ RESULT_NAME = re.compile(
 """What is measured, and not set."""
 UNIT_AFTER = re.compile(
     r" ?((?:(?:requests|operations|ops|packets|messages|transactions|queries|events|frames)(?= per )"
-    r"|[kKMGT]i?B|[kM]?bytes|bytes?|ms|[µμun]s|s|secs?|seconds?|mins?|minutes?|hours?|days?|weeks?"
+    r"|[kKMGT]i?B|[kM]?bytes|bytes?|ms|[µμun]s|s|secs?|seconds?|mins?|minutes?|hours?|days?|weeks?|months?"
     r"|[kMG]?Hz|[KMG]bps|dB|°C|[cmk]m|kg)(?:/s| per (?:second|minute|hour|day|epoch|step|iteration|node|core|thread|GPU"
     r"|token|image|sample|item|entry|key)\b)?)(?![-/^\w(]| ?=)"
 )

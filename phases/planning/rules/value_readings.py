@@ -16,6 +16,8 @@ from phases.planning.rules.value_words import find_formulas, find_words
 
 _NUMBER_IN = re.compile(rf"[0-9]|\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
 _VERBS = re.compile(r"(?:(?:^| )(?:is|are|was|were|be|been|being|then|also|all|both))+ $")
+_OTHER_VALUE = re.compile(rf"(?:,? and |,? or |, )({patterns.ONE})(?= of\b|[,.;)]|$)")
+"""What a name is set to, too: "to 20% and 30% of the slots"."""
 _OF_WHOM = re.compile(
     rf"\b(?:of|among) (?:whom|which|them|these),? ({patterns.ONE}|{'|'.join(list(WORDS)[1:])}) (?:(?:is|are|was|were|had|have) )?"
     r"(?=([a-z][^,.;()]{3,60}))"
@@ -144,6 +146,8 @@ def _ranges(read: str) -> Iterator[Reading]:
         before = words_before(read, match.start())
         name = match["what"] or name_of_part(patterns.RANGE_WORDS.sub(" ", before)) or match.group(4) or ""
         name = "" if re.fullmatch(patterns.MEASURES, name) else name
+        if name and re.search(rf"\bnumber of {re.escape(name)} $", patterns.RANGE_WORDS.sub(" ", before)):
+            name = f"number of {name}"
         shown = f"{WORDS.get(match.group(2), match.group(2))} to {match.group(3)}"
         is_stated = bool(name) and not patterns.RESULT_BEFORE.search(before)
         yield Reading(name if is_stated else "", shown, match.start(), match.start(2), match.end(3))
@@ -255,7 +259,7 @@ def _set_to(read: str) -> Iterator[Reading]:
     is_set = patterns.SET.finditer(read) if patterns.SET_TO.search(read) else ()
     for match in (*is_set, *patterns.WE_SET.finditer(read), *goes_on):
         end = match.end(2)
-        while other := patterns.OTHER_VALUE.match(read, end):
+        while other := _OTHER_VALUE.match(read, end):
             end = other.end(1)
         value = parse_value(read[match.start(2) : end])
         said = _VERBS.sub(" ", match.group(1))
