@@ -39,3 +39,12 @@ from phases.planning.rules.values import values_in
 def test_a_condition_says_when_the_value_holds_and_ends_where_its_phrase_ends(sentence: str, condition: str) -> None:
     value = values_in(sentence)[0]
     assert condition_of(sentence, value, "method") == condition
+
+
+def test_a_sentence_that_turns_to_another_case_gives_it_to_what_follows() -> None:
+    said = "In the lobby, 9 actions were precomputed, while in the great hall, 20 actions were precomputed."
+    first, second = values_in(said)
+    assert (condition_of(said, first, "method"), condition_of(said, second, "method")) == (
+        "In the lobby",
+        "in the great hall",
+    )

@@ -273,6 +273,25 @@ def test_all_numbers_that_a_name_is_set_to_are_its_values() -> None:
     assert [row[:2] for row in rows] == [("Kin", "20%"), ("Kin", "30%")]
 
 
+def test_what_is_said_in_one_breath_with_a_setting_is_one() -> None:
+    rows = values_of("We refer to it as the base set and construct it with the engine, t = 200, and d = 50.")
+    assert [row[:2] for row in rows] == [("t", 200), ("d", 50)]
+
+
+def test_a_name_does_not_say_again_whose_it_is() -> None:
+    assert values_of("In each run the memory model's maximum cache size was set to 16.") == [
+        ("maximum cache size", 16, "memory model")
+    ]
+
+
+def test_two_tables_of_one_section_are_each_of_what_their_caption_says_first() -> None:
+    costs = "Table {}: {}: Teaching costs\n\n| Type | Cost in seconds |\n|---|---|\n| Quiz | {} |\n| Example | {} |\n"
+    said = f"{costs.format(1, 'Letters', 6.6, 7)}\n{costs.format(2, 'Numbers', 2.8, 2.4)}"
+    rows = read(SETUP.format(sentence=said, result="The waiter wins.")).plan["values"]
+    cases = {row["value"]: row["condition"].rpartition(", ")[2] for row in rows}
+    assert (cases[6.6], cases[2.8]) == ("Letters", "Numbers")
+
+
 def test_a_part_of_those_who_took_part_is_counted_with_what_they_are() -> None:
     said = "We trained it on 144 subjects, of whom 36 were clinically diagnosed with it (training set)."
     rows = read(SETUP.format(sentence=said, result="The waiter wins.")).plan["values"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from phases.planning.rules.conditions import condition_of
 from phases.planning.rules.passages import Sentence
@@ -51,6 +51,7 @@ _MODELS = re.compile(
     r"|consists?|contains?|employs?|comprises?)\b|['’ʼ]s )"
 )
 """One of several models: "we trained the base models for", "the big models were trained", "the big model's depth"."""
+_WHOSE = re.compile(r"([\w -]+?)['’ʼ]s ")
 _DOER = re.compile(
     rf"\b[Tt]he ((?:[a-z][\w-]* ){{1,2}}{_KIND})(?: with [a-z]+)? (?:[a-z]+ed|has|had|uses?)(?: (?:respectively|only|about))? $"
 )
@@ -114,13 +115,21 @@ class Setting:
 
 def settings_of_sentence(sentence: Sentence, values: Iterable[Value], known: Known) -> Iterator[Setting]:
     """The values of a sentence, each with its owner and its condition."""
-    for value in values:
-        owner = _owner(sentence, value, known)
+    for one in values:
+        owner = _owner(sentence, one, known)
+        value = _without_owner(one, owner)
         if value.case:
             is_owner = value.name.endswith("parameters") or is_other(value.case, known)
             yield Setting(value, value.case if is_owner else owner, "" if is_owner else f"for {value.case}", sentence)
             continue
         yield Setting(value, owner, condition_of(sentence.text, value, owner), sentence)
+
+
+def _without_owner(value: Value, owner: str) -> Value:
+    """A value whose name begins with whose it is, without that: "model's maximum size" of the continuous model."""
+    whose = _WHOSE.match(value.name)
+    is_owner = whose and owner.lower().endswith(whose.group(1).lower())
+    return replace(value, name=value.name[whose.end() :]) if whose and is_owner else value
 
 
 def _owner(sentence: Sentence, value: Value, known: Known) -> str:

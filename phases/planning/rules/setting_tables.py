@@ -36,6 +36,8 @@ _SIZE = re.compile(
     r"(?:[\w.-]+[ -])?\(?(?:base|big|small|large|tiny|medium|mini|huge|default)\)?(?: model)?", re.IGNORECASE
 )
 """The label of one size of a model."""
+_WHAT = re.compile(r"([^.:()]{3,40}): ")
+"""What a caption says first that its table is of: "Number game: costs"."""
 _WIDE_TEXT = """
 all and the of for in our tasks task methods method models model experiments experiment training appendix
 """
@@ -123,7 +125,9 @@ def _of_table(table: Table, paper: PaperText, known: Known, *, with_case: bool) 
     ):
         return
     case = _case_of(caption or table.section["title"]) if is_named and with_case else ""
-    case = case or (table.section["title"] if is_pair and with_case else "")
+    if not case and is_pair and with_case:
+        what = _WHAT.match(caption)
+        case = what.group(1) if what else table.section["title"]
     head = _plain(rows[0][1]).lower() if is_pair and not is_named else ""
     named_rows = list(_named_rows(body, rows[0]))
     has_owners = len({_split_owner(label, known) for label, *_ in named_rows} - {""}) > 1

@@ -24,6 +24,8 @@ _FEWEST_LETTERS, _FEWEST_OF_LABEL = 10, 4
 _STATED_FORMS = ("set_to", "identifiers", "defaulted", "labelled")
 """Ways of writing that say "this is set", whatever else their sentence tells: "the best were found with nu set to 0.01"."""
 
+_LESS_WHERE_JOINED = 0.15
+_JOINED = re.compile(r"[^.;:()]{0,30}(?:, (?:and )?| and )[^.;:()]{0,20}")
 _COSTS = ("time", "training time")
 """What a run took, where nothing else is said of it."""
 _RUN_FORMS = ("counted", "intervals", "listed_counts", "named", "ranges", "repeated", "set_to", "signs")
@@ -164,11 +166,21 @@ def likely_values(sentence: Sentence, values: Sequence[Value]) -> list[Value]:
         least["shares"] = LIKELY_WHERE_STATED
         if _VARIED.search(sentence.text):
             least["ranges"] = LIKELY_WHERE_VARIED
-    return [
-        one
-        for one in values
-        if _likelihood((*said, *cues_of_value(one))) > (usual if one.name in _COSTS else least.get(one.reading, usual))
-    ]
+    kept: list[Value] = []
+    for one in values:
+        needed = usual if one.name in _COSTS else least.get(one.reading, usual)
+        if kept and _goes_on(kept[-1], one, sentence.text):
+            needed -= _LESS_WHERE_JOINED
+        if _likelihood((*said, *cues_of_value(one))) > needed:
+            kept.append(one)
+    return kept
+
+
+def _goes_on(first: Value, second: Value, text: str) -> bool:
+    """Whether a number is said in one breath with one that is set: "t = 200, and d = 50"."""
+    between = text[first.end : second.start]
+    is_joined = bool(_JOINED.fullmatch(between)) and first.name not in _COSTS
+    return first.reading == second.reading and second.reading in ("counted", "signs", "shares") and is_joined
 
 
 def _likelihood(cues: Iterable[str]) -> float:
