@@ -212,8 +212,19 @@ def test_what_a_system_is_set_to_is_read_with_its_name_and_unit(
         "We split the work into steps: (1) convert the array, (2) compress it.",
         "0 10 20 30 40 0 10 Time step 1.00",
         "The program allocates 2M bits, where M is the number of points.",
+        "If there are five confusable words in the room, then there will be a tag.",
+        "We augment the queue with a 64-bit integer I, which records the room.",
+        "The query yielded 1369 responses in all, which were then used.",
     ],
-    ids=["a year", "items of a list", "labels of a figure's axes", "a factor of a symbol"],
+    ids=[
+        "a year",
+        "items of a list",
+        "labels of a figure's axes",
+        "a factor of a symbol",
+        "a case",
+        "a type",
+        "what came out",
+    ],
 )
 def test_what_only_looks_like_a_setting_is_none(sentence: str) -> None:
     assert values_of(sentence) == []

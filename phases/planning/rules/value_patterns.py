@@ -85,7 +85,7 @@ WORD_UNITS = re.compile(
 )
 MEASURES = r"seconds?|minutes?|hours?|days?|weeks?|[kmgt]i?b|ms|[µμun]s|intervals?"
 POINTED = re.compile(
-    r"\b(?:vs\.?|versus|one of|each of|these|those|latter|other|of the|among the|between the|all) (?:the )?$",
+    r"\b(?:vs\.?|versus|one of|each of|these|those|latter|other|of the|among the|between the|all|if there are) (?:the )?$",
     re.IGNORECASE,
 )
 STEPS = re.compile(r"(?:steps|iterations|epochs|updates|episodes)$")
@@ -128,7 +128,7 @@ GOES_ON = re.compile(
 RESULT_BEFORE = re.compile(
     r"\b(?:by|than|up to|score of|accuracy of|F1 of|BLEU of|(?:an?|the) (?:average|mean) (?:\w+ )?of|total time"
     r" of|improvement of|reduction of|took|takes about|within|achiev\w+|reach\w*|drops? (?:of|to)|attain\w*"
-    r"|error of|speedup of|account\w* for"
+    r"|error of|speedup of|account\w* for|yielded"
     r"|succe\w+ (?:for|in|on)|fail\w* (?:for|in|on)|agreement on|agree\w* on)"
     r"(?: about| around| at least| at most| almost| nearly)? \$?$",
     re.IGNORECASE,

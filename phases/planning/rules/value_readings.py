@@ -351,7 +351,7 @@ def _loose(read: str) -> Iterator[Reading]:
             )
         )
         last = next((at for at, word in enumerate(words, 1) if patterns.COUNTABLE.fullmatch(word)), 0)
-        if last and re.fullmatch(patterns.MEASURES, words[last - 1].lower()):
+        if last and re.fullmatch(rf"{patterns.MEASURES}|bits?|bytes?", words[last - 1].lower()):
             continue  # of a machine or a run, as a rule
         before = words_before(read, match.start())
         named = "" if patterns.APART.search(before) else name_before(patterns.LEADS_TO_VALUE.sub(" ", before))
