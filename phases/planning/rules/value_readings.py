@@ -15,6 +15,7 @@ from phases.planning.rules.value_pairs import find_pairs
 from phases.planning.rules.value_words import find_formulas, find_words
 
 _NUMBER_IN = re.compile(rf"[0-9]|\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
+_MACHINE_TYPE = re.compile(r"bits? (?:\w+ )?(?:integers?|words?|pointers?|counters?|floats?)\b")
 _VERBS = re.compile(r"(?:(?:^| )(?:is|are|was|were|be|been|being|then|also|all|both))+ $")
 _OTHER_VALUE = re.compile(rf"(?:,? and |,? or |, )({patterns.ONE})(?= of\b|[,.;)]|$)")
 """What a name is set to, too: "to 20% and 30% of the slots"."""
@@ -351,7 +352,7 @@ def _loose(read: str) -> Iterator[Reading]:
             )
         )
         last = next((at for at, word in enumerate(words, 1) if patterns.COUNTABLE.fullmatch(word)), 0)
-        if last and re.fullmatch(rf"{patterns.MEASURES}|bits?|bytes?", words[last - 1].lower()):
+        if last and (re.fullmatch(patterns.MEASURES, words[last - 1].lower()) or _MACHINE_TYPE.match(" ".join(words))):
             continue  # of a machine or a run, as a rule
         before = words_before(read, match.start())
         named = "" if patterns.APART.search(before) else name_before(patterns.LEADS_TO_VALUE.sub(" ", before))
