@@ -329,7 +329,7 @@ SOME_VALUES = [
     ("We hold out 25% of all rooms for tests.", {"share of rooms": "25%"}),
     ("It is fed a 64-dimensional latent space.", {"latent space dimension": 64}),
     ("The table is a tree of rooms with size 32.", {"rooms size": 32}),
-    ("It reads blocks of 64 KB data pages.", {"data pages size": 64}),
+    ("It reads blocks of 64 KB data pages.", {"data page size": 64}),
     ("We use two Nvidia RTX 3090 cards and 16 rooms.", {"number of rooms": 16}),
     ("We use a 7B model.", {"number of parameters": "7B"}),
     ("We set λ = 1/2 for all.", {"lambda": "1/2"}),

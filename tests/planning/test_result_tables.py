@@ -36,6 +36,21 @@ def test_a_name_in_the_middle_of_its_columns_stands_over_all_of_them() -> None:
     ).heads == ["Full / P", "Full / R", "Full / F1", "Part / P", "Part / R", "Part / F1"]
 
 
+def test_a_name_in_the_middle_of_the_columns_that_one_head_spans_stands_over_all_of_them() -> None:
+    read = grid(
+        "Model | Small | Large | Large | Large",
+        "Data | Halls |  | Rooms | ",
+        "Rule | Head | Head | Low | Full",
+        "A | 1.5 | 2.5 | 3.5 | 4.5",
+    )
+    assert read.heads[1:] == ["Large / Rooms / Head", "Large / Rooms / Low", "Large / Rooms / Full"]
+
+
+def test_a_group_of_rows_that_add_to_its_name_ends_where_a_row_adds_nothing() -> None:
+    read = grid("Rule | Hits", "Replay | ", "w/ Old | 1.5", "w/ New | 2.5", "Other | 3.5")
+    assert [label for label, _ in read.rows] == ["Replay w/ Old", "Replay w/ New", "Other"]
+
+
 def test_a_head_that_a_reader_cut_in_two_is_in_one_group_with_its_half() -> None:
     read = grid(
         " | Oak |  | Ash |  |  ",

@@ -41,7 +41,10 @@ def test_a_condition_says_when_the_value_holds_and_ends_where_its_phrase_ends(se
     assert condition_of(sentence, value, "method") == condition
 
 
-def test_what_follows_while_holds_in_a_case_of_its_own() -> None:
-    said = "In the letter task, 9 actions were computed, while in the number game, 20 actions were computed."
-    found = {value.value: condition_of(said, value, "method") for value in values_in(said)}
-    assert found == {9: "In the letter task", 20: "in the number game"}
+def test_a_sentence_that_turns_to_another_case_gives_it_to_what_follows() -> None:
+    said = "In the lobby, 9 actions were precomputed, while in the great hall, 20 actions were precomputed."
+    first, second = values_in(said)
+    assert (condition_of(said, first, "method"), condition_of(said, second, "method")) == (
+        "In the lobby",
+        "in the great hall",
+    )

@@ -212,8 +212,19 @@ def test_what_a_system_is_set_to_is_read_with_its_name_and_unit(
         "We split the work into steps: (1) convert the array, (2) compress it.",
         "0 10 20 30 40 0 10 Time step 1.00",
         "The program allocates 2M bits, where M is the number of points.",
+        "If there are five confusable words in the room, then there will be a tag.",
+        "We augment the queue with a 64-bit integer I, which records the room.",
+        "The query yielded 1369 responses in all, which were then used.",
     ],
-    ids=["a year", "items of a list", "labels of a figure's axes", "a factor of a symbol"],
+    ids=[
+        "a year",
+        "items of a list",
+        "labels of a figure's axes",
+        "a factor of a symbol",
+        "a case",
+        "a type",
+        "what came out",
+    ],
 )
 def test_what_only_looks_like_a_setting_is_none(sentence: str) -> None:
     assert values_of(sentence) == []
@@ -242,3 +253,136 @@ def test_tables_of_names_and_numbers_hold_in_the_cases_of_their_captions() -> No
 def test_the_usual_size_of_a_picture_is_no_power_that_lost_its_place(sentence: str, is_doubted: bool) -> None:
     plan = read(f"# Waiting\n\n## 2 Method\n\n{sentence}\n").plan
     assert any("raised digits" in row["what"] for row in plan["uncertain"]) is is_doubted
+
+
+@pytest.mark.parametrize(
+    ("sentence", "row"),
+    [
+        ("We downloaded a 60 megabyte file every 30 minutes for 54 hours.", ("file size", 60, "megabyte")),
+        ("We downloaded a 60 megabyte file every 30 minutes for 54 hours.", ("duration", 54, "hours")),
+        ("Each client issues 5,000 requests per second from two rooms.", ("requests per second", 5000, "")),
+        ("The workload contains 80% reads and 20% writes of the rooms.", ("share of reads", "80%", "")),
+        ("We conducted 12 sessions of 45 minutes in the rooms of the hotel.", ("session duration", 45, "minutes")),
+        ("Twelve students used the waiter in two rooms of the hotel.", ("number of students", 12, "")),
+        ("Each experiment is conducted ten times in the hotel.", ("number of repetitions", 10, "")),
+        ("We vary the number of clients from 1 to 64.", ("number of clients", "1 to 64", "")),
+        ("Each test consisted of two blocks of 40 trials.", ("number of trials per block", 40, "")),
+        ("The dataset contains tweets from 3,500 users of the hotel.", ("number of users", 3500, "")),
+        ("We ran informal tests using a network of 4 nodes in a room.", ("number of nodes", 4, "")),
+        (
+            "We varied the extent of the distribution from zero to 896 bytes.",
+            ("distribution extent", "0 to 896", "bytes"),
+        ),
+        ("The cache of each server contains 4096 entries of 64 bytes.", ("entry size", 64, "bytes")),
+        (
+            "We trained the recognizer on 430 hours of transcribed speech.",
+            ("amount of transcribed speech", 430, "hours"),
+        ),
+    ],
+)
+def test_how_a_measurement_was_run_is_set_even_where_its_results_stand(sentence: str, row: tuple[object, ...]) -> None:
+    plan = read(SETUP.format(sentence="We look at rooms.", result=sentence)).plan
+    assert row in [(one["name"], one["value"], one.get("unit", "")) for one in plan["values"]]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "We found that the model generated the room at a rate p = 0.74.",
+        "The test arrived in about 300 seconds on average, compared to 210s for a direct run.",
+        "The theoretical minimum time is 12.0 using example activities.",
+        "The waiter could not approach it with frequency 10 rooms, which had a precision of 0.34.",
+    ],
+    ids=["what was found", "what it took", "a time before a verb", "which rooms"],
+)
+def test_what_was_measured_in_a_run_is_no_setting(result: str) -> None:
+    assert values_of("We look at rooms.", result) == []
+
+
+def test_all_numbers_that_a_name_is_set_to_are_its_values() -> None:
+    rows = values_of("We set Kin to 20% and 30% of the total number of page slots in each run.")
+    assert [row[:2] for row in rows] == [("Kin", "20%"), ("Kin", "30%")]
+
+
+def test_what_is_said_in_one_breath_with_a_setting_is_one() -> None:
+    rows = values_of("We refer to it as the base set and construct it with the engine, t = 200, and d = 50.")
+    assert [row[:2] for row in rows] == [("t", 200), ("d", 50)]
+
+
+def test_a_name_does_not_say_again_whose_it_is() -> None:
+    assert values_of("In each run the memory model's maximum cache size was set to 16.") == [
+        ("maximum cache size", 16, "memory model")
+    ]
+
+
+def test_two_tables_of_one_section_are_each_of_what_their_caption_says_first() -> None:
+    costs = "Table {}: {}: Teaching costs\n\n| Type | Cost in seconds |\n|---|---|\n| Quiz | {} |\n| Example | {} |\n"
+    said = f"{costs.format(1, 'Letters', 6.6, 7)}\n{costs.format(2, 'Numbers', 2.8, 2.4)}"
+    rows = read(SETUP.format(sentence=said, result="The waiter wins.")).plan["values"]
+    cases = {row["value"]: row["condition"].rpartition(", ")[2] for row in rows}
+    assert (cases[6.6], cases[2.8]) == ("Letters", "Numbers")
+
+
+def test_a_part_of_those_who_took_part_is_counted_with_what_they_are() -> None:
+    said = "We trained it on 144 subjects, of whom 36 were clinically diagnosed with it (training set)."
+    rows = read(SETUP.format(sentence=said, result="The waiter wins.")).plan["values"]
+    assert [(row["name"], row["value"], row.get("condition", "")) for row in rows] == [
+        ("number of subjects", 144, ""),
+        ("number of subjects", 36, "those clinically diagnosed with it"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "owners"),
+    [
+        (
+            "The memory model used a memory size of 2, and the continuous model's cache size was set to 16.",
+            ["memory model", "continuous model"],
+        ),
+        ("The memoryless model sampled 7 items in the first level.", ["memoryless model"]),
+        ("The Waiter (big) model trained for rooms used a dropout rate of 0.1.", ["Waiter (big)"]),
+    ],
+    ids=["each its own clause", "who does it", "a variant"],
+)
+def test_a_value_belongs_to_what_does_it_in_its_own_clause(sentence: str, owners: list[str]) -> None:
+    assert [owner for _, _, owner in values_of(sentence)] == owners
+
+
+SIZES = """# Waiting
+
+## 2 Model
+
+The waiter is a stack of N = 6 layers and nothing else.
+
+## 3 Results
+
+Table 1: Variations of the waiter.
+
+|  | $Nd_{model}$ |  | $d_{ff}$ | h | PPL | BLEU |
+|---|---|---|---|---|---|---|
+| base | 6 | 512 | 2048 | 8 | 4.92 | 25.8 |
+| (A) | 2 |  |  |  | 6.11 | 23.7 |
+| (A) | 4 |  |  |  | 5.19 | 25.3 |
+| big | 6 | 1024 | 4096 | 16 | 4.33 | 26.4 |
+"""
+
+
+def test_the_row_of_a_size_in_a_table_of_variations_gives_its_settings_each_by_its_own_head() -> None:
+    rows = [(row["name"], row["value"], row.get("condition", "")) for row in read(SIZES).plan["values"]]
+    assert [row for row in rows if row[2] == "big"] == [
+        ("N", 6, "big"), ("d_model", 1024, "big"), ("d_ff", 4096, "big"), ("h", 16, "big"),
+    ]  # fmt: skip
+    assert [row[2] for row in rows if row[1] == 6] == ["", "big"]
+
+
+def test_rows_that_vary_one_setting_are_called_by_its_head_alone() -> None:
+    labels = {row["row"] for row in read(SIZES).plan["expected_results"]}
+    assert labels == {"base", "(A) N=2", "(A) N=4", "big"}
+
+
+def test_a_table_whose_caption_fell_into_the_line_of_another_is_told_as_not_read() -> None:
+    said = SIZES.replace(
+        "Table 1: Variations of the waiter.", "Table 1: Variations of the waiter Table 2. Noise levels"
+    )
+    uses = [(row["table"], row["used_as"]) for row in read(said).plan["tables"]]
+    assert uses == [("Table 1", "results"), ("Table 2", "none")]

@@ -14,8 +14,8 @@ _TRAIL = re.compile(
     r"^[^,;.]{0,40}?\b((?:for|on|when|during|in|at|per|between|over) (?:the |each |both |all |our )?"
     rf"(?:[^,;:.()]|{_WITHIN_NUMBER}){{3,60}})"
 )
-_CONTRAST = re.compile(rf"\b(?:while|whereas) ((?:for|on|in|during|at) (?:[^,;:]|{_WITHIN_NUMBER}){{3,70}}),")
-"""Where another case begins: "9 actions were computed, while in the game, 20 were"."""
+_TURN = re.compile(r"[,;] (?:while|whereas|but|and) ((?:for|on|in|when|during|with|after|before|at) [^,;:]{3,60}),")
+"""Where a sentence turns to another case: "9 actions in one task, while in the number game, 20"."""
 _NUMBER = re.compile(r"(?<![\w.-])[0-9][0-9.,^-]*+(?:e-?[0-9]+)?(?![\w.])")
 _FIRST_OF = re.compile(r"\b(?:first|last|initial|final|remaining|top) [0-9][0-9,]* [a-z]+")
 _ENDS = re.compile(
@@ -43,10 +43,11 @@ _OPEN_END = frozenset(_OPEN_ENDS.split())
 def condition_of(text: str, value: Value, owner: str) -> str:
     """The phrase behind the value, else the one that its sentence begins with; empty where that says no more than whose it is."""
     lead, trail = _LEAD.match(text), _TRAIL.match(text[value.end :])
-    lead = next(reversed(list(_CONTRAST.finditer(text, 0, value.start))), lead)
+    turned = [match.group(1) for match in _TURN.finditer(text) if match.end() <= value.start]
     found = (
         value.condition,
         trail.group(1) if trail else "",
+        turned[-1] if turned else "",
         lead.group(1) if lead and value.start > lead.end() else "",
     )
     said = _shorten(next(filter(None, found), ""))
@@ -59,7 +60,7 @@ def _shorten(phrase: str) -> str:
     if (number := _NUMBER.search(phrase)) and not phrase[0].isupper():
         first = _FIRST_OF.search(phrase)
         phrase = phrase[: first.end()] if first else phrase[: number.start()].rpartition(" and ")[0]
-    words = (_ENDS.sub("", phrase) if phrase[:4] != "When" else phrase).split()[:_MOST_WORDS]
+    words = (_ENDS.sub("", phrase) if not phrase.startswith(("When", "those ")) else phrase).split()[:_MOST_WORDS]
     while words and words[-1].lower() in _OPEN_END:
         words.pop()
     said = " ".join(words)

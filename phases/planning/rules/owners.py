@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from phases.planning.rules.conditions import condition_of
 from phases.planning.rules.passages import Sentence
@@ -47,10 +47,19 @@ _TRAINED = re.compile(
 )
 _KIND = r"(?:models?|agents?|networks?|baselines?|classifiers?|polic(?:y|ies)|allocators?|variants?|learners?)"
 _MODELS = re.compile(
-    rf"\b[Tt]he ((?:[a-z][\w-]* ){{1,2}}{_KIND}) (?:\w+ly )?(?:is|are|was|were|has|have|had|takes?|took|ran|\w+ed|uses?|consists?"
-    r"|contains?|employs?|comprises?)\b"
+    rf"\b[Tt]he ((?:[a-z][\w-]* ){{1,2}}{_KIND})(?: (?:\w+ly )?(?:is|are|was|were|has|have|had|takes?|took|ran|\w+ed|uses?"
+    r"|consists?|contains?|employs?|comprises?)\b|['’ʼ]s )"
 )
-"""One of several models: "we trained the base models for", "the big models were trained"."""
+"""One of several models: "we trained the base models for", "the big models were trained", "the big model's depth"."""
+_WHOSE = re.compile(r"([\w -]+?)['’ʼ]s ")
+_DOER = re.compile(
+    rf"\b[Tt]he ((?:[a-z][\w-]* ){{1,2}}{_KIND})(?: with [a-z]+)? (?:[a-z]+ed|has|had|uses?)(?: (?:respectively|only|about))? $"
+)
+"""What does something with so many, even with data: "the memoryless model sampled 7 items"."""
+_VARIANT = re.compile(
+    r"^(?:The |Our )?([A-Z][\w-]* \((?:big|base|small|large|tiny|medium|mini)\)) models?\b", re.IGNORECASE
+)
+"""One of the sizes of a model, with its name."""
 _AUTHORS = re.compile(
     r"^(?:In )?([A-Z][\w’'-]+ (?:et al\.?|and [A-Z][\w’'-]+|& [A-Z][\w’'-]+))(?: ?[\[(][^\])]*[\])])?,? \w+"
 )
@@ -106,8 +115,9 @@ class Setting:
 
 def settings_of_sentence(sentence: Sentence, values: Iterable[Value], known: Known) -> Iterator[Setting]:
     """The values of a sentence, each with its owner and its condition."""
-    for value in values:
-        owner = _owner(sentence, value, known)
+    for one in values:
+        owner = _owner(sentence, one, known)
+        value = _without_owner(one, owner)
         if value.case:
             is_owner = value.name.endswith("parameters") or is_other(value.case, known)
             yield Setting(value, value.case if is_owner else owner, "" if is_owner else f"for {value.case}", sentence)
@@ -115,9 +125,18 @@ def settings_of_sentence(sentence: Sentence, values: Iterable[Value], known: Kno
         yield Setting(value, owner, condition_of(sentence.text, value, owner), sentence)
 
 
+def _without_owner(value: Value, owner: str) -> Value:
+    """A value whose name begins with whose it is, without that: "model's maximum size" of the continuous model."""
+    whose = _WHOSE.match(value.name)
+    is_owner = whose and owner.lower().endswith(whose.group(1).lower())
+    return replace(value, name=value.name[whose.end() :]) if whose and is_owner else value
+
+
 def _owner(sentence: Sentence, value: Value, known: Known) -> str:
     """The data set of a count of data, the baseline that a clause is about, else the method."""
     before = sentence.text[: value.start]
+    if (doer := _DOER.search(before)) and doer.group(1).split()[0] not in _SAME_MODELS:
+        return doer.group(1)
     if _DATA_UNIT.search(value.name) and (owner := _owner_of_data(sentence, value, known)):
         return owner
     if is_other(value.name, known):
@@ -151,6 +170,8 @@ def _named_first(text: str, before: str, value: Value, known: Known) -> str:
         name = match.group(1).strip(" ()")
         if name not in known.own and not _is_word(name) and name not in known.datasets and " and " not in name:
             return name
+    if (match := _VARIANT.match(text)) and match.end() <= value.start + 1:
+        return match.group(1)
     if (match := _IN.match(text)) and not _is_own(match.group(1), known) and not _is_word(match.group(1)):
         return match.group(1)
     if (match := _SUBJECT.match(text)) and match.end() <= value.start + 1:
@@ -207,9 +228,15 @@ def _owner_of_section(sentence: Sentence, known: Known) -> str:
 
 def _owner_of_data(sentence: Sentence, value: Value, known: Known) -> str:
     """The data set that a count of data is nearest to, or that the sentence before names; empty where none is named."""
+    if value.condition:  # the names before it are another number's
+        return next((name for name in known.datasets if name in value.condition), "")
     text = sentence.text
     before = text[: value.start]
-    near = [(before.rfind(name), name) for name in known.datasets if name in before]
+    near = [
+        (before.rfind(name), name)
+        for name in known.datasets
+        if name in before and not before[before.rfind(name) + len(name) :].startswith(("'s", "’s", "ʼs"))
+    ]
     if near:
         return max(near)[1]
     after = [name for name in known.datasets if name in text[value.end : value.end + 60]]

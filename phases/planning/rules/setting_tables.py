@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
 
-from phases.planning.rules.numbers import NUMBER, Scalar, number_of
+from phases.planning.rules.numbers import NUMBER, Scalar, number_of, parse_value
 from phases.planning.rules.owners import METHOD, Known, Setting, is_other, names_other
 from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
@@ -32,6 +32,10 @@ _MEANING_HEAD = re.compile(r"(?:\w+ )?(?:meaning|description|definition|name|(?:
 _JOINT = re.compile(r" (?=[0-9])")
 _COUNT = re.compile(r"^# ?(?:of )?([A-Z]?[a-z]+)")
 _BASELINE = re.compile(r"baselines?\b", re.IGNORECASE)
+_SIZE = re.compile(
+    r"(?:[\w.-]+[ -])?\(?(?:base|big|small|large|tiny|medium|mini|huge|default)\)?(?: model)?", re.IGNORECASE
+)
+"""The label of one size of a model."""
 _WIDE_TEXT = """
 all and the of for in our tasks task methods method models model experiments experiment training appendix
 """
@@ -47,7 +51,7 @@ def settings_of_tables(paper: PaperText, known: Known) -> Iterator[Setting]:
         if table in named:
             yield from _of_table(table, paper, known, with_case=len(named) > 1)
         elif table.role != "proof":
-            yield from _of_columns(table, known)
+            yield from list(_of_columns(table, known)) or _of_sizes(table)
 
 
 def _of_columns(table: Table, known: Known) -> Iterator[Setting]:
@@ -72,6 +76,26 @@ def _of_columns(table: Table, known: Known) -> Iterator[Setting]:
             own = ", ".join([label for label in named if label not in others][:_MOST_LABELS])
             for label in filter(None, (own, *others)):
                 yield from _of_row(head, [(cell, label)], table, known, ("", False, "", False))
+
+
+def _of_sizes(table: Table) -> Iterator[Setting]:
+    """The settings of the rows that are a size of the model each, in a table of results whose other rows vary some of them."""
+    rows, (first, end) = table.cells, table.grid.keys
+    start = next((at for at, row in enumerate(rows) if any(map(_is_number, row[first:end]))), len(rows))
+    if end - first < _FEWEST_COLUMNS:
+        return
+    for row in (row for row in rows[start:] if _SIZE.fullmatch(_plain(row[0]))):
+        quote = " ".join(" | ".join(row).strip("| ").split())
+        sentence = Sentence(quote, table.section, table.page, table.role, "row")
+        for at in range(first, min(end, len(row))):
+            head = " ".join(above[at] for above in rows[:start] if at < len(above) and above[at])
+            value = parse_value(row[at]) if re.match(NUMBER, row[at]) else None
+            if head and value is not None:
+                symbol = plain_symbol(head) if head.startswith("$") or len(head) < 3 else ""
+                called = symbol or _plain(head)
+                yield Setting(
+                    Value(called, value, quote[:200], symbol, printed=row[at]), METHOD, _plain(row[0]), sentence
+                )
 
 
 def _is_number(cell: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from phases.planning.rules.numbers import fold
 from phases.planning.rules.owners import ORIGINAL, Known, Setting, settings_of_sentence
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
+from phases.planning.rules.sections import BUILD, MIXED, OTHER, RESULTS, SETUP
 from phases.planning.rules.setting_tables import settings_of_tables
 from phases.planning.rules.value_cues import likely_values
 from phases.planning.rules.value_names import meanings_of
@@ -30,6 +30,8 @@ _EXAMPLE = re.compile(
     r"^(?:For (?:example|instance)\b|As an example\b|Consider (?:the following|an example)\b)|^\W*\w+ ?[-−–]*[→⇒] ?\w+ ?:"
 )
 """What only shows how something goes: an example, or a message of a protocol, "A → B: x = 7"."""
+_EXPERIENCE = re.compile(r"\bexperiences?\b|\bdeployments?\b", re.IGNORECASE)
+"""Headings of sections that build nothing, and say how something was run."""
 _BARE = re.compile(r"(?<!\S)-?[0-9]+(?:\.[0-9]+)?(?!\S)")
 _FEWEST_OF_DEBRIS = 8
 _FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|cluster|training time|version|cores|processors|hardware)\b")
@@ -65,7 +67,8 @@ _KINDS = (
     ),
 )
 
-
+_USUAL = {"", "base", "base model", "default"}
+"""The sizes of a model that a paper means where it names none."""
 _NO_WORDS = frozenset(["number", "of", "the", "size", "length", "", "a"])
 
 
@@ -88,7 +91,9 @@ def find_settings(paper: PaperText, known: Known) -> list[Setting]:
 def candidates_of(paper: PaperText) -> Iterator[tuple[Sentence, list[Value]]]:
     """What each sentence and caption may set, before it is weighed."""
     for sentence in (*paper.sentences, *_captions(paper)):
-        is_read = sentence.role in (BUILD, SETUP, MIXED, RESULTS) and not _CODE.search(sentence.text)
+        is_experience = sentence.role == OTHER and _EXPERIENCE.search(sentence.section["title"])
+        is_read = sentence.role in (BUILD, SETUP, MIXED, RESULTS) or bool(is_experience)
+        is_read = is_read and not _CODE.search(sentence.text)
         is_read = is_read and not _EXAMPLE.search(fold(sentence.text[:80])[0])
         if is_read and not _is_debris(sentence.text):
             yield sentence, candidates_in(sentence.text)
@@ -173,15 +178,26 @@ def _once(found: Sequence[Setting]) -> list[Setting]:
 
 def _is_same(one: Setting, other: Setting) -> bool:
     """Whether two values that are equal are of the same thing, in the same case."""
-    if one.owner != other.owner or not _is_same_case(one, other):
+    is_size = _is_of_size(one, other) or _is_of_size(other, one)
+    if not is_size and (one.owner != other.owner or not _is_same_case(one, other)):
         return False
     signs = (one.value.symbol, other.value.symbol)
     words, others = _words_of(one), _words_of(other)
     return (signs[0] == signs[1] != "") or (bool(words and others) and (words <= others or others <= words))
 
 
+def _is_of_size(row: Setting, other: Setting) -> bool:
+    """Whether the row of a size in a table and a sentence speak of the same model: big, and the big models."""
+    return row.sentence.kind == "row" and other.owner.lower().startswith(f"{row.condition.lower()} ")
+
+
 def _is_same_case(one: Setting, other: Setting) -> bool:
-    """Two rows of tables are in the same case if they say the same; a sentence says too little of that to tell it apart."""
+    """Two rows of tables are in the same case if they say the same; a sentence says too little of that to tell it apart.
+
+    The row of one size of a model says what no sentence says, but for the size that the sentences are about.
+    """
+    if "row" in (one.sentence.kind, other.sentence.kind):
+        return one.condition == other.condition or {one.condition.lower(), other.condition.lower()} <= _USUAL
     if one.sentence.kind == other.sentence.kind == "table":
         return one.condition == other.condition
     return "table" not in (one.sentence.kind, other.sentence.kind) or not (one.condition and other.condition)

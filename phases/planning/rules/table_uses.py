@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from phases.planning.rules.passages import PaperText, Table
@@ -13,6 +13,9 @@ Row = Mapping[str, Any]
 RESULTS, SETTINGS, DATA, NONE = "results", "settings", "data", "none"
 _ORDER = (RESULTS, SETTINGS, DATA, NONE)
 _LONGEST_QUOTE = 200
+_CAPTION_WITHIN = re.compile(r"(?<=[\w)] )(Table [0-9]{1,2})[.:] (?=[A-Z])")
+"""The caption of another table that stands in the same line."""
+_POINTS_TO = re.compile(r"\bTable ([0-9]{1,2})\b(?![.\w-]*[0-9A-Z])(?! (?:of|in|from|by)\b)")
 
 
 def use_tables(paper: PaperText, results: Sequence[Row], values: Sequence[Row]) -> list[dict[str, Any]]:
@@ -31,8 +34,22 @@ def use_tables(paper: PaperText, results: Sequence[Row], values: Sequence[Row]) 
             found[key] = row
     for one in paper.outline["tables"]:
         unread = {"table": one["label"], "page": one["page"], "used_as": NONE, "why": "its cells could not be read"}
-        found.setdefault((one["label"], 0), unread)
+        for label in (one["label"], *_CAPTION_WITHIN.findall(str(one["text"]))):
+            found.setdefault((label, 0), {**unread, "table": label})
+    for label, page in _tables_pointed_to(paper, {label for label, _ in found}):
+        found[label, 0] = {"table": label, "page": page, "used_as": NONE, "why": "not found in what was read"}
     return sorted(found.values(), key=lambda row: (row["page"], _number(row["table"])))
+
+
+def _tables_pointed_to(paper: PaperText, known: set[str]) -> Iterator[tuple[str, int]]:
+    """The tables that sentences point to, below the highest number that has been read, and that are not known."""
+    highest = max(map(_number, known), default=0)
+    told = set[str]()
+    for sentence in paper.sentences:
+        for number in _POINTS_TO.findall(sentence.text):
+            if f"Table {number}" not in known | told and 0 < int(number) < highest:
+                told.add(f"Table {number}")
+                yield f"Table {number}", sentence.page
 
 
 def captions_of(paper: PaperText) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from phases.planning.rules.cells import CELL_VALUE, count_numbers, is_figure, is_measured, plain_cell
@@ -30,8 +30,11 @@ _SETTING_HEAD = re.compile(
     r"|rank\b|folds\b)",
     re.IGNORECASE,
 )
+_ADDED = ("w/", "+ ", "- ")
+"""How labels begin that go on with the name of their group."""
 _KEY_HEAD = re.compile(
-    r"(?![PRF]$)(?-i:[A-Za-zα-ωϵϕ](?:_\w{1,8}|[0-9])?|[a-zα-ωϵϕ][a-z])(?: ?[α-ωϵϕ]_?\w{0,4})?$|N ?d_?model|years?\b",
+    r"(?![PRF]$)(?-i:[A-Za-zα-ωϵϕ](?:_\w{1,8}|[0-9])?|[a-zα-ωϵϕ][a-z])(?: ?[α-ωϵϕ]_?\w{0,4})?$|[α-ωϵϕ]_?[a-z]{0,4}$"
+    r"|(?:N ?)?d_?(?:model|ff|hidden|head|inner)$|years?\b",
     re.IGNORECASE,
 )
 """Over a column that tells rows apart by a symbol."""
@@ -47,6 +50,8 @@ class Grid(NamedTuple):
     """What stands in the column that names the methods."""
     corner: str = ""
     """What stands over the labels."""
+    keys: tuple[int, int] = (0, 0)
+    """The columns of settings that tell rows apart: the first, and the one behind them."""
 
 
 def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
@@ -71,7 +76,8 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
     labels = [row[named] for row in body] if wide > 1 else [label.rpartition(" / ")[2] for label, _ in labelled]
     corner = " / ".join(dict.fromkeys(filter(None, joined[:wide])))
     told = _tell_apart(labelled, joined[wide : wide + keys], corner)
-    return Grid(_part_same(joined[wide + keys :]), [(label, row[keys:]) for label, row in told], labels, corner)
+    body_rows = [(label, row[keys:]) for label, row in told]
+    return Grid(_part_same(joined[wide + keys :]), body_rows, labels, corner, (wide, wide + keys))
 
 
 def _part_sections(rows: list[list[str]]) -> list[list[str]]:
@@ -132,11 +138,23 @@ def _fill_heads(heads: Sequence[Sequence[str]], wide: int, width: int) -> list[l
         above = filled[depth - 1] if depth else []
         if groups and "" in row[wide:] and _fill_groups(row, groups, above):
             continue
+        for run in _runs_of(above, wide):
+            named = [row[at] for at in run if row[at]]
+            if len(named) == 1 and len(run) > 1:  # a name in the middle of its columns
+                row[run.start : run.stop] = named * len(run)
         for at in range(wide, width):
             is_part = not above or above[at] == above[at - 1] != ""
             if not row[at] and filled[-1][at] and at > wide and is_part:
                 row[at] = row[at - 1]
     return filled
+
+
+def _runs_of(row: Sequence[str], start: int) -> Iterator[range]:
+    """The columns beside each other that have one name."""
+    for name, run in groupby(range(start, len(row)), key=row.__getitem__):
+        places = list(run)
+        if name:
+            yield range(places[0], places[-1] + 1)
 
 
 def _part_same(heads: Sequence[str]) -> list[str]:
@@ -301,11 +319,14 @@ def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[st
             # a label and the first value may have fallen into one cell
             if split := re.match(rf"(.*?[A-Za-z)].*?) ({NUMBER})(?: .*)?$", label):
                 label, cells[0] = split.group(1), split.group(2)
-        above = next((groups[place] for place in range(at, -1, -1) if place in groups and _is_section(rows, place)), "")
+        start = next((place for place in range(at, -1, -1) if place in groups and _is_section(rows, place)), -1)
+        above = groups[start] if start >= 0 else ""
+        if above and rows[start + 1][0].startswith(_ADDED) and not label.startswith(_ADDED):
+            above = ""  # what is added to the group's name has come to its end
         if not label:
             yield _nearest_group(rows, groups, at), cells
         else:
-            yield f"{above}{'' if label.startswith(('w/', '+ ', '- ')) else ' /'} {label}" if above else label, cells
+            yield f"{above}{'' if label.startswith(_ADDED) else ' /'} {label}" if above else label, cells
 
 
 def _centre_labels(rows: Sequence[Sequence[str]]) -> dict[int, str]:

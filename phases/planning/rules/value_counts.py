@@ -13,7 +13,10 @@ from phases.planning.rules.value_names import name_before, words_before
 _FEW = 13
 _OF = re.compile(r"(?<!\w)([a-z][\w-]*) of (?:about |approximately |size |around )?$")
 _PARTED = re.compile(rf"(?:epochs?|parameters?|{patterns.MEASURES}|degrees?|percent|points?|bits?)$", re.IGNORECASE)
-_NOT_OF = re.compile(r"(?:ed|ing|set|stack|maximum|cluster|pair|array|series|couple|values|median|average|mean)$")
+_NOT_OF = re.compile(
+    r"(?:ed|ing|set|stack|maximum|cluster|pair|array|series|couple|values|median|average|mean|network"
+    r"|grid|ring|testbed|group|team|corpus)$"
+)
 
 
 _FOUND = re.compile(r"^(?:[^,;]{0,40}, )?(?:(?:about|approximately|roughly|some|only|all) )?$")
@@ -37,6 +40,19 @@ _LAYERED = re.compile(
     r"[- ]((?:[a-z][\w-]* ){0,2}?(?:[A-Z]{2,}[a-z]?|[A-Za-z]*(?:network|former|encoder|decoder|perceptron|model)))s?\b"
 )
 """What has so many layers: "five-layer MLP"."""
+
+_NUMBERED = re.compile(
+    r"\b(?:frequency|order|degree|rank|type|class|grade|phase|stage|generation|priority) $", re.IGNORECASE
+)
+"""A noun that the number belongs to, and not the noun behind it: "frequency 10 extractions", "Markov order 1 features"."""
+_HOURS_OF = re.compile(
+    r" of ((?:[a-z][\w-]* )?(?:speech|audio|video|music|recordings?|footage|data|conversations?|transcripts?))\b"
+)
+"""Data that is measured by its time: "430 hours of transcribed speech"."""
+
+_PER = re.compile(r" (per (?:second|minute|hour|day))\b")
+_DURATION_OF = re.compile(r"\b(?:duration|length) of (?:each|every|all|the|a) ([a-z]+) (?:is|was|are|were) $")
+_LASTS = re.compile(r"\b(?:for|lasts?|lasted|duration of|ran|runs?) (?:about |at least |up to )?$")
 
 
 class Counted(NamedTuple):
@@ -65,8 +81,14 @@ def name_count(read: str, match: re.Match[str]) -> Counted | None:
     last = noun.split()[-1].lower()
     if last.removesuffix("s") in patterns.SIZES and (sized := _name_size(before, noun, read, match.end())) is not None:
         return Counted(sized, value, _plural(noun.split()[-1], value)) if sized else None
-    if re.fullmatch(f"{patterns.TIMES}|ms|[µμun]s", last):
-        return Counted("training time" if re.search(r"\btrain", read) else "time", value, noun.split()[-1])
+    if last == "vocabulary":
+        return Counted("vocabulary size", value)
+    if re.fullmatch(f"{patterns.TIMES}|(?:milli|micro|nano)seconds?|ms|[µμun]s", last):
+        if data := _HOURS_OF.match(read, match.end()):
+            return Counted(f"amount of {data.group(1)}", value, noun.split()[-1])
+        return Counted(_name_time(before, read), value, noun.split()[-1])
+    if per := _PER.match(read, match.end()):
+        return Counted(f"{noun} {per.group(1)}", value)
     if patterns.MODEL_SIZES.fullmatch(shown) and re.search(r"(?:params|parameters?|models?)$", last):
         sizes = tuple(re.findall(r"[0-9.]+ ?[MB]", shown))  # a model is known by this: 7B
         return Counted("number of parameters", sizes[0] if len(sizes) == 1 else sizes)
@@ -79,8 +101,11 @@ def name_count(read: str, match: re.Match[str]) -> Counted | None:
     noun += "s" if patterns.SINGULAR.search(noun) and value != 1 else ""
     what = _OF.search(before)
     is_of = what and what.group(1) not in patterns.STOPS and not _NOT_OF.search(what.group(1))
+    is_of = is_of and what and not patterns.RESULT_NAME.search(what.group(1))
     unit = noun.split()[-1] if re.fullmatch(patterns.MEASURES, last) else ""
     of = f"{what.group(1)} of " if what and is_of else ""
+    if of and what and re.search("[^sui]s$", what.group(1)) and not unit:
+        return Counted(f"number of {noun} per {_singular(what.group(1))}", value)
     is_named = of or unit or (last in ("level", "degree") and value != 1)
     return Counted(f"{of}{noun}" if is_named else f"number of {noun}", value, unit)
 
@@ -101,10 +126,29 @@ def _plural(unit: str, value: object) -> str:
     )
 
 
+def _name_time(before: str, read: str) -> str:
+    """What takes so long: 3 sessions of 45 minutes, runs that last 10 minutes."""
+    if (of := _OF.search(before)) and of.group(1) not in patterns.STOPS and not _NOT_OF.search(of.group(1)):
+        return f"{_singular(of.group(1))} duration"
+    if whose := _DURATION_OF.search(before):
+        return f"{_singular(whose.group(1))} duration"
+    return "training time" if re.search(r"\btrain", read) else "duration" if _LASTS.search(before) else "time"
+
+
+def _singular(noun: str) -> str:
+    return re.sub("ies$", "y", noun) if noun.endswith("ies") else re.sub("(?<=ss)es$|(?<=[^s])s$", "", noun)
+
+
 def _name_size(before: str, noun: str, read: str, end: int) -> str | None:
     """What has a size of so many bytes; "" where that is a machine's or nothing that is set, None where nothing says it."""
     subject = _SUBJECT_BEFORE.search(before)
     thing = patterns.SIZED.match(read, end)
+    told = " ".join(takewhile(lambda word: word not in patterns.STOPS, thing.group(1).split())) if thing else ""
+    if told in ("", "long", "large", "wide", "deep"):
+        thing = None
+    of = _OF.search(before)
+    if of and not thing and of.group(1) not in patterns.STOPS and not _NOT_OF.search(of.group(1)):
+        return f"{_singular(of.group(1))} size".removeprefix("size ")
     if noun.lower() in ("bit", "byte", "bits", "bytes"):
         named, after = name_before(subject.group(1)) if subject else "", patterns.WORDS_AFTER.match(read, end)
         words = after.group(1).split() if after and not noun.endswith("s") else []
@@ -112,13 +156,15 @@ def _name_size(before: str, noun: str, read: str, end: int) -> str | None:
         if any(_TYPES.fullmatch(word) for word in following):
             return ""
         named = named or " ".join(following)
-        return f"{re.sub('(?<=ss)es$|(?<=[^s])s$', '', named)} size" if name_before(named) == named != "" else None
-    named = name_before(thing.group(1)) if thing else name_before(patterns.OF_WHAT.sub(" ", before))
+        return f"{_singular(named)} size" if name_before(named) == named != "" else None
+    named = name_before(told) if thing else name_before(patterns.OF_WHAT.sub(" ", before))
+    if not named and subject:
+        named = name_before(subject.group(1))
     if named in patterns.VAGUE:
         named = name_before(before)
     is_deed = re.search(r"\b(?:we|they|to) [a-z]+ $", before) and not thing  # "of which we assign 16 MB"
     is_set = named and not is_deed and not patterns.MACHINE.search(named)
-    return f"{named} size".removesuffix(" size size") if is_set else ""
+    return f"{_singular(named)} size".removesuffix(" size size") if is_set else ""
 
 
 def _is_count(before: str, shown: str, noun: str, read: str, end: int) -> bool:
@@ -126,8 +172,10 @@ def _is_count(before: str, shown: str, noun: str, read: str, end: int) -> bool:
     last = noun.split()[-1].lower()
     if patterns.NO_NAME.search(noun) or (shown[-1] in "kKMB" and re.search(rf"\b{shown[-1]} (?:is|denotes|=)", read)):
         return False  # 2M where M is a symbol
-    if patterns.POINTED.search(before) or (
-        patterns.RESULT_BEFORE.search(before) and not (before.endswith("up to ") and patterns.STEPS.search(noun))
+    if (
+        patterns.POINTED.search(before)
+        or _NUMBERED.search(before)
+        or (patterns.RESULT_BEFORE.search(before) and not (before.endswith("up to ") and patterns.STEPS.search(noun)))
     ):
         return False
     if _FOUND_AFTER.match(read, end) and _FOUND.search(

@@ -13,15 +13,23 @@ from phases.planning.rules import value_patterns as patterns
 from phases.planning.rules.cues import says_what_is_set, why_not
 from phases.planning.rules.numbers import NUMBER
 from phases.planning.rules.passages import Sentence
+from phases.planning.rules.sections import RESULTS, SETUP
 from phases.planning.rules.value_weights import WEIGHTS
 from phases.planning.rules.values import Value
 
-LIKELY, LIKELY_WHERE_SET, LIKELY_WHERE_STATED = 0.7, 0.55, 0.5
+LIKELY, LIKELY_WHERE_SET, LIKELY_WHERE_STATED, LIKELY_WHERE_VARIED = 0.7, 0.55, 0.5, 0.4
 _SMALL, _FEW_WORDS, _SHORT = 5, 4, 60
 _FEWEST_LETTERS, _FEWEST_OF_LABEL = 10, 4
 """What has fewer is a scrap between formulas, and no quote to find a place by."""
 _STATED_FORMS = ("set_to", "identifiers", "defaulted", "labelled")
 """Ways of writing that say "this is set", whatever else their sentence tells: "the best were found with nu set to 0.01"."""
+
+_LESS_WHERE_JOINED = 0.15
+_JOINED = re.compile(r"[^.;:()]{0,30}(?:, (?:and )?| and )[^.;:()]{0,20}")
+_COSTS = ("time", "training time")
+"""What a run took, where nothing else is said of it."""
+_RUN_FORMS = ("counted", "intervals", "listed_counts", "named", "ranges", "repeated", "set_to", "signs")
+"""Ways of writing that a sentence has which says how something was run."""
 
 
 def _cue(name: str, pattern: str, flags: int = re.IGNORECASE) -> tuple[str, re.Pattern[str]]:
@@ -97,6 +105,46 @@ _KINDS_OF_ASIDE = {
 }  # fmt: skip
 
 
+_RUN_DEEDS = (
+    r"(?:ran|runs?|use[sd]?|execute[sd]?|perform(?:s|ed)?|generate[sd]?|issue[sd]?|sen[dt]s?|simulate[sd]?|assign(?:s|ed)?"
+    r"|conduct(?:s|ed)?|recruit(?:s|ed)?|deploy(?:s|ed)?|repeat(?:s|ed)?|collect(?:s|ed)?|configured?|var(?:y|ied)"
+    r"|launch(?:es|ed)?|submit(?:s|ted)?|allocate[sd]?|sampled?|create[sd]?|host(?:s|ed)?|keeps?|kept|consist(?:s|ed)?"
+    r"|contain(?:s|ed)?|had|equipped|averaged|divided|populated?|insert(?:s|ed)?|loaded?|access(?:es|ed)?|set|built|wrote|drew"
+    r"|completed?|compris(?:es?|ed)|covers?|covered|spans?|spread|gathered|given|placed|measured|played|answered|rated|viewed|shown|asked|lasts?|lasted|reads|writes|holds?"
+    r"|store[sd]?)\b"
+)
+_RUN_THINGS = (
+    r"(?:benchmarks?|experiments?|simulat(?:ions?|or)|tests?|runs?|trials?|threads?|process(?:es)?|clients?|servers?|nodes?"
+    r"|clusters?|(?:test[- ]?)?systems?|test-?beds?|machines?|workloads?|traces?|files?|databases?|networks?|participants?"
+    r"|subjects?|users?|students|volunteers|models?|learners?|agents?|stud(?:y|ies)|sessions?|generators?|wrappers?|requests?"
+    r"|packets?|messages?|quer(?:y|ies)|jobs?|transactions?|workers?|data ?sets?|corpus|crawl|survey)"
+)
+_RAN = re.compile(
+    r"\bwe (?:\w+ly |then |also |first |only )?(?!(?:assum|believ|propos|present|introduc|describ|discuss|mention|show|prov"
+    r"|defin|explain|report|expect|conclud|obtain|not|ne|compar|review|intend|want|lik|argu|learn|summari[sz]|hypothesi[sz]"
+    r"|reveal|identifi|demonstrat|focus|highlight|observ|achiev)e?d\b)[a-z]{2,}ed\b"
+    rf"|\bwe (?:\w+ly |then |also |first )?{_RUN_DEEDS}"
+    r"|\b(?:each|every|all|both|the|our|these|those|an?|[0-9]+|two|three|four|five|ten|twelve|twenty) (?:[\w-]+ ){0,3}?"
+    rf"{_RUN_THINGS} (?:is |are |was |were )?(?:\w+ly |then )?{_RUN_DEEDS}|^{_RUN_THINGS} (?:are |were )?{_RUN_DEEDS}"
+    r"|\b(?:clusters?|test-?beds?|networks?) (?:of|with) [0-9]|\b(?:averaged?|mean|median) (?:of|over|across) (?:the )?[0-9]"
+    r"|^(?:participants|subjects|volunteers) were\b|\bdata (?:was|were) (?:collected|gathered|recorded)\b"
+    r"|^(?:In|For) (?:all|both|each|our|these|this|the (?:first|second|third|last|following|next)) (?:[\w-]+ )?"
+    r"(?:experiments?|tests?|runs?|simulations?|benchmarks?|stud(?:y|ies)|trials?|evaluations?)\b",
+    re.IGNORECASE,
+)
+"""What says how a measurement was run, and with what; in systems papers it stands beside the results."""
+_VARIED = re.compile(r"\b(?:var(?:y|ied|ying)|sweep|swept|rang(?:ed|ing))\b", re.IGNORECASE)
+_FOUND_OUT = re.compile(
+    r"\b(?:found|observ\w+|notic\w+|see|saw|achiev\w+|reach\w*|attain\w*|took|outperform\w*|result(?:s|ed) in)\b"
+)
+_SHOWN_FOR = re.compile(
+    r"\b(?:for|with|using|over|on|across) (?:[0-9][0-9,]*(?:,? and |, ))*[0-9][0-9,]* (?:[a-z]+ )?"
+    r"(?:threads|clients|servers|nodes|users|participants|subjects|runs|trials|simulations|repetitions|seeds|processes|machines"
+    r"|requests|messages|keys|records|queries|samples|snapshots)\b"
+)
+"""What a caption says of the run that it shows."""
+
+
 _FRAME = re.compile(
     r"^(?:As (?:shown|seen|described|reported|summari[sz]ed|given|listed) in|To \w+|In (?:order to|Table|Figure|Fig\.)"
     r"|Based on|Following)\b[^,;]{3,120}, (?=\w)"
@@ -113,7 +161,26 @@ def likely_values(sentence: Sentence, values: Sequence[Value]) -> list[Value]:
     usual = LIKELY_WHERE_SET if says_what_is_set(sentence.text) else LIKELY
     usual = LIKELY_WHERE_STATED if _DEFAULT.search(sentence.text) else usual
     least = dict.fromkeys(_STATED_FORMS, LIKELY_WHERE_STATED)
-    return [one for one in values if _likelihood((*said, *cues_of_value(one))) > least.get(one.reading, usual)]
+    if values and _says_how_it_ran(sentence):
+        least |= dict.fromkeys(_RUN_FORMS, min(usual, LIKELY_WHERE_SET))
+        least["shares"] = LIKELY_WHERE_STATED
+        if _VARIED.search(sentence.text):
+            least["ranges"] = LIKELY_WHERE_VARIED
+    kept: list[Value] = []
+    for one in values:
+        needed = usual if one.name in _COSTS else least.get(one.reading, usual)
+        if kept and _goes_on(kept[-1], one, sentence.text):
+            needed -= _LESS_WHERE_JOINED
+        if _likelihood((*said, *cues_of_value(one))) > needed:
+            kept.append(one)
+    return kept
+
+
+def _goes_on(first: Value, second: Value, text: str) -> bool:
+    """Whether a number is said in one breath with one that is set: "t = 200, and d = 50"."""
+    between = text[first.end : second.start]
+    is_joined = bool(_JOINED.fullmatch(between)) and first.name not in _COSTS
+    return first.reading == second.reading and second.reading in ("counted", "signs", "shares") and is_joined
 
 
 def _likelihood(cues: Iterable[str]) -> float:
@@ -123,7 +190,7 @@ def _likelihood(cues: Iterable[str]) -> float:
 def cues_of_sentence(sentence: Sentence) -> Iterator[str]:
     """What holds of a sentence, in words; the names in WEIGHTS."""
     yield "any"
-    yield f"section: {sentence.role}"
+    yield f"section: {SETUP if sentence.role == RESULTS and _says_how_it_ran(sentence) else sentence.role}"
     why = why_not(_FRAME.sub("", sentence.text))
     if says_what_is_set(sentence.text):
         yield "sentence: says what is set"
@@ -134,6 +201,12 @@ def cues_of_sentence(sentence: Sentence) -> Iterator[str]:
     if not sentence.before:
         yield "sentence: first of its paragraph"
     yield from (f"sentence: {name}" for name, pattern in _IN_SENTENCE if pattern.search(sentence.text))
+
+
+def _says_how_it_ran(sentence: Sentence) -> bool:
+    """Whether it says how something was run, and not what came of it."""
+    said = (_SHOWN_FOR if sentence.kind == "caption" else _RAN).search(sentence.text)
+    return bool(said) and not _FOUND_OUT.search(sentence.text)
 
 
 def cues_of_value(value: Value) -> Iterator[str]:

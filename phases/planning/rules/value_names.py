@@ -14,6 +14,10 @@ _BREAK = re.compile(r"[,.;:()\[\]{}=<>|“”\"]|\$[^$]*\$| [–—-] |\b[0-9]\S
 _DEED = re.compile(r"(?:[^e]ed|ly)$")
 """How a word ends that is no noun: a name may have one before its noun, and never ends in one."""
 _OF_VALUE = re.compile(r"(?: (?:of|to|is|as))?(?: an?| the)?(?: (?:fixed )?value(?: of)?)? $")
+_PART_OF = re.compile(
+    r"\b((?:[a-z][\w-]* )?(?:mean|median|variance|deviation|extent|length|width|height|depth|size|duration|probability|rate"
+    r"|threshold|period|weight|scale|limit|spread|capacity)) of (?:the |our |its |each )?([a-z][\w-]*(?: [a-z][\w-]*)?) $"
+)
 _MEANT = re.compile(rf"\b((?:[a-z][\w-]* ){{0,2}}(?:{HEADS})) \(?([α-ωϵϕ]|[A-Za-z])(?:_\w+)?\)?(?=[\s,.;:)=∈]|$)")
 _DEFINED = re.compile(
     r"(?<![\w\\])([α-ωϵϕ]|[A-Za-z])(?:_\w+)? (?:is|denotes|represents|controls|stands for) (?:the |an? )"
@@ -48,6 +52,14 @@ def name_before(before: str) -> str:
         kept.pop(0)
     named = " ".join(kept)
     return named if (len(named) > 2 or named.isupper()) and (len(kept) > 1 or _is_noun(kept[0])) else ""
+
+
+def name_of_part(before: str) -> str:
+    """The name that ends a text, with what it is of: "the mean of the size-distribution" is the size-distribution mean."""
+    if match := _PART_OF.search(before):
+        part = name_before(match.group(1))
+        return f"{match.group(2)} {part}" if part else match.group(2)
+    return name_before(before)
 
 
 def name_of_symbol(before: str) -> str:

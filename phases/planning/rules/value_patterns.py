@@ -15,12 +15,12 @@ UNITS = (
     "|trajectories|rollouts?|simulations?|games?|positions?|points?|checkpoints?|models?|runs?|repetitions"
     "|times"
     "|folds?|splits?|users?|items?|participants?|subjects?|annotators?|labels?|dimensions?|features?"
-    "|parameters?|weights?|bits?|bytes?|[kKMGT]i?B|Mb|ms|[µμun]s|seconds?|minutes?|hours?|days?|weeks?|months?|years?"
+    "|parameters?|weights?|bits?|(?:kilo|mega|giga|tera)?bytes?|[kKMGT]i?B|Mb|ms|[µμun]s|seconds?|minutes?|hours?|days?|weeks?|months?|years?"
     "|entries|buckets?|levels?|keys?|key sets|records?|hidden units|neighbou?rs|components?|modules?|stages?"
     "|phases?|types?|scalars?|relations?|agents?|particles?|transformations?|experiments?|instances?|variables?"
     "|frames?|patches|windows?|rounds?|demonstrations?|shots?|ways?|candidates?|responses?|paths?"
     "|lists|degrees?|percent|characters|partitions?|replicas?|requests?|temperatures?|constraints?|topics?"
-    "|states?|actions?|environments?|terms?|matrices|vectors?|functions?|operators?|problems?|datasets?|data"
+    "|vocabulary|states?|actions?|environments?|terms?|matrices|vectors?|functions?|operators?|problems?|datasets?|data"
     " sets?|attention layers|transformer layers|convolutions?"
 )
 HEADS = (
@@ -68,9 +68,9 @@ SET = re.compile(
 SET_TO = re.compile(r"(?:[sztp]ed|set|fixed|equal|defaults?|starts?|kept|chosen) (?:to|at|with|as|by|from) ")
 """What SET has in it: it is looked for first, since most sentences set nothing."""
 COUNTED = re.compile(
-    rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{ONE}(?:{NEXT}){{0,8}})[\]}}]?|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
+    rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{ONE}(?:{NEXT}){{0,8}})[\]}}]?|\b(?i:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to"
     r"|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than"
-    rf"|possible)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})"
+    rf"|possible|using)\b)[A-Za-z][\w-]*[ -]){{0,3}}?(?:{UNITS})"
     rf"(?: (?:steps|points|pairs|layers|examples|samples|instances))?(?: intervals?)?)\b(?![-_][a-z])"
 )
 DEVICES = re.compile(
@@ -81,11 +81,12 @@ ONE_COUNTED = re.compile(rf"(?<= and )((?>{ONE}))[ -]((?:[a-z][\w-]*[ -])?(?:{UN
 """The last of two numbers, of which the first belongs to another name: "a rate of 0.1 and 100 epochs"."""
 WORD_UNITS = re.compile(
     r"(?:layers?|heads|blocks|seeds|gpus|tpus|epochs|runs|folds|steps|iterations|perceptrons|filters|channels"
-    r"|neurons|words|bits|bytes)$"
+    r"|neurons|words|bits|bytes|participants|subjects|students|volunteers|annotators|patients|raters)$"
 )
 MEASURES = r"seconds?|minutes?|hours?|days?|weeks?|[kmgt]i?b|ms|[µμun]s|intervals?"
 POINTED = re.compile(
-    r"\b(?:vs\.?|versus|one of|each of|these|those|latter|other|of the|among the|all) (?:the )?$", re.IGNORECASE
+    r"\b(?:vs\.?|versus|one of|each of|these|those|latter|other|of the|among the|between the|all|if there are) (?:the )?$",
+    re.IGNORECASE,
 )
 STEPS = re.compile(r"(?:steps|iterations|epochs|updates|episodes)$")
 MEASURED = re.compile(
@@ -100,7 +101,7 @@ SPACED = re.compile(
 )
 CALLED = re.compile(
     r"\b(?:an?|the|with|at|to) (?:(?!(?:of|an?|the|total)\b)[a-z][\w-]* ){0,2}((?!(?:number|total|factor|cluster|group|team"
-    r"|series|collection|stack|set|pair|array|ensemble|sequence)s?\b)[a-z][\w-]{2,}) of"
+    r"|series|collection|stack|set|pair|array|ensemble|sequence|network|ring|grid|mesh)s?\b)[a-z][\w-]{2,}) of"
     rf" (?:about |approximately |around |at most |at least |up to |only )?(?:size |length )?{SEVERAL}{WHOLE}"
 )
 """Any noun of a number: a maximum of 500, an embedding of size 64."""
@@ -127,7 +128,7 @@ GOES_ON = re.compile(
 RESULT_BEFORE = re.compile(
     r"\b(?:by|than|up to|score of|accuracy of|F1 of|BLEU of|(?:an?|the) (?:average|mean) (?:\w+ )?of|total time"
     r" of|improvement of|reduction of|took|takes about|within|achiev\w+|reach\w*|drops? (?:of|to)|attain\w*"
-    r"|error of|speedup of|account\w* for"
+    r"|error of|speedup of|account\w* for|yielded"
     r"|succe\w+ (?:for|in|on)|fail\w* (?:for|in|on)|agreement on|agree\w* on)"
     r"(?: about| around| at least| at most| almost| nearly)? \$?$",
     re.IGNORECASE,
@@ -191,7 +192,7 @@ NO_VALUES = (
     ),
     # what a run cost
     re.compile(
-        rf"\b(?:takes?|took|lasts?|lasted|(?:run|runs|ran|complete[sd]?|finish\w*) in|requires?|required) (?:about |around "
+        rf"\b(?:takes?|took|(?:run|runs|ran|complete[sd]?|finish\w*) in|requires?|required) (?:about |around "
         rf"|approximately |roughly |only |up to |less than |more than )*{NUMBER}(?:(?:[-–]|, |,? and "
         rf"|,? or ){NUMBER})*? ?(?:cycles|{TIMES}|(?:GPU"
         rf"|CPU|TPU)[- ])"
@@ -214,7 +215,7 @@ NO_VALUES = (
     re.compile(r"\b(?:[Vv]ersion |v)[0-9]+(?:\.[0-9]+)*|\b[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,3}\b"),
 )
 RANGE = re.compile(
-    rf"\b(?:from|between|range (?:of )?)(?: a| the)?(?: (?P<what>[a-z]+s))? ?({ONE})"
+    rf"\b(?:from|between|range (?:of )?)(?: a| the)?(?: (?P<what>[a-z]+s))? ?({ONE}|zero\b|one\b)"
     rf" (?:to|and|through) ({ONE})(?: ([a-z]+s)\b)?{WHOLE}"
 )
 RANGE_WORDS = re.compile(
@@ -237,7 +238,8 @@ CASE_LED = re.compile(r"\W*(?:If|When|Whenever|For)\b")
 CASE_AFTER = re.compile(r"\b(?:if|when|while|otherwise)\b|←")
 """What follows 0 or 1 where it is a case, or a step, and no constant."""
 REPEATED = re.compile(
-    rf"\b(repeat\w*|run|ran|runs|execut\w+|train\w*|evaluat\w+|perform\w*|measur\w+|sampl\w+|trial\w*)\b(?: [\w-]+){{0,4}}?"
+    rf"\b(repeat\w*|run|ran|runs|execut\w+|train\w*|evaluat\w+|perform\w*|measur\w+|sampl\w+|trial\w*|conduct\w*"
+    rf"|test\w*|simulat\w*)\b(?: [\w-]+){{0,4}}?"
     rf" ({ONE}|{'|'.join(list(WORDS)[2:])})"
     r" times\b(?! (?:faster|slower|more|less|larger|smaller|higher|lower|as|the))"
 )
@@ -275,9 +277,9 @@ COUNTED_AFTER = re.compile(
     rf"[a-z]{{3,}}[^\W\d_sui]s))\b"
 )
 COUNTED_ANY = re.compile(
-    rf"(?<![\w.,^_/⁄±=+\-])(?<![-+−] )({ONE}|\b(?:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to|for|with|in|on"
+    rf"(?<![\w.,^_/⁄±=+\-])(?<![-+−] )({ONE}|\b(?i:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to|for|with|in|on"
     rf"|at|is|are|more|less|most"
-    r"|best|other|which|that|these|those|if|when|while|as|by|from|than|possible|main|key)\b)[a-z][\w-]*[ -]){0,3}?"
+    r"|best|other|which|that|these|those|if|when|while|as|by|from|than|possible|main|key|using)\b)[a-z][\w-]*[ -]){0,3}?"
     r"(?:(?!(?:was|has|does|goes)\b)[a-z][a-z-]*[^\W\d_sui]s|[a-z]{3,}(?= matches| games| runs| tests| sets)))\b(?![-_][a-z])"
 )
 """A number and any plural."""
@@ -317,6 +319,11 @@ SHARE = re.compile(
     rf"({NUMBER} ?%|[1-9]/[1-9][0-9]?) of (?:the |all |our |its |total |number of )*([a-z][\w-]*(?: [a-z][\w-]*){{0,2}}?)"
     r"(?=[,.;:)]| (?:is|are|was|were|as|for|to|in|and|that|with|of|from|used)\b|$)"
 )
+WORKLOAD = re.compile(
+    rf"({NUMBER} ?%) ((?:reads?|writes?|updates?|inserts?|insertions|deletes?|deletions|lookups?|gets?|puts?|scans?|enqueues"
+    r"|dequeues|searches|queries|adds|removes)(?: operations)?)\b"
+)
+"""A mix of operations: 80% reads and 20% writes."""
 SPLIT = re.compile(r"\b([0-9]{1,2}[/:][0-9]{1,2}(?:[/:][0-9]{1,2})?) ((?:[a-z/-]+ ){0,3}(?:splits?|ratios?))\b")
 WE_SET = re.compile(
     r"\b(?:we|We|and|to|by) (?:then |also |always )?(?:set|sets|fix|fixed|limit|limited|limiting|restrict|restricted"
@@ -327,19 +334,20 @@ WE_SET = re.compile(
 )
 WE_SETS = re.compile(r"\b[Ww]e (?:set|fix|choose|chose)\b")
 AND_SET = re.compile(
-    rf"(?:,|\band) (?:the |its )?((?:[a-z][\w-]* ){{1,6}}?)to ({ONE}|zero|one)(?![\w×^*/(]| ?[×*·]|,? (?:of|to)\b)"
+    rf"(?:,|\band) (?:the |its )?((?:[A-Za-zα-ω][\w-]* ){{1,6}}?)to ({ONE}|zero|one)(?![\w×^*/(]| ?[×*·]|(?<!%),? (?:of|to)\b)"
 )
 """What goes on after "we set": "and the mean of the sizes to 512 bytes"."""
 RESULT_NAME = re.compile(
     r"\b(?:accurac\w+|acc|AUC|AUROC|MSE|RMSE|MAE|FID|R2|scores?|improvements?|speed-?ups?|gains?|errors?|reductions?"
     r"|increases?"
-    r"|costs?|overhead|agreement|precision"
+    r"|costs?|overhead|agreement|precision|latency|throughput"
     r"|performance|results?|recall|F1|BLEU|perplexity|AUC|times?|cent|percent)$",
     re.IGNORECASE,
 )
 """What is measured, and not set."""
 UNIT_AFTER = re.compile(
-    r" ?((?:[kKMGT]i?B|[kM]?bytes|bytes?|ms|[µμun]s|s|secs?|seconds?|mins?|minutes?|hours?|days?|weeks?"
+    r" ?((?:(?:requests|operations|ops|packets|messages|transactions|queries|events|frames)(?= per )"
+    r"|[kKMGT]i?B|[kM]?bytes|bytes?|ms|[µμun]s|s|secs?|seconds?|mins?|minutes?|hours?|days?|weeks?|months?"
     r"|[kMG]?Hz|[KMG]bps|dB|°C|[cmk]m|kg)(?:/s| per (?:second|minute|hour|day|epoch|step|iteration|node|core|thread|GPU"
     r"|token|image|sample|item|entry|key)\b)?)(?![-/^\w(]| ?=)"
 )
@@ -368,7 +376,9 @@ MODEL_SIZES = re.compile(r"[0-9.]+ ?[MB](?:(?:,|,? and|,? or) [0-9.]+ ?[MB])*")
 OF_WHAT = re.compile(r" (?:of|with|has|have|having)(?: an?| the)? $")
 """Between a thing and its size: "sub-hash tables with size 32"."""
 LONE_SIGN = re.compile(r"(?:^| )([A-Zb-zα-ω](?:_\w+)?|[A-Z][a-z]{1,4}) (?:\w+ly )?$")
-SIZES = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "bit", "byte")
+SIZES = (
+    "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "bit", "byte", "kilobyte", "megabyte", "gigabyte", "terabyte",
+)  # fmt: skip
 SIZED = re.compile(r"[- ]((?:[A-Za-z][\w-]* ){0,2}[a-z]{3,})\b(?! (?:of|is))")
 """What has a size of so many bytes: "64 KB data block"."""
 MACHINE = re.compile(r"\b(?:[GC]PUs?|RAM|memory|disks?|machines?|servers?|processors?|cards?)$", re.IGNORECASE)

@@ -10,12 +10,20 @@ from itertools import takewhile
 from phases.planning.rules import value_patterns as patterns
 from phases.planning.rules.numbers import WORDS, Scalar, number_of, parse_value, symbol_of
 from phases.planning.rules.value_counts import name_count
-from phases.planning.rules.value_names import name_before, name_of_symbol, plain_symbol, words_before
+from phases.planning.rules.value_names import name_before, name_of_part, name_of_symbol, plain_symbol, words_before
 from phases.planning.rules.value_pairs import find_pairs
 from phases.planning.rules.value_words import find_formulas, find_words
 
 _NUMBER_IN = re.compile(rf"[0-9]|\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
+_MACHINE_TYPE = re.compile(r"bits? (?:\w+ )?(?:integers?|words?|pointers?|counters?|floats?)\b")
 _VERBS = re.compile(r"(?:(?:^| )(?:is|are|was|were|be|been|being|then|also|all|both))+ $")
+_OTHER_VALUE = re.compile(rf"(?:,? and |,? or |, )({patterns.ONE})(?= of\b|[,.;)]|$)")
+"""What a name is set to, too: "to 20% and 30% of the slots"."""
+_OF_WHOM = re.compile(
+    rf"\b(?:of|among) (?:whom|which|them|these),? ({patterns.ONE}|{'|'.join(list(WORDS)[1:])}) (?:(?:is|are|was|were|had|have) )?"
+    r"(?=([a-z][^,.;()]{3,60}))"
+)
+"""A part of those who were counted: "144 subjects, of whom 36 were diagnosed with MCI"."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,12 @@ def _repeated(read: str) -> Iterator[Reading]:
                 match,
                 2,
             )
+    for match in _OF_WHOM.finditer(read):
+        counted = patterns.COUNTED.findall(read, 0, match.start())
+        value = parse_value(match.group(1))
+        if counted and value is not None and not isinstance(value, tuple):
+            named = _read(f"number of {counted[-1][1]}", value, match, 1)
+            yield replace(named, condition=f"those {match.group(2).strip()}")
     for match in patterns.COPULA.finditer(read):
         value = parse_value(match.group(2))
         if value is not None:
@@ -131,8 +145,11 @@ def _ranges(read: str) -> Iterator[Reading]:
     """From 1 to 32 entries; in the range 0.1 to 0.5. One without a name is none, and neither are its ends."""
     for match in patterns.RANGE.finditer(read):
         before = words_before(read, match.start())
-        name = match["what"] or name_before(patterns.RANGE_WORDS.sub(" ", before)) or (match.group(4) or "")
-        shown = f"{match.group(2)} to {match.group(3)}"
+        name = match["what"] or name_of_part(patterns.RANGE_WORDS.sub(" ", before)) or match.group(4) or ""
+        name = "" if re.fullmatch(patterns.MEASURES, name) else name
+        if name and re.search(rf"\bnumber of {re.escape(name)} $", patterns.RANGE_WORDS.sub(" ", before)):
+            name = f"number of {name}"
+        shown = f"{WORDS.get(match.group(2), match.group(2))} to {match.group(3)}"
         is_stated = bool(name) and not patterns.RESULT_BEFORE.search(before)
         yield Reading(name if is_stated else "", shown, match.start(), match.start(2), match.end(3))
 
@@ -242,9 +259,12 @@ def _set_to(read: str) -> Iterator[Reading]:
     goes_on = patterns.AND_SET.finditer(read) if patterns.WE_SETS.search(read) else ()
     is_set = patterns.SET.finditer(read) if patterns.SET_TO.search(read) else ()
     for match in (*is_set, *patterns.WE_SET.finditer(read), *goes_on):
-        value = parse_value(match.group(2))
+        end = match.end(2)
+        while other := _OTHER_VALUE.match(read, end):
+            end = other.end(1)
+        value = parse_value(read[match.start(2) : end])
         said = _VERBS.sub(" ", match.group(1))
-        name, symbol = name_before(said), ""
+        name, symbol = name_of_part(said), ""
         if (sign := patterns.LONE_SIGN.search(said)) and name in ("", sign.group(1)):
             symbol = plain_symbol(sign.group(1))
             name = symbol
@@ -252,7 +272,7 @@ def _set_to(read: str) -> Iterator[Reading]:
         is_case = is_case and bool(patterns.CASE_LED.match(read) or patterns.CASE_AFTER.search(read, match.end()))
         is_of_another = re.search(r"[a-z][A-Z]\w+$", name) and patterns.COUNTED_AFTER.match(read, match.end())
         if value is not None and name and not (is_case or is_of_another) and not patterns.RESULT_NAME.search(name):
-            yield _read(name, value, match, 2, symbol=symbol)
+            yield replace(_read(name, value, match, 2, symbol=symbol), end=end)
 
 
 def _counted(read: str) -> Iterator[Reading]:
@@ -267,8 +287,8 @@ def _counted(read: str) -> Iterator[Reading]:
 
 
 def _shares(read: str) -> Iterator[Reading]:
-    """20% of the training data; an 80/20 split."""
-    for match in patterns.SHARE.finditer(read):
+    """20% of the training data; 80% reads; an 80/20 split."""
+    for match in (*patterns.SHARE.finditer(read), *patterns.WORKLOAD.finditer(read)):
         before = words_before(read, match.start())
         if not patterns.RESULT_BEFORE.search(before):
             yield _read(f"share of {match.group(2)}", match.group(1), match, 1)
@@ -332,11 +352,12 @@ def _loose(read: str) -> Iterator[Reading]:
             )
         )
         last = next((at for at, word in enumerate(words, 1) if patterns.COUNTABLE.fullmatch(word)), 0)
-        if last and re.fullmatch(patterns.MEASURES, words[last - 1].lower()):
+        if last and (re.fullmatch(patterns.MEASURES, words[last - 1].lower()) or _MACHINE_TYPE.match(" ".join(words))):
             continue  # of a machine or a run, as a rule
         before = words_before(read, match.start())
         named = "" if patterns.APART.search(before) else name_before(patterns.LEADS_TO_VALUE.sub(" ", before))
-        name = f"number of {' '.join(words[:last])}" if last else named
+        counted = "share" if "%" in match.group(1) else "number"
+        name = f"{counted} of {' '.join(words[:last])}" if last else named
         if name:
             yield _read(name, value, match, 1)
 

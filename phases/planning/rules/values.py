@@ -103,7 +103,8 @@ def candidates_in(text: str) -> list[Value]:
 def _unit_behind(one: Reading, read: str) -> str:
     """The unit of a number that is known by a name: a timeout of 30 s."""
     unit = UNIT_AFTER.match(read, one.end) if one.kind not in ("counted", "words", "formulas") else None
-    if not unit or isinstance(one.value, str) or (_TIMELESS.search(one.name) and _TIME.match(unit.group(1))):
+    is_word = isinstance(one.value, str) and one.kind != "ranges"
+    if not unit or is_word or (_TIMELESS.search(one.name) and _TIME.match(unit.group(1))):
         return ""
     return unit.group(1)
 
