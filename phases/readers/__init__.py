@@ -6,9 +6,9 @@ make the documents; `page_pictures` draws pages; `recognition` reads scans;
 """
 
 __all__ = [
-    "heading_patterns",
     "intake",
     "kinds",
+    "line_patterns",
     "markdown",
     "origins",
     "outline",

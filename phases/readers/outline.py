@@ -8,8 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, repeat
 from typing import Any
 
-from phases.readers.bare_formulas import as_latex, find_bare_formulas, split_label
-from phases.readers.heading_patterns import ABSTRACT, REFERENCES, number_of, plain_title, without_number
+from phases.readers.line_patterns import (
+    ABSTRACT,
+    REFERENCES,
+    as_latex,
+    find_bare_formulas,
+    number_of,
+    plain_title,
+    split_label,
+    without_number,
+)
 from phases.readers.markdown import PAGE_MARK, URL
 from pipeline.base.formats import Markdown
 

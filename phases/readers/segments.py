@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phases.readers.heading_patterns import plain_title
+from phases.readers.line_patterns import plain_title
 
 LONGEST = 8000
 RELEVANCE = {

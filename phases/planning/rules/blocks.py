@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from phases.readers.bare_formulas import as_latex, find_bare_formulas
+from phases.readers.line_patterns import as_latex, find_bare_formulas
 
 PROSE, ITEM, NOTE, TABLE, FENCE, CAPTION, EQUATION = (
     "prose", "item", "note", "table", "fence", "caption", "equation",

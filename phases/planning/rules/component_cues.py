@@ -17,7 +17,7 @@ from phases.planning.rules.component_readings import Offer
 from phases.planning.rules.component_weights import WEIGHTS
 from phases.planning.rules.passages import PaperText
 from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, RESULTS, SETUP
-from phases.readers.heading_patterns import ABSTRACT, plain_title
+from phases.readers.line_patterns import ABSTRACT, plain_title
 
 _STEPS = (
     (0, "none"),

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from phases.readers.heading_patterns import ABSTRACT, REFERENCES, plain_title
+from phases.readers.line_patterns import ABSTRACT, REFERENCES, plain_title
 
 Section = dict[str, Any]
 BUILD, SETUP, RESULTS, MIXED, BACKGROUND, PROOF, OTHER = (

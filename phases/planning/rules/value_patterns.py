@@ -376,9 +376,8 @@ MODEL_SIZES = re.compile(r"[0-9.]+ ?[MB](?:(?:,|,? and|,? or) [0-9.]+ ?[MB])*")
 OF_WHAT = re.compile(r" (?:of|with|has|have|having)(?: an?| the)? $")
 """Between a thing and its size: "sub-hash tables with size 32"."""
 LONE_SIGN = re.compile(r"(?:^| )([A-Zb-zα-ω](?:_\w+)?|[A-Z][a-z]{1,4}) (?:\w+ly )?$")
-SIZES = (
-    "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "bit", "byte", "kilobyte", "megabyte", "gigabyte", "terabyte",
-)  # fmt: skip
+_SIZES_TEXT = "kb mb gb tb kib mib gib tib bit byte kilobyte megabyte gigabyte terabyte"
+SIZES = tuple(_SIZES_TEXT.split())
 SIZED = re.compile(r"[- ]((?:[A-Za-z][\w-]* ){0,2}[a-z]{3,})\b(?! (?:of|is))")
 """What has a size of so many bytes: "64 KB data block"."""
 MACHINE = re.compile(r"\b(?:[GC]PUs?|RAM|memory|disks?|machines?|servers?|processors?|cards?)$", re.IGNORECASE)

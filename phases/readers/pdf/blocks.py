@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from phases.readers.heading_patterns import ABSTRACT, REFERENCES, plain_title
+from phases.readers.line_patterns import ABSTRACT, REFERENCES, plain_title
 from phases.readers.pdf.bookmarks import Heading
 from phases.readers.pdf.lines import Line, has_holes
 from phases.readers.pdf.listings import is_prose

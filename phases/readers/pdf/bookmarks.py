@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from phases.readers.heading_patterns import plain_title
+from phases.readers.line_patterns import plain_title
 from phases.readers.pdf.lines import Line
 from phases.readers.pdf.page import Bookmark
 from phases.readers.pdf.words import Words

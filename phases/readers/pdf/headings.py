@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence, Set
 
-from phases.readers.heading_patterns import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain_title, without_number
+from phases.readers.line_patterns import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain_title, without_number
 from phases.readers.pdf.bookmarks import LONGEST, MOST_LINES, Heading, headings_by_bookmarks
 from phases.readers.pdf.lines import Line, has_holes
 from phases.readers.pdf.page import Bookmark

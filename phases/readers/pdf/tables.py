@@ -8,7 +8,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from statistics import median
 
-from phases.readers.heading_patterns import number_of
+from phases.readers.line_patterns import number_of
 from phases.readers.pdf.lines import Line, join_items
 from phases.readers.pdf.page import Item, Rows
 from phases.readers.pdf.ruled_tables import CAPTION, cells_of_rows

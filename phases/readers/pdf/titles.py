@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from phases.readers.heading_patterns import ABSTRACT, plain_title
+from phases.readers.line_patterns import ABSTRACT, plain_title
 from phases.readers.pdf.lines import Line, has_holes
 from phases.readers.pdf.ruled_tables import CAPTION
 from phases.readers.pdf.unnumbered import style_of

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from phases.readers.heading_patterns import number_of, without_number
+from phases.readers.line_patterns import number_of, without_number
 from phases.readers.pdf.lines import Line
 
 LARGER = 0.4

@@ -1,10 +1,25 @@
-"""Formulas that stand alone as a paragraph, though no reader marked them as displayed: "MultiHead(Q, K) = Concat(…)W"."""
+"""How lines are written that are no prose: headings, by number or name, and formulas that no reader marked as displayed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+NUMBER = re.compile(
+    r"^(?:(?:[Ss]ection|[Cc]hapter|[Aa]ppendix|[Aa]bschnitt|[Kk]apitel|[Aa]nhang|SECTION|CHAPTER|APPENDIX)\s+)?"
+    r"((?:[0-9]{1,2}|[A-Z](?=\.|:|\.[0-9])|(?:X{0,2}(?:IX|IV|V?I{1,3}|V)|X{1,2})(?=\.\s)"
+    r"|(?<=ppendix )[A-Z]|(?<=PPENDIX )[A-Z]|(?<=nhang )[A-Z])(?:\.[0-9]{1,2})*)[.:)]?\s+(?=\S)"
+)
+REFERENCES = (
+    "references", "bibliography", "literatur", "literaturverzeichnis", "références", "bibliographie", "referencias",
+    "参考文献", "參考文獻", "참고문헌", "referencesandnotes", "literaturecited", "workscited",
+)  # fmt: skip
+ABSTRACT = ("abstract", "zusammenfassung", "résumé", "resumen", "摘要", "초록", "要旨", "요약")
+UNNUMBERED = (
+    *ABSTRACT, *REFERENCES, "acknowledgments", "acknowledgements", "acknowledgment", "acknowledgement", "appendix",
+    "appendices", "contents", "tableofcontents", "inhaltsverzeichnis", "danksagung", "supplementarymaterial",
+    "authorcontributions", "introduction", "conclusion", "conclusions",
+)  # fmt: skip
 _SHORTEST, _LONGEST = 6, 600
 _RELATION = re.compile(r":=|[=≡←≤≥≜∝]|\\(?:leftarrow|gets|leq?|geq?|equiv|propto|triangleq)(?![a-z])")
 _NO_FORMULA = re.compile(
@@ -16,6 +31,22 @@ _WORDS = "min max log exp if otherwise else where for all and with mod arg sin c
 _OF_FORMULAS = frozenset(_WORDS.split())
 _LABEL = re.compile(r"\((?:[A-Z]\.?)?[0-9]{1,3}[a-z]?\)")
 _LABEL_BEHIND = re.compile(rf"(?<=[ \t])({_LABEL.pattern})[ \t]*$|(?<=[ \t][ \t])({_LABEL.pattern})(?=[ \t])")
+
+
+def plain_title(title: str) -> str:
+    """A title without its number, case, spaces and marks, for comparing."""
+    return re.sub(r"[\W_]+", "", NUMBER.sub("", title.strip()).lower())
+
+
+def number_of(title: str) -> str | None:
+    """The number that a heading begins with."""
+    match = NUMBER.match(title)
+    return match.group(1) if match else None
+
+
+def without_number(title: str) -> str:
+    """A heading without its number."""
+    return NUMBER.sub("", title).strip()
 
 
 def find_bare_formulas(lines: Sequence[str]) -> dict[int, int]:
