@@ -427,6 +427,18 @@ def test_a_wide_table_of_results_is_shown_in_parts_of_a_few_columns() -> None:
     assert all(line[-4:] == [line[-1]] * 4 for line in lines)
 
 
+def test_a_table_that_is_not_taken_whole_says_so() -> None:
+    lines = [[f"{at} | {place}{at}.5 | {place}{at}.25" for at in range(1, 46)] for place in (1, 2)]
+    tables = [
+        f"> **Table {at}.** Hits\n\n{table('Rooms | Slow | Slow, late', *rows)}" for at, rows in enumerate(lines, 1)
+    ]
+    plan = read(PAPER.format("\n\n".join(tables))).plan
+    kept = [sum(row["table"] == name for row in plan["expected_results"]) for name in ("Table 1", "Table 2")]
+    assert sum(kept) < 180
+    shown = " ".join(render_plan(plan).split())
+    assert all(f"({count} of its 90 values)" in shown for count in kept if count < 90)
+
+
 def test_a_caption_with_a_roman_number_is_one() -> None:
     rows = table("Rule | Oak | Ash", "Slow | 41.5 | 42.5", "Old | 40.5 | 39.5")
     assert {row[0] for row in results_of(f"{rows}\n\n> **TABLE IV.** HITS ON ALL TREES")} == {"TABLE IV"}

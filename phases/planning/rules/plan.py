@@ -135,14 +135,14 @@ def _requirement_rows(paper: PaperText, chosen: Sequence[tuple[Requirement, int 
 
 def _target_rows(paper: PaperText, own: Sequence[str], values: Sequence[Row]) -> tuple[dict[str, list[Row]], list[str]]:
     """What the paper reports, what is to be run for it, and what each table is used as; and the tables whose rows are unsure."""
-    found, unsure = expected_results(paper, own)
-    results = [{"id": f"E{number}", **row} for number, row in enumerate(found, 1)]
+    found = expected_results(paper, own)
+    results = [{"id": f"E{number}", **row} for number, row in enumerate(found.rows, 1)]
     doubted = {name for row in doubts_of_values(values) for name in str(row.get("about", "")).split(", ")}
     return {
         "expected_results": results,
         "experiments": experiments_of(results, paper, captions_of(paper), find_sizes(values, doubted)),
-        "tables": use_tables(paper, results, values),
-    }, unsure
+        "tables": use_tables(paper, results, values, found.shortened),
+    }, found.unsure
 
 
 def assemble_plan(

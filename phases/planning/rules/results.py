@@ -85,8 +85,19 @@ class _Read:
     """The one that the caption says all cells have."""
 
 
-def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Rows for the plan, without ids; and the tables where no row or column is known as the method's own.
+class Targets(NamedTuple):
+    """What the paper reports of its method."""
+
+    rows: list[dict[str, Any]]
+    """Rows for the plan, without ids."""
+    unsure: list[str]
+    """The tables where no row or column is known as the method's own."""
+    shortened: dict[str, str]
+    """What is taken of a table that is too long to be taken whole."""
+
+
+def expected_results(paper: PaperText, own: Sequence[str]) -> Targets:
+    """The results of tables, then those of sentences.
 
     `own`: what the method is called. Where there are more than MOST, tables with the method's own
     rows come before those where it is not known.
@@ -105,7 +116,13 @@ def expected_results(paper: PaperText, own: Sequence[str]) -> tuple[list[dict[st
     chosen = [_choose(rows, room) for rows, room in zip(made, most, strict=True)]
     unsure = [one.label for one, rows in zip(read, chosen, strict=True) if rows and not one.is_sure]
     rows = [row for rows in chosen for row in rows]
-    return [*rows, *results_of_sentences(paper, own, set(before))[: MOST - len(rows)]], unsure
+    kept, whole = _count_by_table(chosen), _count_by_table(made)
+    shortened = {name: f"{kept[name]} of its {count} values" for name, count in whole.items() if 0 < kept[name] < count}
+    return Targets([*rows, *results_of_sentences(paper, own, set(before))[: MOST - len(rows)]], unsure, shortened)
+
+
+def _count_by_table(tables: Sequence[Sequence[Mapping[str, Any]]]) -> Counter[str]:
+    return Counter(str(row["table"]).partition(", part ")[0] for rows in tables for row in rows)
 
 
 def _name_parts(read: Sequence[_Read]) -> list[_Read]:

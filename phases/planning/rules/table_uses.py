@@ -18,8 +18,10 @@ _CAPTION_WITHIN = re.compile(r"(?<=[\w)] )(Table [0-9]{1,2})[.:] (?=[A-Z])")
 _POINTS_TO = re.compile(r"\bTable ([0-9]{1,2})\b(?![.\w-]*[0-9A-Z])(?! (?:of|in|from|by)\b)")
 
 
-def use_tables(paper: PaperText, results: Sequence[Row], values: Sequence[Row]) -> list[dict[str, Any]]:
-    """A row for each table: its label, its page, what it is used as, and where it is not used, why not.
+def use_tables(
+    paper: PaperText, results: Sequence[Row], values: Sequence[Row], shortened: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """A row for each table: its label, its page, what it is used as, and where it is not used, or not whole, why.
 
     Of parts under one label the most useful counts. A caption whose table could not be read is told, too.
     """
@@ -31,7 +33,8 @@ def use_tables(paper: PaperText, results: Sequence[Row], values: Sequence[Row]) 
         row = _describe(table, label or f"unnumbered table on page {table.page}", caption, targets, quotes)
         key = (row["table"], 0 if label else table.page)
         if key not in found or _ORDER.index(row["used_as"]) < _ORDER.index(found[key]["used_as"]):
-            found[key] = row
+            is_part = row["used_as"] == RESULTS and row["table"] in shortened
+            found[key] = {**row, "why": shortened[row["table"]]} if is_part else row
     for one in paper.outline["tables"]:
         unread = {"table": one["label"], "page": one["page"], "used_as": NONE, "why": "its cells could not be read"}
         for label in (one["label"], *_CAPTION_WITHIN.findall(str(one["text"]))):
