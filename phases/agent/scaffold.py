@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from phases.evidence.values import write_expression
 from phases.planning.plan_words import steps_of
 
 Row = Mapping[str, Any]
@@ -79,16 +80,11 @@ def _constant(value: Row, line: str) -> list[str]:
     owner = "" if value["owner"] == "method" else f", of {one_plain_line(value['owner'])}"
     condition = f", {one_plain_line(value['condition'])}" if value.get("condition") else ""
     unit = f", in {one_plain_line(value['unit'])}" if value.get("unit") else ""
+    computed = write_expression(given) if isinstance(given, str) else ""
     return [
         f"# {value['id']}: {one_plain_line(value['name'])}{unit}{owner}{condition} ({_place(value)})",
-        f"{name} = {_expression(given)}",
+        f"{name} = {computed or repr(given)}",
     ]
-
-
-def _expression(given: object) -> str:
-    """A value as Python has it: what the paper prints as 2^19 or 1/2 is computed."""
-    is_formula = isinstance(given, str) and re.fullmatch(r"[0-9]{1,4}\^[0-9]{1,2}|[0-9]{1,9}/[1-9][0-9]{0,8}", given)
-    return str(given).replace("^", " ** ").replace("/", " / ") if is_formula else repr(given)
 
 
 def _place(row: Row) -> str:

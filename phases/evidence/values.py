@@ -15,6 +15,10 @@ _ARITHMETIC: dict[type[ast.operator], Callable[..., object]] = {
 }  # fmt: skip
 _DEEPEST, _LARGEST_BASE, _LARGEST_EXPONENT = 8, 10_000, 64
 """Beyond these nothing is computed: the code is not ours."""
+_POWER = re.compile(r"([1-9][0-9]{0,3})\^(0|[1-9][0-9]?)")
+_FRACTION = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,8})")
+_WHOLES = (10, 100)
+"""What the shares of a split add up to: 80/20 is no quotient."""
 
 
 def value_difference(requirement: dict[str, Any], places: Sequence[Place]) -> str:
@@ -48,10 +52,19 @@ def _compute(node: ast.expr, deepest: int) -> object:
     return None if is_huge else compute(left, right)
 
 
+def write_expression(text: str) -> str:
+    """What a paper prints as 2^19 or 1/2, as Python computes it; empty for any other text, also for a split such as 80/20."""
+    if power := _POWER.fullmatch(text):
+        return power.expand(r"\1 ** \2")
+    fraction = _FRACTION.fullmatch(text)
+    is_split = fraction is not None and sum(map(int, fraction.groups())) in _WHOLES
+    return fraction.expand(r"\1 / \2") if fraction and not is_split else ""
+
+
 def _is_same_value(found: object, planned: object) -> bool:
-    formula = re.fullmatch(r"([0-9]{1,9})([\^/])([0-9]{1,9})", str(planned))
-    if formula and not isinstance(found, str):
-        planned = literal_value(ast.parse(formula.expand(r"\1 \2 \3").replace("^", "**"), mode="eval").body)
+    expression = write_expression(str(planned)) if not isinstance(found, str) else ""
+    if expression:
+        planned = literal_value(ast.parse(expression, mode="eval").body)
     try:
         return float(str(found)) == float(str(planned))
     except ValueError:

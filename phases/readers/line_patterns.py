@@ -27,6 +27,8 @@ _NO_FORMULA = re.compile(
 )
 _INSIDE = re.compile(r"\$[^$]*\$")
 _WORD = re.compile(r"[a-z]{2,}|[A-Z][A-Za-z-]{3,}")
+_OTHER_SCRIPT = re.compile(r"[\u0400-\u1cff\u3040-\u9fff\uac00-\ud7af]")
+"""A letter of a script in which no formula is written; `_WORD` knows Latin words alone."""
 _WORDS = "min max log exp if otherwise else where for all and with mod arg sin cos tanh sup inf argmin argmax softmax"
 _OF_FORMULAS = frozenset(_WORDS.split())
 _LABEL = re.compile(r"\((?:[A-Z]\.?)?[0-9]{1,3}[a-z]?\)")
@@ -88,6 +90,8 @@ def _is_formula(line: str) -> bool:
     if not _RELATION.search(line):
         return False
     outside = _INSIDE.sub("$", line)
+    if _OTHER_SCRIPT.search(outside):
+        return False
     return all(
         one.group() in _OF_FORMULAS or _is_name(outside[: one.start()].rstrip(" "), outside[one.end() :])
         for one in _WORD.finditer(outside)

@@ -195,6 +195,8 @@ VALUES = [
     pytest.param("SIZE = 2**19  # R1", "2^19", "", id="the same as the paper prints it"),
     pytest.param("SIZE = 2**18  # R1", "2^19", "the plan says '2^19', a.py:SIZE is 262144", id="another power"),
     pytest.param("RATE = 0.5  # R1", "1/2", "", id="a fraction"),
+    pytest.param("SHARE = 0.8  # R1", "80/20", "", id="a split is no quotient"),
+    pytest.param("SHARE = 0.9  # R1", "09/10", "", id="no number of Python begins with 0"),
     pytest.param("SIZE = 8 * 1024  # R1", 8192, "", id="a product"),
     pytest.param("SIZE = 9**9**9**9  # R1", 1, "", id="what is too large to compute is not judged"),
     pytest.param("SIZE = ROOMS * 2  # R1", 1, "", id="what is computed of names is not judged"),

@@ -35,6 +35,7 @@ TEXTS = {
     "brackets": "(a" * 500,
     "names in brackets": "A-B (AB " * 150,
     "dots": "a.b" * 400,
+    "a long number of a section": "For layer " + "1." * 29 + "1 we take the step",
     "commas": "Aa, " * 300,
     "lists": "X and " * 200,
     "authors": "Smith and Jones, " * 90,

@@ -136,6 +136,15 @@ def test_a_row_is_added_where_such_rows_are() -> None:
     ids_in(made)
 
 
+@pytest.mark.parametrize(
+    ("printed", "written"),
+    [("2^19", "2 ** 19"), ("1/2", "1 / 2"), ("80/20", "'80/20'"), ("09/10", "'09/10'"), ("word-piece", "'word-piece'")],
+)
+def test_a_power_and_a_fraction_are_computed_by_the_code_and_no_other_text(printed: str, written: str) -> None:
+    made = change_row(READ.plan, "V1", "value", printed)
+    assert f" = {written}\n" in scaffold_text(made, config_of(made)["path"])
+
+
 def test_a_requirement_and_its_component_name_each_other_after_an_edit_of_either() -> None:
     homes = {one: row["id"] for row in READ.plan["components"] for one in row["requirements"]}
     moved = next(one for one in homes if homes[one] != "C1")

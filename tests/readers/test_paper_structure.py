@@ -178,6 +178,7 @@ def test_a_formula_that_stands_alone_is_an_equation_without_its_marks(lines: str
     [
         "Plugging in $a=b$:", "Thus after $k=3$ iterations", "Then we have for $x=y$", "Lemma 2. Let $a=b$.",
         "Reaction, ρ = 5 Wave, β = 5", "- a = b", "> a = b", "2. $a=b+c$", "Note that $a=b$",
+        "若 $F[v] = -1$ 则说明这种状态不可行，若可行应满足 $0 ≤ F[v] ≤ M$。", "여기서 $a = b$ 이다.", "Пусть $a = b$.",
     ],
 )  # fmt: skip
 def test_a_line_with_words_of_its_own_is_no_equation(line: str) -> None:

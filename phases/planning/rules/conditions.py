@@ -7,13 +7,12 @@ import re
 from phases.planning.rules.values import Value
 
 _MOST_WORDS = 10
-_WITHIN_NUMBER = r"[,.](?=[0-9])"
-"""A comma or a point that does not end a phrase."""
-_LEAD = re.compile(rf"^((?:For|On|In|When|During|With|After|Before|At) (?:[^,;:]|{_WITHIN_NUMBER}){{3,70}}),")
+_LEAD = re.compile(r"^((?:For|On|In|When|During|With|After|Before|At) (?:[^,;:]|,(?=[0-9])){3,70}),")
 _TRAIL = re.compile(
     r"^[^,;.]{0,40}?\b((?:for|on|when|during|in|at|per|between|over) (?:the |each |both |all |our )?"
-    rf"(?:[^,;:.()]|{_WITHIN_NUMBER}){{3,60}})"
+    r"(?:[^,;:.()]|[,.](?=[0-9])){3,60})"
 )
+"""A comma or a point within a number does not end a phrase."""
 _TURN = re.compile(r"[,;] (?:while|whereas|but|and) ((?:for|on|in|when|during|with|after|before|at) [^,;:]{3,60}),")
 """Where a sentence turns to another case: "9 actions in one task, while in the number game, 20"."""
 _NUMBER = re.compile(r"(?<![\w.-])[0-9][0-9.,^-]*+(?:e-?[0-9]+)?(?![\w.])")
