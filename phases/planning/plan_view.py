@@ -20,6 +20,7 @@ from phases.planning.plan_words import (
     group_requirements,
     group_results,
     group_values,
+    is_in_formula,
     name_page,
     name_place,
     name_value,
@@ -38,8 +39,6 @@ _GRID_IDS, _GRID_NAME, _GRID_CELL = 10, 24, 7
 """Columns of a table of results that is shown as the paper has it: ids, the name of the row at most, a value at least."""
 _CELLS = " | "
 """Between the cells of a row of a table that is quoted."""
-_NUMBER = re.compile(r"^\([^()]{1,8}\) ")
-"""Of an equation, before it."""
 _FILLER, _GLUE = "\ue002", "\ue003"
 """Behind a sign of two columns; and a blank at which no line ends."""
 
@@ -117,7 +116,7 @@ class _Text:
             yield from self.wrap(f"See {teller}." if teller else read_aloud(row["what"]), "     ", 5)
         shown = [str(requirement.get("formula", "")) for requirement in requirements]
         for equation in row.get("equations", ()):
-            if not any(one.startswith(_NUMBER.sub("", equation).rstrip(" .…")) for one in shown):
+            if not any(is_in_formula(equation, one) for one in shown):
                 yield from self.wrap(read_formula(equation), " " * 9, 11)
         for step in steps_of(row):
             # what does not fit goes on below its own text, and deeper than what stands in the step

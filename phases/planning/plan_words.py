@@ -12,6 +12,8 @@ Row = Mapping[str, Any]
 _LISTS = ("requirements", "components", "values", "expected_results", "experiments")
 _ID = re.compile(r"\b[RCVEX][0-9]+\b")
 _INLINE = re.compile(r"\$([^$\n]{1,2000})\$")
+_NUMBER = re.compile(r"^\([^()]{1,8}\) ")
+"""Of an equation, before it."""
 OF_DATA = "The data"
 """Above the requirements of no component that the file of the data holds."""
 _ONLY_PAGE = re.compile(r"(?:,| on) page 1(?=\)|: “|$)| \(p\. 1\)")
@@ -293,6 +295,12 @@ def find_tellers(plan: Row) -> dict[str, str]:
         says += [one["id"] for one in plan["components"][:place] if one["what"] == row["what"]]
         told |= {row["id"]: says[0]} if says else {}
     return told
+
+
+def is_in_formula(equation: str, formula: str) -> bool:
+    """Whether an equation with its number begins the formula that a requirement ends with, or a line of it."""
+    bare = _NUMBER.sub("", equation).rstrip(" .…")
+    return formula.startswith(bare) or f"\\\\ {bare}" in formula
 
 
 def group_results(plan: Row) -> Iterator[tuple[str, list[Row]]]:

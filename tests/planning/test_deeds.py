@@ -221,3 +221,9 @@ def test_a_worked_example_and_a_proof_ask_for_nothing(words: str) -> None:
         "The waiter opens the door.",
         "The waiter closes the door.",
     ]
+
+
+def test_what_a_paragraph_behind_an_example_says_of_an_algorithm_is_asked_for() -> None:
+    step = "In step 2, the host sends card 5 to guest 8."
+    asked = "In Algorithm 1, the host removes each card from the table."
+    assert _texts_of(f"For example, the host takes card 4.\n\n{step}\n\n{asked}") == [asked]

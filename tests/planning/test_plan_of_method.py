@@ -218,3 +218,17 @@ def test_a_rule_of_the_method_without_a_part_goes_to_the_file_of_its_section_and
     assert homes["R6"] == "x/experiments.py"
     without = plan_files("x", rows[:5], [part(1, "1"), part(2, "1.1"), part(3, "2")], [], sections)
     assert not any(row["path"].endswith("experiments.py") for row in without), "nothing is tried there"
+
+
+def test_a_formula_stands_once_with_the_requirement_that_ends_with_it() -> None:
+    text = (
+        "# Waiting rooms\n\n## 2 Method\n\n### 2.1 Waiting loss\n\nThe waiting loss is added to the queue after every step. "
+        "We compute the waiting loss as\n\n$$ y = x + b \\tag{1} $$\n\n$$ z = 2 y + a \\tag{2} $$\n\n### 2.2 Door gate\n\n"
+        "The door gate is opened for each entry. The door gate keeps one weight for each entry.\n\n### 2.3 Setting it up\n\n"
+        "We define the waiting loss of an entry as\n\n$$ g = 7 z + c \\tag{3} $$\n"
+    )
+    plan = read(text).plan
+    homes = {row["name"]: row["id"] for row in plan["components"]}
+    [last] = (row for row in plan["requirements"] if "g = 7 z" in row.get("formula", ""))
+    assert last["component"] == homes["Waiting loss"]
+    assert [render_plan(plan).count(one) for one in ("y = x + b", "z = 2 y + a", "g = 7 z + c")] == [1, 1, 1]

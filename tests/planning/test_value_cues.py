@@ -299,6 +299,12 @@ def test_what_was_measured_in_a_run_is_no_setting(result: str) -> None:
     assert values_of("We look at rooms.", result) == []
 
 
+def test_of_a_system_in_use_only_what_was_run_is_set() -> None:
+    said = "The network consists of 32 nodes today. We ran tests with a network of 4 nodes in a room."
+    plan = read(f"# Waiting\n\n## 2 Method\n\nWe wait.\n\n## 8 Early experiences\n\n{said}\n").plan
+    assert [row["value"] for row in plan["values"]] == [4]
+
+
 def test_all_numbers_that_a_name_is_set_to_are_its_values() -> None:
     rows = values_of("We set Kin to 20% and 30% of the total number of page slots in each run.")
     assert [row[:2] for row in rows] == [("Kin", "20%"), ("Kin", "30%")]

@@ -13,9 +13,9 @@ _OPENS_EXAMPLE = re.compile(
     r"|Consider,? (?:for (?:example|instance)|the following (?:example|scenario|situation)|(?:this|our|the \w+) example)\b)"
 )
 _GOES_ON = re.compile(
-    r"(?:Consider|Now|Then|Going on|Subsequently|Continuing|At this point|In \w+ [0-9]|Step [0-9] of)\b"
+    r"(?:Consider|Now|Then|Going on|Subsequently|Continuing|At this point|In [a-z]+ [0-9]|Step [0-9] of)\b"
 )
-"""How a paragraph begins that goes on with the example of the one before."""
+"""How a paragraph begins that goes on with the example of the one before: "In step 2", and not "In Algorithm 1"."""
 _OPENS_PROOF = re.compile(r"(?:PROOF|Proof)(?:\b[.:]|$| \()")
 _ENDS_PROOF = re.compile(r"[□■∎✷]|\[\]|Q\.E\.D")
 _MOST_PARAGRAPHS, _SHOWN_BELOW, _BREAK = 8, 2, 1

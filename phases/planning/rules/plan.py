@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from phases.planning.plan_words import is_in_formula
 from phases.planning.rules.component_homes import assign_components, join_small_parts
 from phases.planning.rules.component_names import core_words, name_words
 from phases.planning.rules.component_readings import STEPS
@@ -236,9 +237,12 @@ def _without_empty(
 
 
 def _component_rows(found: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row]) -> list[Row]:
-    """The components with their requirements; each requirement is told its component."""
+    """The components with their requirements; each requirement is told its component, and takes its formula from the others."""
     rows: list[Row] = []
+    told = [(home, row["formula"]) for row, home in zip(requirements, homes, strict=True) if "formula" in row]
     for number, one in enumerate(found, 1):
+        elsewhere = [formula for home, formula in told if home != number - 1]
+        equations = [text for text in one.equations if not any(is_in_formula(text, formula) for formula in elsewhere)]
         said = one.sentence.text if one.sentence else ""
         section = one.sentence.section if one.sentence else one.section
         rows.append(
@@ -253,7 +257,7 @@ def _component_rows(found: Sequence[Component], homes: Sequence[int | None], req
                 },
                 **({"algorithm": one.algorithm} if one.algorithm else {}),
                 **({"steps": one.steps} if one.steps else {}),
-                **({"equations": one.equations} if one.equations else {}),
+                **({"equations": equations} if equations else {}),
                 "requirements": [],
             }
         )

@@ -32,6 +32,8 @@ _EXAMPLE = re.compile(
 """What only shows how something goes: an example, or a message of a protocol, "A → B: x = 7"."""
 _EXPERIENCE = re.compile(r"\bexperiences?\b|\bdeployments?\b", re.IGNORECASE)
 """Headings of sections that build nothing, and say how something was run."""
+_DONE_BY_US = re.compile(r"\bwe (?:\w+ly |also |then )?(?:ran|run|set|sent|use|[a-z]+ed)\b", re.IGNORECASE)
+"""There "we downloaded a file every 30 minutes" is a run; "the network consists of 32 nodes" is a count of what is in use."""
 _BARE = re.compile(r"(?<!\S)-?[0-9]+(?:\.[0-9]+)?(?!\S)")
 _FEWEST_OF_DEBRIS = 8
 _FACT = re.compile(r"\b(?:[GTC]PUs?|GHz|machines|cluster|training time|version|cores|processors|hardware)\b")
@@ -91,8 +93,9 @@ def find_settings(paper: PaperText, known: Known) -> list[Setting]:
 def candidates_of(paper: PaperText) -> Iterator[tuple[Sentence, list[Value]]]:
     """What each sentence and caption may set, before it is weighed."""
     for sentence in (*paper.sentences, *_captions(paper)):
-        is_experience = sentence.role == OTHER and _EXPERIENCE.search(sentence.section["title"])
-        is_read = sentence.role in (BUILD, SETUP, MIXED, RESULTS) or bool(is_experience)
+        is_read = sentence.role in (BUILD, SETUP, MIXED, RESULTS)
+        if sentence.role == OTHER and _EXPERIENCE.search(sentence.section["title"]):
+            is_read = bool(_DONE_BY_US.search(sentence.text))
         is_read = is_read and not _CODE.search(sentence.text)
         is_read = is_read and not _EXAMPLE.search(fold(sentence.text[:80])[0])
         if is_read and not _is_debris(sentence.text):
