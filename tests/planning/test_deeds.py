@@ -190,6 +190,17 @@ def test_a_list_keeps_its_place_where_there_are_more_requirements_than_places() 
     assert texts[-3:] == [line.removeprefix("- ") for line in items.splitlines()]
 
 
+def test_many_lists_leave_places_to_what_is_said_of_each_part() -> None:
+    body = ""
+    for part in ("Red", "Blue", "Green", "White", "Black", "Brown"):
+        items = (f"- The host sends card {number} to the {part.lower()} guest and closes it.\n" for number in range(12))
+        body += f"### 1.1 {part} gate controller\n\nThe {part.lower()} gate controller stores one weight for each guest and "
+        body += f"updates it after every step.\n\nThe host does the following:\n\n{''.join(items)}\n"
+    texts = _texts_of(body)
+    assert len(texts) == 60
+    assert sum("gate controller" in text for text in texts) == 6
+
+
 def test_a_list_of_problems_asks_for_nothing() -> None:
     texts = _texts_of(
         "The waiter opens the door. There are two problems with the halls:\n\n"

@@ -20,6 +20,8 @@ from phases.planning.rules.sentences import is_connected, is_whole, leans_on
 MOST = 60
 _EACH, _FEWEST_SET_UP, _MOST_SET_UP = 2, 12, 30
 """How many of MOST each component gets first, and how many the set-up, where what is built would fill them all."""
+_MOST_OF_LISTS = 40
+"""How many of MOST lists that are taken whole may fill, so that the other sentences keep some."""
 _LEAST, _LEAST_LOOSELY, _SURE = 0.5, 0.0, 0.89
 _ENOUGH = 30
 """With so many requirements more are taken only where they are sure: places are not filled because they are free."""
@@ -134,11 +136,14 @@ def choose_requirements(
 def _with_whole_lists(
     kept: Sequence[tuple[Requirement, int | None]], rows: Sequence[tuple[Requirement, int | None]]
 ) -> list[tuple[Requirement, int | None]]:
-    """What is kept, with each list of which a third is kept whole; the weakest others give their places to it."""
+    """What is kept, with the lists of which a third is kept whole, while they have places; the weakest others give them theirs."""
     counts = Counter(row.list_place for row, _ in kept)
     sizes = Counter(row.list_place for row, _ in rows)
-    whole = {place for place, count in counts.items() if place is not None and 3 * count >= sizes[place]}
-    items = [pair for pair in rows if pair[0].list_place in whole][:MOST]
+    whole: set[int] = set()
+    for place in dict.fromkeys(row.list_place for row, _ in rows if row.list_place is not None):
+        if 3 * counts[place] >= sizes[place] and sizes[place] + sum(sizes[one] for one in whole) <= _MOST_OF_LISTS:
+            whole.add(place)
+    items = [pair for pair in rows if pair[0].list_place in whole]
     others = [pair for pair in kept if pair[0].list_place not in whole]
     others.sort(key=lambda pair: (-pair[0].score, pair[0].place))
     return [*items, *others[: MOST - len(items)]]
