@@ -136,7 +136,7 @@ def choose_requirements(
 def _with_whole_lists(
     kept: Sequence[tuple[Requirement, int | None]], rows: Sequence[tuple[Requirement, int | None]]
 ) -> list[tuple[Requirement, int | None]]:
-    """What is kept, with the lists of which a third is kept whole, while they have places; the weakest others give them theirs."""
+    """What is kept, with the lists of which a third is kept whole while there are places; the weakest others give up theirs."""
     counts = Counter(row.list_place for row, _ in kept)
     sizes = Counter(row.list_place for row, _ in rows)
     whole: set[int] = set()
