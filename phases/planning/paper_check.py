@@ -94,6 +94,8 @@ def _holds(text: str, value: object) -> bool:
     if isinstance(value, bool):
         return True
     number = value if isinstance(value, (int, float)) else number_of(str(value))
+    if number is None and re.fullmatch(r"\S+ to \S+", str(value)):
+        return all(_holds(text, end) for end in str(value).split(" to "))
     if number is None:
         return _letters(str(value)) in _letters(text)
     digits = _letters(str(value))

@@ -340,6 +340,16 @@ def test_a_result_of_a_sentence_is_not_looked_for_in_the_tables_of_its_page() ->
     assert what_is_told(plan, made) == []
 
 
+@pytest.mark.parametrize(("value", "is_told"), [("0 to 896", False), ("0 to 897", True), ("1 to 896", True)])
+def test_a_range_is_held_by_its_ends(value: str, is_told: bool) -> None:
+    said = "We varied the extent from zero to 896 bytes."
+    made = read(f"# T\n\n## 1 Setup\n\n{said}\n")
+    row = {"id": "V1", "name": "extent", "value": value, "owner": "method", "kind": "hyperparameter"}
+    plan = {**made.plan, "values": [{**row, "source": {"section": "1", "page": 1, "quote": said}}]}
+    pages = split_pages(made.document.text[made.document.body_start :])
+    assert bool(list(differences_from_paper(plan, pages, made.document.text, made.outline))) is is_told
+
+
 def test_a_step_that_is_gone_from_an_algorithm_is_told() -> None:
     made = read(TABLES)
     source = {"section": "1", "page": 1, "quote": "Algorithm 1: Wait a little"}
