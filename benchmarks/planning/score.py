@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from typing import Any
 
 from papers import ROOT, load_gold, load_groups, load_scorer, read_paper
@@ -53,6 +54,7 @@ def main() -> None:
         if gold is not None:
             found[name], _ = scorer.score(gold, plan, paper)
             found[name]["value_anchored_as_printed"] = share_as_printed(plan, paper, scorer)
+            found[name]["lines_of_code_kept"] = share_of_code(plan, paper)
     _print(found, groups, each=given.each)
 
 
@@ -74,6 +76,21 @@ def share_as_printed(plan: dict[str, Any], paper: str, scorer: Any) -> float | N
         )
         held += letters(row["source"]["quote"]) in text and all(letters(form) in quote for form in forms)
     return round(held / len(rows), 3) if rows else None
+
+
+def share_of_code(plan: dict[str, Any], paper: str) -> float | None:
+    """How many lines of the paper's algorithms and listings are steps of a component. None where the paper has no such lines.
+
+    The scorer knows the names of algorithms and not their lines, so a plan could lose all of these unseen.
+    """
+    steps = {_bare(step) for row in plan["components"] for step in row.get("steps", ())}
+    fences = re.findall(r"^```[^\n]*\n(.*?)^```", paper, re.DOTALL | re.MULTILINE)
+    lines = [line for fence in fences for line in map(_bare, fence.splitlines()) if line]
+    return round(sum(line in steps for line in lines) / len(lines), 3) if lines else None
+
+
+def _bare(line: str) -> str:
+    return re.sub(r"^[0-9]+|\W", "", line.strip())
 
 
 def _arguments() -> argparse.Namespace:

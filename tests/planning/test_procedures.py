@@ -140,7 +140,7 @@ LINES = "Set s := r\nFor each page p in r\n  Add p to s\nReturn s"
     [
         (f"Collect(r,d)\n\nr: pages.\n\n<!-- page 2 -->\n\n```\n{LINES}\n```", ["Collect(r,d)", "r: pages."]),
         (f"The pages are taken so.\n\n```\nprocedure Collect(r, d):\n{LINES}\n```", ["procedure Collect(r, d):"]),
-        (f"The pages are taken so.\n\n```\n{LINES}\n```", None),
+        (f"The pages are taken so:\n\n```\n{LINES}\n```", ["The pages are taken so:"]),
         ("Collect(r,d)\n\n```\nGET /a\nPUT /b\nGET /c\nPUT /d\n```", None),
     ],
     ids=["a name before the lines", "a name in the first line", "no name", "no procedure"],
@@ -150,4 +150,76 @@ def test_a_listing_that_is_called_by_a_name_with_what_goes_in_is_an_algorithm(
 ) -> None:
     plan = read(f"# T\n\n<!-- page 1 -->\n\n## 2 Method\n\nWe collect pages.\n\n{listing}\n").plan
     found = [(row["name"], row["steps"]) for row in plan["components"] if row.get("steps")]
-    assert found == ([("Collect", [*steps, *LINES.split("\n")])] if steps else [])
+    name = "Collect" if "Collect" in listing else "steps"
+    assert found == ([(name, [*steps, *LINES.split("\n")])] if steps else [])
+
+
+LISTING = """# T
+
+## 2 Two Queues
+
+A page that is asked for twice is hot.
+
+On access of a page X:
+
+```
+if X is in Am then
+  move X to the head of Am
+else if free slots are left
+  put X into one
+end if
+```
+
+To free a slot:
+
+```
+def reclaim(X)
+  evict the tail of A1
+```
+{more}
+## 3 Results
+
+```
+if nothing is planned of this
+  return it
+end if
+```
+"""
+
+
+def _listed(text: str) -> list[tuple[str, list[str]]]:
+    plan = read(text).plan
+    return [(row["name"], row["steps"]) for row in plan["components"] if row.get("steps")]
+
+
+def test_code_without_a_caption_is_the_algorithm_of_its_section_with_the_words_that_lead_to_it() -> None:
+    [(name, steps)] = _listed(LISTING.format(more="\n```\nreclaim(X)\nX ← nil\nreturn\n```\n"))
+    assert name == "Two Queues"
+    assert steps == [
+        "On access of a page X:",
+        "if X is in Am then",
+        "  move X to the head of Am",
+        "else if free slots are left",
+        "  put X into one",
+        "end if",
+        "reclaim(X)",
+        "X ← nil",
+        "return",
+    ]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["Garbage collection 11\nResidual error of it\n4.1 Mb of cons cells", "x ← 1\nreturn x", "Revolt\nof the\nmasses"],
+    ids=["what a program printed", "two lines", "words of a picture"],
+)
+def test_what_is_no_procedure_is_no_algorithm_though_it_stands_in_a_fence(lines: str) -> None:
+    [(_, steps)] = _listed(LISTING.format(more=f"\n```\n{lines}\n```\n"))
+    assert steps[-1] == "end if"
+
+
+def test_a_listing_with_a_caption_is_said_once() -> None:
+    boxed = "\n```\nAlgorithm 1: Reclaim\nfor each page X\n  evict X\nreturn\n```\n"
+    rows = read(LISTING.format(more=boxed)).plan["components"]
+    said = [step for row in rows for step in row.get("steps", ())]
+    assert said.count("  evict X") == 1

@@ -15,6 +15,7 @@ from phases.planning.rules.blocks import ITEM
 from phases.planning.rules.component_names import clean_name, is_component_name
 from phases.planning.rules.component_phrases import Phrase
 from phases.planning.rules.passages import PaperText, Sentence
+from phases.planning.rules.procedures import MOST_LINES, set_in
 from phases.planning.rules.sections import (
     BACKGROUND,
     BUILD,
@@ -27,18 +28,21 @@ from phases.planning.rules.sections import (
 from phases.planning.rules.short_forms import find_short_forms
 from phases.planning.rules.techniques import find_techniques
 
-_LONGEST_STEPS, _LONGEST_LINE = 200, 300
-_NUMBER_OF_LINE = re.compile(r"([0-9]{1,3}[:.)]?) +(?=\S)")
+_LONGEST_LINE = 300
 STEPS = "steps"
 """What a procedure without a box is called."""
 _FEWEST_LINES, _FEWEST_DEEDS, _NEAR, _MOST_BEFORE = 4, 2, 700, 3
 """Of a listing without a caption: its lines, those that do something, and where its name may stand before it."""
-_HEADER = re.compile(r"(?:(?:[Pp]rocedure|[Ff]unction|[Aa]lgorithm) )?([A-Z][A-Za-z-]{2,30}) ?\([^()\n]{1,80}\) ?[:{]?")
+_HEADER = re.compile(
+    r"(?:(?:[Pp]rocedure|[Ff]unction|[Aa]lgorithm|def) (?P<declared>[A-Za-z][\w-]{2,30})|(?P<called>[A-Z][A-Za-z-]{2,30}))"
+    r" ?\([^()\n]{1,80}\) ?[:{]?"
+)
 _DOES = re.compile(
     r"\s*(?:[0-9]+[:.)]? )?(?:if|for|while|repeat|return|set|let|add|else|until|end)\b|[^\n]{0,80}(?::=|←|\\leftarrow)",
     re.IGNORECASE,
 )
 _MADE = (BUILD, SETUP, MIXED)
+_BOXED = re.compile(r"Algorithm|Listing|Procedure", re.IGNORECASE)
 _CAMEL = re.compile(
     r"(?<![\w./-])((?:[A-Z][a-z0-9]+){2,}|[A-Z]{2,}[0-9A-Z]*[A-Z][a-z]+[A-Za-z0-9]*"
     r"|[A-Z][a-z]*[0-9][A-Za-z0-9]*[A-Z]\w+|[a-z]+[A-Z][a-z]\w+)(?![\w])"
@@ -123,9 +127,18 @@ def _algorithms(paper: PaperText) -> Iterator[Offer]:
     sections = {section["id"]: section for section in paper.outline["sections"]}
     for row in paper.outline["algorithms"]:
         section = sections.get(row["section"])
-        if section is not None and paper.roles.get(section["id"]) in (*_MADE, RESULTS):
+        if section is None:
+            continue
+        role = paper.roles.get(section["id"])
+        if role in (*_MADE, RESULTS) or (role != BACKGROUND and _is_pointed_to(row["label"], paper.text)):
             name = _PSEUDO.sub("", row["text"].partition(". ")[0])
             yield Offer(name, "an algorithm", section, row["page"], None, row["label"], tuple(_steps(paper.text, row)))
+
+
+def _is_pointed_to(label: str, text: str) -> bool:
+    """Whether the text speaks of a box beside its caption: then it is built, wherever it floats to, be it the references."""
+    # a figure with lines, where a section proves something, may be a step of the proof
+    return _BOXED.match(label) is not None and len(re.findall(rf"\b{re.escape(label)}(?![\w.]\w)", text)) > 1
 
 
 def _declared(paper: PaperText) -> Iterator[Offer]:
@@ -133,7 +146,7 @@ def _declared(paper: PaperText) -> Iterator[Offer]:
     shown = [(row["start"], row["end"]) for row in paper.outline["algorithms"]]
     for text, section, page in paper.listings:
         place = paper.text.find(text)
-        lines = [line for line in text.split("\n")[:_LONGEST_STEPS] if line.strip()]
+        lines = [line for line in text.split("\n")[:MOST_LINES] if line.strip()]
         if (
             paper.roles.get(section["id"]) not in _MADE
             or len(lines) < _FEWEST_LINES
@@ -147,8 +160,9 @@ def _declared(paper: PaperText) -> Iterator[Offer]:
         told = next((number for number, part in enumerate(before) if _HEADER.fullmatch(part)), None)
         given = [] if told is None else [part for part in before[told:] if part and not part.startswith("<!--")]
         if header := _HEADER.fullmatch(given[0] if given else lines[0].strip()):
-            steps = [line[:_LONGEST_LINE] for line in (*given, *_set_in(lines))]
-            yield Offer(header.group(1), "an algorithm", section, page, None, STEPS, tuple(steps))
+            steps = [line[:_LONGEST_LINE] for line in (*given, *set_in(lines))]
+            name = header["declared"] or header["called"]
+            yield Offer(name, "an algorithm", section, page, None, STEPS, tuple(steps))
 
 
 def _steps(text: str, row: dict[str, Any]) -> list[str]:
@@ -163,27 +177,11 @@ def _steps(text: str, row: dict[str, Any]) -> list[str]:
             fence.group(1).split("\n")
             if fence
             else [
-                line for line in following.split("\n")[:_LONGEST_STEPS] if re.match(r"\s*(?:[-*]|[0-9]+[:.)])\s", line)
+                line for line in following.split("\n")[:MOST_LINES] if re.match(r"\s*(?:[-*]|[0-9]+[:.)])\s", line)
             ]
         )
     kept = [line for line in lines if line.strip() and not line.lstrip().startswith(("```", "<!--", "#", ">"))]
-    return [line[:_LONGEST_LINE].rstrip() for line in _set_in(kept[:_LONGEST_STEPS])]
-
-
-def _set_in(lines: Sequence[str]) -> Iterator[str]:
-    """The lines with the blanks that set them in behind their numbers, however wide these are."""
-    found = [_NUMBER_OF_LINE.match(line) for line in lines]
-    widest = max((match.end(1) for match in found if match), default=-1) + 1
-    # numbers of one and of two digits are followed by blanks up to the same column
-    padded = all(match.end() >= widest for match in found if match)
-    for line, match in zip(lines, found, strict=True):
-        if not match:
-            text = line.expandtabs(4)
-            blanks = len(text) - len(text.lstrip())
-            yield " " * (max(blanks - widest, 0) if padded else blanks) + " ".join(text.split())
-        else:
-            depth = match.end() - (widest if padded else match.end(1) + 1)
-            yield f"{match.group(1)} {' ' * depth}{' '.join(line[match.end() :].split())}"
+    return [line[:_LONGEST_LINE].rstrip() for line in set_in(kept[:MOST_LINES])]
 
 
 def _headings(paper: PaperText) -> Iterator[Offer]:

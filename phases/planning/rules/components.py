@@ -19,7 +19,7 @@ from phases.planning.rules.cues import says_what_is_done, why_not
 from phases.planning.rules.data_sentences import find_data_sentences, is_section_of_measures
 from phases.planning.rules.naming import telling_words
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.procedures import Procedure, find_procedures
+from phases.planning.rules.procedures import Procedure, find_listings, find_procedures
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content
 from phases.planning.rules.short_forms import find_short_forms
 from phases.readers.outline import cut_formula
@@ -83,7 +83,9 @@ def find_components(
         if _is_shown(one) or (made.sentence and not _is_aside(made, about_data, kept)):
             kept.append((one, made))
     made_of = _without_lists(_called_as_headings(kept, paper))
-    for procedure in find_procedures(paper):
+    lists = find_procedures(paper)
+    known = [line for one in (*made_of, *lists) for line in one.steps]
+    for procedure in (*lists, *find_listings(paper, known)):
         _give_steps(procedure, made_of, paper)
     found = [*made_of, *_named_by_headings(made_of, paper, own)]
     found.sort(key=lambda one: (one.section["start"], one.page))

@@ -1,6 +1,6 @@
-"""Procedures that a paper gives as a list of steps: "Step 1 … Step 5", the steps of a protocol, an enumeration of what is done.
+"""Procedures that stand in no box with a caption: "Step 1 … Step 5", an enumeration of what is done, code between paragraphs.
 
-Such a list is an algorithm like those in boxes: its steps are kept whole, in their order and with the paper's own numbers.
+Each is an algorithm like those in boxes: its steps are kept whole, in their order and with the paper's own numbers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from phases.planning.rules.passages import PaperText
-from phases.planning.rules.sections import BUILD, Section
+from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section
 from phases.readers.outline import pages_of
 
 _FEWEST, _FEWEST_LED, _MOST, _LONGEST = 3, 2, 80, 900
@@ -50,10 +50,21 @@ _DEED = re.compile(
 )
 """How a step begins: with what is done, or with when it is done."""
 
+MOST_LINES = 200
+"""Of one algorithm."""
+_FEWEST_LINES, _LONGEST_LEAD = 3, 100
+"""Of a listing: fewer lines are a formula or a call; and the words before it that still name it."""
+_NUMBER_OF_LINE = re.compile(r"([0-9]{1,3}[:.)]?) +(?=\S)")
+_CODE_LINE = re.compile(
+    r"(?://|/\*|#|▷)|(?:if|then|for|while|repeat|return|else|until|end|begin|def|class|import|from|function|procedure)\b"
+    r"|.{0,200}?(?::=|←|<-|\\leftarrow|[\w)\]] ?= ?[\w\[(\"'$]|\w\(|>>>)|.{0,200}[,;:({\[)}\]]$",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True)
 class Procedure:
-    """The steps of a list, each as a line of an algorithm, and where it stands."""
+    """Steps, each as a line of an algorithm, and where they stand."""
 
     section: Section
     page: int
@@ -77,6 +88,68 @@ def find_procedures(paper: PaperText) -> list[Procedure]:
             parts = list(_parts_of(paper.text, section))
             found += _named_steps(section, parts) or _counted_steps(section, parts)
     return found
+
+
+def find_listings(paper: PaperText, known: Sequence[str]) -> list[Procedure]:
+    """The code and pseudo-code without a caption in sections of what is built or set up, one procedure for each section.
+
+    `known` are the lines of the algorithms that were found. What leads to a listing stands before its lines, where it is short.
+    """
+    shown = [(row["start"], row["end"]) for row in paper.outline["algorithms"]]
+    have = {_letters(line) for line in known}
+    found: dict[str, Procedure] = {}
+    start = 0
+    for text, section, page in paper.listings:
+        start = max(paper.text.find(text, start), 0)
+        lines = [line for line in text.split("\n") if line.strip()]
+        if (
+            paper.roles.get(section["id"]) not in (BUILD, SETUP, MIXED)
+            or len(lines) < _FEWEST_LINES
+            or any(first <= start < end for first, end in shown)
+            or all(_letters(line) in have for line in lines)
+            or not _is_procedure(lines)
+        ):
+            continue
+        lead = _lead_of(paper.text, start)
+        steps = [*([lead] if lead else []), *set_in([line[:_LONGEST] for line in lines])]
+        before = found.get(section["id"])
+        all_steps = [*(before.steps if before else ()), *steps][:MOST_LINES]
+        found[section["id"]] = Procedure(section, before.page if before else page, lead, tuple(all_steps))
+    return list(found.values())
+
+
+def set_in(lines: Sequence[str]) -> Iterator[str]:
+    """The lines with the blanks that set them in behind their numbers, however wide these are."""
+    found = [_NUMBER_OF_LINE.match(line) for line in lines]
+    widest = max((match.end(1) for match in found if match), default=-1) + 1
+    # numbers of one and of two digits are followed by blanks up to the same column
+    padded = all(match.end() >= widest for match in found if match)
+    for line, match in zip(lines, found, strict=True):
+        if not match:
+            text = line.expandtabs(4)
+            blanks = len(text) - len(text.lstrip())
+            yield " " * (max(blanks - widest, 0) if padded else blanks) + " ".join(text.split())
+        else:
+            depth = match.end() - (widest if padded else match.end(1) + 1)
+            yield f"{match.group(1)} {' ' * depth}{' '.join(line[match.end() :].split())}"
+
+
+def _lead_of(text: str, start: int) -> str:
+    """The paragraph before a fence that begins at `start`, where it is short and says that something follows."""
+    before = text[:start].rstrip().removesuffix("```").rstrip()
+    said = " ".join(before.rpartition("\n\n")[2].split())
+    return said if said.endswith(":") and len(said) <= _LONGEST_LEAD and not _ASIDE.match(said) else ""
+
+
+def _is_procedure(lines: Sequence[str]) -> bool:
+    """Whether half of the lines do something, and some as code does."""
+    bare = [_NUMBER_OF_LINE.sub("", line.strip(), count=1) for line in lines]
+    code = [line for line in bare if _CODE_LINE.match(line)]
+    return bool(code) and 2 * sum(bool(line in code or _DEED.match(line)) for line in bare) >= len(lines)
+
+
+def _letters(line: str) -> str:
+    return "".join(filter(str.isalnum, line))
 
 
 def _parts_of(text: str, section: Section) -> Iterator[_Part]:

@@ -49,7 +49,7 @@ _RULES = (
         r"|lessons|failure (?:cases|scenarios)|vignette|case stud|visuali[sz]ations?$|shot prompts|prompt"
         r" templates?|(?:sample|example) (?:outputs?|prompts?|generations?)|frequently asked|open (?:questions|issues"
         r"|challenges)|(?:early |practical )?experiences?\b"
-        r"|^exercises?$|^(?:our |main |summary of )?contributions?$|(?:non-)?goals$|advantages?\b|attacks?$"
+        r"|^exercises?$|^(?:our |main |summary of )?contributions?$|(?:non-)?goals$|\badvantages\b|attacks?$"
         r"|threat model|lessons learned"
         r"|other (?:research )?problems"
         r"|availability|(?:impact|ethics?|funding|data|availability|reproducibility) statement$)|^why\b|\?$|^discussion\b",
