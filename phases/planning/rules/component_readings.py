@@ -6,7 +6,7 @@ Each reading offers more than is right; which names are components is weighed af
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -176,9 +176,7 @@ def _steps(text: str, row: dict[str, Any]) -> list[str]:
         lines = (
             fence.group(1).split("\n")
             if fence
-            else [
-                line for line in following.split("\n")[:MOST_LINES] if re.match(r"\s*(?:[-*]|[0-9]+[:.)])\s", line)
-            ]
+            else [line for line in following.split("\n")[:MOST_LINES] if re.match(r"\s*(?:[-*]|[0-9]+[:.)])\s", line)]
         )
     kept = [line for line in lines if line.strip() and not line.lstrip().startswith(("```", "<!--", "#", ">"))]
     return [line[:_LONGEST_LINE].rstrip() for line in set_in(kept[:MOST_LINES])]

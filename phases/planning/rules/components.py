@@ -84,7 +84,7 @@ def find_components(
             kept.append((one, made))
     made_of = _without_lists(_called_as_headings(kept, paper))
     lists = find_procedures(paper)
-    known = [line for one in (*made_of, *lists) for line in one.steps]
+    known = [*(line for one in made_of for line in one.steps), *(line for one in lists for line in one.steps)]
     for procedure in (*lists, *find_listings(paper, known)):
         _give_steps(procedure, made_of, paper)
     found = [*made_of, *_named_by_headings(made_of, paper, own)]
