@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from phases.planning.model.material import split_pages
-from phases.planning.model.plan_validation import QuoteIndex, problems_of
+from phases.planning.model.plan_validation import problems_of
+from phases.planning.model.quote_index import QuoteIndex
 from phases.planning.paper_check import differences_from_paper
 from phases.planning.plan_edits import constant_faults
 from pipeline.base.formats import Markdown

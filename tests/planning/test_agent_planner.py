@@ -23,7 +23,8 @@ from phases.planning.model.material import (
     paper_overview,
     strip_invisible,
 )
-from phases.planning.model.plan_validation import NoPlan, QuoteIndex, plan_in_reply, problems_of
+from phases.planning.model.plan_validation import NoPlan, plan_in_reply, problems_of
+from phases.planning.model.quote_index import QuoteIndex
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, read
@@ -269,7 +270,7 @@ def test_a_plan_that_hangs_together_has_no_fault() -> None:
         ),
         pytest.param(source(quote="We never said anything like it"), "is not in the paper", id="an invented quote"),
         pytest.param(source(quote="wait"), "too short to find its place", id="a quote of one word"),
-        pytest.param(source(quote=""), "too short to find its place", id="no quote"),
+        pytest.param(source(quote=""), "its text is not in the paper: copy whole sentences", id="no quote"),
         pytest.param(source(page=9), "R1: there is no page 9; the pages are 1 to 1", id="a page that is not there"),
         pytest.param(source(page=0), "there is no page 0", id="page 0"),
         pytest.param(

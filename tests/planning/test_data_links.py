@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phases.planning.model.plan_validation import QuoteIndex
+from phases.planning.model.quote_index import QuoteIndex
 from phases.planning.plan_view import render_plan
 from phases.planning.rules.data_links import find_licence, find_link
 from pipeline.engine.contract import Contracts

@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from phases.llm.model import tokens_of
@@ -55,6 +56,8 @@ class Paper:
     """Pages that a model that sees is shown."""
     shown: tuple[ShownPage, ...] = ()
     """Those of them that this one is shown."""
+    sections: tuple[tuple[str | None, str], ...] = ()
+    """Number or title of each section, and its own text without its parts; together they are the text of the pages."""
     found: Mapping[str, Any] = field(default_factory=dict)
     """What the rules make of it: a plan. Empty where nothing is to be hinted."""
 
@@ -83,6 +86,7 @@ def paper_material(paper: Markdown, outline: Mapping[str, Any], rows: Iterable[M
         paper.front["source_sha256"],
         choose_pages(outline) if paper.front["kind"] == PDF else (),
         (),
+        tuple(_split_sections(paper, outline["sections"])),
         {} if paper.front["kind"] == REQUIREMENT else plan_by_rules(paper.text, outline, body_start=paper.body_start),
     )
 
@@ -169,6 +173,13 @@ def _cut_text(text: str, most: int) -> Sequence[str]:
 
 def _outline_line(row: Mapping[str, Any]) -> str:
     return f"{'  ' * (row['level'] - 1)}{row['number'] or '-'} {' '.join(row['title'].split())} (page {row['page']})"
+
+
+def _split_sections(paper: Markdown, rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str | None, str]]:
+    starts = [paper.body_start, *(max(row["start"], paper.body_start) for row in rows), len(paper.text)]
+    labels = [None, *(str(row["number"] or row["title"]) for row in rows)]
+    for label, (start, end) in zip(labels, pairwise(starts), strict=True):
+        yield label, PAGE_MARK.sub("", paper.text[start:end])
 
 
 def split_pages(text: str) -> list[tuple[int, str]]:

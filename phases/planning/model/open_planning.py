@@ -54,12 +54,14 @@ def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Cont
 def _is_own_result(plan: str, rows: list[dict[str, Any]], contracts: Checker) -> bool:
     """Whether a plan is what this very conversation ended in: the run was killed after its plan was written, and before
     that was noted. It must not plan from its own result."""
+    before = str(rows[0].get("begun", {}).get("present") or "")
     try:
         written = contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
+        present = contracts.parse(PLAN, before.encode("utf-8"), writer="phase 05") if before else None
     except ContractError:
         return False
     texts = [str(row.get("result", {}).get("text", "")) for row in rows]
-    return any(may_end_in(written, said, contracts) for said in (texts, join_parts(texts, contracts)))
+    return any(may_end_in(written, said, contracts, present) for said in (texts, join_parts(texts, contracts)))
 
 
 def read_change_request(requests: Sequence[str], present: str, ctx: Context) -> ChangeRequest:

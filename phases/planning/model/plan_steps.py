@@ -10,7 +10,8 @@ from typing import Any
 
 from phases.llm.model import Message, tokens_of
 from phases.planning.model.material import as_data, strip_invisible
-from phases.planning.model.plan_validation import PLAN, NoPlan, object_in_reply
+from phases.planning.model.plan_validation import PLAN, NoPlan, object_in_reply, whole_plan
+from phases.planning.model.short_form import complete_plan
 from phases.planning.plan_words import write_value
 from pipeline.engine.phase import Checker
 
@@ -45,17 +46,21 @@ def step_question(
 def step_schema(schema: Mapping[str, Any], number: int) -> dict[str, Any]:
     """The schema of one part of a plan, of the schema of a plan."""
     kept = {key: schema["properties"][key] for key in STEPS[number]}
-    return {"type": "object", "additionalProperties": False, "properties": kept, "required": list(kept)}
+    optional = ("implementation_strategy",) if "implementation_strategy" not in schema["required"] else ()
+    required = [key for key in kept if key not in optional]
+    return {"type": "object", "additionalProperties": False, "properties": kept, "required": required}
 
 
-def part_in_reply(text: str, number: int, contracts: Checker) -> dict[str, Any]:
-    """One part of a plan, or a whole plan. Raises NoPlan."""
+def part_in_reply(text: str, number: int, sofar: Mapping[str, Any], contracts: Checker) -> dict[str, Any]:
+    """One part of a plan, or a whole plan, in its own form; `sofar` are the parts before. Raises NoPlan."""
     value = object_in_reply(text)
-    schema = contracts.schema(PLAN)
-    is_whole = set(schema["required"]) <= set(value)
-    if breach := contracts.breach(schema if is_whole else step_schema(schema, number), value):
+    if set(contracts.schema(PLAN)["required"]) - {"implementation_strategy"} <= set(value):
+        return whole_plan(value, contracts)
+    completed = complete_plan({**{key: rows for key, rows in sofar.items() if key not in STEPS[number]}, **value})
+    part = {key: completed[key] for key in completed if key in value or key in STEPS[number]}
+    if breach := contracts.breach(step_schema(contracts.schema(PLAN), number), part):
         raise NoPlan(f"the part of the plan {breach}")
-    return value
+    return part
 
 
 def join_parts(texts: Sequence[str], contracts: Checker) -> list[str]:
@@ -64,8 +69,9 @@ def join_parts(texts: Sequence[str], contracts: Checker) -> list[str]:
     last = 0
     for at, text in enumerate(texts):
         for number in range(len(STEPS)):
+            sofar = {key: rows for part in parts.values() for key, rows in part.items()}
             with suppress(NoPlan):
-                parts[number], last = part_in_reply(text, number, contracts), at
+                parts[number], last = part_in_reply(text, number, {**empty_plan(), **sofar}, contracts), at
     if len(parts) < len(STEPS):
         return [*texts]
     return [

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from phases.planning.model.bounded_schema import MOST_ROWS
+from phases.planning.model.bounded_schema import MOST_ROWS, restrict_schema
+from phases.planning.model.quote_index import REVIEW, QuoteIndex
+from phases.planning.model.short_form import change_schema, complete_plan, is_patched, short_schema
 from phases.planning.plan_faults import command_faults, package_faults, reference_faults
-from phases.planning.quotes import find_nearly
-from phases.planning.rules.data_links import printed_addresses
 from pipeline.base.errors import ContractError, FormatError, PipelineError
 from pipeline.base.formats import parse_json
 from pipeline.engine.phase import Checker
@@ -29,8 +27,10 @@ class NoPlan(PipelineError):
     """A reply that is no plan; its text goes back to the model."""
 
 
-def plan_in_reply(text: str, contracts: Checker, writer: str) -> dict[str, Any]:
-    """The plan that a reply is: one JSON object or YAML document, bare or in the one fenced block of the reply.
+def plan_in_reply(
+    text: str, contracts: Checker, writer: str, present: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The plan that a reply is, or makes of the present one: one JSON object or YAML document, bare or in its one fenced block.
 
     What stands around it is read past: models greet, and think aloud. Raises NoPlan.
     """
@@ -42,10 +42,29 @@ def plan_in_reply(text: str, contracts: Checker, writer: str) -> dict[str, Any]:
             return dict(contracts.parse(PLAN, (bare + "\n").encode("utf-8"), writer=writer))
         except (ContractError, UnicodeError) as error:
             raise NoPlan(str(error)) from error
-    plan = object_in_reply(bare)
-    if breach := contracts.breach(contracts.schema(PLAN), plan):
-        raise NoPlan(f"the plan {breach}")
+    return whole_plan(object_in_reply(bare), contracts, present)
+
+
+def whole_plan(value: dict[str, Any], contracts: Checker, present: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The plan that an object is, in its own form or in the short one. Raises NoPlan."""
+    schema = contracts.schema(PLAN)
+    plan = complete_plan(value, present)
+    if breach := contracts.breach(schema, plan):
+        # told in the form in which the model wrote
+        is_short = not any("source" in row for row in _rows(value.get("requirements")))
+        told = contracts.breach(reply_schema(schema, present), value) if is_short else None
+        raise NoPlan(f"the plan {told or breach}")
     return plan
+
+
+def reply_schema(schema: Mapping[str, Any], present: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The schema that a reply is bound to, of that of a plan: the short form's, or that of a change to the present plan."""
+    short = short_schema(restrict_schema(schema))
+    return change_schema(short) if is_patched(present) else short
+
+
+def _rows(value: object) -> list[dict[str, Any]]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def object_in_reply(text: str) -> dict[str, Any]:
@@ -85,6 +104,7 @@ def rows_in_reply(text: str, contracts: Checker) -> list[dict[str, Any]]:
             **contracts.schema(PLAN)["properties"][name],
             "minItems": 0 if name != QUOTED[0] or (isinstance(value, dict) and QUOTED[1] in value) else 1,
         }
+        rows = complete_plan({name: rows})[name]
         if breach := contracts.breach(rule, rows):
             raise NoPlan(f"the {name} {breach}")
         found += rows
@@ -157,12 +177,14 @@ def components_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(plan["components"] if "components" in plan else plan.get("implementation_components", ()))
 
 
-def may_end_in(plan: Mapping[str, Any], texts: Sequence[str], contracts: Checker) -> bool:
+def may_end_in(
+    plan: Mapping[str, Any], texts: Sequence[str], contracts: Checker, present: Mapping[str, Any] | None = None
+) -> bool:
     """Whether a plan is what came of these replies: the last whole one, with rows that were mended after it."""
     mended: list[dict[str, Any]] = []
     for text in reversed(texts):
         try:
-            whole = plan_in_reply(text, contracts, "the model")
+            whole = plan_in_reply(text, contracts, "the model", present)
         except NoPlan:
             with suppress(NoPlan):
                 mended += rows_in_reply(text, contracts)
@@ -182,9 +204,10 @@ def may_end_in(plan: Mapping[str, Any], texts: Sequence[str], contracts: Checker
 
 
 def _is_made_of(row: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
-    """Whether a row is what was said, with its page put right, its quote taken, or marked as inferred for that."""
+    """Whether a row is what was said, with its place looked up or put right, its quote taken, or marked as inferred for that."""
     kept = [{name: value for name, value in one.items() if name not in ("source", "status")} for one in (row, said)]
-    return kept[0] == kept[1] and row["source"]["quote"] in ("", said["source"]["quote"])
+    quotes = (row["source"]["quote"], said["source"]["quote"])
+    return kept[0] == kept[1] and (quotes[0] in ("", quotes[1]) or not quotes[1])
 
 
 def _strip_words(text: str) -> str:
@@ -206,11 +229,6 @@ def _strip_fence(text: str) -> str:
     if len(fences) != 2:
         raise NoPlan(f"the reply has {len(fences)} lines that open or close a fenced block; reply with the plan alone")
     return text[fences[0].end() : fences[1].start()]
-
-
-_FEWEST_LETTERS = 10
-REVIEW = "review"
-"""The section that a requirement cites which a person asked for."""
 
 
 def problems_of(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None = None) -> list[str]:
@@ -239,71 +257,6 @@ def without_quote(row: Mapping[str, Any], cited: QuoteIndex) -> dict[str, Any]:
     section = None if source["section"] == REVIEW else source["section"]
     status = "missing" if row.get("status") == "missing" else "inferred"
     return {**row, "source": {**source, "section": section, "page": page, "quote": ""}, "status": status}
-
-
-class QuoteIndex:
-    """What may be cited: the pages of the paper, and what people asked for."""
-
-    def __init__(self, pages: Sequence[tuple[int, str]], requests: Iterable[str] = ()) -> None:
-        self._numbers = [number for number, _ in pages]
-        self._starts: list[int] = []
-        parts, length = [], 0
-        for _, text in pages:
-            self._starts.append(length)
-            parts.append(_letters_of(text))
-            length += len(parts[-1])
-        self._text = "".join(parts)
-        self._addresses = printed_addresses("\n".join(text for _, text in pages))
-        self._requests = _letters_of("\n".join(requests))
-
-    def has_page(self, page: int) -> bool:
-        return page in self._numbers
-
-    def has_address(self, address: str) -> bool:
-        """Whether the paper prints just this, with a path: nothing else is asked for on a model's word."""
-        return re.match(r"https?://[^/]+/", address) is not None and address in self._addresses
-
-    def pages_of(self, text: str) -> set[int]:
-        """Every page that a text stands on, in whole or in part; with one letter in twenty otherwise at most."""
-        letters = _letters_of(text)
-        return self._pages_of(letters) if letters else set()
-
-    def fault(self, row: Mapping[str, Any]) -> str | None:
-        """Why the source of a requirement cannot stand, or None. Letters and digits count; marks and spaces do not."""
-        source, quote = row["source"], _letters_of(row["source"]["quote"])
-        if source["section"] == REVIEW and source["page"] == 0:
-            return None if quote in self._requests else "nobody asked for what it quotes"
-        if not quote and row.get("status", "stated") != "stated":
-            return None if source["page"] in (0, *self._numbers) else self._no_page(source["page"])
-        if source["page"] not in self._numbers:
-            return self._no_page(source["page"])
-        if len(quote.encode("utf-8")) < min(_FEWEST_LETTERS, len(self._text.encode("utf-8"))):
-            return "the quote is too short to find its place by: quote a few whole words of the paper"
-        pages = self._pages_of(quote)
-        if not pages:
-            return (
-                f"the quote {source['quote'][:120]!r} is not in the paper; quote it word for word, without leaving out"
-            )
-        if source["page"] not in pages:
-            return f"the quote stands on page {min(pages)}, not on page {source['page']}"
-        return None
-
-    def _pages_of(self, quote: str) -> set[int]:
-        """Every page that the quote stands on, in whole or in part."""
-        found, at = set[int](), self._text.find(quote)
-        while at >= 0:
-            found |= self._pages_between(at, at + len(quote))
-            at = self._text.find(quote, at + len(quote))
-        if not found and (near := find_nearly(quote, self._text)):
-            found = self._pages_between(*near)
-        return found
-
-    def _pages_between(self, start: int, end: int) -> set[int]:
-        first, last = (bisect_right(self._starts, place) - 1 for place in (start, end - 1))
-        return set(self._numbers[first : last + 1])
-
-    def _no_page(self, page: int) -> str:
-        return f"there is no page {page}; the pages are {min(self._numbers)} to {max(self._numbers)}"
 
 
 def _requirement_faults(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None) -> Iterator[str]:
@@ -382,8 +335,3 @@ def _find_cycle(needs: Mapping[str, Sequence[str]]) -> list[str]:
                 on_path.add(following)
                 waiting.append(iter(needs[following]))
     return []
-
-
-def _letters_of(text: str) -> str:
-    """Letters and digits alone, in one case: how words are broken, spaced and marked makes no difference."""
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))

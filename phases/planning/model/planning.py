@@ -30,7 +30,6 @@ from phases.llm.model import (
     notify_assumed_window,
     tokens_of,
 )
-from phases.planning.model.bounded_schema import restrict_schema
 from phases.planning.model.hints import differences_from_rules
 from phases.planning.model.material import Paper, pack_batches
 from phases.planning.model.open_planning import open_planning, read_change_request
@@ -38,7 +37,6 @@ from phases.planning.model.plan_steps import STEPS, empty_plan, part_in_reply, s
 from phases.planning.model.plan_validation import (
     PLAN,
     NoPlan,
-    QuoteIndex,
     drop_faulty_lines,
     is_mended_alone,
     mending_schema,
@@ -46,6 +44,7 @@ from phases.planning.model.plan_validation import (
     plan_in_reply,
     problems_of,
     quoted_rows,
+    reply_schema,
     rows_in_reply,
     sections_in_reply,
     with_rows,
@@ -60,7 +59,9 @@ from phases.planning.model.prompt import (
     refusal_message,
     repeat_question,
 )
-from phases.planning.model.settle import correct_pages, nearest_sentences, settle_plan
+from phases.planning.model.quote_index import QuoteIndex
+from phases.planning.model.settle import find_places, nearest_sentences, settle_plan
+from phases.planning.model.short_form import is_patched
 from phases.planning.model.shown_pages import load_shown
 from pipeline.base.errors import Paused, PhaseError
 from pipeline.base.files import set_aside
@@ -69,7 +70,7 @@ from pipeline.engine.phase import Context
 
 _LEAST_NOTES = 150
 """Notes on a part in fewer tokens than this say nothing; a model that has no more room is too small for the paper."""
-_TYPICAL_PLAN = 9_000
+_TYPICAL_PLAN = 12_000
 _MOST_TRIES = 2
 """So often a row that misquotes is asked for again; after that it is marked as inferred."""
 _Accepted = TypeVar("_Accepted")
@@ -139,7 +140,7 @@ class _Planning:
         self._ctx, self._paper, self._wanted, self._conversation, self._room = ctx, paper, wanted, conversation, room
         self._name, self._window = conversation.model.name, conversation.model.window
         self._most = most_tokens(self._window)
-        self._cited = QuoteIndex(paper.pages, wanted.requests)
+        self._cited = QuoteIndex(paper.pages, wanted.requests, paper.sections)
 
     def plan(self) -> dict[str, Any]:
         route = self._route()
@@ -147,7 +148,7 @@ class _Planning:
         self._ctx.progress(0, route.turns, self._estimate(route))
         body = self._notes(route) if route.notes else "".join(route.parts)
         messages = self._planning_messages(body, notes=bool(route.notes))
-        plan = self._plan(messages, restrict_schema(self._ctx.contracts.schema(PLAN)))
+        plan = self._plan(messages, reply_schema(self._ctx.contracts.schema(PLAN), self._wanted.present))
         plan = settle_plan(plan, self._cited, self._paper.found, self._wanted.present)
         if not self._wanted.present and (doubts := differences_from_rules(plan, self._paper.found)):
             plan["uncertain"] = [*plan["uncertain"], *doubts]
@@ -229,7 +230,7 @@ class _Planning:
             return (reply, plan), problems if recorded or not mendable else []
 
         try:
-            reply, plan = self._ask(messages, accept, "the plan", schema, in_steps=True)
+            reply, plan = self._ask(messages, accept, "the plan", schema, in_steps=not is_patched(self._wanted.present))
         except _CutOff:
             reply, plan = self._plan_in_steps(messages, schema)
         return self._mended(messages, reply, plan, schema)
@@ -251,10 +252,10 @@ class _Planning:
         self, reply: Reply, number: int, sofar: dict[str, Any]
     ) -> tuple[tuple[Reply, dict[str, Any]], list[str]]:
         try:
-            part = part_in_reply(reply.text, number, self._ctx.contracts)
+            part = part_in_reply(reply.text, number, sofar, self._ctx.contracts)
         except NoPlan as error:
             return (reply, sofar), [str(error)]
-        plan = correct_pages({**sofar, **part}, self._cited, self._wanted.present)
+        plan = find_places({**sofar, **part}, self._cited, self._wanted.present)
         # what is not there yet is no fault of this part
         borne = [] if plan["file_structure"] else self._faults(sofar)
         return (reply, plan), [fault for fault in self._faults(plan) if fault not in borne]
@@ -266,10 +267,10 @@ class _Planning:
 
     def _read(self, text: str) -> tuple[dict[str, Any], list[str]]:
         try:
-            plan = plan_in_reply(text, self._ctx.contracts, self._name)
+            plan = plan_in_reply(text, self._ctx.contracts, self._name, self._wanted.present)
         except NoPlan as error:
             return {}, [str(error)]
-        plan = correct_pages(plan, self._cited, self._wanted.present)
+        plan = find_places(plan, self._cited, self._wanted.present)
         return plan, problems_of(plan, self._cited, self._wanted.present)
 
     def _misquotes(self, plan: Mapping[str, Any]) -> dict[str, str]:
@@ -317,7 +318,7 @@ class _Planning:
             return plan, str(error)
         plan = {**plan, **sections}
         made = with_rows(plan, {name: row for name, row in said.items() if name in wrong})
-        return correct_pages(made, self._cited, self._wanted.present), ""
+        return find_places(made, self._cited, self._wanted.present), ""
 
     def _without_lines(self, plan: dict[str, Any]) -> dict[str, Any]:
         """The plan without packages that cannot be installed and checks that hide their end; the tests are always run."""

@@ -7,8 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.planning.model.plan_validation import NAMED, QUOTED, REVIEW, QuoteIndex
+from phases.planning.model.plan_validation import NAMED, QUOTED
+from phases.planning.model.quote_index import REVIEW, QuoteIndex
 from phases.planning.plan_words import write_ids
+from phases.planning.rules.requirements import quote_start
 from phases.planning.rules.sentences import sentences_of
 
 Row = Mapping[str, Any]
@@ -16,25 +18,38 @@ _FEW = 20
 _MOST_LOOKED_UP, _LONGEST = 40, 300
 _FORMULA = re.compile(r"\$[^$]{0,2000}\$")
 _FEWEST_LETTERS = 10
+PLACED = (*QUOTED, *NAMED)
+"""The lists of a plan whose rows have a source."""
 
 
-def correct_pages(plan: dict[str, Any], cited: QuoteIndex, present: Row | None = None) -> dict[str, Any]:
-    """The plan with the page of each quote that stands on one other page alone: where it stands is known, so nobody is asked."""
-    kept = {name: list((present or {}).get(name, ())) for name in QUOTED}
+def find_places(plan: dict[str, Any], cited: QuoteIndex, present: Row | None = None) -> dict[str, Any]:
+    """The plan with page and section of each quote where they are not told, and the right page where a quote stands on one other.
+
+    Where words stand is known, so nobody is asked. A requirement in the paper's words quotes how it begins.
+    """
+    kept = {name: list((present or {}).get(name, ())) for name in PLACED}
     lists = {
-        name: [row if row in kept[name] else _with_page(row, cited) for row in plan[name]]
-        for name in QUOTED
+        name: [row if row in kept[name] else _with_place(row, cited) for row in plan[name]]
+        for name in PLACED
         if name in plan
     }
     return {**plan, **lists}
 
 
-def _with_page(row: dict[str, Any], cited: QuoteIndex) -> dict[str, Any]:
+def _with_place(row: dict[str, Any], cited: QuoteIndex) -> dict[str, Any]:
     source = row["source"]
-    if source["section"] == REVIEW or not source["quote"] or cited.fault(row) is None:
+    if source["section"] == REVIEW:
+        return row
+    if not source["quote"] and row.get("status") == "stated" and "text" in row and _stands(row["text"], cited):
+        source = {**source, "quote": quote_start(row["text"])}
+    if not source["quote"]:
         return row
     pages = cited.pages_of(source["quote"])
-    return {**row, "source": {**source, "page": pages.pop()}} if len(pages) == 1 else row
+    if source["page"] not in pages and (len(pages) == 1 or (pages and not source["page"])):
+        source = {**source, "page": min(pages)}
+    if source["section"] is None:
+        source = {**source, "section": cited.section_of(source["quote"], source["page"])}
+    return {**row, "source": source}
 
 
 def settle_plan(plan: dict[str, Any], cited: QuoteIndex, found: Row, present: Row | None = None) -> dict[str, Any]:

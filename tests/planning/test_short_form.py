@@ -1,0 +1,193 @@
+"""A model writes a plan without what can be looked up or counted; the plan that comes of it is the same."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from phases.planning.model.plan_validation import PLAN, NoPlan, plan_in_reply, problems_of, reply_schema
+from phases.planning.model.quote_index import QuoteIndex
+from phases.planning.model.settle import find_places
+from phases.planning.model.short_form import complete_plan, shorten_row
+from pipeline.engine.contract import Contracts
+from tests.papers import PAPER, read
+
+CONTRACTS = Contracts()
+SCHEMA = CONTRACTS.schema(PLAN)
+READ = read(PAPER)
+WHOLE = READ.plan
+BODY = READ.document.text[READ.document.body_start :]
+SECTIONS = [
+    (str(row["number"] or row["title"]), READ.document.text[row["start"] : end])
+    for row, end in zip(
+        READ.outline["sections"],
+        [*(row["start"] for row in READ.outline["sections"][1:]), len(READ.document.text)],
+        strict=True,
+    )
+]
+FRONT = READ.document.text[READ.document.body_start : READ.outline["sections"][0]["start"]]
+CITED = QuoteIndex([(1, BODY)], (), [(None, FRONT), *SECTIONS])
+SOURCED = ("requirements", "components", "values", "datasets", "metrics", "baselines")
+
+
+def _short(plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan as a model writes it."""
+    made = {key: value for key, value in plan.items() if key not in ("tables", "implementation_strategy")}
+    for name in SOURCED:
+        made[name] = [shorten_row(row) for row in plan[name]]
+    for row in made["requirements"]:
+        del row["quote"], row["status"]
+    for row in made["components"]:
+        del row["requirements"]
+    made["file_structure"] = [{k: v for k, v in row.items() if k != "implements"} for row in plan["file_structure"]]
+    return made
+
+
+SHORT = _short(WHOLE)
+
+
+def _plan_of(value: dict[str, Any], present: dict[str, Any] | None = None) -> dict[str, Any]:
+    return find_places(plan_in_reply(json.dumps(value), CONTRACTS, "m", present), CITED, present)
+
+
+def test_a_plan_without_places_statuses_and_lists_that_can_be_counted_comes_out_whole() -> None:
+    plan = _plan_of(SHORT)
+    assert CONTRACTS.breach(SCHEMA, plan) is None
+    assert problems_of(plan, CITED) == []
+    for name in SOURCED:
+        assert [(row["source"]["section"], row["source"]["page"]) for row in plan[name]] == [
+            (row["source"]["section"], row["source"]["page"]) for row in WHOLE[name]
+        ]
+    assert [row["requirements"] for row in plan["components"]] == [row["requirements"] for row in WHOLE["components"]]
+    met = [name for row in plan["file_structure"] for name in row.get("implements", ())]
+    facts = [row["id"] for row in WHOLE["values"] if row["kind"] == "fact"]
+    assert sorted(met) == sorted(
+        row["id"] for key in ("requirements", "values") for row in WHOLE[key] if row["id"] not in facts
+    )
+    places = {path: place for place, path in enumerate(plan["implementation_strategy"])}
+    assert all(places[path] > places[one] for row in plan["file_structure"] for path in [row["path"]]
+               for one in row.get("depends_on", ()))  # fmt: skip
+
+
+def test_the_server_is_given_the_schema_of_the_short_form() -> None:
+    schema = reply_schema(SCHEMA, None)
+    assert CONTRACTS.breach(schema, {**SHORT, "expected_results": [], "experiments": []}) is None
+    assert "source" in (CONTRACTS.breach(schema, {**SHORT, "requirements": WHOLE["requirements"]}) or "")
+
+
+TABLES = [
+    {"table": "Table 2", "page": 7, "metric": "accuracy", "unit": "%", "columns": ["A", "B"],
+     "rows": [["ours", 92.1, "–"], ["ours, small", "at least 50", 90]]},
+    {"table": "Figure 3", "columns": ["model", "loss"], "rows": [["ours", 0.5]]},
+]  # fmt: skip
+
+
+def test_a_table_of_results_becomes_a_target_for_each_cell_and_is_named_by_its_label() -> None:
+    experiments = [{"id": "X1", "what": "x", "results": ["table 2", "Figure 3", "Table 9"]}]
+    plan = _plan_of({**SHORT, "expected_results": TABLES, "experiments": experiments})
+    place = {"table": "Table 2", "metric": "accuracy", "unit": "%", "page": 7}
+    assert plan["expected_results"] == [
+        {"id": "E1", "row": "ours", "column": "A", "value": 92.1, **place},
+        {"id": "E2", "row": "ours, small", "column": "A", "value": "at least 50", **place},
+        {"id": "E3", "row": "ours, small", "column": "B", "value": 90, **place},
+        {"id": "E4", "table": "Figure 3", "row": "ours", "column": "loss", "value": 0.5, "page": 0},
+    ]
+    assert plan["experiments"][0]["results"] == ["E1", "E2", "E3", "E4"]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        pytest.param({"text": "We dance all night."}, "its text is not in the paper", id="a sentence of nobody"),
+        pytest.param(
+            {"text": "We dance.", "status": "inferred", "quote": "we dance all night long"},
+            "is not in the paper",
+            id="a quote of nobody",
+        ),
+        pytest.param({"text": "Assume zeros.", "status": "missing"}, "", id="what is missing"),
+    ],
+)  # fmt: skip
+def test_a_row_in_the_models_own_words_says_so_or_is_told_back(row: dict[str, Any], said: str) -> None:
+    plan = _plan_of({**SHORT, "requirements": [{**SHORT["requirements"][0], **row}, *SHORT["requirements"][1:]]})
+    problems = problems_of(plan, CITED)
+    assert [said in problem for problem in problems] == ([True] if said else [])
+
+
+def test_a_requirement_in_the_papers_words_quotes_how_it_begins() -> None:
+    row = _plan_of(SHORT)["requirements"][0]
+    assert row["text"].startswith(row["source"]["quote"].rstrip("…")[:20])
+    assert row["status"] == "stated"
+
+
+def test_what_is_wrong_is_told_in_the_form_in_which_the_model_wrote() -> None:
+    with pytest.raises(NoPlan, match=r"at \$\.values\[0\]: 'quote' is a required property"):
+        _plan_of({**SHORT, "values": [{k: v for k, v in SHORT["values"][0].items() if k != "quote"} | {"owner": 3}]})
+
+
+def test_files_in_a_circle_are_told_of_and_do_not_hang() -> None:
+    files = copy.deepcopy(SHORT["file_structure"])
+    files[0]["depends_on"], files[1]["depends_on"] = [files[1]["path"]], [files[0]["path"]]
+    assert any("in a circle" in one for one in problems_of(_plan_of({**SHORT, "file_structure": files}), CITED))
+
+
+# A change of a plan that is there
+
+
+def test_a_change_that_says_nothing_leaves_every_byte() -> None:
+    assert _plan_of({}, WHOLE) == WHOLE
+
+
+def test_a_row_that_says_its_name_alone_stays_and_one_that_is_not_there_is_struck_everywhere() -> None:
+    first, *others = WHOLE["requirements"]
+    plan = _plan_of({"requirements": [{"id": row["id"]} for row in others]}, WHOLE)
+    assert plan["requirements"] == others
+    assert not any(first["id"] in row["requirements"] for row in plan["components"])
+    assert not any(first["id"] in row.get("implements", ()) for row in plan["file_structure"])
+    assert problems_of(plan, CITED, WHOLE) == []
+
+
+def test_a_new_row_of_a_change_joins_its_component_and_the_file_of_that() -> None:
+    part = WHOLE["components"][0]
+    new = {"id": "R77", "kind": "model", "component": part["id"], "text": "Assume zeros.", "status": "missing"}
+    plan = _plan_of({"requirements": [*({"id": row["id"]} for row in WHOLE["requirements"]), new]}, WHOLE)
+    assert "R77" in next(row for row in plan["components"] if row["id"] == part["id"])["requirements"]
+    [home] = [row for row in plan["file_structure"] if "R77" in row.get("implements", ())]
+    assert part["id"] in home["components"]
+    unchanged = [row for row in plan["file_structure"] if row["path"] != home["path"]]
+    assert all(row in WHOLE["file_structure"] for row in unchanged)
+
+
+def test_a_change_fits_the_schema_that_the_server_is_given_for_it() -> None:
+    assert (
+        CONTRACTS.breach(reply_schema(SCHEMA, WHOLE), {"values": [{"id": "V1"}], "file_structure": [{"path": "a.py"}]})
+        is None
+    )
+
+
+# Whatever a model writes
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4) | st.sampled_from(["R1", "C1", "E1", "Table 2"]),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from(["id", "name", "component", "components", "requirements", "table", "columns", "rows", "results", "path",
+                         "depends_on", "implements", "source", "quote", "page", "text", "kind"]),
+        inner,
+        max_size=4,
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(st.dictionaries(st.sampled_from([*SHORT, "implementation_strategy"]), JSON, max_size=5), st.booleans())
+@example({"expected_results": [{"columns": ["a"], "rows": [[], "x", [1, 2]]}]}, False)
+@example({"components": [{"id": ["C1"]}], "requirements": [{"component": ["C1"]}]}, True)
+def test_no_reply_breaks_what_completes_it(value: dict[str, Any], is_change: bool) -> None:
+    before = copy.deepcopy(value)
+    complete_plan(value, WHOLE if is_change else None)
+    assert value == before
