@@ -33,37 +33,40 @@ without the mark) is left out of a row that has no use for it. Pages and section
 {shape}
 
 paper: the title, and in two or three sentences what is new in the paper.
-requirements: what the paper demands of an implementation, numbered R1, R2, R3, …; 20 to 60 of them, one claim each. Algorithms
-  and equations first, then the set-up, then the rest. Nothing of motivation, related work, results, proofs, or approaches that
-  it rejects.
+requirements: what the paper demands of an implementation, numbered R1, R2, R3, …; 20 to 60 of them, a claim each, beside what is
+  missing. Algorithms and equations first, then the set-up, then the rest. Nothing of motivation, related work, results, proofs,
+  or approaches that it rejects.
   kind: algorithm, model, equation, loss, dataset, metric, hyperparameter, experiment, baseline or artifact.
   component?: the id of the component that it belongs to.
   text: one whole sentence of the paper, word for word, or two that follow each other where one cannot be read alone ("They …",
-    "Therefore …"). Prefer the sentence that says most. It is looked up, and what is not found is sent back.
+    "Therefore …"). Prefer the sentence that says most; the lines of an algorithm are steps of a component and need no rows.
+    It is looked up, and what is not found is sent back.
   formula?: the equation that it leads to, as LaTeX; where the text of the paper is torn, as it must have been printed.
-  status?: left out where the text is the paper's. inferred: the text is yours, and quote? has 5 to 25 words of the paper that it
-    follows from. missing: an implementation needs it and the paper does not give it; the text says what to assume, a row for
-    each such thing.
+  status?: left out where the text is the paper's. inferred: the text is yours (also where that of the paper is torn), and quote?
+    has 5 to 25 words of the paper that it follows from. missing: an implementation needs it and the paper does not give it; the
+    text says what to assume, and whether you remember that from elsewhere; a row for each such thing.
 components: what is built, numbered C1, C2, …; 5 to 20: every part that the paper names (algorithms, procedures, modules, models,
   layers, losses, data structures, services), called as the paper calls it; never a section. what: one sentence. quote: words
   that define it, or name it. algorithm?: its label. steps?: the lines of its algorithm, or of a procedure that the paper tells in
   prose, without numbers, with two blanks in front for each level of nesting. equations?: as LaTeX.
 values: every setting that the paper fixes, numbered V1, V2, …. Go through the paper from its beginning to its end for them,
-  tables of settings, captions and appendices as well: parameters, sizes, rates, limits, counts (of layers, levels, threads,
-  steps, runs, people), defaults, formats, machines and versions, and choices that have a name (optimizer = Adam, activation =
-  ReLU); those of baselines and data sets too. A table of settings gives a row for each cell.
-  name: as the paper calls it, in a few words. symbol?. value (write 0.001, not 1e-3), or values for a grid or the two ends of a
-  range. unit?. owner: method, or the baseline, data set or other system that it belongs to (of an original paper that is
-  reproduced, the method). condition?: the case for which alone it holds.
-  kind: hyperparameter, training, architecture, data, evaluation; or fact for what no program sets: what a run had or took,
-  machines, versions, what an earlier paper used. quote: 5 to 25 words that have the value itself in them, or the row of a table.
-  Never a result, the number of a citation, figure, section or step, an index, what an example shows, or a number of your own.
-datasets, metrics, baselines: name and quote of each that the paper uses. Of a data set also address?, where the paper prints a
-  link to its files (copy it), and licence?, where it names one.
-expected_results: what the paper reports for its own method and its variants, and not for others: an entry for each table, or each
-  part of one that has its own metric or condition. table: its label, or Figure 3, or text. page. metric?, unit?, condition?.
-  columns: the heads. rows: each the label of a row, then a cell for each column (a number, words like "at least 50", or "" for
-  what is not the method's). They are targets of a reproduction, and never constants of the code.
+  tables of settings, captions and appendices as well: parameters, sizes, rates, limits, thresholds, counts (of layers, levels,
+  threads, steps, runs), defaults, formats; those of baselines and data sets too. A setting may be a word (optimizer = Adam,
+  default parser = pdfplumber); what makes the method what it is (its losses, activations, kinds of layers) is a requirement.
+  A table of settings gives a row for each cell.
+  name: as the paper calls it, in a few words. symbol?. value (write 0.001, not 1e-3), or values for a list, a grid or the two
+  ends of a range. unit?. owner: method, or the baseline, data set or other system that it belongs to. condition?: the case for
+  which alone it holds. kind: hyperparameter, training, architecture, data, evaluation; or fact, for what an original paper that
+  is reproduced here had otherwise. quote: 5 to 25 words that have the value itself in them, or the row of a table.
+  Never a result or what was counted in a system in use, machines, versions, time and memory that a run took, the number of a
+  citation, figure, section or step, an index, what an example shows, or a number of your own.
+datasets, metrics, baselines: name (the name alone, as short as the paper has it: accuracy) and quote of each that the paper uses.
+  Of a data set also address?, where the paper prints a link to its files (copy it), and licence?, where it names one.
+expected_results: what the paper's own runs gave for its method and its variants (in a reproduction also for what it reran), and
+  not what it says of others: an entry for each table, or each part of one that has its own metric or condition. table: its label,
+  or Figure 3, or text 1, text 2, … for what sentences say. page. metric?, unit?, condition?. columns: the heads. rows: each the
+  label of a row, then a cell for each column (a number, words like "at least 50", or "" for what is not the method's). They are
+  targets of a reproduction, and never constants of the code; what describes a system in use is no target.
 experiments: what to run for which results, numbered X1, …: what, results (labels of tables, as above, or []), quick (a small
   size), full (the paper's size).
 uncertain: what you could not decide, and what of the paper you leave unbuilt, for the reviewer: what, and about? (ids).
@@ -81,8 +84,8 @@ validation_approach: verify_commands: ["{command}"], or others where the paper n
 environment_setup: the Python version, and only the packages that the code cannot do without, each a line that pip can install
   ("scikit-learn>=1.3"); the standard library and numpy go a long way; [] where none is needed.
 
-A good plan leaves out nothing that changes results, invents nothing, and says what the paper does not give. The whole reply has
-at most {most:,} characters; a long paper needs most of them."""
+A good plan leaves out nothing that changes results, invents nothing, and says what the paper does not give. The whole reply may
+be some {most:,} characters long; a long paper needs most of them."""
 _READING = """\
 You read a research paper in parts, to plan an implementation of it in Python later. After the last part you will be given
 your own notes and not the paper: what you do not write down now is lost.
