@@ -124,6 +124,14 @@ def test_a_requirement_in_the_papers_words_quotes_how_it_begins() -> None:
     assert row["status"] == "stated"
 
 
+def test_a_row_may_quote_the_words_of_a_row_above_it_by_its_id() -> None:
+    first, second, *others = SHORT["values"]
+    plan = _plan_of({**SHORT, "values": [{**first, "quote": "R1"}, {**second, "quote": first["id"]}, *others]})
+    words = WHOLE["requirements"][0]["text"]
+    assert [row["source"]["quote"] for row in plan["values"][:2]] == [words, words]
+    assert plan["values"][0]["source"]["section"] == WHOLE["requirements"][0]["source"]["section"]
+
+
 def test_what_is_wrong_is_told_in_the_form_in_which_the_model_wrote() -> None:
     with pytest.raises(NoPlan, match=r"at \$\.values\[0\]: 'quote' is a required property"):
         _plan_of({**SHORT, "values": [{k: v for k, v in SHORT["values"][0].items() if k != "quote"} | {"owner": 3}]})

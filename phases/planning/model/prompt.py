@@ -57,7 +57,8 @@ values: every setting that the paper fixes, numbered V1, V2, …. Go through the
   name: as the paper calls it, in a few words. symbol?. value (write 0.001, not 1e-3), or values for a list, a grid or the two
   ends of a range. unit?. owner: method, or the baseline, data set or other system that it belongs to. condition?: the case for
   which alone it holds. kind: hyperparameter, training, architecture, data, evaluation; or fact, for what an original paper that
-  is reproduced here had otherwise. quote: 5 to 25 words that have the value itself in them, or the row of a table.
+  is reproduced here had otherwise. quote: 5 to 25 words that have the value itself in them, the row of a table, or the id of a
+  row above whose words have it (R5, V12).
   Never a result or what was counted in a system in use, machines, versions, time and memory that a run took, the number of a
   citation, figure, section or step, an index, what an example shows, or a number of your own.
 datasets, metrics, baselines: name (the name alone, as short as the paper has it: accuracy) and quote of each that the paper uses.

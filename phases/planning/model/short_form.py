@@ -103,6 +103,7 @@ def complete_plan(value: Mapping[str, Any], present: Mapping[str, Any] | None = 
     for name in _SOURCED:
         if _is_rows(plan.get(name)):
             plan[name] = [_with_source(name, row) for row in plan[name]]
+    _fill_quotes(plan)
     if _is_rows(plan.get("components")):
         plan["components"] = _with_requirements(plan, is_change=is_change)
     if _is_rows(plan.get("expected_results")):
@@ -149,6 +150,21 @@ def _with_source(name: str, row: Row) -> Row:
     if name == "requirements":
         made.setdefault("status", "stated")
     return {**made, "source": {"section": None, "page": row.get("page", 0), "quote": row.get("quote", "")}}
+
+
+def _fill_quotes(plan: Row) -> None:
+    """Puts words in the place of ids: a row may quote those of a requirement, or of a value above it, by naming it."""
+    words: dict[str, str] = {}
+    for name in _SOURCED:
+        for place, row in enumerate(plan[name] if _is_rows(plan.get(name)) else ()):
+            source = row["source"] if isinstance(row["source"], dict) else {}
+            quote = source.get("quote")
+            if isinstance(quote, str) and quote in words and "text" not in row:
+                plan[name][place] = {**row, "source": {**source, "quote": words[quote]}}
+                quote = words[quote]
+            said = row.get("text", quote)
+            if isinstance(said, str) and isinstance(row.get("id"), str):
+                words[row["id"]] = said
 
 
 def _with_requirements(plan: Mapping[str, Any], *, is_change: bool) -> list[Row]:
