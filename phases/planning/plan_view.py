@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from phases.planning.plan_words import (
+    ABSENT,
     OF_DATA,
     Row,
     count_rows,
@@ -102,7 +103,7 @@ class _Text:
                 # below its component a requirement of the same section names its page alone
                 is_near = home and row["source"]["section"] == home["source"]["section"] != "review"
                 where = name_page(row["source"]["page"]) if is_near else name_place(row)
-                about = ", ".join(filter(None, (where, told)))
+                about = ", ".join(filter(None, (where, "" if where == ABSENT else told)))
                 said = f"{read_aloud(row['text'])}{f' ({about})' if about else ''}"
                 yield from self.wrap(said, f"  {row['id']:<4} ", 7)
                 if row.get("formula"):

@@ -136,12 +136,16 @@ def _enclose(text: str) -> str:
     return text if len(text) < 2 or re.fullmatch(r"\\?[A-Za-z0-9.]+", text) else f"({text})"
 
 
+ABSENT = "not in the paper"
+
+
 def name_place(row: Row) -> str:
     """ "3.1, p. 3"; "p. 3" where the section has no name, "3.1" where no page is known."""
     source = row["source"]
     if source["section"] == "review":
         return "asked for"
-    return ", ".join(filter(None, (source["section"], name_page(source["page"])))) or "no place"
+    place = ", ".join(filter(None, (source["section"], name_page(source["page"]))))
+    return place or (ABSENT if row.get("status") == "missing" else "no place")
 
 
 def name_page(page: int) -> str:
@@ -241,11 +245,15 @@ def group_requirements(plan: Row) -> Iterator[tuple[Row | str, list[Row]]]:
             yield head, own
 
 
+ASSUMED = "Assumed, since the paper does not say:"
+
+
 def group_values(plan: Row) -> Iterator[tuple[str, list[Row]]]:
     """The values in their order, those of one quote together under the quote and its place."""
     for quote, rows in groupby(plan.get("values", ()), key=lambda row: str(row["source"]["quote"])):
         alike = list(rows)
-        yield f"{read_aloud(quote)} ({name_place(alike[0])})".strip(), alike
+        is_assumed = not quote and all(row.get("status") == "missing" for row in alike)
+        yield ASSUMED if is_assumed else f"{read_aloud(quote)} ({name_place(alike[0])})".strip(), alike
 
 
 def steps_of(component: Row) -> list[Step]:

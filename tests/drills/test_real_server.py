@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,9 +39,11 @@ def test_nonsense_that_fits_the_schema_of_a_plan_is_refused_by_what_is_wrong_wit
     command = command_in(tmp_path, server)
     ended = command("run", "--fast", "paper.md", "--model", MODEL)
     assert ended.code == 1, ended.err
-    assert "gave no plan that can be used; it was told 3 times what is wrong" in ended.complaints[0]
+    assert re.search(
+        r"gave no (?:plan|part . of 4 of the plan) that can be used; it was told 3 times", ended.complaints[0]
+    )
     asked = [json.loads(line) for line in (command.task("paper") / "logs" / "llm.jsonl").read_text().splitlines()]
-    assert len(asked) == 4
+    assert len(asked) >= 4  # one more where the first reply is cut off, and parts are asked for
     assert all(row["tokens_in"] > 1000 for row in asked)
     assert not (command.task("paper") / "initial_plan.txt").exists()
     assert command("cost", "paper").code == 0

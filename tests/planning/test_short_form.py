@@ -14,6 +14,7 @@ from phases.planning.model.plan_validation import PLAN, NoPlan, plan_in_reply, p
 from phases.planning.model.quote_index import QuoteIndex
 from phases.planning.model.settle import find_places
 from phases.planning.model.short_form import complete_plan, shorten_row
+from phases.planning.plan_view import render_plan
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, read
 
@@ -82,7 +83,7 @@ def test_the_server_is_given_the_schema_of_the_short_form() -> None:
 
 TABLES = [
     {"table": "Table 2", "page": 7, "metric": "accuracy", "unit": "%", "columns": ["A", "B"],
-     "rows": [["ours", 92.1, "–"], ["ours, small", "at least 50", 90]]},
+     "rows": [["ours", "92.1 ± 0.3", "–"], ["ours, small", "at least 50", 90]]},
     {"table": "Figure 3", "columns": ["model", "loss"], "rows": [["ours", 0.5]]},
 ]  # fmt: skip
 
@@ -118,23 +119,57 @@ def test_a_row_in_the_models_own_words_says_so_or_is_told_back(row: dict[str, An
     assert [said in problem for problem in problems] == ([True] if said else [])
 
 
+def test_a_plan_that_quotes_nothing_is_refused_as_a_whole() -> None:
+    rows = [{**row, "text": f"We dance on {row['id']}.", "status": "missing"} for row in SHORT["requirements"]]
+    problems = problems_of(_plan_of({**SHORT, "requirements": rows}), CITED)
+    assert problems == ["requirements: not one of them is in the paper's words"]
+
+
 def test_a_requirement_in_the_papers_words_quotes_how_it_begins() -> None:
     row = _plan_of(SHORT)["requirements"][0]
     assert row["text"].startswith(row["source"]["quote"].rstrip("…")[:20])
     assert row["status"] == "stated"
 
 
+def test_a_value_that_is_assumed_says_so_where_a_person_reads_it() -> None:
+    assumed = {"id": "V99", "name": "clip", "value": 1, "owner": "method", "kind": "training", "status": "missing"}
+    missing = {"id": "R99", "kind": "model", "text": "No clip is given; assume 1.", "status": "missing"}
+    plan = _plan_of({**SHORT, "requirements": [*SHORT["requirements"], missing], "values": [*SHORT["values"], assumed]})
+    assert problems_of(plan, CITED) == []
+    shown = render_plan(plan, 80)
+    assert "Assumed, since the paper does not say:\n    V99  clip = 1 (of method)" in shown
+    assert "No clip is given; assume 1. (not in the paper)" in shown
+
+
 def test_a_row_may_quote_the_words_of_a_row_above_it_by_its_id() -> None:
     first, second, *others = SHORT["values"]
-    plan = _plan_of({**SHORT, "values": [{**first, "quote": "R1"}, {**second, "quote": first["id"]}, *others]})
+    own = {
+        **SHORT["requirements"][1],
+        "text": "Wait more.",
+        "status": "inferred",
+        "quote": "We wait, and measure how long",
+    }
+    plan = _plan_of(
+        {
+            **SHORT,
+            "requirements": [SHORT["requirements"][0], own, *SHORT["requirements"][2:]],
+            "values": [
+                {**first, "quote": "R1"},
+                {**second, "quote": first["id"]},
+                {**others[0], "quote": "R2"},
+                *others[1:],
+            ],
+        }
+    )
+    assert plan["values"][2]["source"]["quote"] == own["quote"]
     words = WHOLE["requirements"][0]["text"]
     assert [row["source"]["quote"] for row in plan["values"][:2]] == [words, words]
     assert plan["values"][0]["source"]["section"] == WHOLE["requirements"][0]["source"]["section"]
 
 
 def test_what_is_wrong_is_told_in_the_form_in_which_the_model_wrote() -> None:
-    with pytest.raises(NoPlan, match=r"at \$\.values\[0\]: 'quote' is a required property"):
-        _plan_of({**SHORT, "values": [{k: v for k, v in SHORT["values"][0].items() if k != "quote"} | {"owner": 3}]})
+    with pytest.raises(NoPlan, match=r"at \$\.metrics\[0\]: 'quote' is a required property"):
+        _plan_of({**SHORT, "metrics": [{"name": 3}]})
 
 
 def test_files_in_a_circle_are_told_of_and_do_not_hang() -> None:

@@ -265,7 +265,11 @@ def _requirement_faults(plan: Mapping[str, Any], cited: QuoteIndex, present: Map
     yield from (f"requirements: the id {name} stands {count} times" for name, count in twice)
     lists = ((name, len(plan.get(name, ())), MOST_ROWS[name]) for name in QUOTED)
     yield from (f"{name}: {count} rows are too many; at most {most}" for name, count, most in lists if count > most)
-    yield from (f"{name}: {fault}" for name, fault in misquotes_of(plan, cited, present).items())
+    misquotes = misquotes_of(plan, cited, present)
+    yield from (f"{name}: {fault}" for name, fault in misquotes.items())
+    # rows may lose their quotes one by one; a plan without any is invented
+    if not any(row["source"]["quote"] and row["id"] not in misquotes for row in plan["requirements"]):
+        yield "requirements: not one of them is in the paper's words"
     for row in plan["file_structure"]:
         yield from (f"{row['path']}: implements {name}, which is no requirement" for name in row.get("implements", ())
                     if name not in known)  # fmt: skip

@@ -44,6 +44,9 @@ _KEYS = {
     "expected_results": "id", "experiments": "id", "file_structure": "path",
 }  # fmt: skip
 """The lists whose rows have a name, by which a change leaves them as they are."""
+_WITH_DEVIATION = re.compile(
+    r"([-+]?[0-9]{1,12}(?:\.[0-9]{1,12})?) ?(?:(?:±|\+/-|\\pm) ?[0-9.]{1,12}|\([0-9.]{1,12}\)) ?%?"
+)
 _ID_OF_RESULT = re.compile(r"E[0-9]{1,9}")
 
 
@@ -65,7 +68,7 @@ def _without_source(name: str, items: Mapping[str, Any]) -> Row:
     rules = {key: rule for key, rule in items["properties"].items() if key != "source"}
     optional = ("source", *_OPTIONAL.get(name, ()))
     required = [key for key in items["required"] if key not in optional]
-    if name != "requirements":
+    if name not in ("requirements", "values"):
         required.append("quote")
     return {
         **items,
@@ -162,7 +165,8 @@ def _fill_quotes(plan: Row) -> None:
             if isinstance(quote, str) and quote in words and "text" not in row:
                 plan[name][place] = {**row, "source": {**source, "quote": words[quote]}}
                 quote = words[quote]
-            said = row.get("text", quote)
+            # words of the model's own are no words of the paper
+            said = row["text"] if row.get("status") == "stated" and "text" in row else quote
             if isinstance(said, str) and isinstance(row.get("id"), str):
                 words[row["id"]] = said
 
@@ -208,7 +212,13 @@ def _cells_of(columns: Sequence[Any], rows: Sequence[Any]) -> Iterator[tuple[str
         heads = columns[1:] if len(columns) == len(cells) + 1 else columns
         for column, cell in zip(heads, cells, strict=False):
             if cell not in ("", None, "-", "–", "—"):
-                yield str(label), str(column), cell
+                yield str(label), str(column), _number_of(cell)
+
+
+def _number_of(cell: Any) -> Any:
+    """92.1 of "92.1 ± 0.3" and of "92.1 (0.3)": what lies around a mean is no target."""
+    found = _WITH_DEVIATION.fullmatch(cell.strip()) if isinstance(cell, str) else None
+    return float(found[1]) if found else cell
 
 
 def _with_ids(plan: Mapping[str, Any]) -> list[Row]:
