@@ -55,8 +55,8 @@ values: every setting that the paper fixes, numbered V1, V2, …. Go through the
   default parser = pdfplumber); what makes the method what it is (its losses, activations, kinds of layers) is a requirement.
   A table of settings gives a row for each cell.
   name: as the paper calls it, in a few words. symbol?. value (a number where it is one), or values for a list, a grid or the
-  two ends of a range. unit?. owner: method, or the baseline, data set or other system that it belongs to. condition?: the case for
-  which alone it holds. kind: hyperparameter, training, architecture, data, evaluation; or fact, for what an original paper that
+  two ends of a range. unit?. owner: method, or the baseline, data set or other system that it belongs to. condition?: the case
+  for which alone it holds. kind: hyperparameter, training, architecture, data, evaluation; or fact, for what an original paper that
   is reproduced here had otherwise. quote: 5 to 25 words that have the value itself in them, the row of a table, or the id of a
   row above whose words have it (R5, V12).
   status?: missing for one that you assume, without a quote: so all that a row of what is missing assumes can be set.
@@ -67,9 +67,10 @@ datasets, metrics, baselines: name (the name alone, as short as the paper has it
 expected_results: what the paper's own runs gave for its method and its variants (in a reproduction also for what it reran), and
   not what it says of others: an entry for each table, or each part of one that has its own metric or condition. table: its label,
   or Figure 3, or text 1, text 2, … for what sentences say. page. metric?, unit?, condition?: of all of its cells (a metric of one
-  column is its head). columns: the heads. rows: each the label of a row, then a cell for each column (92.1 for 92.1 ± 0.3, words
-  like "at least 50", or "" for what is not the method's). They are targets of a reproduction, and never constants of the code;
-  what describes a system in use is no target.
+  column is its head). columns, rows: as they stand in the paper's table, those of others left out; columns are the heads, each
+  row is its label and then a cell for each column (92.1 for 92.1 ± 0.3, without the deviation; words like "at least 50"; or ""
+  for what is not the method's). They are targets of a reproduction, and never constants of the code; what describes a system in
+  use is no target.
 experiments: what to run for which results, numbered X1, …: what, results (labels of tables, as above, or []), quick (a small
   size), full (the paper's size).
 uncertain: what you could not decide, and what of the paper you leave unbuilt, for the reviewer: what, and about? (ids).
