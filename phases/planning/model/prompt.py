@@ -56,9 +56,9 @@ values: every setting that the paper fixes, numbered V1, V2, …. Go through the
   A table of settings gives a row for each cell.
   name: as the paper calls it, in a few words. symbol?. value (a number where it is one), or values for a list, a grid or the
   two ends of a range. unit?. owner: method, or the baseline, data set or other system that it belongs to. condition?: the case
-  for which alone it holds. kind: hyperparameter, training, architecture, data, evaluation; or fact, for what an original paper that
-  is reproduced here had otherwise. quote: 5 to 25 words that have the value itself in them, the row of a table, or the id of a
-  row above whose words have it (R5, V12).
+  for which alone it holds. kind: hyperparameter, training, architecture, data, evaluation; or fact, for what an original paper
+  that is reproduced here had otherwise. quote: 5 to 25 words that have the value itself in them, the row of a table, or the id
+  of a row above whose words have it (R5, V12).
   status?: missing for one that you assume, without a quote: so all that a row of what is missing assumes can be set.
   Never a result or what was counted in a system in use, machines, versions, time and memory that a run took, the number of a
   citation, figure, section or step, an index, or what an example shows.
