@@ -6,9 +6,12 @@ What differs is told to the reviewer and refused to nobody: a person may know be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from phases.planning.plan_words import read_aloud, write_ids
 from phases.planning.rules.blocks import TABLE, blocks_of
 from phases.planning.rules.cells import cells_of
 from phases.planning.rules.numbers import NUMBER, WORDS, fold, number_of
@@ -27,6 +30,19 @@ _LOOKED_FOR = 80
 _BEHIND = 200
 """Characters behind a quote in which the rest of its sentence stands."""
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
+_IN_NO_TABLE = re.compile(r"text\b|fig", re.IGNORECASE)
+_FEW_LOST, _MOST_STEPS = 0.3, 200
+"""The share of lines that are missing where the others are copied, and how many lines are looked at."""
+_COMMENT = re.compile(r"(?:▷|▹|//).*|^\s*[0-9]{1,3}[:.)]? ")
+_DRESS = re.compile(
+    r"\\(?:math\w+|tilde|hat|bar|overline|left|right|frac|text|quad|operatorname|boldsymbol|ldots|cdot)|[\\${}_^]"
+)
+"""What of a formula says how it looks."""
+_GREEK = {
+    chr(code): unicodedata.name(chr(code)).split()[-1].lower()
+    for code in (*range(0x3B1, 0x3CA), *range(0x391, 0x3AA))
+    if code != 0x3A2
+}
 _FAR = 4_000
 """Characters behind the caption of an algorithm in which its listing begins."""
 
@@ -62,6 +78,7 @@ def _owner_faults(plan: Row, pages: Mapping[int, str], outline: Mapping[str, Any
     """Owners that are named nowhere near their value; the method is the owner where nothing else is named."""
     titles = {str(section["number"] or section["title"]): section["title"] for section in outline["sections"]}
     own = _letters(f"method {plan['paper']['title']} {plan['paper']['core_contribution']}")
+    strangers: dict[str, list[Row]] = {}
     for row in plan["values"]:
         source, owner = row["source"], row["owner"]
         if source["section"] == "review" or not source["quote"] or _letters(owner) in own:
@@ -72,7 +89,10 @@ def _owner_faults(plan: Row, pages: Mapping[int, str], outline: Mapping[str, Any
             row.get("condition", ""),
         ]
         if _letters(owner) not in _letters(" ".join([*said, titles.get(str(source["section"]), "")])):
-            yield f"{row['id']}: its owner {owner!r} is not named in the words around it: {source['quote'][:90]!r}"
+            strangers.setdefault(owner, []).append(row)
+    for owner, rows in strangers.items():
+        told = f"{_name(row['id'] for row in rows)}: {'their' if len(rows) > 1 else 'its'} owner {owner!r}"
+        yield f"{told} is not named in the words around it: {rows[0]['source']['quote'][:90]!r}"
 
 
 def _text_behind(quote: str, paragraph: str) -> str:
@@ -121,11 +141,20 @@ def _section_faults(plan: Row, text: str, outline: Mapping[str, Any]) -> Iterato
     by_name: dict[str, Row] = {}
     for section in outline["sections"]:
         by_name.setdefault(str(section["number"] or section["title"]), section)
+    found: dict[str, list[str]] = {}
     for row in plan["requirements"]:
         section = _section_of(row["source"]["quote"], text, outline) or by_name.get(str(row["source"]["section"] or ""))
         if section and roles[section["id"]] in (BACKGROUND, OTHER, PROOF):
-            title = section["title"]
-            yield f"{row['id']}: it is taken from {title!r}, where papers say what is known, proven or left, not what is built"
+            found.setdefault(section["title"], []).append(row["id"])
+    for title, ids in found.items():
+        taken = "they are" if len(ids) > 1 else "it is"
+        yield f"{_name(ids)}: {taken} taken from {title!r}, where papers say what is known, proven or left, not what is built"
+
+
+def _name(ids: Iterable[str]) -> str:
+    """The first id alone, by which a doubt is found, and the others behind it."""
+    first, *others = ids
+    return f"{first} (also {write_ids(others)})" if others else first
 
 
 def _section_of(quote: str, text: str, outline: Mapping[str, Any]) -> Row | None:
@@ -139,14 +168,38 @@ def _section_of(quote: str, text: str, outline: Mapping[str, Any]) -> Row | None
 
 def _step_faults(plan: Row, text: str, outline: Mapping[str, Any]) -> Iterator[str]:
     """Lines of a listing that are no step of the component which is that algorithm."""
-    listings = {row["label"]: _listing_of(text, row) for row in outline["algorithms"]}
+    listings = {row["label"]: row for row in outline["algorithms"]}
     for row in plan["components"]:
         label = str(row.get("algorithm") or "")
-        steps = _letters(" ".join(row.get("steps", ())))
-        for line in listings.get(label, ()) if steps else ():
-            letters = _letters(line[:300])
-            if len(letters) >= _FEWEST_LETTERS and letters not in steps:
-                yield f"{row['id']}: a line of {label} is no step of it: {' '.join(line.split())[:90]!r}"
+        if not row.get("steps") or label not in listings:
+            continue
+        lines = [line for line in _listing_of(text, listings[label]) if not _letters(line).startswith(_letters(label))]
+        if lost := list(_lost_lines(lines, row["steps"])):
+            told = f"{row['id']}: a line of {label} is no step of it: '{read_aloud(' '.join(lost[0].split()))[:90]}'"
+            yield f"{told}, and so with {len(lost) - 1} more" if len(lost) > 1 else told
+
+
+def _lost_lines(lines: Sequence[str], steps: Sequence[str]) -> Iterator[str]:
+    """The lines that no step has, letter by letter; where few are written so, those of which no step has most words."""
+    said, long = _letters(" ".join(steps)), [line[:300] for line in lines[:_MOST_STEPS]]
+    long = [line for line in long if len(_letters(line)) >= _FEWEST_LETTERS]
+    lost = [line for line in long if _letters(line) not in said]
+    if len(lost) <= _FEW_LOST * len(long):
+        yield from lost
+        return
+    # a model writes formulas in its own way, and joins lines that the page breaks
+    words = [Counter(_words(step)) for step in steps[:_MOST_STEPS]]
+    for line in lost:
+        own = Counter(_words(_COMMENT.sub("", line)))
+        if own and not any(2 * (own & step).total() >= own.total() for step in words):
+            yield line
+
+
+def _words(line: str) -> list[str]:
+    """The words, names and numbers of a line, Greek letters and LaTeX's commands by their names."""
+    plain = _DRESS.sub(" ", line)
+    spelled = "".join(f" {_GREEK.get(sign, sign)} " if sign in _GREEK else sign for sign in plain)
+    return re.findall(r"[a-z]+|[0-9]+", spelled.lower())
 
 
 def _listing_of(text: str, row: Row) -> list[str]:
@@ -158,8 +211,8 @@ def _listing_of(text: str, row: Row) -> list[str]:
 def _result_faults(plan: Row, pages: Mapping[int, str]) -> Iterator[str]:
     grids = {number: list(_grids_of(text)) for number, text in pages.items()}
     for row in plan["expected_results"]:
-        # a result of a sentence is in no table
-        here = [] if row["table"].startswith("text of ") else grids.get(row["page"], [])
+        # a result of a sentence or a drawing is in no table
+        here = [] if _IN_NO_TABLE.match(row["table"]) else grids.get(row["page"], [])
         value = number_of(str(row["value"]))
         if not here or value is None:
             continue

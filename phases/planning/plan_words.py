@@ -245,15 +245,11 @@ def group_requirements(plan: Row) -> Iterator[tuple[Row | str, list[Row]]]:
             yield head, own
 
 
-ASSUMED = "Assumed, since the paper does not say:"
-
-
 def group_values(plan: Row) -> Iterator[tuple[str, list[Row]]]:
     """The values in their order, those of one quote together under the quote and its place."""
     for quote, rows in groupby(plan.get("values", ()), key=lambda row: str(row["source"]["quote"])):
         alike = list(rows)
-        is_assumed = not quote and all(row.get("status") == "missing" for row in alike)
-        yield ASSUMED if is_assumed else f"{read_aloud(quote)} ({name_place(alike[0])})".strip(), alike
+        yield f"{read_aloud(quote)} ({name_place(alike[0])})".strip(), alike
 
 
 def steps_of(component: Row) -> list[Step]:

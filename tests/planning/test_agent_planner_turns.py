@@ -306,7 +306,7 @@ def test_the_server_is_given_a_bounded_schema(desk: Desk) -> None:
     schema = model.requests[0].schema or {}
     assert schema["properties"]["requirements"]["maxItems"] == 250
     assert "'tables' was unexpected" in (CONTRACTS.breach(schema, SHORT.plan) or "")
-    assert schema["properties"]["values"]["items"]["required"] == ["id", "name", "owner", "kind"]
+    assert schema["properties"]["values"]["items"]["required"] == ["id", "name", "owner", "kind", "quote"]
 
 
 def test_what_it_will_cost_is_told_before_it_is_asked(desk: Desk) -> None:

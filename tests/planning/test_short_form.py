@@ -131,13 +131,16 @@ def test_a_requirement_in_the_papers_words_quotes_how_it_begins() -> None:
     assert row["status"] == "stated"
 
 
-def test_a_value_that_is_assumed_says_so_where_a_person_reads_it() -> None:
-    assumed = {"id": "V99", "name": "clip", "value": 1, "owner": "method", "kind": "training", "status": "missing"}
+def test_what_the_paper_does_not_say_is_told_so_where_a_person_reads_it() -> None:
     missing = {"id": "R99", "kind": "model", "text": "No clip is given; assume 1.", "status": "missing"}
-    plan = _plan_of({**SHORT, "requirements": [*SHORT["requirements"], missing], "values": [*SHORT["values"], assumed]})
+    plan = _plan_of(
+        {
+            **SHORT,
+            "requirements": [*SHORT["requirements"], missing],
+        }
+    )
     assert problems_of(plan, CITED) == []
     shown = render_plan(plan, 80)
-    assert "Assumed, since the paper does not say:\n    V99  clip = 1 (of method)" in shown
     assert "No clip is given; assume 1. (not in the paper)" in shown
 
 

@@ -47,21 +47,21 @@ requirements: what the paper demands of an implementation, numbered R1, R2, R3, 
     text says what to assume, and whether you remember that from elsewhere; a row for each such thing.
 components: what is built, numbered C1, C2, …; 5 to 20: every part that the paper names (algorithms, procedures, modules, models,
   layers, losses, data structures, services), called as the paper calls it; never a section. what: one sentence. quote: words
-  that define it, or name it. algorithm?: its label. steps?: the lines of its algorithm, or of a procedure that the paper tells in
-  prose, without numbers, with two blanks in front for each level of nesting. equations?: as LaTeX.
+  that define it, or name it. algorithm?: its label. steps?: the lines of its algorithm, what goes in and comes out
+  included, or of a procedure that the paper tells in prose, without numbers, with two blanks in front for each level of nesting.
+  equations?: as LaTeX.
 values: every setting that the paper fixes, numbered V1, V2, …. Go through the paper from its beginning to its end for them,
   tables of settings, captions and appendices as well: parameters, sizes, rates, limits, thresholds, counts (of layers, levels,
   threads, steps, runs), defaults, formats; those of baselines and data sets too. A setting may be a word (optimizer = Adam,
-  default parser = pdfplumber); what makes the method what it is (its losses, activations, kinds of layers) is a requirement.
-  A table of settings gives a row for each cell.
+  default parser = pdfplumber); what makes the method what it is (its losses, activations, layers) is a requirement. A table of
+  settings gives a row for each cell, and one of layers none.
   name: as the paper calls it, in a few words. symbol?. value (a number where it is one), or values for a list, a grid or the
   two ends of a range. unit?. owner: method, or the baseline, data set or other system that it belongs to. condition?: the case
   for which alone it holds. kind: hyperparameter, training, architecture, data, evaluation; or fact, for what an original paper
   that is reproduced here had otherwise. quote: 5 to 25 words that have the value itself in them, the row of a table, or the id
   of a row above whose words have it (R5, V12).
-  status?: missing for one that you assume, without a quote: so all that a row of what is missing assumes can be set.
   Never a result or what was counted in a system in use, machines, versions, time and memory that a run took, the number of a
-  citation, figure, section or step, an index, or what an example shows.
+  citation, figure, section or step, an index, what an example shows, or a number of your own.
 datasets, metrics, baselines: name (the name alone, as short as the paper has it: accuracy) and quote of each that the paper uses.
   Of a data set also address?, where the paper prints a link to its files (copy it), and licence?, where it names one.
 expected_results: what the paper's own runs gave for its method and its variants (in a reproduction also for what it reran), and

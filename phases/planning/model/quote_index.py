@@ -69,7 +69,8 @@ class QuoteIndex:
             return "its text is not in the paper: copy whole sentences, or say that it is inferred and quote what it follows from"
         if not quote and row.get("status", "stated") != "stated":
             return None if source["page"] in (0, *self._numbers) else self._no_page(source["page"])
-        if len(quote.encode("utf-8")) < min(_FEWEST_LETTERS, len(self._text.encode("utf-8"))):
+        is_short = len(quote.encode("utf-8")) < min(_FEWEST_LETTERS, len(self._text.encode("utf-8")))
+        if is_short and len(self._places_of(quote)) != 1:
             return "the quote is too short to find its place by: quote a few whole words of the paper"
         pages = self._pages_of(quote)
         if not pages:

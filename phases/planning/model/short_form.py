@@ -68,7 +68,7 @@ def _without_source(name: str, items: Mapping[str, Any]) -> Row:
     rules = {key: rule for key, rule in items["properties"].items() if key != "source"}
     optional = ("source", *_OPTIONAL.get(name, ()))
     required = [key for key in items["required"] if key not in optional]
-    if name not in ("requirements", "values"):
+    if name != "requirements":
         required.append("quote")
     return {
         **items,
