@@ -81,5 +81,5 @@ PHASE = Phase(
     run=run,
     # not counted up for version 2 of the plan: one that is finished stays as it is, and approved
     version=3,
-    edition=6,
+    edition=7,
 )

@@ -12,6 +12,7 @@ import copy
 import json
 import os
 import random
+import re
 import sys
 from collections import Counter
 from typing import Any
@@ -99,8 +100,16 @@ def count_told(tasks: str) -> None:
             said = list(differences_from_paper(made, pages, paper.text, outline))
             for kind, what in key.items():
                 planted[kind] += 1
-                told[kind] += any(line.startswith(f"{what.partition(':')[0].split()[0]}:") for line in said)
+                told[kind] += any(what.partition(":")[0].split()[0] in _ids_of(line) for line in said)
     print({kind: f"{told[kind]} of {planted[kind]}" for kind in planted}, f"{idle} told without an error")
+
+
+def _ids_of(line: str) -> set[str]:
+    """The ids that a doubt is about: "V3 (also V5–V7): …"."""
+    found: set[str] = set()
+    for first, last in re.findall(r"([A-Z][0-9]+)(?:–[A-Z]([0-9]+))?", line.partition(":")[0]):
+        found |= {f"{first[0]}{number}" for number in range(int(first[1:]), int(last or first[1:]) + 1)}
+    return found
 
 
 def main() -> None:
