@@ -292,6 +292,7 @@ CHINESE = (
     "# 背包\n\n## 1 01 背包问题\n\n### 1.2 基本思路\n\n我们使用子问题定义状态，计算前 i 种物品的最大价值。\n\n"
     "```\nfor i ← 1 to N\n  for v ← V to C\n    F[v] ← max(F[v], F[v - C] + W)\n```\n\n"
     "## 8 泛化物品\n\n### 8.1 定义\n\n我们定义泛化物品为一个函数，它没有固定的费用和价值。\n\n"
+    "## 5 二维费用的背包问题\n\n### 5.2 算法\n\n费用加了一维即可。\n\n$$ F[v, u] = F[v - C, u - D] + W $$\n\n"
     "## 9 问法的变化\n\n### 9.3 求方案总数\n\n一般只需将最大改成求和即可。\n\n$$ F[v] = F[v] + F[v - C] $$\n"
 )
 
@@ -302,3 +303,13 @@ def test_a_chinese_heading_names_its_part_and_a_general_one_leaves_it_to_the_cha
     assert len(found["01 背包问题"]["steps"]) == 3
     assert found["泛化物品"]["requirements"]
     assert found["求方案总数"]["equations"]
+    assert found["二维费用的背包问题"]["equations"] == ["F[v, u] = F[v - C, u - D] + W"]
+
+
+def test_a_file_and_a_function_are_called_by_letters_that_say_something_else_by_their_place() -> None:
+    code = "\n\n### 1.3 优化\n\n```\ndef ZeroOnePack(F, C, W)\n    for v ← V to C\n        F[v] ← F[v] + W\n```\n"
+    text = CHINESE.replace("\n\n## 8", f"{code}\n## 8").replace("求方案总数", "O(V N) 的总数")
+    files = {row["path"].rpartition("/")[2]: row["interface"] for row in read(text).plan["file_structure"]}
+    assert files["zero_one_pack.py"] == ["def part_1_2", "def zero_one_pack(F, C, W)"]
+    assert "def part_9_3" in [line for lines in files.values() for line in lines]
+    assert not any(name.startswith(("method", "o", "component")) for name in files)

@@ -58,7 +58,7 @@ def assign_components(
     profiles = [_profile(one, title, rare, pointing.get(one.algorithm, set())) for one in components]
     settled = frozenset().union(*(profile.sections for profile in profiles))
     about_data, topics = find_data_sentences(paper), [set(stems_of(topic)) for topic in read_topics(paper)]
-    parts, homes = list(components), dict[int, int | None]()
+    parts, homes, headings = list(components), dict[int, int | None](), dict[str, int | None]()
     around = sections_around(paper.outline["sections"])
     before: tuple[str, int | None] = ("", None)
     for row in sorted(requirements, key=lambda row: row.place):
@@ -79,7 +79,9 @@ def assign_components(
             points[before[1]] += 0.4  # what has no name of its own goes on about the same
         home = _choose(row, points, components)
         if home is None and row.sentences[0].role == BUILD:
-            home = _find_by_heading(row, around.get(section, ()), parts)
+            if section not in headings:
+                headings[section] = _find_by_heading(row, around.get(section, ()), parts)
+            home = headings[section]
         homes[row.place] = home
         before = (section, home)
     order = sorted(range(len(parts)), key=lambda place: (parts[place].section["start"], parts[place].page))
@@ -192,6 +194,9 @@ def _find_by_heading(row: Requirement, around: Sequence[Section], parts: list[Co
         if here:
             return max(here, key=lambda place: (parts[place].is_headed, bool(parts[place].algorithm), place))
         name = name_of_heading(section["title"]) if is_named_after_content(section["title"]) else ""
+        same = next((place for place, one in enumerate(parts) if stems_of(one.name) == stems_of(name)), None)
+        if name and same is not None:
+            return same
         if name:
             parts.append(Component(name, first, section, first.page, is_named=False, is_headed=True))
             return len(parts) - 1

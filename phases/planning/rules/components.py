@@ -157,8 +157,12 @@ def _named_by_headings(found: Sequence[Component], paper: PaperText, own: Sequen
         row["section"] for row in paper.outline["equations"] if paper.roles.get(row["section"]) in (BUILD, SETUP)
     )
     whole = [core_words(name) for name in own]  # what all of it is about is no part
+    around = sections_around(paper.outline["sections"])
     for section in paper.outline["sections"]:
-        name = name_of_heading(section["title"]) if is_named_after_content(section["title"]) else ""
+        titles = [one["title"] for one in (section, *(around[section["id"]] if formulas[section["id"]] else ()))]
+        name = next(
+            (name for title in titles if is_named_after_content(title) and (name := name_of_heading(title))), ""
+        )
         is_built = paper.roles.get(section["id"]) == BUILD or formulas[section["id"]]
         weight = told[section["id"]] + _OF_FORMULA * formulas[section["id"]]
         if not (name and is_built) or section["id"] in have or weight < _FEWEST_IN_SECTION:
@@ -168,6 +172,7 @@ def _named_by_headings(found: Sequence[Component], paper: PaperText, own: Sequen
         sentence = find_first(section, paper)
         if (sentence or formulas[section["id"]]) and not is_known and core_words(name) not in whole:
             page = sentence.page if sentence else section["page"]
+            known.append(stems_of(name))
             yield Component(name, sentence, section, page, is_headed=True)
 
 
