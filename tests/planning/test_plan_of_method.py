@@ -280,6 +280,15 @@ def test_what_is_only_named_is_no_component_and_a_table_may_say_what_it_is() -> 
     assert not {"PageRasterizer", "BoxPredictor"} & found.keys()
 
 
+def test_a_part_that_has_a_heading_is_told_by_what_stands_under_it() -> None:
+    text = (
+        "# T\n\n## 4 Algorithm\n\nFollower f invokes ready if it is leading and receives an epoch.\n\n"
+        "## 5 Zab\n\n### 5.1 Leading\n\nThe leader proposes each transaction in the order of its identifiers. "
+        "When a quorum has accepted it, the leader sends a commit message. The leader waits for followers.\n"
+    )
+    assert _components(text)["Leading"]["source"]["section"] == "5.1"
+
+
 def test_the_papers_own_algorithm_is_the_part_of_its_section_and_not_a_phrase_of_its_first_sentence() -> None:
     text = (
         "# T\n\n## 3 Selectivity\n\n### 3.2 Crazy Stone's algorithm\n\nThe basic principle is to estimate an accurate "

@@ -291,9 +291,11 @@ def _component(one: Candidate, paper: PaperText) -> Component:
         sentence = find_first(best.section, paper)
     in_tables = (offer.sentence for offer in one.offers if offer.sentence and offer.sentence.kind == TABLE)
     sentence = sentence or next((told for told in in_tables if says_what_is_done(told.text)), None)
+    is_headed = any(offer.reading == "a heading of build" and offer.section == best.section for offer in one.offers)
+    if is_headed and sentence and sentence.section["id"] != best.section["id"]:
+        sentence = find_first(best.section, paper) or sentence  # a part is told under its heading
     is_named = not _WEAK.issuperset(offer.reading for offer in one.offers)
     steps = list(best.steps)
-    is_headed = any(offer.reading == "a heading of build" and offer.section == best.section for offer in one.offers)
     return Component(
         one.name, sentence, best.section, best.page, best.algorithm, steps, [], aliases, is_named, is_headed
     )

@@ -1,7 +1,6 @@
 """The files of a plan: named after the sections and the parts of the method, in the order in which they are written.
 
-Config and data come first, then what is used before its user, else as the paper has it; experiments come last. At most ten
-files beside the tests hold every requirement and value.
+Config and data come first, then what is used before its user; experiments come last. At most ten files beside the tests hold all.
 """
 
 from __future__ import annotations
@@ -51,7 +50,9 @@ _CALL = re.compile(r"\b([A-Za-z_]\w{2,40}) ?\(")
 _DECLARED = re.compile(
     r"(?!return\b|if\b|while\b|for\b|else\b|do\b)(?:[\w*]+ ){0,4}\*? ?[A-Za-z_]\w{2,40} ?\([^=<>]*(?:[){:]|\)[:\w ]*\{?)$"
 )
-_WORDS_OF_CODE = frozenset("return while for switch else until sizeof and not max min len".split())
+_WORDS_OF_CODE = frozenset(
+    ["return", "while", "for", "switch", "else", "until", "sizeof", "and", "not", "max", "min", "len"]
+)
 _BESIDE = re.compile(r" (?:for|with|via|using) ")
 """What stands behind the thing that a heading names: "The LEN algorithm for convex problems"."""
 _LONGEST_LINE, _LONGEST_PURPOSE = 300, 72

@@ -108,6 +108,10 @@ _NAME_WITH_LETTERS = re.compile(r"\([A-Z][A-Za-z0-9+*-]{1,8}\)$")
 """A method with its abbreviation: "NysNewton-CG (NNCG)"."""
 _ANALYSIS = re.compile(r"^(?!.*\bresult).*\banalys[ie]s$", re.IGNORECASE)
 """Under a heading of what is built it is a part of the method."""
+_PROVEN = re.compile(
+    r"\b(?:invariants?|safety|liveness|lemmas?|theorems?|proofs?|claims?|correctness)\b", re.IGNORECASE
+)
+"""A heading below an analysis by which it proves."""
 _BUILT_AND_ANALYSED = re.compile(
     r"\b(?:algorithms?|methods?|approach|models?|framework|architecture|implementation)\b.*\b(?:and|with)\b",
     re.IGNORECASE,
@@ -139,9 +143,12 @@ def roles_of(sections: Sequence[Section]) -> dict[str, str]:
     roles: dict[str, str] = {}
     is_after_references = False
     first, around = _first_of_body(sections), sections_around(sections)
+    proven = {one["id"] for section in sections if _PROVEN.search(section["title"]) for one in around[section["id"]]}
     for place, section in enumerate(sections):
         over = next((roles[one["id"]] for one in around[section["id"]]), "")
         role = _role_of(section["title"], over)
+        if role == RESULTS and section["id"] in proven and _ANALYSIS.search(section["title"]):
+            role = PROOF  # an analysis by invariants and lemmas measures nothing
         if is_after_references and _ENTRY.match(section["number"] or "") and "." in section["title"]:
             role = OTHER  # an entry of the list of references that was read as a heading
         if place < first and not section["number"] and role not in _FIXED:
