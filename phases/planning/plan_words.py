@@ -49,6 +49,8 @@ _NUMBERED = re.compile(r"([0-9]{1,3})(?:[:.)](?![0-9=])(\s*)|(\s+))(?=\S)")
 _NAMED_STEP = re.compile(r"(?:Step|Stage|Phase|Rule)\s+\S*[0-9]|\(?[0-9a-z]{1,3}\)\s")
 _DEEPEST_STEP = 24
 """Blanks in front of a step, at most."""
+_FEWEST_OF_RUN, _MOST_STEPS = 3, 1_000
+"""So many lines that are counted from 1 are numbered, however many go on below them; and more than a number of a line can be."""
 _FUNCTION_NAMES = """arccos arcsin arctan arg argmax argmin cos cosh cot det dim exp gcd inf ker lg lim ln log max min Pr
 sin sinh sup tan tanh"""
 _FUNCTIONS = frozenset(_FUNCTION_NAMES.split())
@@ -260,14 +262,30 @@ def steps_of(component: Row) -> list[Step]:
     label = str(component.get("algorithm") or "")
     title = re.compile(rf"{re.escape(label)}(?![0-9])")
     lines = [line for line in component.get("steps", ()) if not label or not title.match(line.lstrip())]
-    own = [_split_step(line) for line in lines]
+    own = _clear_misread([_split_step(line) for line in lines])
     counted = [int(step.number) for step in own if step.number]
-    if 2 * len(counted) <= len(lines) or counted != sorted(set(counted)):
+    is_most = 2 * len(counted) > len(lines)
+    is_run = len(counted) >= _FEWEST_OF_RUN and counted == list(range(1, len(counted) + 1))
+    if counted != sorted(set(counted)) or not (is_most or is_run):
         is_named = 2 * sum(bool(_NAMED_STEP.match(line.lstrip())) for line in lines) > len(lines)
         numbers = ["" if is_named else str(number) for number in range(1, len(lines) + 1)]
-        own = [Step(number, _depth_of(line), line.strip()) for number, line in zip(numbers, lines, strict=True)]
+        # several listings in one are counted anew, and two numbers in a line mislead
+        bare = own if is_most or counted.count(1) > 1 else [Step("", _depth_of(line), line.strip()) for line in lines]
+        own = [step._replace(number=number) for number, step in zip(numbers, bare, strict=True)]
     least = min((step.depth for step in own), default=0)
     return [step._replace(depth=min(step.depth - least, _DEEPEST_STEP)) for step in own]
+
+
+def _clear_misread(steps: Sequence[Step]) -> list[Step]:
+    """The steps; a number that does not stand between its neighbours, which follow each other, was misread and is left out."""
+    numbers = [int(step.number) for step in steps if step.number]
+    beside = iter(zip([0, *numbers], [*numbers[1:], _MOST_STEPS], strict=False))
+    found = []
+    for step in steps:
+        before, after = next(beside) if step.number else (0, 0)
+        is_misread = before < after and not before < int(step.number) < after
+        found.append(step._replace(number="") if is_misread else step)
+    return found
 
 
 def _split_step(line: str) -> Step:

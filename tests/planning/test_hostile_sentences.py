@@ -41,6 +41,8 @@ TEXTS = {
     "authors": "Smith and Jones, " * 90,
     "an address": "https://a/" + "a-b/" * 150,
     "formulas": "$x_1 = " * 200,
+    "a heading": "Implementation of data for parameters with implementations of " * 30,
+    "a heading in signs": "简单的问题" * 300,
 }
 
 

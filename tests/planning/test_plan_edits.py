@@ -462,6 +462,26 @@ def test_a_formula_is_said_in_one_line_of_text(formula: str, said: str) -> None:
         (["  if a", "    swap", "  stop"], [("1", 0, "if a"), ("2", 2, "swap"), ("3", 0, "stop")]),
         (["1 if a", "\t2 swap"], [("1", 0, "if a"), ("2", 4, "swap")]),
         ([f"{' ' * 90}swap", "stop"], [("1", 24, "swap"), ("2", 0, "stop")]),
+        (
+            ["14 if b", "156 else", "  // it is free", "17   swap", "18 stop"],
+            [("14", 0, "if b"), ("", 0, "else"), ("", 2, "// it is free"), ("17", 2, "swap"), ("18", 0, "stop")],
+        ),
+        (
+            ["Require: a", "Require: b", "1: swap", "  a and b", "2: again", "  and again", "3: stop"],
+            [
+                ("", 0, "Require: a"),
+                ("", 0, "Require: b"),
+                ("1", 0, "swap"),
+                ("", 2, "a and b"),
+                ("2", 0, "again"),
+                ("", 2, "and again"),
+                ("3", 0, "stop"),
+            ],
+        ),
+        (
+            ["1 swap", "2   twice", "Then:", "1 wait", "2 stop"],
+            [("1", 0, "swap"), ("2", 2, "twice"), ("3", 0, "Then:"), ("4", 0, "wait"), ("5", 0, "stop")],
+        ),
         (["Step a.1 Send.", "Step b.1: Wait."], [("", 0, "Step a.1 Send."), ("", 0, "Step b.1: Wait.")]),
     ],
 )

@@ -179,8 +179,11 @@ def test_a_phrase_with_one_requirement_that_is_told_elsewhere_gives_it_to_the_pa
         Component("linear transformation", told, doors, 1, is_named=False),
         Component("hinge", replace(told, section=doors), doors, 1, is_named=False),
     ]
-    assert join_small_parts(parts, [0, 1, 2, None]) == [0, 0, 2, None]
-    assert join_small_parts(parts, [1, 1, 2]) == [1, 1, 2], "two requirements are a part"
+    row = Requirement((replace(told, section=doors),), 1.0, 0)
+    assert join_small_parts(parts, [(row, home) for home in (0, 1, 2, None)]) == [0, 0, 2, None]
+    assert join_small_parts(parts, [(row, home) for home in (1, 1, 2)]) == [1, 1, 2], "two requirements are a part"
+    elsewhere = Requirement((told,), 1.0, 0)
+    assert join_small_parts(parts, [(elsewhere, 1)]) == [1], "what stands under another heading is not about the doors"
 
 
 def test_what_is_set_under_the_heading_of_a_part_belongs_to_it() -> None:
@@ -232,3 +235,90 @@ def test_a_formula_stands_once_with_the_requirement_that_ends_with_it() -> None:
     [last] = (row for row in plan["requirements"] if "g = 7 z" in row.get("formula", ""))
     assert last["component"] == homes["Waiting loss"]
     assert [render_plan(plan).count(one) for one in ("y = x + b", "z = 2 y + a", "g = 7 z + c")] == [1, 1, 1]
+
+
+STACKS = (
+    "# T\n\n## 3 Model Architecture\n\n### 3.1 Encoder and Decoder Stacks\n\nWe employ a residual connection around each of "
+    "the two sub-layers. The output of each sub-layer is normalized by layer normalization.\n\n### 3.2 Attention\n\n"
+    "An attention function can be described as mapping a query and a set of key-value pairs to an output. "
+    "The output is computed as a weighted sum of the values, where the weight is computed by a function of the query.\n\n"
+    "### 3.2.1 Two of them\n\nEach query is scaled by a constant before it is used.\n\n"
+)
+
+
+def _homes(text: str) -> dict[str, str]:
+    plan = read(text).plan
+    names = {row["id"]: row["name"] for row in plan["components"]}
+    return {row["text"]: names.get(row.get("component"), "") for row in plan["requirements"]}
+
+
+def test_what_names_no_part_is_about_its_heading_or_the_one_around_it_and_never_about_a_sister_section() -> None:
+    homes = _homes(STACKS)
+    of_attention = {text for text, home in homes.items() if home == "Attention"}
+    assert any(text.startswith("An attention function") for text in of_attention)
+    assert any(text.startswith("The output is computed as a weighted sum") for text in of_attention)
+    assert homes["Each query is scaled by a constant before it is used."] == "Attention"
+
+
+def test_a_heading_above_a_formula_is_a_part_beside_the_phrases_of_its_section() -> None:
+    text = (
+        "# T\n\n## 2 Method\n\nThe door net opens doors.\n\n## 5 Training\n\n### 5.3 Optimizer\n\n"
+        "We used the Adam optimizer with a rate of 0.1.\n\n$$ r = d^{-0.5} \\tag{3} $$\n\n"
+        "## A Additional Details on Problem Setup\n\n### A.1 Convection\n\nThe flow of guests is used to model a hall:\n\n"
+        "$$ u_t + b u_x = 0 $$\n\n### A.2 Schedule\n\nWe trained it for 12 hours. We used one house. We used two halls.\n"
+    )
+    found = _components(text)
+    assert found["Convection"]["equations"] == ["u_t + b u_x = 0"]
+    assert not {"Optimizer", "Schedule"} & found.keys(), "the first is said more fully, the second has no formula"
+
+
+def test_what_is_only_named_is_no_component_and_a_table_may_say_what_it_is() -> None:
+    rows = "| Use | Words |\n|---|---|\n| Text | WordPredictor is a custom model to identify broken words. BoxPredictor: see |"
+    code = "```\nclass PageRasterizer:\n    pass\n```"
+    found = _components(f"# T\n\n## 2 Predictors\n\nWe store each page in a list of layers.\n\n{rows}\n\n{code}\n")
+    assert found["WordPredictor"]["what"] == "WordPredictor is a custom model to identify broken words."
+    assert not {"PageRasterizer", "BoxPredictor"} & found.keys()
+
+
+def test_a_part_that_has_a_heading_is_told_by_what_stands_under_it() -> None:
+    text = (
+        "# T\n\n## 4 Algorithm\n\nFollower f invokes ready if it is leading and receives an epoch.\n\n"
+        "## 5 Zab\n\n### 5.1 Leading\n\nThe leader proposes each transaction in the order of its identifiers. "
+        "When a quorum has accepted it, the leader sends a commit message. The leader waits for followers.\n"
+    )
+    assert _components(text)["Leading"]["source"]["section"] == "5.1"
+
+
+def test_the_papers_own_algorithm_is_the_part_of_its_section_and_not_a_phrase_of_its_first_sentence() -> None:
+    text = (
+        "# T\n\n## 3 Selectivity\n\n### 3.2 Crazy Stone's algorithm\n\nThe basic principle is to estimate an accurate "
+        "backed-up value. Each move is selected with a probability proportional to its urgency:\n\n$$ u_i = e^{-x} $$\n"
+    )
+    assert "Crazy Stone's algorithm" in _components(text)
+
+
+CHINESE = (
+    "# 背包\n\n## 1 01 背包问题\n\n### 1.2 基本思路\n\n我们使用子问题定义状态，计算前 i 种物品的最大价值。\n\n"
+    "```\nfor i ← 1 to N\n  for v ← V to C\n    F[v] ← max(F[v], F[v - C] + W)\n```\n\n"
+    "## 8 泛化物品\n\n### 8.1 定义\n\n我们定义泛化物品为一个函数，它没有固定的费用和价值。\n\n"
+    "## 5 二维费用的背包问题\n\n### 5.2 算法\n\n费用加了一维即可。\n\n$$ F[v, u] = F[v - C, u - D] + W $$\n\n"
+    "## 9 问法的变化\n\n### 9.3 求方案总数\n\n一般只需将最大改成求和即可。\n\n$$ F[v] = F[v] + F[v - C] $$\n"
+)
+
+
+def test_a_chinese_heading_names_its_part_and_a_general_one_leaves_it_to_the_chapter() -> None:
+    plan = read(CHINESE).plan
+    found = {row["name"]: row for row in plan["components"]}
+    assert len(found["01 背包问题"]["steps"]) == 3
+    assert found["泛化物品"]["requirements"]
+    assert found["求方案总数"]["equations"]
+    assert found["二维费用的背包问题"]["equations"] == ["F[v, u] = F[v - C, u - D] + W"]
+
+
+def test_a_file_and_a_function_are_called_by_letters_that_say_something_else_by_their_place() -> None:
+    code = "\n\n### 1.3 优化\n\n```\ndef ZeroOnePack(F, C, W)\n    for v ← V to C\n        F[v] ← F[v] + W\n```\n"
+    text = CHINESE.replace("\n\n## 8", f"{code}\n## 8").replace("求方案总数", "O(V N) 的总数")
+    files = {row["path"].rpartition("/")[2]: row["interface"] for row in read(text).plan["file_structure"]}
+    assert files["zero_one_pack.py"] == ["def part_1_2", "def zero_one_pack(F, C, W)"]
+    assert "def part_9_3" in [line for lines in files.values() for line in lines]
+    assert not any(name.startswith(("method", "o", "component")) for name in files)

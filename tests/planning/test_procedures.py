@@ -61,6 +61,13 @@ def test_the_steps_of_a_protocol_are_kept_whole_in_order_and_with_their_own_numb
     assert row["source"]["section"] == "2"
 
 
+def test_steps_that_begin_anew_after_a_few_are_those_of_the_list_and_not_the_labels_of_a_picture() -> None:
+    labels = "Stage 1: Reservation\n\nStage 3: Stop\n\n"
+    steps = "\n\n".join(f"Stage {number}: We do what is next at {number}." for number in range(4))
+    [row] = [row for row in read(f"# T\n\n## 2 Design\n\n{labels}{steps}\n").plan["components"] if row.get("steps")]
+    assert [step.text for step in steps_of(row)] == steps.split("\n\n")
+
+
 @pytest.mark.parametrize(
     ("lead", "items", "found"),
     [
@@ -109,6 +116,7 @@ def test_hostile_lists_take_the_time_of_their_length() -> None:
         (["1: a := f(b", "2:   c)", "3: return [0, 1)"], ""),
         (["1: take b  // (see below", "2: 1) go on", "3: return b"], ""),
         (["1: a := f(b", "2: return a"], "Algorithm 1: a bracket of its line 1 has no other half. Hold it against page 1."),
+        (["1: a", "2: b", "// a line whose number was not read", "4: d", "5: e"], ""),
         (["1: a", "2: b", "5: c", "7: d"], "Algorithm 1: it has no lines 3–4, 6. Hold it against page 1."),
         (
             ["process Wait(a) process Sit(b)", "a := 1 b := 2"],
@@ -223,3 +231,11 @@ def test_a_listing_with_a_caption_is_said_once() -> None:
     rows = read(LISTING.format(more=boxed)).plan["components"]
     said = [step for row in rows for step in row.get("steps", ())]
     assert said.count("  evict X") == 1
+
+
+def test_code_that_declares_a_name_is_the_algorithm_of_that_part_and_not_of_its_section() -> None:
+    declared = "def ZeroOnePack(F, C, W)\n    for v ← V to C\n        F[v] ← max(F[v], F[v - C] + W)"
+    found = dict(_listed(LISTING.format(more=f"\n```\n{declared}\n```\n")))
+    assert found["ZeroOnePack"] == declared.split("\n")
+    assert not any("ZeroOnePack" in step for step in found["Two Queues"])
+    assert "Pack" not in dict(_listed(LISTING.format(more="\n```\nPack(F, C)\nx ← 1\nreturn x\n```\n")))

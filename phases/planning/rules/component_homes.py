@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from phases.planning.rules.component_names import core_words, name_words, stems_of
+from phases.planning.rules.component_names import core_words, name_of_heading, name_words, stems_of
 from phases.planning.rules.components import Component
 from phases.planning.rules.data_sentences import find_data_sentences, is_section_of_measures, read_topics
 from phases.planning.rules.naming import telling_words
 from phases.planning.rules.passages import PaperText
 from phases.planning.rules.requirements import Requirement
-from phases.planning.rules.sections import BUILD
+from phases.planning.rules.sections import BUILD, Section, is_named_after_content, sections_around
 
 _FRONT = 6
 """The words within which a sentence names what it is about."""
@@ -45,8 +45,9 @@ class _Profile:
 
 def assign_components(
     requirements: Sequence[Requirement], components: Sequence[Component], paper: PaperText
-) -> list[int | None]:
-    """For each requirement the place of its component in `components`; None where it is about none of them.
+) -> tuple[list[Component], list[int | None]]:
+    """The components, with a part for each heading of the method above requirements of no other; and each requirement's place
+    among them, None where it is about none.
 
     `requirements` may stand in any order; the answer is in theirs.
     """
@@ -57,7 +58,8 @@ def assign_components(
     profiles = [_profile(one, title, rare, pointing.get(one.algorithm, set())) for one in components]
     settled = frozenset().union(*(profile.sections for profile in profiles))
     about_data, topics = find_data_sentences(paper), [set(stems_of(topic)) for topic in read_topics(paper)]
-    homes: dict[int, int | None] = {}
+    parts, homes, headings = list(components), dict[int, int | None](), dict[str, int | None]()
+    around = sections_around(paper.outline["sections"])
     before: tuple[str, int | None] = ("", None)
     for row in sorted(requirements, key=lambda row: row.place):
         section = row.sentences[0].section["id"]
@@ -68,28 +70,42 @@ def assign_components(
         if row.place in about_data and max(points, default=0.0) < _ENOUGH_OF_DATA:
             homes[row.place] = None
             continue
-        if before[0] == section and before[1] is not None and row.sentences[0].role == BUILD:
+        if (
+            before[0] == section
+            and before[1] is not None
+            and before[1] < len(points)
+            and row.sentences[0].role == BUILD
+        ):
             points[before[1]] += 0.4  # what has no name of its own goes on about the same
-        homes[row.place] = _choose(row, points, components)
-        before = (section, homes[row.place])
-    return [homes[row.place] for row in requirements]
+        home = _choose(row, points, components)
+        if home is None and row.sentences[0].role == BUILD:
+            if section not in headings:
+                headings[section] = _find_by_heading(row, around.get(section, ()), parts)
+            home = headings[section]
+        homes[row.place] = home
+        before = (section, home)
+    order = sorted(range(len(parts)), key=lambda place: (parts[place].section["start"], parts[place].page))
+    now: dict[int | None, int | None] = {None: None, **{place: at for at, place in enumerate(order)}}
+    return [parts[place] for place in order], [now[homes[row.place]] for row in requirements]
 
 
-def join_small_parts(components: Sequence[Component], homes: Sequence[int | None]) -> list[int | None]:
-    """The homes; the one requirement of a phrase that is told elsewhere goes to the part that has the heading of its section."""
-    counts = Counter(homes)
+def join_small_parts(
+    components: Sequence[Component], chosen: Sequence[tuple[Requirement, int | None]]
+) -> list[int | None]:
+    """The homes; the one requirement of a phrase that is told elsewhere goes to the part that has the heading above it."""
+    counts = Counter(home for _, home in chosen)
     headed = {one.section["id"]: place for place, one in enumerate(components) if one.is_headed}
 
     def is_phrase(one: Component) -> bool:
         is_told_here = one.sentence is not None and one.sentence.section["id"] == one.section["id"]
         return not (one.is_named or one.algorithm or one.equations or is_told_here)
 
-    joined = {
-        place: headed[one.section["id"]]
-        for place, one in enumerate(components)
-        if is_phrase(one) and counts[place] == 1 and one.section["id"] in headed
-    }
-    return [None if home is None else joined.get(home, home) for home in homes]
+    return [
+        headed.get(row.sentences[0].section["id"], home)
+        if home is not None and counts[home] == 1 and is_phrase(components[home])
+        else home
+        for row, home in chosen
+    ]
 
 
 def _rare_words(texts: Iterable[str]) -> frozenset[str]:
@@ -162,28 +178,26 @@ def _choose(row: Requirement, points: Sequence[float], components: Sequence[Comp
         return best
     if first.role != BUILD:
         return None
-    chapter = _chapter(first.section)
-    near = [
-        place
-        for place, one in enumerate(components)
-        if chapter and _chapter(one.section) == chapter and one.section["start"] <= first.section["start"]
-    ]
-
-    def rank(place: int) -> tuple[int, bool, int]:
-        return _closeness(components[place].section, first.section), bool(components[place].algorithm), place
-
-    # what no component is named in is about one of its own section, else of the section around it, else of its chapter:
-    # about the algorithm there, else about what came last
-    return max(near, key=rank, default=None)
+    # what no component is named in is about one of its own section: about the algorithm there, else about what came last
+    here = [place for place, one in enumerate(components) if one.section["id"] == first.section["id"]]
+    return max(here, key=lambda place: (bool(components[place].algorithm), place), default=None)
 
 
-def _closeness(one: dict[str, object], other: dict[str, object]) -> int:
-    """How many of the numbers of two sections agree."""
-    pairs = zip(str(one["number"] or "").split("."), str(other["number"] or "").split("."), strict=False)
-    return next(
-        (at for at, (left, right) in enumerate(pairs) if left != right), len(str(one["number"] or "").split("."))
-    )
+def _find_by_heading(row: Requirement, around: Sequence[Section], parts: list[Component]) -> int | None:
+    """The place of the part that the heading above a requirement names, else of one in the section around it; adds what is new.
 
-
-def _chapter(section: dict[str, object]) -> str:
-    return str(section["number"] or "").partition(".")[0]
+    A sister section is about something else.
+    """
+    first = row.sentences[0]
+    for section in (first.section, *around):
+        here = [place for place, one in enumerate(parts) if one.section["id"] == section["id"]]
+        if here:
+            return max(here, key=lambda place: (parts[place].is_headed, bool(parts[place].algorithm), place))
+        name = name_of_heading(section["title"]) if is_named_after_content(section["title"]) else ""
+        same = next((place for place, one in enumerate(parts) if stems_of(one.name) == stems_of(name)), None)
+        if name and same is not None:
+            return same
+        if name:
+            parts.append(Component(name, first, section, first.page, is_named=False, is_headed=True))
+            return len(parts) - 1
+    return None

@@ -59,7 +59,8 @@ WORDS_OF_PAPERS = (
 """Words by which a name is that of an experiment or a quantity, each kind weighed by itself."""
 _OF_CHAPTERS = re.compile(
     rf"{WORDS_OF_PAPERS[0][1].pattern}|\b(?:examples?|illustrat\w+|building blocks|designs?|mechanisms? and|extensions?"
-    r"|pragmatic|basics|components|detailed|attacks?|expressiveness|security and)\b",
+    r"|pragmatic|basics|components|detailed|attacks?|expressiveness|security and)\b"
+    r"|^(?:specification|implementation)(?: (?:issues|concerns|notes|in \S+))?$",
     re.IGNORECASE,
 )
 """What a heading has that tells of a thing, and names none."""
@@ -102,6 +103,8 @@ _AS_BEFORE = re.compile(r"^ *(?:the )?(?:same|previous|as (?:above|before|in))\b
 """What points to an earlier caption: "same average, correction vector"."""
 _WITH_NAME = re.compile(r"^[A-Z]\w+(?:ing\b|-)[\w ,-]* (?:with|in|by|using) ([\w-]+)$")
 """A deed with a part that has a name: "End-to-end processing with Recipes"."""
+_WITHOUT_LAST = re.compile(r"(.{1,120}) (?:on|for|with|via|using|in|from|by) ")
+"""A long heading without what stands behind its last preposition."""
 _WIDE_TEXT = """
 true false duplicates solution first last previous updated identical method methods model models approach results data
 training algorithm network networks framework system section figure table number time cost learning neural setup
@@ -157,6 +160,14 @@ completes propagates sends receives returns reads writes stores delivers
 """
 _FINITE = frozenset(_FINITE_TEXT.split())
 """Verbs in the middle of a heading that is a claim."""
+_PARTS = ("layer", "loss", "optimizer", "procedure")
+_SIGNS, _MOST_SIGNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2}"), 24
+"""Two signs of Chinese or Japanese at least, and so many at most."""
+_ALONE = re.compile(
+    r"(?:基本|具体|主要|简单的|简化的|较一般的|进一步的)?"
+    r"(?:题目|问题(?:描述|定义)?|思路|思想|算法|方法|模型|定义|小结|总结|概述|讨论|分析|说明|符号|优化|実装|手法|定義|概要|考察|実験|実験結果|问题|细节)"
+)
+"""A heading of a chapter's parts in such scripts: what it is of stands above it."""
 _SAME_TEXT = """
 stack stacks layer layers module network model function algorithm method mechanism operation procedure process
 approach scheme the of a
@@ -169,7 +180,7 @@ _KINDS = _SAME | {"data", "set", "system", "new", "learned", "problem", "task", 
 
 def clean_name(name: str) -> str:
     """A heading, a caption or a quoted name without signs, articles, and words that only lead to it."""
-    plain = _AS_BEFORE.sub("", re.sub(r"\$[^$]*\$|[*_`\"“”]|\([^()]*\)|\[[^\[\]]*\]", " ", name))
+    plain = _AS_BEFORE.sub("", re.sub(r"\$[^$]*\$|[*_`\"“”]|(?<!O)\([^()]*\)|\[[^\[\]]*\]", " ", name))
     plain = " ".join(plain.split()).strip(" .,:;-–()")
     plain = re.sub(r"(?<=[a-z]) [a-z]$", "", plain)  # "update rate u" has its symbol beside it
     head, colon, _ = plain.partition(": ")
@@ -178,7 +189,7 @@ def clean_name(name: str) -> str:
     plain = _ORDER.sub("", _LED_BY.sub("", plain))
     if match := _WITH_NAME.match(plain):
         plain = match.group(1)
-    plain = re.sub(r"\b(?:method|approach|algorithm)s?$", "", plain, flags=re.IGNORECASE).strip(" .,:;-–()")
+    plain = re.sub(r"(?<!['’]s )\b(?:method|approach|algorithm)s?$", "", plain, flags=re.IGNORECASE).strip(" .,:;-–()")
     plain = re.sub(
         r"^(?:the|novel|new|simple|efficient|proposed|standard|general|basic|modified|improved) | in (?:our|the"
         r"|this) \w+$",
@@ -186,7 +197,7 @@ def clean_name(name: str) -> str:
         plain,
         flags=re.IGNORECASE,
     )
-    return plain.capitalize() if plain.isupper() and len(plain.split()) > 1 else plain
+    return plain.capitalize() if plain.isupper() and len(plain.split()) > 1 and not _SIGNS.search(plain) else plain
 
 
 def is_component_name(name: str) -> bool:
@@ -217,11 +228,28 @@ def name_of_heading(title: str) -> str:
     """The thing that a heading names, whole or by one of its parts; empty where it names none."""
     if _OF_CHAPTERS.search(title):
         return ""
-    for part in (title, *re.split(r",? and |: ", title)):
+    parts = [title, *re.split(r",? and |: ", title)]
+    if len(title.split()) > _LONGEST and (shorter := _WITHOUT_LAST.match(title)) and shorter.group(1).count(" ") > 1:
+        parts.append(shorter.group(1))
+    for part in parts:
         name = clean_name(part)
-        if is_component_name(name):
+        if is_component_name(name) or _is_kind_of_part(name) or _is_name_in_signs(name):
             return name
     return ""
+
+
+def _is_kind_of_part(name: str) -> bool:
+    """Whether a heading says by itself, in plain words, what of a method stands under it: "Attention", "Loss function"."""
+    words = name.lower().split()
+    return (
+        bool(words) and all(map(is_wide, words)) and any(word in HEAD_KINDS[kind] for kind in _PARTS for word in words)
+    )
+
+
+def _is_name_in_signs(name: str) -> bool:
+    """Whether a heading in a script without blanks names a thing, and not what every chapter has."""
+    plain = "".join(name.split())
+    return bool(_SIGNS.search(plain)) and len(plain) <= _MOST_SIGNS and not _ALONE.fullmatch(plain)
 
 
 def is_wide(word: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from phases.planning.rules.blocks import ITEM
+from phases.planning.rules.blocks import ITEM, TABLE
 from phases.planning.rules.component_names import clean_name, is_component_name
 from phases.planning.rules.component_phrases import Phrase
 from phases.planning.rules.passages import PaperText, Sentence
@@ -25,14 +25,17 @@ from phases.planning.rules.sections import (
     Section,
     is_named_after_content,
 )
+from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.short_forms import find_short_forms
 from phases.planning.rules.techniques import find_techniques
 
 _LONGEST_LINE = 300
 STEPS = "steps"
 """What a procedure without a box is called."""
-_FEWEST_LINES, _FEWEST_DEEDS, _NEAR, _MOST_BEFORE = 4, 2, 700, 3
+_FEWEST_LINES, _FEWEST_DEEDS, _NEAR, _MOST_BEFORE = 3, 2, 700, 3
 """Of a listing without a caption: its lines, those that do something, and where its name may stand before it."""
+_FEWEST_CALLED = 4
+"""The lines of a listing that has a name without "function" or "def" before it, which may be a call."""
 _HEADER = re.compile(
     r"(?:(?:[Pp]rocedure|[Ff]unction|[Aa]lgorithm|def) (?P<declared>[A-Za-z][\w-]{2,30})|(?P<called>[A-Z][A-Za-z-]{2,30}))"
     r" ?\([^()\n]{1,80}\) ?[:{]?"
@@ -159,7 +162,8 @@ def _declared(paper: PaperText) -> Iterator[Offer]:
         ]
         told = next((number for number, part in enumerate(before) if _HEADER.fullmatch(part)), None)
         given = [] if told is None else [part for part in before[told:] if part and not part.startswith("<!--")]
-        if header := _HEADER.fullmatch(given[0] if given else lines[0].strip()):
+        header = _HEADER.fullmatch(given[0] if given else lines[0].strip())
+        if header and (header["declared"] or len(lines) >= _FEWEST_CALLED):
             steps = [line[:_LONGEST_LINE] for line in (*given, *set_in(lines))]
             name = header["declared"] or header["called"]
             yield Offer(name, "an algorithm", section, page, None, STEPS, tuple(steps))
@@ -213,8 +217,9 @@ def _tabled(paper: PaperText) -> Iterator[Offer]:
             continue
         for line in table.text.split("\n")[2:]:
             for match in re.finditer(rf"(?:^\W*|\| |\. ){_CAMEL.pattern}(?= ?\||[ ][a-z]+s )", line):
-                said = next(part for part in line.split("|") if match.group(1) in part)
-                sentence = Sentence(" ".join(said.split()), table.section, table.page, table.role, "table")
+                cell = next(part for part in line.split("|") if match.group(1) in part)
+                said = next((one for one in sentences_of(" ".join(cell.split())) if match.group(1) in one), cell)
+                sentence = Sentence(said.strip(), table.section, table.page, table.role, TABLE)
                 yield Offer(match.group(1), "a table", table.section, table.page, sentence)
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from phases.planning.rules.blocks import TABLE
 from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_of, read_signs
 from phases.planning.rules.component_names import clean_name, core_words, name_of_heading, name_words, stems_of
 from phases.planning.rules.component_phrases import find_phrases
@@ -20,7 +21,7 @@ from phases.planning.rules.data_sentences import find_data_sentences, is_section
 from phases.planning.rules.naming import telling_words
 from phases.planning.rules.passages import PaperText, Sentence
 from phases.planning.rules.procedures import Procedure, find_listings, find_procedures
-from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content
+from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content, sections_around
 from phases.planning.rules.short_forms import find_short_forms
 from phases.readers.outline import cut_formula
 
@@ -33,8 +34,8 @@ _SHOWN = ("a heading", "a run-in", "a listing", "a table", "an identifier", "cod
 _WEAK = frozenset(("a phrase", "abbreviated", "counted"))
 """Readings that offer every noun of a sentence: what these alone find is no part of what is measured or of the data."""
 _OF_DATA = re.compile(r"\bdata (?:collection|generation|preparation|sources?|splits?)\b|\bdata ?sets?$", re.IGNORECASE)
-_FEWEST_IN_SECTION = 3
-"""The sentences that say what is done in a section whose heading names a part."""
+_FEWEST_IN_SECTION, _OF_FORMULA = 3, 3
+"""The sentences that say what is done in a section whose heading names a part; and for how many a formula counts."""
 _MOST_EQUATIONS, _LONGEST_EQUATION = 12, 2_000
 _FRONT_OF_FORMULA = 40
 """The first signs of a formula, by which the one in a text is known."""
@@ -141,22 +142,43 @@ def _is_of_heading(one: Candidate) -> bool:
 
 
 def _named_by_headings(found: Sequence[Component], paper: PaperText, own: Sequence[str]) -> Iterator[Component]:
-    """A component for each section of the method that says what is done and has no part by name: its heading names it."""
-    named = [one for one in found if one.is_named or one.algorithm]
-    have = {one.section["id"] for one in named} | {one.sentence.section["id"] for one in named if one.sentence}
+    """A component for each section of the method, or with a formula, that says what is done: its heading names it.
+
+    Phrases that stand in the section are parts beside it, but for one that says the heading more fully: "Adam optimizer".
+    """
+    have = {one.section["id"] for one in found if one.is_headed or one.algorithm}
     known = [stems_of(one.name) for one in found]
-    said = Counter(
+    told = Counter(
         one.section["id"]
         for one in paper.sentences
-        if one.role == BUILD and says_what_is_done(one.text) and not why_not(one.text)
+        if one.role in (BUILD, SETUP) and says_what_is_done(one.text) and not why_not(one.text)
+    )
+    formulas = Counter(
+        row["section"] for row in paper.outline["equations"] if paper.roles.get(row["section"]) in (BUILD, SETUP)
     )
     whole = [core_words(name) for name in own]  # what all of it is about is no part
+    around = sections_around(paper.outline["sections"])
     for section in paper.outline["sections"]:
-        name = name_of_heading(section["title"]) if is_named_after_content(section["title"]) else ""
+        titles = [one["title"] for one in (section, *(around[section["id"]] if formulas[section["id"]] else ()))]
+        name = next(
+            (name for title in titles if is_named_after_content(title) and (name := name_of_heading(title))), ""
+        )
+        is_built = paper.roles.get(section["id"]) == BUILD or formulas[section["id"]]
+        weight = told[section["id"]] + _OF_FORMULA * formulas[section["id"]]
+        if not (name and is_built) or section["id"] in have or weight < _FEWEST_IN_SECTION:
+            continue
+        here = [stems_of(one.name) for one in found if one.is_named and section["id"] in places_of(one)]
+        is_known = stems_of(name) in known or any(set(stems_of(name)) <= set(stems) for stems in here)
         sentence = find_first(section, paper)
-        is_alone = section["id"] not in have and said[section["id"]] >= _FEWEST_IN_SECTION
-        if name and sentence and is_alone and stems_of(name) not in known and core_words(name) not in whole:
-            yield Component(name, sentence, section, sentence.page, is_headed=True)
+        if (sentence or formulas[section["id"]]) and not is_known and core_words(name) not in whole:
+            page = sentence.page if sentence else section["page"]
+            known.append(stems_of(name))
+            yield Component(name, sentence, section, page, is_headed=True)
+
+
+def places_of(one: Component) -> set[str]:
+    """The sections in which a component stands and is told."""
+    return {one.section["id"], *([one.sentence.section["id"]] if one.sentence else ())}
 
 
 def _is_shown(one: Candidate) -> bool:
@@ -267,9 +289,13 @@ def _component(one: Candidate, paper: PaperText) -> Component:
         sentence = None  # a procedure is told where its lines stand
     if sentence is None and best.reading.startswith(("a heading", "a run-in")):
         sentence = find_first(best.section, paper)
+    in_tables = (offer.sentence for offer in one.offers if offer.sentence and offer.sentence.kind == TABLE)
+    sentence = sentence or next((told for told in in_tables if says_what_is_done(told.text)), None)
+    is_headed = any(offer.reading == "a heading of build" and offer.section == best.section for offer in one.offers)
+    if is_headed and sentence and sentence.section["id"] != best.section["id"]:
+        sentence = find_first(best.section, paper) or sentence  # a part is told under its heading
     is_named = not _WEAK.issuperset(offer.reading for offer in one.offers)
     steps = list(best.steps)
-    is_headed = any(offer.reading == "a heading of build" and offer.section == best.section for offer in one.offers)
     return Component(
         one.name, sentence, best.section, best.page, best.algorithm, steps, [], aliases, is_named, is_headed
     )
@@ -278,15 +304,11 @@ def _component(one: Candidate, paper: PaperText) -> Component:
 def _give_steps(procedure: Procedure, components: list[Component], paper: PaperText) -> None:
     """The steps to the component that is told in their section and named in the words before them, else to a new one."""
     section, said = procedure.section, set(name_words(f"{procedure.section['title']} {procedure.lead}"))
-    free = [
-        one
-        for one in components
-        if not one.steps and (one.sentence.section if one.sentence else one.section)["id"] == section["id"]
-    ]
+    free = [one for one in components if not one.steps and section["id"] in places_of(one)]
     home = next((one for one in free if core_words(one.name) and core_words(one.name) <= said), None)
     if home is None:
         known = [core_words(one.name) for one in components if one.steps]
-        title = clean_name(section["title"]) if is_named_after_content(section["title"]) else ""
+        title = _title_of_steps(section, components, paper)
         noun = _PROCEDURE.search(procedure.lead)
         first = find_first(section, paper)
         if title and core_words(title) in known:
@@ -298,23 +320,33 @@ def _give_steps(procedure: Procedure, components: list[Component], paper: PaperT
     home.algorithm, home.steps = STEPS, list(procedure.steps)
 
 
+def _title_of_steps(section: Section, components: Sequence[Component], paper: PaperText) -> str:
+    """What steps are called by: the heading above them, else the one around it where that names a thing and no part yet."""
+    title = clean_name(section["title"]) if is_named_after_content(section["title"]) else ""
+    if name_of_heading(section["title"]):
+        return title
+    around = sections_around(paper.outline["sections"]).get(section["id"], ())
+    outer = next((name for one in around if (name := name_of_heading(one["title"]))), "")
+    is_free = outer and stems_of(outer) not in [stems_of(one.name) for one in components]
+    return outer if is_free else f"{outer}: {title}" if outer and title else title
+
+
 def give_equations(paper: PaperText, components: Sequence[Component]) -> None:
     """Each equation to the part of its section that was named last before it, else to the first that stands there.
 
-    In a section of the method without a part, it goes to the part that came last in its chapter.
+    In a section of the method without a part, it goes to one of the sections around it.
     """
     leading = [(place, one.formula) for place, one in enumerate(paper.sentences) if one.formula]
     names = [f" {' '.join(name_words(one.name))} " for one in components]
     sections = {section["id"]: section for section in paper.outline["sections"]}
+    around = sections_around(paper.outline["sections"])
     for row in paper.outline["equations"]:
         text = " ".join(str(row["text"]).split())
         if not text or len(text) < 5 or not re.search(r"[=≤≥∈\\<>]", text):
             continue
-        near = [
-            place
-            for place, one in enumerate(components)
-            if row["section"] in (one.section["id"], one.sentence.section["id"] if one.sentence else "")
-        ] or _before_in_chapter(sections.get(row["section"]), components, paper)
+        near = [place for place, one in enumerate(components) if row["section"] in places_of(one)] or _around_or_before(
+            sections.get(row["section"]), around.get(row["section"], ()), components, paper
+        )
         lead = next((place for place, formula in leading if text[:_FRONT_OF_FORMULA] in formula), None)
         near.sort(key=lambda place: not components[place].is_named)
         # what has no name in the paper is no part for a formula's sake
@@ -325,17 +357,17 @@ def give_equations(paper: PaperText, components: Sequence[Component]) -> None:
             home.equations.append(cut_formula(f"{row['label']} {text}".strip(), _LONGEST_EQUATION))
 
 
-def _before_in_chapter(section: Section | None, components: Sequence[Component], paper: PaperText) -> list[int]:
-    """The part that came last before a section of the method in its chapter."""
-    if section is None or not section["number"] or paper.roles.get(section["id"]) != BUILD:
+def _around_or_before(
+    section: Section | None, around: Sequence[Section], components: Sequence[Component], paper: PaperText
+) -> list[int]:
+    """The parts of the sections around one of the method, else the part that came last before it in its chapter."""
+    if section is None or paper.roles.get(section["id"]) != BUILD:
         return []
-    chapter = str(section["number"]).partition(".")[0]
-    before = [
-        place
-        for place, one in enumerate(components)
-        if str(one.section["number"] or "").partition(".")[0] == chapter and one.section["start"] <= section["start"]
-    ]
-    return before[-1:]
+    for outer in around:
+        if found := [place for place, one in enumerate(components) if outer["id"] in places_of(one)]:
+            return found
+    first = around[-1]["start"] if around else section["start"]
+    return [place for place, one in enumerate(components) if first <= one.section["start"] <= section["start"]][-1:]
 
 
 def _named_last(

@@ -6,11 +6,11 @@ import re
 
 from phases.planning.rules.blocks import ITEM
 from phases.planning.rules.passages import PaperText
-from phases.planning.rules.sections import BUILD, MIXED, SETUP
+from phases.planning.rules.sections import BUILD, KINDS_OF_DATA, MIXED, SETUP
 
 _HEADING = re.compile(
-    r"\bdata ?sets?\b|\bcorp(?:us|ora)\b"
-    r"|^(?:[\w-]+ ){0,2}data(?:$|:| and\b| collection| generation| preparation| sources?| splits?)"
+    rf"\bdata ?sets?\b|\bcorp(?:us|ora)\b|^(?:the )?(?:(?:[\w-]+ )?(?:{KINDS_OF_DATA}) )?data(?:$|:| and\b)"
+    r"|^(?:[\w-]+ ){0,2}data(?: collection| generation| preparation| sources?| splits?)"
     r"|Datens[aä]tz|数据集|データセット",
     re.IGNORECASE,
 )

@@ -1,7 +1,6 @@
 """The files of a plan: named after the sections and the parts of the method, in the order in which they are written.
 
-Config and data come first, then what is used before its user, else as the paper has it; experiments come last. At most ten
-files beside the tests hold every requirement and value.
+Config and data come first, then what is used before its user; experiments come last. At most ten files beside the tests hold all.
 """
 
 from __future__ import annotations
@@ -14,7 +13,15 @@ from keyword import iskeyword
 from typing import Any
 
 from phases.planning.rules.component_names import is_wide, name_of_heading, name_words, stems_of
-from phases.planning.rules.naming import constant_name, declare_component, join_names, module_name, plain_constant_name
+from phases.planning.rules.naming import (
+    constant_name,
+    declare_component,
+    is_in_letters,
+    join_names,
+    module_name,
+    name_in_letters,
+    plain_constant_name,
+)
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, is_named_after_content, roles_of
 
 _MOST_MODULES, _FEWEST_EACH = 6, 2
@@ -44,7 +51,7 @@ _DECLARED = re.compile(
     r"(?!return\b|if\b|while\b|for\b|else\b|do\b)(?:[\w*]+ ){0,4}\*? ?[A-Za-z_]\w{2,40} ?\([^=<>]*(?:[){:]|\)[:\w ]*\{?)$"
 )
 _WORDS_OF_CODE = frozenset(
-    ("return", "while", "for", "switch", "else", "until", "sizeof", "and", "not", "max", "min", "len")
+    ["return", "while", "for", "switch", "else", "until", "sizeof", "and", "not", "max", "min", "len"]
 )
 _BESIDE = re.compile(r" (?:for|with|via|using) ")
 """What stands behind the thing that a heading names: "The LEN algorithm for convex problems"."""
@@ -94,7 +101,7 @@ def plan_files(
                 f"{'' if data else 'data, '}measures, baselines and what is run with them",
                 implements=[row["id"] for row in rest],
                 needs=[row["path"] for row in files[1:]],
-                interface=[*(declare_component(row["name"], symbols) for row in tried), "def run_experiments"],
+                interface=[*(declare_component(name_in_letters(row), symbols) for row in tried), "def run_experiments"],
                 components=[row["id"] for row in tried],
             )
         )
@@ -195,7 +202,7 @@ def _modules(
             f"{purpose}; built on {built_on}" if needs and len(purpose + built_on) < _LONGEST_PURPOSE else purpose,
             implements=list(dict.fromkeys(name for row in group for name in row["requirements"] if name in known)),
             needs=[config, *needs],
-            interface=[f"{declare_component(row['name'], symbols)}{_arguments(row, known)}" for row in group],
+            interface=[f"{declare_component(name_in_letters(row), symbols)}{_arguments(row, known)}" for row in group],
             components=[row["id"] for row in group],
         )
     return list(files.values())
@@ -251,8 +258,9 @@ def _name_of_group(group: Sequence[Row], places: Mapping[str, _Place], taken: Co
     headings += chapters if len(chapters) == 1 and len(sizes) > 1 else []
     named = [name_of_heading(heading) for heading in headings if is_named_after_content(heading)]
     named = [name_of_heading(_BESIDE.split(name)[0]) or name for name in named]
-    free = (name for name in named if name and module_name(name, set()) not in taken)
-    return next(free, max(group, key=_size)["name"])
+    free = (name for name in named if is_in_letters(name) and module_name(name, set()) not in taken)
+    largest = max(group, key=lambda row: (is_in_letters(row["name"]), _size(row)))
+    return next(free, name_in_letters(largest))
 
 
 def _size(row: Row) -> int:
@@ -272,7 +280,6 @@ def _uses(groups: Sequence[Sequence[Row]], known: Mapping[str, str]) -> list[set
         {match.group(1) for row in group for one in row.get("equations", ()) if (match := _LABEL.match(one))}
         for group in groups
     ]
-
     calls = [_calls(group) for group in groups]
 
     def count(one: int, other: int) -> int:

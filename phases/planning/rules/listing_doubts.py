@@ -35,8 +35,13 @@ def doubts_of_listings(components: Sequence[Mapping[str, Any]]) -> Iterator[dict
 
 
 def _tell_gaps(steps: Sequence[Step]) -> Iterator[str]:
-    numbers = [int(step.number) for step in steps if step.number]
-    gaps = [(one + 1, two - 1) for one, two in pairwise(numbers) if 1 < two - one < _WIDEST_GAP]
+    places = [place for place, step in enumerate(steps) if step.number]
+    numbered = [(place, int(steps[place].number)) for place in places]
+    gaps = [
+        (one + 1, two - 1)
+        for (before, one), (after, two) in pairwise(numbered)
+        if after - before < two - one < _WIDEST_GAP  # a line whose number was not read stands for it
+    ]
     if gaps:
         named = ", ".join(str(one) if one == two else f"{one}–{two}" for one, two in gaps[:_MOST_NAMED])
         yield f"it has no line {named}" if len(gaps) == 1 and gaps[0][0] == gaps[0][1] else f"it has no lines {named}"

@@ -16,6 +16,7 @@ LONGEST_NAME = 40
 _MOST_WORDS = 4
 _SHORT = 4
 """So many capitals alone are an abbreviation that says nothing beside a title that has none of it."""
+_FEWEST_LETTERS = 2
 _STOP_WORDS_TEXT = """
 a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm
 following use used using can be which these each all two one more additional details further how does do what why not
@@ -96,6 +97,19 @@ def declare_component(name: str, taken: set[str]) -> str:
     plain = f"{plain}_method" if plain in dir(builtins) else plain
     symbol = _free(_sound(plain[:LONGEST_NAME].strip("_"), "component"), taken)
     return f"class {symbol}" if is_class else f"def {symbol}"
+
+
+def name_in_letters(row: Mapping[str, Any]) -> str:
+    """A component's name; one in a script that code is not written in is called by its place: "part 2.5"."""
+    name, section = str(row["name"]), str(row["source"]["section"] or "")
+    is_place = not is_in_letters(name) and re.fullmatch(r"[0-9A-Z]+(?:\.[0-9]+)*", section)
+    return f"part {section}" if is_place else name
+
+
+def is_in_letters(name: str) -> bool:
+    """Whether what code can write of a name says something: "O(V N) 的算法" is left with single letters."""
+    words = _plain_words(name)
+    return any(len(word) > _FEWEST_LETTERS and not word.isdigit() for word in words) or (name.isascii() and bool(words))
 
 
 def constant_name(row: Mapping[str, Any], taken: set[str], *, is_one_of_several: bool = False) -> str:

@@ -65,6 +65,8 @@ ASKED_FOR = "requested changes"
 _SHARED = 0.6
 """The share of a component's words that a wish about it has."""
 Row = dict[str, Any]
+Homes = list[tuple[Requirement, int | None]]
+"""Requirements, each with the place of its component."""
 
 
 def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str] = (), *, body_start: int = 0) -> Row:
@@ -78,7 +80,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     found = find_components(paper, own, data, measures)
     parts = [name for one in found for name in (one.name, *one.aliases) if not is_technique(name)]
     baselines = find_mentions(BASELINES, names, own, parts)
-    chosen = _choose(paper, own, found)
+    found, chosen = _choose(paper, own, found)
     requirements = _requirement_rows(paper, chosen)
     components = _component_rows(*_without_empty(found, chosen), requirements)
     known = Known(tuple(own), tuple(one.name for one in datasets), tuple(one.name for one in baselines))
@@ -114,16 +116,17 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     )
 
 
-def _choose(paper: PaperText, own: Sequence[str], found: Sequence[Component]) -> list[tuple[Requirement, int | None]]:
-    """The requirements of the paper, each with the place of the component that it is about."""
+def _choose(paper: PaperText, own: Sequence[str], found: Sequence[Component]) -> tuple[list[Component], Homes]:
+    """The components, and the requirements of the paper, each with the place of the component that it is about."""
     asked = find_requirements(paper, [*own, *(one.name for one in found)])
     if len(asked) > MOST:  # what is a step of a component needs no place among them
         steps = " ".join(step for one in found if one.algorithm == STEPS for step in one.steps)
         asked = [row for row in asked if row.text not in steps]
-    return choose_requirements(asked, assign_components(asked, found, paper))
+    parts, homes = assign_components(asked, found, paper)
+    return parts, choose_requirements(asked, homes)
 
 
-def _requirement_rows(paper: PaperText, chosen: Sequence[tuple[Requirement, int | None]]) -> list[Row]:
+def _requirement_rows(paper: PaperText, chosen: Homes) -> list[Row]:
     about_data = find_data_sentences(paper)
     return [
         {
@@ -223,14 +226,14 @@ def _component_about(text: str, components: Sequence[Row]) -> Row | None:
     return best if best is not None and share(best)[0] >= _SHARED else None
 
 
-def _without_empty(
-    found: Sequence[Component], chosen: Sequence[tuple[Requirement, int | None]]
-) -> tuple[list[Component], list[int | None]]:
-    """The components that the paper names, or that something is said of; and the homes of the requirements then."""
-    homes = join_small_parts(found, [home for _, home in chosen])
+def _without_empty(found: Sequence[Component], chosen: Homes) -> tuple[list[Component], list[int | None]]:
+    """The components of which the paper says more than a name; and the homes of the requirements then."""
+    homes = join_small_parts(found, chosen)
     told = set(homes)
     kept = [
-        place for place, one in enumerate(found) if one.is_named or one.equations or one.algorithm or place in told
+        place
+        for place, one in enumerate(found)
+        if (one.is_named and one.sentence) or one.equations or one.algorithm or place in told
     ] or list(range(len(found)))
     now = {place: number for number, place in enumerate(kept)}
     return [found[place] for place in kept], [None if home is None else now[home] for home in homes]

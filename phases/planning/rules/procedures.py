@@ -175,8 +175,9 @@ def _parts_of(text: str, section: Section) -> Iterator[_Part]:
 
 def _named_steps(section: Section, parts: Sequence[_Part]) -> list[Procedure]:
     """The procedure of all steps that are called so; what stands between two of them belongs to the first."""
-    named = [number for number, part in enumerate(parts) if _NAMED.match(part.text)]
-    kinds = {match["kind"].title() for number in named if (match := _NAMED.match(parts[number].text))}
+    matches = [(number, match) for number, part in enumerate(parts) if (match := _NAMED.match(part.text))]
+    kinds = {match["kind"].title() for _, match in matches}
+    named = _without_short_runs(matches) if len(kinds) == 1 else [number for number, _ in matches]
     if len(named) < _FEWEST or named[-1] - named[0] > 4 * len(named):
         return []
     steps = []
@@ -187,6 +188,20 @@ def _named_steps(section: Section, parts: Sequence[_Part]) -> list[Procedure]:
         steps.append(f"{' ' * depth}{_plain(parts[number].text)}")
     lead = parts[named[0] - 1].text if named[0] else ""
     return [Procedure(section, parts[named[0]].page, lead, tuple(steps[:_MOST]))]
+
+
+def _without_short_runs(matches: Sequence[tuple[int, re.Match[str]]]) -> list[int]:
+    """The places of steps whose labels grow; where they begin anew after a few, these few are the labels of a picture."""
+    runs: list[list[int]] = []
+    last = ""
+    for number, match in matches:
+        label = match["label"]
+        is_anew = label.isdecimal() and last.isdecimal() and int(label) <= int(last)
+        if is_anew or not runs:
+            runs.append([])
+        runs[-1].append(number)
+        last = label
+    return [number for run in runs if len(run) >= _FEWEST for number in run]
 
 
 def _end_of_last(parts: Sequence[_Part], last: int) -> int:

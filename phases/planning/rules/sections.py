@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from phases.readers.line_patterns import ABSTRACT, REFERENCES, plain_title
@@ -41,6 +41,16 @@ def _rule(role: str, pattern: str) -> tuple[str, re.Pattern[str]]:
     return role, re.compile(pattern, re.IGNORECASE)
 
 
+KINDS_OF_DATA = "real|training|test|validation|raw|trace|evaluation|synthetic|simulated|experimental|benchmark"
+"""Before "data", of what a method is run on: "Meta Data" and "Tidy data" are things of the method."""
+_SET_UP_PROPER = re.compile(
+    r"^addendum\b|set-?ups?\b|settings?\b|\bimplementation\b|\bconfigurations?\b|hyper-?\s?param|^(?:\w+ ){0,2}parameters?\b"
+    r"|\bdata ?sets?\b|\bcorpora\b|\bcorpus\b|\bbaselines?\b|compared methods|\bmetrics?\b|\bmethodology$|^training\b"
+    r"|training (?:details|data|and)|\bhardware\b|\bprotocol$|\bdetails\b|\btestbed|\benvironments?$|\bGPUs?\b|pre-?processing"
+    r"|evaluation (?:setup|procedure|metrics?|protocol)|Versuchsaufbau|实验设置|数据集|実験設定",
+    re.IGNORECASE,
+)
+"""One of these words makes a section a set-up also in a chapter of results, where a workload is an experiment."""
 _RULES = (
     _rule(
         OTHER,
@@ -71,21 +81,14 @@ _RULES = (
     ),
     _rule(
         RESULTS,
-        r"\bresults?$|\banalys[ie]s$|^(?:performance )?comparisons?\b|\bt-SNE\b|(?:operation|access) counts",
+        r"\bresults?$|^results?\b|\banalys[ie]s$|^(?:performance )?comparisons?\b|\bt-SNE\b|(?:operation|access) counts",
     ),
+    (SETUP, _SET_UP_PROPER),
     _rule(
         SETUP,
-        r"^addendum\b|set-?ups?\b|settings?\b|\bimplementation\b|\bconfigurations?\b|hyper-?\s?param|\bparameters?\b|\bdata"
-        r" ?sets?\b|^data\b(?! (?:structure|model))|(?<!meta )(?<!meta-)\bdata$"
-        r"|\bdata (?:and|for|from|used|collection|generation|preparation|processing|sources?|splits?|weighting)\b"
-        r"|\b(?:real|training|test|trace|evaluation|synthetic|benchmark) data\b"
-        r"|\bcorpora\b|\bcorpus\b|\bbaselines?\b|compared methods|\bmetrics?\b|\bmeasures\b|\bmethodology$"
-        r"|^training\b|training (?:details|data|and)"
-        r"|\boptimi[sz]er$|\bregulari[sz]ation$|\bhardware\b|\bbenchmarks?$|\bprompt|\bprotocol$|\bdetails\b"
-        r"|\btestbed|\bworkloads?\b"
-        r"|\benvironments?$|\btasks?$|\bGPUs?\b|pre-?processing|evaluation (?:setup|procedure|metrics?"
-        r"|protocol)|language models$|reproducib"
-        r"|Versuchsaufbau|实验设置|数据集|実験設定",
+        rf"\bparameters?\b|^(?:the )?data(?:$|:)|\b(?:{KINDS_OF_DATA}) data\b|\bmeasures\b"
+        r"|\bdata (?:and|for|from|used|collection|generation|preparation|processing|sources?|splits?)\b"
+        r"|\boptimi[sz]er$|\bregulari[sz]ation$|\bbenchmarks?$|\bprompt|\bworkloads?\b|\btasks?$|language models$|reproducib",
     ),
     _rule(
         RESULTS,
@@ -105,13 +108,29 @@ _NAME_WITH_LETTERS = re.compile(r"\([A-Z][A-Za-z0-9+*-]{1,8}\)$")
 """A method with its abbreviation: "NysNewton-CG (NNCG)"."""
 _ANALYSIS = re.compile(r"^(?!.*\bresult).*\banalys[ie]s$", re.IGNORECASE)
 """Under a heading of what is built it is a part of the method."""
+_PROVEN = re.compile(
+    r"\b(?:invariants?|safety|liveness|lemmas?|theorems?|proofs?|claims?|correctness)\b", re.IGNORECASE
+)
+"""A heading below an analysis by which it proves."""
 _BUILT_AND_ANALYSED = re.compile(
     r"\b(?:algorithms?|methods?|approach|models?|framework|architecture|implementation)\b.*\b(?:and|with)\b",
     re.IGNORECASE,
 )
 """A heading that names what is built first, and then what is proven of it: "Algorithms and convergence analysis"."""
-_OF_THE_METHOD = re.compile(r"^(?:the |our )?(?:(?:problem )?settings?\b(?!s?$)|problem settings?$)", re.IGNORECASE)
-"""Under a heading of what is built: what it works on, and no setting of an experiment."""
+_OF_THE_METHOD = re.compile(
+    r"^(?:the |our )?(?:(?:problem )?settings?\b(?!s?$)|problem settings?$)|\b(?:of|between) (?:\w+ ){0,2}parameters?\b"
+    r"|^parameter (?:estimation|inference|learning|updates?|sharing)\b|^training (?:with|by|via|objectives?|loss(?:es)?)\b",
+    re.IGNORECASE,
+)
+"""Under a heading of what is built: what it works on, what it is trained for, and no setting of an experiment."""
+_PROBLEM = re.compile(r"^problem set-?up$", re.IGNORECASE)
+"""What is to be solved, in a chapter of its own."""
+_IMPLEMENTED = re.compile(
+    r"^(?!.*\b(?:details|set-?ups?|settings?|environments?|configurations?|hardware|baselines?|data ?sets?|concerns)\b)"
+    r".*\bimplementations?\b",
+    re.IGNORECASE,
+)
+"""How the method is built, where this is no part of an experiment."""
 _STATED = re.compile(r"^(?!.*\bresults?\b).* (?:is|are) ", re.IGNORECASE)
 _COMPARED = re.compile(r" (?:is|are) (?:[\w-]*er|more|less|better|worse|due|[\w-]+ly)\b", re.IGNORECASE)
 """A heading that is a sentence, and one that says what came out."""
@@ -122,22 +141,45 @@ _ENTRY = re.compile(r"^[0-9]+$")
 def roles_of(sections: Sequence[Section]) -> dict[str, str]:
     """Section id -> what the section is for. A part of a background, a proof or a conclusion is one too."""
     roles: dict[str, str] = {}
-    above: list[tuple[Section, str]] = []
     is_after_references = False
-    first = _first_of_body(sections)
+    first, around = _first_of_body(sections), sections_around(sections)
+    proven = {one["id"] for section in sections if _PROVEN.search(section["title"]) for one in around[section["id"]]}
     for place, section in enumerate(sections):
-        while above and not _is_part(section, above[-1][0]):
-            above.pop()
-        over = above[-1][1] if above else ""
+        over = next((roles[one["id"]] for one in around[section["id"]]), "")
         role = _role_of(section["title"], over)
+        if role == RESULTS and section["id"] in proven and _ANALYSIS.search(section["title"]):
+            role = PROOF  # an analysis by invariants and lemmas measures nothing
         if is_after_references and _ENTRY.match(section["number"] or "") and "." in section["title"]:
             role = OTHER  # an entry of the list of references that was read as a heading
         if place < first and not section["number"] and role not in _FIXED:
             role = BACKGROUND  # the title, the authors and the abstract under one heading
         is_after_references |= _plain_name(section["title"]) in REFERENCES
         roles[section["id"]] = role
-        above.append((section, role))
     return roles
+
+
+def sections_around(sections: Sequence[Section]) -> dict[str, tuple[Section, ...]]:
+    """Section id -> the sections of which it is a part, the innermost first."""
+    found: dict[str, tuple[Section, ...]] = {}
+    above: list[Section] = []
+    for section in _without_articles(sections):
+        while above and not _is_part(section, above[-1]):
+            above.pop()
+        found[section["id"]] = tuple(reversed(above))
+        above.append(section)
+    return found
+
+
+def _without_articles(sections: Sequence[Section]) -> Iterator[Section]:
+    """The sections; "A satisfactory model" begins with an article where no B or A.1 comes before another A."""
+    for place, section in enumerate(sections):
+        following = (str(one["number"] or "") for one in sections[place + 1 :])
+        is_article = (
+            section["number"] == "A"
+            and section["title"][:1].islower()
+            and next((number for number in following if re.match("[AB](?:$|\\.)", number)), "A") == "A"
+        )
+        yield {**section, "number": None} if is_article else section
 
 
 def _first_of_body(sections: Sequence[Section]) -> int:
@@ -169,13 +211,15 @@ def _role_of(title: str, over: str) -> str:
         return BUILD
     if found in (PROOF, RESULTS) and _BUILT_AND_ANALYSED.search(title):
         return BUILD
+    if found == SETUP and over in ("", BUILD) and (_IMPLEMENTED.search(title) or _PROBLEM.search(title)):
+        return BUILD
     if over == BUILD and (
         (found == RESULTS and _ANALYSIS.search(title)) or (found == SETUP and _OF_THE_METHOD.search(title))
     ):
         return BUILD
     if over in (BUILD, SETUP) and found == RESULTS and _STATED.search(title) and not _COMPARED.search(title):
         found = ""  # "Column headers are values" is a case that the method meets
-    if over == RESULTS and found not in (*_FIXED, SETUP):
+    if over == RESULTS and found not in _FIXED and not (found == SETUP and _SET_UP_PROPER.search(title)):
         return RESULTS
     if over == MIXED and not found:
         return MIXED
