@@ -27,14 +27,8 @@ from phases.planning.rules.own_names import own_names
 from phases.planning.rules.owners import Known, is_other
 from phases.planning.rules.packages import find_packages
 from phases.planning.rules.passages import PaperText, read_paper
-from phases.planning.rules.requirements import (
-    MOST,
-    Requirement,
-    choose_requirements,
-    find_requirements,
-    quote_start,
-    requirement_row,
-)
+from phases.planning.rules.requirement_choice import MOST, choose_requirements
+from phases.planning.rules.requirements import Requirement, find_requirements, quote_start, requirement_row
 from phases.planning.rules.results import expected_results
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 from phases.planning.rules.sentences import sentences_of
