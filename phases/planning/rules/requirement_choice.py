@@ -56,3 +56,8 @@ def _with_whole_lists(
     others = [pair for pair in kept if pair[0].list_place not in whole]
     others.sort(key=lambda pair: (-pair[0].score, pair[0].place))
     return [*items, *others[: MOST - len(items)]]
+
+
+def is_told_in(steps: str, row: Requirement) -> bool:
+    """Whether most of a requirement stands in the lines of steps; the words above a list do not."""
+    return 2 * sum(one.text.rstrip(" .,;") in steps for one in row.sentences) > len(row.sentences)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,17 +11,20 @@ from phases.planning.rules.asides import find_asides
 from phases.planning.rules.blocks import ITEM, NOTE
 from phases.planning.rules.cues import kind_of_statement, says_what_is_set, why_not
 from phases.planning.rules.deeds import gist_of, weigh_deeds
-from phases.planning.rules.item_lists import ItemList, find_lists
-from phases.planning.rules.passages import PaperText, Sentence
+from phases.planning.rules.item_lists import ItemList, find_lists, find_open_lists, join_items
+from phases.planning.rules.passages import PaperText, Sentence, find_terms
 from phases.planning.rules.sections import BUILD, MIXED, OTHER, RESULTS, SETUP
-from phases.planning.rules.sentences import is_connected, is_whole, leans_on
+from phases.planning.rules.sentences import is_connected, is_whole, leans_on, without_next
+from phases.planning.rules.table_uses import find_definitions
 
 _LEAST, _LEAST_LOOSELY, SURE = 0.5, 0.0, 0.89
 _FEW = 8
 """With fewer than this, the paper is read loosely."""
 LONGEST = 480
 """Two sentences that are longer together are read badly, and one alone is a paragraph."""
-_SHORTEST, _LONGEST_SENTENCE = 25, 400
+_SHORTEST, _LONGEST_SENTENCE, _LONGEST_LIST = 25, 400, 720
+"""A list is longer than other requirements before it is cut: each part of it would need the words above the list again."""
+_ELSE = re.compile(r"(?:otherwise|else|or|and|finally)\b", re.IGNORECASE)
 _STOP = re.compile(r"[.!?。！？]\s+(?=[\"“(\[A-Z0-9\u3040-\u9fff])")
 _ENDED = re.compile(r"[.!?。！？][)\"”’]*\s*$")
 _TERM = re.compile(
@@ -31,11 +34,9 @@ _TERM = re.compile(
 _FEWEST_WORDS = 3
 _POINTS_DOWN = re.compile(r",? ?\b(?:as follows|(?:by |as |in )?the following(?: \w+){0,3})[.:]?$")
 """How a sentence ends whose formula stands below it."""
+_DEFINED = 2.0
+"""What a table says that names stand for: it is needed wherever these are used."""
 _QUOTE = 90
-_EXPLAINS = re.compile(
-    r"(?:,? ?(?:where|with|in which)|Here,?) [^.]*?(?:\b(?:is|are|be|denotes?|stands?|represents?)\b|[=∈]|\\in\b)"
-)
-"""How the words behind a formula begin that say what its signs stand for."""
 _SET_BY_US = re.compile(
     r"\bwe (?:[a-z]+ly |also |then |first )?(?:use[d]?|set|sampled?|delete[d]?|add(?:ed)?|employ(?:ed)?"
     r"|train(?:ed)?|r[au]n|implemented|fixed|chose"
@@ -84,7 +85,8 @@ class Requirement:
 
     @property
     def text(self) -> str:
-        return " ".join(one.text for one in self.sentences)
+        said = " ".join(one.text for one in self.sentences)
+        return said if self.sentences[-1].formula else without_next(said)
 
 
 def find_requirements(paper: PaperText, names: Iterable[str] = ()) -> list[Requirement]:
@@ -96,7 +98,8 @@ def find_requirements(paper: PaperText, names: Iterable[str] = ()) -> list[Requi
     found = list(_candidates(sentences, own))
     if len(found) < _FEW:
         found = list(_candidates(sentences, own, loosely=True))
-    found = _complete_lists(found, sentences, own)
+    found = _join_open_lists(_complete_lists(found, sentences, own), sentences, own)
+    found += _defined_in_tables(paper, {row.place for row in found})
     return [_with_terms(row, paper.sentences) for row in sorted(found, key=lambda row: row.place)]
 
 
@@ -110,7 +113,7 @@ def requirement_row(found: Requirement, identifier: str) -> dict[str, Any]:
         "source": {
             "section": first.section["number"] or first.section["title"] or None,
             "page": first.page,
-            "quote": quote_start(first.text),
+            "quote": quote_start(first.text.removesuffix(":")),
         },
         "status": "stated",
     }
@@ -200,6 +203,59 @@ def _complete_list(
     return found
 
 
+def _join_open_lists(
+    found: list[Requirement], sentences: Sequence[Sentence], own: re.Pattern[str] | None
+) -> list[Requirement]:
+    """The requirements with those lists whole that end a sentence: "A point is hopeless when", and the items behind it."""
+    for lead, items in find_open_lists(sentences):
+        rows = _open_list_rows(lead, items, sentences, own)
+        if not rows:
+            continue
+        around = next((one.list_place for one in found if one.place in (lead, lead - 1)), None)
+        found = [one for one in found if one.place + len(one.sentences) <= lead or one.place > items[-1]]
+        found += [replace(row, list_place=around) for row in rows]
+    return found
+
+
+def _open_list_rows(
+    lead: int, items: Sequence[int], sentences: Sequence[Sentence], own: re.Pattern[str] | None
+) -> list[Requirement]:
+    """A list and the words that lead to it in one requirement; in several, with these words again, where it is long."""
+    head, told = sentences[lead], [sentences[place] for place in items]
+    why = [_why_none(_POINTS_DOWN.sub(".", one.text)) for one in (head, *told)]
+    score = max(_score(head, own), sum(_score(one, own) for one in told) / len(told)) + _TOGETHER
+    is_asked = (
+        (head.role in (BUILD, SETUP) or (head.role == MIXED and says_what_is_set(head.text)))
+        and why[0] in _BESIDE_SISTERS
+        and 2 * sum(one not in _BESIDE_SISTERS for one in why[1:]) <= len(told)
+        and score >= _LEAST
+        and not all(map(_is_readable, told))
+    )
+    before = sentences[lead - 1 : lead] if head.before and leans_on(head.text) else ()
+    if not is_asked or (leans_on(head.text) and not before and not is_connected(head.text)):
+        return []
+    front = (*before, head)
+    rows: list[Requirement] = []
+    for part in _parts_of_list(told, _LONGEST_LIST - sum(len(one.text) for one in front)):
+        place = lead - len(before) if part[0] is told[0] else items[told.index(part[0])]
+        row = Requirement((*before, *join_items(head, part)), score, place)
+        if not (row.sentences[-1].formula or is_whole(row.text)):
+            return []
+        rows.append(row)
+    return rows
+
+
+def _parts_of_list(items: Sequence[Sentence], room: int) -> Iterator[list[Sentence]]:
+    """The items in runs of so many characters; what begins with "otherwise" stays behind the item before it."""
+    part: list[Sentence] = []
+    for item in items:
+        if sum(len(one.text) for one in part) + len(item.text) > room and part and not _ELSE.match(item.text):
+            yield part
+            part = []
+        part.append(item)
+    yield part
+
+
 def _may_join(
     place: int, item: Sequence[int], taken: set[int], sentences: Sequence[Sentence], own: re.Pattern[str] | None
 ) -> bool:
@@ -224,16 +280,23 @@ def _goes_with_list(sentence: Sentence, own: re.Pattern[str] | None) -> bool:
     )
 
 
+def _defined_in_tables(paper: PaperText, taken: Collection[int]) -> Iterator[Requirement]:
+    """What tables say that names stand for, at the first place of their page where no requirement stands."""
+    for table, said in find_definitions(paper):
+        told = [Sentence(text, table.section, table.page, table.role, ITEM) for text in said]
+        free = (
+            at
+            for at, one in enumerate(paper.sentences)
+            if one.section["id"] == table.section["id"] and one.page == table.page and at not in taken
+        )
+        for part, place in zip(_parts_of_list(told[1:], _LONGEST_LIST - len(said[0])), free, strict=False):
+            yield Requirement(join_items(told[0], part), _DEFINED, place)
+
+
 def _with_terms(row: Requirement, sentences: Sequence[Sentence]) -> Requirement:
-    """The requirement with the words behind its formula that say what the signs stand for."""
-    after = row.place + len(row.sentences)
-    last = row.sentences[-1]
-    if after >= len(sentences) or sentences[after].section["id"] != last.section["id"]:
-        return row
-    following = sentences[after]
-    if not last.formula or not _EXPLAINS.match(following.text) or len(following.text) > _LONGEST_SENTENCE:
-        return row
-    return replace(row, terms=following.text)
+    last = row.place + len(row.sentences) - 1
+    is_there = last < len(sentences) and sentences[last] == row.sentences[-1]
+    return replace(row, terms=find_terms(sentences, last)) if is_there else row
 
 
 def _asks(sentence: Sentence, own: re.Pattern[str] | None, *, loosely: bool = False) -> bool:
@@ -276,7 +339,7 @@ def _leads_to_formula(sentence: Sentence) -> bool:
 
 
 def _is_readable(sentence: Sentence) -> bool:
-    said = sentence.text
+    said = without_next(sentence.text)
     item = sentence.kind == ITEM and not sentence.before and said
     return (
         _SHORTEST <= len(said) <= _LONGEST_SENTENCE

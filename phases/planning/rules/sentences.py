@@ -13,7 +13,8 @@ _ABBREVIATION = re.compile(
 )
 _STOPPED = re.compile(r"[.!?。！？]['\")\]*_”’]*$")
 _ENDED = re.compile(r"(?:[.!?:;。！？：；]['\")\]*_”’]*|\$\$)$")
-_BEGUN = re.compile(r"['\"(*_“‘]*[a-z,;:.)\]]")
+_BEGUN = re.compile(r"['\"(*_“‘]*(?![a-z][a-z.]{0,40}[A-Z0-9_(])[a-z,;:.)\]]")
+"""How a piece begins whose first words are lost. A name begins a sentence as it is written: readData, init_model, tanh(x)."""
 _CONNECTED = re.compile(
     r"(?:then|here|therefore|thus|hence|moreover|furthermore|similarly|also|consequently|in addition|to this end)\b",
     re.IGNORECASE,
@@ -25,6 +26,8 @@ _LEANING = re.compile(
     r"|where|which|dies\w*|dabei|somit|其中|因此|这|此)\b",
     re.IGNORECASE,
 )
+_AND_NEXT = re.compile(r"([;,]) (?:and|or)$")
+"""How the last item but one of a list ends."""
 _HALF_OPEN = re.compile(r"\[[^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\)|\([^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\]")
 """An interval with one end left out: [0, 1)."""
 _MARKS = re.compile(r"\*{2,3}|\[\^[^\]\s]{1,9}\]|(?<=[a-z)\]]\.)[0-9]{1,2}$")
@@ -71,6 +74,11 @@ def leans_on(sentence: str) -> bool:
 def is_connected(sentence: str) -> bool:
     """Whether it leans on the sentence before it by its first word alone, as "Then we send the copies" does."""
     return bool(_CONNECTED.match(sentence))
+
+
+def without_next(sentence: str) -> str:
+    """An item of a list without the "and" that leads to the next."""
+    return _AND_NEXT.sub(r"\1", sentence)
 
 
 def without_marks(text: str) -> str:
