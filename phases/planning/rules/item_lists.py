@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from phases.planning.rules.blocks import ITEM
 from phases.planning.rules.passages import Sentence
+from phases.planning.rules.sentences import count_words
 
 _MOST_ITEMS, _FARTHEST = 16, 12
 _LABEL = re.compile(
@@ -75,7 +76,7 @@ def find_open_lists(sentences: Sequence[Sentence]) -> list[tuple[int, tuple[int,
             not _OPEN.search(lead.text)
             or lead.formula
             or _NO_DUTIES.search(lead.text)
-            or _count_words(lead.text) < _FEWEST_LED
+            or count_words(lead.text) < _FEWEST_LED
         ):
             continue
         items: list[int] = []
@@ -100,10 +101,6 @@ def join_items(lead: Sentence, items: Sequence[Sentence]) -> tuple[Sentence, ...
 def _goes_on(item: Sentence, lead: Sentence) -> bool:
     is_label = lead.kind != ITEM and lead.text[-1] in ":：" and not _ENDED.search(item.text)
     return bool(_SMALL.match(item.text)) or is_label
-
-
-def _count_words(text: str) -> int:
-    return len(text.split()) + len(re.findall(r"[\u3040-\u9fff]{2}", text))
 
 
 def _kind_of_item(sentence: Sentence) -> str:

@@ -14,7 +14,7 @@ from phases.planning.rules.deeds import gist_of, weigh_deeds
 from phases.planning.rules.item_lists import ItemList, find_lists, find_open_lists, join_items
 from phases.planning.rules.passages import PaperText, Sentence, find_terms
 from phases.planning.rules.sections import BUILD, MIXED, OTHER, RESULTS, SETUP
-from phases.planning.rules.sentences import is_connected, is_whole, leans_on, without_next
+from phases.planning.rules.sentences import count_words, is_connected, is_whole, leans_on, without_next
 from phases.planning.rules.table_uses import find_definitions
 
 _LEAST, _LEAST_LOOSELY, SURE = 0.5, 0.0, 0.89
@@ -196,7 +196,7 @@ def _complete_list(
                 inside.append(Requirement((sentences[place],), _score(sentences[place], own), place))
                 taken.add(place)
         inside.sort(key=lambda row: row.place)
-        telling = [row for row in inside if len(row.text.split()) > _FEWEST_WORDS] or inside
+        telling = [row for row in inside if count_words(row.text) > _FEWEST_WORDS] or inside
         close = telling if len(item) <= _SHORT_ITEM else telling[:1]
         found += [replace(row, score=max(row.score, mean) + _TOGETHER, list_place=one.items[0][0]) for row in close]
         found += [row for row in inside if row not in close]
@@ -274,7 +274,7 @@ def _goes_with_list(sentence: Sentence, own: re.Pattern[str] | None) -> bool:
     return (
         sentence.role in (BUILD, SETUP, MIXED)
         and _is_readable(sentence)
-        and len(sentence.text.split()) > _FEWEST_WORDS
+        and count_words(sentence.text) > _FEWEST_WORDS
         and _why_none(sentence.text) in _BESIDE_SISTERS
         and _score(sentence, own) >= _LEAST_BESIDE_SISTERS
     )
@@ -327,9 +327,10 @@ def _leads_to_formula(sentence: Sentence) -> bool:
     return (
         bool(sentence.formula)
         and sentence.role in (BUILD, SETUP)
-        and len(said.split()) >= _FEWEST_WORDS
+        and count_words(said) >= _FEWEST_WORDS
         and len(said) <= _LONGEST_SENTENCE
-        and said[0].isupper()
+        and not said[0].islower()
+        and said[0].isalpha()
         and said.count(")") <= said.count("(")
         and (points_down or not _ENDED.search(said))
         and (is_connected(said) if points_down and leans_on(said) else not leans_on(said))
@@ -342,12 +343,18 @@ def _is_readable(sentence: Sentence) -> bool:
     said = without_next(sentence.text)
     item = sentence.kind == ITEM and not sentence.before and said
     return (
-        _SHORTEST <= len(said) <= _LONGEST_SENTENCE
+        _length_of(said) >= _SHORTEST
+        and len(said) <= _LONGEST_SENTENCE
         and sentence.kind != NOTE
         and _fits(said)
         and is_whole(f"{said[0].upper()}{said[1:]}" if item and _TERM.match(said) else said)
-        and not (said.endswith(":") and not sentence.formula)
+        and not (said.endswith((":", "：")) and not sentence.formula)
     )
+
+
+def _length_of(said: str) -> int:
+    """The letters of a sentence; a word of signs that have none between them is as long as another with its blank."""
+    return len(said) + 4 * (count_words(said) - len(said.split()))
 
 
 def _fits(text: str) -> bool:
@@ -360,4 +367,4 @@ def _score(sentence: Sentence, own: re.Pattern[str] | None) -> float:
     score = weigh_deeds(said) + 0.2 * bool(own and own.search(said)) + 0.6 * bool(sentence.formula)
     score += 0.4 * (sentence.kind == ITEM) + 0.2 * (sentence.role == BUILD) - 0.2 * (sentence.role == MIXED)
     score += 0.3 * (sentence.role in (SETUP, MIXED) and says_what_is_set(said))
-    return score - 0.2 * min(len(_CITATION.findall(said)), 2) - 0.3 * (len(said) < 45)
+    return score - 0.2 * min(len(_CITATION.findall(said)), 2) - 0.3 * (_length_of(said) < 45)

@@ -30,6 +30,7 @@ _AND_NEXT = re.compile(r"([;,]) (?:and|or)$")
 """How the last item but one of a list ends."""
 _HALF_OPEN = re.compile(r"\[[^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\)|\([^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\]")
 """An interval with one end left out: [0, 1)."""
+_WORDS_WITHOUT_BLANKS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2}")
 _MARKS = re.compile(r"\*{2,3}|\[\^[^\]\s]{1,9}\]|(?<=[a-z)\]]\.)[0-9]{1,2}$")
 
 
@@ -58,7 +59,7 @@ def is_whole(sentence: str) -> bool:
 
 def _closes(sentence: str) -> bool:
     said = _HALF_OPEN.sub("", sentence)
-    return said.count("(") == said.count(")")
+    return said.count("(") == said.count(")") and said.count("（") == said.count("）")
 
 
 def is_open(paragraph: str) -> bool:
@@ -74,6 +75,11 @@ def leans_on(sentence: str) -> bool:
 def is_connected(sentence: str) -> bool:
     """Whether it leans on the sentence before it by its first word alone, as "Then we send the copies" does."""
     return bool(_CONNECTED.match(sentence))
+
+
+def count_words(text: str) -> int:
+    """The words of a text; Chinese and Japanese have no blanks between theirs, and two signs are a word on average."""
+    return len(text.split()) + len(_WORDS_WITHOUT_BLANKS.findall(text))
 
 
 def without_next(sentence: str) -> str:
