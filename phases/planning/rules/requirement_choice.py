@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 from phases.planning.rules.requirements import SURE, Requirement
-from phases.planning.rules.sections import BUILD
+from phases.planning.rules.sections import BUILD, SETUP
 
 MOST = 60
 _EACH, _FEWEST_SET_UP, _MOST_SET_UP = 2, 12, 30
@@ -15,36 +16,67 @@ _MOST_OF_LISTS = 40
 """How many of MOST lists that are taken whole may fill, so that the other sentences keep some."""
 _ENOUGH = 30
 """With so many requirements more are taken only where they are sure: places are not filled because they are free."""
+_SHARED = 0.5
+"""What a requirement gives way, where all others of its component are kept: each gets places in proportion to its own."""
+_SAID, _FEWEST_SAID = 0.8, 5
+"""The share of the words of a requirement that stand in another, and of how many words, where it says the same again."""
+_WORD = re.compile(r"(?:(?![\u3040-\u9fff])\w)+|(?=[\u3040-\u9fff]{2})..")
+Pair = tuple[Requirement, int | None]
 
 
-def choose_requirements(
-    found: Sequence[Requirement], homes: Sequence[int | None]
-) -> list[tuple[Requirement, int | None]]:
+def choose_requirements(found: Sequence[Requirement], homes: Sequence[int | None]) -> list[Pair]:
     """At most MOST of those that were found, each with its component: what is built first, then what is set up.
 
     `homes`: the component of each. Each component gets some before others get more, and the set-up has places of its own.
     """
     rows = sorted(zip(found, homes, strict=True), key=lambda pair: (-pair[0].score, pair[0].place))
-    rows = [pair for place, pair in enumerate(rows) if place < _ENOUGH or pair[0].score >= SURE]
-    told: Counter[int | None] = Counter()
-    first: list[tuple[Requirement, int | None]] = []
-    more: list[tuple[Requirement, int | None]] = []
-    for row, home in rows:
-        is_built = row.sentences[0].role == BUILD
-        told[home] += is_built
-        (first if is_built and home is not None and told[home] <= _EACH else more).append((row, home))
-    built = [pair for pair in more if pair[0].sentences[0].role == BUILD]
-    other = [pair for pair in more if pair[0].sentences[0].role != BUILD]
-    by_score = sum(pair in other for pair in rows[:MOST])
-    room = max(min(max(by_score, _FEWEST_SET_UP), _MOST_SET_UP), MOST - len(first) - len(built))
+    rows = [
+        pair for place, pair in enumerate(rows) if place < _ENOUGH or pair[0].score >= SURE or _has_formula(pair[0])
+    ]
+    by_score = sum(row.sentences[0].role != BUILD for row, _ in rows[:MOST])
+    if len(rows) > MOST:
+        rows = _in_turn(rows)
+    built = [pair for pair in rows if pair[0].sentences[0].role == BUILD]
+    other = [pair for pair in rows if pair[0].sentences[0].role != BUILD]
+    room = max(min(max(by_score, _FEWEST_SET_UP), _MOST_SET_UP), MOST - len(built))
     kept = [*other[:room]]
-    kept = _with_whole_lists([*first, *built][: MOST - len(kept)] + kept, rows)
+    kept = _with_whole_lists(built[: MOST - len(kept)] + kept, rows)
     return sorted(kept, key=lambda pair: (pair[0].sentences[0].role != BUILD, pair[0].place))
 
 
-def _with_whole_lists(
-    kept: Sequence[tuple[Requirement, int | None]], rows: Sequence[tuple[Requirement, int | None]]
-) -> list[tuple[Requirement, int | None]]:
+def _has_formula(row: Requirement) -> bool:
+    return bool(row.formula) and row.sentences[0].role in (BUILD, SETUP)
+
+
+def _in_turn(rows: Sequence[Pair]) -> list[Pair]:
+    """All rows, the next always the one that is needed most beside those before it; those that say it again come last."""
+    asked = Counter(home for _, home in rows)
+    words = {id(row): set(_WORD.findall(row.text.lower())) for row, _ in rows}
+    told: Counter[int | None] = Counter()
+    left, again = list(rows), list[Pair]()
+    taken: list[Pair] = []
+    while left:
+        best = max(left, key=lambda pair: _need(pair, told, asked))
+        left.remove(best)
+        if any(_says_again(words[id(best[0])], words[id(row)]) for row, _ in taken):
+            again.append(best)
+            continue
+        taken.append(best)
+        told[best[1]] += 1
+    return [*taken, *again]
+
+
+def _need(pair: Pair, told: Counter[int | None], asked: Counter[int | None]) -> float:
+    row, home = pair
+    is_first = home is not None and row.sentences[0].role == BUILD and told[home] < _EACH
+    return row.score + 10.0 * is_first - _SHARED * told[home] / asked[home]
+
+
+def _says_again(words: set[str], known: set[str]) -> bool:
+    return len(words) >= _FEWEST_SAID and len(words & known) >= _SAID * len(words)
+
+
+def _with_whole_lists(kept: Sequence[Pair], rows: Sequence[Pair]) -> list[Pair]:
     """What is kept, with the lists of which a third is kept whole while there are places; the weakest others give up theirs."""
     counts = Counter(row.list_place for row, _ in kept)
     sizes = Counter(row.list_place for row, _ in rows)

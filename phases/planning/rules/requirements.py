@@ -88,6 +88,14 @@ class Requirement:
         said = " ".join(one.text for one in self.sentences)
         return said if self.sentences[-1].formula else without_next(said)
 
+    @property
+    def formula(self) -> str:
+        """The formula that its words end with, and what its signs stand for; a sentence that ends by itself has none."""
+        formula = self.sentences[-1].formula
+        if _ENDED.search(self.text) and not _POINTS_DOWN.search(self.text):
+            return ""
+        return f"{formula.rstrip(' .')} {self.terms}" if formula and self.terms else formula
+
 
 def find_requirements(paper: PaperText, names: Iterable[str] = ()) -> list[Requirement]:
     """Every sentence that may be a requirement, in the order of the paper. `names`: what the paper calls its own parts."""
@@ -117,10 +125,7 @@ def requirement_row(found: Requirement, identifier: str) -> dict[str, Any]:
         },
         "status": "stated",
     }
-    formula = found.sentences[-1].formula
-    if not formula or (_ENDED.search(found.text) and not _POINTS_DOWN.search(found.text)):
-        return row
-    return {**row, "formula": f"{formula.rstrip(' .')} {found.terms}" if found.terms else formula}
+    return {**row, "formula": found.formula} if found.formula else row
 
 
 def quote_start(words: str) -> str:
