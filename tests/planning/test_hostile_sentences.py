@@ -40,6 +40,9 @@ TEXTS = {
     "lists": "X and " * 200,
     "authors": "Smith and Jones, " * 90,
     "an address": "https://a/" + "a-b/" * 150,
+    "cases": "4" + " and 2 tasks for a and b" * 100,
+    "explanations": "where a is b, " * 150,
+    "a list of numbers": "[" + "1, " * 500,
     "formulas": "$x_1 = " * 200,
 }
 

@@ -16,11 +16,13 @@ _MOST_OF_LISTS = 40
 """How many of MOST lists that are taken whole may fill, so that the other sentences keep some."""
 _ENOUGH = 30
 """With so many requirements more are taken only where they are sure: places are not filled because they are free."""
+_WEIGHED = 4 * MOST
+"""How many are put in their turn; those behind them have no place in any case."""
 _SHARED = 0.5
 """What a requirement gives way, where all others of its component are kept: each gets places in proportion to its own."""
-_SAID, _FEWEST_SAID = 0.8, 5
-"""The share of the words of a requirement that stand in another, and of how many words, where it says the same again."""
-_WORD = re.compile(r"(?:(?![\u3040-\u9fff])\w)+|(?=[\u3040-\u9fff]{2})..")
+_FEWEST_SAID = 5
+"""Of so many telling words all stand in another requirement, where one says the same again."""
+_WORD = re.compile(r"(?=\w*[0-9]|\w{4})(?:(?![\u3040-\u9fff])\w)+|(?=[\u3040-\u9fff]{2})..")
 Pair = tuple[Requirement, int | None]
 
 
@@ -55,7 +57,7 @@ def _in_turn(rows: Sequence[Pair]) -> list[Pair]:
     told: Counter[int | None] = Counter()
     left, again = list(rows), list[Pair]()
     taken: list[Pair] = []
-    while left:
+    while left and len(taken) + len(again) < _WEIGHED:
         best = max(left, key=lambda pair: _need(pair, told, asked))
         left.remove(best)
         if any(_says_again(words[id(best[0])], words[id(row)]) for row, _ in taken):
@@ -63,7 +65,7 @@ def _in_turn(rows: Sequence[Pair]) -> list[Pair]:
             continue
         taken.append(best)
         told[best[1]] += 1
-    return [*taken, *again]
+    return [*taken, *left, *again]
 
 
 def _need(pair: Pair, told: Counter[int | None], asked: Counter[int | None]) -> float:
@@ -73,11 +75,11 @@ def _need(pair: Pair, told: Counter[int | None], asked: Counter[int | None]) -> 
 
 
 def _says_again(words: set[str], known: set[str]) -> bool:
-    return len(words) >= _FEWEST_SAID and len(words & known) >= _SAID * len(words)
+    return len(words) >= _FEWEST_SAID and words <= known
 
 
 def _with_whole_lists(kept: Sequence[Pair], rows: Sequence[Pair]) -> list[Pair]:
-    """What is kept, with the lists of which a third is kept whole while there are places; the weakest others give up theirs."""
+    """What is kept, with the lists of which a third is kept whole while there are places; the last others give up theirs."""
     counts = Counter(row.list_place for row, _ in kept)
     sizes = Counter(row.list_place for row, _ in rows)
     whole: set[int] = set()
@@ -85,8 +87,8 @@ def _with_whole_lists(kept: Sequence[Pair], rows: Sequence[Pair]) -> list[Pair]:
         if 3 * counts[place] >= sizes[place] and sizes[place] + sum(sizes[one] for one in whole) <= _MOST_OF_LISTS:
             whole.add(place)
     items = [pair for pair in rows if pair[0].list_place in whole]
-    others = [pair for pair in kept if pair[0].list_place not in whole]
-    others.sort(key=lambda pair: (-pair[0].score, pair[0].place))
+    is_kept = {id(row) for row, _ in kept}
+    others = [pair for pair in rows if id(pair[0]) in is_kept and pair[0].list_place not in whole]
     return [*items, *others[: MOST - len(items)]]
 
 

@@ -17,7 +17,7 @@ from phases.planning.rules.sections import BUILD, MIXED, OTHER, RESULTS, SETUP
 from phases.planning.rules.sentences import count_words, is_connected, is_whole, leans_on, without_next
 from phases.planning.rules.table_uses import find_definitions
 
-_LEAST, _LEAST_LOOSELY, SURE = 0.5, 0.0, 0.89
+_LEAST, _LEAST_LOOSELY, SURE = 0.5, 0.0, 0.79
 _FEW = 8
 """With fewer than this, the paper is read loosely."""
 LONGEST = 480
@@ -46,6 +46,8 @@ _SET_BY_US = re.compile(
     re.IGNORECASE,
 )
 """How a sentence among results says what the authors set."""
+_CAME_OUT = re.compile(r"(?<![\w.-])[0-9]+\.[0-9]+ ?(?:[mµ]?s|[KMG]B|seconds|minutes|hours|%|\\%|×)(?!\w)")
+"""A size, a time or a share with a fraction: what nobody set it to came out, as "The remaining 18.2 MB are sent" says."""
 _LEAST_AMONG_RESULTS = 1.0
 _BY_THE_WAY = ("result", "discussion", "motivation", "points elsewhere", "of authors")
 _USED = re.compile(
@@ -286,15 +288,12 @@ def _goes_with_list(sentence: Sentence, own: re.Pattern[str] | None) -> bool:
 
 
 def _defined_in_tables(paper: PaperText, taken: Collection[int]) -> Iterator[Requirement]:
-    """What tables say that names stand for, at the first place of their page where no requirement stands."""
+    """What tables say that names stand for, at places of their section and page without a requirement, if there are such."""
     for table, said in find_definitions(paper):
         told = [Sentence(text, table.section, table.page, table.role, ITEM) for text in said]
-        free = (
-            at
-            for at, one in enumerate(paper.sentences)
-            if one.section["id"] == table.section["id"] and one.page == table.page and at not in taken
-        )
-        for part, place in zip(_parts_of_list(told[1:], _LONGEST_LIST - len(said[0])), free, strict=False):
+        here = [at for at, one in enumerate(paper.sentences) if one.section["id"] == table.section["id"]]
+        here.sort(key=lambda at: (at in taken, paper.sentences[at].page != table.page))
+        for part, place in zip(_parts_of_list(told[1:], _LONGEST_LIST - len(said[0])), here, strict=False):
             yield Requirement(join_items(told[0], part), _DEFINED, place)
 
 
@@ -372,4 +371,5 @@ def _score(sentence: Sentence, own: re.Pattern[str] | None) -> float:
     score = weigh_deeds(said) + 0.2 * bool(own and own.search(said)) + 0.6 * bool(sentence.formula)
     score += 0.4 * (sentence.kind == ITEM) + 0.2 * (sentence.role == BUILD) - 0.2 * (sentence.role == MIXED)
     score += 0.3 * (sentence.role in (SETUP, MIXED) and says_what_is_set(said))
+    score -= 1.2 * (sentence.role != BUILD and bool(_CAME_OUT.search(said)) and not _SET_BY_US.search(said))
     return score - 0.2 * min(len(_CITATION.findall(said)), 2) - 0.3 * (_length_of(said) < 45)

@@ -11,6 +11,10 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:et al|e\.g|i\.e|cf|vs|resp|w\.r\.t|s\.t|a\.k\.a|approx|Figs?|Eqs?|Eqn|Secs?|Tabs?|App|Alg|Refs?|No|Dr"
     r"|Prof|St|bzw|z\. ?B|d\. ?h|u\. ?a|vgl|Abb|Nr)|(?:^|[\s(.])[A-Z])$"
 )
+_OPENS = re.compile(
+    r"(?:The|There|Th[eo]se|This|We|Our|It|Its|In|For|If|When|Where|An?|To|Then|Each|All|Every|By|As|At|On|Note|Let|Since|However|Thus)\b"
+)
+"""How a sentence begins behind one that ends with a letter, as "the data is read into R." does, and no name behind initials."""
 _STOPPED = re.compile(r"[.!?。！？]['\")\]*_”’]*$")
 _ENDED = re.compile(r"(?:[.!?:;。！？：；]['\")\]*_”’]*|\$\$)$")
 _BEGUN = re.compile(r"['\"(*_“‘]*(?![a-z][a-z.]{0,40}[A-Z0-9_(])[a-z,;:.)\]]")
@@ -40,7 +44,12 @@ def sentences_of(text: str) -> Iterator[str]:
     for match in _END.finditer(text):
         # Only the last words decide, so a long text stays linear.
         before = text[max(start, match.start() - 12) : match.start()]
-        if match.group()[0] == "." and _ABBREVIATION.search(before):
+        is_letter = before[-1:].isupper() and before[-2:-1] == " "
+        if (
+            match.group()[0] == "."
+            and _ABBREVIATION.search(before)
+            and not (is_letter and _OPENS.match(text, match.end()))
+        ):
             continue
         yield text[start : match.end()].strip()
         start = match.end()

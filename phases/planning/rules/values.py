@@ -129,8 +129,8 @@ def _apart(one: Reading, read: str) -> Iterator[Reading]:
                     start, end = one.start + match.start(), one.start + match.end()
                     yield replace(one, value=part, start=start, end=end, case=case or "")
             return
-    if (cases := _TWO_CASES.match(read, one.end)) and not isinstance(one.value, tuple):
-        yield from _for_two_cases(one, cases)
+    if (two := _TWO_CASES.match(read, one.end)) and not isinstance(one.value, tuple):
+        yield from _for_two_cases(one, two)
         return
     yield one
     if more := GOES_ON.match(read, one.end):
