@@ -23,7 +23,8 @@ from phases.planning.rules.components import Component, give_equations
 from phases.planning.rules.naming import package_name
 from phases.planning.rules.passages import read_paper
 from phases.planning.rules.plan import VERIFY, plan_by_rules
-from phases.planning.rules.requirements import LONGEST, MOST
+from phases.planning.rules.requirement_choice import MOST
+from phases.planning.rules.requirements import LONGEST
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.values import values_in
 from phases.readers.latex.reader import read_latex

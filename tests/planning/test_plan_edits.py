@@ -216,7 +216,7 @@ def test_a_plan_is_shown_in_the_columns_of_the_terminal(width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
     for title in ("What is built: components and their requirements", "Values", "Checks and packages"):
         assert f"\n{title}"[:40] in text
-    assert not re.search(r"p\.$", text, re.MULTILINE), "a page is on the line of its number"
+    assert not re.search(r"\bp\.$", text, re.MULTILINE), "a page is on the line of its number"
     ids = [row["id"] for row in example_paper().plan["requirements"]]
     assert [one for one in ids if text.count(f"\n  {one} ") == 1] == ids, "each requirement stands once"
 

@@ -11,7 +11,8 @@ from phases.planning.rules.component_homes import join_small_parts
 from phases.planning.rules.components import Component
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.passages import Sentence
-from phases.planning.rules.requirements import MOST, Requirement, choose_requirements
+from phases.planning.rules.requirement_choice import MOST, choose_requirements
+from phases.planning.rules.requirements import Requirement
 from phases.planning.rules.sections import roles_of
 from tests.papers import read
 

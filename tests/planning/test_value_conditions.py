@@ -33,7 +33,9 @@ from phases.planning.rules.values import values_in
         pytest.param("In order to save time, we use a batch size of 64.", "", id="a purpose"),
         pytest.param("We use a batch size of 64 on a total of 200B words.", "", id="a sum"),
         pytest.param("We use a batch size of 64 on many 32 bit machines.", "", id="words that a number cuts off"),
-        pytest.param("We use a batch size of 4 and 2 runs for halls and rooms respectively.", "", id="two in a row"),
+        pytest.param(
+            "We use a batch size of 4 and 2 runs for halls and rooms respectively.", "for halls", id="two cases"
+        ),
     ],
 )
 def test_a_condition_says_when_the_value_holds_and_ends_where_its_phrase_ends(sentence: str, condition: str) -> None:

@@ -19,7 +19,7 @@ from phases.planning.rules.component_sentences import find_first, find_telling, 
 from phases.planning.rules.cues import says_what_is_done, why_not
 from phases.planning.rules.data_sentences import find_data_sentences, is_section_of_measures
 from phases.planning.rules.naming import telling_words
-from phases.planning.rules.passages import PaperText, Sentence
+from phases.planning.rules.passages import PaperText, Sentence, find_terms
 from phases.planning.rules.procedures import Procedure, find_listings, find_procedures
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content, sections_around
 from phases.planning.rules.short_forms import find_short_forms
@@ -354,6 +354,10 @@ def give_equations(paper: PaperText, components: Sequence[Component]) -> None:
         homes = [components[place] for place in ([named] if named is not None else []) + near]
         home = next((one for one in homes if len(one.equations) < _MOST_EQUATIONS), None)
         if home is not None:
+            # the words behind several formulas explain the signs of all
+            is_last = lead is not None and paper.sentences[lead].formula.rstrip(" .").endswith(text.rstrip(" ."))
+            terms = find_terms(paper.sentences, lead) if lead is not None and is_last else ""
+            text = f"{text.rstrip(' .')} {terms}" if terms else text
             home.equations.append(cut_formula(f"{row['label']} {text}".strip(), _LONGEST_EQUATION))
 
 

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from phases.planning.rules.sentence_results import states_result
+from phases.planning.rules.sentences import count_words
 
 
 class Rule(NamedTuple):
@@ -235,7 +236,8 @@ _LETTERS = re.compile(r"[^\W\d_]{2,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2
 _FEWEST_WORDS, _FEWEST_LETTERS, _MOST_NUMBERS, _MOST_REPEATED = 4, 0.5, 0.4, 0.5
 _MOST_WITH_VERB = 0.6
 _VERB = re.compile(r"\b(?:we|is|are|was|were|has|have|uses?) (?![0-9.]+ [0-9.])")
-_FORMULA = re.compile(r"\$[^$]*\$")
+_FORMULA = re.compile(r"\$[^$]*\$|[\[(](?:[0-9][0-9.]*[,;] ?){1,40}[0-9][0-9.]*[\])]")
+"""In a sentence, or numbers in brackets: its other words say whether it is one."""
 _TORN = re.compile(r"\w- \w|>>>|\ufffd|…|\.\.\.\.|(?:\b\w\b ?){8,}")
 _ASIDE = re.compile(r"^(?:and|or|but|where|which|who|because|since they|so|as well)\b", re.IGNORECASE)
 
@@ -271,7 +273,7 @@ def _is_language(sentence: str) -> bool:
     said = _FORMULA.sub("", sentence)
     words, parts = _LETTERS.findall(said), said.split() or ["0"]
     counted = sum(any(map(str.isdigit, part)) for part in parts)
-    if counted > (_MOST_WITH_VERB if _VERB.search(said) else _MOST_NUMBERS) * len(parts) or len(
+    if counted > (_MOST_WITH_VERB if _VERB.search(said) else _MOST_NUMBERS) * count_words(said) or len(
         set(parts)
     ) < _MOST_REPEATED * len(parts):
         return False  # mostly numbers, or the same words again and again: the labels of a picture

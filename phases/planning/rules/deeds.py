@@ -168,7 +168,8 @@ SIGNS = (
           r"|observation|point|aspect|component)|notabl[ey]|designed to|intended|wish|want|desired?"
           r"|hope|ideal(?:ly)?|essence|philosophy|view(?:ed)?|requirement|question|interested)\b"),
     _sign("an example", -1.2, r"\b(?:for example|for instance|(?:this|our|an? \w+|the \w+ing|above|these) examples?"
-          r"|examples? of|illustrat\w++|imagine|suppose|scenario|consider(?:,| the| a| an)|e\.g\.,?|say,)"),
+          r"|examples? of|illustrat\w++|imagine|suppose|scenario|consider(?:,| the| a| an)|e\.g\.,?|say,)"
+          r"|例如|比如|zum Beispiel|예를 들어|たとえば|例えば"),
     _sign("others", -0.5, r"\b(?:et al|(?:in|by|of|from|to|with|like|and) \[[0-9]|original(?:ly)?|previous(?:ly)?"
           r"|earlier|prior|traditional(?:ly)?"
           r"|existing|conventional|literature|researchers|authors|inspired|recent(?:ly)?|well[- ]known"
@@ -186,10 +187,11 @@ SIGNS = (
           r"|invariants?|standard (?:fact|result)|clearly|obviously"
           r"|of course|in fact|indeed|in other words|intuitively|informally|essentially|in general|in a sense|roughly)\b"),
     _sign("an attacker", -0.5, r"\b(?:attack\w*+|adversar\w++|malicious|hostile|vulnerab\w++|harm\w*+|threat\w*+)\b"),
-    _sign("a question", -2.0, r"\?[\"”)]*$"),
+    _sign("a question", -2.0, r"[?？][\"”)]*$"),
 )  # fmt: skip
 _OTHER_LANGUAGES = re.compile(
-    r"verwende|berechne|trainier|definier|gegeben|setze|使用|采用|训练|定义|计算|设置|设为|选择|采样|输入|输出|사용|학습|用い|学習"
+    r"verwende|berechne|trainier|definier|gegeben|setze|heißt|bezeichne|^Seien? "
+    r"|使用|采用|训练|定义|计算|设置|设为|选择|采样|输入|输出|表示|称为|赋值|返回|插入|删除|枚举|(?:^|，)[令设]|사용|학습|정의|계산|用い|学習"
 )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from phases.planning.rules.blocks import ITEM
 from phases.planning.rules.passages import Sentence
+from phases.planning.rules.sentences import count_words
 
 _MOST_ITEMS, _FARTHEST = 16, 12
 _LABEL = re.compile(
@@ -22,6 +23,17 @@ _NO_DUTIES = re.compile(
 )
 """How the words above a list end whose items are nothing to do."""
 
+_OPEN = re.compile(
+    r"(?:[:：]|\b(?:when(?:ever)?|if|unless|until|then|where|that|either|(?:is|are) met|wenn|falls|gilt|dass|Eigenschaften)"
+    r"|若|当|如果)$"
+)
+"""How a sentence ends that its items end: "A point is hopeless when"."""
+_SMALL = re.compile(r"(?:\([a-z0-9]{1,4}\) ?)?[a-z]|\([a-z0-9]{1,4}\) ")
+"""How an item begins that goes on with the words above its list."""
+_ENDED = re.compile(r"[.!?。！？][)\"”’]*$")
+_STOPPED = re.compile(r"[.!?;,。！？；，][)\"”’]*$|,? (?:and|or)$")
+_FEWEST_LED = 4
+"""The words of a sentence that its items end; fewer are a label of a picture."""
 _ARGUES = re.compile(r"\bcontradict(?:s|ion)\b|\bby induction\b", re.IGNORECASE)
 
 
@@ -54,6 +66,41 @@ def find_lists(sentences: Sequence[Sentence]) -> list[ItemList]:
         else:
             found.append([[place]])
     return [_build_list(items, sentences) for items in found if 2 <= len(items) <= _MOST_ITEMS]
+
+
+def find_open_lists(sentences: Sequence[Sentence]) -> list[tuple[int, tuple[int, ...]]]:
+    """The places of each sentence that items end, and of these: two and more of which none is a sentence alone."""
+    found: list[tuple[int, tuple[int, ...]]] = []
+    for place, lead in enumerate(sentences):
+        if (
+            not _OPEN.search(lead.text)
+            or lead.formula
+            or _NO_DUTIES.search(lead.text)
+            or count_words(lead.text) < _FEWEST_LED
+        ):
+            continue
+        items: list[int] = []
+        for at in range(place + 1, min(place + 1 + _MOST_ITEMS, len(sentences))):
+            one = sentences[at]
+            if one.kind != ITEM or one.before or one.section["id"] != lead.section["id"] or not _goes_on(one, lead):
+                break
+            items.append(at)
+        if len(items) > 1:
+            found.append((place, tuple(items)))
+    return found
+
+
+def join_items(lead: Sentence, items: Sequence[Sentence]) -> tuple[Sentence, ...]:
+    """The sentences of a list as one: what stands in lines of their own is told apart by semicolons."""
+    *others, last = items
+    end = "" if _STOPPED.search(last.text) or last.formula else "."
+    told = [one if _STOPPED.search(one.text) else replace(one, text=f"{one.text};") for one in others]
+    return (lead, *told, replace(last, text=f"{last.text}{end}"))
+
+
+def _goes_on(item: Sentence, lead: Sentence) -> bool:
+    is_label = lead.kind != ITEM and lead.text[-1] in ":：" and not _ENDED.search(item.text)
+    return bool(_SMALL.match(item.text)) or is_label
 
 
 def _kind_of_item(sentence: Sentence) -> str:

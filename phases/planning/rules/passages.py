@@ -30,8 +30,13 @@ _NUMBERS = re.compile(r"(?: [0-9.]+){2}$")
 """How the labels of a picture end."""
 _OWN_BEGINNING = re.compile(r"(?:where|with|in which)\b|[•✷□■◦▪*–-]|\$?\\?(?:bullet|square)")
 """How a block begins that is no piece of the one before: the words behind a formula, and the sign of an item."""
-_AND_NEXT = re.compile(r"([;,]) (?:and|or)$")
-"""How the last item but one of a list ends."""
+_LONGEST_TERMS = 400
+_EXPLAINS = re.compile(
+    r"(?:,? ?(?:where|wobei|où|donde)\b(?! (?:we )?(?:see|note|observe)\b)|其中|ここで|여기서)"
+    r"|(?:,? ?(?:with|in which)|Here,?) [^.]*?(?:\b(?:is|are|be|denotes?|stands?|represents?)\b|[=∈]|\\in\b)",
+    re.IGNORECASE,
+)
+"""How the words behind a formula begin that say what its signs stand for."""
 _LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
 """Between a heading and its page, in a table of contents."""
 _FOLLOWS = re.compile(r"(?:Suppose|Assume|Otherwise|Similarly|Conversely|Then|Thus|Hence|Therefore|So)\b")
@@ -142,6 +147,23 @@ def read_paper(text: str, outline: Mapping[str, Any], body_start: int = 0) -> Pa
     )
 
 
+def find_terms(sentences: Sequence[Sentence], lead: int) -> str:
+    """What the signs of the formulas behind a sentence stand for, as the sentence after them says it."""
+    if not sentences[lead].formula or lead + 1 == len(sentences):
+        return ""
+    following = sentences[lead + 1]
+    is_here = following.section["id"] == sentences[lead].section["id"]
+    if not is_here or not _EXPLAINS.match(following.text) or len(following.text) > _LONGEST_TERMS:
+        return ""
+    return f"{following.text} {following.formula}" if following.formula and is_open(following.text) else following.text
+
+
+def find_caption(paper: PaperText, label: str) -> str:
+    """What the caption of an algorithm says behind its name: mostly what it is given."""
+    captions = (str(row["text"]) for row in paper.outline["algorithms"] if row["label"] == label)
+    return " ".join(list(sentences_of(next(captions, "")))[1:])
+
+
 def _find_proofs(sentences: Sequence[Sentence]) -> set[str]:
     """The sections that would be built by their headings, and argue by their sentences."""
     texts: dict[str, list[str]] = {}
@@ -196,8 +218,6 @@ def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
 
 def _sentences(block: TextBlock, section: Section, page: int, role: str, walk: _Walk) -> Iterator[Sentence]:
     before, first, text, kind = "", "", block.text[:_LONGEST_BLOCK], block.kind
-    if kind == ITEM:
-        text = _AND_NEXT.sub(r"\1", text)
     if _LEADERS.search(block.text):
         return
     last = walk.sentences[-1] if walk.sentences and walk.is_adjacent else None

@@ -26,15 +26,9 @@ from phases.planning.rules.naming import package_name, request_name
 from phases.planning.rules.own_names import own_names
 from phases.planning.rules.owners import Known, is_other
 from phases.planning.rules.packages import find_packages
-from phases.planning.rules.passages import PaperText, read_paper
-from phases.planning.rules.requirements import (
-    MOST,
-    Requirement,
-    choose_requirements,
-    find_requirements,
-    quote_start,
-    requirement_row,
-)
+from phases.planning.rules.passages import PaperText, find_caption, read_paper
+from phases.planning.rules.requirement_choice import MOST, choose_requirements, is_told_in
+from phases.planning.rules.requirements import Requirement, find_requirements, quote_start, requirement_row
 from phases.planning.rules.results import expected_results
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 from phases.planning.rules.sentences import sentences_of
@@ -82,10 +76,10 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     baselines = find_mentions(BASELINES, names, own, parts)
     found, chosen = _choose(paper, own, found)
     requirements = _requirement_rows(paper, chosen)
-    components = _component_rows(*_without_empty(found, chosen), requirements)
+    components = _component_rows(paper, *_without_empty(found, chosen), requirements)
     known = Known(tuple(own), tuple(one.name for one in datasets), tuple(one.name for one in baselines))
     values = [value_row(one, f"V{number}") for number, one in enumerate(find_settings(paper, known), 1)]
-    targets, unsure = _target_rows(paper, own, values)
+    targets, unsure = _target_rows(paper, own, values, requirements)
     packages = find_packages(paper)
     named = {"data set": datasets, "metric": metrics, "baseline": baselines}
     uncertain = [
@@ -121,7 +115,7 @@ def _choose(paper: PaperText, own: Sequence[str], found: Sequence[Component]) ->
     asked = find_requirements(paper, [*own, *(one.name for one in found)])
     if len(asked) > MOST:  # what is a step of a component needs no place among them
         steps = " ".join(step for one in found if one.algorithm == STEPS for step in one.steps)
-        asked = [row for row in asked if row.text not in steps]
+        asked = [row for row in asked if not is_told_in(steps, row)]
     parts, homes = assign_components(asked, found, paper)
     return parts, choose_requirements(asked, homes)
 
@@ -137,7 +131,9 @@ def _requirement_rows(paper: PaperText, chosen: Homes) -> list[Row]:
     ]
 
 
-def _target_rows(paper: PaperText, own: Sequence[str], values: Sequence[Row]) -> tuple[dict[str, list[Row]], list[str]]:
+def _target_rows(
+    paper: PaperText, own: Sequence[str], values: Sequence[Row], requirements: Sequence[Row]
+) -> tuple[dict[str, list[Row]], list[str]]:
     """What the paper reports, what is to be run for it, and what each table is used as; and the tables whose rows are unsure."""
     found = expected_results(paper, own)
     results = [{"id": f"E{number}", **row} for number, row in enumerate(found.rows, 1)]
@@ -145,7 +141,7 @@ def _target_rows(paper: PaperText, own: Sequence[str], values: Sequence[Row]) ->
     return {
         "expected_results": results,
         "experiments": experiments_of(results, paper, captions_of(paper), find_sizes(values, doubted)),
-        "tables": use_tables(paper, results, values, found.shortened),
+        "tables": use_tables(paper, results, values, found.shortened, requirements),
     }, found.unsure
 
 
@@ -239,7 +235,9 @@ def _without_empty(found: Sequence[Component], chosen: Homes) -> tuple[list[Comp
     return [found[place] for place in kept], [None if home is None else now[home] for home in homes]
 
 
-def _component_rows(found: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row]) -> list[Row]:
+def _component_rows(
+    paper: PaperText, found: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row]
+) -> list[Row]:
     """The components with their requirements; each requirement is told its component, and takes its formula from the others."""
     rows: list[Row] = []
     told = [(home, row["formula"]) for row, home in zip(requirements, homes, strict=True) if "formula" in row]
@@ -252,7 +250,7 @@ def _component_rows(found: Sequence[Component], homes: Sequence[int | None], req
             {
                 "id": f"C{number}",
                 "name": one.name,
-                "what": said,
+                "what": " ".join(filter(None, (said, find_caption(paper, one.algorithm)))),
                 "source": {
                     "section": section["number"] or section["title"] or None,
                     "page": one.sentence.page if one.sentence else one.page,

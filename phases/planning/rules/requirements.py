@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,24 +11,20 @@ from phases.planning.rules.asides import find_asides
 from phases.planning.rules.blocks import ITEM, NOTE
 from phases.planning.rules.cues import kind_of_statement, says_what_is_set, why_not
 from phases.planning.rules.deeds import gist_of, weigh_deeds
-from phases.planning.rules.item_lists import ItemList, find_lists
-from phases.planning.rules.passages import PaperText, Sentence
+from phases.planning.rules.item_lists import ItemList, find_lists, find_open_lists, join_items
+from phases.planning.rules.passages import PaperText, Sentence, find_terms
 from phases.planning.rules.sections import BUILD, MIXED, OTHER, RESULTS, SETUP
-from phases.planning.rules.sentences import is_connected, is_whole, leans_on
+from phases.planning.rules.sentences import count_words, is_connected, is_whole, leans_on, without_next
+from phases.planning.rules.table_uses import find_definitions
 
-MOST = 60
-_EACH, _FEWEST_SET_UP, _MOST_SET_UP = 2, 12, 30
-"""How many of MOST each component gets first, and how many the set-up, where what is built would fill them all."""
-_MOST_OF_LISTS = 40
-"""How many of MOST lists that are taken whole may fill, so that the other sentences keep some."""
-_LEAST, _LEAST_LOOSELY, _SURE = 0.5, 0.0, 0.89
-_ENOUGH = 30
-"""With so many requirements more are taken only where they are sure: places are not filled because they are free."""
+_LEAST, _LEAST_LOOSELY, SURE = 0.5, 0.0, 0.79
 _FEW = 8
 """With fewer than this, the paper is read loosely."""
 LONGEST = 480
 """Two sentences that are longer together are read badly, and one alone is a paragraph."""
-_SHORTEST, _LONGEST_SENTENCE = 25, 400
+_SHORTEST, _LONGEST_SENTENCE, _LONGEST_LIST = 25, 400, 720
+"""A list is longer than other requirements before it is cut: each part of it would need the words above the list again."""
+_ELSE = re.compile(r"(?:otherwise|else|or|and|finally)\b", re.IGNORECASE)
 _STOP = re.compile(r"[.!?。！？]\s+(?=[\"“(\[A-Z0-9\u3040-\u9fff])")
 _ENDED = re.compile(r"[.!?。！？][)\"”’]*\s*$")
 _TERM = re.compile(
@@ -39,11 +34,9 @@ _TERM = re.compile(
 _FEWEST_WORDS = 3
 _POINTS_DOWN = re.compile(r",? ?\b(?:as follows|(?:by |as |in )?the following(?: \w+){0,3})[.:]?$")
 """How a sentence ends whose formula stands below it."""
+_DEFINED = 2.0
+"""What a table says that names stand for: it is needed wherever these are used."""
 _QUOTE = 90
-_EXPLAINS = re.compile(
-    r"(?:,? ?(?:where|with|in which)|Here,?) [^.]*?(?:\b(?:is|are|be|denotes?|stands?|represents?)\b|[=∈]|\\in\b)"
-)
-"""How the words behind a formula begin that say what its signs stand for."""
 _SET_BY_US = re.compile(
     r"\bwe (?:[a-z]+ly |also |then |first )?(?:use[d]?|set|sampled?|delete[d]?|add(?:ed)?|employ(?:ed)?"
     r"|train(?:ed)?|r[au]n|implemented|fixed|chose"
@@ -53,6 +46,8 @@ _SET_BY_US = re.compile(
     re.IGNORECASE,
 )
 """How a sentence among results says what the authors set."""
+_CAME_OUT = re.compile(r"(?<![\w.-])[0-9]+\.[0-9]+ ?(?:[mµ]?s|[KMG]B|seconds|minutes|hours|%|\\%|×)(?!\w)")
+"""A size, a time or a share with a fraction: what nobody set it to came out, as "The remaining 18.2 MB are sent" says."""
 _LEAST_AMONG_RESULTS = 1.0
 _BY_THE_WAY = ("result", "discussion", "motivation", "points elsewhere", "of authors")
 _USED = re.compile(
@@ -92,7 +87,16 @@ class Requirement:
 
     @property
     def text(self) -> str:
-        return " ".join(one.text for one in self.sentences)
+        said = " ".join(one.text for one in self.sentences)
+        return said if self.sentences[-1].formula else without_next(said)
+
+    @property
+    def formula(self) -> str:
+        """The formula that its words end with, and what its signs stand for; a sentence that ends by itself has none."""
+        formula = self.sentences[-1].formula
+        if _ENDED.search(self.text) and not _POINTS_DOWN.search(self.text):
+            return ""
+        return f"{formula.rstrip(' .')} {self.terms}" if formula and self.terms else formula
 
 
 def find_requirements(paper: PaperText, names: Iterable[str] = ()) -> list[Requirement]:
@@ -104,49 +108,9 @@ def find_requirements(paper: PaperText, names: Iterable[str] = ()) -> list[Requi
     found = list(_candidates(sentences, own))
     if len(found) < _FEW:
         found = list(_candidates(sentences, own, loosely=True))
-    found = _complete_lists(found, sentences, own)
+    found = _join_open_lists(_complete_lists(found, sentences, own), sentences, own)
+    found += _defined_in_tables(paper, {row.place for row in found})
     return [_with_terms(row, paper.sentences) for row in sorted(found, key=lambda row: row.place)]
-
-
-def choose_requirements(
-    found: Sequence[Requirement], homes: Sequence[int | None]
-) -> list[tuple[Requirement, int | None]]:
-    """At most MOST of those that were found, each with its component: what is built first, then what is set up.
-
-    `homes`: the component of each. Each component gets some before others get more, and the set-up has places of its own.
-    """
-    rows = sorted(zip(found, homes, strict=True), key=lambda pair: (-pair[0].score, pair[0].place))
-    rows = [pair for place, pair in enumerate(rows) if place < _ENOUGH or pair[0].score >= _SURE]
-    told: Counter[int | None] = Counter()
-    first: list[tuple[Requirement, int | None]] = []
-    more: list[tuple[Requirement, int | None]] = []
-    for row, home in rows:
-        is_built = row.sentences[0].role == BUILD
-        told[home] += is_built
-        (first if is_built and home is not None and told[home] <= _EACH else more).append((row, home))
-    built = [pair for pair in more if pair[0].sentences[0].role == BUILD]
-    other = [pair for pair in more if pair[0].sentences[0].role != BUILD]
-    by_score = sum(pair in other for pair in rows[:MOST])
-    room = max(min(max(by_score, _FEWEST_SET_UP), _MOST_SET_UP), MOST - len(first) - len(built))
-    kept = [*other[:room]]
-    kept = _with_whole_lists([*first, *built][: MOST - len(kept)] + kept, rows)
-    return sorted(kept, key=lambda pair: (pair[0].sentences[0].role != BUILD, pair[0].place))
-
-
-def _with_whole_lists(
-    kept: Sequence[tuple[Requirement, int | None]], rows: Sequence[tuple[Requirement, int | None]]
-) -> list[tuple[Requirement, int | None]]:
-    """What is kept, with the lists of which a third is kept whole while there are places; the weakest others give up theirs."""
-    counts = Counter(row.list_place for row, _ in kept)
-    sizes = Counter(row.list_place for row, _ in rows)
-    whole: set[int] = set()
-    for place in dict.fromkeys(row.list_place for row, _ in rows if row.list_place is not None):
-        if 3 * counts[place] >= sizes[place] and sizes[place] + sum(sizes[one] for one in whole) <= _MOST_OF_LISTS:
-            whole.add(place)
-    items = [pair for pair in rows if pair[0].list_place in whole]
-    others = [pair for pair in kept if pair[0].list_place not in whole]
-    others.sort(key=lambda pair: (-pair[0].score, pair[0].place))
-    return [*items, *others[: MOST - len(items)]]
 
 
 def requirement_row(found: Requirement, identifier: str) -> dict[str, Any]:
@@ -159,14 +123,11 @@ def requirement_row(found: Requirement, identifier: str) -> dict[str, Any]:
         "source": {
             "section": first.section["number"] or first.section["title"] or None,
             "page": first.page,
-            "quote": quote_start(first.text),
+            "quote": quote_start(first.text.removesuffix(":")),
         },
         "status": "stated",
     }
-    formula = found.sentences[-1].formula
-    if not formula or (_ENDED.search(found.text) and not _POINTS_DOWN.search(found.text)):
-        return row
-    return {**row, "formula": f"{formula.rstrip(' .')} {found.terms}" if found.terms else formula}
+    return {**row, "formula": found.formula} if found.formula else row
 
 
 def quote_start(words: str) -> str:
@@ -242,11 +203,64 @@ def _complete_list(
                 inside.append(Requirement((sentences[place],), _score(sentences[place], own), place))
                 taken.add(place)
         inside.sort(key=lambda row: row.place)
-        telling = [row for row in inside if len(row.text.split()) > _FEWEST_WORDS] or inside
+        telling = [row for row in inside if count_words(row.text) > _FEWEST_WORDS] or inside
         close = telling if len(item) <= _SHORT_ITEM else telling[:1]
         found += [replace(row, score=max(row.score, mean) + _TOGETHER, list_place=one.items[0][0]) for row in close]
         found += [row for row in inside if row not in close]
     return found
+
+
+def _join_open_lists(
+    found: list[Requirement], sentences: Sequence[Sentence], own: re.Pattern[str] | None
+) -> list[Requirement]:
+    """The requirements with those lists whole that end a sentence: "A point is hopeless when", and the items behind it."""
+    for lead, items in find_open_lists(sentences):
+        rows = _open_list_rows(lead, items, sentences, own)
+        if not rows:
+            continue
+        around = next((one.list_place for one in found if one.place in (lead, lead - 1)), None)
+        found = [one for one in found if one.place + len(one.sentences) <= lead or one.place > items[-1]]
+        found += [replace(row, list_place=around) for row in rows]
+    return found
+
+
+def _open_list_rows(
+    lead: int, items: Sequence[int], sentences: Sequence[Sentence], own: re.Pattern[str] | None
+) -> list[Requirement]:
+    """A list and the words that lead to it in one requirement; in several, with these words again, where it is long."""
+    head, told = sentences[lead], [sentences[place] for place in items]
+    why = [_why_none(_POINTS_DOWN.sub(".", one.text)) for one in (head, *told)]
+    score = max(_score(head, own), sum(_score(one, own) for one in told) / len(told)) + _TOGETHER
+    is_asked = (
+        (head.role in (BUILD, SETUP) or (head.role == MIXED and says_what_is_set(head.text)))
+        and why[0] in _BESIDE_SISTERS
+        and 2 * sum(one not in _BESIDE_SISTERS for one in why[1:]) <= len(told)
+        and score >= _LEAST
+        and not all(map(_is_readable, told))
+    )
+    before = sentences[lead - 1 : lead] if head.before and leans_on(head.text) else ()
+    if not is_asked or (leans_on(head.text) and not before and not is_connected(head.text)):
+        return []
+    front = (*before, head)
+    rows: list[Requirement] = []
+    for part in _parts_of_list(told, _LONGEST_LIST - sum(len(one.text) for one in front)):
+        place = lead - len(before) if part[0] is told[0] else items[told.index(part[0])]
+        row = Requirement((*before, *join_items(head, part)), score, place)
+        if not (row.sentences[-1].formula or is_whole(row.text)):
+            return []
+        rows.append(row)
+    return rows
+
+
+def _parts_of_list(items: Sequence[Sentence], room: int) -> Iterator[list[Sentence]]:
+    """The items in runs of so many characters; what begins with "otherwise" stays behind the item before it."""
+    part: list[Sentence] = []
+    for item in items:
+        if sum(len(one.text) for one in part) + len(item.text) > room and part and not _ELSE.match(item.text):
+            yield part
+            part = []
+        part.append(item)
+    yield part
 
 
 def _may_join(
@@ -255,7 +269,7 @@ def _may_join(
     """Whether a sentence of an item is needed: the first that says something, and what goes on with one that is printed."""
     sentence = sentences[place]
     if place - 1 in item and place - 1 in taken and sentence.before:
-        return _asks(sentence, own) and _score(sentence, own) >= _SURE
+        return _asks(sentence, own) and _score(sentence, own) >= SURE
     if _FOLLOWS.match(sentence.text) and _PREMISE.match(sentence.before):
         return False  # alone, without its premise, it would be false
     alone = not leans_on(sentence.text) or is_connected(sentence.text)
@@ -267,22 +281,26 @@ def _goes_with_list(sentence: Sentence, own: re.Pattern[str] | None) -> bool:
     return (
         sentence.role in (BUILD, SETUP, MIXED)
         and _is_readable(sentence)
-        and len(sentence.text.split()) > _FEWEST_WORDS
+        and count_words(sentence.text) > _FEWEST_WORDS
         and _why_none(sentence.text) in _BESIDE_SISTERS
         and _score(sentence, own) >= _LEAST_BESIDE_SISTERS
     )
 
 
+def _defined_in_tables(paper: PaperText, taken: Collection[int]) -> Iterator[Requirement]:
+    """What tables say that names stand for, at places of their section and page without a requirement, if there are such."""
+    for table, said in find_definitions(paper):
+        told = [Sentence(text, table.section, table.page, table.role, ITEM) for text in said]
+        here = [at for at, one in enumerate(paper.sentences) if one.section["id"] == table.section["id"]]
+        here.sort(key=lambda at: (at in taken, paper.sentences[at].page != table.page))
+        for part, place in zip(_parts_of_list(told[1:], _LONGEST_LIST - len(said[0])), here, strict=False):
+            yield Requirement(join_items(told[0], part), _DEFINED, place)
+
+
 def _with_terms(row: Requirement, sentences: Sequence[Sentence]) -> Requirement:
-    """The requirement with the words behind its formula that say what the signs stand for."""
-    after = row.place + len(row.sentences)
-    last = row.sentences[-1]
-    if after >= len(sentences) or sentences[after].section["id"] != last.section["id"]:
-        return row
-    following = sentences[after]
-    if not last.formula or not _EXPLAINS.match(following.text) or len(following.text) > _LONGEST_SENTENCE:
-        return row
-    return replace(row, terms=following.text)
+    last = row.place + len(row.sentences) - 1
+    is_there = last < len(sentences) and sentences[last] == row.sentences[-1]
+    return replace(row, terms=find_terms(sentences, last)) if is_there else row
 
 
 def _asks(sentence: Sentence, own: re.Pattern[str] | None, *, loosely: bool = False) -> bool:
@@ -313,9 +331,10 @@ def _leads_to_formula(sentence: Sentence) -> bool:
     return (
         bool(sentence.formula)
         and sentence.role in (BUILD, SETUP)
-        and len(said.split()) >= _FEWEST_WORDS
+        and count_words(said) >= _FEWEST_WORDS
         and len(said) <= _LONGEST_SENTENCE
-        and said[0].isupper()
+        and not said[0].islower()
+        and said[0].isalpha()
         and said.count(")") <= said.count("(")
         and (points_down or not _ENDED.search(said))
         and (is_connected(said) if points_down and leans_on(said) else not leans_on(said))
@@ -325,15 +344,21 @@ def _leads_to_formula(sentence: Sentence) -> bool:
 
 
 def _is_readable(sentence: Sentence) -> bool:
-    said = sentence.text
+    said = without_next(sentence.text)
     item = sentence.kind == ITEM and not sentence.before and said
     return (
-        _SHORTEST <= len(said) <= _LONGEST_SENTENCE
+        _length_of(said) >= _SHORTEST
+        and len(said) <= _LONGEST_SENTENCE
         and sentence.kind != NOTE
         and _fits(said)
         and is_whole(f"{said[0].upper()}{said[1:]}" if item and _TERM.match(said) else said)
-        and not (said.endswith(":") and not sentence.formula)
+        and not (said.endswith((":", "：")) and not sentence.formula)
     )
+
+
+def _length_of(said: str) -> int:
+    """The letters of a sentence; a word of signs that have none between them is as long as another with its blank."""
+    return len(said) + 4 * (count_words(said) - len(said.split()))
 
 
 def _fits(text: str) -> bool:
@@ -346,4 +371,5 @@ def _score(sentence: Sentence, own: re.Pattern[str] | None) -> float:
     score = weigh_deeds(said) + 0.2 * bool(own and own.search(said)) + 0.6 * bool(sentence.formula)
     score += 0.4 * (sentence.kind == ITEM) + 0.2 * (sentence.role == BUILD) - 0.2 * (sentence.role == MIXED)
     score += 0.3 * (sentence.role in (SETUP, MIXED) and says_what_is_set(said))
-    return score - 0.2 * min(len(_CITATION.findall(said)), 2) - 0.3 * (len(said) < 45)
+    score -= 1.2 * (sentence.role != BUILD and bool(_CAME_OUT.search(said)) and not _SET_BY_US.search(said))
+    return score - 0.2 * min(len(_CITATION.findall(said)), 2) - 0.3 * (_length_of(said) < 45)

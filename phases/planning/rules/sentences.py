@@ -11,9 +11,14 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:et al|e\.g|i\.e|cf|vs|resp|w\.r\.t|s\.t|a\.k\.a|approx|Figs?|Eqs?|Eqn|Secs?|Tabs?|App|Alg|Refs?|No|Dr"
     r"|Prof|St|bzw|z\. ?B|d\. ?h|u\. ?a|vgl|Abb|Nr)|(?:^|[\s(.])[A-Z])$"
 )
+_OPENS = re.compile(
+    r"(?:The|There|Th[eo]se|This|We|Our|It|Its|In|For|If|When|Where|An?|To|Then|Each|All|Every|By|As|At|On|Note|Let|Since|However|Thus)\b"
+)
+"""How a sentence begins behind one that ends with a letter, as "the data is read into R." does, and no name behind initials."""
 _STOPPED = re.compile(r"[.!?。！？]['\")\]*_”’]*$")
 _ENDED = re.compile(r"(?:[.!?:;。！？：；]['\")\]*_”’]*|\$\$)$")
-_BEGUN = re.compile(r"['\"(*_“‘]*[a-z,;:.)\]]")
+_BEGUN = re.compile(r"['\"(*_“‘]*(?![a-z][a-z.]{0,40}[A-Z0-9_(])[a-z,;:.)\]]")
+"""How a piece begins whose first words are lost. A name begins a sentence as it is written: readData, init_model, tanh(x)."""
 _CONNECTED = re.compile(
     r"(?:then|here|therefore|thus|hence|moreover|furthermore|similarly|also|consequently|in addition|to this end)\b",
     re.IGNORECASE,
@@ -25,8 +30,11 @@ _LEANING = re.compile(
     r"|where|which|dies\w*|dabei|somit|其中|因此|这|此)\b",
     re.IGNORECASE,
 )
+_AND_NEXT = re.compile(r"([;,]) (?:and|or)$")
+"""How the last item but one of a list ends."""
 _HALF_OPEN = re.compile(r"\[[^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\)|\([^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\]")
 """An interval with one end left out: [0, 1)."""
+_WORDS_WITHOUT_BLANKS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2}")
 _MARKS = re.compile(r"\*{2,3}|\[\^[^\]\s]{1,9}\]|(?<=[a-z)\]]\.)[0-9]{1,2}$")
 
 
@@ -36,7 +44,12 @@ def sentences_of(text: str) -> Iterator[str]:
     for match in _END.finditer(text):
         # Only the last words decide, so a long text stays linear.
         before = text[max(start, match.start() - 12) : match.start()]
-        if match.group()[0] == "." and _ABBREVIATION.search(before):
+        is_letter = before[-1:].isupper() and before[-2:-1] == " "
+        if (
+            match.group()[0] == "."
+            and _ABBREVIATION.search(before)
+            and not (is_letter and _OPENS.match(text, match.end()))
+        ):
             continue
         yield text[start : match.end()].strip()
         start = match.end()
@@ -55,7 +68,7 @@ def is_whole(sentence: str) -> bool:
 
 def _closes(sentence: str) -> bool:
     said = _HALF_OPEN.sub("", sentence)
-    return said.count("(") == said.count(")")
+    return said.count("(") == said.count(")") and said.count("（") == said.count("）")
 
 
 def is_open(paragraph: str) -> bool:
@@ -71,6 +84,16 @@ def leans_on(sentence: str) -> bool:
 def is_connected(sentence: str) -> bool:
     """Whether it leans on the sentence before it by its first word alone, as "Then we send the copies" does."""
     return bool(_CONNECTED.match(sentence))
+
+
+def count_words(text: str) -> int:
+    """The words of a text; Chinese and Japanese have no blanks between theirs, and two signs are a word on average."""
+    return len(text.split()) + len(_WORDS_WITHOUT_BLANKS.findall(text))
+
+
+def without_next(sentence: str) -> str:
+    """An item of a list without the "and" that leads to the next."""
+    return _AND_NEXT.sub(r"\1", sentence)
 
 
 def without_marks(text: str) -> str:

@@ -25,6 +25,11 @@ _TIMELESS = re.compile(
 )
 _TIME = re.compile(r"(?:ms|[µμun]s|s|secs?|seconds?|mins?|minutes?|hours?|days?|weeks?)\b")
 """No unit of what has no time in it: an "s" behind a batch size is torn from a word."""
+_TWO_CASES = re.compile(
+    rf" and ({ONE})(?: [a-z][a-z-]{{1,20}}){{0,2}} (for|on|in) "
+    r"([^\s,.;][^,.;=]{0,40}?) and ([^\s,.;][^,.;=]{0,40}?),? respectively\b"
+)
+"""What goes on behind a number with another of the same, and the case of each: "4 and 2 tasks for 1-shot and 5-shot training"."""
 _ROOM = 60
 _LONGEST = 2_000
 """Characters of a sentence. What is longer is a list or a dump that nobody set a value by, and some patterns take its square."""
@@ -124,6 +129,9 @@ def _apart(one: Reading, read: str) -> Iterator[Reading]:
                     start, end = one.start + match.start(), one.start + match.end()
                     yield replace(one, value=part, start=start, end=end, case=case or "")
             return
+    if (two := _TWO_CASES.match(read, one.end)) and not isinstance(one.value, tuple):
+        yield from _for_two_cases(one, two)
+        return
     yield one
     if more := GOES_ON.match(read, one.end):
         second = parse_value(more.group(2))
@@ -131,6 +139,17 @@ def _apart(one: Reading, read: str) -> Iterator[Reading]:
             yield replace(
                 one, value=second, start=more.start(2), end=more.end(2), condition=more.group(3).strip(), case=""
             )
+
+
+def _for_two_cases(one: Reading, match: re.Match[str]) -> Iterator[Reading]:
+    """A number and the one behind it, each with its case; numbers within the cases are none of their own."""
+    second, first_case, second_case = parse_value(match.group(1)), match.group(3).split(), match.group(4).split()
+    cases = [*first_case, *second_case[len(first_case) :]], second_case  # "1-shot and 5-shot training"
+    told = [f"{match.group(2)} {' '.join(case)}" for case in cases]
+    yield replace(one, condition=told[0], case="")
+    if second is not None:
+        yield replace(one, value=second, start=match.start(1), end=match.end(1), condition=told[1], case="")
+    yield replace(one, name="", start=match.start(3), end=match.end(4))
 
 
 def _respective_cases(one: Reading, read: str) -> list[str]:

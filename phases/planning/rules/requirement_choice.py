@@ -1,0 +1,97 @@
+"""Which of the requirements that a paper has are kept, where it has more than a reader can hold."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from phases.planning.rules.requirements import SURE, Requirement
+from phases.planning.rules.sections import BUILD, SETUP
+
+MOST = 60
+_EACH, _FEWEST_SET_UP, _MOST_SET_UP = 2, 12, 30
+"""How many of MOST each component gets first, and how many the set-up, where what is built would fill them all."""
+_MOST_OF_LISTS = 40
+"""How many of MOST lists that are taken whole may fill, so that the other sentences keep some."""
+_ENOUGH = 30
+"""With so many requirements more are taken only where they are sure: places are not filled because they are free."""
+_WEIGHED = 4 * MOST
+"""How many are put in their turn; those behind them have no place in any case."""
+_SHARED = 0.5
+"""What a requirement gives way, where all others of its component are kept: each gets places in proportion to its own."""
+_FEWEST_SAID = 5
+"""Of so many telling words all stand in another requirement, where one says the same again."""
+_WORD = re.compile(r"(?=\w*[0-9]|\w{4})(?:(?![\u3040-\u9fff])\w)+|(?=[\u3040-\u9fff]{2})..")
+Pair = tuple[Requirement, int | None]
+
+
+def choose_requirements(found: Sequence[Requirement], homes: Sequence[int | None]) -> list[Pair]:
+    """At most MOST of those that were found, each with its component: what is built first, then what is set up.
+
+    `homes`: the component of each. Each component gets some before others get more, and the set-up has places of its own.
+    """
+    rows = sorted(zip(found, homes, strict=True), key=lambda pair: (-pair[0].score, pair[0].place))
+    rows = [
+        pair for place, pair in enumerate(rows) if place < _ENOUGH or pair[0].score >= SURE or _has_formula(pair[0])
+    ]
+    by_score = sum(row.sentences[0].role != BUILD for row, _ in rows[:MOST])
+    if len(rows) > MOST:
+        rows = _in_turn(rows)
+    built = [pair for pair in rows if pair[0].sentences[0].role == BUILD]
+    other = [pair for pair in rows if pair[0].sentences[0].role != BUILD]
+    room = max(min(max(by_score, _FEWEST_SET_UP), _MOST_SET_UP), MOST - len(built))
+    kept = [*other[:room]]
+    kept = _with_whole_lists(built[: MOST - len(kept)] + kept, rows)
+    return sorted(kept, key=lambda pair: (pair[0].sentences[0].role != BUILD, pair[0].place))
+
+
+def _has_formula(row: Requirement) -> bool:
+    return bool(row.formula) and row.sentences[0].role in (BUILD, SETUP)
+
+
+def _in_turn(rows: Sequence[Pair]) -> list[Pair]:
+    """All rows, the next always the one that is needed most beside those before it; those that say it again come last."""
+    asked = Counter(home for _, home in rows)
+    words = {id(row): set(_WORD.findall(row.text.lower())) for row, _ in rows}
+    told: Counter[int | None] = Counter()
+    left, again = list(rows), list[Pair]()
+    taken: list[Pair] = []
+    while left and len(taken) + len(again) < _WEIGHED:
+        best = max(left, key=lambda pair: _need(pair, told, asked))
+        left.remove(best)
+        if any(_says_again(words[id(best[0])], words[id(row)]) for row, _ in taken):
+            again.append(best)
+            continue
+        taken.append(best)
+        told[best[1]] += 1
+    return [*taken, *left, *again]
+
+
+def _need(pair: Pair, told: Counter[int | None], asked: Counter[int | None]) -> float:
+    row, home = pair
+    is_first = home is not None and row.sentences[0].role == BUILD and told[home] < _EACH
+    return row.score + 10.0 * is_first - _SHARED * told[home] / asked[home]
+
+
+def _says_again(words: set[str], known: set[str]) -> bool:
+    return len(words) >= _FEWEST_SAID and words <= known
+
+
+def _with_whole_lists(kept: Sequence[Pair], rows: Sequence[Pair]) -> list[Pair]:
+    """What is kept, with the lists of which a third is kept whole while there are places; the last others give up theirs."""
+    counts = Counter(row.list_place for row, _ in kept)
+    sizes = Counter(row.list_place for row, _ in rows)
+    whole: set[int] = set()
+    for place in dict.fromkeys(row.list_place for row, _ in rows if row.list_place is not None):
+        if 3 * counts[place] >= sizes[place] and sizes[place] + sum(sizes[one] for one in whole) <= _MOST_OF_LISTS:
+            whole.add(place)
+    items = [pair for pair in rows if pair[0].list_place in whole]
+    is_kept = {id(row) for row, _ in kept}
+    others = [pair for pair in rows if id(pair[0]) in is_kept and pair[0].list_place not in whole]
+    return [*items, *others[: MOST - len(items)]]
+
+
+def is_told_in(steps: str, row: Requirement) -> bool:
+    """Whether most of a requirement stands in the lines of steps; the words above a list do not."""
+    return 2 * sum(one.text.rstrip(" .,;") in steps for one in row.sentences) > len(row.sentences)
