@@ -45,6 +45,8 @@ _DOES = re.compile(
     re.IGNORECASE,
 )
 _MADE = (BUILD, SETUP, MIXED)
+_MOST_LOOKED_FOR = 50
+"""Boxes in sections of no method: each is looked for in the whole text."""
 _BOXED = re.compile(r"Algorithm|Listing|Procedure", re.IGNORECASE)
 _CAMEL = re.compile(
     r"(?<![\w./-])((?:[A-Z][a-z0-9]+){2,}|[A-Z]{2,}[0-9A-Z]*[A-Z][a-z]+[A-Za-z0-9]*"
@@ -128,20 +130,23 @@ def read_offers(paper: PaperText, phrases: Mapping[str, Phrase]) -> Iterator[Off
 
 def _algorithms(paper: PaperText) -> Iterator[Offer]:
     sections = {section["id"]: section for section in paper.outline["sections"]}
+    looked_for = 0
     for row in paper.outline["algorithms"]:
         section = sections.get(row["section"])
-        if section is None:
+        if section is None or looked_for > _MOST_LOOKED_FOR:
             continue
-        role = paper.roles.get(section["id"])
-        if role in (*_MADE, RESULTS) or (role != BACKGROUND and _is_pointed_to(row["label"], paper.text)):
-            name = _PSEUDO.sub("", row["text"].partition(". ")[0])
+        role, name = paper.roles.get(section["id"]), _PSEUDO.sub("", row["text"].partition(". ")[0])
+        looked_for += role not in (*_MADE, RESULTS)
+        if role in (*_MADE, RESULTS) or (role != BACKGROUND and _is_pointed_to(row["label"], name, paper.text)):
             yield Offer(name, "an algorithm", section, row["page"], None, row["label"], tuple(_steps(paper.text, row)))
 
 
-def _is_pointed_to(label: str, text: str) -> bool:
+def _is_pointed_to(label: str, name: str, text: str) -> bool:
     """Whether the text speaks of a box beside its caption: then it is built, wherever it floats to, be it the references."""
-    # a figure with lines, where a section proves something, may be a step of the proof
-    return _BOXED.match(label) is not None and len(re.findall(rf"\b{re.escape(label)}(?![\w.]\w)", text)) > 1
+    if not _BOXED.match(label):
+        return False  # a figure with lines, where a section proves something, may be a step of the proof
+    is_named = " " in name.strip() and text.casefold().count(name.casefold()) > 1
+    return is_named or len(re.findall(rf"\b{re.escape(label)}(?![\w.]\w)", text)) > 1
 
 
 def _declared(paper: PaperText) -> Iterator[Offer]:
