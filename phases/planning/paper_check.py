@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from phases.planning.plan_words import read_aloud, write_ids
-from phases.planning.rules.blocks import TABLE, blocks_of
-from phases.planning.rules.cells import cells_of
 from phases.planning.rules.numbers import NUMBER, WORDS, fold, number_of
+from phases.planning.rules.passages import read_paper
 from phases.planning.rules.sections import BACKGROUND, OTHER, PROOF, roles_of
-from phases.planning.rules.tables import Grid, read_grid
+from phases.planning.rules.table_kinds import caption_of
+from phases.planning.rules.tables import Grid
 
 Row = Mapping[str, Any]
 _NUMBER = re.compile(NUMBER)
@@ -30,6 +30,7 @@ _LOOKED_FOR = 80
 _BEHIND = 200
 """Characters behind a quote in which the rest of its sentence stands."""
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
+_PART = re.compile(r", part [0-9]+ of [0-9]+$")
 _IN_NO_TABLE = re.compile(r"text\b|fig", re.IGNORECASE)
 _FEW_LOST, _MOST_STEPS = 0.3, 200
 """The share of lines that are missing where the others are copied, and how many lines are looked at."""
@@ -58,7 +59,7 @@ def differences_from_paper(
     yield from _owner_faults(plan, by_number, outline)
     yield from _section_faults(plan, text, outline)
     yield from _step_faults(plan, text, outline)
-    yield from _result_faults(plan, by_number)
+    yield from _result_faults(plan, text, outline)
 
 
 def _value_faults(plan: Row, pages: Mapping[int, str]) -> Iterator[str]:
@@ -90,9 +91,27 @@ def _owner_faults(plan: Row, pages: Mapping[int, str], outline: Mapping[str, Any
         ]
         if _letters(owner) not in _letters(" ".join([*said, titles.get(str(source["section"]), "")])):
             strangers.setdefault(owner, []).append(row)
+    yield from _split_owners(plan, [row["id"] for rows in strangers.values() for row in rows])
     for owner, rows in strangers.items():
         told = f"{_name(row['id'] for row in rows)}: {'their' if len(rows) > 1 else 'its'} owner {owner!r}"
         yield f"{told} is not named in the words around it: {rows[0]['source']['quote'][:90]!r}"
+
+
+def _split_owners(plan: Row, told: Sequence[str]) -> Iterator[str]:
+    """Owners that their own sentence does not name, where a value of the same words is the method's."""
+    by_words: dict[str, list[Row]] = defaultdict(list)
+    for row in plan["values"]:
+        if row["source"]["quote"]:
+            by_words[row["source"]["quote"]].append(row)
+    for quote, rows in by_words.items():
+        for row in rows:
+            other = next((one for one in rows if one["owner"] == "method"), None)
+            is_named = row["owner"] == "method" or _letters(row["owner"]) in _letters(
+                f"{quote} {row.get('condition', '')}"
+            )
+            if other and not is_named and row["id"] not in told:
+                beside = f"{other['id']} of the same words is of the method"
+                yield f"{row['id']}: its owner {row['owner']!r} is not named in its sentence, and {beside}"
 
 
 def _text_behind(quote: str, paragraph: str) -> str:
@@ -147,8 +166,8 @@ def _section_faults(plan: Row, text: str, outline: Mapping[str, Any]) -> Iterato
         if section and roles[section["id"]] in (BACKGROUND, OTHER, PROOF):
             found.setdefault(section["title"], []).append(row["id"])
     for title, ids in found.items():
-        taken = "they are" if len(ids) > 1 else "it is"
-        yield f"{_name(ids)}: {taken} taken from {title!r}, where papers say what is known, proven or left, not what is built"
+        comes = "they come" if len(ids) > 1 else "it comes"
+        yield f"{_name(ids)}: {comes} from {title!r}, where nothing is built"
 
 
 def _name(ids: Iterable[str]) -> str:
@@ -175,7 +194,7 @@ def _step_faults(plan: Row, text: str, outline: Mapping[str, Any]) -> Iterator[s
             continue
         lines = [line for line in _listing_of(text, listings[label]) if not _letters(line).startswith(_letters(label))]
         if lost := list(_lost_lines(lines, row["steps"])):
-            told = f"{row['id']}: a line of {label} is no step of it: '{read_aloud(' '.join(lost[0].split()))[:90]}'"
+            told = f"{row['id']}: a line of {label} is missing from its steps: '{read_aloud(' '.join(lost[0].split()))[:90]}'"
             yield f"{told}, and so with {len(lost) - 1} more" if len(lost) > 1 else told
 
 
@@ -208,32 +227,35 @@ def _listing_of(text: str, row: Row) -> list[str]:
     return match.group(1).split("\n") if match else []
 
 
-def _result_faults(plan: Row, pages: Mapping[int, str]) -> Iterator[str]:
-    grids = {number: list(_grids_of(text)) for number, text in pages.items()}
+def _result_faults(plan: Row, text: str, outline: Mapping[str, Any]) -> Iterator[str]:
+    tables: dict[int, list[tuple[str, Grid]]] = defaultdict(list)
+    paper = read_paper(text, outline)
+    for table in paper.tables:
+        tables[table.page].append((_letters(caption_of(table, paper)[0]), table.grid))
     for row in plan["expected_results"]:
         # a result of a sentence or a drawing is in no table
-        here = [] if _IN_NO_TABLE.match(row["table"]) else grids.get(row["page"], [])
+        here = [] if _IN_NO_TABLE.match(row["table"]) else tables.get(row["page"], [])
         value = number_of(str(row["value"]))
         if not here or value is None:
             continue
-        cells = [cell for grid in here for _, cells in grid.rows for cell in cells]
+        called = _letters(_PART.sub("", row["table"]))
+        grids = [grid for label, grid in here if label and label == called] or [grid for _, grid in here]
+        cells = [cell for grid in grids for _, cells in grid.rows for cell in cells]
         named = [
             cell
-            for grid in here
+            for grid in grids
             for label, cells in grid.rows
             for head, cell in zip(grid.heads, cells, strict=False)
             if _is_same(label, row["row"]) and _is_same(head, row["column"])
         ]
         if not any(_has_number(cell, float(value)) for cell in named or cells):
-            place = f"the row {row['row']!r} and column {row['column']!r}" if named else "the tables"
+            place = (
+                f"the row {row['row']!r} and column {row['column']!r} of {row['table']} on"
+                if named
+                else "the tables of"
+            )
             held = f", where {named[0]!r} stands" if named else ""
-            yield f"{row['id']}: {row['value']} is not in {place} of page {row['page']}{held}"
-
-
-def _grids_of(text: str) -> Iterator[Grid]:
-    for block in blocks_of(text):
-        if block.kind == TABLE:
-            yield read_grid(cells_of(block.text))
+            yield f"{row['id']}: {row['value']} is not in {place} page {row['page']}{held}"
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -285,7 +285,7 @@ def test_a_requirement_from_a_section_where_nothing_is_built_is_told(named: str 
     words = "The code is at https://github.com/example/waiting."
     plan["requirements"][0] |= {"text": words, "source": {"section": named, "page": 1, "quote": words}}
     [told] = what_is_told(plan)
-    assert "R1: it is taken from 'Introduction'" in told
+    assert "R1: it comes from 'Introduction'" in told
 
 
 TABLES = """\
@@ -317,7 +317,7 @@ sit down on the chair
     [
         pytest.param(27.3, "Ours", "WMT", "", id="where it stands"),
         pytest.param(27.3, "We", "test set", "", id="another name for its row"),
-        pytest.param(38.1, "Ours", "WMT", "E1: 38.1 is not in the row 'Ours' and column 'WMT' of page 1, where '27.3' stands",
+        pytest.param(38.1, "Ours", "WMT", "E1: 38.1 is not in the row 'Ours' and column 'WMT' of Table 1 on page 1, where '27.3' stands",
                      id="another column"),
         pytest.param(20.1, "Ours", "WMT", "where '27.3' stands", id="another row"),
         pytest.param(99.9, "We", "test set", "E1: 99.9 is not in the tables of page 1", id="nowhere"),
@@ -386,11 +386,11 @@ def test_an_algorithm_in_a_models_own_spelling_is_told_by_the_lines_that_it_lack
             line for line in differences_from_paper(plan, pages, made.document.text, made.outline) if "step" in line
         ]
 
-    lacks = f"{part['id']}: a line of Algorithm 1 is no step of it: 'shuffle the remaining tasks'"
+    lacks = f"{part['id']}: a line of Algorithm 1 is missing from its steps: 'shuffle the remaining tasks'"
     assert told_of(OWN_SPELLING) == [lacks]
     assert told_of([*OWN_SPELLING, "  shuffle remaining tasks"]) == []
     assert told_of(OWN_SPELLING[:3]) == [
-        f"{part['id']}: a line of Algorithm 1 is no step of it: 'keep the best of the', and so with 2 more"
+        f"{part['id']}: a line of Algorithm 1 is missing from its steps: 'keep the best of the', and so with 2 more"
     ]
 
 
@@ -400,9 +400,47 @@ def test_requirements_of_one_section_and_values_of_one_owner_are_doubted_once() 
     for row in plan["requirements"][:3]:
         row |= {"text": words, "source": {"section": "1", "page": 1, "quote": words}}
     first, *others = (row["id"] for row in plan["requirements"][:3])
-    assert f"{first} (also {others[0]}, {others[1]}): they are taken from 'Introduction'" in " ".join(
-        what_is_told(plan)
-    )
+    assert f"{first} (also {others[0]}, {others[1]}): they come from 'Introduction'" in " ".join(what_is_told(plan))
+
+
+def test_an_owner_that_only_one_of_two_values_of_a_sentence_has_is_told() -> None:
+    made = read("# T\n\n## 1 Setup\n\nISABELA is slow. We run 20 steps with a size of 5.\n")
+    source = {"section": "1", "page": 1, "quote": "We run 20 steps with a size of 5."}
+    row = {"owner": "method", "kind": "evaluation", "source": source}
+    values = [
+        {"id": "V1", "name": "steps", "value": 20, **row},
+        {"id": "V2", "name": "size", "value": 5, **row, "owner": "ISABELA"},
+    ]
+    pages = split_pages(made.document.text[made.document.body_start :])
+    told = list(differences_from_paper({**made.plan, "values": values}, pages, made.document.text, made.outline))
+    assert told == ["V2: its owner 'ISABELA' is not named in its sentence, and V1 of the same words is of the method"]
+
+
+TWO_TABLES = """# T
+
+## 1 Results
+
+| Task | ours |
+|---|---|
+| Sedov | 11.9 |
+
+> **Table 2.** Compression of our method.
+
+| Task | ours |
+|---|---|
+| Sedov | 3 |
+
+> **Table 3.** Speed of our method.
+"""
+
+
+def test_a_result_is_held_against_its_own_table_where_two_of_a_page_have_the_same_heads() -> None:
+    made = read(TWO_TABLES)
+    row = {"id": "E1", "table": "Table 3", "row": "Sedov", "column": "ours", "value": 14.7, "page": 1}
+    pages = split_pages(made.document.text[made.document.body_start :])
+    plan = {**made.plan, "values": [], "expected_results": [row]}
+    [told] = differences_from_paper(plan, pages, made.document.text, made.outline)
+    assert told == "E1: 14.7 is not in the row 'Sedov' and column 'ours' of Table 3 on page 1, where '3' stands"
 
 
 def test_a_step_that_is_gone_from_an_algorithm_is_told() -> None:
@@ -416,7 +454,7 @@ def test_a_step_that_is_gone_from_an_algorithm_is_told() -> None:
     }
     pages = split_pages(made.document.text[made.document.body_start :])
     told = list(differences_from_paper(plan, pages, made.document.text, made.outline))
-    assert any("is no step of it: 'sit down on the chair'" in line for line in told), told
+    assert any("is missing from its steps: 'sit down on the chair'" in line for line in told), told
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,19 @@ def test_a_new_row_of_a_change_joins_its_component_and_the_file_of_that() -> Non
     assert all(row in WHOLE["file_structure"] for row in unchanged)
 
 
+def test_a_requirement_that_quotes_what_was_asked_for_is_of_the_review() -> None:
+    wish = "Also wait in the garden, please."
+    cited = QuoteIndex([(1, BODY)], [wish], [(None, FRONT), *SECTIONS])
+    new = {"id": "R77", "kind": "artifact", "text": "It waits in the garden, too.", "quote": "wait in the garden"}
+    rows = [*({"id": row["id"]} for row in WHOLE["requirements"]), new, {**new, "id": "R78", "text": wish, "quote": ""}]
+    plan = find_places(plan_in_reply(json.dumps({"requirements": rows}), CONTRACTS, "m", WHOLE), cited, WHOLE)
+    assert [row["source"] for row in plan["requirements"][-2:]] == [
+        {"section": "review", "page": 0, "quote": "wait in the garden"},
+        {"section": "review", "page": 0, "quote": wish},
+    ]
+    assert problems_of(plan, cited, WHOLE) == []
+
+
 def test_a_change_fits_the_schema_that_the_server_is_given_for_it() -> None:
     assert (
         CONTRACTS.breach(reply_schema(SCHEMA, WHOLE), {"values": [{"id": "V1"}], "file_structure": [{"path": "a.py"}]})

@@ -70,7 +70,7 @@ from pipeline.engine.phase import Context
 
 _LEAST_NOTES = 150
 """Notes on a part in fewer tokens than this say nothing; a model that has no more room is too small for the paper."""
-_TYPICAL_PLAN = 12_000
+_TYPICAL_PLAN, _TYPICAL_CHANGE = 12_000, 3_000
 _MOST_TRIES = 2
 """So often a row that misquotes is asked for again; after that it is marked as inferred."""
 _Accepted = TypeVar("_Accepted")
@@ -192,7 +192,7 @@ class _Planning:
 
     def _estimate(self, route: _Route) -> str:
         model, paper = self._conversation.model, self._paper
-        plan = min(_TYPICAL_PLAN, self._most)
+        plan = min(_TYPICAL_CHANGE if is_patched(self._wanted.present) else _TYPICAL_PLAN, self._most)
         out = plan + len(route.parts) * min(route.notes, plan)
         read = sum(map(tokens_of, route.parts)) + _count_tokens(self._planning_messages(""))
         if route.notes:

@@ -259,6 +259,6 @@ def _change_parts(wanted: ChangeRequest) -> list[str]:
         rows = [f"{number}. {text}" for number, text in enumerate(wanted.requests, 1)]
         parts.append(
             "The user, who may tell you what to do, asks for this beside what the paper says (a requirement that comes from it "
-            'has the source section "review", page 0, and quotes these words):\n' + "\n".join(rows)
+            "may be in your words, and its quote is of these):\n" + "\n".join(rows)
         )
     return parts

@@ -44,6 +44,11 @@ class QuoteIndex:
     def has_page(self, page: int) -> bool:
         return page in self._numbers
 
+    def is_asked_for(self, quote: str) -> bool:
+        """Whether somebody who asked for a change said these words."""
+        letters = _letters_of(quote)
+        return len(letters.encode("utf-8")) >= _FEWEST_LETTERS and letters in self._requests
+
     def has_address(self, address: str) -> bool:
         """Whether the paper prints just this, with a path: nothing else is asked for on a model's word."""
         return re.match(r"https?://[^/]+/", address) is not None and address in self._addresses

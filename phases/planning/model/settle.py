@@ -42,6 +42,9 @@ def _with_place(row: dict[str, Any], cited: QuoteIndex) -> dict[str, Any]:
         return row
     if not source["quote"] and row.get("status") == "stated" and "text" in row and _stands(row["text"], cited):
         source = {**source, "quote": quote_start(row["text"])}
+    said = source["quote"] or row.get("text", "")
+    if source["section"] is None and "text" in row and not cited.pages_of(said) and cited.is_asked_for(said):
+        return {**row, "source": {**source, "section": REVIEW, "page": 0, "quote": said}}
     if not source["quote"]:
         return row
     pages = cited.pages_of(source["quote"])
