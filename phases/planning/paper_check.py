@@ -30,6 +30,8 @@ _LOOKED_FOR = 80
 _BEHIND = 200
 """Characters behind a quote in which the rest of its sentence stands."""
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
+_MARKS = re.compile(r"[*†‡]")
+"""By these alone a variant's name may differ: R2D2 and R2D2*."""
 _PART = re.compile(r", part [0-9]+ of [0-9]+$")
 _IN_NO_TABLE = re.compile(r"text\b|fig", re.IGNORECASE)
 _FEW_LOST, _MOST_STEPS = 0.3, 200
@@ -259,7 +261,7 @@ def _result_faults(plan: Row, text: str, outline: Mapping[str, Any]) -> Iterator
 
 
 def _is_same(one: str, other: str) -> bool:
-    return bool(_letters(other)) and _letters(one) == _letters(other)
+    return bool(_letters(other)) and _letters(one) == _letters(other) and _MARKS.findall(one) == _MARKS.findall(other)
 
 
 def _letters(text: str) -> str:

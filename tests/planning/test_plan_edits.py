@@ -317,7 +317,7 @@ sit down on the chair
     [
         pytest.param(27.3, "Ours", "WMT", "", id="where it stands"),
         pytest.param(27.3, "We", "test set", "", id="another name for its row"),
-        pytest.param(38.1, "Ours", "WMT", "E1: 38.1 is not in the row 'Ours' and column 'WMT' of Table 1 on page 1, where '27.3' stands",
+        pytest.param(38.1, "Ours", "WMT", "in the row 'Ours' and column 'WMT' of Table 1 on page 1, where '27.3' stands",
                      id="another column"),
         pytest.param(20.1, "Ours", "WMT", "where '27.3' stands", id="another row"),
         pytest.param(99.9, "We", "test set", "E1: 99.9 is not in the tables of page 1", id="nowhere"),

@@ -81,7 +81,7 @@ def test_the_server_is_given_the_schema_of_the_short_form() -> None:
     assert "source" in (CONTRACTS.breach(schema, {**SHORT, "requirements": WHOLE["requirements"]}) or "")
 
 
-TABLES = [
+TABLES: list[dict[str, Any]] = [
     {"table": "Table 2", "page": 7, "metric": "accuracy", "unit": "%", "columns": ["A", "B"],
      "rows": [["ours", "92.1 ± 0.3", "–"], ["ours, small", "at least 50", 90]]},
     {"table": "Figure 3", "columns": ["model", "loss"], "rows": [["ours", 0.5]]},
@@ -188,9 +188,9 @@ def test_a_change_that_says_nothing_leaves_every_byte() -> None:
     assert _plan_of({}, WHOLE) == WHOLE
 
 
-def test_a_row_that_says_its_name_alone_stays_and_one_that_is_not_there_is_struck_everywhere() -> None:
+def test_a_row_that_is_struck_is_gone_everywhere_and_all_others_stay() -> None:
     first, *others = WHOLE["requirements"]
-    plan = _plan_of({"requirements": [{"id": row["id"]} for row in others]}, WHOLE)
+    plan = _plan_of({"struck": [first["id"]], "requirements": [{"id": others[0]["id"]}]}, WHOLE)
     assert plan["requirements"] == others
     assert not any(first["id"] in row["requirements"] for row in plan["components"])
     assert not any(first["id"] in row.get("implements", ()) for row in plan["file_structure"])
@@ -200,7 +200,9 @@ def test_a_row_that_says_its_name_alone_stays_and_one_that_is_not_there_is_struc
 def test_a_new_row_of_a_change_joins_its_component_and_the_file_of_that() -> None:
     part = WHOLE["components"][0]
     new = {"id": "R77", "kind": "model", "component": part["id"], "text": "Assume zeros.", "status": "missing"}
-    plan = _plan_of({"requirements": [*({"id": row["id"]} for row in WHOLE["requirements"]), new]}, WHOLE)
+    plan = _plan_of({"requirements": [new], "uncertain": [{"what": "How long?"}]}, WHOLE)
+    assert plan["requirements"][:-1] == WHOLE["requirements"]
+    assert plan["uncertain"] == [*WHOLE["uncertain"], {"what": "How long?"}]
     assert "R77" in next(row for row in plan["components"] if row["id"] == part["id"])["requirements"]
     [home] = [row for row in plan["file_structure"] if "R77" in row.get("implements", ())]
     assert part["id"] in home["components"]
@@ -212,7 +214,7 @@ def test_a_requirement_that_quotes_what_was_asked_for_is_of_the_review() -> None
     wish = "Also wait in the garden, please."
     cited = QuoteIndex([(1, BODY)], [wish], [(None, FRONT), *SECTIONS])
     new = {"id": "R77", "kind": "artifact", "text": "It waits in the garden, too.", "quote": "wait in the garden"}
-    rows = [*({"id": row["id"]} for row in WHOLE["requirements"]), new, {**new, "id": "R78", "text": wish, "quote": ""}]
+    rows = [new, {**new, "id": "R78", "text": wish, "quote": ""}]
     plan = find_places(plan_in_reply(json.dumps({"requirements": rows}), CONTRACTS, "m", WHOLE), cited, WHOLE)
     assert [row["source"] for row in plan["requirements"][-2:]] == [
         {"section": "review", "page": 0, "quote": "wait in the garden"},
@@ -222,10 +224,20 @@ def test_a_requirement_that_quotes_what_was_asked_for_is_of_the_review() -> None
 
 
 def test_a_change_fits_the_schema_that_the_server_is_given_for_it() -> None:
-    assert (
-        CONTRACTS.breach(reply_schema(SCHEMA, WHOLE), {"values": [{"id": "V1"}], "file_structure": [{"path": "a.py"}]})
-        is None
-    )
+    change = {"struck": ["R1"], "file_structure": [{"path": "a.py", "purpose": "It waits."}]}
+    assert CONTRACTS.breach(reply_schema(SCHEMA, WHOLE), change) is None
+
+
+def test_tables_of_a_change_are_further_results() -> None:
+    present = _plan_of({**SHORT, "expected_results": TABLES})
+    plan = _plan_of({"expected_results": [TABLES[1], {**TABLES[1], "table": "Figure 4"}]}, present)
+    assert [row["id"] for row in plan["expected_results"]] == ["E1", "E2", "E3", "E4", "E5", "E6"]
+    assert [row["table"] for row in plan["expected_results"][-2:]] == ["Figure 3", "Figure 4"]
+
+
+def test_a_whole_plan_in_the_place_of_a_change_is_the_plan() -> None:
+    without = {**SHORT, "requirements": SHORT["requirements"][1:]}
+    assert len(_plan_of(without, WHOLE)["requirements"]) == len(WHOLE["requirements"]) - 1
 
 
 # Whatever a model writes
@@ -243,7 +255,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@given(st.dictionaries(st.sampled_from([*SHORT, "implementation_strategy"]), JSON, max_size=5), st.booleans())
+@given(st.dictionaries(st.sampled_from([*SHORT, "implementation_strategy", "struck"]), JSON, max_size=5), st.booleans())
 @example({"expected_results": [{"columns": ["a"], "rows": [[], "x", [1, 2]]}]}, False)
 @example({"components": [{"id": ["C1"]}], "requirements": [{"component": ["C1"]}]}, True)
 def test_no_reply_breaks_what_completes_it(value: dict[str, Any], is_change: bool) -> None:

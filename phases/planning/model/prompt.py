@@ -104,10 +104,11 @@ stand. Note every step of an algorithm, every formula with the meaning of its sy
 preprocessing step, metric, baseline and reported figure. Leave out motivation and related work. Where this part demands
 nothing, reply with the one line: nothing"""
 _KEEP = """\
-Reply with the change alone, as an object of the same shape: a key whose value stays is left out, and in a list that changes each
-row that stays is written as {"id": "R7"} (files: {"path": "…"}; data sets, metrics and baselines: {"name": "…"}); a row that is
-not there is struck. Change only what the requests below need: every file whose row changes is written anew. Give new rows
-new ids, and reuse none. The present plan may have taken up the earlier requests already; where nothing is to change, reply {}."""
+Reply with the change alone, as an object of the keys described above: of each list the rows that are new or change, each of them
+whole and in that form, and "struck": ["R7", …], the ids of rows that go (paths of files, names of data sets, metrics and
+baselines). All else stays as it is. Change only what the requests below need: every file whose row changes is written anew. Give
+new rows new ids, and reuse none. The present plan may have taken up the earlier requests already; where nothing is to change,
+reply {}."""
 _KEEP_WHOLE = """\
 Reply with a whole new plan in the shape above. Keep what the requests below do not touch. The present plan may have taken up the
 earlier requests already."""

@@ -43,7 +43,10 @@ _KEYS = {
     "requirements": "id", "components": "id", "values": "id", "datasets": "name", "metrics": "name", "baselines": "name",
     "expected_results": "id", "experiments": "id", "file_structure": "path",
 }  # fmt: skip
-"""The lists whose rows have a name, by which a change leaves them as they are."""
+"""The lists whose rows have a name, by which a change puts others in their place."""
+STRUCK = "struck"
+_WHOLE = {"plan_version", "paper", "requirements", "file_structure", "validation_approach", "environment_setup"}
+"""The keys of a whole plan: who sends all of it again, changes it so."""
 _WITH_DEVIATION = re.compile(
     r"([-+]?[0-9]{1,12}(?:\.[0-9]{1,12})?) ?(?:(?:±|\+/-|\\pm) ?[0-9.]{1,12}|\([0-9.]{1,12}\)) ?%?"
 )
@@ -78,17 +81,10 @@ def _without_source(name: str, items: Mapping[str, Any]) -> Row:
 
 
 def change_schema(schema: Mapping[str, Any]) -> Row:
-    """The schema of a change, of the short form's: keys that stay are left out, and of rows that stay all but their names."""
-    kept = dict(schema["properties"])
-    for name, key in _KEYS.items():
-        rule = kept[name]["items"]
-        named = {
-            **rule,
-            "properties": {**rule["properties"], key: rule["properties"].get(key, _STRING)},
-            "required": [],
-        }
-        kept[name] = {**kept[name], "items": named, "minItems": 0}
-    return {**schema, "properties": kept, "required": []}
+    """The schema of a change, of the short form's: no key is wanted, and `struck` names the rows that go."""
+    struck = {"type": "array", "items": _STRING, "maxItems": 250}
+    lists = {name: {**schema["properties"][name], "minItems": 0} for name in _KEYS}
+    return {**schema, "properties": {**schema["properties"], **lists, STRUCK: struck}, "required": []}
 
 
 def is_patched(present: Mapping[str, Any] | None) -> bool:
@@ -101,7 +97,7 @@ def complete_plan(value: Mapping[str, Any], present: Mapping[str, Any] | None = 
 
     What is not of the short form stays as it is, for the schema to judge.
     """
-    is_change = is_patched(present)
+    is_change = is_patched(present) and not {*value} >= _WHOLE
     plan = _patch(present, value) if present and is_change else dict(value)
     for name in _SOURCED:
         if _is_rows(plan.get(name)):
@@ -122,18 +118,27 @@ def complete_plan(value: Mapping[str, Any], present: Mapping[str, Any] | None = 
 
 
 def _patch(present: Mapping[str, Any], value: Mapping[str, Any]) -> Row:
-    """The present plan with what a reply says in its place; a row that says its name alone is as it was."""
-    plan = {**present, **value}
+    """The present plan with the rows of a reply in the place of theirs or behind them, and without those that are struck."""
+    plan = {**present, **{key: rows for key, rows in value.items() if key != STRUCK}}
+    struck = {str(name) for name in value[STRUCK]} if isinstance(value.get(STRUCK), list) else set()
     for name, key in _KEYS.items():
-        if name in value and _is_rows(value[name]):
-            before = {row[key]: row for row in present[name]}
-            plan[name] = [before.get(str(row[key]), row) if {*row} == {key} else row for row in value[name]]
+        if not _is_rows(plan[name]):
+            continue  # the schema says what is wrong with it
+        known, said, new = {row[key] for row in present[name]}, dict[str, Row](), list[Row]()
+        for row in value.get(name) or ():
+            named = row.get(key)
+            if isinstance(named, str) and named in known and named not in said:
+                said[named] = row
+            else:
+                new.append(row)
+        kept = [row for row in present[name] if row[key] not in struck]
+        # a row that says its name alone is one that stays
+        plan[name] = [said[row[key]] if len(said.get(row[key], ())) > 1 else row for row in kept] + new
+    if _is_rows(value.get("uncertain")):
+        plan["uncertain"] = [*present["uncertain"], *value["uncertain"]]
     files = plan["file_structure"] if _is_rows(plan["file_structure"]) else []
-    if (
-        "implementation_strategy" not in value
-        and [row.get("path") for row in files] != present["implementation_strategy"]
-    ):
-        del plan["implementation_strategy"]
+    if {str(row.get("path")) for row in files} != {row["path"] for row in present["file_structure"]}:
+        plan.pop("implementation_strategy", None)
     return plan
 
 
@@ -147,11 +152,11 @@ def _is_rows(rows: object) -> bool:
 
 
 def _with_source(name: str, row: Row) -> Row:
-    if "source" in row:
-        return row
-    made = {key: value for key, value in row.items() if key not in ("quote", "page")}
+    made = {key: value for key, value in row.items() if key not in ("quote", "page") or "source" in row}
     if name == "requirements":
         made.setdefault("status", "stated")
+    if "source" in row:
+        return made
     return {**made, "source": {"section": None, "page": row.get("page", 0), "quote": row.get("quote", "")}}
 
 
