@@ -242,17 +242,23 @@ def test_a_whole_plan_in_the_place_of_a_change_is_the_plan() -> None:
 
 # Whatever a model writes
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4) | st.sampled_from(["R1", "C1", "E1", "Table 2"]),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["id", "name", "component", "components", "requirements", "table", "columns", "rows", "results", "path",
-                         "depends_on", "implements", "source", "quote", "page", "text", "kind"]),
-        inner,
-        max_size=4,
-    ),
-    max_leaves=12,
+LEAF = (
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.text(max_size=4)
+    | st.sampled_from(["R1", "C1", "E1", "Table 2"])
+)
+KEY = st.sampled_from(
+    ["id", "name", "component", "components", "requirements", "table", "columns", "rows", "results", "path",
+     "depends_on", "implements", "source", "quote", "page", "text", "kind"]
 )  # fmt: skip
+INNER = LEAF | st.lists(LEAF | st.lists(LEAF, max_size=3), max_size=3) | st.dictionaries(KEY, LEAF, max_size=3)
+JSON = (
+    LEAF
+    | st.lists(LEAF | st.dictionaries(KEY, INNER, max_size=5), max_size=4)
+    | st.dictionaries(KEY, INNER, max_size=4)
+)
 
 
 @given(st.dictionaries(st.sampled_from([*SHORT, "implementation_strategy", "struck"]), JSON, max_size=5), st.booleans())
