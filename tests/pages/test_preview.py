@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-import subprocess
-import sys
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,10 +19,10 @@ from phases.readers.page_pictures import draw_pages
 from phases.readers.reading import OK, Hidden, Link, Reading
 from phases.readers.text import read_text
 from pipeline.base.errors import PipelineError
-from tests.papers import MARKDOWN, PAPER, ROOT, good_pdf, pdf
+from tests.forks import in_time
+from tests.papers import MARKDOWN, PAPER, good_pdf, pdf
 from tests.strategies import QUICK
 
-PATIENCE = 60.0
 PNG = b"\x89PNG\r\n\x1a\n"
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&<a href=javascript:alert(3)>"
 NEVER = ("script", "iframe", "object", "embed", "link", "base", "form", "input", "svg", "a", "video", "audio")
@@ -242,18 +240,8 @@ def test_a_heading_in_a_listing_that_spans_pages_stays_on_its_page() -> None:
     ],
 )
 def test_to_show_a_paper_takes_time_in_proportion_to_it(page: str) -> None:
-    code = (
-        "import sys\n"
-        "from phases.readers.markdown import paper_document\n"
-        "from phases.pages.preview import render_preview\n"
-        "from phases.readers.reading import OK, Reading\n"
-        "reading = Reading(OK, 'e 1', pages=(sys.stdin.read(),))\n"
-        "render_preview(paper_document(reading, '0' * 64, 'pdf'), {})"
-    )
-    try:
-        subprocess.run([sys.executable, "-c", code], input=page, text=True, cwd=ROOT, timeout=PATIENCE, check=True)
-    except subprocess.TimeoutExpired:
-        pytest.fail(f"it takes more than {PATIENCE} s")
+    reading = Reading(OK, "e 1", pages=(page,))
+    in_time(lambda: render_preview(paper_document(reading, "0" * 64, "pdf"), {}))
 
 
 # Pictures of pages

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import pytest
 from hypothesis import example, given
@@ -13,26 +11,15 @@ from hypothesis import strategies as st
 from phases.planning.rules.requirement_text import plan_of_text
 from phases.readers.reading import BROKEN, OK, Unreadable
 from phases.readers.text import read_requirement, read_text
-from tests.papers import MARKDOWN, PAPER, ROOT
+from tests.forks import in_time
+from tests.papers import MARKDOWN, PAPER
 from tests.strategies import QUICK
-
-PATIENCE = 60.0
 
 
 def body(text: str, *, markdown: bool) -> str:
     """The one page of a text."""
     [page] = read_text(text.encode(), markdown=markdown).pages
     return page
-
-
-def in_time(code: str, text: str) -> None:
-    try:
-        ended = subprocess.run(
-            [sys.executable, "-c", code], input=text, text=True, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        pytest.fail(f"it takes more than {PATIENCE} s")
-    assert ended.returncode == 0, ended.stderr[-500:]
 
 
 # Markdown
@@ -155,13 +142,8 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_to_read_a_text_takes_time_in_proportion_to_it(text: str) -> None:
-    code = (
-        "import sys\n"
-        "from phases.readers.text import read_requirement, read_text\n"
-        "content = sys.stdin.read().encode()\n"
-        "read_text(content, markdown=True), read_text(content, markdown=False), read_requirement(content)"
-    )
-    in_time(code, text)
+    content = text.encode()
+    in_time(lambda: (read_text(content, markdown=True), read_text(content, markdown=False), read_requirement(content)))
 
 
 # Requirements
@@ -279,8 +261,4 @@ def test_every_wish_quotes_its_own_words(text: str) -> None:
     ],
 )
 def test_to_find_the_requirements_takes_time_in_proportion_to_the_text(text: str) -> None:
-    in_time(
-        "import sys\nfrom phases.planning.rules.requirement_text import plan_of_text\n"
-        "plan_of_text(sys.stdin.read(), {'title': 'T', 'abstract': '', 'equations': []})",
-        text,
-    )
+    in_time(lambda: plan_of_text(text, {"title": "T", "abstract": "", "equations": []}))
