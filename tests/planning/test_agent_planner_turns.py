@@ -26,7 +26,6 @@ from phases.planning.model.settle import settle_plan
 from phases.planning.model.shown_pages import choose_pages, is_torn
 from phases.planning.plan_edits import strike_row
 from phases.readers.markdown import paper_document
-from phases.readers.pdf.reader import read_pdf
 from phases.readers.text import read_text
 from pipeline.base.errors import ContractError, Interrupted, Paused, PhaseError
 from pipeline.base.files import sha256
@@ -34,7 +33,7 @@ from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Context, Documents, WorkflowContext
 from tests.agents import Scripted
-from tests.papers import EXAMPLE, PAPER, Read, good_pdf, read, read_on
+from tests.papers import EXAMPLE, PAPER, Read, example_reading, good_pdf, read, read_on
 
 CONTRACTS = Contracts()
 SHORT = read(PAPER)
@@ -989,10 +988,14 @@ def test_turns_are_counted_without_a_gap(desk: Desk) -> None:
 
 def printed(folder: Path) -> Read:
     """The example paper, from a PDF that lies in the task."""
-    content = EXAMPLE.read_bytes()
     (folder / "source").mkdir(exist_ok=True)
-    (folder / "source" / "paper.pdf").write_bytes(content)
-    return read_on(paper_document(read_pdf(str(EXAMPLE)), sha256(content), "pdf"))
+    (folder / "source" / "paper.pdf").write_bytes(EXAMPLE.read_bytes())
+    return printed_once()
+
+
+@cache
+def printed_once() -> Read:
+    return read_on(paper_document(example_reading(), sha256(EXAMPLE.read_bytes()), "pdf"))
 
 
 class Seeing(Scripted):

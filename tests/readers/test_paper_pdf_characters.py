@@ -22,7 +22,7 @@ from phases.readers.pdf.scan import open_pdf
 from phases.readers.pdf.subscripts import with_subscripts
 from phases.readers.pdf.symbols import with_symbols
 from phases.readers.reading import NO_TEXT, OK, PARTIAL
-from tests.papers import ROOT, pdf, scan
+from tests.papers import example_reading, pdf, scan
 
 WIDE = 5.0
 
@@ -341,8 +341,7 @@ def test_a_tall_letter_below_the_line_is_no_exponent() -> None:
     ],
 )
 def test_what_the_example_prints_is_in_its_formulas(formula: str) -> None:
-    pages = read_pdf(str(ROOT / "examples" / "averaged-perceptron" / "paper.pdf"), None).pages
-    assert any(formula in page for page in pages)
+    assert any(formula in page for page in example_reading().pages)
 
 
 class Drawn:
