@@ -1,4 +1,4 @@
-.PHONY: setup run demo reproduce test test-all check drills mutants bench lock audit release
+.PHONY: setup run demo reproduce test test-slow test-all check drills mutants bench lock audit release
 
 setup: .venv/ready ## all that the program and its tests need, in .venv, and the system packages where that is allowed
 
@@ -25,6 +25,9 @@ test: check ## everything that must hold, in minutes
 
 test-all: check audit ## the same, and what takes long: long property profiles, served models, the quick drills; TORCH=1: papers that need torch, too
 	@.venv/bin/python -m pytest -n auto --dist worksteal -m "not drill" -rs
+
+test-slow: setup ## what `make test` leaves out and is no drill: what another test stands for, and what takes long
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist worksteal -m "slow and not drill" -rs
 
 lock: .venv/program ## requirements.lock: every package of development and CI, by version and hash
 	@.venv/bin/python -m scripts.release lock

@@ -69,15 +69,22 @@ def proxying(
         context.load_cert_chain(*certificate)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        process = fork(lambda: _serve(listener, mode, upstream, log, context), [listener.fileno()])
+        ready, told = os.pipe()
+        process = fork(lambda: _serve(listener, told, mode, upstream, log, context), [listener.fileno(), told])
+    os.close(told)
     try:
+        os.read(ready, 1)  # clients wait for its answers no longer than half a second
         yield RunningProxy(port, log)
     finally:
+        os.close(ready)
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
 
 
-def _serve(listener: socket.socket, mode: str, upstream: int, log: Path, context: ssl.SSLContext | None) -> None:
+def _serve(
+    listener: socket.socket, told: int, mode: str, upstream: int, log: Path, context: ssl.SSLContext | None
+) -> None:
+    os.write(told, b".")
     while True:
         client, _ = listener.accept()
         threading.Thread(target=_lead, args=(client, mode, upstream, log, context), daemon=True).start()
