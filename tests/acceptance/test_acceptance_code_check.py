@@ -27,7 +27,7 @@ from phases.workspace.syntax import LARGEST_PYTHON
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from tests.bare import shared_python
 from tests.papers import ROOT
-from tests.rows import with_slow
+from tests.rows import with_covered
 from tests.strategies import QUICK
 
 KIND = kind_of_sandbox("required")
@@ -94,7 +94,7 @@ def checked(
 # The whole hook
 
 
-@pytest.mark.slow
+@pytest.mark.covered
 @needs_a_sandbox
 def test_healthy_code_is_verified_by_its_checks_and_its_help(tmp_path: Path) -> None:
     verdict = checked(tmp_path, HEALTHY)
@@ -165,7 +165,7 @@ BROKEN = [
 @needs_a_sandbox
 @pytest.mark.parametrize(
     ("change", "told"),
-    with_slow(
+    with_covered(
         BROKEN,
         "a check of the plan fails",
         "the program does not answer --help",
@@ -269,7 +269,7 @@ LACKS = [
 @needs_a_sandbox
 @pytest.mark.parametrize(
     ("change", "lack"),
-    with_slow(
+    with_covered(
         LACKS, "plainly", "in its own words", "by what it is without it", "in its own words, far from the program"
     ),
 )
@@ -319,7 +319,7 @@ def test_a_program_that_does_its_work_whatever_it_is_asked_is_not_broken(
     assert verdict["verification"]["commands"][-1]["exit_code"] is None
 
 
-@pytest.mark.slow
+@pytest.mark.covered
 @needs_a_sandbox
 def test_a_check_of_the_plan_that_does_not_end_blocks(tmp_path: Path) -> None:
     verdict = checked(tmp_path, HEALTHY, plan=plan_of(HEALTHY, ("sleep 60",)), seconds=2)
@@ -729,14 +729,14 @@ def test_there_is_no_false_alarm_over_code_that_many_people_use(package: str) ->
     assert import_problems(files, there) == []
 
 
-@pytest.mark.slow
+@pytest.mark.covered
 @pytest.mark.parametrize("package", ["pipeline", "phases"])
 def test_there_is_no_false_alarm_over_this_program(package: str) -> None:
     files, there = python_files(ROOT / package, package)
     assert import_problems(files, there) == []
 
 
-@pytest.mark.slow
+@pytest.mark.covered
 @QUICK
 @given(st.text(max_size=200), st.text(max_size=200))
 @example("from . import *\nfrom .b import *\n", "from a import *\nfrom b import *\n")
@@ -864,7 +864,7 @@ def test_what_is_not_planned_is_not_the_program() -> None:
 @needs_a_sandbox
 @pytest.mark.parametrize(
     ("files", "path", "command"),
-    with_slow(
+    with_covered(
         [row for row in PROGRAMS if row.values[1]],
         "a script",
         "a package that can be run",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from phases.agent.interfaces import LARGEST, interface_of
 from tests.papers import HANGS, ROOT
-from tests.rows import with_slow
+from tests.rows import with_covered
 from tests.strategies import QUICK
 
 SOURCE = '''"""Trains the model.
@@ -142,7 +142,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("source", "words"), with_slow(HOSTILE, "a huge list", "a huge default", "a huge annotation"))
+@pytest.mark.parametrize(("source", "words"), with_covered(HOSTILE, "a huge list", "a huge default", "a huge annotation"))
 def test_a_hostile_file_has_a_short_interface_soon(source: str, words: str) -> None:
     began = time.monotonic()
     shown = interface_of("a.py", source)

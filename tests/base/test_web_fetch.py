@@ -28,7 +28,7 @@ from pipeline.base.http import connection
 from pipeline.base.http.addresses import LONGEST_URL, Forbidden, permit_addresses, printable_url, target_of, why_refused
 from pipeline.base.http.fetch import DownloadError, DownloadLimits, Fetched, fetch_url
 from tests.papers import HANGS
-from tests.rows import with_slow
+from tests.rows import with_covered
 from tests.strategies import QUICK
 from tests.web import Script, Server, floods, head, redirects, resets, says, sends, serving
 
@@ -247,7 +247,7 @@ def test_a_url_with_two_readings_or_none_is_refused(url: str, reason: str) -> No
     assert reason in str(caught.value)
 
 
-@pytest.mark.slow
+@pytest.mark.covered
 @QUICK
 @given(
     text=st.one_of(
@@ -461,7 +461,7 @@ SLOW: list[tuple[str, bytes, bytes]] = [
 
 @pytest.mark.parametrize(
     ("start", "piece"),
-    with_slow(
+    with_covered(
         [pytest.param(*row[1:], id=row[0]) for row in SLOW],
         "in the headers",
         "in a chunk's length",

@@ -17,7 +17,7 @@ from phases.planning.rules import table_kinds
 from phases.planning.rules.passages import PaperText
 from phases.planning.rules.short_forms import find_short_forms
 from tests.papers import read
-from tests.rows import with_slow
+from tests.rows import with_covered
 
 SECONDS = 20
 """Of processor time for one text through all patterns: twenty times what it needs, and none where the work explodes."""
@@ -77,7 +77,7 @@ def test_the_patterns_of_the_rules_are_found() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    with_slow(
+    with_covered(
         TEXTS,
         "hyphens",
         "hyphens and capitals",
@@ -144,7 +144,7 @@ def test_a_paragraph_or_a_title_that_is_one_word_is_planned_at_once(title: str, 
 
 @pytest.mark.parametrize(
     "line",
-    [pytest.param("we compute the value of the", marks=pytest.mark.slow), "Step 1: we compute the"],
+    [pytest.param("we compute the value of the", marks=pytest.mark.covered), "Step 1: we compute the"],
     ids=["words", "steps"],
 )
 def test_lines_that_never_end_a_sentence_take_the_time_of_their_length(line: str) -> None:

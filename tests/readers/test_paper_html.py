@@ -12,7 +12,7 @@ from phases.readers.html.reader import LARGEST, read_html
 from phases.readers.html.tree import parse_html, text_of
 from phases.readers.reading import BROKEN, OK, Reading, Unreadable
 from tests.papers import HANGS, SHARED
-from tests.rows import with_slow
+from tests.rows import with_covered
 from tests.strategies import QUICK
 
 FORMULA = '<math id="m1" class="ltx_Math" alttext="{tex}" display="{display}"><semantics><mi>x</mi></semantics></math>'
@@ -454,7 +454,7 @@ BOMBS = [
 
 @pytest.mark.parametrize(
     "page",
-    with_slow(
+    with_covered(
         BOMBS,
         "a hundred thousand boxes",
         "ten million brackets",
@@ -524,7 +524,7 @@ def test_no_bytes_surprise_the_reader(data: bytes) -> None:
     assert refused.value.verdict == BROKEN
 
 
-@pytest.mark.slow
+@pytest.mark.covered
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8), min_size=1, max_size=20))
 @QUICK
 def test_the_words_of_a_page_come_out_as_they_went_in(words: list[str]) -> None:

@@ -22,14 +22,14 @@ from tests.bombs import (
     page_tree_cycle,
     single_letters,
 )
-from tests.rows import with_slow
+from tests.rows import with_covered
 
 VERDICTS = (OK, NO_TEXT, GARBLED, ENCRYPTED, BROKEN)
 
 
 @pytest.mark.parametrize(
     "bomb",
-    with_slow(
+    with_covered(
         [pytest.param(bomb, id=bomb.name) for bomb in BOMBS],
         "contents named two thousand times",
         "a form that draws itself",
@@ -66,14 +66,14 @@ def test_two_gigabytes_in_two_megabytes_are_no_text_or_broken_within_the_limits(
     assert blast.litter == ()
 
 
-@pytest.mark.slow
+@pytest.mark.covered
 def test_pages_that_are_their_own_children_are_broken_or_read_once(tmp_path: Path) -> None:
     blast = explode(page_tree_cycle(), tmp_path)
     assert blast.verdict in (OK, BROKEN)
     assert blast.words.count("no bomb at all") <= 3
 
 
-@pytest.mark.slow
+@pytest.mark.covered
 @pytest.mark.parametrize(
     "content", [many_kids(3), single_letters(3000)], ids=["every line is on every page", "one line runs off the page"]
 )

@@ -33,7 +33,7 @@ from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import TYPED, Context, Decision, WorkflowContext
 from tests.forks import in_time
 from tests.papers import good_pdf
-from tests.rows import with_slow
+from tests.rows import with_covered
 from tests.strategies import FEW, QUICK
 from tests.web import head, says, sends, serving
 
@@ -198,7 +198,7 @@ def test_to_say_what_a_file_is_takes_time_in_proportion_to_it(name: str) -> None
     in_time(work)
 
 
-@pytest.mark.slow
+@pytest.mark.covered
 @pytest.mark.parametrize("line", [b"ab\n", b"# a\n", b"a\r"], ids=["lines", "headings", "carriage returns"])
 def test_to_say_what_a_file_is_takes_memory_in_proportion_to_it(line: bytes) -> None:
     content = line * (1_500_000 // len(line))
@@ -265,7 +265,7 @@ def test_a_folder_that_is_no_paper_is_refused_with_the_reason(
         taken(laid(tmp_path, files))
 
 
-@pytest.mark.slow
+@pytest.mark.covered
 def test_a_folder_like_a_home_ends_soon_and_in_a_clear_refusal(tmp_path: Path) -> None:
     for folder in range(60):
         (tmp_path / f"project{folder}" / "src").mkdir(parents=True)
@@ -404,7 +404,7 @@ STEPS = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.covered
 @given(st.lists(STEPS, max_size=4), st.sampled_from(["input", "include", "bibliography", "import{../}", "usepackage"]))
 @example(["a\x00b"], "input")
 @example(["a" * 1900], "input")
@@ -449,7 +449,7 @@ LONG_WAYS = {
 
 @pytest.mark.parametrize(
     "name",
-    with_slow(
+    with_covered(
         LONG_WAYS,
         "an import and blanks",
         "brackets that never close",
@@ -576,7 +576,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize(
-    "name", with_slow(BOMBS, "a gzip of 64 MiB", "a tar of 64 MiB", "a gzip of gzips", "a zip of 96 MiB")
+    "name", with_covered(BOMBS, "a gzip of 64 MiB", "a tar of 64 MiB", "a gzip of gzips", "a zip of 96 MiB")
 )
 def test_a_bomb_is_put_out_soon(name: str) -> None:
     content = BOMBS[name]()
