@@ -71,7 +71,12 @@ def test_an_old_task_is_shown(name: str, tmp_path: Path) -> None:
 @needs_a_sandbox
 @pytest.mark.parametrize(
     "name",
-    [pytest.param("demo", marks=pytest.mark.covered), "finished", pytest.param("full", marks=pytest.mark.covered), "led"],
+    [
+        pytest.param("demo", marks=pytest.mark.covered),
+        "finished",
+        pytest.param("full", marks=pytest.mark.covered),
+        "led",
+    ],
 )
 def test_an_old_task_that_ended_is_not_worked_on_again(name: str, tmp_path: Path) -> None:
     old = Old(name, tmp_path)

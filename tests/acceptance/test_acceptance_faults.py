@@ -154,7 +154,9 @@ def test_fault_06_what_a_hook_prints_is_bounded_clean_and_never_among_the_orders
 
 
 @pytest.mark.parametrize(
-    "how", ["exit 2", pytest.param("exec sleep 600", marks=pytest.mark.covered)], ids=["after its end", "after its time"]
+    "how",
+    ["exit 2", pytest.param("exec sleep 600", marks=pytest.mark.covered)],
+    ids=["after its end", "after its time"],
 )
 def test_fault_07_no_process_of_a_hook_outlives_it(how: str, tmp_path: Path) -> None:
     """Neither a child in the background nor one with a session of its own."""

@@ -135,7 +135,9 @@ def test_tests_that_a_command_of_the_plan_ran_are_not_run_again() -> None:
             id="skipped for it",
         ),
         pytest.param(
-            PLAIN.replace("from total", "import torchless\nfrom total"), id="in pytest's style", marks=pytest.mark.covered
+            PLAIN.replace("from total", "import torchless\nfrom total"),
+            id="in pytest's style",
+            marks=pytest.mark.covered,
         ),
     ],
 )

@@ -142,7 +142,9 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("source", "words"), with_covered(HOSTILE, "a huge list", "a huge default", "a huge annotation"))
+@pytest.mark.parametrize(
+    ("source", "words"), with_covered(HOSTILE, "a huge list", "a huge default", "a huge annotation")
+)
 def test_a_hostile_file_has_a_short_interface_soon(source: str, words: str) -> None:
     began = time.monotonic()
     shown = interface_of("a.py", source)

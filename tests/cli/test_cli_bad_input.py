@@ -219,7 +219,9 @@ def test_a_folder_with_one_paper_is_that_paper(beside: dict[str, bytes], kind: s
     [
         pytest.param("paperr.pdf", "did you mean paper.pdf?", id="a letter too many", marks=pytest.mark.covered),
         pytest.param("Paper.PDF", "did you mean paper.pdf?", id="other capitals"),
-        pytest.param("other/papr.pdf", "did you mean other/paper.pdf?", id="in another folder", marks=pytest.mark.covered),
+        pytest.param(
+            "other/papr.pdf", "did you mean other/paper.pdf?", id="in another folder", marks=pytest.mark.covered
+        ),
         pytest.param("othr/paper.pdf", "there is no directory othr", id="a folder that is not there"),
         pytest.param("zzz", "check the name", id="nothing like it"),
         pytest.param("done", "pipeline resume done", id="the name of a task", marks=pytest.mark.covered),

@@ -226,10 +226,14 @@ def test_check_finds_nothing_wrong_with_a_good_task(done: Command) -> None:
 @pytest.mark.parametrize(
     ("name", "damage", "verdict"),
     [
-        pytest.param("outline.json", b"{}", "damaged", id="a document that breaks its schema", marks=pytest.mark.covered),
+        pytest.param(
+            "outline.json", b"{}", "damaged", id="a document that breaks its schema", marks=pytest.mark.covered
+        ),
         pytest.param("outline.json", b"[1, 2", "damaged", id="a document that does not parse"),
         pytest.param("paper.md", b"no front matter", "damaged", id="a paper without its front matter"),
-        pytest.param("initial_plan.txt", b"\xff\xfe", "damaged", id="a plan that is not text", marks=pytest.mark.covered),
+        pytest.param(
+            "initial_plan.txt", b"\xff\xfe", "damaged", id="a plan that is not text", marks=pytest.mark.covered
+        ),
         pytest.param("task.json", b"{}", "damaged", id="the task's own document", marks=pytest.mark.covered),
         pytest.param("outline.json", None, "missing", id="a document that is gone"),
         pytest.param(

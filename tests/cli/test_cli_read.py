@@ -165,7 +165,9 @@ def tar(members: Mapping[str, bytes]) -> bytes:
 @pytest.mark.parametrize(
     ("name", "content", "reader"),
     [
-        pytest.param("paper.tar.gz", tar({"main.tex": TEX}), "latex", id="an archive of LaTeX", marks=pytest.mark.covered),
+        pytest.param(
+            "paper.tar.gz", tar({"main.tex": TEX}), "latex", id="an archive of LaTeX", marks=pytest.mark.covered
+        ),
         pytest.param("paper.gz", gzip.compress(TEX), "latex", id="a packed .tex"),
         pytest.param("paper.tex", TEX, "latex", id="a .tex", marks=pytest.mark.covered),
         pytest.param("paper.html", PAGE.encode(), "html", id="a web page", marks=pytest.mark.covered),
@@ -262,7 +264,9 @@ BAD: dict[str, tuple[bytes, str, str]] = {
 
 @pytest.mark.parametrize(
     "name",
-    with_covered(BAD, "a scan", "a PDF of empty pages", "an encrypted PDF", "a truncated PDF", "LaTeX without a document"),
+    with_covered(
+        BAD, "a scan", "a PDF of empty pages", "an encrypted PDF", "a truncated PDF", "LaTeX without a document"
+    ),
 )
 def test_what_cannot_be_read_is_said_in_one_line_with_what_to_do(name: str, command: Command) -> None:
     content, wrong, cure = BAD[name]

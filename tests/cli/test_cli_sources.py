@@ -143,7 +143,8 @@ SOURCES: dict[str, tuple[str, Mapping[str, bytes], str, str]] = {
 
 
 @pytest.mark.parametrize(
-    "name", with_covered(SOURCES, "an archive of LaTeX", "a Word file", "a PDF", "Markdown", "plain text", "a requirement")
+    "name",
+    with_covered(SOURCES, "an archive of LaTeX", "a Word file", "a PDF", "Markdown", "plain text", "a requirement"),
 )
 def test_a_source_of_every_kind_becomes_a_plan(name: str, command: Command) -> None:
     given, files, kind, task = SOURCES[name]
@@ -380,12 +381,18 @@ def test_a_redirect_to_this_machine_needs_leave_too_and_only_http_is_followed(on
     [
         pytest.param(says(b"", status="404 Not Found"), "it is not there (404)", id="nothing there"),
         pytest.param(
-            says(b"", status="403 Forbidden"), "does not give it to programs", id="a shut door", marks=pytest.mark.covered
+            says(b"", status="403 Forbidden"),
+            "does not give it to programs",
+            id="a shut door",
+            marks=pytest.mark.covered,
         ),
         pytest.param(says(b"<!doctype html><html>Sign in</html>"), "login page", id="a login page"),
         pytest.param(says(b"\x89PNG"), "a picture", id="a picture", marks=pytest.mark.covered),
         pytest.param(
-            says(tar({"a.txt": b"words"})), "must hold LaTeX source", id="an archive of nothing", marks=pytest.mark.covered
+            says(tar({"a.txt": b"words"})),
+            "must hold LaTeX source",
+            id="an archive of nothing",
+            marks=pytest.mark.covered,
         ),
         pytest.param(says(b"x" * 1_100_000), "1,048,576|MiB|limit|more than", id="too much"),
     ],
@@ -453,7 +460,8 @@ def test_a_run_that_is_stopped_amid_a_download_leaves_nothing_at_all(online: Onl
 
 
 @pytest.mark.parametrize(
-    "name", with_covered(SOURCES, "an archive of LaTeX", "a Word file", "a PDF", "Markdown", "plain text", "a requirement")
+    "name",
+    with_covered(SOURCES, "an archive of LaTeX", "a Word file", "a PDF", "Markdown", "plain text", "a requirement"),
 )
 def test_the_same_source_goes_on_with_its_task_and_a_changed_one_leaves_that_and_makes_a_new_one(
     name: str, command: Command

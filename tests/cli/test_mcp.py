@@ -101,9 +101,13 @@ def test_a_run_goes_on_when_the_server_has_ended(command: Command) -> None:
         ),
         ("resume", {"task": "paper-9"}, "there is no task 'paper-9'"),
         pytest.param("show", {"task": "--help"}, "there is no task '--help'", marks=pytest.mark.covered),
-        pytest.param("show", {"task": "../../etc", "document": "passwd"}, "there is no task", marks=pytest.mark.covered),
+        pytest.param(
+            "show", {"task": "../../etc", "document": "passwd"}, "there is no task", marks=pytest.mark.covered
+        ),
         ("status", {"task": "-nobody"}, "there is no task"),
-        pytest.param("trace", {"task": "x", "requirement": "--html=evil"}, "there is no task", marks=pytest.mark.covered),
+        pytest.param(
+            "trace", {"task": "x", "requirement": "--html=evil"}, "there is no task", marks=pytest.mark.covered
+        ),
         ("review", {"task": "x", "decision": "--edit"}, "decision must be approve or reject"),
         pytest.param("search", {"task": "x", "query": "--json"}, "there is no task", marks=pytest.mark.covered),
     ],

@@ -183,7 +183,9 @@ def _torn(path: Path) -> None:
 
 
 @_NO_SANDBOX
-@pytest.mark.parametrize("damage", [pytest.param(Path.unlink, marks=pytest.mark.covered), _torn], ids=["deleted", "torn"])
+@pytest.mark.parametrize(
+    "damage", [pytest.param(Path.unlink, marks=pytest.mark.covered), _torn], ids=["deleted", "torn"]
+)
 def test_an_event_log_that_was_lost_is_made_again_by_a_resume(damage: Callable[[Path], None], stopped: Ground) -> None:
     before = _lines(stopped)
     damage(stopped.task / _LOG)

@@ -187,7 +187,9 @@ def test_garbage_in_a_lock_that_nobody_holds_is_taken_over(tmp_path: Path, garba
     assert (tmp_path / ".lock").read_bytes() == b""
 
 
-@pytest.mark.parametrize("garbage", [b"\0" * 512, b"{", b"[1]", pytest.param(b"", marks=pytest.mark.covered)], ids=ascii)
+@pytest.mark.parametrize(
+    "garbage", [b"\0" * 512, b"{", b"[1]", pytest.param(b"", marks=pytest.mark.covered)], ids=ascii
+)
 def test_garbage_in_a_lock_that_somebody_holds_is_still_busy(tmp_path: Path, garbage: bytes) -> None:
     with held_by_another(tmp_path):
         (tmp_path / ".lock").write_bytes(garbage)

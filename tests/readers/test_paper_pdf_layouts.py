@@ -502,7 +502,9 @@ def pages_of_prose(count: int = 5, width: float = 460) -> tuple[list[Sheet], lis
             lambda number: str(number),
             id="odd pages name the authors and even ones the title",
         ),
-        pytest.param(lambda number: "", lambda number: f"Page {number} of 5", id="Page 3 of 5", marks=pytest.mark.covered),
+        pytest.param(
+            lambda number: "", lambda number: f"Page {number} of 5", id="Page 3 of 5", marks=pytest.mark.covered
+        ),
         pytest.param(lambda number: f"{number}    Waiting", lambda number: "", id="number and name in the head"),
         pytest.param(lambda number: "", lambda number: f"- {number} -", id="a number between dashes"),
     ],
