@@ -22,6 +22,7 @@ from phases.planning.rules.plan import plan_by_rules
 from phases.readers.markdown import paper_document
 from phases.readers.outline import outline_of
 from phases.readers.pdf.reader import read_pdf
+from phases.readers.reading import Reading
 from phases.readers.segments import segments_of
 from phases.readers.text import read_text
 from pipeline.base.formats import Markdown
@@ -221,9 +222,15 @@ def read_on(document: Markdown, requests: Sequence[str] = ()) -> Read:
 
 
 @cache
+def example_reading() -> Reading:
+    """The project's own example paper, as its PDF is read."""
+    return read_pdf(str(EXAMPLE))
+
+
+@cache
 def example_paper() -> Read:
-    """What the phases make of the project's own example paper."""
-    return read_on(paper_document(read_pdf(str(EXAMPLE)), "0" * 64, "pdf"))
+    """What the phases make of it."""
+    return read_on(paper_document(example_reading(), "0" * 64, "pdf"))
 
 
 def pdf(

@@ -1,17 +1,15 @@
 """A proxy for tests, as a process: it takes CONNECT, writes down what it was asked for, and behaves as it is told.
 
-    python -m tests.proxy MODE UPSTREAM_PORT LOG [CERTIFICATE KEY]
-
 Whatever address it is asked for, it leads to a port of this machine. With a certificate it opens TLS, as some companies do.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import ssl
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,9 +17,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.forks import fork
 from tests.papers import HANGS
 
-ROOT = Path(__file__).resolve().parent.parent
 NAME, PASSWORD = "me", "s3cret-of-mine"
 _SAYS = {
     "403": b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n",
@@ -65,28 +63,34 @@ def proxying(
     """The process, for as long as the block lasts."""
     log = folder / f"proxy-{time.monotonic_ns()}.jsonl"
     log.touch()
-    command = [sys.executable, "-m", "tests.proxy", mode, str(upstream), str(log), *(certificate or ())]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout
-            yield RunningProxy(int(process.stdout.readline()), log)
-        finally:
-            process.kill()
-
-
-def _serve(mode: str, upstream: int, log: str, certificate: list[str]) -> None:
     context = None
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*certificate)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        print(listener.getsockname()[1], flush=True)
-        while True:
-            client, _ = listener.accept()
-            threading.Thread(target=_lead, args=(client, mode, upstream, log, context), daemon=True).start()
+        port = listener.getsockname()[1]
+        ready, told = os.pipe()
+        process = fork(lambda: _serve(listener, told, mode, upstream, log, context), [listener.fileno(), told])
+    os.close(told)
+    try:
+        os.read(ready, 1)  # clients wait for its answers no longer than half a second
+        yield RunningProxy(port, log)
+    finally:
+        os.close(ready)
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
 
 
-def _lead(client: socket.socket, mode: str, upstream: int, log: str, context: ssl.SSLContext | None) -> None:
+def _serve(
+    listener: socket.socket, told: int, mode: str, upstream: int, log: Path, context: ssl.SSLContext | None
+) -> None:
+    os.write(told, b".")
+    while True:
+        client, _ = listener.accept()
+        threading.Thread(target=_lead, args=(client, mode, upstream, log, context), daemon=True).start()
+
+
+def _lead(client: socket.socket, mode: str, upstream: int, log: Path, context: ssl.SSLContext | None) -> None:
     with suppress(OSError), client:
         head = b""
         while b"\r\n\r\n" not in head and (byte := client.recv(1)):
@@ -121,7 +125,3 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
             target.sendall(piece)
     with suppress(OSError):
         target.shutdown(socket.SHUT_WR)
-
-
-if __name__ == "__main__":
-    _serve(sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:])

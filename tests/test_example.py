@@ -95,6 +95,7 @@ def test_the_recording_is_what_record_py_makes_of_the_plan_and_the_code() -> Non
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
+@pytest.mark.covered
 def test_a_recording_that_is_not_what_record_py_makes_is_told(tmp_path: Path) -> None:
     copy = shutil.copytree(HERE, tmp_path / "example", ignore=shutil.ignore_patterns("__pycache__", ".*", "paper.*"))
     settings = copy / "code" / PACKAGE / "settings.py"
@@ -149,6 +150,7 @@ def test_what_the_recording_writes_is_the_code_to_the_byte(tmp_path: Path) -> No
     assert files(played(tmp_path)) == files(CODE)
 
 
+@pytest.mark.covered
 def test_the_first_version_fails_its_tests_for_the_reason_that_the_recording_gives(tmp_path: Path) -> None:
     of_paper, rows_of_table_2 = "tests.test_paper.Paper", "test_r30_three_rows_of_table_2_come_out_to_the_last_digit"
     ended = run_tests(played(tmp_path, until="Bash"), "tests.test_averages", f"{of_paper}.{rows_of_table_2}")
@@ -274,6 +276,7 @@ def test_every_expected_result_is_spoken_of_by_one_experiment() -> None:
     assert spoken == [row["id"] for row in plan()["expected_results"]]
 
 
+@pytest.mark.covered
 def test_the_streams_that_are_held_out_are_made_as_the_paper_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(HERE))
     monkeypatch.syspath_prepend(str(CODE))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -19,9 +21,21 @@ MODULES = sorted(path for package in ("pipeline", "phases") for path in (ROOT / 
 LONGEST_MODULE, LONGEST_FUNCTION = 400, 45
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """What is made meanwhile stays: the collector need not go through a million nodes again and again, here and later."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @cache
 def tree_of(module: Path) -> ast.Module:
-    return ast.parse(module.read_bytes(), str(module))
+    with uncollected():
+        return ast.parse(module.read_bytes(), str(module))
 
 
 def name_of(node: ast.AST) -> str:
@@ -33,7 +47,9 @@ def name_of(node: ast.AST) -> str:
 
 @cache
 def nodes(module: Path) -> Sequence[ast.AST]:
-    return tuple(ast.walk(tree_of(module)))
+    """All that has a place in a module."""
+    with uncollected():
+        return tuple(node for node in ast.walk(tree_of(module)) if hasattr(node, "lineno"))
 
 
 def breaches(is_one: Callable[[ast.AST], bool]) -> list[str]:
@@ -70,6 +86,7 @@ def passes(keyword: str, *, value: bool) -> Callable[[ast.AST], bool]:
     return is_one
 
 
+@cache
 def imported(module: Path) -> set[str]:
     """The top-level packages that a module imports, wherever in it."""
     found: set[str] = set()
@@ -289,6 +306,7 @@ def public_modules(package: Path) -> list[str] | None:
 FACES = {package.name: names for package in PACKAGES if (names := public_modules(package)) is not None}
 
 
+@cache
 def imported_modules(module: Path) -> set[str]:
     """Every module, in full, that a module imports, wherever in it; of `from a import b` both a and a.b."""
     found: set[str] = set()

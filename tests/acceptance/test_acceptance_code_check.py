@@ -27,6 +27,7 @@ from phases.workspace.syntax import LARGEST_PYTHON
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from tests.bare import shared_python
 from tests.papers import ROOT
+from tests.rows import with_covered
 from tests.strategies import QUICK
 
 KIND = kind_of_sandbox("required")
@@ -93,6 +94,7 @@ def checked(
 # The whole hook
 
 
+@pytest.mark.covered
 @needs_a_sandbox
 def test_healthy_code_is_verified_by_its_checks_and_its_help(tmp_path: Path) -> None:
     verdict = checked(tmp_path, HEALTHY)
@@ -161,7 +163,16 @@ BROKEN = [
 
 
 @needs_a_sandbox
-@pytest.mark.parametrize(("change", "told"), BROKEN)
+@pytest.mark.parametrize(
+    ("change", "told"),
+    with_covered(
+        BROKEN,
+        "a check of the plan fails",
+        "the program does not answer --help",
+        "the program prints without end",
+        "the program misses a module of its own",
+    ),
+)
 def test_each_rule_that_is_broken_blocks(change: dict[str, str | None], told: str, tmp_path: Path) -> None:
     files = {path: text for path, text in {**HEALTHY, **change}.items() if text is not None}
     verdict = checked(tmp_path, files)
@@ -256,7 +267,12 @@ LACKS = [
 
 
 @needs_a_sandbox
-@pytest.mark.parametrize(("change", "lack"), LACKS)
+@pytest.mark.parametrize(
+    ("change", "lack"),
+    with_covered(
+        LACKS, "plainly", "in its own words", "by what it is without it", "in its own words, far from the program"
+    ),
+)
 def test_what_this_machine_lacks_is_no_fault_of_the_code(change: dict[str, str], lack: str, tmp_path: Path) -> None:
     verdict = checked(tmp_path, {**HEALTHY, **change})
     assert verdict["block"] is None
@@ -303,6 +319,7 @@ def test_a_program_that_does_its_work_whatever_it_is_asked_is_not_broken(
     assert verdict["verification"]["commands"][-1]["exit_code"] is None
 
 
+@pytest.mark.covered
 @needs_a_sandbox
 def test_a_check_of_the_plan_that_does_not_end_blocks(tmp_path: Path) -> None:
     verdict = checked(tmp_path, HEALTHY, plan=plan_of(HEALTHY, ("sleep 60",)), seconds=2)
@@ -712,12 +729,14 @@ def test_there_is_no_false_alarm_over_code_that_many_people_use(package: str) ->
     assert import_problems(files, there) == []
 
 
+@pytest.mark.covered
 @pytest.mark.parametrize("package", ["pipeline", "phases"])
 def test_there_is_no_false_alarm_over_this_program(package: str) -> None:
     files, there = python_files(ROOT / package, package)
     assert import_problems(files, there) == []
 
 
+@pytest.mark.covered
 @QUICK
 @given(st.text(max_size=200), st.text(max_size=200))
 @example("from . import *\nfrom .b import *\n", "from a import *\nfrom b import *\n")
@@ -843,7 +862,22 @@ def test_what_is_not_planned_is_not_the_program() -> None:
 
 
 @needs_a_sandbox
-@pytest.mark.parametrize(("files", "path", "command"), [row for row in PROGRAMS if row.values[1]])
+@pytest.mark.parametrize(
+    ("files", "path", "command"),
+    with_covered(
+        [row for row in PROGRAMS if row.values[1]],
+        "a script",
+        "a package that can be run",
+        "relative imports",
+        "a package under src",
+        "a script that imports from the root",
+        "a script that imports from its folder",
+        "a name that a shell would split",
+        "a name like an option",
+        "the plan's order",
+        "a program that takes from another one",
+    ),
+)
 def test_the_command_that_asks_a_program_runs(files: dict[str, str], path: str, command: str, tmp_path: Path) -> None:
     def runnable(text: str) -> str:
         for library in ("click", "typer", "fire"):  # which need not be installed

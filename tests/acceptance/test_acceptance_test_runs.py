@@ -74,12 +74,12 @@ def test_an_output_without_a_summary_counts_nothing(output: str) -> None:
 @pytest.mark.parametrize(
     ("tests", "told"),
     [
-        pytest.param({}, "no test was found", id="there is no test"),
+        pytest.param({}, "no test was found", id="there is no test", marks=pytest.mark.covered),
         pytest.param({"test_a.py": "def check():\n    assert False\n"}, "no test was found", id="a name that none finds"),
         pytest.param(
             {"test_a.py": OF_UNITTEST.replace("    def test", "    @unittest.skip('later')\n    def test")},
             "all 1 tests were skipped, or are expected to fail",
-            id="all are skipped",
+            id="all are skipped", marks=pytest.mark.covered,
         ),
         pytest.param(
             {"test_a.py": OF_UNITTEST.replace("    def test", "    @unittest.expectedFailure\n    def test").replace("3)", "4)")},
@@ -134,7 +134,11 @@ def test_tests_that_a_command_of_the_plan_ran_are_not_run_again() -> None:
             ),
             id="skipped for it",
         ),
-        pytest.param(PLAIN.replace("from total", "import torchless\nfrom total"), id="in pytest's style"),
+        pytest.param(
+            PLAIN.replace("from total", "import torchless\nfrom total"),
+            id="in pytest's style",
+            marks=pytest.mark.covered,
+        ),
     ],
 )
 def test_a_check_that_fails_for_want_of_a_package_of_the_plan_is_not_checked_and_not_refused(
@@ -151,11 +155,12 @@ def test_a_check_that_fails_for_want_of_a_package_of_the_plan_is_not_checked_and
 @pytest.mark.parametrize(
     ("tests", "missing"),
     [
-        pytest.param("import torchless\n" + OF_UNITTEST, (), id="no package of the plan"),
+        pytest.param("import torchless\n" + OF_UNITTEST, (), id="no package of the plan", marks=pytest.mark.covered),
         pytest.param(
             OF_UNITTEST + "\n    def test_more(self):\n        import torchless\n", ("torchless",), id="another test fails too"
         ),
-        pytest.param(OF_UNITTEST.replace("from total", "from totals"), ("torchless",), id="a file of another name"),
+        pytest.param(OF_UNITTEST.replace("from total", "from totals"), ("torchless",),
+                     id="a file of another name", marks=pytest.mark.covered),
         pytest.param(OF_UNITTEST.replace("3)", "4)"), ("torchless",), id="a wrong test alone"),
     ],
 )  # fmt: skip
@@ -222,6 +227,7 @@ def look_at(workspace: Workspace, plan: dict[str, Any]) -> list[dict[str, Any]]:
     return climb(plan["requirements"], find_all_places(workspace, plan), read_sources(workspace), NOTHING)
 
 
+@pytest.mark.covered
 @needs_a_sandbox
 def test_open_requirements_refuse_work_whose_tests_pass(tmp_path: Path) -> None:
     files = {"total.py": SUM, "test_total.py": OF_UNITTEST}
@@ -245,7 +251,15 @@ def test_open_requirements_refuse_work_whose_tests_pass(tmp_path: Path) -> None:
 
 
 @needs_a_sandbox
-@pytest.mark.parametrize("path", ["unittest.py", "unittest/__init__.py", "_pytest/__init__.py", "traceback.py"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("unittest.py", marks=pytest.mark.covered),
+        "unittest/__init__.py",
+        pytest.param("_pytest/__init__.py", marks=pytest.mark.covered),
+        "traceback.py",
+    ],
+)
 def test_a_file_that_stands_in_for_what_tests_need_is_refused(tmp_path: Path, path: str) -> None:
     files = {"total.py": WRONG, "test_total.py": OF_UNITTEST}
     found = verdict(tmp_path, files, DISCOVER)
@@ -256,7 +270,7 @@ def test_a_file_that_stands_in_for_what_tests_need_is_refused(tmp_path: Path, pa
 
 
 @needs_a_sandbox
-@pytest.mark.parametrize("way", ["beside the source", "in its cache"])
+@pytest.mark.parametrize("way", ["beside the source", pytest.param("in its cache", marks=pytest.mark.covered)])
 def test_stale_bytecode_decides_nothing(tmp_path: Path, way: str) -> None:
     """The cache says that it is right whatever the source is, as `unchecked-hash` has it."""
     files = {"total.py": SUM, "test_total.py": OF_UNITTEST}

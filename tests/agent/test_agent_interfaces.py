@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from phases.agent.interfaces import LARGEST, interface_of
 from tests.papers import HANGS, ROOT
+from tests.rows import with_covered
 from tests.strategies import QUICK
 
 SOURCE = '''"""Trains the model.
@@ -141,7 +142,9 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("source", "words"), HOSTILE)
+@pytest.mark.parametrize(
+    ("source", "words"), with_covered(HOSTILE, "a huge list", "a huge default", "a huge annotation")
+)
 def test_a_hostile_file_has_a_short_interface_soon(source: str, words: str) -> None:
     began = time.monotonic()
     shown = interface_of("a.py", source)

@@ -15,6 +15,7 @@ from phases.agent.tools.search import LONGEST_PATTERN, PatternError, match_paths
 from pipeline.base.text_escaping import LARGEST_ANSWER
 from tests.agent.test_agent_tools import Bench, bench_in
 from tests.papers import HANGS
+from tests.rows import with_covered
 from tests.strategies import QUICK
 
 FILES = {
@@ -166,7 +167,7 @@ TRAPS = [
 ]
 
 
-@pytest.mark.parametrize("pattern", TRAPS)
+@pytest.mark.parametrize("pattern", with_covered(TRAPS, "nested repetition"))
 def test_a_pattern_that_takes_for_ever_is_stopped(
     pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -110,7 +110,9 @@ def rendered_planner() -> str:
 
 
 @pytest.mark.parametrize(
-    ("golden", "render"), [(GOLDEN, rendered), (PLANNER, rendered_planner)], ids=["agent", "planner"]
+    ("golden", "render"),
+    [(GOLDEN, rendered), pytest.param(PLANNER, rendered_planner, marks=pytest.mark.covered)],
+    ids=["agent", "planner"],
 )
 def test_what_is_sent_for_the_example_is_as_it_was_reviewed(golden: Path, render: Callable[[], str]) -> None:
     assert render() == golden.read_text(encoding="utf-8")

@@ -28,6 +28,7 @@ from pipeline.base.http import connection
 from pipeline.base.http.addresses import LONGEST_URL, Forbidden, permit_addresses, printable_url, target_of, why_refused
 from pipeline.base.http.fetch import DownloadError, DownloadLimits, Fetched, fetch_url
 from tests.papers import HANGS
+from tests.rows import with_covered
 from tests.strategies import QUICK
 from tests.web import Script, Server, floods, head, redirects, resets, says, sends, serving
 
@@ -246,6 +247,7 @@ def test_a_url_with_two_readings_or_none_is_refused(url: str, reason: str) -> No
     assert reason in str(caught.value)
 
 
+@pytest.mark.covered
 @QUICK
 @given(
     text=st.one_of(
@@ -457,7 +459,16 @@ SLOW: list[tuple[str, bytes, bytes]] = [
 ]
 
 
-@pytest.mark.parametrize(("start", "piece"), [pytest.param(*row[1:], id=row[0]) for row in SLOW])
+@pytest.mark.parametrize(
+    ("start", "piece"),
+    with_covered(
+        [pytest.param(*row[1:], id=row[0]) for row in SLOW],
+        "in the headers",
+        "in a chunk's length",
+        "with interim answers",
+        "with nothing at all",
+    ),
+)
 def test_a_server_that_dawdles_is_left_at_the_cap(start: bytes, piece: bytes, ground: Ground) -> None:
     with serving() as server:
         server.scripts = [server.trickle(start, piece)]

@@ -17,6 +17,7 @@ import pytest
 
 from phases.readers.kinds import kind_of
 from tests.papers import SHARED, Command, good_pdf, pdf, scan
+from tests.rows import with_covered
 
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 858165\n"
 HTML = "\n<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please sign in</body></html>\n"
@@ -117,7 +118,7 @@ STRANGE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "what"), STRANGE)
+@pytest.mark.parametrize(("name", "content", "what"), with_covered(STRANGE, "a CSV", "JSON", "a program for Windows"))
 def test_what_is_neither_paper_nor_requirement_is_named_before_anything_is_planned(
     name: str, content: bytes, what: str, command: Command
 ) -> None:
@@ -156,7 +157,7 @@ def test_what_only_looks_strange_is_planned_as_ever(content: bytes, kind: str) -
     "names",
     [
         pytest.param(["a.pdf", "b.pdf", "c.pdf"], id="three PDFs"),
-        pytest.param(["a.pdf", "b.md"], id="a PDF and a paper as Markdown"),
+        pytest.param(["a.pdf", "b.md"], id="a PDF and a paper as Markdown", marks=pytest.mark.covered),
         pytest.param(["a/main.tex", "b/main.tex"], id="two LaTeX papers in folders of their own"),
     ],
 )
@@ -199,6 +200,7 @@ OF_A_KIND = {
             {"main.tex": LATEX, "figures/a.tex": LATEX.replace(b"article", b"standalone")},
             "tex",
             id="LaTeX with drawings",
+            marks=pytest.mark.covered,
         ),
     ],
 )
@@ -215,12 +217,14 @@ def test_a_folder_with_one_paper_is_that_paper(beside: dict[str, bytes], kind: s
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        pytest.param("paperr.pdf", "did you mean paper.pdf?", id="a letter too many"),
+        pytest.param("paperr.pdf", "did you mean paper.pdf?", id="a letter too many", marks=pytest.mark.covered),
         pytest.param("Paper.PDF", "did you mean paper.pdf?", id="other capitals"),
-        pytest.param("other/papr.pdf", "did you mean other/paper.pdf?", id="in another folder"),
+        pytest.param(
+            "other/papr.pdf", "did you mean other/paper.pdf?", id="in another folder", marks=pytest.mark.covered
+        ),
         pytest.param("othr/paper.pdf", "there is no directory othr", id="a folder that is not there"),
         pytest.param("zzz", "check the name", id="nothing like it"),
-        pytest.param("done", "pipeline resume done", id="the name of a task"),
+        pytest.param("done", "pipeline resume done", id="the name of a task", marks=pytest.mark.covered),
     ],
 )
 def test_a_mistyped_name_makes_no_task_and_says_what_is_there(typed: str, told: str, command: Command) -> None:
@@ -243,7 +247,24 @@ def command(tmp_path: Path) -> Command:
     return Command(tmp_path, PIPELINE_MAX_SOURCE_MB="1")
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize(
+    "name",
+    with_covered(
+        BAD,
+        "a file of spaces",
+        "HTML saved as PDF",
+        "a zip archive",
+        "a gzip archive",
+        "random bytes",
+        "text with NUL bytes",
+        "text without words",
+        "an encrypted PDF",
+        "a truncated PDF",
+        "a PDF with its head only",
+        "a PDF of empty pages",
+        "a PDF that is a scan",
+    ),
+)
 def test_bad_input_ends_in_one_line_and_is_listed(name: str, command: Command) -> None:
     make, wrong, cure, verdict = BAD[name]
     source = make(command.folder)

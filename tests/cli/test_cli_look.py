@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.papers import ALL_NUMBERS, NUMBERS, PAPER, Command, built_in_phases, command_line, paper
+from tests.rows import with_covered
 from tests.toys import write_toys
 
 
@@ -35,7 +36,9 @@ JSON = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("arguments", [pytest.param(row, id=" ".join(row)) for row in JSON])
+@pytest.mark.parametrize(
+    "arguments", with_covered([pytest.param(row, id=" ".join(row)) for row in JSON], "list", "check paper", "doctor")
+)
 def test_json_is_json_and_nothing_else(arguments: list[str], done: Command) -> None:
     ended = done(*arguments, "--json")
     assert ended.code == 0, ended.err
@@ -48,6 +51,7 @@ def test_the_json_of_a_log_is_a_line_an_object(done: Command) -> None:
     assert {"at", "level", "message"} <= rows[0].keys()
 
 
+@pytest.mark.covered
 def test_looking_changes_nothing(done: Command) -> None:
     def tree() -> dict[str, bytes]:
         return {str(path): path.read_bytes() for path in (done.folder / "tasks").rglob("*") if path.is_file()}
@@ -67,6 +71,7 @@ def test_an_empty_list_says_how_to_begin(command: Command) -> None:
     assert command("list", "--json").json() == []
 
 
+@pytest.mark.covered
 def test_a_list_of_many_tasks_has_every_one(command: Command) -> None:
     command.environment["PIPELINE_PHASES"] = str(write_toys(command.folder / "toys", 1))
     command("run", "p.md")
@@ -150,6 +155,7 @@ def test_why_says_what_another_mode_would_run_and_why(done: Command) -> None:
     assert rows[0]["reason"] == "mode changed from fast to full"
 
 
+@pytest.mark.covered
 def test_why_names_the_document_that_changed(command: Command) -> None:
     command("run", "--fast", paper(command.folder))
     plan = command.task("paper") / "initial_plan.txt"
@@ -159,6 +165,7 @@ def test_why_names_the_document_that_changed(command: Command) -> None:
     assert "plan" not in reasons
 
 
+@pytest.mark.covered
 def test_show_prints_a_document_by_its_short_name_and_by_its_path(done: Command) -> None:
     plan = (done.task("paper") / "initial_plan.txt").read_text()
     assert "\nWhat is built: components and their requirements\n" in done("show", "paper", "plan").out, (
@@ -186,6 +193,7 @@ def test_show_refuses_what_is_no_document_of_the_task(document: str, told: str, 
     assert told in refused.complaints[0]
 
 
+@pytest.mark.covered
 def test_a_title_cannot_drive_the_terminal(command: Command) -> None:
     hostile = "\x1b[31mRed\x1b]0;owned\x07 Paper\x9b2J \u202eback\x08"
     command("run", "--fast", paper(command.folder, PAPER.replace("Slow Waiting for Everyone", hostile)))
@@ -218,13 +226,23 @@ def test_check_finds_nothing_wrong_with_a_good_task(done: Command) -> None:
 @pytest.mark.parametrize(
     ("name", "damage", "verdict"),
     [
-        pytest.param("outline.json", b"{}", "damaged", id="a document that breaks its schema"),
+        pytest.param(
+            "outline.json", b"{}", "damaged", id="a document that breaks its schema", marks=pytest.mark.covered
+        ),
         pytest.param("outline.json", b"[1, 2", "damaged", id="a document that does not parse"),
         pytest.param("paper.md", b"no front matter", "damaged", id="a paper without its front matter"),
-        pytest.param("initial_plan.txt", b"\xff\xfe", "damaged", id="a plan that is not text"),
-        pytest.param("task.json", b"{}", "damaged", id="the task's own document"),
+        pytest.param(
+            "initial_plan.txt", b"\xff\xfe", "damaged", id="a plan that is not text", marks=pytest.mark.covered
+        ),
+        pytest.param("task.json", b"{}", "damaged", id="the task's own document", marks=pytest.mark.covered),
         pytest.param("outline.json", None, "missing", id="a document that is gone"),
-        pytest.param("document_segments/segment_0001.md", None, "missing", id="a file of a folder that is gone"),
+        pytest.param(
+            "document_segments/segment_0001.md",
+            None,
+            "missing",
+            id="a file of a folder that is gone",
+            marks=pytest.mark.covered,
+        ),
     ],
 )
 def test_check_names_what_is_damaged_and_ends_with_1(
@@ -314,7 +332,7 @@ def test_doctor_names_phases_that_do_not_fit_together(command: Command) -> None:
     assert "toy01.schema.json" in ended.out
 
 
-@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("stream", ["stdout", pytest.param("stderr", marks=pytest.mark.covered)])
 def test_a_closed_stream_is_no_bug(command: Command, stream: str) -> None:
     closed = {"stdout": ">&-", "stderr": "2>&-"}[stream]
     line = " ".join(shlex.quote(str(word)) for word in command_line("list"))

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.papers import EXAMPLE, PAPER, Command, Ended, good_pdf, paper, pdf, scan
+from tests.rows import with_covered
 from tests.web import Script, head, says, sends, serving
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31m"
@@ -84,6 +85,7 @@ def test_the_markdown_of_a_paper_is_its_text_behind_what_is_known_of_it(command:
     assert text.strip() == "<!-- page 1 -->\n\n" + PAPER.strip()
 
 
+@pytest.mark.covered
 def test_the_markdown_is_what_a_run_writes_as_paper_md(command: Command) -> None:
     source = paper(command.folder)
     shown = command("read", source, "--markdown").out.splitlines()
@@ -109,6 +111,7 @@ def test_the_page_can_be_asked_for_together_with_the_json(command: Command) -> N
     assert (command.folder / "look.html").is_file()
 
 
+@pytest.mark.covered
 def test_reading_leaves_nothing_but_the_page(command: Command) -> None:
     (command.folder / "paper.pdf").write_bytes(good_pdf())
     before = there(command)
@@ -119,6 +122,7 @@ def test_reading_leaves_nothing_but_the_page(command: Command) -> None:
     assert there(command) == sorted([*before, "look.html"])
 
 
+@pytest.mark.covered
 def test_the_page_is_never_written_over_the_paper(command: Command) -> None:
     (command.folder / "paper.pdf").write_bytes(good_pdf())
     ended = command("read", "paper.pdf", "--html", "./paper.pdf")
@@ -127,7 +131,9 @@ def test_the_page_is_never_written_over_the_paper(command: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    "out", ["nowhere/look.html", "in", "paper.md/look.html"], ids=["nowhere", "a folder", "a file"]
+    "out",
+    ["nowhere/look.html", "in", pytest.param("paper.md/look.html", marks=pytest.mark.covered)],
+    ids=["nowhere", "a folder", "a file"],
 )
 def test_a_page_that_cannot_be_written_is_said_so(out: str, command: Command) -> None:
     paper(command.folder)
@@ -159,14 +165,22 @@ def tar(members: Mapping[str, bytes]) -> bytes:
 @pytest.mark.parametrize(
     ("name", "content", "reader"),
     [
-        pytest.param("paper.tar.gz", tar({"main.tex": TEX}), "latex", id="an archive of LaTeX"),
+        pytest.param(
+            "paper.tar.gz", tar({"main.tex": TEX}), "latex", id="an archive of LaTeX", marks=pytest.mark.covered
+        ),
         pytest.param("paper.gz", gzip.compress(TEX), "latex", id="a packed .tex"),
-        pytest.param("paper.tex", TEX, "latex", id="a .tex"),
-        pytest.param("paper.html", PAGE.encode(), "html", id="a web page"),
-        pytest.param("paper.zip", tar({"a/paper.pdf": good_pdf()}), "pdf", id="an archive with a PDF in it"),
+        pytest.param("paper.tex", TEX, "latex", id="a .tex", marks=pytest.mark.covered),
+        pytest.param("paper.html", PAGE.encode(), "html", id="a web page", marks=pytest.mark.covered),
+        pytest.param(
+            "paper.zip",
+            tar({"a/paper.pdf": good_pdf()}),
+            "pdf",
+            id="an archive with a PDF in it",
+            marks=pytest.mark.covered,
+        ),
         pytest.param("paper.txt", b"Slow\n\nAbstract\n\nWords stand here.\n", "text", id="plain text"),
         pytest.param("wish.txt", b"Build a queue. It must survive a crash.", "requirement", id="a requirement"),
-        pytest.param("pdf.tex", good_pdf(), "pdf", id="a PDF with a wrong name"),
+        pytest.param("pdf.tex", good_pdf(), "pdf", id="a PDF with a wrong name", marks=pytest.mark.covered),
     ],
 )
 def test_every_kind_of_source_is_read_by_its_reader(name: str, content: bytes, reader: str, command: Command) -> None:
@@ -248,7 +262,12 @@ BAD: dict[str, tuple[bytes, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize(
+    "name",
+    with_covered(
+        BAD, "a scan", "a PDF of empty pages", "an encrypted PDF", "a truncated PDF", "LaTeX without a document"
+    ),
+)
 def test_what_cannot_be_read_is_said_in_one_line_with_what_to_do(name: str, command: Command) -> None:
     content, wrong, cure = BAD[name]
     (command.folder / "paper.pdf").write_bytes(content)
@@ -339,7 +358,15 @@ def test_a_file_with_a_hostile_name_is_read_and_drives_no_terminal(name: str, co
     assert not set("\x1b\x07\u202e") & set(ended.out + ended.err)
 
 
-@pytest.mark.parametrize("content", [b"", b"\x89PNG", scan(), b"<!doctype html><html>Sign in</html>"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x89PNG",
+        pytest.param(scan(), marks=pytest.mark.covered),
+        pytest.param(b"<!doctype html><html>Sign in</html>", marks=pytest.mark.covered),
+    ],
+)
 def test_a_bad_file_with_a_hostile_name_drives_no_terminal_and_is_one_line(content: bytes, command: Command) -> None:
     name = f"a'b\n{ESCAPE}$(touch owned).pdf"
     (command.folder / name).write_bytes(content)
@@ -372,7 +399,7 @@ def test_the_page_of_a_paper_with_hostile_words_is_dead(command: Command) -> Non
     assert "<img" not in page
 
 
-@pytest.mark.parametrize("half", ["&#xD800;", "&#57343;"])
+@pytest.mark.parametrize("half", [pytest.param("&#xD800;", marks=pytest.mark.covered), "&#57343;"])
 def test_half_a_character_in_a_web_page_breaks_nothing(half: str, command: Command) -> None:
     (command.folder / "paper.html").write_text(PAGE.replace("Slow", f"Slow {half}").replace("Words", f"Words {half}"))
     assert command("read", "paper.html", "--html", "look.html").code == 0
@@ -381,7 +408,17 @@ def test_half_a_character_in_a_web_page_breaks_nothing(half: str, command: Comma
 # Passwords
 
 
-@pytest.mark.parametrize("word", ["", "mistaken", "päss wörd", "a\nb", "--json", "x" * 5000])
+@pytest.mark.parametrize(
+    "word",
+    [
+        pytest.param("", marks=pytest.mark.covered),
+        "mistaken",
+        "päss wörd",
+        "a\nb",
+        pytest.param("--json", marks=pytest.mark.covered),
+        pytest.param("x" * 5000, marks=pytest.mark.covered),
+    ],
+)
 def test_a_password_that_does_not_fit_is_said_in_one_line(word: str, command: Command) -> None:
     (command.folder / "paper.pdf").write_bytes(pdf([["a b"]], locked=True))
     ended = command("read", "paper.pdf", f"--password={word}")
@@ -390,6 +427,7 @@ def test_a_password_that_does_not_fit_is_said_in_one_line(word: str, command: Co
         assert word not in ended.err.replace("--password", "")
 
 
+@pytest.mark.covered
 def test_a_password_for_a_paper_that_needs_none_does_no_harm(command: Command) -> None:
     (command.folder / "paper.pdf").write_bytes(good_pdf())
     assert command("read", "paper.pdf", "--password", "word").code == 0

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.papers import Command, in_terminal
+from tests.rows import with_covered
 from tests.toys import write_toys
 
 SLEEPS = '''"""A toy that says that it runs, and then sleeps."""
@@ -44,7 +45,7 @@ def test_the_packages_that_tasks_share_are_removed_when_that_is_asked_for(comman
     assert there(command) == {"one", "two", "three"}
 
 
-@pytest.mark.parametrize("words", [("rm",), ("rm", "one", "--environments")])
+@pytest.mark.parametrize("words", [pytest.param(("rm",), marks=pytest.mark.covered), ("rm", "one", "--environments")])
 def test_tasks_or_environments_are_named_and_not_both(command: Command, words: tuple[str, ...]) -> None:
     ended = command(*words)
     assert (ended.code, there(command)) == (2, {"one", "two", "three"})
@@ -59,6 +60,7 @@ def there(command: Command) -> set[str]:
     return {name for name in os.listdir(command.folder / "tasks") if not name.startswith((".tasks", "tasks"))}
 
 
+@pytest.mark.covered
 def test_tasks_are_removed_from_the_disk_and_from_the_list(command: Command) -> None:
     removed = command("rm", "one", "tasks/two", "one", "--yes")
     assert (removed.code, removed.out) == (0, "removed tasks/one\nremoved tasks/two\n")
@@ -67,6 +69,7 @@ def test_tasks_are_removed_from_the_disk_and_from_the_list(command: Command) -> 
     assert command("run", "one.md", "--json").json()["id"] == "one"
 
 
+@pytest.mark.covered
 def test_a_link_inside_of_a_task_is_removed_and_not_followed(command: Command) -> None:
     (command.folder / "thesis").mkdir()
     (command.folder / "thesis" / "years.txt").write_text("of work")
@@ -103,7 +106,18 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("make", "why"), REFUSED)
+@pytest.mark.parametrize(
+    ("make", "why"),
+    with_covered(
+        REFUSED,
+        "a directory that is no task",
+        "a part of a task",
+        "all of them",
+        "the whole disk",
+        "what is not there",
+        "the list itself",
+    ),
+)
 def test_anything_else_is_refused_and_nothing_is_removed(
     make: Callable[[Command], str], why: str, command: Command
 ) -> None:
@@ -142,7 +156,7 @@ def test_without_a_terminal_it_says_how_to_remove_without_a_question(command: Co
 @pytest.mark.parametrize(
     ("answer", "code", "left"),
     [
-        pytest.param("y", 0, {"two", "three"}, id="yes"),
+        pytest.param("y", 0, {"two", "three"}, id="yes", marks=pytest.mark.covered),
         pytest.param("n", 1, {"one", "two", "three"}, id="no"),
         pytest.param("", 1, {"one", "two", "three"}, id="nothing"),
     ],

@@ -117,6 +117,7 @@ def test_a_run_that_fails_has_the_exit_code_of_its_report_whoever_reads(
     assert command.document("p-per", "report.json")["exit_code"] == 1
 
 
+@pytest.mark.covered
 def test_a_run_piped_into_head_is_a_run(command: Command) -> None:
     line = " ".join(command_line("run", "pâper.md"))
     ended = call_shell(command, f"{line} 2>&1 | head -1; exit ${{PIPESTATUS[0]}}")
@@ -125,7 +126,15 @@ def test_a_run_piped_into_head_is_a_run(command: Command) -> None:
     assert_whole(command)
 
 
-@pytest.mark.parametrize("closing", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "closing",
+    [
+        pytest.param(">&-", marks=pytest.mark.covered),
+        pytest.param("2>&-", marks=pytest.mark.covered),
+        ">&- 2>&-",
+        "<&- >&- 2>&-",
+    ],
+)
 def test_a_run_without_streams_writes_into_its_documents_and_nowhere_else(closing: str, command: Command) -> None:
     (command.folder / "toys" / "phase01_toy01.py").write_text(
         (command.folder / "toys" / "phase01_toy01.py")
@@ -140,6 +149,7 @@ def test_a_run_without_streams_writes_into_its_documents_and_nowhere_else(closin
     assert spoken == []
 
 
+@pytest.mark.covered
 @pytest.mark.parametrize(
     "environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
 )
@@ -154,7 +164,16 @@ def test_an_ascii_terminal_is_shown_escapes(environment: dict[str, str], command
     assert r"p\xe2per.md" in shown.out
 
 
-@pytest.mark.parametrize("arguments", [("list",), ("show", "p-per", "task"), ("logs",), ("status",), ("--help",)])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("list",), marks=pytest.mark.covered),
+        pytest.param(("show", "p-per", "task"), marks=pytest.mark.covered),
+        ("logs",),
+        ("status",),
+        ("--help",),
+    ],
+)
 def test_a_reader_that_leaves_ends_a_command_that_prints_in_silence(
     arguments: tuple[str, ...], command: Command
 ) -> None:
@@ -164,6 +183,7 @@ def test_a_reader_that_leaves_ends_a_command_that_prints_in_silence(
     assert (ended.code, ended.err) == (0, "")
 
 
+@pytest.mark.covered
 @pytest.mark.parametrize("arguments", [("list",), ("show", "p-per", "task"), ("check",)])
 def test_output_that_does_not_fit_on_the_disk_is_told_in_one_line(arguments: tuple[str, ...], command: Command) -> None:
     call(command, "run", "pâper.md")
@@ -175,6 +195,7 @@ def test_output_that_does_not_fit_on_the_disk_is_told_in_one_line(arguments: tup
     )
 
 
+@pytest.mark.covered
 def test_a_slow_reader_of_a_pipe_that_does_not_block_is_waited_for(command: Command) -> None:
     call(command, "run", "pâper.md")
     log = command.task("p-per") / "logs" / "system.jsonl"
@@ -191,6 +212,7 @@ def test_a_slow_reader_of_a_pipe_that_does_not_block_is_waited_for(command: Comm
     assert process.returncode == 0
 
 
+@pytest.mark.covered
 def test_a_pipe_that_breaks_elsewhere_is_a_bug_and_no_good_end(command: Command) -> None:
     write_more(command, BREAKS_A_PIPE)
     ended = call(command, "run", "pâper.md")

@@ -24,7 +24,9 @@ def end_in(error: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.mark.parametrize("code", [errno.EMFILE, errno.EAGAIN, errno.EIO, errno.EPERM])
+@pytest.mark.parametrize(
+    "code", [errno.EMFILE, errno.EAGAIN, errno.EIO, pytest.param(errno.EPERM, marks=pytest.mark.covered)]
+)
 def test_what_the_machine_refuses_outside_of_a_phase_is_one_line(code: int) -> None:
     ended = end_in(f"OSError({code}, {os.strerror(code)!r}, '/a/place')")
     assert ended.returncode == 1

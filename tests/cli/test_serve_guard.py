@@ -23,6 +23,7 @@ from pipeline.cli.web.exchange import Site, open_site
 from pipeline.cli.web.guard import Guard
 from pipeline.cli.web.server import ROUTES
 from tests.papers import ROOT, Command, paper
+from tests.rows import with_covered
 from tests.web_client import HOST, Client
 
 WEB = ROOT / "pipeline" / "cli" / "web"
@@ -71,7 +72,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return kept
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", with_covered(PATHS, "/"))
 def test_nothing_is_shown_without_the_key(client: Client, path: str) -> None:
     answered = client.ask("GET", real(path), cookie="none=1")
     assert answered.status == 403

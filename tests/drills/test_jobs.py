@@ -130,6 +130,7 @@ def drill(folder: Path, steps: int, kills: int, sandbox: str) -> None:
     assert len((folder / "task" / "jobs" / "1" / "starts").read_text().split()) == kills + 1
 
 
+@pytest.mark.covered
 def test_a_job_of_seconds_survives_a_kill_of_its_run(tmp_path: Path) -> None:
     drill(tmp_path, 40, 1, "required")
 

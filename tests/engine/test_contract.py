@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.base.errors import ContractError
@@ -20,7 +20,7 @@ from pipeline.base.formats import compose_markdown, dump_json
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import BUILT_IN, PLACEHOLDER, Contracts, explain_breaches, fast_validator, schema_name
 from pipeline.engine.phase import build_placeholder
-from tests.strategies import QUICK, hostile_json, hostile_markdown, hostile_yaml, json_values
+from tests.strategies import FEW, QUICK, hostile_json, hostile_markdown, hostile_yaml, json_values
 
 SCHEMAS = sorted(name for name in os.listdir(BUILT_IN) if name.endswith(".schema.json"))
 EXAMPLES = [
@@ -184,12 +184,13 @@ def no_text_ends_in_a_newline(value: Any) -> bool:
     return not (isinstance(value, str) and value.endswith("\n"))
 
 
+@pytest.mark.parametrize("size", [FEW, pytest.param(QUICK, marks=pytest.mark.covered)], ids=["few", "many"])
 @pytest.mark.parametrize(("name", "number"), EXAMPLES)
-def test_the_two_validators_agree_on_whatever_becomes_of_an_example(name: str, number: int) -> None:
+def test_the_two_validators_agree_on_whatever_becomes_of_an_example(name: str, number: int, size: settings) -> None:
     schema = schema_of(name)
     fast = fast_validator(schema)
 
-    @QUICK
+    @size
     @given(mutants(schema["examples"][number]).filter(no_text_ends_in_a_newline))
     def agree(value: Any) -> None:
         slow = explain_breaches(schema, value)
@@ -522,6 +523,7 @@ def with_old(value: Any) -> dict[str, Any]:
     return {"old": value, **NOW, "deep": [{"x": 1, "old": value}, {"old": value}]}
 
 
+@pytest.mark.covered
 @given(json_values)
 @QUICK
 def test_a_property_without_a_rule_takes_any_value_and_is_neither_read_nor_written(

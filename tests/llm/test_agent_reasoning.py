@@ -22,6 +22,7 @@ from tests.agent.test_agent_replay import plan_for
 from tests.agents import carry_out, small_plan, tree
 from tests.llm_server import LlmServer, Raw, Says, Status, call, error_body, signature_of
 from tests.papers import HANGS, Command, paper
+from tests.rows import with_covered
 from tests.thinking_server import ThinkingServer, merged
 
 pytest.importorskip("openai", reason="the openai package is not installed")
@@ -96,7 +97,9 @@ def test_what_a_model_thought_comes_back_word_for_word_in_its_tool_loop(form: st
         assert kept[0]["reasoning_details"] == merged(DETAILS)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form", with_covered(FORMS, "reasoning_content", "Anthropic's thinking", "an encrypted item of the Responses API")
+)
 def test_after_a_crash_it_comes_back_as_if_there_had_been_none(form: str, tmp_path: Path) -> None:
     provider, thought, first = FORMS[form]
     script = (
@@ -114,6 +117,7 @@ def test_after_a_crash_it_comes_back_as_if_there_had_been_none(form: str, tmp_pa
         assert server.requests[2].body == server.requests[3].body
 
 
+@pytest.mark.covered
 def test_turns_that_leave_the_transcript_take_their_reasoning_with_them(tmp_path: Path) -> None:
     other = call("Write", file_path="b.py", content="B = 1\n")
     long = call("Write", file_path="a.py", content="A = 1\n" * 10_000)

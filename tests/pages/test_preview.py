@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-import subprocess
-import sys
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,10 +19,10 @@ from phases.readers.page_pictures import draw_pages
 from phases.readers.reading import OK, Hidden, Link, Reading
 from phases.readers.text import read_text
 from pipeline.base.errors import PipelineError
-from tests.papers import MARKDOWN, PAPER, ROOT, good_pdf, pdf
+from tests.forks import in_time
+from tests.papers import MARKDOWN, PAPER, good_pdf, pdf
 from tests.strategies import QUICK
 
-PATIENCE = 60.0
 PNG = b"\x89PNG\r\n\x1a\n"
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&<a href=javascript:alert(3)>"
 NEVER = ("script", "iframe", "object", "embed", "link", "base", "form", "input", "svg", "a", "video", "audio")
@@ -229,31 +227,21 @@ def test_a_heading_in_a_listing_that_spans_pages_stays_on_its_page() -> None:
     "page",
     [
         pytest.param("```\n" * 40_000, id="fences"),
-        pytest.param("```\n\n" * 40_000, id="fences in blocks"),
+        pytest.param("```\n\n" * 40_000, id="fences in blocks", marks=pytest.mark.covered),
         pytest.param("|" * 400_000, id="bars"),
         pytest.param("| a " * 100_000 + "\n|---|", id="a wide table"),
-        pytest.param("\\|" * 200_000, id="escaped bars"),
+        pytest.param("\\|" * 200_000, id="escaped bars", marks=pytest.mark.covered),
         pytest.param("\n" * 400_000 + "a", id="empty lines"),
-        pytest.param("# " + " " * 400_000 + "x", id="a heading of blanks"),
-        pytest.param("<" * 400_000, id="angle brackets"),
-        pytest.param("<!-- page 1\n" * 40_000, id="marks of pages"),
-        pytest.param("<!--" + " " * 400_000, id="a mark of blanks"),
-        pytest.param("a\n\n" * 100_000, id="short paragraphs"),
+        pytest.param("# " + " " * 400_000 + "x", id="a heading of blanks", marks=pytest.mark.covered),
+        pytest.param("<" * 400_000, id="angle brackets", marks=pytest.mark.covered),
+        pytest.param("<!-- page 1\n" * 40_000, id="marks of pages", marks=pytest.mark.covered),
+        pytest.param("<!--" + " " * 400_000, id="a mark of blanks", marks=pytest.mark.covered),
+        pytest.param("a\n\n" * 100_000, id="short paragraphs", marks=pytest.mark.covered),
     ],
 )
 def test_to_show_a_paper_takes_time_in_proportion_to_it(page: str) -> None:
-    code = (
-        "import sys\n"
-        "from phases.readers.markdown import paper_document\n"
-        "from phases.pages.preview import render_preview\n"
-        "from phases.readers.reading import OK, Reading\n"
-        "reading = Reading(OK, 'e 1', pages=(sys.stdin.read(),))\n"
-        "render_preview(paper_document(reading, '0' * 64, 'pdf'), {})"
-    )
-    try:
-        subprocess.run([sys.executable, "-c", code], input=page, text=True, cwd=ROOT, timeout=PATIENCE, check=True)
-    except subprocess.TimeoutExpired:
-        pytest.fail(f"it takes more than {PATIENCE} s")
+    reading = Reading(OK, "e 1", pages=(page,))
+    in_time(lambda: render_preview(paper_document(reading, "0" * 64, "pdf"), {}))
 
 
 # Pictures of pages
@@ -274,11 +262,11 @@ def test_each_page_of_a_pdf_has_its_picture(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        pytest.param(b"", id="an empty file"),
+        pytest.param(b"", id="an empty file", marks=pytest.mark.covered),
         pytest.param(b"%PDF-1.7\n", id="a head alone"),
         pytest.param(good_pdf()[:300], id="a truncated PDF"),
         pytest.param(pdf([["words"]], locked=True), id="an encrypted PDF"),
-        pytest.param(b"\x89PNG" * 100, id="no PDF at all"),
+        pytest.param(b"\x89PNG" * 100, id="no PDF at all", marks=pytest.mark.covered),
     ],
 )
 def test_a_pdf_that_cannot_be_drawn_has_no_pictures_and_does_no_harm(content: bytes, tmp_path: Path) -> None:
@@ -305,6 +293,7 @@ def test_a_word_with_half_a_character_is_shown_all_the_same() -> None:
     source.encode("utf-8")
 
 
+@pytest.mark.covered
 @given(st.text(max_size=60), st.text(max_size=60))
 @QUICK
 def test_any_title_and_text_make_a_page_that_can_be_written(title: str, text: str) -> None:

@@ -26,7 +26,6 @@ from phases.planning.model.settle import settle_plan
 from phases.planning.model.shown_pages import choose_pages, is_torn
 from phases.planning.plan_edits import strike_row
 from phases.readers.markdown import paper_document
-from phases.readers.pdf.reader import read_pdf
 from phases.readers.text import read_text
 from pipeline.base.errors import ContractError, Interrupted, Paused, PhaseError
 from pipeline.base.files import sha256
@@ -34,7 +33,7 @@ from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Context, Documents, WorkflowContext
 from tests.agents import Scripted
-from tests.papers import EXAMPLE, PAPER, Read, good_pdf, read, read_on
+from tests.papers import EXAMPLE, PAPER, Read, example_reading, good_pdf, read, read_on
 from tests.planning.test_agent_plan_changes import PLAN as OF_VERSION_1
 
 CONTRACTS = Contracts()
@@ -714,6 +713,7 @@ def small(window: int, reply: Callable[[Request], Reply] = in_parts) -> Scripted
     return model
 
 
+@pytest.mark.covered
 @pytest.mark.parametrize("window", [12_000, 16_000, 24_000])
 def test_a_paper_that_is_longer_than_the_window_is_read_whole_in_parts(desk: Desk, window: int) -> None:
     desk.read = long_paper()
@@ -996,10 +996,14 @@ def test_turns_are_counted_without_a_gap(desk: Desk) -> None:
 
 def printed(folder: Path) -> Read:
     """The example paper, from a PDF that lies in the task."""
-    content = EXAMPLE.read_bytes()
     (folder / "source").mkdir(exist_ok=True)
-    (folder / "source" / "paper.pdf").write_bytes(content)
-    return read_on(paper_document(read_pdf(str(EXAMPLE)), sha256(content), "pdf"))
+    (folder / "source" / "paper.pdf").write_bytes(EXAMPLE.read_bytes())
+    return printed_once()
+
+
+@cache
+def printed_once() -> Read:
+    return read_on(paper_document(example_reading(), sha256(EXAMPLE.read_bytes()), "pdf"))
 
 
 class Seeing(Scripted):
@@ -1012,6 +1016,7 @@ def seeing(*texts: str | Reply) -> Scripted:
     return model
 
 
+@pytest.mark.covered
 def test_a_model_that_sees_is_shown_the_pages_with_algorithms_and_the_journal_keeps_them(desk: Desk) -> None:
     desk.read = printed(desk.folder)
     good = json.dumps(desk.read.plan)
@@ -1053,7 +1058,14 @@ def test_what_pictures_cost_is_in_the_estimate(desk: Desk) -> None:
     assert told[1] - told[0] > shown - 1000, "both are told in thousands"
 
 
-@pytest.mark.parametrize("way", ["a model that sees nothing", "another file in its place", "nothing is in doubt"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        "a model that sees nothing",
+        "another file in its place",
+        pytest.param("nothing is in doubt", marks=pytest.mark.covered),
+    ],
+)
 def test_no_picture_is_shown_where_it_would_be_of_no_use(desk: Desk, way: str) -> None:
     desk.read = printed(desk.folder)
     if way == "another file in its place":

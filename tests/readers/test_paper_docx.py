@@ -17,6 +17,7 @@ from phases.readers.docx.reader import read_docx
 from phases.readers.docx.xml import parse_xml
 from phases.readers.reading import BROKEN, ENCRYPTED, OK, Reading, Unreadable
 from tests.papers import HANGS
+from tests.rows import with_covered
 from tests.strategies import QUICK
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -494,7 +495,7 @@ SLOW = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("body", SLOW)
+@pytest.mark.parametrize("body", with_covered(SLOW, "empty paragraphs", "a long list"))
 def test_a_document_that_wants_to_do_harm_costs_seconds_and_no_more(body: str) -> None:
     data = docx(body)
     start = time.process_time()

@@ -12,6 +12,7 @@ from phases.readers.html.reader import LARGEST, read_html
 from phases.readers.html.tree import parse_html, text_of
 from phases.readers.reading import BROKEN, OK, Reading, Unreadable
 from tests.papers import HANGS, SHARED
+from tests.rows import with_covered
 from tests.strategies import QUICK
 
 FORMULA = '<math id="m1" class="ltx_Math" alttext="{tex}" display="{display}"><semantics><mi>x</mi></semantics></math>'
@@ -451,7 +452,22 @@ BOMBS = [
 ]
 
 
-@pytest.mark.parametrize("page", BOMBS)
+@pytest.mark.parametrize(
+    "page",
+    with_covered(
+        BOMBS,
+        "a hundred thousand boxes",
+        "ten million brackets",
+        "attributes that never end",
+        "wrong end tags",
+        "tables in tables",
+        "lists in lists",
+        "signs in signs",
+        "formulas that never end",
+        "a long base of many links",
+        "many footnotes",
+    ),
+)
 def test_a_page_that_wants_to_do_harm_costs_seconds_and_no_more(page: str) -> None:
     start = time.process_time()
     try:
@@ -508,6 +524,7 @@ def test_no_bytes_surprise_the_reader(data: bytes) -> None:
     assert refused.value.verdict == BROKEN
 
 
+@pytest.mark.covered
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8), min_size=1, max_size=20))
 @QUICK
 def test_the_words_of_a_page_come_out_as_they_went_in(words: list[str]) -> None:

@@ -22,11 +22,32 @@ from tests.bombs import (
     page_tree_cycle,
     single_letters,
 )
+from tests.rows import with_covered
 
 VERDICTS = (OK, NO_TEXT, GARBLED, ENCRYPTED, BROKEN)
 
 
-@pytest.mark.parametrize("bomb", [pytest.param(bomb, id=bomb.name) for bomb in BOMBS])
+@pytest.mark.parametrize(
+    "bomb",
+    with_covered(
+        [pytest.param(bomb, id=bomb.name) for bomb in BOMBS],
+        "contents named two thousand times",
+        "a form that draws itself",
+        "three hundred thousand strings of one letter",
+        "letters scattered all over",
+        "pages of scattered letters",
+        "objects in a stream of two gigabytes",
+        "two thousand million pages, as it says",
+        "arrays a million deep",
+        "an outline in a circle",
+        "an outline a hundred thousand deep",
+        "a font's table of all letters, again and again",
+        "states that are saved for ever",
+        "a page without an end",
+        "a picture of ten gigabytes",
+        "three hundred thousand links",
+    ),
+)
 def test_a_little_bomb_ends_in_a_verdict_and_leaves_nothing_behind(bomb: Bomb, tmp_path: Path) -> None:
     blast = explode(bomb.little(), tmp_path)
     assert blast.verdict in VERDICTS
@@ -45,12 +66,14 @@ def test_two_gigabytes_in_two_megabytes_are_no_text_or_broken_within_the_limits(
     assert blast.litter == ()
 
 
+@pytest.mark.covered
 def test_pages_that_are_their_own_children_are_broken_or_read_once(tmp_path: Path) -> None:
     blast = explode(page_tree_cycle(), tmp_path)
     assert blast.verdict in (OK, BROKEN)
     assert blast.words.count("no bomb at all") <= 3
 
 
+@pytest.mark.covered
 @pytest.mark.parametrize(
     "content", [many_kids(3), single_letters(3000)], ids=["every line is on every page", "one line runs off the page"]
 )

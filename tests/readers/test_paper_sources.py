@@ -9,8 +9,6 @@ import lzma
 import os
 import random
 import shutil
-import subprocess
-import sys
 import tarfile
 import tempfile
 import time
@@ -33,7 +31,9 @@ from pipeline.base.errors import PhaseError, PipelineError, StorageError
 from pipeline.base.files import sha256
 from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import TYPED, Context, Decision, WorkflowContext
-from tests.papers import ROOT, good_pdf
+from tests.forks import in_time
+from tests.papers import good_pdf
+from tests.rows import with_covered
 from tests.strategies import FEW, QUICK
 from tests.web import head, says, sends, serving
 
@@ -44,7 +44,7 @@ SECRET = b"\\section{Secret} nobody may read this"
 PAGE = b"<!DOCTYPE html><html><body><h1>A paper</h1><p>Words.</p></body></html>"
 PDF_FILE = good_pdf()
 PATIENCE = 60.0
-"""Seconds, a start of Python and all. What is linear takes a tenth of it; what is not takes a lifetime."""
+"""Seconds. What is linear takes a tenth of it; what is not takes a lifetime."""
 
 
 def tar(members: Mapping[str, bytes]) -> bytes:
@@ -91,18 +91,6 @@ def outcome(content: bytes) -> tuple[Mapping[str, bytes], str]:
         return source_of(content).files, ""
     except Unreadable as error:
         return {}, error.detail
-
-
-def in_time(code: str, content: bytes) -> str:
-    """What a piece of Python says of `content`, which it gets from standard input. One that hangs is ended, and fails."""
-    try:
-        ended = subprocess.run(
-            [sys.executable, "-c", code], input=content, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False
-        )
-    except subprocess.TimeoutExpired:
-        pytest.fail(f"it takes more than {PATIENCE} s")
-    assert ended.returncode == 0, ended.stderr.decode()[-500:]
-    return ended.stdout.decode()
 
 
 # What a file is, by its content
@@ -204,10 +192,13 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_to_say_what_a_file_is_takes_time_in_proportion_to_it(name: str) -> None:
-    code = "import sys; from phases.readers.kinds import kind_of; print(kind_of(sys.stdin.buffer.read()).name)"
-    assert in_time(code, HOSTILE[name]).strip() in (TEXT, REQUIREMENT, "None")
+    def work() -> None:
+        assert kind_of(HOSTILE[name]).name in (TEXT, REQUIREMENT, None)
+
+    in_time(work)
 
 
+@pytest.mark.covered
 @pytest.mark.parametrize("line", [b"ab\n", b"# a\n", b"a\r"], ids=["lines", "headings", "carriage returns"])
 def test_to_say_what_a_file_is_takes_memory_in_proportion_to_it(line: bytes) -> None:
     content = line * (1_500_000 // len(line))
@@ -274,6 +265,7 @@ def test_a_folder_that_is_no_paper_is_refused_with_the_reason(
         taken(laid(tmp_path, files))
 
 
+@pytest.mark.covered
 def test_a_folder_like_a_home_ends_soon_and_in_a_clear_refusal(tmp_path: Path) -> None:
     for folder in range(60):
         (tmp_path / f"project{folder}" / "src").mkdir(parents=True)
@@ -412,6 +404,7 @@ STEPS = st.lists(
 ).map("".join)  # fmt: skip
 
 
+@pytest.mark.covered
 @given(st.lists(STEPS, max_size=4), st.sampled_from(["input", "include", "bibliography", "import{../}", "usepackage"]))
 @example(["a\x00b"], "input")
 @example(["a" * 1900], "input")
@@ -454,14 +447,23 @@ LONG_WAYS = {
 }
 
 
-@pytest.mark.parametrize("name", LONG_WAYS)
+@pytest.mark.parametrize(
+    "name",
+    with_covered(
+        LONG_WAYS,
+        "an import and blanks",
+        "brackets that never close",
+        "one name a hundred thousand times",
+        "a name with a hundred thousand commas",
+    ),
+)
 def test_to_find_what_a_tex_file_names_takes_time_in_proportion_to_it(name: str, tmp_path: Path) -> None:
     laid(tmp_path, {"main.tex": LONG_WAYS[name]})
-    code = (
-        "from phases.readers.sources import source_on_disk\n"
-        f"print(*source_on_disk({str(tmp_path / 'main.tex')!r}, 10**6).files)"
-    )
-    assert in_time(code, b"").split() == ["main.tex"]
+
+    def work() -> None:
+        assert [*source_on_disk(str(tmp_path / "main.tex"), 10**6).files] == ["main.tex"]
+
+    in_time(work)
 
 
 def test_a_file_that_is_not_there_is_the_disks_trouble(tmp_path: Path) -> None:
@@ -573,7 +575,9 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.parametrize(
+    "name", with_covered(BOMBS, "a gzip of 64 MiB", "a tar of 64 MiB", "a gzip of gzips", "a zip of 96 MiB")
+)
 def test_a_bomb_is_put_out_soon(name: str) -> None:
     content = BOMBS[name]()
     began = time.monotonic()

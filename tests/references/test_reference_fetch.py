@@ -91,7 +91,25 @@ class Ground:
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    return Ground(tmp_path, FetchRules(mirror=str(tmp_path / "mirror"), seconds=HANGS))
+    return ground_in(tmp_path)
+
+
+def ground_in(folder: Path) -> Ground:
+    return Ground(folder, FetchRules(mirror=str(folder / "mirror"), seconds=HANGS))
+
+
+@pytest.fixture(scope="module")
+def fetched_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    ground = ground_in(tmp_path_factory.mktemp("fetched"))
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    return ground.top, ground.fetch("https://github.com/a/b")
+
+
+@pytest.fixture
+def fetched(fetched_once: tuple[Path, dict[str, Any]], ground: Ground) -> tuple[Ground, dict[str, Any]]:
+    """A ground with a repository that was fetched, a copy of one that was made once, and what was found then."""
+    shutil.copytree(fetched_once[0], ground.top, dirs_exist_ok=True)
+    return ground, fetched_once[1]
 
 
 def test_a_repository_of_the_mirror_is_kept_with_every_byte_its_commit_and_its_licence(ground: Ground) -> None:
@@ -202,9 +220,8 @@ def test_what_is_there_whole_is_not_fetched_again(ground: Ground) -> None:
         "a changed file", "a lost file", "one more file", "no tree", "a link among the files", "a link for the tree",
     ],
 )  # fmt: skip
-def test_what_is_not_as_the_manifest_says_is_made_anew(damage: Any, ground: Ground) -> None:
-    new_repository(ground.mirror("a/b")).holds(FILES)
-    first = ground.fetch("https://github.com/a/b")
+def test_what_is_not_as_the_manifest_says_is_made_anew(damage: Any, fetched: tuple[Ground, dict[str, Any]]) -> None:
+    ground, first = fetched
     damage(ground.into)
     assert ground.fetch("https://github.com/a/b") == first
     assert contents(ground.into / "a__b") == FILES
@@ -230,9 +247,10 @@ def test_what_nobody_wants_any_more_is_removed(ground: Ground) -> None:
         ("files", {}), ("files", ["model.py"]), ("files", [{"path": "model.py"}]), ("files", []), ("more", 1),
     ],
 )  # fmt: skip
-def test_a_manifest_that_says_something_odd_is_made_anew(key: str, value: Any, ground: Ground) -> None:
-    new_repository(ground.mirror("a/b")).holds(FILES)
-    first = ground.fetch("https://github.com/a/b")
+def test_a_manifest_that_says_something_odd_is_made_anew(
+    key: str, value: Any, fetched: tuple[Ground, dict[str, Any]]
+) -> None:
+    ground, first = fetched
     path = ground.into / "a__b.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
     assert ground.fetch("https://github.com/a/b") == first
@@ -241,9 +259,8 @@ def test_a_manifest_that_says_something_odd_is_made_anew(key: str, value: Any, g
 @pytest.mark.parametrize(
     "key", ["version", "url", "fetched_from", "commit", "licence", "licence_file", "bytes", "left_out", "files"]
 )
-def test_a_manifest_that_lacks_something_is_made_anew(key: str, ground: Ground) -> None:
-    new_repository(ground.mirror("a/b")).holds(FILES)
-    first = ground.fetch("https://github.com/a/b")
+def test_a_manifest_that_lacks_something_is_made_anew(key: str, fetched: tuple[Ground, dict[str, Any]]) -> None:
+    ground, first = fetched
     path = ground.into / "a__b.json"
     value = json.loads(path.read_text())
     del value[key]
@@ -251,9 +268,8 @@ def test_a_manifest_that_lacks_something_is_made_anew(key: str, ground: Ground) 
     assert ground.fetch("https://github.com/a/b") == first
 
 
-def test_a_file_that_is_told_of_twice_makes_a_manifest_odd(ground: Ground) -> None:
-    new_repository(ground.mirror("a/b")).holds(FILES)
-    first = ground.fetch("https://github.com/a/b")
+def test_a_file_that_is_told_of_twice_makes_a_manifest_odd(fetched: tuple[Ground, dict[str, Any]]) -> None:
+    ground, first = fetched
     path = ground.into / "a__b.json"
     value = json.loads(path.read_text())
     value["files"].append(next(row for row in value["files"] if not row["bytes"]))
@@ -276,10 +292,9 @@ def test_a_file_that_is_told_of_twice_makes_a_manifest_odd(ground: Ground) -> No
     ids=["no manifest", "half a manifest", "a manifest of nothing", "a file of some other tool", "the manifest of another"],
 )  # fmt: skip
 def test_a_folder_without_a_manifest_of_ours_is_never_touched_and_its_name_not_used(
-    damage: Any, ground: Ground
+    damage: Any, fetched: tuple[Ground, dict[str, Any]]
 ) -> None:
-    new_repository(ground.mirror("a/b")).holds(FILES)
-    ground.fetch("https://github.com/a/b")
+    ground, _ = fetched
     (ground.into / "a__b" / "only_copy.py").write_bytes(b"1")
     damage(ground.into / "a__b.json")
     before, ground.strange = contents(ground.into), {path.name for path in ground.into.iterdir()}
@@ -318,9 +333,8 @@ def test_what_is_not_ours_stays_whatever_is_wanted(ground: Ground) -> None:
     assert contents(ground.into) == before
 
 
-def test_a_file_beside_a_manifest_of_ours_is_not_ours(ground: Ground) -> None:
-    new_repository(ground.mirror("a/b")).holds(FILES)
-    ground.fetch("https://github.com/a/b")
+def test_a_file_beside_a_manifest_of_ours_is_not_ours(fetched: tuple[Ground, dict[str, Any]]) -> None:
+    ground, _ = fetched
     shutil.rmtree(ground.into / "a__b")
     (ground.into / "a__b").write_bytes(b"precious")
     ground.strange = {"a__b"}
@@ -344,9 +358,8 @@ def test_what_comes_under_a_name_while_it_is_fetched_is_not_touched(name: str, g
     assert (ground.into / name).read_bytes() == b"precious"
 
 
-def test_a_folder_1500_deep_is_removed(ground: Ground) -> None:
-    new_repository(ground.mirror("a/b")).holds(FILES)
-    first = ground.fetch("https://github.com/a/b")
+def test_a_folder_1500_deep_is_removed(fetched: tuple[Ground, dict[str, Any]]) -> None:
+    ground, first = fetched
     folder = os.open(ground.into / "a__b", os.O_RDONLY)
     for _ in range(1500):
         os.mkdir("d", dir_fd=folder)

@@ -28,6 +28,7 @@ from pipeline.base.lease import lock_descriptor
 from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Context, WorkflowContext
 from tests.papers import HANGS, ROOT
+from tests.rows import with_covered
 from tests.web import Server, redirects, says, serving
 
 ROWS = b"x,y\n1,0\n2,1\n"
@@ -325,7 +326,8 @@ def _damaged(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name == "many members" else ()) for name in BOMBS]
+    "name",
+    with_covered(BOMBS, "many members", "a zip of zeros", "a tar.xz of zeros", "a tar.gz of zeros"),
 )
 def test_a_bomb_is_missing_with_the_reason_and_leaves_nothing(task: Task, name: str) -> None:
     file, make, words = BOMBS[name]
@@ -515,6 +517,7 @@ def test_a_download_that_was_killed_is_made_again_and_no_half_of_it_is_used(task
         assert [*task.cache.glob("data/.*"), *task.cache.glob("data/*.part")] == []
 
 
+@pytest.mark.covered
 def test_two_tasks_that_want_the_same_fetch_it_once(tmp_path: Path, server: Server) -> None:
     words = [sys.executable, "-c", _FETCH, str(tmp_path), f"{server.base}/iris.csv"]
     both = [subprocess.Popen(words, cwd=ROOT) for _ in range(2)]
@@ -542,6 +545,7 @@ def test_data_are_not_removed_while_a_task_fetches_some(task: Task, tmp_path: Pa
     assert list(task.cache.iterdir()) == []
 
 
+@pytest.mark.covered
 def test_who_waited_while_all_was_removed_fetches_into_a_new_store(task: Task, server: Server, tmp_path: Path) -> None:
     address = f"{server.base}/iris.csv"
     task.provide(address)
@@ -560,6 +564,7 @@ def test_who_waited_while_all_was_removed_fetches_into_a_new_store(task: Task, s
     assert [path.read_bytes() for path in task.cache.glob("data/*/iris.csv")] == [ROWS]
 
 
+@pytest.mark.covered
 def test_two_mirrors_of_the_same_file_wait_for_each_other_to_put_it_into_its_place(
     task: Task, server: Server, tmp_path: Path
 ) -> None:
