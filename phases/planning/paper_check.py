@@ -38,11 +38,11 @@ _FEW_LOST, _MOST_STEPS = 0.3, 200
 """The share of lines that are missing where the others are copied, and how many lines are looked at."""
 _COMMENT = re.compile(r"(?:▷|▹|//).*|^\s*[0-9]{1,3}[:.)]? ")
 _DRESS = re.compile(
-    r"\\(?:math\w+|tilde|hat|bar|overline|left|right|frac|text|quad|operatorname|boldsymbol|ldots|cdot)|[\\${}_^]"
+    r"\\(?:math\w+|tilde|hat|bar|overline|left|right|frac|text|quad|var(?=[a-z])|operatorname|boldsymbol|ldots|cdot)|[\\${}_^]"
 )
 """What of a formula says how it looks."""
 _GREEK = {
-    chr(code): unicodedata.name(chr(code)).split()[-1].lower()
+    chr(code): unicodedata.name(chr(code)).split()[-1].lower().replace("lamda", "lambda")
     for code in (*range(0x3B1, 0x3CA), *range(0x391, 0x3AA))
     if code != 0x3A2
 }
@@ -218,7 +218,7 @@ def _lost_lines(lines: Sequence[str], steps: Sequence[str]) -> Iterator[str]:
 
 def _words(line: str) -> list[str]:
     """The words, names and numbers of a line, Greek letters and LaTeX's commands by their names."""
-    plain = _DRESS.sub(" ", line)
+    plain = _DRESS.sub(" ", unicodedata.normalize("NFKC", line))
     spelled = "".join(f" {_GREEK.get(sign, sign)} " if sign in _GREEK else sign for sign in plain)
     return re.findall(r"[a-z]+|[0-9]+", spelled.lower())
 

@@ -262,7 +262,7 @@ def steps_of(component: Row) -> list[Step]:
     label = str(component.get("algorithm") or "")
     title = re.compile(rf"{re.escape(label)}(?![0-9])")
     lines = [line for line in component.get("steps", ()) if not label or not title.match(line.lstrip())]
-    own = _clear_misread([_split_step(line) for line in lines])
+    own = _clear_misread([_split_step(line) for line in lines], lines)
     counted = [int(step.number) for step in own if step.number]
     is_most = 2 * len(counted) > len(lines)
     is_run = len(counted) >= _FEWEST_OF_RUN and counted == list(range(1, len(counted) + 1))
@@ -276,16 +276,31 @@ def steps_of(component: Row) -> list[Step]:
     return [step._replace(depth=min(step.depth - least, _DEEPEST_STEP)) for step in own]
 
 
-def _clear_misread(steps: Sequence[Step]) -> list[Step]:
-    """The steps; a number that does not stand between its neighbours, which follow each other, was misread and is left out."""
+def _clear_misread(steps: Sequence[Step], lines: Sequence[str]) -> list[Step]:
+    """The steps; a number that does not stand between its neighbours, which follow each other, was misread and is left out.
+
+    One that is written otherwise than the others is no number of a line: it stays in its text.
+    """
     numbers = [int(step.number) for step in steps if step.number]
-    beside = iter(zip([0, *numbers], [*numbers[1:], _MOST_STEPS], strict=False))
-    found = []
-    for step in steps:
-        before, after = next(beside) if step.number else (0, 0)
-        is_misread = before < after and not before < int(step.number) < after
-        found.append(step._replace(number="") if is_misread else step)
+    signs = [_sign_behind(line) for step, line in zip(steps, lines, strict=True) if step.number]
+    usual = max(set(signs), key=signs.count, default="")
+    after = iter([*numbers[1:], _MOST_STEPS])
+    found, before = [], 0
+    for step, line in zip(steps, lines, strict=True):
+        following = next(after) if step.number else 0
+        if not step.number or before < int(step.number) < following or before >= following:
+            found.append(step)
+            before = int(step.number or before)
+        elif _sign_behind(line) == usual:
+            found.append(step._replace(number=""))
+        else:
+            found.append(Step("", _depth_of(line), line.strip()))
     return found
+
+
+def _sign_behind(line: str) -> str:
+    """What stands between the number of a line and its text: a colon, a full stop, a bracket, or nothing."""
+    return line.strip().lstrip("0123456789")[:1].strip()
 
 
 def _split_step(line: str) -> Step:

@@ -33,9 +33,9 @@ MOST_ROWS = {
     "verify_commands": 6,
     "packages": 40,
     "values": 150,
-    "expected_results": 150,
+    "expected_results": 400,
 }
-_COUNT = 60
+MOST_OTHERS = 60
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,38}"
 _PATTERNS = {f"^{letter}[0-9]+$": f"^{letter}[0-9]{{1,4}}$" for letter in ("R", "V", "C", "E", "X", "[RV]")}
 _PATH = f"^{_PART}(/{_PART}){{0,4}}$"
@@ -58,7 +58,7 @@ def restrict_schema(schema: Mapping[str, Any], name: str = "") -> dict[str, Any]
         made["properties"]["plan_version"] = {"const": max(schema["properties"]["plan_version"]["enum"])}
     if "items" in made:
         made["items"] = restrict_schema(made["items"], name)
-        made["maxItems"] = MOST_ROWS.get(name, _COUNT)
+        made["maxItems"] = MOST_ROWS.get(name, MOST_OTHERS)
     if name == "verify_commands" and "items" in made:
         made["minItems"] = 1
     if "pattern" in made:

@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from phases.planning.model.bounded_schema import MOST_ROWS, restrict_schema
+from phases.planning.model.bounded_schema import MOST_OTHERS, MOST_ROWS, restrict_schema
+from phases.planning.model.plan_change import change_schema, is_patched, is_whole
 from phases.planning.model.quote_index import REVIEW, QuoteIndex
-from phases.planning.model.short_form import change_schema, complete_plan, is_patched, short_schema
+from phases.planning.model.short_form import complete_plan, fill_quotes, short_schema
 from phases.planning.plan_faults import command_faults, package_faults, reference_faults
 from pipeline.base.errors import ContractError, FormatError, PipelineError
 from pipeline.base.formats import parse_json
+from pipeline.base.plain_yaml import parse_yaml
 from pipeline.engine.phase import Checker
 
 PLAN = "initial_plan.txt"
@@ -41,8 +43,28 @@ def plan_in_reply(
         try:
             return dict(contracts.parse(PLAN, (bare + "\n").encode("utf-8"), writer=writer))
         except (ContractError, UnicodeError) as error:
+            if short := _short_form_in_yaml(bare):
+                return whole_plan(short, contracts, present)
             raise NoPlan(str(error)) from error
     return whole_plan(object_in_reply(bare), contracts, present)
+
+
+def _short_form_in_yaml(text: str) -> dict[str, Any]:
+    """A plan in the short form that is written as YAML; empty where it is none."""
+    with suppress(FormatError, UnicodeError):
+        value = parse_yaml((text + "\n").encode("utf-8"))
+        rows = _rows(value.get("requirements")) if isinstance(value, dict) else []
+        if rows and not any("source" in row for row in rows):
+            return dict(value)
+    return {}
+
+
+def is_whole_reply(text: str) -> bool:
+    """Whether a reply has all the keys of a plan, or is one in YAML, and so is no change and no part of one."""
+    try:
+        return is_whole(object_in_reply(text))
+    except NoPlan:
+        return "plan_version" in text
 
 
 def whole_plan(value: dict[str, Any], contracts: Checker, present: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -90,25 +112,23 @@ def parse_reply(text: str) -> Any:
         raise NoPlan(str(error)) from error
 
 
-def rows_in_reply(text: str, contracts: Checker) -> list[dict[str, Any]]:
-    """The requirements and values in a reply that holds some rows of a plan, as JSON, or the whole plan. Raises NoPlan."""
+def rows_in_reply(text: str, contracts: Checker, sofar: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    """The requirements and values in a reply that holds some rows of a plan, as JSON, or the whole plan. Raises NoPlan.
+
+    `sofar`: the plan to which the rows belong; they may quote its rows.
+    """
     value = parse_reply(text)
-    found: list[dict[str, Any]] = []
-    for name in QUOTED if isinstance(value, dict) else QUOTED[:1]:
-        rows: Any = (
-            value.get(name, [] if found or name != QUOTED[0] or QUOTED[1] in value else None)
-            if isinstance(value, dict)
-            else value
-        )
+    given = {name: value[name] for name in QUOTED if name in value} if isinstance(value, dict) else {QUOTED[0]: value}
+    completed = complete_plan(given or {QUOTED[0]: None})
+    fill_quotes(completed, sofar)
+    for name, rows in completed.items():
         rule = {
             **contracts.schema(PLAN)["properties"][name],
-            "minItems": 0 if name != QUOTED[0] or (isinstance(value, dict) and QUOTED[1] in value) else 1,
+            "minItems": 0 if len(given) > 1 or name != QUOTED[0] else 1,
         }
-        rows = complete_plan({name: rows})[name]
         if breach := contracts.breach(rule, rows):
             raise NoPlan(f"the {name} {breach}")
-        found += rows
-    return found
+    return [row for rows in completed.values() for row in rows]
 
 
 QUOTED = ("requirements", "values")
@@ -180,27 +200,28 @@ def components_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
 def may_end_in(
     plan: Mapping[str, Any], texts: Sequence[str], contracts: Checker, present: Mapping[str, Any] | None = None
 ) -> bool:
-    """Whether a plan is what came of these replies: the last whole one, with rows that were mended after it."""
+    """Whether a plan is what came of these replies: the last whole one, or a change, with rows that were mended after it."""
     mended: list[dict[str, Any]] = []
     for text in reversed(texts):
-        try:
-            whole = plan_in_reply(text, contracts, "the model", present)
-        except NoPlan:
-            with suppress(NoPlan):
-                mended += rows_in_reply(text, contracts)
-            continue
-        # what is mended by row, what a person adds, and what is found beside the model's word
-        others = dict.fromkeys((*QUOTED, *NAMED, "todos", "uncertain", "environment_setup", "validation_approach"))
-        if {**whole, **others} != {**plan, **others}:
-            return False
-        ours, theirs = (
-            [*quoted_rows(one), *(row for name in NAMED for row in one.get(name, ()))] for one in (plan, whole)
-        )
-        said = [*theirs, *mended]
-        return len(ours) == len(theirs) and all(
-            row in said or any(_is_made_of(row, one) for one in said) for row in ours
-        )
+        with suppress(NoPlan):
+            if _comes_of(plan, plan_in_reply(text, contracts, "the model", present), mended):
+                return True
+            if is_whole_reply(text):
+                return False
+        with suppress(NoPlan):
+            mended += rows_in_reply(text, contracts, plan)
     return False
+
+
+def _comes_of(plan: Mapping[str, Any], whole: Mapping[str, Any], mended: Sequence[dict[str, Any]]) -> bool:
+    """Whether a plan is another one, with some of its rows as they were mended."""
+    # what is mended by row, what a person adds, and what is found beside the model's word
+    others = dict.fromkeys((*QUOTED, *NAMED, "todos", "uncertain", "environment_setup", "validation_approach"))
+    if {**whole, **others} != {**plan, **others}:
+        return False
+    ours, theirs = ([*quoted_rows(one), *(row for name in NAMED for row in one.get(name, ()))] for one in (plan, whole))
+    said = [*theirs, *mended]
+    return len(ours) == len(theirs) and all(row in said or any(_is_made_of(row, one) for one in said) for row in ours)
 
 
 def _is_made_of(row: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
@@ -233,6 +254,8 @@ def _strip_fence(text: str) -> str:
 
 def problems_of(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None = None) -> list[str]:
     """Every fault, each as a line for the model. Citations that stand so in the present plan are not looked at again."""
+    if counts := list(count_faults(plan)):
+        return counts  # so many are not looked up
     return [
         *_requirement_faults(plan, cited, present),
         *_file_faults(plan),
@@ -259,12 +282,17 @@ def without_quote(row: Mapping[str, Any], cited: QuoteIndex) -> dict[str, Any]:
     return {**row, "source": {**source, "section": section, "page": page, "quote": ""}, "status": status}
 
 
+def count_faults(plan: Mapping[str, Any]) -> Iterator[str]:
+    """Lists that are longer than a plan may have them."""
+    names = (*QUOTED, *NAMED, "expected_results", "experiments")
+    lists = ((name, len(plan.get(name, ())), MOST_ROWS.get(name, MOST_OTHERS)) for name in names)
+    yield from (f"{name}: {count} rows are too many; at most {most}" for name, count, most in lists if count > most)
+
+
 def _requirement_faults(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None) -> Iterator[str]:
     known = Counter(row["id"] for row in quoted_rows(plan))
     twice = [(name, count) for name, count in known.items() if count > 1 and plan["plan_version"] == 1]
     yield from (f"requirements: the id {name} stands {count} times" for name, count in twice)
-    lists = ((name, len(plan.get(name, ())), MOST_ROWS[name]) for name in QUOTED)
-    yield from (f"{name}: {count} rows are too many; at most {most}" for name, count, most in lists if count > most)
     misquotes = misquotes_of(plan, cited, present)
     yield from (f"{name}: {fault}" for name, fault in misquotes.items())
     # rows may lose their quotes one by one; a plan without any is invented

@@ -33,12 +33,15 @@ from phases.llm.model import (
 from phases.planning.model.hints import differences_from_rules
 from phases.planning.model.material import Paper, pack_batches
 from phases.planning.model.open_planning import open_planning, read_change_request
+from phases.planning.model.plan_change import is_patched
 from phases.planning.model.plan_steps import STEPS, empty_plan, part_in_reply, step_question, step_schema
 from phases.planning.model.plan_validation import (
     PLAN,
     NoPlan,
+    count_faults,
     drop_faulty_lines,
     is_mended_alone,
+    is_whole_reply,
     mending_schema,
     misquotes_of,
     plan_in_reply,
@@ -53,6 +56,7 @@ from phases.planning.model.plan_validation import (
 from phases.planning.model.prompt import (
     VERIFY,
     ChangeRequest,
+    ask_for_whole,
     mending_message,
     planning_messages,
     reading_messages,
@@ -61,7 +65,6 @@ from phases.planning.model.prompt import (
 )
 from phases.planning.model.quote_index import QuoteIndex
 from phases.planning.model.settle import find_places, nearest_sentences, settle_plan
-from phases.planning.model.short_form import is_patched
 from phases.planning.model.shown_pages import load_shown
 from pipeline.base.errors import Paused, PhaseError
 from pipeline.base.files import set_aside
@@ -230,8 +233,10 @@ class _Planning:
             return (reply, plan), problems if recorded or not mendable else []
 
         try:
-            reply, plan = self._ask(messages, accept, "the plan", schema, in_steps=not is_patched(self._wanted.present))
+            reply, plan = self._ask(messages, accept, "the plan", schema, in_steps=True)
         except _CutOff:
+            if is_patched(self._wanted.present):
+                messages = ask_for_whole(messages)
             reply, plan = self._plan_in_steps(messages, schema)
         return self._mended(messages, reply, plan, schema)
 
@@ -255,6 +260,8 @@ class _Planning:
             part = part_in_reply(reply.text, number, sofar, self._ctx.contracts)
         except NoPlan as error:
             return (reply, sofar), [str(error)]
+        if counts := list(count_faults({**sofar, **part})):
+            return (reply, sofar), counts
         plan = find_places({**sofar, **part}, self._cited, self._wanted.present)
         # what is not there yet is no fault of this part
         borne = [] if plan["file_structure"] else self._faults(sofar)
@@ -270,6 +277,8 @@ class _Planning:
             plan = plan_in_reply(text, self._ctx.contracts, self._name, self._wanted.present)
         except NoPlan as error:
             return {}, [str(error)]
+        if counts := list(count_faults(plan)):
+            return plan, counts
         plan = find_places(plan, self._cited, self._wanted.present)
         return plan, problems_of(plan, self._cited, self._wanted.present)
 
@@ -308,12 +317,13 @@ class _Planning:
         """The plan with the rows of a reply in the place of wrong ones, and why the reply is of no use."""
         if reply.outcome != OK:
             return plan, _why_useless(reply)
-        whole, _ = self._read(reply.text)
+        # a row of a change would be read as a change of its own
+        whole = self._read(reply.text)[0] if is_whole_reply(reply.text) else {}
         if whole and all(is_mended_alone(fault) for fault in self._faults(whole)):
             return whole, ""  # models send all of it again, and recordings do
         try:
             sections = sections_in_reply(reply.text, lines, self._ctx.contracts)
-            said = {row["id"]: row for row in rows_in_reply(reply.text, self._ctx.contracts)} if wrong else {}
+            said = {row["id"]: row for row in rows_in_reply(reply.text, self._ctx.contracts, plan)} if wrong else {}
         except NoPlan as error:
             return plan, str(error)
         plan = {**plan, **sections}

@@ -10,8 +10,9 @@ from typing import Any
 from phases.llm.model import Message, Reply, message_of
 from phases.planning.model.hints import hint_lines
 from phases.planning.model.material import Paper, as_data, describe_omissions, paper_overview, strip_invisible
+from phases.planning.model.plan_change import is_patched
 from phases.planning.model.plan_validation import sections_of
-from phases.planning.model.short_form import is_patched, shorten_row
+from phases.planning.model.short_form import shorten_row
 
 VERIFY = "python -m unittest discover -s tests -t ."
 _CHARACTERS_A_TOKEN = 3
@@ -195,6 +196,13 @@ def planning_messages(
     wish = "Reply with the change." if is_patched(wanted.present) else "Reply with the plan."
     text = "\n\n".join([*filter(None, parts), wish])
     return [Message("system", system), Message("user", text, pictures=tuple(row.picture for row in paper.shown))]
+
+
+def ask_for_whole(messages: Sequence[Message]) -> list[Message]:
+    """The question for a change, asked for a whole new plan: a change that is too long for one reply is told in parts of that."""
+    last = messages[-1]
+    text = last.text.replace(_KEEP, _KEEP_WHOLE).removesuffix("Reply with the change.") + "Reply with the plan."
+    return [*messages[:-1], replace(last, text=text)]
 
 
 def repeat_question(messages: Sequence[Message], reply: Reply | None, problem: str) -> list[Message]:

@@ -12,7 +12,8 @@ from typing import Any
 from phases.planning.quotes import find_nearly
 from phases.planning.rules.data_links import printed_addresses
 
-_FEWEST_LETTERS = 10
+_FEWEST_LETTERS, _MOST_PLACES = 10, 200
+_ID = re.compile(r"[RVC][0-9]+")
 REVIEW = "review"
 """The section that a requirement cites which a person asked for."""
 
@@ -36,6 +37,7 @@ class QuoteIndex:
             length += len(parts[-1])
         self._text = "".join(parts)
         self._addresses = printed_addresses("\n".join(text for _, text in pages))
+        self._found: dict[str, list[tuple[int, int]]] = {}
         self._requests = _letters_of("\n".join(requests))
         self._sections = [label for label, _ in sections]
         ends = accumulate((len(_letters_of(text)) for _, text in sections), initial=0)
@@ -70,6 +72,8 @@ class QuoteIndex:
         source, quote = row["source"], _letters_of(row["source"]["quote"])
         if source["section"] == REVIEW and source["page"] == 0:
             return None if quote in self._requests else "nobody asked for what it quotes"
+        if _ID.fullmatch(source["quote"].strip()):
+            return f"it quotes {source['quote'].strip()}, which is no row above it that has words of the paper"
         if not quote and "text" in row and row["status"] == "stated":
             return "its text is not in the paper: copy whole sentences, or say that it is inferred and quote what it follows from"
         if not quote and row.get("status", "stated") != "stated":
@@ -93,13 +97,20 @@ class QuoteIndex:
         return {page for place in self._places_of(quote) for page in self._pages_between(*place)}
 
     def _places_of(self, quote: str) -> list[tuple[int, int]]:
-        """Start and end of each place where the quote stands, in letters; the one that is nearly so where it stands nowhere."""
-        found, at = [], self._text.find(quote) if quote else -1
-        while at >= 0:
-            found.append((at, at + len(quote)))
-            at = self._text.find(quote, at + len(quote))
-        near = find_nearly(quote, self._text) if quote and not found else None
-        return [near] if near else found
+        """Start and end of each place where the quote stands, in letters; the one that is nearly so where it stands nowhere.
+
+        Of a quote that is too short to be one, two places: it is asked whether there is more than one.
+        """
+        if quote not in self._found:
+            most = _MOST_PLACES if len(quote) >= _FEWEST_LETTERS else 2
+            found = list[tuple[int, int]]()
+            at = self._text.find(quote) if quote else -1
+            while at >= 0 and len(found) < most:
+                found.append((at, at + len(quote)))
+                at = self._text.find(quote, at + len(quote))
+            near = find_nearly(quote, self._text) if quote and not found else None
+            self._found[quote] = [near] if near else found
+        return self._found[quote]
 
     def _pages_between(self, start: int, end: int) -> set[int]:
         first, last = (bisect_right(self._starts, place) - 1 for place in (start, end - 1))

@@ -77,7 +77,8 @@ def settle_plan(plan: dict[str, Any], cited: QuoteIndex, found: Row, present: Ro
         made[name] = [_without_words(row, cited) if row in wrong else row for row in plan[name]]
         lost += [str(row.get("id") or row["name"]) for row in wrong]
     told = [*_reworded_doubts(own), *_lost_doubts(lost), *_repeated_doubts(plan), *_few_doubts(plan, found)]
-    return {**made, "uncertain": [*plan["uncertain"], *told]} if told else made
+    new = [row for row in told if row not in plan["uncertain"]]
+    return {**made, "uncertain": [*plan["uncertain"], *new]} if new else made
 
 
 def _is_reworded(row: Row, cited: QuoteIndex) -> bool:

@@ -13,7 +13,9 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from typing import Any, TypeGuard
 
-Row = dict[str, Any]
+from phases.planning.model.bounded_schema import MOST_ROWS
+from phases.planning.model.plan_change import Row, is_patched, is_rows, is_whole, new_names, patch_plan
+
 _SOURCED = ("requirements", "components", "values", "datasets", "metrics", "baselines")
 _STRING = {"type": "string", "maxLength": 160}
 _QUOTE = {"type": "string", "maxLength": 300}
@@ -39,14 +41,7 @@ _TABLE = {
 }
 """A table of results: each row begins with its label, and has a cell for each column; an empty cell is ""."""
 _OPTIONAL = {"components": ("requirements",), "requirements": ("status",), "values": (), "experiments": ()}
-_KEYS = {
-    "requirements": "id", "components": "id", "values": "id", "datasets": "name", "metrics": "name", "baselines": "name",
-    "expected_results": "id", "experiments": "id", "file_structure": "path",
-}  # fmt: skip
-"""The lists whose rows have a name, by which a change puts others in their place."""
-STRUCK = "struck"
-_WHOLE = {"plan_version", "paper", "requirements", "file_structure", "validation_approach", "environment_setup"}
-"""The keys of a whole plan: who sends all of it again, changes it so."""
+_MOST_NAMED, _LONGEST_NAMED = 8, 60
 _WITH_DEVIATION = re.compile(
     r"([-+]?[0-9]{1,12}(?:\.[0-9]{1,12})?) ?(?:(?:±|\+/-|\\pm) ?[0-9.]{1,12}|\([0-9.]{1,12}\)) ?%?"
 )
@@ -80,75 +75,46 @@ def _without_source(name: str, items: Mapping[str, Any]) -> Row:
     }
 
 
-def change_schema(schema: Mapping[str, Any]) -> Row:
-    """The schema of a change, of the short form's: no key is wanted, and `struck` names the rows that go."""
-    struck = {"type": "array", "items": _STRING, "maxItems": 250}
-    lists = {name: {**schema["properties"][name], "minItems": 0} for name in _KEYS}
-    return {**schema, "properties": {**schema["properties"], **lists, STRUCK: struck}, "required": []}
-
-
-def is_patched(present: Mapping[str, Any] | None) -> bool:
-    """Whether a change of this plan is told as a change alone; one of version 1 is planned anew."""
-    return present is not None and present["plan_version"] > 1
-
-
 def complete_plan(value: Mapping[str, Any], present: Mapping[str, Any] | None = None) -> Row:
     """The plan that a reply in the short form means, or that the change of a present plan makes of it.
 
     What is not of the short form stays as it is, for the schema to judge.
     """
-    is_change = is_patched(present) and not {*value} >= _WHOLE
-    plan = _patch(present, value) if present and is_change else dict(value)
+    new: set[str] | None = None
+    if present is not None and is_patched(present) and not is_whole(value):
+        plan = patch_plan(present, value)
+        new = new_names(plan, present)
+    else:
+        plan = dict(value)
     for name in _SOURCED:
-        if _is_rows(plan.get(name)):
+        if is_rows(plan.get(name)):
             plan[name] = [_with_source(name, row) for row in plan[name]]
-    _fill_quotes(plan)
-    if _is_rows(plan.get("components")):
-        plan["components"] = _with_requirements(plan, is_change=is_change)
-    if _is_rows(plan.get("expected_results")):
-        plan["expected_results"] = _as_cells(plan["expected_results"])
-    if _is_rows(plan.get("experiments")):
+    fill_quotes(plan)
+    if is_rows(plan.get("components")):
+        plan["components"] = _with_requirements(plan, new)
+    if is_rows(plan.get("expected_results")):
+        taken = [*plan["expected_results"], *(present["expected_results"] if present and new is not None else ())]
+        plan["expected_results"] = _as_cells(plan["expected_results"], _last_number(taken))
+        if ragged := _ragged_rows(value.get("expected_results")) if is_rows(plan.get("uncertain", [])) else []:
+            plan["uncertain"] = [
+                *plan.get("uncertain", ()),
+                {"what": f"Rows that do not fit their heads are left out: {ragged}"},
+            ]
+    if is_rows(plan.get("experiments")):
         plan["experiments"] = _with_ids(plan)
     files = plan.get("file_structure")
-    if files and _is_rows(files) and all(isinstance(row.get("path"), str) for row in files):
-        if is_change or not all("implements" in row for row in files):
-            plan["file_structure"] = list(_with_implements(plan))
+    if files and is_rows(files) and all(isinstance(row.get("path"), str) for row in files):
+        # a plan in its own form lists what it means to
+        is_short = not any("source" in row for row in value.get("requirements") or () if isinstance(row, dict))
+        if new is not None or (is_short and not all("implements" in row for row in files)):
+            plan["file_structure"] = list(_with_implements(plan, new))
         plan.setdefault("implementation_strategy", _order_files(files))
-    return plan
-
-
-def _patch(present: Mapping[str, Any], value: Mapping[str, Any]) -> Row:
-    """The present plan with the rows of a reply in the place of theirs or behind them, and without those that are struck."""
-    plan = {**present, **{key: rows for key, rows in value.items() if key != STRUCK}}
-    struck = {str(name) for name in value[STRUCK]} if isinstance(value.get(STRUCK), list) else set()
-    for name, key in _KEYS.items():
-        if not _is_rows(plan[name]):
-            continue  # the schema says what is wrong with it
-        known, said, new = {row[key] for row in present[name]}, dict[str, Row](), list[Row]()
-        for row in value.get(name) or ():
-            named = row.get(key)
-            if isinstance(named, str) and named in known and named not in said:
-                said[named] = row
-            else:
-                new.append(row)
-        kept = [row for row in present[name] if row[key] not in struck]
-        # a row that says its name alone is one that stays
-        plan[name] = [said[row[key]] if len(said.get(row[key], ())) > 1 else row for row in kept] + new
-    if _is_rows(value.get("uncertain")):
-        plan["uncertain"] = [*present["uncertain"], *value["uncertain"]]
-    files = plan["file_structure"] if _is_rows(plan["file_structure"]) else []
-    if {str(row.get("path")) for row in files} != {row["path"] for row in present["file_structure"]}:
-        plan.pop("implementation_strategy", None)
     return plan
 
 
 def shorten_row(row: Mapping[str, Any]) -> Row:
     """A requirement or value of a plan in the short form."""
     return {**{key: value for key, value in row.items() if key != "source"}, "quote": row["source"]["quote"]}
-
-
-def _is_rows(rows: object) -> bool:
-    return isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
 
 
 def _with_source(name: str, row: Row) -> Row:
@@ -160,26 +126,35 @@ def _with_source(name: str, row: Row) -> Row:
     return {**made, "source": {"section": None, "page": row.get("page", 0), "quote": row.get("quote", "")}}
 
 
-def _fill_quotes(plan: Row) -> None:
-    """Puts words in the place of ids: a row may quote those of a requirement, or of a value above it, by naming it."""
+def fill_quotes(plan: Row, sofar: Mapping[str, Any] | None = None) -> None:
+    """Puts words in the place of ids: a row may quote those of a requirement, or of a value above it, by naming it.
+
+    `sofar`: the plan to which these rows belong, where they are some of it.
+    """
     words: dict[str, str] = {}
+    if sofar:
+        fill_quotes(beside := {name: list(sofar.get(name, ())) for name in _SOURCED})
+        words = {row["id"]: _words_of(row) for name in _SOURCED for row in beside[name] if "id" in row}
     for name in _SOURCED:
-        for place, row in enumerate(plan[name] if _is_rows(plan.get(name)) else ()):
+        for place, row in enumerate(plan[name] if is_rows(plan.get(name)) else ()):
             source = row["source"] if isinstance(row["source"], dict) else {}
             quote = source.get("quote")
             if isinstance(quote, str) and quote in words and "text" not in row:
                 plan[name][place] = {**row, "source": {**source, "quote": words[quote]}}
-                quote = words[quote]
-            # words of the model's own are no words of the paper
-            said = row["text"] if row.get("status") == "stated" and "text" in row else quote
-            if isinstance(said, str) and isinstance(row.get("id"), str):
-                words[row["id"]] = said
+            if isinstance(row.get("id"), str):
+                words[row["id"]] = _words_of(plan[name][place])
 
 
-def _with_requirements(plan: Mapping[str, Any], *, is_change: bool) -> list[Row]:
-    """The components, each that lists none with the requirements that name it; after a change all, without what is struck."""
-    asked = plan["requirements"] if _is_rows(plan.get("requirements")) else []
-    known = {row.get("id") for row in asked}
+def _words_of(row: Mapping[str, Any]) -> str:
+    """The paper's words in a row: words of the model's own are none."""
+    is_stated = row.get("status") == "stated" and isinstance(row.get("text"), str)
+    quote = row["source"].get("quote") if isinstance(row.get("source"), dict) else ""
+    return str(row["text"]) if is_stated else quote if isinstance(quote, str) else ""
+
+
+def _with_requirements(plan: Mapping[str, Any], new: set[str] | None) -> list[Row]:
+    """The components, each that lists none with the requirements that name it; after a change all with those that are `new`."""
+    asked = plan["requirements"] if is_rows(plan.get("requirements")) else []
     of: dict[Any, list[Any]] = defaultdict(list)
     for row in asked:
         if isinstance(row.get("component"), str):
@@ -188,36 +163,69 @@ def _with_requirements(plan: Mapping[str, Any], *, is_change: bool) -> list[Row]
     for row in plan["components"]:
         own = of[row.get("id")] if isinstance(row.get("id"), str) else []
         listed = row.get("requirements")
-        if is_change and _is_names(listed):
-            listed = list(dict.fromkeys([*(one for one in listed or () if one in known), *own]))
+        if new and _is_names(listed):
+            stayed = [one for one in listed or () if one not in new]
+            listed = list(dict.fromkeys([*stayed, *(one for one in own if one in new)]))
         made.append({**row, "requirements": own if listed is None else listed})
     return made
 
 
-def _as_cells(tables: Sequence[Row]) -> list[Row]:
-    """A row for each cell of the tables, numbered; rows that are cells already keep their ids."""
+def _last_number(rows: Sequence[Row]) -> int:
+    return max((int(row["id"][1:]) for row in rows if _ID_OF_RESULT.fullmatch(str(row.get("id")))), default=0)
+
+
+def _as_cells(tables: Sequence[Row], number: int) -> list[Row]:
+    """A row for each cell of the tables, numbered behind `number`; rows that are cells already keep their ids.
+
+    At most one more than a plan may have, so that it is told.
+    """
     found: list[Row] = []
-    number = max((int(row["id"][1:]) for row in tables if _ID_OF_RESULT.fullmatch(str(row.get("id")))), default=0)
     for table in tables:
-        if not isinstance(table.get("columns"), list) or not isinstance(table.get("rows"), list):
+        if not _is_table(table):
             found.append(table)
             continue
         beside = {key: table[key] for key in ("condition", "metric", "unit") if table.get(key)}
         for label, column, cell in _cells_of(table["columns"], table["rows"]):
-            place = {"table": table.get("table", ""), "row": label, "column": column}
+            if len(found) > MOST_ROWS["expected_results"]:
+                return found
             number += 1
+            place = {"table": table.get("table", ""), "row": label, "column": column}
             found.append({"id": f"E{number}", **place, **beside, "value": cell, "page": table.get("page", 0)})
     return found
 
 
+def _is_table(row: Row) -> bool:
+    return isinstance(row.get("columns"), list) and isinstance(row.get("rows"), list)
+
+
 def _cells_of(columns: Sequence[Any], rows: Sequence[Any]) -> Iterator[tuple[str, str, Any]]:
+    """Label, head and cell, of the rows that have a cell for each head."""
+    heads = _heads_of(columns, rows)
     for row in rows:
-        label, *cells = row if isinstance(row, list) and row else [""]
-        # a model may give the column of labels a head
-        heads = columns[1:] if len(columns) == len(cells) + 1 else columns
-        for column, cell in zip(heads, cells, strict=False):
-            if cell not in ("", None, "-", "–", "—"):
-                yield str(label), str(column), _number_of(cell)
+        if isinstance(row, list) and len(row) == len(heads) + 1:
+            for column, cell in zip(heads, row[1:], strict=True):
+                if cell not in ("", None, "-", "–", "—"):
+                    yield str(row[0]), str(column), _number_of(cell)
+
+
+def _heads_of(columns: Sequence[Any], rows: Sequence[Any]) -> Sequence[Any]:
+    """The heads without the one over the labels, where a model gives that, too."""
+    widest = max((len(row) for row in rows if isinstance(row, list)), default=0)
+    return columns[1:] if len(columns) == widest else columns
+
+
+def _ragged_rows(tables: object) -> str:
+    """The first rows that have more or fewer cells than their table has heads, by table and label."""
+    found = [
+        f"{table.get('table', '')}, {row[0] if isinstance(row, list) and row else 'a row without cells'}"[
+            :_LONGEST_NAMED
+        ]
+        for table in (tables if isinstance(tables, list) and is_rows(tables) else ())
+        if _is_table(table)
+        for row in table["rows"]
+        if not isinstance(row, list) or len(row) != len(_heads_of(table["columns"], table["rows"])) + 1
+    ]
+    return "; ".join(found[:_MOST_NAMED])
 
 
 def _number_of(cell: Any) -> Any:
@@ -229,7 +237,7 @@ def _number_of(cell: Any) -> Any:
 def _with_ids(plan: Mapping[str, Any]) -> list[Row]:
     """The experiments, with the ids of all results of the tables that they name."""
     of_table: dict[str, list[Any]] = defaultdict(list)
-    for row in plan["expected_results"] if _is_rows(plan.get("expected_results")) else ():
+    for row in plan["expected_results"] if is_rows(plan.get("expected_results")) else ():
         of_table[_plain(str(row.get("table", "")))].append(row.get("id"))
 
     def ids_of(name: object) -> list[Any]:
@@ -237,7 +245,7 @@ def _with_ids(plan: Mapping[str, Any]) -> list[Row]:
         return [name] if is_id else of_table.get(_plain(str(name)), [])
 
     return [
-        {**row, "results": list(dict.fromkeys(one for name in row["results"] for one in ids_of(name)))}
+        {**row, "results": list(dict.fromkeys(one for name in dict.fromkeys(row["results"]) for one in ids_of(name)))}
         if isinstance(row.get("results"), list) and all(isinstance(name, str) for name in row["results"])
         else row
         for row in plan["experiments"]
@@ -248,34 +256,34 @@ def _plain(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def _with_implements(plan: Mapping[str, Any]) -> Iterator[Row]:
+def _with_implements(plan: Mapping[str, Any], new: set[str] | None) -> Iterator[Row]:
     """The files, each with the requirements of its components that no file has, and the settings with all values that none has.
 
-    What a file is said to meet and the plan does not have any more is left out; what no file would meet goes to the last module.
+    What no file would meet goes to the last module. After a change only what is `new` is given to files.
     """
     files: list[Row] = plan["file_structure"]
     asked, values, parts = (
-        plan[name] if _is_rows(plan.get(name)) else [] for name in ("requirements", "values", "components")
+        plan[name] if is_rows(plan.get(name)) else [] for name in ("requirements", "values", "components")
     )
-    known = {str(row.get("id")) for row in (*asked, *values)}
     of_part = {str(row.get("id")): row["requirements"] for row in parts if _is_names(row.get("requirements"))}
-    have = {row["path"]: [one for one in _names_in(row, "implements") if one in known] for row in files}
+    have = {row["path"]: list(_names_in(row, "implements")) for row in files}
     left = dict.fromkeys(str(row.get("id")) for row in asked)
     left |= dict.fromkeys(str(row.get("id")) for row in values if row.get("kind") != "fact")
     claimed = {one for names in have.values() for one in names}
-    left = {name: None for name in left if name not in claimed}
+    left = {name: None for name in left if name not in claimed and (new is None or name in new)}
     modules = [row["path"] for row in files if not row["path"].startswith("tests/")] or [files[0]["path"]]
     config = next((path for path in modules if path.endswith("config.py")), modules[0])
     last = next((path for path in reversed(modules) if not path.endswith(("__init__.py", "__main__.py"))), config)
     for row in files:
-        for name in [one for part in _names_in(row, "components") for one in of_part.get(part, ())]:
-            if name in left:
-                del left[name]
-                have[row["path"]].append(name)
+        for part in _names_in(row, "components"):
+            for name in of_part.pop(part, None) or ():
+                if name in left:
+                    del left[name]
+                    have[row["path"]].append(name)
     for name in left:
         have[config if name.startswith("V") else last].append(name)
     for row in files:
-        yield {**row, "implements": have[row["path"]]} if have[row["path"]] or "implements" in row else row
+        yield {**row, "implements": have[row["path"]]} if have[row["path"]] else row
 
 
 def _names_in(row: Mapping[str, Any], key: str) -> list[str]:
