@@ -485,10 +485,63 @@ def test_a_run_that_was_killed_after_a_mended_plan_was_written_does_not_plan_fro
     desk.requests = ["use two rooms"]
     (desk.folder / PLAN).write_bytes(dump_yaml(SHORT.plan))
     said = [TWO_BAD, rows_of(GOOD, "R1"), "Sure!", "Sure!"]
-    plan = desk.plan(saying(*said))
+    model = saying(*said)
+    plan = desk.plan(model)
+    assert model.asked == 3, "R1 was mended, and R2 asked for once more"
+    assert [row["status"] for row in plan["requirements"][:2]] == ["stated", "inferred"]
     (desk.folder / PLAN).write_bytes(dump_yaml(plan))
     assert desk.plan(saying()) == plan
     assert desk.journals == ["plan_journal.jsonl"]
+
+
+ASKED_FOR = {"id": "R78", "kind": "artifact", "text": "Wait in the garden.", "quote": "also wait in the garden"}
+MISQUOTED = {
+    "id": "R77",
+    "kind": "model",
+    "text": "It waits.",
+    "status": "inferred",
+    "quote": "nobody wrote this down here",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "mended"),
+    [
+        pytest.param({}, {"requirements": [{**MISQUOTED, "quote": "We wait, and measure how long"}]}, id="a row"),
+        pytest.param(
+            {"environment_setup": {"python": ">=3.11", "packages": ["no such line!"]}},
+            {"requirements": [{**MISQUOTED, "quote": "We wait, and measure how long"}],
+             "environment_setup": {"python": ">=3.11", "packages": []}},
+            id="a row and a line",
+        ),
+    ],
+)  # fmt: skip
+def test_what_mends_a_change_leaves_the_rest_of_the_change_and_the_run_knows_it_as_its_own(
+    desk: Desk, change: dict[str, Any], mended: dict[str, Any]
+) -> None:
+    keep(desk, SHORT.plan)
+    desk.requests = ["also wait in the garden"]
+    model = saying(json.dumps({**change, "requirements": [MISQUOTED, ASKED_FOR]}), json.dumps(mended))
+    plan = desk.plan(model)
+    assert [row["id"] for row in plan["requirements"]] == [
+        *(row["id"] for row in SHORT.plan["requirements"]),
+        "R77",
+        "R78",
+    ]
+    assert model.asked == 2
+    keep(desk, plan)  # and then the run was killed, before the stamp
+    assert desk.plan(saying()) == plan
+    assert desk.journals == ["plan_journal.jsonl"]
+
+
+def test_a_change_that_is_too_long_for_one_reply_is_told_as_a_whole_plan_in_parts(desk: Desk) -> None:
+    keep(desk, SHORT.plan)
+    desk.requests = ["also wait in the garden"]
+    parts = [part(number, with_garden()) for number in range(len(STEPS))]
+    model = saying(CUT, *parts)
+    assert "R99" in [row["id"] for row in desk.plan(model)["requirements"]]
+    assert "Reply with a whole new plan" in model.requests[1].messages[1].text
+    assert "Reply with the change" not in model.requests[1].messages[1].text
 
 
 CUT = Reply("truncated", GOOD[:-900], tokens_in=1000, tokens_out=16_384, usd=0.25)

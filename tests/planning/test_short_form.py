@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.planning.model.plan_validation import PLAN, NoPlan, plan_in_reply, problems_of, reply_schema
+from phases.planning.model.plan_validation import PLAN, NoPlan, plan_in_reply, problems_of, reply_schema, rows_in_reply
 from phases.planning.model.quote_index import QuoteIndex
 from phases.planning.model.settle import find_places
 from phases.planning.model.short_form import complete_plan, shorten_row
 from phases.planning.plan_view import render_plan
+from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, read
 
@@ -238,6 +240,101 @@ def test_tables_of_a_change_are_further_results() -> None:
 def test_a_whole_plan_in_the_place_of_a_change_is_the_plan() -> None:
     without = {**SHORT, "requirements": SHORT["requirements"][1:]}
     assert len(_plan_of(without, WHOLE)["requirements"]) == len(WHOLE["requirements"]) - 1
+
+
+def test_what_is_struck_is_named_nowhere_and_its_id_is_not_used_again() -> None:
+    tables = {**SHORT, "expected_results": TABLES, "experiments": [{"id": "X1", "what": "x", "results": ["Table 2"]}]}
+    present = _plan_of(tables)
+    plan = _plan_of({"struck": ["E3", "C1"], "expected_results": [TABLES[1]]}, present)
+    assert [row["id"] for row in plan["expected_results"]] == ["E1", "E2", "E4", "E5"]
+    assert plan["experiments"][0]["results"] == ["E1", "E2"]
+    assert "C1" not in json.dumps([plan["file_structure"], plan["requirements"]])
+    assert problems_of(plan, CITED, present) == []
+
+
+def test_the_order_of_files_is_counted_again_where_one_depends_on_a_later_one() -> None:
+    first, [last] = WHOLE["file_structure"][1], [row for row in WHOLE["file_structure"] if row["path"] == "README.md"]
+    plan = _plan_of({"file_structure": [{**first, "depends_on": [last["path"]]}]}, WHOLE)
+    order = plan["implementation_strategy"]
+    assert order.index(first["path"]) > order.index(last["path"])
+    assert problems_of(plan, CITED, WHOLE) == []
+
+
+def test_a_change_that_says_nothing_fills_no_gaps_of_the_present_plan() -> None:
+    bare = {
+        **WHOLE,
+        "file_structure": [{k: v for k, v in row.items() if k != "implements"} for row in WHOLE["file_structure"]],
+    }
+    assert _plan_of({}, bare) == bare
+
+
+def test_a_plan_in_its_own_form_keeps_its_files_though_one_of_them_meets_nothing() -> None:
+    first, *others = WHOLE["file_structure"]
+    bare = {**WHOLE, "file_structure": [{key: value for key, value in first.items() if key != "implements"}, *others]}
+    assert plan_in_reply(json.dumps(bare), CONTRACTS, "m") == bare
+
+
+def test_a_plan_in_the_short_form_may_be_yaml() -> None:
+    assert plan_in_reply(dump_yaml(SHORT).decode(), CONTRACTS, "m") == complete_plan(SHORT)
+
+
+# Tables, quotes and sizes
+
+
+@pytest.mark.parametrize(
+    ("rows", "found", "told"),
+    [
+        pytest.param(
+            [["ours", 1, 2], ["small", 3]], [("ours", "A", 1), ("ours", "B", 2)], "Table 5, small", id="a cell too few"
+        ),
+        pytest.param(
+            [["small", 3, 4, 5], ["ours", 1, 2]],
+            [("ours", "A", 1), ("ours", "B", 2)],
+            "Table 5, small",
+            id="a cell too many",
+        ),
+    ],
+)
+def test_a_row_that_does_not_fit_its_heads_is_left_out_and_told(rows: list[Any], found: list[Any], told: str) -> None:
+    plan = _plan_of({**SHORT, "expected_results": [{"table": "Table 5", "columns": ["A", "B"], "rows": rows}]})
+    assert [(row["row"], row["column"], row["value"]) for row in plan["expected_results"]] == found
+    assert told in plan["uncertain"][-1]["what"]
+
+
+def test_more_targets_than_a_plan_may_have_are_told_and_no_more_are_made() -> None:
+    table = {"table": "T", "columns": ["A"] * 30, "rows": [["r", *range(30)]] * 60}
+    plan = complete_plan({**SHORT, "expected_results": [table] * 40})
+    assert len(plan["expected_results"]) == 401
+    assert list(problems_of(plan, CITED)) == ["expected_results: 401 rows are too many; at most 400"]
+
+
+def test_a_row_that_quotes_a_row_which_is_not_there_is_told() -> None:
+    plan = _plan_of({**SHORT, "values": [{**SHORT["values"][0], "quote": "R99"}, *SHORT["values"][1:]]})
+    assert problems_of(plan, CITED) == [
+        f"{SHORT['values'][0]['id']}: it quotes R99, which is no row above it that has words of the paper"
+    ]
+
+
+def test_a_row_that_mends_may_quote_a_row_of_its_plan() -> None:
+    [row] = rows_in_reply(json.dumps({"values": [{**SHORT["values"][0], "quote": "R1"}]}), CONTRACTS, WHOLE)
+    assert row["source"]["quote"] == WHOLE["requirements"][0]["text"]
+
+
+@pytest.mark.parametrize("length", [20_000])
+def test_a_reply_is_completed_in_a_time_that_grows_with_its_length_alone(length: int) -> None:
+    part = {**SHORT["components"][0], "requirements": ["R1"] * length}
+    files = [{**row, "components": [part["id"]] * length} for row in SHORT["file_structure"]]
+    experiments = [{"id": "X1", "what": "x", "results": ["Table 2"] * length}]
+    many = {
+        **SHORT,
+        "components": [part],
+        "file_structure": files,
+        "experiments": experiments,
+        "expected_results": TABLES,
+    }
+    started = time.process_time()
+    complete_plan(many)
+    assert time.process_time() - started < 5, "it took minutes where each name was looked at beside each other"
 
 
 # Whatever a model writes
