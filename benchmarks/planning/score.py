@@ -23,6 +23,7 @@ from phases.planning.rules.plan import plan_by_rules
 from pipeline.base.plain_yaml import dump_yaml, parse_yaml
 
 SUMS = ("value_definitely_wrong", "said_twice", "results_that_are_settings")
+OF_STATED = ("verbatim", "whole_sentences", "from_built_sections", "readable_alone")
 GOALS = {
     "value_precision": "≥ 0.85", "value_recall_method": "≥ 0.70", "value_owner_right": "≥ 0.85",
     "value_owner_right_others": "≥ 0.75", "value_anchored": "≥ 0.95", "value_definitely_wrong": "0",
@@ -55,6 +56,10 @@ def main() -> None:
             found[name], _ = scorer.score(gold, plan, paper)
             found[name]["value_anchored_as_printed"] = share_as_printed(plan, paper, scorer)
             found[name]["lines_of_code_kept"] = share_of_code(plan, paper)
+            # what a model infers, or assumes where the paper is silent, says so and is in no words of the paper
+            stated = [row for row in plan["requirements"] if row["status"] == "stated"]
+            alone, _ = scorer.score(gold, {**plan, "requirements": stated}, paper)
+            found[name] |= {f"stated_{figure}": alone[figure] for figure in OF_STATED}
     _print(found, groups, each=given.each)
 
 
