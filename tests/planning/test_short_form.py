@@ -5,13 +5,22 @@ from __future__ import annotations
 import copy
 import json
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.planning.model.plan_validation import PLAN, NoPlan, plan_in_reply, problems_of, reply_schema, rows_in_reply
+from phases.planning.model.plan_validation import (
+    PLAN,
+    NoPlan,
+    plan_in_reply,
+    problems_of,
+    reply_schema,
+    rows_in_reply,
+    whole_plan,
+)
 from phases.planning.model.quote_index import QuoteIndex
 from phases.planning.model.settle import find_places
 from phases.planning.model.short_form import complete_plan, shorten_row
@@ -359,9 +368,14 @@ JSON = (
 
 
 @given(st.dictionaries(st.sampled_from([*SHORT, "implementation_strategy", "struck"]), JSON, max_size=5), st.booleans())
+@example({"requirements": True}, True)
+@example({"struck": {"R1": 1}, "values": [{"id": ["V1"]}], "uncertain": [3]}, True)
 @example({"expected_results": [{"columns": ["a"], "rows": [[], "x", [1, 2]]}]}, False)
 @example({"components": [{"id": ["C1"]}], "requirements": [{"component": ["C1"]}]}, True)
 def test_no_reply_breaks_what_completes_it(value: dict[str, Any], is_change: bool) -> None:
     before = copy.deepcopy(value)
-    complete_plan(value, WHOLE if is_change else None)
+    present = WHOLE if is_change else None
+    with suppress(NoPlan):
+        plan = find_places(whole_plan(value, CONTRACTS, present), CITED, present)
+        assert all(isinstance(problem, str) for problem in problems_of(plan, CITED, present))
     assert value == before

@@ -11,7 +11,7 @@ from typing import Any
 from phases.llm.model import Message, tokens_of
 from phases.planning.model.material import as_data, strip_invisible
 from phases.planning.model.plan_validation import PLAN, NoPlan, object_in_reply, whole_plan
-from phases.planning.model.short_form import complete_plan
+from phases.planning.model.short_form import complete_plan, type_fault
 from phases.planning.plan_words import write_value
 from pipeline.engine.phase import Checker
 
@@ -56,6 +56,8 @@ def part_in_reply(text: str, number: int, sofar: Mapping[str, Any], contracts: C
     value = object_in_reply(text)
     if set(contracts.schema(PLAN)["required"]) - {"implementation_strategy"} <= set(value):
         return whole_plan(value, contracts)
+    if fault := type_fault(value):
+        raise NoPlan(f"the part of the plan {fault}")
     completed = complete_plan({**{key: rows for key, rows in sofar.items() if key not in STEPS[number]}, **value})
     part = {key: completed[key] for key in completed if key in value or key in STEPS[number]}
     if breach := contracts.breach(step_schema(contracts.schema(PLAN), number), part):

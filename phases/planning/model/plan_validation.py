@@ -11,7 +11,7 @@ from typing import Any
 from phases.planning.model.bounded_schema import MOST_OTHERS, MOST_ROWS, restrict_schema
 from phases.planning.model.plan_change import change_schema, is_patched, is_whole
 from phases.planning.model.quote_index import REVIEW, QuoteIndex
-from phases.planning.model.short_form import complete_plan, fill_quotes, short_schema
+from phases.planning.model.short_form import complete_plan, fill_quotes, short_schema, type_fault
 from phases.planning.plan_faults import command_faults, package_faults, reference_faults
 from pipeline.base.errors import ContractError, FormatError, PipelineError
 from pipeline.base.formats import parse_json
@@ -70,6 +70,8 @@ def is_whole_reply(text: str) -> bool:
 def whole_plan(value: dict[str, Any], contracts: Checker, present: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The plan that an object is, in its own form or in the short one. Raises NoPlan."""
     schema = contracts.schema(PLAN)
+    if fault := type_fault(value):
+        raise NoPlan(f"the plan {fault}")
     plan = complete_plan(value, present)
     if breach := contracts.breach(schema, plan):
         # told in the form in which the model wrote
@@ -119,6 +121,8 @@ def rows_in_reply(text: str, contracts: Checker, sofar: Mapping[str, Any] | None
     """
     value = parse_reply(text)
     given = {name: value[name] for name in QUOTED if name in value} if isinstance(value, dict) else {QUOTED[0]: value}
+    if fault := type_fault(given):
+        raise NoPlan(f"the rows {fault}")
     completed = complete_plan(given or {QUOTED[0]: None})
     fill_quotes(completed, sofar)
     for name, rows in completed.items():

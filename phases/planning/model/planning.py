@@ -38,7 +38,6 @@ from phases.planning.model.plan_steps import STEPS, empty_plan, part_in_reply, s
 from phases.planning.model.plan_validation import (
     PLAN,
     NoPlan,
-    count_faults,
     drop_faulty_lines,
     is_mended_alone,
     is_whole_reply,
@@ -260,8 +259,6 @@ class _Planning:
             part = part_in_reply(reply.text, number, sofar, self._ctx.contracts)
         except NoPlan as error:
             return (reply, sofar), [str(error)]
-        if counts := list(count_faults({**sofar, **part})):
-            return (reply, sofar), counts
         plan = find_places({**sofar, **part}, self._cited, self._wanted.present)
         # what is not there yet is no fault of this part
         borne = [] if plan["file_structure"] else self._faults(sofar)
@@ -277,8 +274,6 @@ class _Planning:
             plan = plan_in_reply(text, self._ctx.contracts, self._name, self._wanted.present)
         except NoPlan as error:
             return {}, [str(error)]
-        if counts := list(count_faults(plan)):
-            return plan, counts
         plan = find_places(plan, self._cited, self._wanted.present)
         return plan, problems_of(plan, self._cited, self._wanted.present)
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.planning.model.plan_validation import NAMED, QUOTED
+from phases.planning.model.plan_validation import NAMED, QUOTED, count_faults
 from phases.planning.model.quote_index import REVIEW, QuoteIndex
 from phases.planning.plan_words import write_ids
 from phases.planning.rules.requirements import quote_start
@@ -27,6 +27,8 @@ def find_places(plan: dict[str, Any], cited: QuoteIndex, present: Row | None = N
 
     Where words stand is known, so nobody is asked. A requirement in the paper's words quotes how it begins.
     """
+    if any(count_faults(plan)):
+        return plan  # it goes back, and so many words are not looked up
     kept = {name: list((present or {}).get(name, ())) for name in PLACED}
     lists = {
         name: [row if row in kept[name] else _with_place(row, cited) for row in plan[name]]

@@ -75,10 +75,26 @@ def _without_source(name: str, items: Mapping[str, Any]) -> Row:
     }
 
 
+_TEXTS = ("id", "component", "path", "table")
+_LISTS = ("requirements", "components", "implements", "depends_on", "results")
+
+
+def type_fault(value: Mapping[str, Any]) -> str:
+    """Where a name in a row is no text, or a list of names is none; empty where rows can be completed."""
+    for name, rows in value.items():
+        for number, row in enumerate(rows) if isinstance(rows, list) else ():
+            for key, said in row.items() if isinstance(row, dict) else ():
+                if key in _TEXTS and not isinstance(said, str):
+                    return f"at $.{name}[{number}].{key}: it must be a text"
+                if key in _LISTS and not (isinstance(said, list) and all(isinstance(one, str) for one in said)):
+                    return f"at $.{name}[{number}].{key}: it must be a list of texts"
+    return ""
+
+
 def complete_plan(value: Mapping[str, Any], present: Mapping[str, Any] | None = None) -> Row:
     """The plan that a reply in the short form means, or that the change of a present plan makes of it.
 
-    What is not of the short form stays as it is, for the schema to judge.
+    What is not of the short form stays as it is, for the schema to judge. `value` has no `type_fault`.
     """
     new: set[str] | None = None
     if present is not None and is_patched(present) and not is_whole(value):
@@ -105,7 +121,8 @@ def complete_plan(value: Mapping[str, Any], present: Mapping[str, Any] | None = 
     files = plan.get("file_structure")
     if files and is_rows(files) and all(isinstance(row.get("path"), str) for row in files):
         # a plan in its own form lists what it means to
-        is_short = not any("source" in row for row in value.get("requirements") or () if isinstance(row, dict))
+        asked = value["requirements"] if is_rows(value.get("requirements")) else []
+        is_short = not any("source" in row for row in asked)
         if new is not None or (is_short and not all("implements" in row for row in files)):
             plan["file_structure"] = list(_with_implements(plan, new))
         plan.setdefault("implementation_strategy", _order_files(files))
