@@ -121,6 +121,27 @@ def test_a_letter_ends_a_sentence_where_the_next_begins_like_one() -> None:
     assert list(sentences_of(" ".join(said))) == said
 
 
+def test_no_sentence_ends_behind_an_initial_that_another_stands_before() -> None:
+    said = ["The proof by C. S. An and D. We is short.", "It reads the data into R.", "The rest is by D. E. The."]
+    assert list(sentences_of(" ".join(said))) == said
+
+
+@pytest.mark.parametrize("piece", ["layers.Then we train it.", "by2 we train.", "of12 these we keep two."])
+def test_two_sentences_without_a_blank_and_a_word_with_a_footnote_begin_no_sentence(piece: str) -> None:
+    assert not is_whole(piece)
+
+
+def test_a_long_list_keeps_its_last_items_where_a_second_list_follows() -> None:
+    def items(word: str, count: int) -> str:
+        told = "of the block differs from the stored one of its parent by more than the allowed number of units in the table"
+        return "".join(f"- the {word} {number} {told};\n" for number in range(count))
+
+    first = f"We reject a message when\n\n{items('stamp', 8)}\n"
+    said = " ".join(texts_of(f"{first}We delete a channel from the table when\n\n{items('clock', 3)}\n"))
+    assert [number for number in range(8) if f"stamp {number}" not in said] == []
+    assert [number for number in range(3) if f"clock {number}" not in said] == []
+
+
 WHERE = (
     "The bonus of each move is known. It depends on the move and is added to each.\n\n$$ e_i = (0.1 + a_i) / N, $$\n\n"
     "{} $a_i$ is 1 when move i is an atari, and 0 otherwise.\n\nWe play each move in turn."
@@ -244,6 +265,38 @@ def test_what_another_requirement_says_gives_way_where_places_are_few() -> None:
     chosen = [row for row, _ in choose_requirements([*rows, again, other], [0] * len([*rows, again, other]))]
     assert other in chosen
     assert again not in chosen
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("If the server buffer is full, we send the packet.", "If the server buffer is not full, we send the packet."),
+        ("The momentum of the server buffer starts at 0.5 always.", "The momentum of the server buffer starts at 5.0 always."),
+        ("The old packet of the server goes to the left when on.", "The old packet of the server goes to the left when off."),
+        ("The server buffer keeps each packet where x > 3 holds.", "The server buffer keeps each packet where x < 3 holds."),
+        ("若缓冲区已满则把数据包发送到下一个队列", "若缓冲区不满则把数据包发送到下一个队列"),
+    ],
+    ids=["denied", "another fraction", "a short word", "another sign", "Chinese"],
+)  # fmt: skip
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_rule_that_says_the_opposite_is_not_said_again(first: str, second: str, is_first: bool) -> None:
+    first, second = (first, second) if is_first else (second, first)
+    rows = [_row(place, f"We keep key {place} of room {place} in box {place}.", 1.3) for place in range(MOST - 2)]
+    rows += [_row(100, first, 1.5), _row(101, second, 1.4), _row(102, "Each guest asks the porter.", 1.2)]
+    said = [row.text for row, _ in choose_requirements(rows, [0] * len(rows))]
+    assert {first, second} <= set(said)
+
+
+def test_what_has_a_formula_of_its_own_is_not_said_again() -> None:
+    rows = [_row(place, f"We keep key {place} of room {place} in box {place}.", 1.3) for place in range(MOST - 2)]
+    told = "the weight of the encoder from the output of the decoder by"
+    rows += [
+        _row(100, f"We compute {told}", 1.5, formula="w = f(o)"),
+        _row(101, f"We compute {told}", 1.4, formula="o = g(w)"),
+    ]
+    rows.append(_row(102, "Each guest asks the porter.", 1.2))
+    formulas = [row.formula for row, _ in choose_requirements(rows, [0] * len(rows)) if row.formula]
+    assert formulas == ["w = f(o)", "o = g(w)"]
 
 
 @pytest.mark.parametrize(
