@@ -257,6 +257,25 @@ def test_of_equal_weights_each_part_keeps_its_share_wherever_it_stands() -> None
     assert {home: chosen.count(home) for home in set(chosen)} == {0: 20, 1: 20, 2: 20}
 
 
+def test_the_second_row_of_a_part_gives_way_to_what_weighs_more_and_the_first_does_not() -> None:
+    rows = [_row(place, f"We keep key {place} of room {place} in box {place}.", 0.8) for place in range(MOST)]
+    homes = [place // 2 for place in range(MOST)]
+    formula = _row(90, "For the case of Poisson distributed counts, the weight is", 1.8, formula="W = 1 / n")
+    told = _row(91, "The followers accept the proposal and acknowledge by sending an ACK.", 1.7)
+    chosen = choose_requirements(
+        [*rows, *(_row(80 + at, f"We shut door {at}.", 1.9) for at in range(2)), formula, told],
+        [*homes, 50, 50, 50, 50],
+    )
+    assert {formula.text, told.text} <= {row.text for row, _ in chosen}
+    assert set(homes) <= {home for _, home in chosen}
+
+
+def test_a_sentence_that_ends_in_a_bare_this_stands_behind_what_it_speaks_of() -> None:
+    before = "We let the model attend to information from different places at each step."
+    texts = texts_of(f"{before} With a single attention head, averaging the layers inhibits this.")
+    assert not any(text.startswith("With a single") for text in texts)
+
+
 def test_what_another_requirement_says_gives_way_where_places_are_few() -> None:
     rows = [_row(place, f"We keep key {place} in the wooden boxes under green stairs.", 1.4) for place in range(MOST)]
     again = _row(MOST, "Key 3 we keep in the wooden boxes under green stairs.", 1.3)

@@ -11,8 +11,10 @@ from phases.planning.rules.requirements import SURE, Requirement
 from phases.planning.rules.sections import BUILD, SETUP
 
 MOST = 60
-_EACH, _FEWEST_SET_UP, _MOST_SET_UP = 2, 12, 30
-"""How many of MOST each component gets first, and how many the set-up, where what is built would fill them all."""
+_FEWEST_SET_UP, _MOST_SET_UP = 12, 30
+"""How many of MOST the set-up gets, where what is built would fill them all."""
+_FIRST, _SECOND, _LED = 10.0, 0.4, 0.4
+"""What a requirement gains as the first of its component, which has one in any case, as the second, and by a formula."""
 _MOST_OF_LISTS = 40
 """How many of MOST lists that are taken whole may fill, so that the other sentences keep some."""
 _ENOUGH = 30
@@ -86,8 +88,9 @@ def _in_turn(rows: Sequence[Pair]) -> list[Pair]:
 
 def _need(pair: Pair, told: Counter[int | None], asked: Counter[int | None]) -> float:
     row, home = pair
-    is_first = home is not None and row.sentences[0].role == BUILD and told[home] < _EACH
-    return row.score + 10.0 * is_first - _SHARED * told[home] / asked[home]
+    known = home is not None and row.sentences[0].role == BUILD
+    first = _FIRST * (known and not told[home]) + _SECOND * (known and told[home] == 1)
+    return row.score + first + _LED * _has_formula(row) - _SHARED * told[home] / asked[home]
 
 
 def _said_by(row: Requirement) -> _Said:

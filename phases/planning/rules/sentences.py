@@ -39,6 +39,7 @@ _LEANING = re.compile(
     r"|where|which|dies\w*|dabei|somit|其中|因此|这|此)\b",
     re.IGNORECASE,
 )
+_SAID_BEFORE = re.compile(r"\b(?:this|these|those)[.!]$", re.IGNORECASE)
 _AND_NEXT = re.compile(r"([;,]) (?:and|or)$")
 """How the last item but one of a list ends."""
 _HALF_OPEN = re.compile(r"\[[^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\)|\([^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\]")
@@ -87,8 +88,8 @@ def is_open(paragraph: str) -> bool:
 
 
 def leans_on(sentence: str) -> bool:
-    """Whether it can only be understood with the sentence before it."""
-    return bool(_LEANING.match(sentence))
+    """Whether it can only be understood with the sentence before it, by its first word or a bare "this" at its end."""
+    return bool(_LEANING.match(sentence) or _SAID_BEFORE.search(sentence))
 
 
 def is_connected(sentence: str) -> bool:
