@@ -92,6 +92,13 @@ SECTIONS = [
     ("5.5", "Hall Trace Data", RESULTS),
     ("5.6", "Metrics", SETUP),
     ("5.7", "Trials with Default Tuning Parameters", RESULTS),
+    ("5.8", "Data", SETUP),
+    ("5.9", "Tasks", SETUP),
+    ("5.10", "Models and data", SETUP),
+    ("5.11", "Data splits", SETUP),
+    ("5.12", "Optimizer", SETUP),
+    ("5.13", "Andrew Benchmark", RESULTS),
+    ("5.14", "Choice of the optimizer", RESULTS),
     ("6", "Experiments", MIXED),
     ("6.1", "Implementation", SETUP),
     ("7", "Theory", PROOF),
@@ -129,3 +136,19 @@ def test_a_section_is_known_by_its_heading_and_those_above_it() -> None:
         for at, (number, title, _) in enumerate(SECTIONS)
     ]
     assert list(roles_of(rows).values()) == [role for _, _, role in SECTIONS]
+
+
+@pytest.mark.parametrize(
+    ("said", "role"),
+    [
+        ("We ran all experiments on a machine with 8 cores. The code was compiled with GCC 9. It is short.", SETUP),
+        ("All of it runs on Ubuntu 20.04 with 16 GB of memory. Each trial takes 20 epochs.", SETUP),
+        ("The door keeps a list of guests. Each guest has a key. We compiled with GCC 9.", BUILD),
+        ("The kernel of Linux keeps a list of guests, and each GPU thread opens one door.", BUILD),
+        ("", BUILD),
+    ],
+)
+def test_an_implementation_that_tells_of_machines_and_versions_alone_is_a_set_up(said: str, role: str) -> None:
+    text = f"## Implementation\n\n{said}\n"
+    row = {"id": "S1", "number": "4", "title": "Implementation", "level": 1, "page": 1, "start": 0, "end": len(text)}
+    assert roles_of([row], text) == {"S1": role}

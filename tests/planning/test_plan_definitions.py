@@ -121,6 +121,27 @@ def test_a_letter_ends_a_sentence_where_the_next_begins_like_one() -> None:
     assert list(sentences_of(" ".join(said))) == said
 
 
+def test_no_sentence_ends_behind_an_initial_that_another_stands_before() -> None:
+    said = ["The proof by C. S. An and D. We is short.", "It reads the data into R.", "The rest is by D. E. The."]
+    assert list(sentences_of(" ".join(said))) == said
+
+
+@pytest.mark.parametrize("piece", ["layers.Then we train it.", "by2 we train.", "of12 these we keep two."])
+def test_two_sentences_without_a_blank_and_a_word_with_a_footnote_begin_no_sentence(piece: str) -> None:
+    assert not is_whole(piece)
+
+
+def test_a_long_list_keeps_its_last_items_where_a_second_list_follows() -> None:
+    def items(word: str, count: int) -> str:
+        told = "of the block differs from the stored one of its parent by more than the allowed number of units in the table"
+        return "".join(f"- the {word} {number} {told};\n" for number in range(count))
+
+    first = f"We reject a message when\n\n{items('stamp', 8)}\n"
+    said = " ".join(texts_of(f"{first}We delete a channel from the table when\n\n{items('clock', 3)}\n"))
+    assert [number for number in range(8) if f"stamp {number}" not in said] == []
+    assert [number for number in range(3) if f"clock {number}" not in said] == []
+
+
 WHERE = (
     "The bonus of each move is known. It depends on the move and is added to each.\n\n$$ e_i = (0.1 + a_i) / N, $$\n\n"
     "{} $a_i$ is 1 when move i is an atari, and 0 otherwise.\n\nWe play each move in turn."
@@ -236,6 +257,25 @@ def test_of_equal_weights_each_part_keeps_its_share_wherever_it_stands() -> None
     assert {home: chosen.count(home) for home in set(chosen)} == {0: 20, 1: 20, 2: 20}
 
 
+def test_the_second_row_of_a_part_gives_way_to_what_weighs_more_and_the_first_does_not() -> None:
+    rows = [_row(place, f"We keep key {place} of room {place} in box {place}.", 0.8) for place in range(MOST)]
+    homes = [place // 2 for place in range(MOST)]
+    formula = _row(90, "For the case of Poisson distributed counts, the weight is", 1.8, formula="W = 1 / n")
+    told = _row(91, "The followers accept the proposal and acknowledge by sending an ACK.", 1.7)
+    chosen = choose_requirements(
+        [*rows, *(_row(80 + at, f"We shut door {at}.", 1.9) for at in range(2)), formula, told],
+        [*homes, 50, 50, 50, 50],
+    )
+    assert {formula.text, told.text} <= {row.text for row, _ in chosen}
+    assert set(homes) <= {home for _, home in chosen}
+
+
+def test_a_sentence_that_ends_in_a_bare_this_stands_behind_what_it_speaks_of() -> None:
+    before = "We let the model attend to information from different places at each step."
+    texts = texts_of(f"{before} With a single attention head, averaging the layers inhibits this.")
+    assert not any(text.startswith("With a single") for text in texts)
+
+
 def test_what_another_requirement_says_gives_way_where_places_are_few() -> None:
     rows = [_row(place, f"We keep key {place} in the wooden boxes under green stairs.", 1.4) for place in range(MOST)]
     again = _row(MOST, "Key 3 we keep in the wooden boxes under green stairs.", 1.3)
@@ -244,6 +284,38 @@ def test_what_another_requirement_says_gives_way_where_places_are_few() -> None:
     chosen = [row for row, _ in choose_requirements([*rows, again, other], [0] * len([*rows, again, other]))]
     assert other in chosen
     assert again not in chosen
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("If the server buffer is full, we send the packet.", "If the server buffer is not full, we send the packet."),
+        ("The momentum of the server buffer starts at 0.5 always.", "The momentum of the server buffer starts at 5.0 always."),
+        ("The old packet of the server goes to the left when on.", "The old packet of the server goes to the left when off."),
+        ("The server buffer keeps each packet where x > 3 holds.", "The server buffer keeps each packet where x < 3 holds."),
+        ("若缓冲区已满则把数据包发送到下一个队列", "若缓冲区不满则把数据包发送到下一个队列"),
+    ],
+    ids=["denied", "another fraction", "a short word", "another sign", "Chinese"],
+)  # fmt: skip
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_rule_that_says_the_opposite_is_not_said_again(first: str, second: str, is_first: bool) -> None:
+    first, second = (first, second) if is_first else (second, first)
+    rows = [_row(place, f"We keep key {place} of room {place} in box {place}.", 1.3) for place in range(MOST - 2)]
+    rows += [_row(100, first, 1.5), _row(101, second, 1.4), _row(102, "Each guest asks the porter.", 1.2)]
+    said = [row.text for row, _ in choose_requirements(rows, [0] * len(rows))]
+    assert {first, second} <= set(said)
+
+
+def test_what_has_a_formula_of_its_own_is_not_said_again() -> None:
+    rows = [_row(place, f"We keep key {place} of room {place} in box {place}.", 1.3) for place in range(MOST - 2)]
+    told = "the weight of the encoder from the output of the decoder by"
+    rows += [
+        _row(100, f"We compute {told}", 1.5, formula="w = f(o)"),
+        _row(101, f"We compute {told}", 1.4, formula="o = g(w)"),
+    ]
+    rows.append(_row(102, "Each guest asks the porter.", 1.2))
+    formulas = [row.formula for row, _ in choose_requirements(rows, [0] * len(rows)) if row.formula]
+    assert formulas == ["w = f(o)", "o = g(w)"]
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ class _Walk:
 def read_paper(text: str, outline: Mapping[str, Any], body_start: int = 0) -> PaperText:
     """The sentences, tables and listings of a paper. A paper without headings is one section that may say anything."""
     sections = list(outline["sections"])
-    roles = _with_a_body(roles_of(sections))
+    roles = _with_a_body(roles_of(sections, text))
     if not set(roles.values()) & {BUILD, SETUP, MIXED, RESULTS}:
         # what stands before the first heading is all that there is
         sections.insert(0, _front(text, body_start, sections[0]["start"] if sections else len(text)))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from phases.planning.rules.requirements import SURE, Requirement
 from phases.planning.rules.sections import BUILD, SETUP
 
 MOST = 60
-_EACH, _FEWEST_SET_UP, _MOST_SET_UP = 2, 12, 30
-"""How many of MOST each component gets first, and how many the set-up, where what is built would fill them all."""
+_FEWEST_SET_UP, _MOST_SET_UP = 12, 30
+"""How many of MOST the set-up gets, where what is built would fill them all."""
+_FIRST, _SECOND, _LED = 10.0, 0.4, 0.4
+"""What a requirement gains as the first of its component, which has one in any case, as the second, and by a formula."""
 _MOST_OF_LISTS = 40
 """How many of MOST lists that are taken whole may fill, so that the other sentences keep some."""
 _ENOUGH = 30
@@ -22,8 +25,23 @@ _SHARED = 0.5
 """What a requirement gives way, where all others of its component are kept: each gets places in proportion to its own."""
 _FEWEST_SAID = 5
 """Of so many telling words all stand in another requirement, where one says the same again."""
-_WORD = re.compile(r"(?=\w*[0-9]|\w{4})(?:(?![\u3040-\u9fff])\w)+|(?=[\u3040-\u9fff]{2})..")
+_WORD = re.compile(r"[0-9]+(?:[.,][0-9]+)+|[<>=≤≥≠]|(?:(?![\u3040-\u9fff])\w)+|(?=[\u3040-\u9fff]{2})..")
+_LITTLE_WORDS = """
+a an and are as at be by can for had has have in is it its of our so that the these this those to was we were
+"""
+_LITTLE = frozenset(_LITTLE_WORDS.split())
+"""Words that tell nothing; all others count, and numbers as they are written: "on" and "off", 0.5 and 5.0."""
+_DENIED = re.compile(r"(?:\b(?:not?|non|nor|never|without|cannot)|n['’]t)[ -]\w+")
+"""What is denied: without it a sentence says the opposite."""
 Pair = tuple[Requirement, int | None]
+
+
+class _Said(NamedTuple):
+    """What of a requirement another one has to say as well, to say the same."""
+
+    words: frozenset[str]
+    denied: frozenset[str]
+    formula: str
 
 
 def choose_requirements(found: Sequence[Requirement], homes: Sequence[int | None]) -> list[Pair]:
@@ -53,14 +71,14 @@ def _has_formula(row: Requirement) -> bool:
 def _in_turn(rows: Sequence[Pair]) -> list[Pair]:
     """All rows, the next always the one that is needed most beside those before it; those that say it again come last."""
     asked = Counter(home for _, home in rows)
-    words = {id(row): set(_WORD.findall(row.text.lower())) for row, _ in rows}
+    said = {id(row): _said_by(row) for row, _ in rows}
     told: Counter[int | None] = Counter()
     left, again = list(rows), list[Pair]()
     taken: list[Pair] = []
     while left and len(taken) + len(again) < _WEIGHED:
         best = max(left, key=lambda pair: _need(pair, told, asked))
         left.remove(best)
-        if any(_says_again(words[id(best[0])], words[id(row)]) for row, _ in taken):
+        if any(_says_again(said[id(best[0])], said[id(row)]) for row, _ in taken):
             again.append(best)
             continue
         taken.append(best)
@@ -70,12 +88,23 @@ def _in_turn(rows: Sequence[Pair]) -> list[Pair]:
 
 def _need(pair: Pair, told: Counter[int | None], asked: Counter[int | None]) -> float:
     row, home = pair
-    is_first = home is not None and row.sentences[0].role == BUILD and told[home] < _EACH
-    return row.score + 10.0 * is_first - _SHARED * told[home] / asked[home]
+    known = home is not None and row.sentences[0].role == BUILD
+    first = _FIRST * (known and not told[home]) + _SECOND * (known and told[home] == 1)
+    return row.score + first + _LED * _has_formula(row) - _SHARED * told[home] / asked[home]
 
 
-def _says_again(words: set[str], known: set[str]) -> bool:
-    return len(words) >= _FEWEST_SAID and words <= known
+def _said_by(row: Requirement) -> _Said:
+    text = row.text.lower()
+    return _Said(frozenset(_WORD.findall(text)) - _LITTLE, frozenset(_DENIED.findall(text)), row.formula)
+
+
+def _says_again(one: _Said, known: _Said) -> bool:
+    return (
+        len(one.words) >= _FEWEST_SAID
+        and one.words <= known.words
+        and one.denied == known.denied
+        and one.formula in ("", known.formula)
+    )
 
 
 def _with_whole_lists(kept: Sequence[Pair], rows: Sequence[Pair]) -> list[Pair]:

@@ -214,14 +214,18 @@ def _join_open_lists(
     found: list[Requirement], sentences: Sequence[Sentence], own: re.Pattern[str] | None
 ) -> list[Requirement]:
     """The requirements with those lists whole that end a sentence: "A point is hopeless when", and the items behind it."""
+    joined: list[Requirement] = []
+    end = -1
     for lead, items in find_open_lists(sentences):
-        rows = _open_list_rows(lead, items, sentences, own)
+        # a list in an item of the list before it is told there
+        rows = _open_list_rows(lead, items, sentences, own) if lead > end else []
         if not rows:
             continue
+        end = items[-1]
         around = next((one.list_place for one in found if one.place in (lead, lead - 1)), None)
         found = [one for one in found if one.place + len(one.sentences) <= lead or one.place > items[-1]]
-        found += [replace(row, list_place=around) for row in rows]
-    return found
+        joined += [replace(row, list_place=around) for row in rows]
+    return found + joined
 
 
 def _open_list_rows(

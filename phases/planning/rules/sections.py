@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from phases.planning.rules.sentences import sentences_of
 from phases.readers.line_patterns import ABSTRACT, REFERENCES, plain_title
 
 Section = dict[str, Any]
@@ -47,10 +48,16 @@ _SET_UP_PROPER = re.compile(
     r"^addendum\b|set-?ups?\b|settings?\b|\bimplementation\b|\bconfigurations?\b|hyper-?\s?param|^(?:\w+ ){0,2}parameters?\b"
     r"|\bdata ?sets?\b|\bcorpora\b|\bcorpus\b|\bbaselines?\b|compared methods|\bmetrics?\b|\bmethodology$|^training\b"
     r"|training (?:details|data|and)|\bhardware\b|\bprotocol$|\bdetails\b|\btestbed|\benvironments?$|\bGPUs?\b|pre-?processing"
-    r"|evaluation (?:setup|procedure|metrics?|protocol)|Versuchsaufbau|实验设置|数据集|実験設定",
+    r"|evaluation (?:setup|procedure|metrics?|protocol)|Versuchsaufbau|实验设置|数据集|実験設定"
+    r"|^(?:(?:the|our|test|training|validation|evaluation|models?|tasks|metrics|data|and|,) ?){0,4}\b(?:data|tasks?|benchmarks?"
+    r"|prompts?|measures|optimi[sz]er|regulari[sz]ation|language models|数据|データ|Daten|Données|Datos|Dados|Dati)"
+    r"(?:$|:| (?:and|for|from|used|collection|generation|preparation|processing|sources?|splits?)\b)",
     re.IGNORECASE,
 )
-"""One of these words makes a section a set-up also in a chapter of results, where a workload is an experiment."""
+"""One of these makes a section a set-up also in a chapter of results, where what is called by a name is an experiment:
+
+"Test data" and "Benchmarks" are a set-up there, "Trace data", "Andrew benchmark" and a workload are none.
+"""
 _RULES = (
     _rule(
         OTHER,
@@ -131,6 +138,14 @@ _IMPLEMENTED = re.compile(
     re.IGNORECASE,
 )
 """How the method is built, where this is no part of an experiment."""
+_RUN_ON = re.compile(
+    r"\b(?:GHz|RAM|CPUs?|Xeon|Opteron|Ubuntu|GCC|clang|javac|experiments?|epochs?|learning rate|batch size|source code)\b"
+    r"|\b(?:NVIDIA|Intel|AMD|Linux|Windows|macOS|Python|Java|CUDA|PyTorch|TensorFlow)\b[^.]{0,20} v?[0-9]|\bversion [0-9]"
+    r"|[0-9][ -](?:GPUs?|(?:\w+ )?cores?)\b|[0-9] ?[GT]B\b|\bcompiled (?:with|using|by)\b|\bmachines? with\b|g\+\+"
+    r"|实验|実験|실험|Experimente?\b|expériences?\b|Versuche?\b",
+    re.IGNORECASE,
+)
+"""What says on which machine, with which versions and in which experiments the method was run, and not how it is built."""
 _STATED = re.compile(r"^(?!.*\bresults?\b).* (?:is|are) ", re.IGNORECASE)
 _COMPARED = re.compile(r" (?:is|are) (?:[\w-]*er|more|less|better|worse|due|[\w-]+ly)\b", re.IGNORECASE)
 """A heading that is a sentence, and one that says what came out."""
@@ -138,8 +153,11 @@ _ROMAN = re.compile("[IVXL]+")
 _ENTRY = re.compile(r"^[0-9]+$")
 
 
-def roles_of(sections: Sequence[Section]) -> dict[str, str]:
-    """Section id -> what the section is for. A part of a background, a proof or a conclusion is one too."""
+def roles_of(sections: Sequence[Section], text: str = "") -> dict[str, str]:
+    """Section id -> what the section is for. A part of a background, a proof or a conclusion is one too.
+
+    `text`: the paper, by which an implementation that tells of machines alone is known.
+    """
     roles: dict[str, str] = {}
     is_after_references = False
     first, around = _first_of_body(sections), sections_around(sections)
@@ -149,6 +167,8 @@ def roles_of(sections: Sequence[Section]) -> dict[str, str]:
         role = _role_of(section["title"], over)
         if role == RESULTS and section["id"] in proven and _ANALYSIS.search(section["title"]):
             role = PROOF  # an analysis by invariants and lemmas measures nothing
+        if role == BUILD and text and _IMPLEMENTED.search(section["title"]) and _tells_of_machines(section, text):
+            role = SETUP
         if is_after_references and _ENTRY.match(section["number"] or "") and "." in section["title"]:
             role = OTHER  # an entry of the list of references that was read as a heading
         if place < first and not section["number"] and role not in _FIXED:
@@ -156,6 +176,12 @@ def roles_of(sections: Sequence[Section]) -> dict[str, str]:
         is_after_references |= _plain_name(section["title"]) in REFERENCES
         roles[section["id"]] = role
     return roles
+
+
+def _tells_of_machines(section: Section, text: str) -> bool:
+    _, _, said = text[section["start"] : section["end"]].strip().partition("\n")
+    sentences = [one for one in sentences_of(" ".join(said.split())) if one]
+    return 2 * sum(bool(_RUN_ON.search(one)) for one in sentences) > len(sentences)
 
 
 def sections_around(sections: Sequence[Section]) -> dict[str, tuple[Section, ...]]:

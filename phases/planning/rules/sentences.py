@@ -15,10 +15,19 @@ _OPENS = re.compile(
     r"(?:The|There|Th[eo]se|This|We|Our|It|Its|In|For|If|When|Where|An?|To|Then|Each|All|Every|By|As|At|On|Note|Let|Since|However|Thus)\b"
 )
 """How a sentence begins behind one that ends with a letter, as "the data is read into R." does, and no name behind initials."""
+_INITIAL = re.compile(r"(?:^|[\s(])[A-Z]\.(?=\s)")
+"""An initial in the words before a letter: the letter is one, too."""
+_FROM_INITIAL = 24
 _STOPPED = re.compile(r"[.!?。！？]['\")\]*_”’]*$")
 _ENDED = re.compile(r"(?:[.!?:;。！？：；]['\")\]*_”’]*|\$\$)$")
-_BEGUN = re.compile(r"['\"(*_“‘]*(?![a-z][a-z.]{0,40}[A-Z0-9_(])[a-z,;:.)\]]")
-"""How a piece begins whose first words are lost. A name begins a sentence as it is written: readData, init_model, tanh(x)."""
+_BEGUN = re.compile(
+    r"['\"(*_“‘]*(?:(?:and|as|at|by|for|from|in|is|of|on|or|the|to|with)[0-9]{1,2}\s"
+    r"|(?![a-z](?:[a-z]|\.(?=[a-z])){0,40}[A-Z0-9_(])[a-z,;:.)\]])"
+)
+"""How a piece begins whose first words are lost, also with the number of a footnote behind one of them.
+
+A name begins a sentence as it is written: readData, init_model, tanh(x), os.pathExists.
+"""
 _CONNECTED = re.compile(
     r"(?:then|here|therefore|thus|hence|moreover|furthermore|similarly|also|consequently|in addition|to this end)\b",
     re.IGNORECASE,
@@ -30,6 +39,7 @@ _LEANING = re.compile(
     r"|where|which|dies\w*|dabei|somit|其中|因此|这|此)\b",
     re.IGNORECASE,
 )
+_SAID_BEFORE = re.compile(r"\b(?:this|these|those)[.!]$", re.IGNORECASE)
 _AND_NEXT = re.compile(r"([;,]) (?:and|or)$")
 """How the last item but one of a list ends."""
 _HALF_OPEN = re.compile(r"\[[^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\)|\([^()\[\]\s,]{1,12}, ?[^()\[\]\s,]{1,12}\]")
@@ -45,10 +55,11 @@ def sentences_of(text: str) -> Iterator[str]:
         # Only the last words decide, so a long text stays linear.
         before = text[max(start, match.start() - 12) : match.start()]
         is_letter = before[-1:].isupper() and before[-2:-1] == " "
+        is_initial = is_letter and _INITIAL.search(text, max(start, match.start() - _FROM_INITIAL), match.start())
         if (
             match.group()[0] == "."
             and _ABBREVIATION.search(before)
-            and not (is_letter and _OPENS.match(text, match.end()))
+            and not (is_letter and not is_initial and _OPENS.match(text, match.end()))
         ):
             continue
         yield text[start : match.end()].strip()
@@ -77,8 +88,8 @@ def is_open(paragraph: str) -> bool:
 
 
 def leans_on(sentence: str) -> bool:
-    """Whether it can only be understood with the sentence before it."""
-    return bool(_LEANING.match(sentence))
+    """Whether it can only be understood with the sentence before it, by its first word or a bare "this" at its end."""
+    return bool(_LEANING.match(sentence) or _SAID_BEFORE.search(sentence))
 
 
 def is_connected(sentence: str) -> bool:
