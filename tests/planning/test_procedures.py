@@ -220,12 +220,92 @@ def test_code_without_a_caption_is_the_algorithm_of_its_section_with_the_words_t
 
 @pytest.mark.parametrize(
     "lines",
-    ["Garbage collection 11\nResidual error of it\n4.1 Mb of cons cells", "x ← 1\nreturn x", "Revolt\nof the\nmasses"],
-    ids=["what a program printed", "two lines", "words of a picture"],
+    [
+        "Garbage collection 11\nResidual error of it\n4.1 Mb of cons cells",
+        "x ← 1\nreturn x",
+        "Revolt\nof the\nmasses",
+        "Epoch 1: loss=0.53, acc=0.81\nEpoch 2: loss=0.41, acc=0.85\nEpoch 3: loss=0.33, acc=0.88",
+        '{\n  "name": "Ann",\n  "age": 31,\n  "tags": ["a", "b"]\n}',
+        "@article{foo,\n  author = {A. Author},\n  title = {Waiting},\n  year = 1999,\n}",
+        "You are a helpful assistant,\nYou are given a question:\n{question}\nAnswer:",
+        "     Estimate Pr(>|t|)\n(Intercept)  37.22\nF-statistic: 91.3 on 1 DF,\nR-squared: 0.75,\np-value: 1e-10 (two-sided)",
+        "Client (A)\nrequest(m),\nServer (B)",
+    ],
+    ids=[
+        "what a program printed",
+        "two lines",
+        "words of a picture",
+        "a log of training",
+        "data in JSON",
+        "an entry of a bibliography",
+        "a prompt",
+        "a summary by R",
+        "a call in a picture",
+    ],
 )
 def test_what_is_no_procedure_is_no_algorithm_though_it_stands_in_a_fence(lines: str) -> None:
     [(_, steps)] = _listed(LISTING.format(more=f"\n```\n{lines}\n```\n"))
     assert steps[-1] == "end if"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "optimizer = AdamW([\n  {'params': low, 'lr': 8e-4},\n  {'params': high, 'lr': 2e-3},\n], weight_decay=0.5)",
+        'class Verdict(Base):\n  first: Literal["0", "9"]\n  second: Literal["0", "9"]',
+        ">>> doc = Doc.read('a.pdf')\n>>> doc.pages\n[<Page 1>, <Page 2>]",
+        "library(TIMP)\nfit <- fitModel(list(data),\n  opt = kinopt(iter = 4))",
+    ],
+    ids=["groups of parameters", "fields of a class", "an example of use", "a call in R"],
+)
+def test_code_that_a_person_would_run_is_an_algorithm(lines: str) -> None:
+    [(_, steps)] = _listed(LISTING.format(more=f"\n```\n{lines}\n```\n"))
+    assert steps[6:] == lines.split("\n")
+
+
+def test_two_procedures_of_two_steps_are_kept() -> None:
+    said = ["Step 1: We open the door.", "Step 2: We sit down.", "Step 1: We stand up.", "Step 2: We close the door."]
+    text = "\n\n".join(["To come in:", *said[:2], "To go out:", *said[2:]])
+    [(_, steps)] = _listed(f"# T\n\n## 2 Sitting down\n\n{text}\n")
+    assert [step for step in steps if step.startswith("Step")] == said
+
+
+def test_a_listing_that_stands_there_twice_has_the_words_before_each() -> None:
+    lines = "x := f(y);\ny := g(x);\nreturn y;"
+    part = "## {} of Blocks\n\nFor {} blocks we do:\n\n```\n" + lines + "\n```\n\n"
+    found = dict(_listed(f"# T\n\n{part.format('2 Search', 'red')}{part.format('3 Deletion', 'old')}"))
+    assert [steps[0] for steps in found.values()] == ["For red blocks we do:", "For old blocks we do:"]
+
+
+BOXED = "Algorithm {0}: Sorting of grid {0}\n\n```\nfor each block b do\n  move b to its place\nend for\n```\n\n"
+
+
+def test_many_boxes_of_others_leave_those_of_the_method() -> None:
+    others = "".join(BOXED.format(number) for number in range(1, 60))
+    text = f"# T\n\n## 2 Related Work\n\n{others}## 3 Method\n\nWe sort.\n\n{BOXED.format(60)}"
+    assert [name for name, _ in _listed(text)] == ["Sorting of grid 60"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_found"),
+    [("Dear maker,\n1. I am here.\n2. I am well.", False), ("for each letter x\n  send x\nend for", True)],
+    ids=["a letter", "lines that do something"],
+)
+def test_a_box_far_from_the_method_is_an_algorithm_where_the_text_points_to_it_and_its_lines_do_something(
+    lines: str, is_found: bool
+) -> None:
+    box = f"Listing 2: A letter of our model\n\n```\n{lines}\n```\n"
+    text = f"# T\n\n## 2 Method\n\nWe write. Listing 2 shows how.\n\n## A Sample Outputs\n\n{box}"
+    assert bool(_listed(text)) == is_found
+
+
+def test_what_a_caption_says_of_a_second_algorithm_is_not_told_of_the_first() -> None:
+    caption = "(a) Pseudo code for a waiter. Here r is its room. (b) Pseudo code for a guest. Here h is its host."
+    fence = f"```algorithm\nFigure 3: {caption}\nfor each room r\n  wait(r)\nend for\n```"
+    [row] = read(f"# T\n\n## 2 Method\n\nA waiter waits in its room. Figure 3 shows it.\n\n{fence}\n").plan[
+        "components"
+    ]
+    assert row["what"].endswith("Here r is its room.")
 
 
 def test_a_listing_with_a_caption_is_said_once() -> None:

@@ -15,7 +15,7 @@ from phases.planning.rules.blocks import ITEM, TABLE
 from phases.planning.rules.component_names import clean_name, is_component_name
 from phases.planning.rules.component_phrases import Phrase
 from phases.planning.rules.passages import PaperText, Sentence
-from phases.planning.rules.procedures import MOST_LINES, set_in
+from phases.planning.rules.procedures import MOST_LINES, is_procedure, placed_listings, set_in
 from phases.planning.rules.sections import (
     BACKGROUND,
     BUILD,
@@ -133,12 +133,16 @@ def _algorithms(paper: PaperText) -> Iterator[Offer]:
     looked_for = 0
     for row in paper.outline["algorithms"]:
         section = sections.get(row["section"])
-        if section is None or looked_for > _MOST_LOOKED_FOR:
+        if section is None:
             continue
         role, name = paper.roles.get(section["id"]), _PSEUDO.sub("", row["text"].partition(". ")[0])
-        looked_for += role not in (*_MADE, RESULTS)
-        if role in (*_MADE, RESULTS) or (role != BACKGROUND and _is_pointed_to(row["label"], name, paper.text)):
-            yield Offer(name, "an algorithm", section, row["page"], None, row["label"], tuple(_steps(paper.text, row)))
+        is_elsewhere = role not in (*_MADE, RESULTS)
+        looked_for += is_elsewhere and role != BACKGROUND
+        if is_elsewhere and (role == BACKGROUND or looked_for > _MOST_LOOKED_FOR):
+            continue
+        steps = _steps(paper.text, row)
+        if not is_elsewhere or (_is_pointed_to(row["label"], name, paper.text) and is_procedure(steps)):
+            yield Offer(name, "an algorithm", section, row["page"], None, row["label"], tuple(steps))
 
 
 def _is_pointed_to(label: str, name: str, text: str) -> bool:
@@ -152,8 +156,7 @@ def _is_pointed_to(label: str, name: str, text: str) -> bool:
 def _declared(paper: PaperText) -> Iterator[Offer]:
     """Listings without a caption that are a procedure: "Iterate(G, k)" stands in their first line, or before them."""
     shown = [(row["start"], row["end"]) for row in paper.outline["algorithms"]]
-    for text, section, page in paper.listings:
-        place = paper.text.find(text)
+    for text, section, page, place in placed_listings(paper):
         lines = [line for line in text.split("\n")[:MOST_LINES] if line.strip()]
         if (
             paper.roles.get(section["id"]) not in _MADE

@@ -37,6 +37,7 @@ _EXPLAINS = re.compile(
     re.IGNORECASE,
 )
 """How the words behind a formula begin that say what its signs stand for."""
+_SECOND_IN_CAPTION = re.compile(r"(?<=[.;,]) \([b-z]\) (?=[A-Z])|(?<=[.;]) (?=[Pp]seudo-? ?code (?:of|for) )")
 _LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
 """Between a heading and its page, in a table of contents."""
 _FOLLOWS = re.compile(r"(?:Suppose|Assume|Otherwise|Similarly|Conversely|Then|Thus|Hence|Therefore|So)\b")
@@ -159,9 +160,9 @@ def find_terms(sentences: Sequence[Sentence], lead: int) -> str:
 
 
 def find_caption(paper: PaperText, label: str) -> str:
-    """What the caption of an algorithm says behind its name: mostly what it is given."""
+    """What the caption of an algorithm says behind its name, mostly what it is given; what it says of a second is left out."""
     captions = (str(row["text"]) for row in paper.outline["algorithms"] if row["label"] == label)
-    return " ".join(list(sentences_of(next(captions, "")))[1:])
+    return " ".join(list(sentences_of(_SECOND_IN_CAPTION.split(next(captions, ""), maxsplit=1)[0]))[1:])
 
 
 def _find_proofs(sentences: Sequence[Sentence]) -> set[str]:

@@ -60,6 +60,12 @@ _CODE_LINE = re.compile(
     r"|.{0,200}?(?::=|←|<-|\\leftarrow|[\w)\]] ?= ?[\w\[(\"'$]|\w\(|>>>)|.{0,200}[,;:({\[)}\]]$",
     re.IGNORECASE,
 )
+_SURELY_CODE = re.compile(
+    r"(?:if|then|for|while|repeat|return|else|until|end|begin|def|import|function|procedure)\b|class \w+ ?[(:{]|>>>"
+    r"|.{0,200}?(?::=|←|<- |\\leftarrow)|.{0,200}?\w\((?:[\[{]?|[\w\"'$&*\[(-][^|]{0,300}\)|\));?$",
+    re.IGNORECASE,
+)
+"""What neither data nor printed output has: a word of a language, a sign that gives a value, a call that ends the line."""
 
 
 @dataclass(frozen=True)
@@ -98,16 +104,14 @@ def find_listings(paper: PaperText, known: Sequence[str]) -> list[Procedure]:
     shown = [(row["start"], row["end"]) for row in paper.outline["algorithms"]]
     have = {_letters(line) for line in known}
     found: dict[str, Procedure] = {}
-    start = 0
-    for text, section, page in paper.listings:
-        start = max(paper.text.find(text, start), 0)
+    for text, section, page, start in placed_listings(paper):
         lines = [line for line in text.split("\n") if line.strip()]
         if (
             paper.roles.get(section["id"]) not in (BUILD, SETUP, MIXED)
             or len(lines) < _FEWEST_LINES
             or any(first <= start < end for first, end in shown)
             or all(_letters(line) in have for line in lines)
-            or not _is_procedure(lines)
+            or not is_procedure(lines)
         ):
             continue
         lead = _lead_of(paper.text, start)
@@ -116,6 +120,15 @@ def find_listings(paper: PaperText, known: Sequence[str]) -> list[Procedure]:
         all_steps = [*(before.steps if before else ()), *steps][:MOST_LINES]
         found[section["id"]] = Procedure(section, before.page if before else page, lead, tuple(all_steps))
     return list(found.values())
+
+
+def placed_listings(paper: PaperText) -> Iterator[tuple[str, Section, int, int]]:
+    """Each listing with its section, its page and where its lines begin, -1 where that is not found; one may be there twice."""
+    end = 0
+    for text, section, page in paper.listings:
+        start = paper.text.find(text, end)
+        end = start + len(text) if start >= 0 else end
+        yield text, section, page, start
 
 
 def set_in(lines: Sequence[str]) -> Iterator[str]:
@@ -136,16 +149,18 @@ def set_in(lines: Sequence[str]) -> Iterator[str]:
 
 def _lead_of(text: str, start: int) -> str:
     """The paragraph before a fence that begins at `start`, where it is short and says that something follows."""
-    before = text[:start].rstrip().removesuffix("```").rstrip()
+    before = text[max(start - 4 * _LONGEST_LEAD, 0) : max(start, 0)].rstrip().removesuffix("```").rstrip()
     said = " ".join(before.rpartition("\n\n")[2].split())
     return said if said.endswith(":") and len(said) <= _LONGEST_LEAD and not _ASIDE.match(said) else ""
 
 
-def _is_procedure(lines: Sequence[str]) -> bool:
-    """Whether half of the lines do something, and some as code does."""
+def is_procedure(lines: Sequence[str]) -> bool:
+    """Whether half of the lines do something, and some surely as code does."""
     bare = [_NUMBER_OF_LINE.sub("", line.strip(), count=1) for line in lines]
     code = [line for line in bare if _CODE_LINE.match(line)]
-    return bool(code) and 2 * sum(bool(line in code or _DEED.match(line)) for line in bare) >= len(lines)
+    return any(map(_SURELY_CODE.match, bare)) and 2 * sum(
+        bool(line in code or _DEED.match(line)) for line in bare
+    ) >= len(lines)
 
 
 def _letters(line: str) -> str:
@@ -191,7 +206,7 @@ def _named_steps(section: Section, parts: Sequence[_Part]) -> list[Procedure]:
 
 
 def _without_short_runs(matches: Sequence[tuple[int, re.Match[str]]]) -> list[int]:
-    """The places of steps whose labels grow; where they begin anew after a few, these few are the labels of a picture."""
+    """The places of steps whose labels grow; a few that another run has more of are the labels of a picture."""
     runs: list[list[int]] = []
     last = ""
     for number, match in matches:
@@ -201,7 +216,8 @@ def _without_short_runs(matches: Sequence[tuple[int, re.Match[str]]]) -> list[in
             runs.append([])
         runs[-1].append(number)
         last = label
-    return [number for run in runs if len(run) >= _FEWEST for number in run]
+    longest = max(map(len, runs), default=0)
+    return [number for run in runs if len(run) >= min(_FEWEST, longest) for number in run]
 
 
 def _end_of_last(parts: Sequence[_Part], last: int) -> int:
