@@ -174,3 +174,17 @@ def test_the_side_of_captions_is_counted_once_and_not_with_each_table(monkeypatc
     )
     read("# A Queue\n\n## 4 Results\n\n" + "\n\n".join(tables))
     assert len(asked) < 50 * 10
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["We compute it so:\n\n```\nx = f({0});\ny = g(x);\nreturn y;\n```", "We compute the value {0} of all blocks."],
+    ids=["listings", "sentences"],
+)
+def test_many_headings_make_a_bounded_number_of_parts_in_a_bounded_time(body: str) -> None:
+    names = (f"{chr(97 + number % 26)}{chr(97 + number // 26)}" * 2 for number in range(600))
+    parts = (f"### 2.{at} Sorting grid {name}\n\n{body.format(at)}\n\n" for at, name in enumerate(names, 1))
+    text = f"# T\n\n## 1 Introduction\n\nWe build it.\n\n## 2 Method\n\n{''.join(parts)}"
+    started = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    assert len(read(text).plan["components"]) <= 60
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - started < 2 * MOST_OF_A_PAPER

@@ -200,6 +200,15 @@ def test_a_table_that_says_in_words_what_names_stand_for_is_a_requirement() -> N
     assert plan["tables"] == [{"table": "Table 1", "page": 1, "used_as": "none", "why": f"words, told in {row['id']}"}]
 
 
+def test_a_table_of_words_with_a_long_caption_says_which_requirement_tells_it() -> None:
+    caption = (
+        "Summary of the persistent variables that each follower and each leader keeps in the history of all the doors"
+    )
+    plan = plan_of(NOTATION.replace("Summary of persistent variables", caption))
+    row = next(row for row in plan["requirements"] if "f.p" in row["text"])
+    assert [table["why"] for table in plan["tables"]] == [f"words, told in {row['id']}"]
+
+
 def test_a_sentence_without_blanks_leads_to_its_formula() -> None:
     plan = read(
         "# 背包\n\n## 1 引言\n\n本文讨论背包。\n\n## 2 方法\n\n"

@@ -321,3 +321,37 @@ def test_code_that_declares_a_name_is_the_algorithm_of_that_part_and_not_of_its_
     assert found["ZeroOnePack"] == declared.split("\n")
     assert not any("ZeroOnePack" in step for step in found["Two Queues"])
     assert "Pack" not in dict(_listed(LISTING.format(more="\n```\nPack(F, C)\nx ← 1\nreturn x\n```\n")))
+
+
+UNNAMED = """# LWR: Layer-Wise Rates for Waiting
+
+## Abstract
+
+We propose Layer-Wise Rates (LWR), a way to train.
+
+## 2 Method
+
+We set the groups of parameters so:
+
+```
+optimizer = AdamW([
+  {'params': low, 'lr': 8e-4},
+], weight_decay=0.5)
+```
+
+We train each group with a rate of its own and store it in the table.
+"""
+
+
+def test_a_listing_that_nothing_names_is_of_the_papers_own_method_and_no_part_or_file_is_called_steps() -> None:
+    plan = read(UNNAMED).plan
+    [row] = [row for row in plan["components"] if row.get("steps")]
+    assert row["name"] in ("LWR", "Layer-Wise Rates")
+    assert not any(one["path"].endswith("/steps.py") for one in plan["file_structure"])
+
+
+def test_steps_that_have_no_name_at_all_are_given_nothing_that_is_only_said_in_their_section() -> None:
+    text = UNNAMED.replace("(LWR)", "").replace("LWR: Layer-Wise", "On").replace("Layer-Wise Rates", "a thing")
+    plan = read(f"{text}\nWe store all numbers of the table in a file.\n").plan
+    said = next(row["id"] for row in plan["requirements"] if "numbers" in row["text"])
+    assert not any(said in row["requirements"] for row in plan["components"] if row["name"] == "steps")

@@ -8,12 +8,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from phases.planning.rules.component_names import core_words, name_of_heading, name_words, stems_of
-from phases.planning.rules.components import Component
+from phases.planning.rules.component_readings import STEPS
+from phases.planning.rules.components import MOST_PARTS, Component
 from phases.planning.rules.data_sentences import find_data_sentences, is_section_of_measures, read_topics
 from phases.planning.rules.naming import telling_words
 from phases.planning.rules.passages import PaperText
 from phases.planning.rules.requirements import Requirement
-from phases.planning.rules.sections import BUILD, Section, is_named_after_content, sections_around
+from phases.planning.rules.sections import BUILD, Section, is_named_after_content
 
 _FRONT = 6
 """The words within which a sentence names what it is about."""
@@ -59,7 +60,6 @@ def assign_components(
     settled = frozenset().union(*(profile.sections for profile in profiles))
     about_data, topics = find_data_sentences(paper), [set(stems_of(topic)) for topic in read_topics(paper)]
     parts, homes, headings = list(components), dict[int, int | None](), dict[str, int | None]()
-    around = sections_around(paper.outline["sections"])
     before: tuple[str, int | None] = ("", None)
     for row in sorted(requirements, key=lambda row: row.place):
         section = row.sentences[0].section["id"]
@@ -80,7 +80,7 @@ def assign_components(
         home = _choose(row, points, components)
         if home is None and row.sentences[0].role == BUILD:
             if section not in headings:
-                headings[section] = _find_by_heading(row, around.get(section, ()), parts)
+                headings[section] = _find_by_heading(row, paper.around.get(section, ()), parts)
             home = headings[section]
         homes[row.place] = home
         before = (section, home)
@@ -159,7 +159,7 @@ def _points(row: Requirement, text: str, one: Component, profile: _Profile, sett
     if profile.label and (found := re.search(rf"\b{re.escape(profile.label)}\b", row.text)):
         points += 1.6 if found.start() < 20 else 1.0
     points += 1.5 * (one.sentence is not None and one.sentence.text in row.text)
-    points += 0.6 * is_here
+    points += 0.6 * (is_here and one.name != STEPS)
     heading = set(name_words(section["title"]))
     # "Optimizer" is said of an Adam optimizer, where it stands there
     is_headed = profile.core <= heading or (is_here and bool(heading) and heading <= set(name_words(one.name)))
@@ -179,7 +179,11 @@ def _choose(row: Requirement, points: Sequence[float], components: Sequence[Comp
     if first.role != BUILD:
         return None
     # what no component is named in is about one of its own section: about the algorithm there, else about what came last
-    here = [place for place, one in enumerate(components) if one.section["id"] == first.section["id"]]
+    here = [
+        place
+        for place, one in enumerate(components)
+        if one.section["id"] == first.section["id"] and one.name != STEPS  # steps without a name are about nothing else
+    ]
     return max(here, key=lambda place: (bool(components[place].algorithm), place), default=None)
 
 
@@ -190,14 +194,14 @@ def _find_by_heading(row: Requirement, around: Sequence[Section], parts: list[Co
     """
     first = row.sentences[0]
     for section in (first.section, *around):
-        here = [place for place, one in enumerate(parts) if one.section["id"] == section["id"]]
+        here = [place for place, one in enumerate(parts) if one.section["id"] == section["id"] and one.name != STEPS]
         if here:
             return max(here, key=lambda place: (parts[place].is_headed, bool(parts[place].algorithm), place))
         name = name_of_heading(section["title"]) if is_named_after_content(section["title"]) else ""
         same = next((place for place, one in enumerate(parts) if stems_of(one.name) == stems_of(name)), None)
         if name and same is not None:
             return same
-        if name:
+        if name and len(parts) < MOST_PARTS:
             parts.append(Component(name, first, section, first.page, is_named=False, is_headed=True))
             return len(parts) - 1
     return None

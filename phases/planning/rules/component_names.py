@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _LONGEST = 6
 _OF_PAPERS = re.compile(
@@ -264,8 +265,13 @@ def is_known_to_all(name: str) -> bool:
 
 def name_words(name: str) -> list[str]:
     """The words of a name in small letters and in the singular; "SpanPredictor" has two."""
+    return list(_words_of(name))
+
+
+@lru_cache(maxsize=4096)
+def _words_of(name: str) -> tuple[str, ...]:
     split = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", name)
-    return [_singular(word) for word in re.findall(r"[^\W_]+", split.lower())]
+    return tuple(_singular(word) for word in re.findall(r"[^\W_]+", split.lower()))
 
 
 def _singular(word: str) -> str:

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from phases.planning.rules.blocks import TABLE
 from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_of, read_signs
@@ -21,11 +22,11 @@ from phases.planning.rules.data_sentences import find_data_sentences, is_section
 from phases.planning.rules.naming import telling_words
 from phases.planning.rules.passages import PaperText, Sentence, find_terms
 from phases.planning.rules.procedures import Procedure, find_listings, find_procedures
-from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content, sections_around
+from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content
 from phases.planning.rules.short_forms import find_short_forms
 from phases.readers.outline import cut_formula
 
-MOST, _ENOUGH = 22, 10
+MOST, _ENOUGH, MOST_PARTS = 22, 10, 60
 _LIKELY, _POSSIBLE = 0.28, 0.18
 """What is less likely is taken where there is little else, and is at least possible. The bounds: decision 311."""
 _ALIKE = 0.6
@@ -87,8 +88,9 @@ def find_components(
     lists = find_procedures(paper)
     known = [*(line for one in made_of for line in one.steps), *(line for one in lists for line in one.steps)]
     for procedure in (*lists, *find_listings(paper, known)):
-        _give_steps(procedure, made_of, paper)
-    found = [*made_of, *_named_by_headings(made_of, paper, own)]
+        if len(made_of) < MOST_PARTS:
+            _give_steps(procedure, made_of, paper, own)
+    found = [*made_of, *islice(_named_by_headings(made_of, paper, own), max(MOST_PARTS - len(made_of), 0))]
     found.sort(key=lambda one: (one.section["start"], one.page))
     give_equations(paper, found)
     return found
@@ -157,9 +159,8 @@ def _named_by_headings(found: Sequence[Component], paper: PaperText, own: Sequen
         row["section"] for row in paper.outline["equations"] if paper.roles.get(row["section"]) in (BUILD, SETUP)
     )
     whole = [core_words(name) for name in own]  # what all of it is about is no part
-    around = sections_around(paper.outline["sections"])
     for section in paper.outline["sections"]:
-        titles = [one["title"] for one in (section, *(around[section["id"]] if formulas[section["id"]] else ()))]
+        titles = [one["title"] for one in (section, *(paper.around[section["id"]] if formulas[section["id"]] else ()))]
         name = next(
             (name for title in titles if is_named_after_content(title) and (name := name_of_heading(title))), ""
         )
@@ -301,8 +302,11 @@ def _component(one: Candidate, paper: PaperText) -> Component:
     )
 
 
-def _give_steps(procedure: Procedure, components: list[Component], paper: PaperText) -> None:
-    """The steps to the component that is told in their section and named in the words before them, else to a new one."""
+def _give_steps(procedure: Procedure, components: list[Component], paper: PaperText, own: Sequence[str]) -> None:
+    """The steps to the component that is told in their section and named in the words before them, else to a new one.
+
+    Where nothing names them they are of the one part of their section, else of what the paper calls its own.
+    """
     section, said = procedure.section, set(name_words(f"{procedure.section['title']} {procedure.lead}"))
     free = [one for one in components if not one.steps and section["id"] in places_of(one)]
     home = next((one for one in free if core_words(one.name) and core_words(one.name) <= said), None)
@@ -310,13 +314,19 @@ def _give_steps(procedure: Procedure, components: list[Component], paper: PaperT
         known = [core_words(one.name) for one in components if one.steps]
         title = _title_of_steps(section, components, paper)
         noun = _PROCEDURE.search(procedure.lead)
-        first = find_first(section, paper)
         if title and core_words(title) in known:
             return  # its listing says more
-        home = Component(
-            title or f"{noun.group().lower() if noun else ''} {STEPS}".strip(), first, section, procedure.page
-        )
-        components.append(home)
+        if not title and not noun:
+            title = next((name for name in own if core_words(name) not in known), "")
+            called = [one for one in free if one.is_named]
+            of_paper = [
+                one for one in components if title and not one.steps and core_words(title) <= core_words(one.name)
+            ]
+            home = called[0] if len(called) == 1 else next(iter(of_paper), None)
+        if home is None:
+            name = title or f"{noun.group().lower() if noun else ''} {STEPS}".strip()
+            home = Component(name, find_first(section, paper), section, procedure.page)
+            components.append(home)
     home.algorithm, home.steps = STEPS, list(procedure.steps)
 
 
@@ -325,7 +335,7 @@ def _title_of_steps(section: Section, components: Sequence[Component], paper: Pa
     title = clean_name(section["title"]) if is_named_after_content(section["title"]) else ""
     if name_of_heading(section["title"]):
         return title
-    around = sections_around(paper.outline["sections"]).get(section["id"], ())
+    around = paper.around.get(section["id"], ())
     outer = next((name for one in around if (name := name_of_heading(one["title"]))), "")
     is_free = outer and stems_of(outer) not in [stems_of(one.name) for one in components]
     return outer if is_free else f"{outer}: {title}" if outer and title else title
@@ -339,13 +349,12 @@ def give_equations(paper: PaperText, components: Sequence[Component]) -> None:
     leading = [(place, one.formula) for place, one in enumerate(paper.sentences) if one.formula]
     names = [f" {' '.join(name_words(one.name))} " for one in components]
     sections = {section["id"]: section for section in paper.outline["sections"]}
-    around = sections_around(paper.outline["sections"])
     for row in paper.outline["equations"]:
         text = " ".join(str(row["text"]).split())
         if not text or len(text) < 5 or not re.search(r"[=≤≥∈\\<>]", text):
             continue
         near = [place for place, one in enumerate(components) if row["section"] in places_of(one)] or _around_or_before(
-            sections.get(row["section"]), around.get(row["section"], ()), components, paper
+            sections.get(row["section"]), paper.around.get(row["section"], ()), components, paper
         )
         lead = next((place for place, formula in leading if text[:_FRONT_OF_FORMULA] in formula), None)
         near.sort(key=lambda place: not components[place].is_named)

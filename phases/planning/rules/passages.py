@@ -10,7 +10,18 @@ from typing import Any
 
 from phases.planning.rules.blocks import CAPTION, EQUATION, FENCE, ITEM, NOTE, PROSE, TABLE, TextBlock, blocks_of
 from phases.planning.rules.cells import cells_of
-from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS, SETUP, Section, roles_of
+from phases.planning.rules.sections import (
+    BACKGROUND,
+    BUILD,
+    MIXED,
+    OTHER,
+    PROOF,
+    RESULTS,
+    SETUP,
+    Section,
+    roles_of,
+    sections_around,
+)
 from phases.planning.rules.sentences import is_open, sentences_of, without_marks
 from phases.planning.rules.tables import Grid, read_grid
 from phases.readers.outline import cut_formula, pages_of
@@ -108,6 +119,11 @@ class PaperText:
     listings: tuple[tuple[str, Section, int], ...]
     """Code and algorithms in fences."""
     text: str = ""
+
+    @cached_property
+    def around(self) -> dict[str, tuple[Section, ...]]:
+        """Section id -> the sections of which it is a part, the innermost first."""
+        return sections_around(self.outline["sections"])
 
 
 @dataclass

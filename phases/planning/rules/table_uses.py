@@ -35,7 +35,7 @@ def use_tables(
     """
     targets = {(str(row["table"]).partition(", part ")[0], row["page"]) for row in results}
     quotes = {str(row["source"]["quote"]) for row in values}
-    told = {str(row["source"]["quote"]): str(row["id"]) for row in requirements}
+    told = {str(row["text"]): str(row["id"]) for row in requirements}
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for table in paper.tables:
         label, caption = caption_of(table, paper)
@@ -64,8 +64,13 @@ def find_definitions(paper: PaperText) -> Iterator[tuple[Table, list[str]]]:
         is_filled = len(rows) >= len(table.cells) - _MOST_HEADS and len(set(names)) == len(rows) >= _FEWEST_DEFINED
         label, caption = caption_of(table, paper)
         if label and caption and is_filled and all(map(_is_defined, rows)) and not holds_data(caption, table.grid):
-            title = next(sentences_of(caption))
-            yield table, [title if title[-1] in ".:" else f"{title}:", *(f"{name}: {words};" for name, words in rows)]
+            yield table, [_head_of(caption), *(f"{name}: {words};" for name, words in rows)]
+
+
+def _head_of(caption: str) -> str:
+    """The first sentence of a caption as it stands above the definitions; empty where there is none."""
+    title = next(sentences_of(caption), "")
+    return title if not title or title[-1] in ".:" else f"{title}:"
 
 
 def _is_defined(row: tuple[str, str]) -> bool:
@@ -100,9 +105,9 @@ def _describe(
         return {**row, "used_as": SETTINGS}
     if holds_data(caption, table.grid):
         return {**row, "used_as": DATA}
-    title = next(sentences_of(caption), "").rstrip(":")
-    if title in told:
-        return {**row, "used_as": NONE, "why": f"words, told in {told[title]}"}
+    head = _head_of(caption)
+    if teller := next((name for text, name in told.items() if head and text.startswith(head)), ""):
+        return {**row, "used_as": NONE, "why": f"words, told in {teller}"}
     why = "no row of the method" if table.grid.rows else "words and no numbers"
     return {**row, "used_as": NONE, "why": why}
 
