@@ -65,7 +65,7 @@ class Box(NamedTuple):
     writable: tuple[str, ...] = ()
     """Directories beside the workspace that may be written."""
     read_only: tuple[str, ...] = ()
-    """Directories of the workspace that may not be written, where a mount can say so."""
+    """Directories of the workspace that may not be written nor made, where a mount can say so."""
     data: tuple[DataFolder, ...] = ()
     """The user's data, to be read: at /data in bubblewrap, elsewhere where it is."""
     devices: tuple[str, ...] = ()

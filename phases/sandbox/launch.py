@@ -6,7 +6,8 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from phases.sandbox.bash import has_bash, shell_words, why_no_command
@@ -75,16 +76,36 @@ def launch_command(
 
     hold = partial(_run_to_end, output=output, box=box, seconds=seconds, is_stopped=listener.is_stopped)
     try:
-        if box.kind == BUBBLEWRAP:
-            return hold(_start_bubblewrap(box, shell, variables, take, network=network), scratch=())
-        with scratch_directory() as scratch:
-            if box.kind in ENGINES:
-                return _run_in_container(box, shell, variables, take, scratch, hold, network=network)
-            return hold(_start_supervised(box, shell, variables, take, scratch), scratch=(scratch,))
+        with _mount_points(box):
+            if box.kind == BUBBLEWRAP:
+                return hold(_start_bubblewrap(box, shell, variables, take, network=network), scratch=())
+            with scratch_directory() as scratch:
+                if box.kind in ENGINES:
+                    return _run_in_container(box, shell, variables, take, scratch, hold, network=network)
+                return hold(_start_supervised(box, shell, variables, take, scratch), scratch=(scratch,))
     except (OSError, ValueError) as error:  # ValueError: a variable that no program can be given
         if isinstance(error, OSError) and error.errno in PROCESS_SHORT:
             raise storage_error("start a command in", box.workspace, error) from error
         return CommandResult(None, f"not run: {error}\n")
+
+
+@contextmanager
+def _mount_points(box: Box) -> Iterator[None]:
+    """Make read-only directories of the workspace that are missing, and remove them afterwards: no command can make its own.
+
+    An empty one is what a run left that was killed, and goes too.
+    """
+    paths = [path for path in box.read_only if box.kind in MOUNTED and os.path.dirname(path) == box.workspace]
+    for path in paths:
+        if not os.path.lexists(path):
+            os.mkdir(path)
+    empty = [path for path in paths if os.path.isdir(path) and not os.path.islink(path) and not os.listdir(path)]
+    try:
+        yield
+    finally:
+        for path in empty:
+            with suppress(OSError):  # the user may have put a file there meanwhile
+                os.rmdir(path)
 
 
 def _what_is_not_there(box: Box) -> str:

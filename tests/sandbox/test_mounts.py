@@ -20,6 +20,9 @@ from phases.sandbox.commands import kind_of_sandbox, run_command
 from phases.sandbox.containers import wrap_in_container
 from phases.sandbox.devices import DataFolder
 from phases.sandbox.probe import probe_kind
+from phases.workspace.manifest import tree_digest
+from phases.workspace.tree import TreeEntry, list_entries, open_root
+from phases.workspace.workspace import Workspace
 from tests.papers import HANGS, ROOT
 from tests.sandbox.test_agent_sandbox import EVERY_KIND
 
@@ -128,6 +131,63 @@ def test_what_is_mounted_to_be_read_cannot_be_changed_nor_left(tmp_path: Path, k
     assert set(told["holes"]) <= allowed
     assert state_of(root)[:-1] == before[:-1]
     assert kind == LANDLOCK or state_of(root) == before
+
+
+MAKES = (
+    "mkdir -p .pipeline; echo x > .pipeline/hooks.yaml",
+    "ln -s /tmp .pipeline; echo x > .pipeline/hooks.yaml; mkdir own; mv own .pipeline; mv -T own .pipeline; rmdir own",
+    "rmdir .pipeline; rm -rf .pipeline; mv .pipeline away; echo x > .pipeline; touch .pipeline/hooks.yaml; chmod 777 .pipeline",
+    'python -c \'import os; os.rename(".pipeline", "away")\'; python -c \'import os; os.mkdir(".pipeline/scripts")\'',
+)
+
+
+@EVERY_KIND
+@pytest.mark.parametrize("makes", MAKES)
+@pytest.mark.parametrize("before", ["nothing", "what a killed run left"])
+def test_no_command_makes_the_directory_of_the_hooks(tmp_path: Path, kind: str, makes: str, before: str) -> None:
+    if kind == LANDLOCK:
+        pytest.skip("Landlock cannot take back a right beneath a directory that has it; untrusted hooks do not run")
+    workspace, control = tmp_path / "workspace", tmp_path / "workspace" / ".pipeline"
+    workspace.mkdir()
+    (workspace / "kept.py").write_text("KEPT = 1\n")
+    digest, entries = tree_digest(Workspace(str(workspace))), entries_of(workspace)
+    if before != "nothing":
+        control.mkdir()
+    box = Box(str(workspace), kind, read_only=(str(control),))
+    assert run_command(box, f"{makes}; true", seconds=HANGS).exit_code == 0
+    assert os.listdir(workspace) == ["kept.py"]
+    assert (tree_digest(Workspace(str(workspace))), entries_of(workspace)) == (digest, entries)
+
+
+def entries_of(workspace: Path) -> list[TreeEntry]:
+    """What a snapshot of the workspace holds."""
+    with open_root(str(workspace)) as root:
+        return [entry._replace(settled=False) for entry in list_entries(root)]
+
+
+@EVERY_KIND
+def test_the_hooks_that_a_user_put_there_stay(tmp_path: Path, kind: str) -> None:
+    control = tmp_path / ".pipeline"
+    control.mkdir()
+    (control / "hooks.yaml").write_text("theirs")
+    box = Box(str(tmp_path), kind, read_only=(str(control),))
+    assert run_command(box, "cat .pipeline/hooks.yaml", seconds=HANGS).output == "theirs"
+    assert (control / "hooks.yaml").read_text() == "theirs"
+
+
+@EVERY_KIND
+@pytest.mark.parametrize("place", ["a link", "another workspace", "no mount"])
+def test_nothing_is_made_where_no_mount_is_needed(tmp_path: Path, kind: str, place: str) -> None:
+    workspace, other = tmp_path / "workspace", tmp_path / "other"
+    workspace.mkdir()
+    other.mkdir()
+    if place == "a link":
+        (workspace / ".pipeline").symlink_to(other)
+    named = {"a link": (workspace / ".pipeline",), "another workspace": (other / ".pipeline",), "no mount": ()}[place]
+    box = Box(str(workspace), kind, read_only=tuple(map(str, named)))
+    assert run_command(box, "true", seconds=HANGS).exit_code == 0
+    assert list(other.iterdir()) == []
+    assert os.listdir(workspace) == ([".pipeline"] if place == "a link" else [])
 
 
 def state_of(root: Path) -> tuple[object, ...]:

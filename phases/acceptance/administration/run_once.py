@@ -27,7 +27,7 @@ from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import ManifestReader, compare_manifests
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.task_paths import TaskPaths, task_paths
-from phases.workspace.workspace import Workspace
+from phases.workspace.workspace import CONTROL, Workspace
 from pipeline.base.errors import UsageError
 from pipeline.base.files import make_directory
 from pipeline.base.text_escaping import one_line
@@ -183,10 +183,8 @@ def _build_box(trial: Trial) -> Box:
     own = str(trial.settings.get("python") or "")
     python = places.own_python if own and os.path.isdir(places.own_python) else python
     kind = kind_of_sandbox(str(trial.settings["sandbox"]))
-    return with_machine(
-        Box(places.workspace, kind, (places.paper, *filter(None, [own])), python, limits_from(trial.settings)),
-        trial.settings,
-    )
+    box = Box(places.workspace, kind, (places.paper, *filter(None, [own])), python, limits_from(trial.settings))
+    return with_machine(box._replace(read_only=(os.path.join(places.workspace, CONTROL),)), trial.settings)
 
 
 def _short_line(text: str) -> str:
