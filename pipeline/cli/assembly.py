@@ -181,7 +181,9 @@ def newest_task(settings: Settings, *, unfinished: bool = False) -> str:
     """The folder of the task that changed last. Raises UsageError, or CatalogError where the list is damaged."""
     listing = Catalog(settings.tasks_dir).read()
     listing.must_be_whole(tasks_dir_flag(settings.tasks_dir))
-    names = [entry.id for entry in listing.entries.values() if is_task(os.path.join(settings.tasks_dir, entry.id))]
+    roots = {entry.id: os.path.join(settings.tasks_dir, entry.id) for entry in listing.entries.values()}
+    # a link leads to a task elsewhere, which only the user names
+    names = [name for name, root in roots.items() if is_task(root) and not os.path.islink(root)]
     if unfinished:
         open_ones = [name for name in names if listing.entries[name].status in _UNFINISHED]
         names = open_ones or [name for name in names if listing.entries[name].status == "incomplete"]

@@ -13,7 +13,7 @@ from pipeline.cli.arguments import answers, tasks_dir_option
 from pipeline.cli.assembly import is_task, locate_task, name_in_commands, quote_word, settings_from, tasks_dir_flag
 from pipeline.cli.output import Answer, print_advice, print_table, print_warning, rewrite_commands, width_of_terminal
 from pipeline.cli.task_factory import NOT_BEGUN
-from pipeline.engine.catalog import Catalog, CatalogEntry, TaskList
+from pipeline.engine.catalog import Catalog, CatalogEntry, TaskList, is_plain_name
 from pipeline.engine.lock import holder_of
 from pipeline.engine.stamps import LINES
 from pipeline.engine.stamps import NAME as STATE
@@ -99,7 +99,7 @@ def _entries_on_disk(folder: str) -> list[CatalogEntry]:
     entries = []
     for name in sorted(os.listdir(folder)):
         root = os.path.join(folder, name)
-        if is_task(root):
+        if is_plain_name(name) and is_task(root):
             try:
                 entries.append(_read_entry(name, root))
             except (PipelineError, KeyError, TypeError) as error:

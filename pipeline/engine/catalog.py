@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -13,10 +14,14 @@ from pipeline.base.formats import dump_json_line, parse_json
 from pipeline.base.jsonl import append_durable, last_line, repair_tail
 from pipeline.base.lease import lock_descriptor
 from pipeline.base.logs import utc_timestamp
+from pipeline.base.safe_tree import open_regular
 
 NAME = "tasks.jsonl"
 VERSION = 1
 LARGEST_LINE = 1024 * 1024
+_SHOWN = 200
+_ODD_NAME = re.compile(r"\A\Z|\A\.|[/\x00-\x1f\x7f-\x9f]")
+_NOT_PLAIN = "is not a plain name (no slash, no control character, no dot at its start)"
 _FIELDS = {"version": int, "id": str, "at": str, "status": str, "mode": str, "source": str, "reason": str}
 
 
@@ -55,6 +60,8 @@ class Catalog:
 
     def record(self, task: str, status: str, *, mode: str, source: str, reason: str = "") -> None:
         """Appends a line; it is on the disk when this returns. What the last line says already is not said again."""
+        if not is_plain_name(task):
+            raise CatalogError(f"the directory name {task!r} {_NOT_PLAIN}; rename the directory in {self.folder}")
         row = _row_of(CatalogEntry(task, utc_timestamp(), status, mode, source, reason))
         with self._alone():
             repair_tail(self.path)
@@ -96,7 +103,7 @@ class Catalog:
 
     def _says(self, row: dict[str, Any]) -> bool:
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = open_regular(self.path)
         except FileNotFoundError:
             return False
         except OSError as error:
@@ -125,7 +132,7 @@ class Catalog:
     def _alone(self) -> Iterator[None]:
         path = os.path.join(self.folder, f".{NAME}.lock")
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            descriptor = open_regular(path, flags=os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise storage_error("lock", path, error) from error
         try:
@@ -133,6 +140,11 @@ class Catalog:
                 yield
         finally:
             os.close(descriptor)
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether this names a directory in the tasks folder, and nothing elsewhere."""
+    return not _ODD_NAME.search(name)
 
 
 def _row_of(entry: CatalogEntry) -> dict[str, Any]:
@@ -155,6 +167,8 @@ def _add_line(listing: TaskList, line: bytes) -> str | None:
         return f"not a record of version {VERSION}"
     if row.keys() != _FIELDS.keys() or any(type(row[name]) is not kind for name, kind in _FIELDS.items()):
         return "not a task record"
+    if not is_plain_name(row["id"]):
+        return f"the id {row['id'][:_SHOWN]!r} {_NOT_PLAIN}"
     del row["version"]
     listing.entries.pop(row["id"], None)  # the latest change comes last
     listing.entries[row["id"]] = CatalogEntry(**row)

@@ -283,6 +283,29 @@ def test_a_list_that_is_no_file_is_refused(tmp_path: Path, plant: str) -> None:
         record(catalog, "a", "running")
 
 
+@pytest.mark.parametrize(
+    "task", ["", ".", "..", ".a", "../a", "a/b", "/etc", "a/", "a\x00", "a\nb", "a\x7f", "\x1b[2Ja", "a\x85"]
+)
+def test_an_id_that_leads_elsewhere_is_a_damaged_line_and_is_never_recorded(tmp_path: Path, task: str) -> None:
+    catalog = Catalog(str(tmp_path))
+    Path(catalog.path).write_bytes(line_of("eins") + line_of(task) + line_of("zwei"))
+    listing = catalog.read()
+    assert list(listing.entries) == ["eins", "zwei"]
+    (damage,) = listing.damages
+    assert damage.startswith(f"{catalog.path}, line 2: the id {task!r} is not a plain name")
+    before = Path(catalog.path).read_bytes()
+    with pytest.raises(CatalogError, match="is not a plain name"):
+        record(catalog, task, "running")
+    assert Path(catalog.path).read_bytes() == before
+
+
+@pytest.mark.parametrize("task", ["a", "A paper", "a.b-c_d", "ä", "论文", "a.", "-a", "a\xa0b", "\u202ea"])
+def test_a_name_that_a_user_gave_a_directory_is_kept(tmp_path: Path, task: str) -> None:
+    catalog = Catalog(str(tmp_path))
+    record(catalog, task, "running")
+    assert list(catalog.read().entries) == [task]
+
+
 def test_a_folder_that_is_not_there_cannot_be_recorded_in(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"cannot lock .*/no/\.tasks\.jsonl\.lock: .*ENOENT"):
         record(Catalog(str(tmp_path / "no")), "a", "running")
