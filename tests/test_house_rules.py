@@ -198,6 +198,97 @@ def test_no_error_without_a_kind_is_raised() -> None:
     assert breaches(is_one) == []
 
 
+# Files
+
+OPENERS = {
+    *(
+        "open",
+        "io.open",
+        "os.open",
+        "gzip.open",
+        "bz2.open",
+        "lzma.open",
+        "tarfile.open",
+        "zipfile.ZipFile",
+        "sqlite3.connect",
+    ),
+    *(".read_text", ".write_text", ".write_bytes", ".touch"),
+}
+OPEN_BY_THEMSELVES = {
+    "pipeline/base/safe_tree.py": "the opener, and directories opened step by step",
+    "pipeline/base/files.py": "directories, to make their names durable",
+    "pipeline/base/archives.py": "a zip in a file that is open already",
+    "pipeline/cli/archive.py": "the archive that the user names: a link or a pipe is as good",
+    "pipeline/cli/export.py": "the file that the user names with -o",
+    "pipeline/cli/web/code_pages.py": "a zip in memory",
+    "phases/acceptance/configuration/trust_store.py": "the user's own store, whose owner and mode count as well",
+    "phases/evidence/inside/": "programs of their own, in the sandbox",
+    "phases/llm/ledger.py": "the tasks folder itself, to lock it",
+    "phases/readers/sources.py": "a zip of the user's, which a link may lead to",
+    "phases/references/fetch/install.py": "directories opened step by step",
+    "phases/references/index/cache_file.py": "a database in the user's cache: none of a task is opened",
+    "phases/sandbox/confine.py": "directories for Landlock, in a program of its own",
+    "phases/sandbox/devices.py": "what the kernel says of graphics cards",
+    "phases/sandbox/probe.py": "files in a scratch directory made for the trial",
+    "phases/sandbox/wheel_licences.py": "a wheel of the package index, in a program of its own",
+    "phases/workspace/tree.py": "directories opened step by step",
+}
+"""Modules that open files past `open_regular`, each with the reason."""
+
+
+def opens_by_itself(node: ast.AST) -> bool:
+    """Whether a node opens a file without `open_regular`; /proc, the null device and files in memory need no opener."""
+    if not isinstance(node, ast.Call):
+        return False
+    whole = name_of(node.func)
+    last = f".{node.func.attr}" if isinstance(node.func, ast.Attribute) else ""
+    if not {whole, last} & OPENERS or "fileobj" in {word.arg for word in node.keywords}:
+        return False
+    place = node.args[0] if node.args else None
+    first = place.values[0] if isinstance(place, ast.JoinedStr) else place
+    is_kernel = isinstance(first, ast.Constant) and str(first.value).startswith("/proc/")
+    return not (is_kernel or (place is not None and name_of(place) == "os.devnull"))
+
+
+def test_a_file_is_opened_by_the_one_opener_that_follows_no_link_and_waits_for_no_pipe() -> None:
+    found = {place.rpartition(":")[0]: place for place in breaches(opens_by_itself)}
+    assert [place for module, place in found.items() if not module.startswith(tuple(OPEN_BY_THEMSELVES))] == []
+    assert [name for name in OPEN_BY_THEMSELVES if not any(module.startswith(name) for module in found)] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("open(path, 'rb')", "os.open(path, os.O_RDONLY)", "io.open(path)", "Path(task, 'plan').read_text()"),
+        *(
+            "gzip.open(path)",
+            "tarfile.open(path, 'r')",
+            "sqlite3.connect(path)",
+            "where.write_bytes(data)",
+            "open(f'{task}/x')",
+        ),
+    ],
+)
+def test_the_rule_of_the_one_opener_sees(line: str) -> None:
+    assert opens_by_itself(ast.parse(line, mode="eval").body)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "open(f'/proc/{pid}/stat')",
+            "open(os.devnull, 'rb')",
+            "tarfile.open(fileobj=raw, mode='w|')",
+            "site.open(task)",
+        ),
+        *("open_file(path)", "os.fdopen(descriptor)", "read_text(content)", "workspace.read_bytes(path)"),
+    ],
+)
+def test_the_rule_of_the_one_opener_lets_pass(line: str) -> None:
+    assert not opens_by_itself(ast.parse(line, mode="eval").body)
+
+
 # Shape and names
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -40,6 +40,7 @@ from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory, write_without_sync
 from pipeline.base.jsonl import append_without_sync, row_line
 from pipeline.base.logs import logger
+from pipeline.base.safe_tree import open_file
 
 _ENV_FILE = "session.env"
 _LARGEST_LOG = 64 * 2**20
@@ -183,7 +184,7 @@ class HookExecutor:
             added = _read_tail(path, began)
             text = added.decode("utf-8", "surrogateescape")
             if (clean := self._context.clean(text)) != text:
-                with open(path, "r+b") as file:
+                with open_file(path, "r+b") as file:
                     file.truncate(began)
                     file.seek(began)
                     file.write(clean.encode("utf-8", "surrogateescape"))
@@ -266,7 +267,7 @@ def _log_size(path: str) -> int:
 def _read_tail(path: str, began: int) -> bytes:
     if not path or not os.path.isfile(path):
         return b""
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         file.seek(began)
         return file.read()
 

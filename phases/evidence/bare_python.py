@@ -17,7 +17,7 @@ from importlib import metadata
 
 from phases.sandbox.devices import packages_in
 from pipeline.base.errors import StorageError
-from pipeline.base.files import sha256, storage_error
+from pipeline.base.files import read_bytes, sha256, storage_error, write_without_sync
 
 TOOLS = ("coverage", "pytest", "pluggy", "iniconfig", "packaging", "pygments")
 INSIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside")
@@ -47,12 +47,8 @@ def make_bare_python(cache_directory: str, own: str) -> str:
 
 def lend_tools(environment: str, bare: str) -> None:
     """Lets another environment, made for a task, find the tools. Raises StorageError."""
-    path = os.path.join(packages_in(environment), _START)
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(f"{packages_in(bare)}\n{_START_LINE}")
-    except OSError as error:
-        raise storage_error("write", path, error) from error
+    text = f"{packages_in(bare)}\n{_START_LINE}"
+    write_without_sync(os.path.join(packages_in(environment), _START), text.encode())
 
 
 def layer_python(own: str, bare: str, target: str) -> str:
@@ -69,8 +65,7 @@ def layer_python(own: str, bare: str, target: str) -> str:
             (f"{packages}/{_START}", "\n".join(lines)),
             (f"{target}/pyvenv.cfg", _configuration(interpreter)),
         ):
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+            write_without_sync(path, text.encode())
     except OSError as error:
         raise storage_error("make", target, error) from error
     return target
@@ -95,8 +90,7 @@ def _make_environment(target: str) -> None:
         (f"{packages}/{_START}", _START_LINE),
         (f"{unfinished}/pyvenv.cfg", _configuration(interpreter)),
     ):
-        with open(name, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_without_sync(name, text.encode())
     compile_dir(
         packages, quiet=2
     )  # what starts with each check would else be compiled each time: nobody writes there later
@@ -134,6 +128,5 @@ def _digest_of_parts() -> str:
     parts += [f"{name} {metadata.version(name)}" for name in TOOLS]
     for name in sorted(os.listdir(INSIDE)):
         if os.path.isfile(path := os.path.join(INSIDE, name)):
-            with open(path, "rb") as file:
-                parts.append(f"{name} {sha256(file.read())}")
+            parts.append(f"{name} {sha256(read_bytes(path))}")
     return sha256("\n".join(parts).encode())[:16]

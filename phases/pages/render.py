@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from phases.pages.mathml import set_formula, split_formulas
 from phases.planning.plan_words import name_place, name_value, read_aloud, write_value
+from pipeline.base.files import read_bytes
 from pipeline.base.text_escaping import escape_text
 
 _HERE = os.path.dirname(__file__)
@@ -76,8 +77,7 @@ def _own_templates() -> Templates:
 @cache
 def read_style() -> str:
     """The one stylesheet."""
-    with open(os.path.join(_HERE, "page.css"), encoding="utf-8") as file:
-        return file.read()
+    return read_bytes(os.path.join(_HERE, "page.css")).decode()
 
 
 def in_html(text: str) -> str:

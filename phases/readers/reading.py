@@ -8,6 +8,7 @@ from shlex import quote
 
 from pipeline import __version__
 from pipeline.base.errors import PipelineError
+from pipeline.base.safe_tree import open_file
 
 OK, PARTIAL, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "partial", "no_text", "garbled_text", "encrypted", "broken"
 NO_READER = "no_reader"
@@ -43,7 +44,7 @@ class InputFile:
 
     def content(self) -> bytes:
         """The bytes of the file."""
-        with open(self.path, "rb") as file:
+        with open_file(self.path) as file:
             return file.read()
 
     def files(self) -> dict[str, bytes]:

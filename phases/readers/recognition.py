@@ -10,6 +10,7 @@ from phases.readers.kinds import PDF
 from phases.readers.reader_subprocess import RunWorker, read_in_subprocess, run_worker
 from phases.readers.reading import GARBLED, NO_TEXT, NOTHING_RECOGNIZED, READABLE, Reading
 from pipeline.base.errors import PhaseError
+from pipeline.base.safe_tree import open_file
 
 PROGRAM = "ocrmypdf"
 INSTALL = f"apt-get install {PROGRAM}, or brew install {PROGRAM}"
@@ -49,5 +50,5 @@ def recognize_letters(path: str, *, run: RunWorker = run_worker) -> bytes:
             how = "took too long" if result.code is None else f"ended with code {result.code}"
             last = result.errors.strip().rpartition("\n")[2]
             raise PhaseError(f"ocrmypdf could make no text layer: it {how}{f' ({last})' if last else ''}")
-        with open(copy, "rb") as file:
+        with open_file(copy) as file:
             return file.read()

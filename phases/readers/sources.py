@@ -15,6 +15,7 @@ from phases.readers.reading import BROKEN, SeveralPapers, Unreadable
 from pipeline.base.credentials import why_no_source
 from pipeline.base.errors import FileTooLarge, StorageError, UsageError
 from pipeline.base.files import read_bytes, sha256, storage_error
+from pipeline.base.safe_tree import open_file
 
 LATEX_FILES = (".tex", ".ltx", ".latex", ".bbl", ".bib", ".sty", ".cls", ".def", ".cfg", ".tikz")
 _MAIN = (".tex", ".ltx", ".latex")
@@ -324,7 +325,7 @@ def is_other_archive(path: str) -> bool:
 def _is_latex_document(path: str) -> bool:
     if not os.path.isfile(path) or os.path.islink(path):
         return False
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         start = file.read(_STARTS)
     return bool(_CLASS.search(start))
 
@@ -341,7 +342,7 @@ def latex_papers(files: Mapping[str, bytes]) -> list[str]:
 def _is_paper(path: str) -> bool:
     if not os.path.isfile(path) or os.path.islink(path):
         return False
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         start = file.read(_STARTS)
     if start.startswith(b"PK\x03\x04"):
         return path.lower().endswith(".docx")

@@ -28,7 +28,7 @@ from pipeline.base.files import (
     write_durable,
 )
 from pipeline.base.formats import dump_json, parse_json
-from pipeline.base.safe_tree import read_beneath, walk_files
+from pipeline.base.safe_tree import open_file, read_beneath, walk_files
 from pipeline.base.text_escaping import bound_text, escape_text, one_line
 
 DIRECTORY, CHANGES = "attempts", "changes.diff"
@@ -295,7 +295,7 @@ def _compare(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterabl
 def _write(path: str, data: bytes) -> None:
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "xb") as file:
+        with open_file(path, "xb") as file:
             file.write(data)
     except OSError as error:
         raise storage_error("write", path, error) from error

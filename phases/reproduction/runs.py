@@ -20,7 +20,7 @@ from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, sync_tree, write_durable
 from pipeline.base.formats import dump_json, dump_json_line, parse_json
 from pipeline.base.logs import logger
-from pipeline.base.safe_tree import read_beneath, walk_files
+from pipeline.base.safe_tree import open_file, read_beneath, walk_files
 
 RESULTS, DATA = "results", "data"
 LABELS = "labels"
@@ -204,7 +204,7 @@ def _prepare_directory(home: str, code: Mapping[str, bytes], place: Place) -> st
 
 def _write(path: str, data: bytes) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "xb") as file:
+    with open_file(path, "xb") as file:
         file.write(data)
 
 

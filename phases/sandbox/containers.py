@@ -24,6 +24,7 @@ from phases.sandbox.devices import DATA
 from phases.sandbox.landlock import SYSTEM
 from phases.sandbox.process_tree import count_threads_of_user
 from phases.sandbox.scratch import PREFIX, is_stale
+from pipeline.base.safe_tree import open_regular
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _IMAGE = "paper-pipeline-empty:2"
@@ -266,6 +267,7 @@ def _write_environment(scratch: str, variables: Mapping[str, str]) -> str:
     if wrong := next((name for name, value in variables.items() if "\n" in name + value), None):
         raise ValueError(f"a container cannot be given the variable {wrong}: it holds a line end")
     path = os.path.join(scratch, "environment")
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    descriptor = open_regular(path, flags=os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode=0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.writelines(f"{name}={value}\n" for name, value in variables.items())
     return path

@@ -38,6 +38,7 @@ from pipeline.base.errors import PipelineError, StorageError
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, write_durable
 from pipeline.base.lease import lock_descriptor
 from pipeline.base.logs import logger
+from pipeline.base.safe_tree import open_file
 
 SECONDS = 1800
 MOST_PACKAGES = 100
@@ -334,7 +335,7 @@ def _record_of(directory: str) -> str:
 def _only_one(store: str) -> Iterator[None]:
     """One installation at a time: the next one finds what this one made."""
     try:
-        file = open(os.path.join(store, "busy"), "wb")  # noqa: SIM115 - closed below
+        file = open_file(os.path.join(store, "busy"), "wb")
     except OSError as error:
         raise storage_error("write", store, error) from error
     with file, lock_descriptor(file.fileno(), file.name):

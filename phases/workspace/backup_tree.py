@@ -9,7 +9,7 @@ import stat
 
 from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory, sync_directory, sync_tree
-from pipeline.base.safe_tree import open_directory, open_regular, walk_tree
+from pipeline.base.safe_tree import open_directory, open_file, open_regular, walk_tree
 
 _DEEPEST = 64
 
@@ -99,7 +99,7 @@ def _copy_file(descriptor: int, target: str) -> None:
     """Copies an open file, which is closed, with its mode and times; never setuid or setgid: a copy is nobody's to be run as
     somebody else. Raises OSError, also where something is there.
     """
-    with os.fdopen(descriptor, "rb") as source, open(target, "xb") as copy:
+    with os.fdopen(descriptor, "rb") as source, open_file(target, "xb") as copy:
         status = os.fstat(descriptor)
         os.fchmod(copy.fileno(), stat.S_IMODE(status.st_mode) & ~(stat.S_ISUID | stat.S_ISGID))
         shutil.copyfileobj(source, copy)

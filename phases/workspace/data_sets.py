@@ -26,6 +26,7 @@ from pipeline.base.files import read_bytes, storage_error, write_durable
 from pipeline.base.formats import dump_json
 from pipeline.base.http.addresses import printable_url
 from pipeline.base.lease import lock_descriptor
+from pipeline.base.safe_tree import open_file
 from pipeline.engine.phase import Checker, Context
 
 RECORD = "data.json"
@@ -76,7 +77,7 @@ def remove_data(store: str) -> None:
         locks = [os.path.join(store, name) for name in os.listdir(store) if name.endswith(".lock")]
         with ExitStack() as held:
             for path in locks:
-                file = held.enter_context(open(path, "rb+"))
+                file = held.enter_context(open_file(path, "r+b"))
                 if not held.enter_context(lock_descriptor(file.fileno(), path, 0)):
                     raise TaskBusy(f"a task fetches data into {store} now; wait for it to end, or stop it first")
             shutil.rmtree(store)

@@ -18,7 +18,7 @@ from pipeline.base.http.addresses import Forbidden, printable_url, target_of
 from pipeline.base.http.blacklist import why_blacklisted
 from pipeline.base.lease import lock_descriptor
 from pipeline.base.logs import utc_timestamp
-from pipeline.base.safe_tree import open_regular, walk_files
+from pipeline.base.safe_tree import open_file, open_regular, walk_files
 
 _SECONDS, _SECONDS_TO_CONNECT = 3600, 10
 _MOST_MEMBERS = 100_000
@@ -148,7 +148,7 @@ def _download(address: str, digest: str, part: str, rules: DownloadRules) -> Sto
     except fetch.DownloadError as error:
         raise NotFetched(str(error)) from error
     shown = printable_url(address)
-    with open(part, "rb") as file:
+    with open_file(part) as file:
         is_page = fetched.content_type in _PAGES or _PAGE.match(file.read(1024))
     if is_page:
         raise NotFetched(f"{shown} is a web page and no data; look for the link to the files on it")
@@ -224,7 +224,7 @@ def _digest_tree(root: str) -> tuple[str, int]:
             raise OSError(f"{found.path} is no file")
         *_, name = found.path.split("/")
         own = hashlib.sha256()
-        with open(open_regular(name, found.directory), "rb") as file:
+        with os.fdopen(open_regular(name, found.directory), "rb") as file:
             while piece := file.read(_CHUNK):
                 own.update(piece)
         whole.update(f"{own.hexdigest()} {found.path}\0".encode("utf-8", "surrogateescape"))
@@ -245,7 +245,7 @@ def _only_one(path: str) -> Iterator[None]:
     while True:
         try:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            file = open(path, "wb")  # noqa: SIM115 - closed below
+            file = open_file(path, "wb")
         except OSError as error:
             raise storage_error("write", path, error) from error
         with file, lock_descriptor(file.fileno(), path):

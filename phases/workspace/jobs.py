@@ -26,6 +26,7 @@ from pipeline.base.errors import FormatError, PipelineError, StorageError
 from pipeline.base.files import make_directory, read_bytes, write_durable
 from pipeline.base.formats import parse_json
 from pipeline.base.logs import logger
+from pipeline.base.safe_tree import open_file
 from pipeline.base.text_escaping import one_line
 
 RUNNING, ENDED = "running", "ended"
@@ -118,7 +119,7 @@ class Jobs:
     def read_tail(self, number: int) -> str:
         """The end of what a job has printed, safe to show."""
         try:
-            with open(self._path(number, ".log"), "rb") as file:
+            with open_file(self._path(number, ".log")) as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - _LONGEST_TAIL - 4))
                 data = file.read()
@@ -166,7 +167,7 @@ class Jobs:
             self._keep(job._replace(state=ENDED, why="its files are gone"))
             return
         self._tell(f"{words} was cut off with the run before, and is started again on what it had written")
-        with open(self._path(job.number, ".log"), "ab") as log:
+        with open_file(self._path(job.number, ".log"), "ab") as log:
             log.write(_AGAIN)
         self._begin(job._replace(starts=known.starts + 1), box)
 
@@ -186,7 +187,7 @@ class Jobs:
         """Runs the command to its end, in a thread of its own: with it, and with this process, the command ends."""
         job = running.job
         try:
-            with open(self._path(job.number, ".log"), "ab", buffering=0) as log:
+            with open_file(self._path(job.number, ".log"), "ab", 0) as log:
                 finished = run_command(
                     box,
                     job.command,

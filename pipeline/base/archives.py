@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from pipeline.base.errors import PipelineError
-from pipeline.base.files import write_all
-from pipeline.base.safe_tree import create_new, make_in, open_directory
+from pipeline.base.safe_tree import create_new, make_in, open_directory, open_file, write_all
 
 MOST_MEMBERS, LARGEST_FILE, LARGEST_TOTAL = 5_000, 64 << 20, 256 << 20
 LARGEST_RATIO, RATIO_COUNTS_FROM = 200, 16 << 20
@@ -74,7 +73,7 @@ def unpack_to(path: str, directory: str, most_bytes: int, most_members: int) -> 
     between: a file of that size beside the directory. Names may differ by case alone. Raises BadArchive, and OSError
     for a disk that is full.
     """
-    with open(path, "rb") as file, open_directory(directory) as root:
+    with open_file(path) as file, open_directory(directory) as root:
         start = file.read(len(_XZ))
         file.seek(0)
         if start.startswith(_ZIP):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from pipeline.base.errors import FileTooLarge, StorageError
+from pipeline.base.safe_tree import NotRegularError, open_regular, refuse_linked_directory, write_all
 
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 _RENAME_TRIES = 100
@@ -30,19 +31,13 @@ def sha256(data: bytes) -> str:
 def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
     """The whole of a regular file. Links, pipes, devices and folders are refused at once, never waited for."""
     try:
-        # O_NONBLOCK: opening a FIFO without a writer would hang for ever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_regular(path)
     except ValueError as error:
         raise StorageError(f"cannot read {path!r}: it is not a valid file name ({error})") from error
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            told = f"{path} is a symbolic link, not a regular file; put the file itself there"
-            raise StorageError(told) from error
         raise storage_error("read", path, error) from error
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise StorageError(f"{path} is {_kind_of(status.st_mode)}, not a regular file")
         if status.st_size > limit:
             raise FileTooLarge(f"{path} holds {status.st_size:,} bytes, over the limit of {limit:,}")
         data = _read_all(descriptor, status.st_size, limit)
@@ -154,6 +149,7 @@ def sync_file_system(path: str) -> bool:
 def make_directory(path: str) -> None:
     """Makes a folder (its parent is there already), durably. One that is there is left alone; a link is refused."""
     try:
+        refuse_linked_directory(os.path.dirname(path))
         os.mkdir(path)
         sync_directory(os.path.dirname(path))
     except FileExistsError:
@@ -196,6 +192,7 @@ def temporary_name(path: str) -> str:
 def sweep_temporary_files(folder: str) -> None:
     """Removes what a killed writer left beside its documents."""
     try:
+        refuse_linked_directory(folder)
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.startswith(".") and entry.name.endswith(".tmp"):
@@ -207,7 +204,9 @@ def sweep_temporary_files(folder: str) -> None:
 
 
 def storage_error(verb: str, path: str, error: OSError) -> StorageError:
-    """The one wording of a disk that said no."""
+    """Return the error of a file that cannot be used, in the program's one wording of it."""
+    if isinstance(error, NotRegularError):
+        return StorageError(str(error))
     code = errno.errorcode.get(error.errno or 0, "unknown")
     return StorageError(f"cannot {verb} {path}: {error.strerror or error} ({code})", code=error.errno or 0)
 
@@ -263,7 +262,7 @@ def _read_all(descriptor: int, expected: int, limit: int) -> bytes:
 
 def _write_new(path: str, data: bytes, *, sync: bool = True, rights: int = 0o644) -> None:
     _remove_quietly(path)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, rights)
+    descriptor = open_regular(path, flags=os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode=rights)
     try:
         write_all(descriptor, data)
         if sync:
@@ -280,25 +279,14 @@ def _sync_files(paths: Iterable[str]) -> None:
 def _sync_file(path: str) -> None:
     if not stat.S_ISREG(os.lstat(path).st_mode):
         return
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = open_regular(path)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def write_all(descriptor: int, data: bytes) -> None:
-    """Writes every byte, however many calls that takes. Raises OSError."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
 def _remove_quietly(path: str) -> None:
     with suppress(OSError):  # not there, or not ours to remove: the write that follows says so if it matters
+        refuse_linked_directory(os.path.dirname(path))
         os.unlink(path)
-
-
-def _kind_of(mode: int) -> str:
-    kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
-    return kinds.get(stat.S_IFMT(mode), "a device")

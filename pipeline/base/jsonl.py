@@ -9,8 +9,9 @@ from contextlib import suppress
 from typing import Any
 
 from pipeline.base.errors import FormatError, PhaseError
-from pipeline.base.files import read_bytes, storage_error, sync_directory, write_all
+from pipeline.base.files import read_bytes, storage_error, sync_directory
 from pipeline.base.formats import parse_json
+from pipeline.base.safe_tree import open_regular, write_all
 
 Row = dict[str, Any]
 
@@ -66,9 +67,8 @@ def append_without_sync(path: str, line: bytes) -> None:
 
 
 def _append_line(path: str, line: bytes, *, sync: bool) -> None:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, flags, 0o644)
+        descriptor = open_regular(path, flags=os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     except OSError as error:
         raise storage_error("append to", path, error) from error
     size = os.fstat(descriptor).st_size
@@ -97,7 +97,7 @@ def repair_tail(path: str, *, keep: bool = True) -> bytes:
     Reads no more of the file than its last line, however long the file is.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_regular(path, flags=os.O_RDWR)
     except FileNotFoundError:
         return b""
     except OSError as error:

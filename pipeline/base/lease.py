@@ -11,17 +11,17 @@ import fcntl
 import json
 import os
 import socket
-import stat
 import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.base.errors import FormatError, StorageError
+from pipeline.base.errors import FormatError
 from pipeline.base.files import storage_error
 from pipeline.base.formats import parse_json
 from pipeline.base.logs import utc_timestamp
+from pipeline.base.safe_tree import open_regular
 
 if TYPE_CHECKING:
     from threading import Event
@@ -34,7 +34,7 @@ _SETTLE, _AGAIN, _UNWRITTEN = 0.2, 0.02, 2.0
 _FOREVER = 1e9
 _LARGEST = 4096
 _TRIES = 20
-_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 Holder = Mapping[str, object]
 """pid, host, boot, started, attempt, and of the process its start and its space of process numbers."""
 
@@ -121,13 +121,11 @@ def claim_lease(path: str, attempt: str, *, alone: bool) -> Claim:
 def look_at_lease(path: str, *, alone: bool) -> tuple[Claim, bool] | None:
     """Who has the lease, and whether that holder is gone; None where nobody has it. Raises OSError, StorageError."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+        descriptor = open_regular(path)
     except FileNotFoundError:
         return None
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise StorageError(f"{path} is not a regular file, and a lease is one; delete it")
         content = parse_record(os.pread(descriptor, _LARGEST, 0))
     finally:
         os.close(descriptor)
@@ -194,7 +192,7 @@ def _try_lock(descriptor: int, how: int, lease: str, attempt: str) -> str:
 def _read_lease(path: str) -> Holder:
     """What stands there; nothing where it cannot be read."""
     with suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+        descriptor = open_regular(path)
         try:
             return parse_record(os.pread(descriptor, _LARGEST, 0))
         finally:
@@ -205,7 +203,7 @@ def _read_lease(path: str) -> Holder:
 def _make_lease(path: str, attempt: str) -> bool:
     """Makes the file; False where there is one."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o644)
+        descriptor = open_regular(path, flags=_NEW)
     except FileExistsError:
         return False
     try:
@@ -234,7 +232,7 @@ def _time_there(path: str) -> float:
     """What time it is by the clock of the file system: on one of several machines that is another one's."""
     beside = f"{path}.{new_attempt()}.tmp"
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o644)
+        descriptor = open_regular(beside, flags=_NEW)
     except OSError:
         return time.time()  # who may only look has no other
     try:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.base.files import storage_error
 from pipeline.base.jsonl import last_line
+from pipeline.base.safe_tree import open_regular
 
 Echo = Callable[[str, str], None]
 """Shows a line of the log, by its level and its message, to the person who watches."""
@@ -34,7 +35,7 @@ WORDS = "words.jsonl"
 _MOST_WORDS = 8 * 1024 * 1024
 """In bytes: then the file begins anew. The journals hold every reply."""
 _LOOK_BACK = 100
-_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
 _WARNING = 30
 _FOR_A_TASK = ("trace", "debug", "info", "success")
 _handlers: list[int] = []
@@ -49,7 +50,7 @@ class TaskLog:
         self._echo, self._words, self._beside = echo, -1, os.path.join(os.path.dirname(path), WORDS)
         self._opening = threading.Lock()
         try:
-            self._descriptor = os.open(path, _FLAGS, 0o644)
+            self._descriptor = open_regular(path, flags=_FLAGS)
             size = os.fstat(self._descriptor).st_size
             last = last_line(self._descriptor, size)
             if last and not last.endswith(b"\n"):
@@ -78,7 +79,7 @@ class TaskLog:
             self._echo(who, f"| {text}")
         with suppress(OSError), self._opening:
             if self._words < 0:
-                self._words = os.open(self._beside, _FLAGS | os.O_TRUNC, 0o644)
+                self._words = open_regular(self._beside, flags=_FLAGS | os.O_TRUNC)
             if os.fstat(self._words).st_size > _MOST_WORDS:
                 os.ftruncate(self._words, 0)
             os.write(self._words, json.dumps({"who": who, "text": text}).encode() + b"\n")

@@ -1,7 +1,8 @@
-"""Reads, writes and walks below a directory that is hostile: step by step over open directories, so that no link leads out of it.
+"""Open, read, write and walk in places that others can write: no link leads out, no pipe is waited for, no device is read.
 
-The one walker and the one reader for whatever lies in a workspace, in fetched code, or in a directory of the user. A path is
-never resolved by the kernel as a whole: between a look at it and its use, any part of it may have become a link.
+`open_regular` is the one opener of the program. Below a directory that changes meanwhile (a workspace, fetched code, a directory
+of the user), it takes names in open directories: no path is resolved as a whole, because any part of it may have become a link.
+A task directory is still, but another user may have made it: there it takes a path, and refuses links on it.
 """
 
 from __future__ import annotations
@@ -12,23 +13,23 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from operator import attrgetter
-from typing import NamedTuple
-
-from pipeline.base.files import write_all
+from typing import BinaryIO, Literal, NamedTuple
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK a pipe that was put there would be waited for, for ever.
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_MODE = 0o644
 DEEPEST = 60
 """Directories below directories. Each that is open costs a descriptor, and a command can nest them without end."""
 Opener = Callable[[str, int | None], int]
 Maker = Callable[[str, int], None]
+_TASK = "task.json"
+"""A directory with this file is a task."""
 
 
 class NotRegularError(OSError):
-    """A path is there, and is no regular file."""
+    """Something else than a regular file, or a path through a link inside a task."""
 
 
 # decision 146
@@ -106,13 +107,59 @@ def walk_files(
             yield found
 
 
-def open_regular(name: str, directory: int | None = None) -> int:
-    """Opens a file to be read. Raises OSError, NotRegularError for what is no file."""
-    descriptor = os.open(name, _READ, dir_fd=directory)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+def open_regular(name: str, directory: int | None = None, *, flags: int = os.O_RDONLY, mode: int = _NEW_MODE) -> int:
+    """Open a regular file by its path, or by its name in an open directory, and return the descriptor.
+
+    `flags` and `mode` are those of os.open. Raises OSError, which is NotRegularError for anything else than a regular file and
+    for a path through a link inside a task.
+    """
+    if directory is None:
+        refuse_linked_directory(os.path.dirname(name))
+    try:
+        descriptor = os.open(name, flags & ~os.O_TRUNC | _SAFELY, mode, dir_fd=directory)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # the kernel's word for a pipe without a reader, and for a socket
+            raise NotRegularError(f"{name} is a pipe or a socket, not a regular file") from error
+        if error.errno == errno.ELOOP and directory is None:
+            raise NotRegularError(
+                f"{name} is a symbolic link, not a regular file; put the file itself there"
+            ) from error
+        raise
+    kind = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(kind):
+        if flags & os.O_TRUNC:  # only now: what is not a regular file keeps its content
+            os.ftruncate(descriptor, 0)
         return descriptor
     os.close(descriptor)
-    raise NotRegularError(f"{name} is not a regular file")
+    raise NotRegularError(f"{name} is {_KINDS.get(stat.S_IFMT(kind), 'a device')}, not a regular file")
+
+
+_KINDS = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+
+
+def open_file(path: str, mode: Literal["rb", "wb", "ab", "xb", "r+b"] = "rb", buffering: int = -1) -> BinaryIO:
+    """Open a regular file with open_regular, as `open` would. Raises OSError."""
+    return open(path, mode, buffering, opener=lambda name, flags: open_regular(name, flags=flags))
+
+
+def refuse_linked_directory(path: str) -> None:
+    """Raise NotRegularError if a directory, or one above it, is a link that lies in a task."""
+    folder, link = os.path.abspath(path), ""
+    while folder != (parent := os.path.dirname(folder)):
+        if os.path.islink(folder):
+            link = folder
+        elif link and os.path.lexists(os.path.join(folder, _TASK)):
+            raise NotRegularError(
+                f"{link} is a symbolic link, and a task holds its own files; put the directory itself there"
+            )
+        folder = parent
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte, however many calls that takes. Raises OSError."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
 
 
 def read_at_most(descriptor: int, most: int) -> bytes | None:

@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple
 from pipeline.base.errors import FormatError, UsageError
 from pipeline.base.files import storage_error, sync_directory, sync_tree
 from pipeline.base.formats import parse_json
-from pipeline.base.safe_tree import NotRegularError, open_directory, open_regular, walk_files, write_new
+from pipeline.base.safe_tree import NotRegularError, open_directory, open_file, open_regular, walk_files, write_new
 from pipeline.cli.assembly import is_task, open_task_directory
 from pipeline.cli.task_factory import UNFINISHED, safe_name
 from pipeline.engine.graph import GIVEN
@@ -112,7 +112,7 @@ def _write_archive(store: TaskStore, path: str, key_directory: str) -> Packed:
     digest, files, size, left_out = sha256(), 0, 0, 0
     task = safe_name(store.id)
     with (
-        open(path, "xb") as raw,
+        open_file(path, "xb") as raw,
         gzip.GzipFile("", "wb", 6, raw, mtime=0) as squeezed,
         tarfile.open(fileobj=squeezed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
@@ -232,7 +232,7 @@ def _write_member(folder: str, name: str, content: IO[bytes], mode: int) -> str:
     digest = sha256()
     with open_directory(folder, parts, make=_make_directory) as directory:
         write_new(last, b"", directory, mode=0o755 if mode & 0o100 else 0o644)
-        descriptor = os.open(last, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+        descriptor = open_regular(last, directory, flags=os.O_WRONLY)
         with os.fdopen(descriptor, "wb") as file:
             while piece := content.read(_CHUNK):
                 digest.update(piece)

@@ -81,11 +81,11 @@ def _report_bug(error: BaseException) -> int:
 
 def end_children() -> None:
     """Ends what a phase started and did not get to end. Linux tells the children of a process; elsewhere they stay."""
-    tasks, threads = "/proc/self/task", list[str]()
+    threads = list[str]()
     with contextlib.suppress(OSError):  # elsewhere there is no such place
-        threads = os.listdir(tasks)
+        threads = os.listdir("/proc/self/task")
     for thread in threads:
-        with contextlib.suppress(OSError), open(f"{tasks}/{thread}/children", encoding="ascii") as file:
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{thread}/children", encoding="ascii") as file:
             for pid in map(int, file.read().split()):
                 group = os.getpgid(pid)
                 if group == pid:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from shlex import quote, split
 from tempfile import mkdtemp
 from typing import Any
@@ -24,7 +23,8 @@ import click
 from click.core import ParameterSource
 
 from pipeline.base.errors import Interrupted, UsageError
-from pipeline.base.files import read_bytes
+from pipeline.base.files import read_bytes, write_without_sync
+from pipeline.base.safe_tree import open_file
 from pipeline.cli.assembly import relative_path
 from pipeline.cli.output import notify
 from pipeline.cli.run_batch import Paper, conclude_paper, last_line_of, prepare_paper
@@ -109,7 +109,7 @@ def _run_on_slurm(papers: Sequence[Paper], jobs: int, worker: Worker, where: str
     script = write_slurm_array(folder, [os.path.abspath(paper.root) for paper in papers], jobs, worker, where)
     said = os.path.join(folder, "sbatch.log")
     with (
-        open(said, "wb") as errors,
+        open_file(said, "wb") as errors,
         subprocess.Popen(
             ["sbatch", "--parsable", "--wait", script], stdout=subprocess.PIPE, stderr=errors, text=True
         ) as waits,
@@ -136,10 +136,10 @@ def _run_on_slurm(papers: Sequence[Paper], jobs: int, worker: Worker, where: str
             "(`sinfo` lists the partitions), and type the same command again"
         )
     for number, paper in enumerate(papers, 1):
-        ended = Path(folder, f"{number}.code")
-        if ended.exists():
+        ended = os.path.join(folder, f"{number}.code")
+        if os.path.exists(ended):
             conclude_paper(
-                paper, int(ended.read_text() or _LOST), last_line_of(read_bytes(os.path.join(folder, f"{number}.log")))
+                paper, int(read_bytes(ended) or _LOST), last_line_of(read_bytes(os.path.join(folder, f"{number}.log")))
             )
     if all(paper.exit_code in (0, 3, 5) for paper in papers):
         shutil.rmtree(folder, ignore_errors=True)
@@ -150,7 +150,7 @@ def _run_on_slurm(papers: Sequence[Paper], jobs: int, worker: Worker, where: str
 def write_slurm_array(folder: str, roots: Sequence[str], jobs: int, worker: Worker, options: str) -> str:
     """The script for sbatch, with a list of task directories beside it. A job that is sent a SIGTERM ends in order."""
     names, script = os.path.join(folder, "tasks.txt"), os.path.join(folder, "array.sh")
-    Path(names).write_text("".join(f"{root}\n" for root in roots), encoding="utf-8")
+    write_without_sync(names, "".join(f"{root}\n" for root in roots).encode())
     own = [f"#SBATCH {word}" for word in split(options)]
     lines = [
         "#!/bin/bash",
@@ -172,7 +172,7 @@ def write_slurm_array(folder: str, roots: Sequence[str], jobs: int, worker: Work
         f'echo $code > {quote(folder)}/"$SLURM_ARRAY_TASK_ID".code',
         "exit $code",
     ]
-    Path(script).write_text("\n".join([*lines, ""]), encoding="utf-8")
+    write_without_sync(script, "\n".join([*lines, ""]).encode())
     return script
 
 

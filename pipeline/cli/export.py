@@ -23,6 +23,7 @@ from phases.workspace.guide_file import RULES, is_guide
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.errors import ContractError, PhaseError, UsageError
 from pipeline.base.files import storage_error, sync_tree, write_durable
+from pipeline.base.safe_tree import open_file
 from pipeline.cli.arguments import complete_files, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import (
     GIVEN_CODE,
@@ -386,7 +387,7 @@ def _replace_tree(folder: str, files: Files) -> None:
     for path, (data, mode) in files.items():
         place = os.path.join(folder, path)
         os.makedirs(os.path.dirname(place), exist_ok=True)
-        with open(place, "xb") as file:
+        with open_file(place, "xb") as file:
             file.write(data)
         os.chmod(place, mode)
 

@@ -12,6 +12,9 @@ from typing import BinaryIO
 
 import click
 
+from pipeline.base.errors import StorageError
+from pipeline.base.files import storage_error
+from pipeline.base.safe_tree import open_file
 from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
 from pipeline.cli.output import print_text
@@ -19,6 +22,7 @@ from pipeline.cli.streams import reader_left
 from pipeline.engine.lock import holder_of
 
 _POLL = 0.2
+_LONGEST_LINE = 16 * 1024 * 1024
 
 
 @click.command("logs")
@@ -38,13 +42,14 @@ def logs_command(task: str | None, follow: bool, verbose: bool, tasks_dir: str |
     """
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     path = store.path("logs/system.jsonl")
-    if not os.path.exists(path):
+    log = _open_log(path)
+    if log is None:
         print_text("no log yet")
         return
-    with open(path, "rb") as file, _Words(store.path("logs/words.jsonl")) as words:
+    with log as file, _Words(store.path("logs/words.jsonl")) as words:
         while True:
             at_work = follow and holder_of(store.root)
-            for line in file:
+            for line in _new_lines(file, path):
                 _print_line(line, verbose=verbose, as_json=as_json)
             for line in () if as_json else words.new_lines():
                 _print_words(line)
@@ -59,8 +64,9 @@ class _Words:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._file: BinaryIO | None = None
-        self._open(at_end=True)
+        self._file = _open_log(path)
+        if self._file:
+            self._file.seek(0, os.SEEK_END)
 
     def __enter__(self) -> _Words:
         return self
@@ -70,18 +76,30 @@ class _Words:
             self._file.close()
 
     def new_lines(self) -> Iterator[bytes]:
-        if self._file is None:
-            self._open(at_end=False)
+        self._file = self._file or _open_log(self._path)
         if self._file is None:
             return
         if os.fstat(self._file.fileno()).st_size < self._file.tell():
             self._file.seek(0)
-        yield from self._file
+        yield from _new_lines(self._file, self._path)
 
-    def _open(self, *, at_end: bool) -> None:
-        with suppress(OSError):
-            self._file = open(self._path, "rb")  # noqa: SIM115 - closed by __exit__
-            self._file.seek(0, os.SEEK_END if at_end else os.SEEK_SET)
+
+def _open_log(path: str) -> BinaryIO | None:
+    """A log to be read; None where there is none yet. Raises StorageError for anything else than a regular file."""
+    try:
+        return open_file(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+
+
+def _new_lines(file: BinaryIO, path: str) -> Iterator[bytes]:
+    """The lines from here to the end. Raises StorageError for a line without end, as a sparse file has."""
+    while line := file.readline(_LONGEST_LINE):
+        if len(line) == _LONGEST_LINE:
+            raise StorageError(f"{path} has a line of more than {_LONGEST_LINE:,} bytes, and no log has; remove it")
+        yield line
 
 
 def _print_words(line: bytes) -> None:

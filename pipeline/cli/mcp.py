@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.base.errors import PipelineError, UsageError
+from pipeline.base.files import make_directory, storage_error
+from pipeline.base.safe_tree import open_file
 from pipeline.cli.arguments import tasks_dir_option
 from pipeline.cli.assembly import OWN_AGENT, open_task, settings_from
 from pipeline.cli.show import SHORT
@@ -152,9 +154,13 @@ class _Tools:
         flags += [f"--model={model}"] if model else []
         flags += [f"--max-usd={max_usd:g}"] if max_usd else []
         flags += [f"--until={until}"] if until else []
-        os.makedirs(store.path("logs"), exist_ok=True)
+        make_directory(store.path("logs"))
         self._running = [process for process in self._running if process.poll() is None]  # those that ended are reaped
-        with open(store.path(_LOG), "wb") as log:
+        try:
+            opened = open_file(store.path(_LOG), "wb")
+        except OSError as error:
+            raise storage_error("write", store.path(_LOG), error) from error
+        with opened as log:
             command = [*_PROGRAM, "resume", *self._place(), *flags, "--", store.root]
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True

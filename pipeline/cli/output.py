@@ -10,6 +10,7 @@ from typing import NamedTuple, TextIO
 
 from pipeline.base.errors import UsageError
 from pipeline.base.files import write_durable
+from pipeline.base.safe_tree import open_file
 
 _SPACES = "\n\t\u00a0\u2002\u2003\u2009\u202f\u3000"
 _WIDE = 10_000
@@ -273,7 +274,7 @@ def _begins_with(path: str, start: bytes) -> bool:
     if not os.path.isfile(path):
         return False
     try:
-        with open(path, "rb") as page:
+        with open_file(os.path.realpath(path)) as page:
             return page.read(len(start)) == start
     except OSError:
         return False

@@ -24,6 +24,7 @@ from phases.sandbox.parsers import confine_parser
 from pipeline.base.errors import PhaseError, UsageError
 from pipeline.base.files import write_durable
 from pipeline.base.formats import Markdown
+from pipeline.base.safe_tree import open_file
 from pipeline.base.workers import WorkerStart
 from pipeline.cli.arguments import answers, complete_files, html_option
 from pipeline.cli.assembly import settings_from, user_environment
@@ -112,7 +113,7 @@ def _recognize(file: str, path: str) -> None:
     notify(f"ocrmypdf recognizes the letters of {file}; this takes some seconds a page")
     content = recognize_letters(path, run=_run)
     for name in (path, kept):
-        with open(name, "wb") as copy:
+        with open_file(name, "wb") as copy:
             copy.write(content)
     notify(f"kept as {kept}; go on with: pipeline run {quote(kept)}")
 
@@ -153,7 +154,7 @@ def _copy_source(file: str, folder: str, settings: Settings, tell: Callable[[str
     for name, content in source.files.items():
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as copy:
+        with open_file(path, "wb") as copy:
             copy.write(content)
     return source.kind, folder if source.kind == LATEX else path
 

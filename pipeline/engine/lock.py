@@ -6,7 +6,6 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +26,7 @@ from pipeline.base.lease import (
     own_record,
     parse_record,
 )
+from pipeline.base.safe_tree import open_regular
 
 NAME, LEASE = ".lock", ".lease"
 _LARGEST = 4096
@@ -41,12 +41,10 @@ def lock_task(folder: str, attempt: str = "") -> Iterator[str | None]:
     """
     path, lease, attempt = os.path.join(folder, NAME), os.path.join(folder, LEASE), attempt or new_attempt()
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+        descriptor = open_regular(path, flags=os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise storage_error("lock", path, error) from error
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise StorageError(f"{path} is not a regular file, and a lock is one; delete it")
         alone = _take_lock(descriptor, folder)
         try:
             left = _describe_dead_holder(_read_record(descriptor), path)
@@ -71,7 +69,7 @@ def lock_task(folder: str, attempt: str = "") -> Iterator[str | None]:
 def holder_of(folder: str) -> str | None:
     """Who works on the task right now, in words; None when nobody does."""
     try:
-        descriptor = os.open(os.path.join(folder, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_regular(os.path.join(folder, NAME))
     except OSError:
         return None
     alone = True
@@ -103,7 +101,7 @@ def holding_process(folder: str) -> int | None:
     if holder_of(folder) is None:
         return None
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_regular(path)
     except OSError:
         return None
     try:

@@ -14,6 +14,7 @@ from pipeline.base.files import (
     read_bytes,
     set_aside,
     sha256,
+    storage_error,
     sweep_temporary_files,
     write_all_durable,
     write_durable,
@@ -52,6 +53,7 @@ class TaskStore:
         self._attempt = ""
         self._identity = _identity_of(self.root)
         self._unsaved: Stamps = {}
+        _refuse_links(self.root)
         self.stamps = read_state(self.root, contracts)
 
     @property
@@ -260,6 +262,19 @@ class TaskStore:
         parts = name.split("/")[:-1]
         for depth in range(1, len(parts) + 1):
             make_directory(os.path.join(self.root, *parts[:depth]))
+
+
+def _refuse_links(root: str) -> None:
+    """Raise StorageError if a directory of a task is a link: mounts, removals and walks would follow it out of the task."""
+    try:
+        with os.scandir(root) as entries:
+            link = next((entry.path for entry in entries if entry.is_symlink() and entry.is_dir()), "")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise storage_error("look into", root, error) from error
+    if link:
+        raise StorageError(f"{link} is a symbolic link, and a task holds its own files; put the directory itself there")
 
 
 def _identity_of(root: str) -> tuple[int, int] | None:

@@ -229,14 +229,14 @@ def test_a_line_of_which_only_a_part_fits_is_taken_back(tmp_path: Path, fits: in
 def test_nothing_is_appended_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "victim").write_bytes(OLD)
     (tmp_path / "a").symlink_to(tmp_path / "victim")
-    with pytest.raises(StorageError, match=r"cannot append to .*/a: .*ELOOP"):
+    with pytest.raises(StorageError, match="/a is a symbolic link, not a regular file"):
         append_durable(str(tmp_path / "a"), b"line")
     assert (tmp_path / "victim").read_bytes() == OLD
 
 
 def test_an_append_to_a_pipe_fails_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a")
-    with pytest.raises(StorageError, match="cannot append to"):
+    with pytest.raises(StorageError, match="/a is a pipe or a socket, not a regular file"):
         append_durable(str(tmp_path / "a"), b"line")
 
 
@@ -334,7 +334,7 @@ def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)  # the name of a socket may not be long
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("s")
-        with pytest.raises(StorageError, match="cannot read s: "):
+        with pytest.raises(StorageError, match="s is a pipe or a socket, not a regular file"):
             read_bytes("s")
 
 

@@ -269,7 +269,7 @@ def test_a_phase_without_a_folder_has_no_manifest(tmp_path: Path) -> None:
 def test_a_link_in_place_of_a_folder_is_not_written_through(store: TaskStore, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     file(store, "code").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StorageError, match="code is not a directory, and one is needed there"):
+    with pytest.raises(StorageError, match="code is a symbolic link, and a task holds its own files"):
         perform(store, CODE, {"delta.json": {"text": "x"}, "code/a.py": "a"})
     assert list((tmp_path / "elsewhere").iterdir()) == []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import time
 from collections.abc import Mapping
 from typing import IO, NamedTuple
@@ -12,6 +11,7 @@ from typing import IO, NamedTuple
 from phases.sandbox.output import OutputBuffer
 from phases.sandbox.process import PATIENCE, SupervisedProcess, Taker, follow_process
 from phases.sandbox.supervisor import pack_order
+from pipeline.base.safe_tree import open_regular
 
 MOST_KEPT = 65_536
 """Bytes of each stream that are kept: the first quarter, and the last three."""
@@ -87,7 +87,7 @@ class OutputLog:
         self._file: IO[bytes] | None = None
         if path:
             try:
-                self._file = open(path, "ab", buffering=0, opener=_open_log)  # noqa: SIM115 - this class closes it
+                self._file = os.fdopen(_open_log(path), "ab", buffering=0)
             except OSError as error:
                 self._give_up(error.strerror or str(error))
             except ValueError as error:  # a NUL byte in the path
@@ -132,11 +132,11 @@ class OutputLog:
         self._file = None
 
 
-def _open_log(path: str, flags: int) -> int:
-    """Follows no link, waits for nobody, and writes to nothing but an ordinary file that has this one name."""
-    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+def _open_log(path: str) -> int:
+    """Open a regular file of this user that has no other name, to append to it."""
+    descriptor = open_regular(path, flags=os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode=0o600)
     status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or status.st_uid != os.geteuid():
+    if status.st_nlink != 1 or status.st_uid != os.geteuid():
         os.close(descriptor)
         raise OSError(f"{path} is not an ordinary file of this user")
     os.fchmod(descriptor, 0o600)

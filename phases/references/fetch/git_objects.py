@@ -11,6 +11,7 @@ from typing import BinaryIO, NamedTuple
 
 from phases.references.fetch.file_filter import GitEntry, kind_of
 from phases.references.fetch.model import RepositoryRefused
+from pipeline.base.safe_tree import open_file
 
 OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ROW = re.compile(rb"([0-7]{6}) (blob|tree|commit) ([0-9a-f]{40}|[0-9a-f]{64})\t(.*)", re.DOTALL)
@@ -98,6 +99,5 @@ class Objects:
 @contextmanager
 def open_objects(path: str) -> Iterator[Objects]:
     """The objects in a file that git wrote."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
+    with open_file(path) as file:
         yield Objects(file)

@@ -21,6 +21,7 @@ from pipeline.base.errors import StorageError
 from pipeline.base.files import storage_error
 from pipeline.base.lease import lock_descriptor
 from pipeline.base.logs import logger
+from pipeline.base.safe_tree import open_regular
 
 T = TypeVar("T")
 WAIT = 60.0
@@ -124,7 +125,7 @@ def lock_file(path: str, seconds: float | None = None) -> Iterator[bool]:
     from a process that died.
     """
     try:
-        descriptor = os.open(path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_regular(path + ".lock", flags=os.O_RDWR | os.O_CREAT, mode=0o600)
     except OSError as error:
         raise storage_error("open", path + ".lock", error) from error
     try:

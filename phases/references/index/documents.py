@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -21,6 +20,7 @@ from phases.references.parse.model import VERSION, Import, Parsed, Symbol
 from pipeline.base.errors import FormatError, StorageError
 from pipeline.base.files import read_bytes, replace_file, storage_error, sync_directory, temporary_name
 from pipeline.base.formats import dump_json_line, parse_json
+from pipeline.base.safe_tree import open_file
 
 CheckRow = Callable[[dict[str, Any]], str | None]
 _MAX_ROW_BYTES, _LARGEST = 64 * 1024 * 1024, 2 * 1024**3
@@ -93,7 +93,7 @@ class DocumentWriter:
         self._beside = temporary_name(f"{self._path}.{get_native_id()}")  # another process may write the same document
         _remove_temporary(self._beside)
         try:
-            self._file = open(self._beside, "xb")  # noqa: SIM115 - finish() and abandon() close it
+            self._file = open_file(self._beside, "xb")  # finish() and abandon() close it
         except OSError as error:
             raise storage_error("write", self._beside, error) from error
         names = ("name", "manifest_sha256", "made_by")
@@ -238,17 +238,14 @@ def _read_row(path: str, line: bytes) -> dict[str, Any]:
 
 
 def _open_document(path: str) -> BinaryIO:
-    """A regular file, without following a link or waiting at a pipe."""
-    # a task may come from a stranger: a link, a pipe or a file without end may stand in the place of a document
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = open_file(path)
     except OSError as error:
-        raise FormatError(f"cannot read {path}: {error.strerror}") from error
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-        os.close(descriptor)
-        raise FormatError(f"{path} is no regular file, or larger than any index")
-    return os.fdopen(descriptor, "rb")
+        raise FormatError(str(storage_error("read", path, error))) from error
+    if os.fstat(file.fileno()).st_size > _LARGEST:
+        file.close()
+        raise FormatError(f"{path} is larger than any index")
+    return file
 
 
 _GRAMMARS = "tree-sitter"

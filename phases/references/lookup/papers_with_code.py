@@ -10,7 +10,6 @@ import codecs
 import gzip
 import json
 import os
-import stat
 import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from phases.references.find.links import repository_of
 from phases.references.lookup.agreement import FoundPaper, agreement_of, squeeze_text
 from phases.references.lookup.service import NoServiceAnswer, best_candidates, text_in
 from phases.references.values import Candidate, Entry
+from pipeline.base.safe_tree import open_file
 
 _LARGEST, _MOST_ROWS, _LONGEST_ROW = 2 * 1024**3, 3_000_000, 1_000_000
 _CHUNK = 1024 * 1024
@@ -109,9 +109,7 @@ def _read_pieces(path: str) -> Iterator[str]:
     """The text of the dump. Raises NoAnswer where it cannot be read."""
     decoder, size = codecs.getincrementaldecoder("utf-8")(), 0
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise NoServiceAnswer(f"{path} is not a regular file, and a dump is one")
+        with open_file(os.path.realpath(path)) as file:  # the user may name a link
             unpacked = gzip.GzipFile(fileobj=file) if path.endswith(".gz") else file
             while piece := unpacked.read(_CHUNK):
                 size += len(piece)
@@ -123,11 +121,6 @@ def _read_pieces(path: str) -> Iterator[str]:
             yield decoder.decode(b"", final=True)
     except (OSError, EOFError, UnicodeError, zlib.error) as error:
         raise NoServiceAnswer(f"cannot read {path}: {error}; download it again") from error
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Opens a file; a pipe that nobody writes is no reason to hang."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def _year_of(arxiv: str) -> int | None:

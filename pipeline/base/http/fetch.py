@@ -23,11 +23,12 @@ from typing import TypeVar
 from urllib.parse import quote, urljoin
 
 from pipeline.base.errors import PipelineError
-from pipeline.base.files import replace_file, storage_error, sync_directory, temporary_name, write_all
+from pipeline.base.files import replace_file, storage_error, sync_directory, temporary_name
 from pipeline.base.http.addresses import Forbidden, MalformedAddress, Target, printable_url, target_of
 from pipeline.base.http.blacklist import Blacklisted
 from pipeline.base.http.connection import BY_HAND, ClientOptions, RequestFailed, addresses_of, open_response, read_body
 from pipeline.base.http.proxy import Proxy, ProxyFailed, UnreachedAddress
+from pipeline.base.safe_tree import open_regular, write_all
 
 _REFUSALS = {
     206: f"the server sent only a part of it (206); {BY_HAND}",
@@ -92,8 +93,7 @@ def _save_pieces(pieces: Iterator[bytes], to: str) -> tuple[int, str]:
             with _on_disk(to):
                 with suppress(FileNotFoundError):
                     os.unlink(temporary)
-                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-                descriptor = os.open(temporary, flags, 0o644)
+                descriptor = open_regular(temporary, flags=os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             open_file.callback(os.close, descriptor)
             for piece in pieces:
                 with _on_disk(to):

@@ -14,6 +14,7 @@ from phases.llm.ledger_rows import rows_by_now, sum_rows
 from phases.readers.origins import canonical_origin
 from pipeline.base.errors import PipelineError
 from pipeline.base.files import make_directory
+from pipeline.base.safe_tree import open_file
 from pipeline.cli.assembly import locate_task
 from pipeline.cli.batches import NAME as BATCHES
 from pipeline.cli.batches import Batch, read_batches
@@ -235,7 +236,7 @@ def _keep_uploads(site: Site, uploads: Sequence[Upload]) -> str:
         name = name if paths.get(name, digest) == digest else f"{digest[:8]}-{name}"
         paths[name] = digest
         unfinished = os.path.join(folder, f".{name}.{get_native_id()}")
-        with open(unfinished, "wb") as file:
+        with open_file(unfinished, "wb") as file:
             shutil.copyfileobj(upload.file, file)
         os.replace(unfinished, os.path.join(folder, name))
     return os.path.join(folder, *paths) if is_one else folder
