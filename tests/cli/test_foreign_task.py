@@ -184,7 +184,7 @@ def foreign_list(command: Command, name: str) -> None:
     (folder / "tasks.jsonl").write_text(json.dumps({**row, "id": name, "status": "paused"}) + "\n")
 
 
-NAMES = {
+NAMES: dict[str, Callable[[Command], str]] = {
     "a path out of the folder": lambda command: "../tasks/paper",
     "an absolute path": lambda command: str(command.task("paper")),
     "a path into the folder": lambda command: "inner/paper",
