@@ -68,9 +68,8 @@ def find_or_make_task(
         name = base if number == 1 else f"{base}-{number}"
         root = os.path.join(settings.tasks_dir, name)
         if is_free := _is_free(root):
-            is_checked = os.path.isabs(source) and not settings.phases
-            if is_checked and (chosen := refuse_unusable(source, settings)):
-                tell(f"{relative_path(source)}: the paper is {chosen}")
+            if os.path.isabs(source) and not settings.phases:
+                _look_at_source(source, settings, tell)
             refuse_idle_attempts(settings._asdict(), flags)
             if _make_task(root, source, settings, flags):
                 return open_task_directory(settings, root)
@@ -89,6 +88,11 @@ def find_or_make_task(
         elif wanted_id and not is_free:
             raise UsageError(f"{root} already exists, and is not a task; choose another --id")
         number += 1
+
+
+def _look_at_source(source: str, settings: Settings, tell: Callable[[str], None]) -> None:
+    if chosen := refuse_unusable(source, settings):
+        tell(f"{relative_path(source)}: the paper is {chosen}")
 
 
 def _is_free(root: str) -> bool:
