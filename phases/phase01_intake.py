@@ -72,7 +72,7 @@ def _take(origin: str, ctx: Context) -> tuple[Source, Download | None]:
     # late, as above
     from phases.readers.intake import IntakeLimits, load_source
     from phases.readers.kinds import REQUIREMENT
-    from phases.readers.reading import BROKEN, Unreadable
+    from phases.readers.reading import BROKEN, OtherText, Unreadable
     from phases.readers.sources import Source
 
     # decision 37: what was typed is a source like any other
@@ -85,11 +85,14 @@ def _take(origin: str, ctx: Context) -> tuple[Source, Download | None]:
         private=ctx.settings["private_addresses"] == "allowed",
         blacklist=str(ctx.limits.get("blacklist", "")),
         environment=ctx.environment,
+        anyway=ctx.permissions.get("anyway") == "yes",
     )
     try:
         return load_source(origin, limits, lambda what: ctx.progress(0, 1, what))
     except Unreadable as error:
-        raise PhaseError(f"{origin} {error.detail}", report={"input_verdict": error.verdict}) from error
+        flag = "--anyway" if isinstance(error, OtherText) else ""
+        detail = f"{error.detail}; if this text is meant, say so: {flag}" if flag else error.detail
+        raise PhaseError(f"{origin} {detail}", report={"input_verdict": error.verdict}, flag=flag) from error
     except StorageError as error:
         raise PhaseError(_disk_trouble(origin, error), report={"input_verdict": BROKEN}) from error
     except PipelineError as error:

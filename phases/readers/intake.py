@@ -31,6 +31,8 @@ class IntakeLimits:
     """The user's own, for what it says of proxies."""
     blacklist: str = ""
     """Addresses that are not asked."""
+    anyway: bool = False
+    """Whether a text is taken whatever it looks like."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def load_source(origin: str, limits: IntakeLimits, progress: Callable[[str], Non
             return _from_arxiv(paper, limits, progress)
         if "://" in origin:
             return _download_source(origin, limits, progress)
-    return source_on_disk(origin, limits.bytes), None
+    return source_on_disk(origin, limits.bytes, anyway=limits.anyway), None
 
 
 def _from_arxiv(paper: ArxivId, limits: IntakeLimits, progress: Callable[[str], None]) -> tuple[Source, Download]:
@@ -96,4 +98,4 @@ def _download_source(
             blacklist=limits.blacklist,
         )
         content = read_bytes(path, limit=limits.bytes)
-    return source_of(content), Download(fetched.url, fetched.content_type, paper)
+    return source_of(content, anyway=limits.anyway), Download(fetched.url, fetched.content_type, paper)

@@ -94,6 +94,16 @@ _CODE = re.compile(
 )
 _PROSE = re.compile(r"[.!?][\"')\]]?$")
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?%?|")
+_TIME = re.compile(r"\W?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d)")
+_SIGNS = re.compile(r"[\W_]*")
+_PLAIN = re.compile(r"[(\[\"'“‘«*_]{0,4}[^\W\d_][^\W_]*(?:[-'’/.][^\W_]+)*[)\]\"'”’»*_.,;:!?]{0,4}")
+_LEAST_PLAIN = 0.5
+"""Share of plain words among the words of a text in sentences. Papers full of formulas have 0.65."""
+
+
+TEXTS = (MARKDOWN, TEXT, REQUIREMENT)
+TEXT_NAMES = (".md", ".markdown", ".txt", ".text", ".rst", ".tex", ".ltx", ".latex")
+"""Ends of the names of files that hold a paper or a requirement as text. Other formats are known by their content."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +112,17 @@ class Kind:
 
     name: str | None
     reason: str = ""
+    is_text: bool = False
+    """Whether it could be read as text all the same."""
 
 
-def kind_of(content: bytes) -> Kind:
-    """The kind of these bytes. An archive may turn out to be LaTeX source or a Word file."""
+def refused_text(what: str) -> Kind:
+    """Return the refusal of a text that is taken for something else."""
+    return Kind(None, f"is {what}, and neither a paper nor a requirement; give the paper as {READ}", is_text=True)
+
+
+def kind_of(content: bytes, *, anyway: bool = False) -> Kind:
+    """The kind of these bytes. An archive may turn out to be LaTeX source or a Word file. `anyway`: take any text."""
     start = content[:_JUDGED]
     if not start.strip() and not content.strip():
         return Kind(None, "is empty; fetch the file again")
@@ -127,7 +144,7 @@ def kind_of(content: bytes) -> Kind:
             return Kind(None, f"is {name}; give the paper as {READ}")
     if not re.search(rb"[0-9A-Za-z\x80-\xff]", content):
         return Kind(None, f"has no words in it; give the paper as {READ}")
-    return _text_kind(start, whole=len(content) <= _JUDGED)
+    return _text_kind(start, whole=len(content) <= _JUDGED, anyway=anyway)
 
 
 def _is_pdf(start: bytes) -> bool:
@@ -152,7 +169,7 @@ def _without_comments(start: bytes) -> bytes:
         place = end + 3
 
 
-def _text_kind(start: bytes, *, whole: bool) -> Kind:
+def _text_kind(start: bytes, *, whole: bool, anyway: bool) -> Kind:
     """The kind of a text by its first stretch, whose last character may be cut."""
     try:
         text = start.decode("utf-8-sig") if whole else start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig")
@@ -171,8 +188,8 @@ def _text_kind(start: bytes, *, whole: bool) -> Kind:
     # A program in LaTeX has comments that look like headings: what comes first says what the text is.
     if latex and not (text.startswith("---\n") or (heading and heading.start() < latex.start())):
         return Kind(LATEX)
-    if not piece and (what := why_no_paper(text)):
-        return Kind(None, f"is {what}, and neither a paper nor a requirement; give the paper as {READ}")
+    if not (piece or anyway) and (what := why_no_paper(text)):
+        return refused_text(what)
     if headed:
         return Kind(MARKDOWN)
     if piece:
@@ -200,7 +217,9 @@ def why_no_paper(text: str) -> str | None:
         return "a table (CSV)"
     if _is_code(text):
         return "source code"
-    return None
+    if sum(bool(_TIME.match(line)) for line in lines) > 0.5 * len(lines):
+        return "a log"
+    return None if _is_prose(text) else "data or settings without sentences"
 
 
 def why_too_short(text: str) -> str | None:
@@ -247,6 +266,13 @@ def _is_code(text: str) -> bool:
     lines = [line for line in lines if (line and not line.startswith("#")) or line.startswith("#include")]
     code = sum(bool(_CODE.match(line)) and not _PROSE.search(line) for line in lines)
     return code >= 3 and code >= 0.5 * len(lines)
+
+
+def _is_prose(text: str) -> bool:
+    """Enough words are plain words, outside of fences. Scripts without spaces between words count as plain."""
+    words = [word for word in _FENCED.sub("", text).split() if not _SIGNS.fullmatch(word)]
+    plain = sum(not word.isascii() or bool(_PLAIN.fullmatch(word)) for word in words)
+    return len(words) < _LEAST_WORDS or plain >= _LEAST_PLAIN * len(words)
 
 
 def why_no_reader(name: str) -> str:

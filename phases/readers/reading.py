@@ -114,12 +114,18 @@ class Unreadable(PipelineError):
         self.detail = detail
 
 
-class SeveralPapers(Unreadable):
-    """A directory with several papers: a task takes one. `names` are their paths in it."""
+class OtherText(Unreadable):
+    """A text that is taken for something other than a paper or a requirement. Its user may know better."""
 
-    def __init__(self, names: list[str]) -> None:
-        super().__init__(BROKEN, f"holds several papers ({_join_names(names)}); name one of them")
+
+class UnclearDirectory(Unreadable):
+    """A directory without one paper at its top: a task takes one. `names` are paths in it of which one may be meant."""
+
+    def __init__(self, names: list[str], *, is_deep: bool = False) -> None:
+        where = "no paper at its top, but deeper in it" if is_deep else "several papers"
+        super().__init__(BROKEN, f"holds {where} ({_join_names(names)}); name the one that you mean")
         self.names = names
+        self.is_deep = is_deep
 
 
 def _join_names(names: list[str], most: int = 4) -> str:

@@ -10,8 +10,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from phases.readers.archive import unpack
-from phases.readers.kinds import ARCHIVE, DOCX, HTML, KINDS, LATEX, MARKDOWN, PDF, READ, TEXT, kind_of
-from phases.readers.reading import BROKEN, SeveralPapers, Unreadable
+from phases.readers.kinds import (
+    ARCHIVE,
+    DOCX,
+    HTML,
+    KINDS,
+    LATEX,
+    MARKDOWN,
+    PDF,
+    READ,
+    TEXT,
+    TEXT_NAMES,
+    TEXTS,
+    kind_of,
+    refused_text,
+)
+from phases.readers.reading import BROKEN, OtherText, UnclearDirectory, Unreadable
 from pipeline.base.credentials import why_no_source
 from pipeline.base.errors import FileTooLarge, StorageError, UsageError
 from pipeline.base.files import read_bytes, sha256, storage_error
@@ -37,13 +51,14 @@ NOTES = "notes"
 _ADDENDUM, _BLACKLIST = "addendum.md", "blacklist.txt"
 _PAPERS = ("paper.pdf", "paper.md", "paper.tex", "paper.html", "paper.docx", "paper.txt")
 _LARGEST_NOTE = 2 << 20
+_LARGEST_TEX = 64 << 20
 IN_ARCHIVES = "an archive must hold LaTeX source (a .tex file), or one PDF or Word file"
 _ENDINGS = (".pdf", ".docx", ".doc", ".html", ".htm", ".md", ".txt", ".tex")
 _CLAIMS = (".pdf", ".docx", ".tar.gz", ".tgz", ".zip")
 """Whoever names a file so means a paper, whatever is in it."""
 _STARTS = 1 << 16
 _MOST = 1000
-_CLASS = re.compile(rb"^[^%\n]{0,200}\\documentclass(?![^\n]{0,200}\{standalone\})", re.MULTILINE)
+_STANDALONE = re.compile(rb"^[^%\n]{0,200}\\documentclass[^\n]{0,200}\{standalone\}", re.MULTILINE)
 _BEGIN = re.compile(rb"^[^%\n]{0,200}\\begin ?\{document\}", re.MULTILINE)
 _READS_LIKE_ONE = re.compile(rb"^[#\s\d.]{0,9}(?:abstract|introduction)\b", re.IGNORECASE | re.MULTILINE)
 
@@ -57,30 +72,55 @@ class Source:
     refused: tuple[str, ...] = ()
     notes: Mapping[str, bytes] = field(default_factory=dict)
     """Texts that lie beside the paper and belong to it, by their paths."""
+    chosen: str = ""
+    """The file of a directory that is the paper, by its path in it; empty where a file was given."""
 
 
-def source_on_disk(path: str, limit: int) -> Source:
-    """The paper in a file or a directory. Raises StorageError, or Unreadable for what is no paper."""
+def source_on_disk(path: str, limit: int, *, anyway: bool = False) -> Source:
+    """The paper in a file or a directory. Raises StorageError, or Unreadable for what is no paper.
+
+    `anyway`: take a text whatever it looks like.
+    """
     real = os.path.realpath(path)
     if found := find_bundle(real):
-        return _read_bundle(real, found, limit)
+        return replace(_read_bundle(real, found, limit), chosen=found)
     if os.path.isdir(real):
-        files, left = _walk_directory(real, limit)
-        # a task takes one paper, and to guess which would be worse than to ask
-        if len(several := latex_papers(files)) > 1:
-            raise SeveralPapers(several)
-        if not files and (papers := papers_in_directory(real)):
-            if len(papers) > 1:
-                raise SeveralPapers(papers)
-            return source_of(_read_file(os.path.join(real, papers[0]), limit))
-        empty = not files and not os.listdir(real)
-        nothing = "is an empty directory: there is no paper in it" if empty else "holds no LaTeX source (no .tex file)"
-        return _build_latex_source(files, left, nothing=f"{nothing}; give {READ}")
+        return _read_directory(real, limit)
     content = _read_file(path, limit)
-    if kind_of(content).name == LATEX:
+    kind = kind_of(content, anyway=anyway).name
+    if kind == LATEX:
         files, left = _follow_includes(real, content, limit)
         return _build_latex_source(files, left, nothing=f"holds no LaTeX source; give {READ}")
-    return source_of(content)
+    if kind in TEXTS and not anyway and not path.lower().endswith(TEXT_NAMES):
+        ending = os.path.splitext(path)[1]
+        what = f"text in a {ending} file" if ending else "text in a file whose name has no ending like .txt or .md"
+        raise OtherText(BROKEN, refused_text(what).reason)
+    return source_of(content, anyway=anyway)
+
+
+def _read_directory(directory: str, limit: int) -> Source:
+    """The one paper at the top of a directory or one directory below. Raises UnclearDirectory where it is not one."""
+    files, left = _walk_directory(directory, limit)
+    documents = find_documents(files)
+    papers = [name for name in documents if "/" not in name]
+    if not papers:
+        papers = [*papers_in_directory(directory), *(name for name in documents if name.count("/") == 1)]
+    papers = papers or _find_pieces({name: content for name, content in files.items() if "/" not in name})
+    if len(papers) > 1:
+        raise UnclearDirectory(papers)
+    if not papers and documents:
+        raise UnclearDirectory(documents, is_deep=True)
+    if not papers:
+        is_empty = not files and not os.listdir(directory)
+        nothing = "is an empty directory: there is no paper in it" if is_empty else "holds no paper at its top"
+        raise Unreadable(BROKEN, f"{nothing}; give {READ}")
+    chosen = papers[0]
+    if chosen not in files:
+        return replace(source_of(_read_file(os.path.join(directory, chosen), limit)), chosen=chosen)
+    for name in set(documents) - {chosen}:
+        left.append(f"{name}: another document")
+        del files[name]
+    return replace(_build_latex_source(files, left, nothing="holds no LaTeX source"), chosen=chosen)
 
 
 def _read_file(path: str, limit: int) -> bytes:
@@ -132,11 +172,11 @@ def read_note(path: str) -> bytes:
     return content
 
 
-def source_of(content: bytes) -> Source:
-    """The paper in these bytes. Raises Unreadable for what is no paper."""
-    kind = kind_of(content)
+def source_of(content: bytes, *, anyway: bool = False) -> Source:
+    """The paper in these bytes. Raises Unreadable for what is no paper. `anyway`: take a text whatever it looks like."""
+    kind = kind_of(content, anyway=anyway)
     if kind.name is None:
-        raise Unreadable(BROKEN, kind.reason)
+        raise (OtherText if kind.is_text else Unreadable)(BROKEN, kind.reason)
     if kind.name != ARCHIVE:
         return Source(kind.name, {f"paper{KINDS[kind.name].suffix}": content})
     opened = unpack(content)
@@ -284,29 +324,26 @@ def list_papers(directory: str) -> list[str]:
     """The paths of the papers in a directory: its files that are or claim to be one, and subdirectories with
     LaTeX source or a paper.*.
 
-    A directory with a LaTeX document at its top is one paper. Raises StorageError."""
+    A directory with one LaTeX document at its top is one paper; with several, each is one. Raises StorageError."""
     try:
         entries = sorted(entry.name for entry in os.scandir(directory) if not entry.name.startswith("."))
     except OSError as error:
         raise storage_error("look into", directory, error) from error
     paths = {name: os.path.join(directory, name) for name in entries}
-    if find_bundle(directory) or any(
-        name.lower().endswith(_MAIN) and _is_latex_document(paths[name]) for name in entries
-    ):
+    documents = _documents_at_top(directory)
+    if find_bundle(directory) or len(documents) == 1:
         return [directory]
+    compiled = {f"{os.path.splitext(name)[0]}.pdf" for name in documents}
     named = {name for name in entries if name.lower().endswith(_CLAIMS) and os.path.isfile(paths[name])}
     named = {name for name in named if not is_other_archive(paths[name])}
     latex = {name for name in entries if os.path.isdir(paths[name]) and not os.path.islink(paths[name])}
     latex = {
         name
         for name in latex
-        if any(os.path.isfile(os.path.join(paths[name], paper)) for paper in _PAPERS)
-        or any(
-            entry.endswith(_MAIN) and _is_latex_document(os.path.join(paths[name], entry))
-            for entry in os.listdir(paths[name])
-        )
+        if any(os.path.isfile(os.path.join(paths[name], paper)) for paper in _PAPERS) or _documents_at_top(paths[name])
     }
-    return [paths[name] for name in sorted(named | latex | set(papers_in_directory(directory)))]
+    found = named | latex | set(papers_in_directory(directory))
+    return [paths[name] for name in sorted((found - compiled).union(documents))]
 
 
 def is_other_archive(path: str) -> bool:
@@ -322,21 +359,31 @@ def is_other_archive(path: str) -> bool:
     return not any(name.lower().endswith((*_MAIN, ".pdf", ".docx")) for name in names)
 
 
-def _is_latex_document(path: str) -> bool:
-    if not os.path.isfile(path) or os.path.islink(path):
-        return False
-    with open_file(path) as file:
-        start = file.read(_STARTS)
-    return bool(_CLASS.search(start))
+def find_documents(files: Mapping[str, bytes]) -> list[str]:
+    """Return the names of the LaTeX documents among files: those with a body that no other file includes."""
+    sources = {name: content for name, content in files.items() if name.lower().endswith(_MAIN)}
+    bodies = [name for name, text in sources.items() if _BEGIN.search(text) and not _STANDALONE.search(text)]
+    if len(bodies) < 2:
+        return bodies
+    included = _list_included(sources)
+    return sorted(name for name in bodies if name not in included)
 
 
-def latex_papers(files: Mapping[str, bytes]) -> list[str]:
-    """The subdirectories with a LaTeX document each, where there is none above them: if there are several, so many papers."""
-    mains = [name for name, content in files.items() if _CLASS.search(content) and _BEGIN.search(content)]
-    if any("/" not in name for name in mains):
-        # a document at the top is the one paper, and what lies below belongs to it
-        return []
-    return sorted({name.partition("/")[0] for name in mains})
+def _find_pieces(files: Mapping[str, bytes]) -> list[str]:
+    """The same for LaTeX without such a body: plain TeX, or a part of a document."""
+    sources = {name: content for name, content in files.items() if name.lower().endswith(_MAIN)}
+    included = _list_included(sources)
+    return sorted(name for name in sources if name not in included and kind_of(sources[name]).name == LATEX)
+
+
+def _list_included(sources: Mapping[str, bytes]) -> set[str]:
+    return {other for name, content in sources.items() for other in _names_included_in(content, name) if other != name}
+
+
+def _documents_at_top(directory: str) -> list[str]:
+    paths = {name: os.path.join(directory, name) for name in os.listdir(directory) if name.lower().endswith(_MAIN)}
+    regular = {name: path for name, path in paths.items() if os.path.isfile(path) and not os.path.islink(path)}
+    return find_documents({name: read_bytes(path, limit=_LARGEST_TEX) for name, path in regular.items()})
 
 
 def _is_paper(path: str) -> bool:

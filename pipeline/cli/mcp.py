@@ -1,7 +1,8 @@
 """`pipeline mcp`: the commands as tools of the Model Context Protocol, for assistants that a person works with.
 
 Each tool is a command, run as a process of its own, so that nothing that a command prints can disturb the protocol. What an
-assistant may not decide is no parameter of any tool: nothing here leaves the sandbox, trusts a task, or starts an agent.
+assistant may not decide is no parameter of any tool: nothing here leaves the sandbox or trusts a task. The limits in the user's
+settings hold for every run; to approve a plan and to start the user's agent needs a flag of the server.
 """
 
 from __future__ import annotations
@@ -11,21 +12,24 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.files import make_directory, storage_error
-from pipeline.base.safe_tree import open_file
-from pipeline.cli.arguments import tasks_dir_option
-from pipeline.cli.assembly import OWN_AGENT, open_task, settings_from
+from pipeline.base.safe_tree import open_file, read_beneath
+from pipeline.cli.arguments import complete_directories, tasks_dir_option
+from pipeline.cli.assembly import OWN_AGENT, command_name, open_task, settings_from
+from pipeline.cli.assistant_limits import refuse_agents, refuse_over_limits, refuse_source
 from pipeline.cli.show import SHORT
 from pipeline.cli.task_factory import find_or_make_task
+from pipeline.cli.trust import settings_in_force
 from pipeline.engine.lock import holder_of
 from pipeline.engine.settings import Settings
+from pipeline.engine.stamps import LINES
 from pipeline.engine.store import TaskStore
 
 if TYPE_CHECKING:
@@ -36,6 +40,8 @@ _BEGINS = 30.0
 _FINE = (0, 3, 5)
 _MOST_TEXT = 200_000
 _LOG = "logs/mcp.out"
+_INPUT = "input.json"
+_COMPLAINT = "pipeline: "
 _INSTRUCTIONS = (
     "Turns research papers into code that cites them. `run` begins a task and returns at once; ask `status` for its progress, "
     "every half minute or so. `show` reads what it made (plan, paper, acceptance, report), `trace` says which requirement of the "
@@ -44,21 +50,46 @@ _INSTRUCTIONS = (
 )
 
 
+class Permissions(NamedTuple):
+    """What the user allows an assistant beyond the tools themselves."""
+
+    papers: tuple[str, ...]
+    """The directories that papers are read from, with links resolved."""
+    approve: bool = False
+    run_agent: bool = False
+
+
 @click.command("mcp")
 @tasks_dir_option
-def mcp_command(tasks_dir: str | None) -> None:
+@click.option(
+    "--papers",
+    metavar="DIR",
+    multiple=True,
+    shell_complete=complete_directories,
+    help="Read papers from DIR alone (default: the current directory); may be given several times.",
+)
+@click.option("--may-approve", is_flag=True, help="Let the assistant approve plans.")
+@click.option("--may-run-agent", is_flag=True, help="Let it start your own agent (--agent), outside of the sandbox.")
+def mcp_command(tasks_dir: str | None, papers: tuple[str, ...], may_approve: bool, may_run_agent: bool) -> None:
     """Serve the commands run, resume, status, why, show, search, trace and review to an assistant, on stdin and stdout (the
     Model Context Protocol). Needs the extra: pip install 'paper-pipeline[mcp]'.
 
     \b
-    pipeline mcp --tasks-dir ~/papers/tasks      the command that an assistant starts
+    pipeline mcp --tasks-dir ~/papers/tasks --papers ~/papers      the command that an assistant starts
     """
     settings = settings_from({"tasks_dir": tasks_dir})
     settings = settings._replace(tasks_dir=os.path.abspath(settings.tasks_dir))
-    build_server(settings).run()
+    build_server(settings, Permissions(_resolve_papers(papers), may_approve, may_run_agent)).run()
 
 
-def build_server(settings: Settings) -> MCPServer[Any]:
+def _resolve_papers(given: tuple[str, ...]) -> tuple[str, ...]:
+    if wrong := next((path for path in given if not os.path.isdir(path)), ""):
+        raise UsageError(f"--papers {wrong}: there is no such directory")
+    # programs are often started in /, and no user means every file by that
+    return tuple(map(os.path.realpath, given)) or tuple({os.path.realpath(".")} - {"/"})
+
+
+def build_server(settings: Settings, allowed: Permissions) -> MCPServer[Any]:
     """The server with all its tools. Raises UsageError where the extra is not installed."""
     try:
         from mcp.server import MCPServer  # late, both: an extra, and 0.5 s
@@ -66,7 +97,7 @@ def build_server(settings: Settings) -> MCPServer[Any]:
     except ImportError as error:
         raise UsageError("the package mcp is not installed; pip install 'paper-pipeline[mcp]'") from error
     server: MCPServer[Any] = MCPServer("pipeline", instructions=_INSTRUCTIONS, log_level="WARNING")
-    tools = _Tools(settings)
+    tools = _Tools(settings, allowed)
 
     def tell_failure(tool: Callable[..., str]) -> Callable[..., str]:
         """The tool, whose expected errors reach the assistant in their own words."""
@@ -89,8 +120,9 @@ def build_server(settings: Settings) -> MCPServer[Any]:
 class _Tools:
     """The tools; their docstrings are what an assistant is told of them."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, allowed: Permissions) -> None:
         self._settings = settings
+        self._allowed = allowed
         self._running: list[subprocess.Popen[bytes]] = []
 
     def run(
@@ -100,16 +132,19 @@ class _Tools:
 
         source: a file, an address or an arXiv id; or "typed:" and a requirement in plain words. fast: leave out the code of
         other people. model: PROVIDER:NAME; without one rules plan and write a scaffold. max_usd: a cap on what models may
-        cost. until: stop after this phase; "plan" makes a plan to look at.
+        cost, within the user's own. until: stop after this phase; "plan" makes a plan to look at.
         """
-        given = self._settings._replace(mode="fast" if fast else "full")
-        store = find_or_make_task(source, given, {}, wanted_id=task_id or None, new=False)
-        return self._start(store, [f"--{given.mode}"], model, max_usd, until)
+        refuse_source(source, self._allowed.papers)
+        flags = _flags_of(mode="fast" if fast else "full", model=model, max_usd=max_usd, until=until)
+        own = settings_from({"tasks_dir": self._settings.tasks_dir})
+        self._check({**own._asdict(), **flags}, own)
+        store = find_or_make_task(source, own._replace(mode=flags["mode"]), {}, wanted_id=task_id or None, new=False)
+        return self._start(store, flags)
 
     def resume(self, task: str, model: str = "", max_usd: float = 0.0, add_usd: float = 0.0, until: str = "") -> str:
         """Go on with a task where it stopped, and return at once. add_usd: raise its cap; the rest as for run."""
-        store = open_task(self._settings, task)
-        return self._start(store, [f"--add-usd={add_usd:g}"] if add_usd else [], model, max_usd, until)
+        flags = _flags_of(model=model, max_usd=max_usd, until=until)
+        return self._start(open_task(self._settings, task), flags, add_usd)
 
     def status(self, task: str = "") -> str:
         """The progress of a task (the newest, without one): each phase, and what would run next; `holder` is who works on it."""
@@ -138,6 +173,14 @@ class _Tools:
         another plan that takes up `change`."""
         if decision not in ("", "approve", "reject"):
             raise UsageError(f"decision must be approve or reject, not {decision!r}")
+        if decision == "approve" and not self._allowed.approve:
+            name = command_name(open_task(self._settings, task))
+            raise UsageError(
+                f"a plan is approved by the user: pipeline review {name} --approve; an assistant may do it where the server was "
+                "started with: pipeline mcp --may-approve"
+            )
+        if change:
+            self._check_task(open_task(self._settings, task), {})
         flags = [*([f"--{decision}"] if decision else []), *([f"--change={change}"] if change else [])]
         return self._call("review", [*flags, *_optional(task)])
 
@@ -145,15 +188,26 @@ class _Tools:
         """The file of a document, as it lies on the disk."""
         return self._call("show", _optional(task, SHORT.get(document, document)))
 
-    def _start(self, store: TaskStore, flags: list[str], model: str, max_usd: float, until: str) -> str:
-        """Starts a run that goes on when the server ends, and tells what it is called."""
-        if model.startswith(OWN_AGENT):
-            raise UsageError("an agent of the user's own is named by the user alone: pipeline run --agent CMD")
+    def _check(self, values: Mapping[str, Any], own: Settings) -> None:
+        """Raises UsageError where a run with these settings is more than the user allows an assistant."""
+        refuse_over_limits(values, own)
+        if not self._allowed.run_agent:
+            refuse_agents(values)
+
+    def _check_task(self, store: TaskStore, flags: Mapping[str, Any], add_usd: float = 0.0) -> None:
+        own = settings_from({"tasks_dir": self._settings.tasks_dir})
+        values = settings_in_force(store, own._replace(**flags), flags).values
+        self._check({**values, "max_usd": values["max_usd"] + add_usd}, own)
+
+    def _start(self, store: TaskStore, flags: Mapping[str, Any], add_usd: float = 0.0) -> str:
+        """Starts a run that goes on when the server ends, and tells what it is called. Raises PipelineError for a refusal."""
+        self._check_task(store, flags, add_usd)
         if holder := holder_of(store.root):
             return json.dumps({"task": store.id, "status": "running", "holder": holder})
-        flags += [f"--model={model}"] if model else []
-        flags += [f"--max-usd={max_usd:g}"] if max_usd else []
-        flags += [f"--until={until}"] if until else []
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in flags.items() if name != "mode"]
+        options += [f"--{flags['mode']}"] if "mode" in flags else []
+        options += [f"--add-usd={add_usd:g}"] if add_usd else []
+        before = _last_change(store.path(LINES))
         make_directory(store.path("logs"))
         self._running = [process for process in self._running if process.poll() is None]  # those that ended are reaped
         try:
@@ -161,17 +215,26 @@ class _Tools:
         except OSError as error:
             raise storage_error("write", store.path(_LOG), error) from error
         with opened as log:
-            command = [*_PROGRAM, "resume", *self._place(), *flags, "--", store.root]
+            command = [*_PROGRAM, "resume", *self._place(), *options, "--", store.root]
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
         self._running.append(process)
-        patient_until = time.monotonic() + _BEGINS
-        # who asks for the status next is not told of a task that nobody works on
-        while process.poll() is None and not holder_of(store.root) and time.monotonic() < patient_until:
-            time.sleep(0.02)
         told = {"task": store.id, "directory": store.root, "status": "running", "log": store.path(_LOG)}
-        return json.dumps(told)
+        patient_until = time.monotonic() + _BEGINS
+        while process.poll() is None and time.monotonic() < patient_until:
+            # a source that is refused is refused by phase 01, and every other refusal comes before a phase begins
+            is_taken_in = _INPUT not in store.graph.documents or store.exists(_INPUT)
+            if is_taken_in and holder_of(store.root) and _last_change(store.path(LINES)) != before:
+                return json.dumps(told)
+            time.sleep(0.02)
+        if process.returncode is None:
+            return json.dumps(told)
+        text = read_beneath(store.root, _LOG, _MOST_TEXT).decode("utf-8", "replace")
+        complaints = [line.removeprefix(_COMPLAINT) for line in text.splitlines() if line.startswith(_COMPLAINT)]
+        if process.returncode not in _FINE:
+            raise PipelineError("\n".join(complaints) or f"the run ended with exit code {process.returncode}")
+        return json.dumps({**told, "status": store.load("report.json")["status"]})
 
     def _call(self, command: str, arguments: list[str], *, fine: tuple[int, ...] = _FINE) -> str:
         """What a command prints. Raises PipelineError with its own words where it fails."""
@@ -197,6 +260,18 @@ class _Tools:
 
 
 _PROGRAM = (sys.executable, "-m", "pipeline")
+
+
+def _last_change(path: str) -> int:
+    return os.lstat(path).st_mtime_ns if os.path.lexists(path) else 0
+
+
+def _flags_of(*, model: str, max_usd: float, until: str, mode: str = "") -> dict[str, Any]:
+    """The flags of a run that an assistant gave, by the names of their settings."""
+    if model.startswith(OWN_AGENT):
+        raise UsageError("an agent of the user's own is named by the user alone: pipeline run --agent CMD")
+    given = {"mode": mode, "model": model, "max_usd": max_usd, "until": until}
+    return {name: value for name, value in given.items() if value}
 
 
 def _optional(*words: str) -> list[str]:

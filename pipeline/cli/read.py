@@ -18,7 +18,7 @@ from phases.readers.origins import is_path
 from phases.readers.outline import outline_of
 from phases.readers.page_pictures import draw_floats, draw_pages
 from phases.readers.reader_subprocess import read_in_subprocess, run_worker
-from phases.readers.reading import READABLE, Unreadable, explain_verdict
+from phases.readers.reading import READABLE, OtherText, Unreadable, explain_verdict
 from phases.readers.recognition import is_scan, read_copy, recognize_letters
 from phases.sandbox.parsers import confine_parser
 from pipeline.base.errors import PhaseError, UsageError
@@ -150,7 +150,8 @@ def _copy_source(file: str, folder: str, settings: Settings, tell: Callable[[str
     try:
         source, _ = load_source(file, limits, tell)
     except Unreadable as error:
-        raise PhaseError(f"{file} {error.detail}") from error
+        meant = f"; if this text is meant: pipeline run --fast --anyway {quote(file)}"
+        raise PhaseError(f"{file} {error.detail}{meant if isinstance(error, OtherText) else ''}") from error
     for name, content in source.files.items():
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)

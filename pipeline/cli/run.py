@@ -10,6 +10,7 @@ from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import complete_files, complete_phases, task_argument, task_or_newest
 from pipeline.cli.assembly import newest_task, open_task, quote_word
 from pipeline.cli.options import RunCommand, run_options
+from pipeline.cli.output import notify
 from pipeline.cli.run_task import check_options, run_task
 from pipeline.cli.task_factory import find_or_make_task
 from pipeline.engine.phase import TYPED
@@ -37,7 +38,8 @@ def run_command(source: str, others: tuple[str, ...], wanted_id: str | None, new
         names = " ".join(map(quote_word, (source, *others)))
         raise UsageError(f"run takes one paper; for several: pipeline batch {names}")
     settings, flags = check_options(options)
-    return run_task(find_or_make_task(source, settings, flags, wanted_id=wanted_id, new=new), settings, flags, options)
+    store = find_or_make_task(source, settings, flags, wanted_id=wanted_id, new=new, tell=notify)
+    return run_task(store, settings, flags, options)
 
 
 @click.command("chat", cls=RunCommand)

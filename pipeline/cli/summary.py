@@ -285,7 +285,7 @@ def _after_an_error(store: TaskStore, report: dict[str, Any]) -> Steps:
         return [*install, (f"pipeline resume {name} --ocr", "have ocrmypdf recognize its letters, and continue")]
     if verdict == "encrypted":
         return [(f"pipeline resume {name} --password", "continue; you are asked for the password")]
-    if report["status"] == "error" and verdict not in (None, "ok", "partial"):
+    if report["status"] == "error" and verdict not in (None, "ok", "partial") and not report.get("resume_with"):
         return _with_another_file(store, report)
     return [_continue(name, report), *_without_model(store, report)]
 

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from shlex import quote
 from shutil import rmtree
 from threading import get_native_id
@@ -44,11 +44,18 @@ _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com",
 
 
 def find_or_make_task(
-    source: str, settings: Settings, flags: Mapping[str, Any], *, wanted_id: str | None, new: bool
+    source: str,
+    settings: Settings,
+    flags: Mapping[str, Any],
+    *,
+    wanted_id: str | None,
+    new: bool,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> TaskStore:
     """The task directory that SOURCE is or lies in; else the task that was made from it before; else a new one.
 
-    `flags`: what of the settings the user said for this task. Raises UsageError.
+    `flags`: what of the settings the user said for this task. `tell` gets the name of the file that is taken from a
+    directory. Raises UsageError.
     """
     if wanted_id is not None and safe_name(wanted_id) != wanted_id:
         raise UsageError(f"--id {wanted_id!r} is not a safe directory name; try --id {safe_name(wanted_id)}")
@@ -62,7 +69,7 @@ def find_or_make_task(
         root = os.path.join(settings.tasks_dir, name)
         if is_free := _is_free(root):
             if os.path.isabs(source) and not settings.phases:
-                refuse_unusable(source, settings)
+                _look_at_source(source, settings, tell)
             refuse_idle_attempts(settings._asdict(), flags)
             if _make_task(root, source, settings, flags):
                 return open_task_directory(settings, root)
@@ -81,6 +88,11 @@ def find_or_make_task(
         elif wanted_id and not is_free:
             raise UsageError(f"{root} already exists, and is not a task; choose another --id")
         number += 1
+
+
+def _look_at_source(source: str, settings: Settings, tell: Callable[[str], None]) -> None:
+    if chosen := refuse_unusable(source, settings):
+        tell(f"{relative_path(source)}: the paper is {chosen}")
 
 
 def _is_free(root: str) -> bool:
@@ -114,7 +126,7 @@ def _content_changed(store: TaskStore, source: str) -> bool:
                 return False  # the usual case, without a look at what kinds of source there are
         from phases.readers.sources import digest_of, source_on_disk  # imported here: TAB must import no phase
 
-        now = source_on_disk(source, sys.maxsize)
+        now = source_on_disk(source, sys.maxsize, anyway=True)
         known = {note["sha256"] for note in taken.get("notes", ())}
         return digest_of(now) != str(taken["sha256"]) or not known.issuperset(map(sha256, now.notes.values()))
     except PipelineError:
@@ -205,8 +217,11 @@ _MOST = 3
 _LIKE_AN_ADDRESS = re.compile(r"(?:arxiv|https?|ftp|file):", re.IGNORECASE)
 
 
-def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fast") -> None:
-    """Raises UsageError for a path, in full, with nothing there, and for a folder of which nobody says which paper is meant."""
+def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fast") -> str:
+    """Return the file of a directory that is its paper; empty for anything else.
+
+    Raises UsageError for a path, in full, with nothing there, and for a directory without exactly one paper.
+    """
     if not os.path.lexists(source):
         if _LIKE_AN_ADDRESS.match(relative_path(source)):
             raise UsageError(f"{relative_path(source)} is neither a file, a URL nor an arXiv id (like 2401.01234)")
@@ -217,18 +232,20 @@ def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fa
         raise UsageError(
             f"{relative_path(source)} is a packed task; first: pipeline unpack {quote(relative_path(source))}"
         )
-    if os.path.isdir(source):
-        from phases.readers.reading import SeveralPapers  # imported here: as above
-        from phases.readers.sources import source_on_disk
+    if not os.path.isdir(source):
+        return ""
+    from phases.readers.reading import UnclearDirectory  # imported here: as above
+    from phases.readers.sources import source_on_disk
 
-        try:
-            source_on_disk(source, sys.maxsize)
-        except SeveralPapers as error:
-            one = quote(os.path.join(relative_path(source), error.names[0]))
-            every = f" (all of them: pipeline batch --fast {quote(relative_path(source))})" if command != "read" else ""
-            raise UsageError(f"{relative_path(source)} {error.detail}{every}: pipeline {command} {one}") from error
-        except PipelineError:
-            return  # phase 01 says what is wrong, and the task remembers it
+    try:
+        return source_on_disk(source, sys.maxsize).chosen
+    except UnclearDirectory as error:
+        named = quote(os.path.normpath(os.path.join(relative_path(source), error.names[0])))
+        has_batch = command != "read" and not error.is_deep
+        every = f" (all of them: pipeline batch --fast {quote(relative_path(source))})" if has_batch else ""
+        raise UsageError(f"{relative_path(source)} {error.detail}{every}: pipeline {command} {named}") from error
+    except PipelineError:
+        return ""  # phase 01 says what is wrong, and the task remembers it
 
 
 def _similar_names(source: str) -> str:

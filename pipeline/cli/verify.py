@@ -11,6 +11,7 @@ from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import complete_directories, complete_files, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import GIVEN_CODE, command_name, newest_task, open_task
 from pipeline.cli.given_code import check_given_code, name_task
+from pipeline.cli.output import notify
 from pipeline.cli.run_task import check_options, run_task
 from pipeline.cli.task_factory import find_or_make_task
 from pipeline.engine.store import TaskStore
@@ -74,7 +75,7 @@ def _verify_given(paper: str, code: str, options: dict[str, Any]) -> int:
     folder = check_given_code(code)
     options = {**options, "fast": True, "review": "auto", "code_model": GIVEN_CODE}
     settings, flags = check_options(options)
-    store = find_or_make_task(paper, settings, flags, wanted_id=name_task(paper, folder), new=False)
+    store = find_or_make_task(paper, settings, flags, wanted_id=name_task(paper, folder), new=False, tell=notify)
     return run_task(store, settings, flags, {**options, "given_code": folder})
 
 

@@ -288,7 +288,7 @@ def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping
 
 def user_hooks(user_file: str) -> dict[str, Any]:
     """`{"hooks": …}`, as the user's file says under runtime, not checked yet; empty where it says nothing. Raises UsageError."""
-    runtime = _read_user_file(user_file).get(HOOKS, {})
+    runtime = read_user_file(user_file).get(HOOKS, {})
     if not isinstance(runtime, dict) or runtime.keys() - {"hooks"}:
         raise UsageError(f"{user_file} at $.{HOOKS}: it holds `hooks:` and nothing else")
     return runtime
@@ -297,7 +297,7 @@ def user_hooks(user_file: str) -> dict[str, Any]:
 def read_prices(directory: str) -> dict[str, Any]:
     """The user's own price table, prices.yaml; empty where there is none. Raises UsageError."""
     path = os.path.join(directory, "prices.yaml")
-    return _read_user_file(path, "prices are 'MODEL: {in: …, out: …}' lines, in dollars for a million tokens")
+    return read_user_file(path, "prices are 'MODEL: {in: …, out: …}' lines, in dollars for a million tokens")
 
 
 def did_you_mean(wrong: str, known: list[str]) -> str:
@@ -314,7 +314,7 @@ def nearest_word(wrong: str, known: list[str]) -> str:
 
 
 def _from_file(path: str) -> dict[str, Any]:
-    content = {name: value for name, value in _read_user_file(path).items() if name != HOOKS}
+    content = {name: value for name, value in read_user_file(path).items() if name != HOOKS}
     return {name: _check_value(str(name), _no_permission(name, value, path), path) for name, value in content.items()}
 
 
@@ -325,7 +325,7 @@ def _no_permission(name: str, value: Any, where: str) -> Any:
     return value
 
 
-def _read_user_file(path: str, form: str = "settings are 'name: value' lines") -> dict[str, Any]:
+def read_user_file(path: str, form: str = "settings are 'name: value' lines") -> dict[str, Any]:
     for place in dict.fromkeys((path, os.path.realpath(path))):
         if why := why_others_may_write(place):
             raise UsageError(f"the settings in {path} are not read: {why}")

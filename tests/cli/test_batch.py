@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.batch import expand_source
-from tests.papers import Command, paper
+from tests.papers import Command, good_pdf, paper
 from tests.toys import write_toy, write_toys
 
 PAPER = "# Paper {0}\n\n## 1 Introduction\n\nWe propose a queue number {0} that keeps items on the disk.\n"
@@ -162,6 +162,22 @@ def test_a_directory_with_a_latex_document_at_its_top_is_one_paper_and_pictures_
     (both / "main.tex").write_text("\\documentclass{article}\n\\begin{document}\nx\n\\end{document}\n")
     (tmp_path / "notes.md").write_text("shopping list")
     assert expand_source(str(tmp_path)) == [str(tmp_path / "figure.pdf"), str(both)]
+
+
+def test_each_whole_latex_document_of_a_directory_is_a_paper(tmp_path: Path) -> None:
+    whole = "\\documentclass{article}\n\\begin{document}\n%s\n\\end{document}\n"
+    for name, text in {"one": whole % "\\input{part}", "two": whole % "x", "part": "\\section{A}\nWords.\n"}.items():
+        (tmp_path / f"{name}.tex").write_text(text)
+    (tmp_path / "two.pdf").write_bytes(good_pdf())
+    assert expand_source(str(tmp_path)) == [str(tmp_path / "one.tex"), str(tmp_path / "two.tex")]
+    (tmp_path / "other.pdf").write_bytes(good_pdf())
+    assert expand_source(str(tmp_path)) == [str(tmp_path / name) for name in ("one.tex", "other.pdf", "two.tex")]
+    command = Command(tmp_path)
+    ended = command("batch", "--fast", ".", "--until", "intake", "--json")
+    assert (ended.code, len(ended.json())) == (0, 3)
+    assert command.document("one", "input.json")["files"][1]["path"] == "source/part.tex"
+    (tmp_path / "two.tex").unlink()
+    assert expand_source(str(tmp_path)) == [str(tmp_path)]
 
 
 @pytest.mark.covered

@@ -131,6 +131,34 @@ def test_what_is_neither_paper_nor_requirement_is_named_before_anything_is_plann
     assert (read.code, f"is {what}" in read.err) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        pytest.param(
+            "Makefile", b"all:\n\techo the words of a recipe\n", "text in a file whose name has no", id="by name"
+        ),
+        pytest.param(
+            "users.txt", b"a:x:0:0:/a:/bin/sh\nb:x:1:1:/b:/bin/sh\nc:x:1:1:/c\n", "data or settings", id="by text"
+        ),
+    ],
+)
+def test_a_text_that_is_meant_is_planned_by_the_command_that_the_refusal_names(
+    name: str, content: bytes, what: str, command: Command
+) -> None:
+    (command.folder / name).write_bytes(content)
+    refused = command("run", "--fast", name, "--until", "outline")
+    assert (refused.code, f"is {what}" in refused.complaints[0]) == (1, True)
+    task = name.partition(".")[0]
+    assert f"pipeline resume {task} --anyway" in refused.out
+    assert command("resume", task, "--anyway", "--until", "outline").code == 0
+    assert command("resume", task, "--until", "outline").code == 0
+    (command.folder / name).write_bytes(content + content)
+    assert command("run", "--fast", "--anyway", name, "--until", "outline").code == 0
+    assert command.document(f"{task}-2", "input.json")["bytes"] == 2 * len(content)
+    shown = command("read", name)
+    assert f"pipeline run --fast --anyway {name}" in shown.err
+
+
 PLANNABLE = [
     pytest.param(b"Build a queue.", "requirement", id="three words"),
     pytest.param(b"Write a tool that\nreads lines;\ncounts words;\nprints them;\n", "requirement", id="a list"),
@@ -159,6 +187,8 @@ def test_what_only_looks_strange_is_planned_as_ever(content: bytes, kind: str) -
         pytest.param(["a.pdf", "b.pdf", "c.pdf"], id="three PDFs"),
         pytest.param(["a.pdf", "b.md"], id="a PDF and a paper as Markdown", marks=pytest.mark.covered),
         pytest.param(["a/main.tex", "b/main.tex"], id="two LaTeX papers in folders of their own"),
+        pytest.param(["a.tex", "letter.tex"], id="two LaTeX papers", marks=pytest.mark.covered),
+        pytest.param(["deep/in/it/main.tex"], id="one that lies deep in a project"),
     ],
 )
 def test_a_folder_of_several_papers_is_refused_with_how_to_run_one(names: list[str], command: Command) -> None:
@@ -171,10 +201,9 @@ def test_a_folder_of_several_papers_is_refused_with_how_to_run_one(names: list[s
         assert (refused.code, len(refused.complaints)) == (2, 1)
         assert not (command.folder / "tasks").exists()
         for name in names:
-            assert name.partition("/")[0] in refused.complaints[0]
+            assert name in refused.complaints[0]
         line = shlex.split(refused.complaints[0].rpartition(": ")[2])
-        assert line[:-1] == ["pipeline", *verb.split()]
-        assert line[-1] == f"my papers/{names[0].partition('/')[0]}"
+        assert line == ["pipeline", *verb.split(), f"my papers/{names[0]}"]
         assert command(*line[1:], *(["--until", "outline"] if verb != "read" else [])).code in (0, 5)
         shutil.rmtree(command.folder / "tasks", ignore_errors=True)
 
@@ -208,7 +237,9 @@ def test_a_folder_with_one_paper_is_that_paper(beside: dict[str, bytes], kind: s
     for name, content in {"paper.pdf": good_pdf(), **beside}.items():
         (command.folder / "one" / name).parent.mkdir(parents=True, exist_ok=True)
         (command.folder / "one" / name).write_bytes(content)
-    assert command("run", "--fast", "one", "--until", "outline").code == 0
+    ended = command("run", "--fast", "one", "--until", "outline")
+    assert ended.code == 0
+    assert f"one: the paper is {'paper.pdf' if kind == 'pdf' else 'main.tex'}\n" in ended.err
     assert command.document("one", "input.json")["kind"] == kind
     assert command("run", "--fast", "one").code == 3
     assert [entry["id"] for entry in command("list", "--json").json()] == ["one"]

@@ -348,8 +348,10 @@ def test_an_archive_with_odd_names_in_it_is_read_or_refused_and_nothing_breaks(
 
 # Hostile words
 
+PROSE = "What is said here is said in sentences, as a paper says it.\n"
 
-@pytest.mark.parametrize("name", [f"{ESCAPE}.md", "a\nb.md", "\u202emd.fdp", "-rf.md", " .md", "论文.md"])
+
+@pytest.mark.parametrize("name", [f"{ESCAPE}.md", "a\nb.md", "\u202efdp.md", "-rf.md", " .md", "论文.md"])
 def test_a_file_with_a_hostile_name_is_read_and_drives_no_terminal(name: str, command: Command) -> None:
     paper(command.folder, name=name)
     ended = command("read", "--", name)
@@ -385,14 +387,14 @@ def test_a_file_whose_name_is_no_text_is_read_or_refused(command: Command) -> No
 
 @pytest.mark.parametrize("flags", [[], ["--json"], ["--markdown"]], ids=["for people", "as JSON", "as Markdown"])
 def test_a_paper_with_hostile_words_drives_no_terminal(flags: list[str], command: Command) -> None:
-    text = f"# A {ESCAPE} title\n\n## 1 {ESCAPE}\n\nWords {ESCAPE} \u202e here. https://example.org/{ESCAPE}\n"
+    text = f"# A {ESCAPE} title\n\n## 1 {ESCAPE}\n\nWords {ESCAPE} \u202e here. https://example.org/{ESCAPE}\n{PROSE}"
     ended = command("read", paper(command.folder, text), *flags)
     assert ended.code == 0, ended.err
     assert not set("\x1b\x07\u202e") & set(ended.out + ended.err)
 
 
 def test_the_page_of_a_paper_with_hostile_words_is_dead(command: Command) -> None:
-    paper(command.folder, "# <script>alert(1)</script>\n\n<img src=x onerror=alert(2)>\n")
+    paper(command.folder, "# <script>alert(1)</script>\n\n<img src=x onerror=alert(2)>\n" + PROSE)
     assert command("read", "paper.md", "--html", "look.html").code == 0
     page = (command.folder / "look.html").read_text(encoding="utf-8")
     assert "<script" not in page

@@ -480,7 +480,8 @@ def test_the_same_source_goes_on_with_its_task_and_a_changed_one_leaves_that_and
         }
     else:
         last = min(files)
-        files = {last: good_pdf() + b"\n%%" if kind == "pdf" else PAPER.replace("Waiting", "Resting").encode()}
+        of_text = PAPER.replace("Waiting", "Resting").encode()
+        files = {last: of_text if kind in ("md", "txt", "requirement") else good_pdf() + b"\n%%"}
     laid(command.folder, files)
     assert_done(command(*UNTIL, given))
     assert tasks(command) == [task, f"{task}-2"]

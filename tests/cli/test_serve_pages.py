@@ -58,7 +58,7 @@ def client(site: Site) -> Client:
 
 
 def real(path: str, task: str = "paper") -> str:
-    return re.sub(r"\{page:int\}|\{mark\}", "1", path.replace("{task}", task))
+    return re.sub(r"\{page\}|\{mark\}", "1", path.replace("{task}", task))
 
 
 def wait_for(holds: Callable[[], bool], what: str) -> None:
@@ -160,6 +160,29 @@ def test_the_plan_shows_each_row_with_its_place_and_what_is_uncertain_first(clie
     marked = {attributes["data-row"] for tag, attributes in Elements(figure.text).found if tag == "rect"}
     assert {"R1", "R2"} <= marked, "their words were found on the page"
     assert client.get("/t/waiting/sheet/1").body.startswith(b"\x89PNG")
+
+
+NO_PAGES = ("0", "-1", "5", "99999", "9" * 5000, "1" * 7, "1.0", "1e0", "%D9%A1", "%C2%B9", "x", "1%0A", "+1", "%201")
+
+
+@pytest.mark.parametrize("route", ["sheet", "figure"])
+def test_a_page_that_the_paper_does_not_have_is_not_found_and_starts_no_process(
+    route: str, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[int] = []
+    monkeypatch.setattr("pipeline.cli.web.plan_page.draw_sheet", lambda source, page: drawn.append(page))
+    assert client.site.open("waiting").load("paper.md").front["pages"] == 4
+    answers = {number[:9]: client.get(f"/t/waiting/{route}/{number}").status for number in NO_PAGES}
+    assert answers == dict.fromkeys(answers, 404)
+    assert not drawn
+
+
+def test_before_there_is_a_plan_its_figures_are_not_found(client: Client, folder: Path) -> None:
+    assert client.get("/t/waiting/figure/2").status == 200
+    (folder / "tasks" / "waiting" / "initial_plan.txt").unlink()
+    assert client.get("/t/waiting/figure/2").status == 404
+    (folder / "tasks" / "waiting" / "paper.md").unlink()
+    assert client.get("/t/waiting/sheet/2").status == 404
 
 
 def digest_of(folder: Path, task: str = "waiting") -> str:

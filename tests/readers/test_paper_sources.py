@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from phases.phase01_intake import PHASE
 from phases.readers.kinds import ARCHIVE, DOCX, HTML, LATEX, MARKDOWN, PDF, REQUIREMENT, TEXT, kind_of
-from phases.readers.reading import BROKEN, Unreadable
+from phases.readers.reading import BROKEN, OtherText, UnclearDirectory, Unreadable
 from phases.readers.sources import Source, digest_of, source_of, source_on_disk
 from pipeline.base.errors import PhaseError, PipelineError, StorageError
 from pipeline.base.files import sha256
@@ -148,6 +148,12 @@ def test_a_file_is_what_its_content_says(content: bytes, kind: str) -> None:
         pytest.param(b"words \xff\xfe", "byte 6", id="bytes that are no text"),
         pytest.param("Grüße".encode("utf-16"), "not valid UTF-8", id="text in UTF-16"),
         pytest.param(b"--- !! ***", "no words", id="text without words"),
+        pytest.param(b"a:x:0:0:a b:/a:/bin/sh\nb:x:1:1:b:/b:/bin/sh\n", "data or settings", id="a list of users"),
+        pytest.param(b"numpy==1.26\ntorch>=2.1\nscipy\n", "data or settings", id="a list of packages"),
+        pytest.param(b"1 0.5 7\n2 0.4 8\n3 0.1 9\n", "data or settings", id="numbers"),
+        pytest.param(b"2026-01-02 10:00:00 the server has started\n" * 3, "a log", id="a log"),
+        pytest.param(b"Jan  2 10:00:00 host kernel: it is up and well\n" * 3, "a log", id="a log of the system"),
+        pytest.param(b"[10:00:00] the build has begun\n" * 3, "a log", id="a log without a date"),
     ],
 )
 def test_what_is_no_paper_is_refused_with_the_reason(content: bytes, words: str) -> None:
@@ -209,6 +215,23 @@ def test_to_say_what_a_file_is_takes_memory_in_proportion_to_it(line: bytes) -> 
     assert peak < 8 * len(content), f"{peak / len(content):.0f} times the size of the file"
 
 
+@pytest.mark.parametrize("name", ["Makefile", "hosts", "app.log", "settings.toml", "notes.org", "paper.pdf", ".bashrc"])
+def test_text_under_another_name_than_that_of_a_text_is_read_where_the_user_says_so(name: str, tmp_path: Path) -> None:
+    text = b"# Settings\n\nBuild a queue. It must survive a crash.\n"
+    laid(tmp_path, {name: text, "wish.txt": text})
+    with pytest.raises(OtherText, match="neither a paper nor a requirement"):
+        taken(tmp_path / name)
+    for source in (source_on_disk(str(tmp_path / name), LIMIT, anyway=True), taken(tmp_path / "wish.txt")):
+        assert list(source.files.values()) == [text]
+
+
+@pytest.mark.parametrize("content", [b"a,b,c\n1,2,3\n4,5,6\n", b"import os\nx = 1\ny = f(x)\n", b"a:1:2\nb:1:2\nc:1:2"])
+def test_a_text_that_is_taken_for_something_else_is_read_where_the_user_says_so(content: bytes) -> None:
+    with pytest.raises(OtherText):
+        source_of(content)
+    assert list(source_of(content, anyway=True).files.values()) == [content]
+
+
 # Folders
 
 
@@ -249,10 +272,10 @@ def test_a_link_that_the_user_gives_is_followed(tmp_path: Path) -> None:
     ("files", "words"),
     [
         pytest.param({}, "is an empty directory", id="an empty one"),
-        pytest.param({"a.txt": b"words"}, "holds no LaTeX source", id="one with a text"),
+        pytest.param({"a.txt": b"words"}, "holds no paper at its top", id="one with a text"),
         pytest.param({"a.pdf": PDF_FILE, "b.pdf": PDF_FILE}, "several papers .a.pdf, b.pdf.", id="one with two papers"),
         pytest.param(
-            {"refs.bib": b"@a{b}", "x.sty": b"x"}, "holds no LaTeX source", id="one with a bibliography alone"
+            {"refs.bib": b"@a{b}", "x.sty": b"x"}, "holds no paper at its top", id="one with a bibliography alone"
         ),
         pytest.param({"a.tex": b"x" * 600_000, "b.tex": b"x" * 600_000}, "more LaTeX than", id="one that is too large"),
         pytest.param({f"{n}.tex": MAIN for n in range(2001)}, "more LaTeX than", id="one of two thousand files"),
@@ -263,6 +286,51 @@ def test_a_folder_that_is_no_paper_is_refused_with_the_reason(
 ) -> None:
     with pytest.raises(Unreadable, match=words):
         taken(laid(tmp_path, files))
+
+
+@pytest.mark.parametrize(
+    ("files", "chosen"),
+    [
+        pytest.param({"main.tex": TEX % b"\\input{one}", "one.tex": MAIN}, "main.tex", id="a document in a document"),
+        pytest.param({"a.tex": MAIN, "old/a.tex": MAIN, "old/deep/b.tex": MAIN}, "a.tex", id="older versions below"),
+        pytest.param({"latex/a.tex": MAIN, "code/x/b.tex": MAIN}, "latex/a.tex", id="one directory below"),
+        pytest.param({"paper.pdf": PDF_FILE, "refs.bib": b"@a{b}"}, "paper.pdf", id="a PDF beside a bibliography"),
+        pytest.param(
+            {"p.tex": b"\\input macros\nWords.\n\\bye", "macros.tex": b"\\beginsection x\n"}, "p.tex", id="TeX"
+        ),
+        pytest.param(
+            {"pre.tex": b"\\documentclass{article}", "a.tex": b"\\input{pre}\n\\begin{document}x\\end{document}"},
+            "a.tex",
+            id="a class in another file",
+        ),
+    ],
+)
+def test_the_one_paper_of_a_folder_is_named_and_no_other_document_is_taken(
+    files: dict[str, bytes], chosen: str, tmp_path: Path
+) -> None:
+    source = taken(laid(tmp_path, files))
+    assert source.chosen == chosen
+    assert not {"old/a.tex", "old/deep/b.tex", "code/x/b.tex"} & set(source.files)
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        pytest.param(["a.tex", "letter.tex"], ["a.tex", "letter.tex"], id="two documents at the top"),
+        pytest.param(["v1/a.tex", "v2/a.tex", "v2/b.tex"], ["v1/a.tex", "v2/a.tex", "v2/b.tex"], id="three below"),
+        pytest.param(["paper.pdf", "latex/a.tex"], ["paper.pdf", "latex/a.tex"], id="a PDF, and a document below"),
+        pytest.param(["examples/one/a.tex"], ["examples/one/a.tex"], id="one, two directories below"),
+        pytest.param(["x/y/z/a.tex", "x/b.sty"], ["x/y/z/a.tex"], id="one, three directories below"),
+    ],
+)
+def test_a_folder_without_one_paper_at_its_top_lists_what_may_be_meant(
+    files: list[str], names: list[str], tmp_path: Path
+) -> None:
+    laid(tmp_path, {name: PDF_FILE if name.endswith(".pdf") else MAIN for name in files})
+    with pytest.raises(UnclearDirectory) as caught:
+        taken(tmp_path)
+    assert caught.value.names == names
+    assert ", ".join(names) in caught.value.detail
 
 
 @pytest.mark.covered
@@ -721,7 +789,7 @@ def test_phase_01_gives_up_with_what_to_do(content: bytes | None, words: str, cu
 def test_a_file_on_the_disk_goes_before_an_arxiv_id_of_the_same_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    laid(tmp_path, {"2401.12345": b"# A paper\n"})
+    laid(tmp_path, {"2401.12345": PDF_FILE})
     monkeypatch.chdir(tmp_path)
     with serving(says(PDF_FILE)) as server:
         assert intake("2401.12345", arxiv=server.base)["input.json"]["fetched"] is None

@@ -78,7 +78,7 @@ class Guard:
         if scope["method"] == "POST" and _header(scope, b"origin") != f"http://{host}":
             return 403, "This came from another page, and so nothing was done."
         length = _header(scope, b"content-length")
-        if length and (not length.isdecimal() or int(length) > self._largest):
+        if length and (not re.fullmatch("[0-9]{1,12}", length) or int(length) > self._largest):
             return 413, f"That is too large: at most {self._largest >> 20} MB are taken (the setting max_source_mb)."
         return None
 

@@ -87,10 +87,9 @@ def _as_typed(row: Row, field: str) -> str:
 def show_figure(site: Site, request: PageRequest) -> HtmlPage:
     """A page of the paper as a picture, with the words marked that rows quote."""
     store = site.open(request.route["task"])
-    page, source = int(request.route["page"]), find_source(store)
-    picture = _draw(source, page) if source else None
-    if picture is None:
-        raise NotThere("This page has no picture.")
+    page, source, picture = _find_picture(store, request)
+    if not store.exists(PLAN):
+        raise NotThere("There is no plan yet: phase 05 writes it.")
     digest, plan = store.digest(PLAN) or "", store.load(PLAN)
     places = _find_places(source, digest, plan)
     own = [row["id"] for row in (*plan["requirements"], *plan.get("values", ())) if row["source"]["page"] == page]
@@ -106,11 +105,19 @@ def _has_quote(plan: Row, name: str) -> bool:
 
 def show_sheet(site: Site, request: PageRequest) -> WebFile:
     """The picture of a page."""
-    source = find_source(site.open(request.route["task"]))
-    picture = _draw(source, int(request.route["page"])) if source else None
+    _, _, picture = _find_picture(site.open(request.route["task"]), request)
+    return WebFile(picture.png, "image/png", lasts="v" in request.query)
+
+
+def _find_picture(store: TaskStore, request: PageRequest) -> tuple[int, str, Picture]:
+    """Return the page that a route names, its PDF, and its picture. Raises NotThere if the paper has no such page."""
+    number, source = request.route["page"], find_source(store)
+    pages = store.load("paper.md").front["pages"] if source and store.exists("paper.md") else 0
+    is_page = number.isascii() and number.isdecimal() and len(number) < 7 and 1 <= int(number) <= pages
+    picture = _draw(source, int(number)) if is_page else None
     if picture is None:
         raise NotThere("This page has no picture.")
-    return WebFile(picture.png, "image/png", lasts="v" in request.query)
+    return int(number), source, picture
 
 
 def _mark_of(source: str) -> str:
