@@ -306,6 +306,25 @@ def test_results_of_code_that_was_changed_since_are_called_old(task: Command) ->
     assert "these results are old (initial_plan.txt changed)" in task("results", TASK).err
 
 
+def test_another_look_at_the_same_code_leaves_its_results_valid(task: Command) -> None:
+    task("reproduce", TASK)
+    before = (task.task(TASK) / "implementation.json").read_bytes()
+    task("verify", TASK, "--mutants", "off")
+    assert (task.task(TASK) / "implementation.json").read_bytes() != before
+    assert "old" not in task("results", TASK).err
+    assert "reproduce" not in task("why", TASK).out
+    assert "reproduction" in task.document(TASK, "report.json")
+
+
+def test_a_verify_that_refuses_ends_incomplete_with_3_after_a_reproduce(task: Command) -> None:
+    task("reproduce", TASK)
+    (task.task(TASK) / "generate_code" / "test_study.py").write_text(TEST.replace("1.5", "2.5"))
+    ended = task("verify", TASK)
+    assert (ended.code, "Task paper-code-verify: incomplete." in ended.out) == (3, True), ended.out
+    assert task.document(TASK, "report.json")["status"] == "incomplete"
+    assert "these results are old (generate_code/ changed)" in task("results", TASK).err
+
+
 def test_data_that_are_held_out_need_labels(task: Command, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     ended = task("reproduce", TASK, "--held-out", tmp_path / "mine")
