@@ -245,7 +245,9 @@ ALIKE_CITED = QuoteIndex([*enumerate(ALIKE, 1)], (), [(text.partition(" ")[0], t
 @pytest.mark.parametrize(
     ("quote", "said", "page", "section"),
     [
-        pytest.param("Baseline: Single-scale diffusion model", 0, 3, "5", id="another page with other capitals and marks"),
+        pytest.param(
+            "Baseline: Single-scale diffusion model", 0, 3, "5", id="another page with other capitals and marks"
+        ),
         pytest.param("Baseline: Single-scale diffusion model", 1, 3, "5", id="the model named that page"),
         pytest.param("BaselineSingle-scale diffusion model", 0, 3, "5", id="capitals alone tell them apart"),
         pytest.param("dropout: none", 0, 1, "1", id="marks and capitals tell them apart"),
