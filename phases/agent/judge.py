@@ -270,20 +270,26 @@ def _question(path: str, items: Sequence[_Item], paper: str, workspace: Workspac
 
 def _describe_item(item: _Item) -> dict[str, Any]:
     row, source = item.row, item.row["source"]
-    return {
-        **{name: row[name] for name in ("id", "kind", "status", "text") if name in row},
-        **{name: source[name] for name in ("page", "quote")},
+    described = {
+        **{name: row.get(name) for name in ("id", "kind", "status", "text")},
+        "page": source["page"],
+        "quote": "" if source["quote"] in row["text"] else source["quote"],
         "values": [value["text"] for value in item.values],
-        "code": [f"{place.name}, lines {place.first} to {place.last}" for place in item.code],
-        "tests": [f"{place.name}, lines {place.first} to {place.last}" for place in item.tests],
+        "code": _name_places(item.code),
+        "tests": _name_places(item.tests),
     }
+    return {name: said for name, said in described.items() if said}
+
+
+def _name_places(places: Sequence[Place]) -> list[str]:
+    return list(dict.fromkeys(f"{place.name}, lines {place.first} to {place.last}" for place in places))
 
 
 def _excerpts(name: str, places: Sequence[Place], workspace: Workspace) -> Iterator[str]:
     """The lines of these places, a part a file, each line once however many places it is in."""
     wanted: dict[str, set[int]] = {}
     for place in places:
-        wanted.setdefault(place.path, set()).update(range(place.first, min(place.last, place.first + _MOST_LINES) + 1))
+        wanted.setdefault(place.path, set()).update(range(place.first, min(place.last + 1, place.first + _MOST_LINES)))
     for path, numbers in wanted.items():
         try:
             lines = split_lines(workspace.read(path))

@@ -150,7 +150,9 @@ def test_a_value_is_judged_with_the_requirement_whose_sentence_states_it(
 ) -> None:
     place = Place(tmp_path, values=[value("V1", quote, page)])
     assert place.judge.judge(place.workspace)["V1"].asked == owner
-    described = {row["id"]: row["values"] for row in map(json.loads, parts_of(place.model.requests[0], "REQUIREMENT"))}
+    described = {
+        row["id"]: row.get("values", []) for row in map(json.loads, parts_of(place.model.requests[0], "REQUIREMENT"))
+    }
     assert sum(map(len, described.values())) == (owner == "R2")
 
 
@@ -296,3 +298,10 @@ def test_what_differs_opens_the_requirement_once_and_its_value_never(tmp_path: P
         assert {row["id"] for row in rows if row["is_open"]} == opened
         assert {row["id"] for row in rows if row["judged"]["verdict"] == "differs"} == {"R2", "V1"}
         assert rows[0]["judged"] == {"verdict": "meets", "by": "tiny", "line": 1, "sentence": "It says so."}
+
+
+def test_of_a_long_place_the_first_two_hundred_lines_are_sent(tmp_path: Path) -> None:
+    place = Place(tmp_path, requirements=[requirement("R2", "x")], values=())
+    (tmp_path / "code" / "model.py").write_text('def one():\n    """R2"""\n' + "    x = 1\n" * 500)
+    [code] = parts_of(place.sent(), "CODE")
+    assert len(code.splitlines()) == 1 + 200
