@@ -29,8 +29,8 @@ def _report(documents: Documents) -> dict[str, Any]:
 PHASE = Phase(
     number="10",
     name="reproduce",
-    # implementation.json says by its digests which code it is
-    reads=(_PLAN, "implementation.json"),
+    # the code alone, not implementation.json: another verdict on the same code leaves its results valid
+    reads=(_PLAN, "generate_code/"),
     writes=(_RESULTS,),
     settings=("reproduce", "tolerance", "sandbox", "install", *_GIVEN),
     later=_GIVEN,

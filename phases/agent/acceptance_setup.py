@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from phases.acceptance.chain import Chain, GateHooks
-from phases.acceptance.checks.code_check import Judge as CodeJudge
-from phases.acceptance.checks.code_check import check_code
+from phases.acceptance.checks.code_check import Judge, check_code
 from phases.acceptance.hook_executor import HookContext, HookEvents, HookExecutor
 from phases.acceptance.hook_registry import HookRegistry, register_hooks
 from phases.acceptance.payload import RunFacts
@@ -108,28 +107,32 @@ def _is_given(model: Model) -> bool:
     return isinstance(model, GivenCode) and model.name == GIVEN
 
 
-def _open_judge(assignment: Assignment, begun: Session, model: Model, commands: CommandRunner) -> CodeJudge | None:
-    """The second reader, where there is one and somebody to hear it."""
+def _open_judge(assignment: Assignment, begun: Session, model: Model, commands: CommandRunner) -> Judge | None:
+    """The judge, if the user set one and the code is more than a scaffold."""
     second = assignment.judge
-    if second is None or model.name == OFFLINE:
+    if second is None:
         return None
-    from phases.agent.judge import Judge  # late: few runs have one
+    from phases.agent import judge  # late: few runs have one
 
     places, clean = assignment.places, partial(redact_value, secrets=(*model.secrets, *second.secrets))
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
-    judge = Judge(
+    opened = judge.Judge(
         *(second, ledger, places.explorations, begun.journal.run, places.paper, assignment.plan, assignment.breach),
         in_place=assignment.in_place,
         clean=clean,
         told=lambda: _differed_before(begun.journal.all_rows()),
-        tell=commands.tell,
+        progress=commands.tell,
+        tell=assignment.tell,
         find=find_by_name if _is_given(model) else find_all_places,
     )
-    return judge.judge
+    if model.name == OFFLINE:
+        opened.skip("rules wrote it, and it is a scaffold")
+        return None
+    return opened
 
 
 def _differed_before(rows: Sequence[dict[str, Any]]) -> set[str]:
-    """The requirements of which a refusal has said that the second reader does not agree."""
+    """The requirements that a refusal has reported as differing from the paper."""
     checks = [row["result"].get("verification") or {} for row in rows if row["kind"] == "hook"]
     evidence = [row for check in checks for row in check.get("evidence", ())]
     return {row["id"] for row in evidence if row["is_open"] and row.get("judged", {}).get("verdict") == DIFFERENT}

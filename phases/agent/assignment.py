@@ -47,7 +47,7 @@ class Assignment(NamedTuple):
     """Whether supervision only looks on; empty: what its file says."""
     hooks: HookSetting = HookSetting()
     judge: Model | None = None
-    """The second reader, who can only open what looked closed."""
+    """The model that judges the code against the paper; it can only open what looked closed."""
     cache_directory: str = ""
     """The user's, where the Python of commands lies; empty: it lies in the task."""
     library: ReferenceContext | None = None

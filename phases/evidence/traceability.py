@@ -15,7 +15,7 @@ _TEXT = 80
 _WORDS = {NAMED: "named and not run", STUBBED: "a stub", EXECUTED: "run and not tested"}
 _MOST_NAMED = 20
 DIFFERENT = "differs"
-"""The word of the second reader for code that does not do what the paper says."""
+"""The judge's word for code that does not do what the paper says."""
 OLD_STATUS = "implemented"
 """What version 1 said of code that was not a stub, whether it was ever run or not."""
 
@@ -80,8 +80,21 @@ def open_problem(requirements: Sequence[Mapping[str, Any]], rows: Sequence[Mappi
     return f"{len(told)} of {len(rows)} requirements of the plan are open:\n" + "\n".join(lines)
 
 
+def differing_problem(requirements: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]) -> str:
+    """What the model is told of the requirements that the judge finds to differ from the paper."""
+    texts = {row["id"]: row["text"] for row in requirements}
+    lines = [
+        f"{row['id']} does not do what the paper says ({describe_judgement(row)}): {_short(texts[row['id']])}"
+        for row in rows
+    ]
+    return (
+        f"{len(rows)} of {len(texts)} requirements differ from the paper, as a second model reads them:\n"
+        + "\n".join(lines)
+    )
+
+
 def describe_judgement(row: Mapping[str, Any]) -> str:
-    """What the second reader says of a row; empty where it said nothing."""
+    """The judge's verdict on a row; empty where it gave none."""
     judged = row.get("judged")
     if not judged:
         return ""
@@ -90,8 +103,6 @@ def describe_judgement(row: Mapping[str, Any]) -> str:
 
 
 def _describe_open(row: Mapping[str, Any], text: str) -> str:
-    if row.get("judged", {}).get("verdict") == DIFFERENT:
-        return f"{row['id']} does not do what the paper says ({describe_judgement(row)}): {text}"
     rung = "differs" if row["rung"] == DIFFERS else f"is {_WORDS.get(row['rung'], row['rung'])}"
     return f"{row['id']} {rung}: {row['why']}: {text}"
 

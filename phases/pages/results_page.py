@@ -11,6 +11,7 @@ from phases.pages.render import Shape, page_start, render_file
 
 PAGE_START = page_start("results")
 _ROW, _LEFT, _WIDTH, _SCALE = 20, 180, 700, 390
+_LABEL = 26
 Cell = Mapping[str, Any]
 
 
@@ -61,7 +62,7 @@ def _draw_cell(cell: Cell, at: Callable[[float], float], y: int) -> Shape:
     band = {"class": "band", "x": f"{left:.1f}", "y": y - 5, "width": f"{max(right - left, 1):.1f}", "height": 10}
     verdict = cell["verdict"].replace(" ", "-")
     inside = [
-        Shape("text", {"x": 0, "y": y + 4}, cell["row"][:26]),
+        Shape("text", {"x": 0, "y": y + 4}, _shorten_label(cell["row"])),
         Shape("rect", band),
         Shape("path", {"class": "theirs", "d": f"M{at(cell['paper']):.1f} {y - 6}v12"}),
         Shape("circle", {"class": f"ours {verdict}", "cx": f"{at(cell['ours']):.1f}", "cy": y, "r": 4}),
@@ -69,6 +70,11 @@ def _draw_cell(cell: Cell, at: Callable[[float], float], y: int) -> Shape:
     ]
     title = f"{cell['row']}: paper {cell['paper']:.5g}, ours {cell['ours']:.5g}"
     return Shape("g", {}, title=title, inside=inside)
+
+
+def _shorten_label(text: str) -> str:
+    """A label of a drawing with both its ends: labels may differ in their last words alone."""
+    return text if len(text) <= _LABEL else f"{text[: _LABEL // 2 - 1]}…{text[-_LABEL // 2 :]}"
 
 
 _CURVE_WIDTH, _CURVE_HEIGHT, _EDGE = 480, 120, 16

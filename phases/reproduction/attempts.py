@@ -159,7 +159,7 @@ def find_cells(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_without_figure(cell: Mapping[str, Any]) -> bool:
-    return cell["verdict"] == NOT_RUN and cell["ours"] is None and cell["paper"] is not None
+    return cell["ours"] is None and cell["paper"] is not None
 
 
 def place_of(cell: Mapping[str, Any]) -> str:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 REPRODUCED, NEAR, DIFFERS, REPORTED = "reproduced", "near", "differs", "reported"
 SUSPECT, NOT_RUN, STAND_IN = "suspect", "not run", "stand-in data"
-VERDICTS = (REPRODUCED, NEAR, DIFFERS, REPORTED, SUSPECT, STAND_IN, NOT_RUN)
+QUICK_SIZE, NO_FIGURE = "quick size", "no figure"
+VERDICTS = (REPRODUCED, NEAR, DIFFERS, REPORTED, SUSPECT, STAND_IN, QUICK_SIZE, NO_FIGURE, NOT_RUN)
 HELD_BACK, OWN_LABELS, MEASURED, WORD = "labels held back", "the code's own labels", "its measurements", "its word"
 YES, CLOSE, NO = "yes", "near", "no"
 _DEFAULT = 0.05
@@ -51,6 +52,8 @@ class Doubts(NamedTuple):
     """What stands in the way of a verdict, each in words; empty: nothing."""
 
     not_run: str = ""
+    no_figure: str = ""
+    """Its experiment ran, and gave nothing for it."""
     stand_in: str = ""
     suspect: str = ""
     is_quick: bool = False
@@ -94,6 +97,8 @@ def tolerance_of(figure: Figure, percent: float) -> tuple[float, str]:
 
 def judge_cell(figure: Figure, ours: Ours | None, tolerance: float, doubts: Doubts) -> Judgement:
     """The verdict on one cell. Only what was measured on labels that the code could not see can be reproduced."""
+    if ours is None and doubts.no_figure:
+        return Judgement(NO_FIGURE, "", doubts.no_figure)
     if ours is None:
         return Judgement(NOT_RUN, "", doubts.not_run or "no experiment speaks of it")
     agrees = _agreement(abs(ours.value - figure.value), tolerance)
@@ -102,7 +107,7 @@ def judge_cell(figure: Figure, ours: Ours | None, tolerance: float, doubts: Doub
     if doubts.stand_in:
         return Judgement(STAND_IN, agrees, f"{doubts.stand_in} was replaced by made-up data")
     if doubts.is_quick:
-        return Judgement(NOT_RUN, agrees, "only the quick size was run")
+        return Judgement(QUICK_SIZE, agrees, "a quick run shows nothing of the paper's size")
     if agrees == NO:
         return Judgement(DIFFERS, agrees, "")
     if ours.known_from != HELD_BACK:
@@ -114,6 +119,12 @@ def judge_cell(figure: Figure, ours: Ours | None, tolerance: float, doubts: Doub
     return Judgement(REPRODUCED if agrees == YES else NEAR, agrees, "")
 
 
+_WORDS = {
+    STAND_IN: "on stand-in data",
+    REPORTED: "reported by the code alone",
+    QUICK_SIZE: "at the quick size only",
+    NO_FIGURE: "without a figure",
+}
 _WHY_REPORTED = {
     OWN_LABELS: "the labels are the code's own, so it could know them",
     MEASURED: "what was measured is the code's word",
@@ -153,7 +164,7 @@ def describe_counts(cells: Sequence[Mapping[str, Any]]) -> str:
             continue
         own = [cell for cell in cells if cell["verdict"] == verdict]
         words = "differ" if verdict == DIFFERS and counts[verdict] > 1 else verdict
-        words = {STAND_IN: "on stand-in data", REPORTED: "reported by the code alone"}.get(verdict, words)
+        words = _WORDS.get(verdict, words)
         parts.append(f"{counts[verdict]} {words}{_add_detail(verdict, own)}")
     return ", ".join(parts)
 
@@ -169,7 +180,7 @@ def _add_detail(verdict: str, cells: Sequence[Mapping[str, Any]]) -> str:
         agree = sum(cell["agrees"] == YES for cell in cells)
         return f" ({'all agree' if agree == len(cells) else f'{agree} agree'})"
     whys = Counter(cell["why"] for cell in cells)
-    if verdict != NOT_RUN or not whys:
+    if verdict not in (NOT_RUN, NO_FIGURE) or not whys:
         return ""
     why, count = whys.most_common(1)[0]
     return f" ({why}{f'; {len(whys) - 1} other reasons' if len(whys) > 1 else ''})" if count else ""

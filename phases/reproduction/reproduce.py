@@ -14,6 +14,7 @@ from phases.reproduction.attempts import Attempt, digest_labels, end_attempt, pl
 from phases.reproduction.compare import (
     HELD_BACK,
     MEASURED,
+    NO_FIGURE,
     NOT_RUN,
     OWN_LABELS,
     WORD,
@@ -209,12 +210,16 @@ def _judge_all(
     for row in expected:
         figure, each = figures.get(row["id"]), speaks.get(row["id"])
         if figure is None:
-            cells.append(_cell(row, None, None, 0.0, Judgement(NOT_RUN, "", "the paper's cell is no number"), each))
+            cells.append(
+                _cell(row, None, None, 0.0, Judgement(NO_FIGURE, "", "the paper's cell is not a number"), each)
+            )
             continue
         tolerance, _ = tolerance_of(figure, request.percent)
         ours, why = _measure(row, figure, each) if each else (None, _why_nobody(declared))
+        ran = each is not None and each.run.status != NOT_RUN
         doubts = Doubts(
-            not_run=why,
+            not_run="" if ran else why,
+            no_figure=why if ran else "",
             stand_in=each.one.stand_in if each else "",
             suspect=_why_suspect(row["id"], each, ours, places, tables) if each and ours else "",
             is_quick=request.size == QUICK,

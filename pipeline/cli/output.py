@@ -193,9 +193,10 @@ def print_table(rows: list[tuple[str, ...]], *, header: tuple[str, ...]) -> None
     shown = [header, *(tuple(to_printable(cell) for cell in row) for row in rows)]
     widths = [max(len(row[column]) for row in shown) for column in range(len(header) - 1)]
     before, width = sum(widths) + 2 * len(widths), width_of_terminal()
+    room = min(_ROOM, max(len(row[-1]) for row in shown) + 1)
     for row in shown:
         cells = [paint_text(cell, cell) + " " * (size - len(cell)) for cell, size in zip(row, widths, strict=False)]
-        if width >= before + _ROOM:
+        if width >= before + room:
             print_raw("  ".join([*cells, wrap_text(row[-1], indent=before, hanging=before).strip()]).rstrip())
             continue
         below = "" if row is header else row[-1]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import groupby, zip_longest
+from textwrap import wrap
 from typing import Any
 
 import click
@@ -19,11 +20,21 @@ from pipeline.base.files import write_durable
 from pipeline.base.safe_tree import read_beneath
 from pipeline.cli.arguments import answers_about, complete_files, html_option, task_or_newest
 from pipeline.cli.assembly import command_name, relative_path
-from pipeline.cli.output import Answer, notify, print_table, print_text, print_warning, wrap_text, write_page
+from pipeline.cli.output import (
+    Answer,
+    notify,
+    print_table,
+    print_text,
+    print_warning,
+    width_of_terminal,
+    wrap_text,
+    write_page,
+)
 from pipeline.engine.store import TaskStore
 
 _RESULTS = "results.json"
-_ROW, _COLUMN = 16, 14
+_LEAST = 24
+"""Columns for both labels of a row, however narrow the terminal is."""
 _MOST_REASONS = 8
 _MOST_FILES, _LARGEST = 40, 4 << 20
 _FIGURES = ("paper", "spread", "ours", "our_spread", "difference", "tolerance")
@@ -96,9 +107,9 @@ def _show_results(name: str, results: dict[str, Any]) -> None:
         _show_table(table, list(cells))
     orders = results["orderings"]
     if orders["of"]:
-        print_text(
-            f"\nOf {orders['of']} pairs that the paper clearly orders in a column, {orders['held']} are so here."
-        )
+        size = " at the quick size" if results["size"] == "quick" else ""
+        told = f"Of {orders['of']} pairs that the paper clearly orders in a column, {orders['held']} are so here{size}."
+        print_text(wrap_text(f"\n{told}"))
     for row in results.get("attempts", ()):
         changed = f"changed {', '.join(row['changed'])} ({row['changes']})" if row["changed"] else "changed nothing"
         print_text(
@@ -130,11 +141,12 @@ def summarize_tables(store: TaskStore, report: dict[str, Any]) -> list[str]:
 
 def _show_table(table: str, cells: list[dict[str, Any]]) -> None:
     print_text(f"\n{table}")
+    header = ("ID", "ROW", "COLUMN", "PAPER", "OURS", "VERDICT")
     rows: list[tuple[str, ...]] = [
         (
             cell["id"],
-            _shorten(cell["row"], _ROW),
-            _shorten(cell["column"], _COLUMN),
+            cell["row"],
+            cell["column"],
             write_figure(cell["paper"], cell["spread"]),
             write_figure(
                 cell["ours"], None if cell["our_spread"] is None or cell["spread"] is None else cell["our_spread"]
@@ -143,7 +155,7 @@ def _show_table(table: str, cells: list[dict[str, Any]]) -> None:
         )
         for cell in cells
     ]
-    print_table(rows, header=("ID", "ROW", "COLUMN", "PAPER", "OURS", "VERDICT"))
+    print_table([line for row in rows for line in _fold_labels(row, *_label_widths([header, *rows]))], header=header)
     reasons: dict[str, list[str]] = {}
     for cell in cells:
         if reason := _describe_reason(cell):
@@ -167,8 +179,19 @@ def _list_names(names: list[str]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{names[0]} to {names[-1]} ({len(names)})"
 
 
-def _shorten(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+def _label_widths(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """The widths of the columns ROW and COLUMN that leave room for the others in the terminal."""
+    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
+    room = max(width_of_terminal() - (sum(widths) - widths[1] - widths[2]), _LEAST)
+    column = min(widths[2], max(room - widths[1], room * 2 // 5))
+    return min(widths[1], room - column) - 2, column - 2
+
+
+def _fold_labels(row: Sequence[str], first: int, second: int) -> Iterator[tuple[str, ...]]:
+    """A row whose labels are not cut, in as many lines as they take: labels may differ in their last words alone."""
+    lines = zip_longest(wrap(row[1], first) or [""], wrap(row[2], second), fillvalue="")
+    for number, (name, column) in enumerate(lines):
+        yield ("", name, column, *[""] * 3) if number else (row[0], name, column, *row[3:])
 
 
 def _as_csv(cells: list[dict[str, Any]]) -> str:

@@ -283,6 +283,11 @@ def _run_phases(
     )
     if "only" in options:
         run = _request_for_one_phase(store, run, options["only"])
+    if judge := options.get("judge"):
+        phase = find("implement")
+        if run.wants(phase) and phase not in [stale for stale, _ in stale_phases(store, run)]:
+            again = f"pipeline verify {command_name(store)} --judge {judge}"
+            audience.tell(f"{judge} is not asked: phase {phase.label} is up to date; to have its code judged: {again}")
     report = run_pipeline(store, run)
     border = stops_before(store, run)
     if border is None or report["status"] in ("error", "cancelled"):

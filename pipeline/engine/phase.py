@@ -121,6 +121,7 @@ class Phase(NamedTuple):
     number: str
     name: str
     reads: tuple[str, ...]
+    """Documents; a folder of another phase, as in `writes`, is read as the sha256 of each of its files."""
     writes: tuple[str, ...]
     """Documents; a name that ends in '/' is a folder whose files a written document lists in `files`."""
     run: Callable[[Documents, Context], Documents]

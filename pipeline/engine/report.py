@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from pipeline.base.errors import (
 )
 from pipeline.base.logs import utc_timestamp
 from pipeline.engine.attempt import call_guarded
+from pipeline.engine.phase import Phase
 from pipeline.engine.stamps import FINISHED, Stamp
 from pipeline.engine.store import TaskStore
 
@@ -68,9 +69,9 @@ def outcome_of(error: BaseException) -> Outcome:
     return Outcome(ERROR, f"a bug in the pipeline: {type(error).__name__}: {error}", 70)
 
 
-def outcome_of_phases(store: TaskStore) -> Outcome:
-    """The outcome of a run in which every phase has a result: what the phases themselves say, the worst of it."""
-    facts, error = _collect_facts(store)
+def outcome_of_phases(store: TaskStore, stale: Collection[Phase] = ()) -> Outcome:
+    """The outcome of a run that no failure ended: the worst that its phases report. `stale` phases report on older inputs."""
+    facts, error = _collect_facts(store, stale)
     if error:
         return outcome_of(error)
     stamps = [stamp for _, stamp in sorted(store.stamps.items())]
@@ -127,11 +128,11 @@ def _build_document(
     }
 
 
-def _collect_facts(store: TaskStore) -> tuple[dict[str, Any], PipelineError | None]:
+def _collect_facts(store: TaskStore, stale: Collection[Phase] = ()) -> tuple[dict[str, Any], PipelineError | None]:
     facts: dict[str, Any] = {}
     for phase in store.graph.phases:
         stamp = store.stamps.get(phase.number)
-        if not (phase.report and stamp and stamp.status in FINISHED):
+        if phase in stale or not (phase.report and stamp and stamp.status in FINISHED):
             continue
         if phase.asked and store.stale_reason(phase, stamp.settings):
             continue  # what it says is of other code than what is there now

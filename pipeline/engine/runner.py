@@ -34,7 +34,7 @@ def run_pipeline(store: TaskStore, run: RunRequest) -> dict[str, Any]:
     outcome = Outcome(ERROR, "a bug in the pipeline ended the run", 70)
     try:
         _Runner(store, run).run()
-        outcome = _why_stopped_short(store, run) or outcome_of_phases(store)
+        outcome = _outcome_of_run(store, run)
     except (PipelineError, Interrupted) as error:
         outcome = outcome_of(error)
     except KeyboardInterrupt:  # of a caller that has no handlers of its own for signals
@@ -226,12 +226,13 @@ def _join_pauses(pauses: list[Paused]) -> Paused:
     return Paused("; ".join(reasons), stop_reason=pauses[0].stop_reason, flag=flag)
 
 
-def _why_stopped_short(store: TaskStore, run: RunRequest) -> Outcome | None:
-    if not (run.stop_at or run.until or run.only):
-        return None
-    left = [phase for phase, _ in stale_phases(store, run)]
-    if not left:
-        return None
+def _outcome_of_run(store: TaskStore, run: RunRequest) -> Outcome:
+    """The outcome of a run that no failure ended: what its results say comes before where it was asked to stop."""
+    stopped_short = run.stop_at or run.until or run.only
+    left = [phase for phase, _ in stale_phases(store, run)] if stopped_short else []
+    outcome = outcome_of_phases(store, left)
+    if outcome.exit_code or not left:
+        return outcome
     border = stops_before(store, run)
     if run.only is None and border and border not in left:
         return Outcome(PAUSED, f"phase {border.label} was done before; phase {left[0].label} is next", 0)

@@ -202,8 +202,8 @@ class Settings(NamedTuple):
     evidence: str = "on"
     """false: nobody looks which test runs which line, nor tries changes. Checks must pass, and the work ends as a warning."""
     judge: str = ""
-    """A second reader of code that passes its checks: a model as in `model`, or same. It can refuse work, and accept none. Empty:
-    nobody."""
+    """The model that judges code against the paper when its checks pass, as in `model`, or same. It can refuse work, and accept
+    none. Empty: no model."""
     tests: str = ""
     """A folder of your own tests (or one file). A run copies it into the task, out of the agent's reach, and the code must pass
     them."""

@@ -19,6 +19,7 @@ from pipeline.base.files import (
     write_all_durable,
     write_durable,
 )
+from pipeline.base.formats import dump_json
 from pipeline.base.jsonl import drop_torn_tail
 from pipeline.base.lease import new_attempt
 from pipeline.engine.contract import Contracts, check_listed_files, check_output_names
@@ -97,7 +98,9 @@ class TaskStore:
             )
 
     def digest(self, name: str) -> str | None:
-        """The sha256 of a document as it is now; None where it is missing."""
+        """The sha256 of a document or folder as it is now; None where it is missing."""
+        if name.endswith("/"):
+            return sha256(dump_json(self._digest_files(name)))
         try:
             return sha256(read_bytes(self.path(name)))
         except StorageError as error:
@@ -209,7 +212,16 @@ class TaskStore:
     def _put(self, phase: Phase, stamp: Stamp) -> None:
         self.stamps[phase.number] = self._unsaved[phase.number] = stamp
 
+    def _digest_files(self, folder: str) -> dict[str, str | None]:
+        """The sha256 of each file that a folder's phase wrote there, as it is now."""
+        writer = self.graph.writer(folder)
+        stamp = self.stamps.get(writer.number) if writer else None
+        return {path: self.digest(path) for path in sorted(stamp.written if stamp else ()) if path.startswith(folder)}
+
     def _load(self, name: str) -> tuple[Any, str]:
+        if name.endswith("/"):
+            files = self._digest_files(name)
+            return files, sha256(dump_json(files))
         data = read_bytes(self.path(name))
         try:
             return self.contracts.parse(name, data, writer=self._writer(name)), sha256(data)

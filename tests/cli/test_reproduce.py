@@ -19,7 +19,7 @@ from phases.sandbox.commands import kind_of_sandbox
 from pipeline.cli.assembly import effective_settings
 from pipeline.cli.task_factory import find_or_make_task
 from pipeline.engine.settings import Settings
-from tests.papers import HANGS, Command, paper
+from tests.papers import HANGS, Command, in_terminal, paper
 from tests.web import says, serving
 
 pytestmark = pytest.mark.skipif(kind_of_sandbox("required") == NONE, reason="no sandbox on this machine")
@@ -296,7 +296,10 @@ def test_a_task_begun_with_no_card_keeps_to_that_before_it_has_run(
 @pytest.mark.covered
 def test_the_quick_size_says_nothing_of_the_papers_size(task: Command) -> None:
     ended = task("reproduce", TASK, "--size", "quick")
-    assert "0 of 2 cells reproduced, 2 not run (only the quick size was run)" in ended.out
+    assert "0 of 2 cells reproduced, 2 at the quick size only" in ended.out
+    shown = task("results", TASK).out
+    assert "E1  NMC (ours)  Error   19.25  19.2     quick size" in shown
+    assert "not run" not in shown
 
 
 def test_results_of_code_that_was_changed_since_are_called_old(task: Command) -> None:
@@ -304,6 +307,57 @@ def test_results_of_code_that_was_changed_since_are_called_old(task: Command) ->
     plan = task.task(TASK) / "initial_plan.txt"
     plan.write_text(plan.read_text().replace("value: 19.25", "value: 91.25"))
     assert "these results are old (initial_plan.txt changed)" in task("results", TASK).err
+
+
+LONG = "Fixed weighting of the global and the local loss"
+
+
+@pytest.mark.parametrize(
+    ("rows", "column"),
+    [
+        pytest.param((f"{LONG}, circle", f"{LONG}, dino"), "KL Divergence", id="rows that differ at their end"),
+        pytest.param(("circle", "dino"), f"{LONG}, KL Divergence (lower is better)", id="a long column"),
+        pytest.param((f"{LONG}, circle", f"{LONG}, dino"), f"{LONG}, KL", id="both are long"),
+        pytest.param(("circle_" * 12, "circle_" * 12 + "dino"), "KL", id="words that no line holds"),
+    ],
+)
+@pytest.mark.parametrize("columns", [80, 120])
+def test_rows_of_a_table_are_never_cut(task: Command, rows: tuple[str, str], column: str, columns: int) -> None:
+    task("reproduce", TASK)
+    path = task.task(TASK) / "results.json"
+    results = json.loads(path.read_text())
+    for cell, row in zip(results["cells"], rows, strict=True):
+        cell.update(table="Table 1", row=row, column=column)
+    path.write_text(json.dumps(results))
+    lines = in_terminal(task, "results", TASK, columns=columns).text.splitlines()
+    assert max(map(len, lines)) <= columns
+    first = next(number for number, line in enumerate(lines) if line.startswith("ID "))
+    table = lines[first : lines.index("", first)]
+    begins, ends = table[0].index("ROW"), table[0].index("COLUMN")
+    starts = [number for number, line in enumerate(table) if line[:1] == "E"]
+    for row, start, end in zip(rows, starts, [*starts[1:], len(table)], strict=True):
+        own = table[start : next((n for n in range(start + 1, end) if table[n][:4].strip()), end)]
+        assert "".join("".join(line[begins:ends].split()) for line in own) == "".join(row.split())
+    assert not any("…" in line for line in table)
+
+
+def test_another_look_at_the_same_code_leaves_its_results_valid(task: Command) -> None:
+    task("reproduce", TASK)
+    before = (task.task(TASK) / "implementation.json").read_bytes()
+    task("verify", TASK, "--mutants", "off")
+    assert (task.task(TASK) / "implementation.json").read_bytes() != before
+    assert "old" not in task("results", TASK).err
+    assert "reproduce" not in task("why", TASK).out
+    assert "reproduction" in task.document(TASK, "report.json")
+
+
+def test_a_verify_that_refuses_ends_incomplete_with_3_after_a_reproduce(task: Command) -> None:
+    task("reproduce", TASK)
+    (task.task(TASK) / "generate_code" / "test_study.py").write_text(TEST.replace("1.5", "2.5"))
+    ended = task("verify", TASK)
+    assert (ended.code, "Task paper-code-verify: incomplete." in ended.out) == (3, True), ended.out
+    assert task.document(TASK, "report.json")["status"] == "incomplete"
+    assert "these results are old (generate_code/ changed)" in task("results", TASK).err
 
 
 def test_data_that_are_held_out_need_labels(task: Command, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Finished work is judged again: by `pipeline verify`, by the user's own tests, by a second reader, after more attempts."""
+"""Finished work is judged again: by `pipeline verify`, by the user's own tests, by a judge, after more attempts."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def judging(verdict: str) -> Any:
     return answer
 
 
-def test_a_second_reader_opens_what_looked_closed_once_and_lifts_nothing(there: Ground) -> None:
+def test_the_judge_opens_what_looked_closed_once_and_lifts_nothing(there: Ground) -> None:
     before = {name: row["status"] for name, row in rungs(there).items()}
     with LlmServer(*[judging("differs")] * 20) as server:
         judge = ("--judge", "compatible:tiny")
@@ -171,7 +171,65 @@ def test_a_second_reader_opens_what_looked_closed_once_and_lifts_nothing(there: 
     assert "judge  compatible:tiny: differs, line 3: It says so." in there.call("trace", "paper").out
 
 
-def test_what_a_second_reader_agrees_with_is_told(there: Ground) -> None:
+def test_the_judge_is_asked_although_requirements_are_open_and_both_are_reported(there: Ground) -> None:
+    for path in (there.task / "generate_code").rglob("*.py"):
+        path.write_text(path.read_text().replace("R1", ""))
+    with LlmServer(*[judging("differs")] * 20) as server:
+        there.extra.update(PIPELINE_BASE_URL=server.base_url, PIPELINE_API_KEY="none")
+        ended = there.call("verify", "paper", "--judge", "compatible:tiny")
+    assert server.asked >= 1
+    assert_ended(there, ended, "incomplete", 3, verified=False)
+    attempt = " ".join(there.call("show", "paper", "acceptance").out.split())
+    assert "1 of 3 requirements of the plan are open: R1 is missing" in attempt
+    assert "requirements differ from the paper, as a second model reads them" in attempt
+    judged = [row for row in rungs(there).values() if row.get("judged")]
+    assert len(judged) == len(rungs(there)), "each requirement and value"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "why"),
+    [
+        ("decay.py", "BETA * weight", "BETA + weight", "its checks do not pass"),
+        ("tests/test_decay.py", "import unittest", "import nothing_of_that_name, unittest", "its checks do not pass"),
+        ("decay.py", "def averaged", "def averaged(", "its files are not in order"),
+    ],
+    ids=["a check fails", "a test cannot be imported", "a file does not parse"],
+)
+def test_where_the_judge_is_not_asked_the_user_reads_why(
+    path: str, before: str, after: str, why: str, there: Ground
+) -> None:
+    file = there.task / "generate_code" / path
+    assert before in file.read_text()
+    file.write_text(file.read_text().replace(before, after))
+    with LlmServer(judging("meets")) as server:
+        there.extra.update(PIPELINE_BASE_URL=server.base_url, PIPELINE_API_KEY="none")
+        ended = there.call("verify", "paper", "--judge", "compatible:tiny")
+    assert (ended.code, server.asked) == (3, 0)
+    assert f"compatible:tiny was not asked to judge the code: {why}" in " ".join(ended.err.split())
+
+
+def test_a_run_that_has_no_code_to_write_names_the_command_that_judges(there: Ground) -> None:
+    with LlmServer(*[judging("meets")] * 20) as server:
+        there.extra.update(PIPELINE_BASE_URL=server.base_url, PIPELINE_API_KEY="none")
+        ended = there.call("resume", "paper", "--judge", "compatible:tiny")
+        assert (ended.code, server.asked) == (0, 0)
+        command = "pipeline verify paper --judge compatible:tiny"
+        assert "compatible:tiny is not asked: phase 09 implement is up to date" in ended.err
+        assert command in " ".join(ended.err.split())
+        assert there.call(*command.split()[1:]).code == 0
+        assert server.asked >= 1
+
+
+def test_a_scaffold_is_not_judged_and_the_user_reads_why(tmp_path: Path) -> None:
+    there = Ground(tmp_path, text="# Decay\n\n## Method\n\nWe use a learning rate of 0.1 and a batch size of 32.\n")
+    with LlmServer(judging("meets")) as server:
+        there.extra.update(PIPELINE_BASE_URL=server.base_url, PIPELINE_API_KEY="none")
+        ended = there.call("run", "--fast", "paper.md", "--judge", "compatible:tiny")
+    assert server.asked == 0
+    assert "compatible:tiny was not asked to judge the code: rules wrote it" in " ".join(ended.err.split())
+
+
+def test_what_the_judge_agrees_with_is_told(there: Ground) -> None:
     with LlmServer(*[judging("meets")] * 20) as server:
         there.extra.update(PIPELINE_BASE_URL=server.base_url, PIPELINE_API_KEY="none")
         ended = there.call("verify", "paper", "--judge", "compatible:tiny")

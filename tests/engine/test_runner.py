@@ -350,6 +350,29 @@ def test_a_stop_that_was_asked_for_pauses_with_exit_code_0_and_a_resume_goes_on(
     assert chain.ran == ["alpha", "beta", "gamma"][len(ran) :]
 
 
+@pytest.mark.parametrize("asked", [{"only": "02"}, {"until": "02"}, {"stop_at": "03"}], ids=str)
+def test_a_run_that_stops_short_ends_with_what_its_phases_report(chain: Machine, asked: dict[str, str]) -> None:
+    chain.run()
+    told = {"status": "incomplete", "reason": "2 checks fail"}
+    chain.change(
+        "02", version=2, run=lambda inputs, ctx: {"beta.json": {"text": "again"}}, report=lambda documents: told
+    )
+    report = chain.run(**asked)
+    assert (chain.ran, set(chain.stale())) == (["beta"], {"gamma"})
+    assert (report["status"], report["exit_code"], report["reason"]) == ("incomplete", 3, "2 checks fail")
+
+
+@pytest.mark.parametrize("asked", [{"only": "01"}, {"until": "01"}, {"stop_at": "02"}], ids=str)
+def test_a_report_on_older_inputs_does_not_decide_how_a_run_that_stops_short_ends(
+    chain: Machine, asked: dict[str, str]
+) -> None:
+    chain.change("02", report=lambda documents: {"status": "incomplete", "reason": "2 checks fail"})
+    assert chain.run()["exit_code"] == 3
+    chain.change("01", version=2, run=lambda inputs, ctx: {"alpha.json": {"text": "again"}})
+    report = chain.run(**asked)
+    assert (report["status"], report["exit_code"]) == ("paused", 0)
+
+
 @pytest.mark.parametrize("asked", [{"until": "03"}, {"stop_at": "03"}, {"only": "03"}], ids=str)
 def test_a_stop_where_nothing_is_left_is_the_end(chain: Machine, asked: dict[str, str]) -> None:
     chain.run()

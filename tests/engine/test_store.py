@@ -225,6 +225,43 @@ def test_a_file_that_the_phase_wrote_itself_counts_when_its_manifest_lists_it(st
     assert set(store.stamps["05"].written) == {"delta.json", "code/a.py"}
 
 
+READS_CODE = toy("06", "note", ("code/",), writes=("note.md",))
+
+
+def write_code(store: TaskStore, text: str, files: Mapping[str, str]) -> None:
+    perform(store, CODE, {"delta.json": {"text": text, "files": build_manifest(files)}, **files})
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        pytest.param({"code/a.py": "a\n", "code/b.py": "b\n"}, None, id="none"),
+        pytest.param({"code/a.py": "c\n", "code/b.py": "b\n"}, "code/ changed", id="another text"),
+        pytest.param({"code/a.py": "a\n"}, "code/ changed", id="one less"),
+        pytest.param({"code/a.py": "a\n", "code/b.py": "b\n", "code/c.py": ""}, "code/ changed", id="one more"),
+        pytest.param({"code/b.py": "a\n", "code/a.py": "b\n"}, "code/ changed", id="two that changed places"),
+        pytest.param({}, "code/ changed", id="all gone"),
+    ],
+)
+def test_a_phase_that_reads_a_folder_is_stale_when_a_file_of_it_changed_and_not_when_its_document_did(
+    tmp_path: Path, files: Mapping[str, str], reason: str | None
+) -> None:
+    store = make_task(tmp_path, CODE, READS_CODE)
+    write_code(store, "before", {"code/a.py": "a\n", "code/b.py": "b\n"})
+    perform(store, READS_CODE, {"note.md": compose_markdown({"text": "n"}, "")})
+    assert again(store).stale_reason(READS_CODE, {}) is None
+    write_code(store, "after", files)
+    assert again(store).stale_reason(READS_CODE, {}) == reason
+
+
+def test_a_phase_that_reads_a_folder_gets_the_digest_of_each_file(tmp_path: Path) -> None:
+    store = make_task(tmp_path, CODE, READS_CODE)
+    write_code(store, "x", {"code/a.py": "a\n", "code/deep/b.py": ""})
+    inputs, digests = store.load_inputs(READS_CODE)
+    assert inputs["code/"] == {"code/a.py": sha256(b"a\n"), "code/deep/b.py": sha256(b"")}
+    assert digests == {"code/": store.digest("code/")}
+
+
 def test_a_manifest_never_leads_out_of_the_task(store: TaskStore, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("a\n")
     row = {**build_manifest({"x": "a\n"})[0], "path": "../../secret"}

@@ -36,6 +36,14 @@ def test_a_figure_that_is_larger_stands_further_right() -> None:
     assert places[0] < places[1] < places[2]
 
 
+@pytest.mark.parametrize("row", ["NMC", "x" * 26, "Fixed weighting of both losses, {}", "{} of " + "y" * 40])
+def test_labels_that_differ_differ_in_a_drawing(row: str) -> None:
+    cells = [{**EXAMPLE["cells"][0], "ours": 1.0, "row": row.format(name)} for name in ("dino", "moons")]
+    (table,) = describe_results({**EXAMPLE, "cells": cells})["tables"]
+    drawn = [shape.inside[0].text for shape in table["plots"][0]["shapes"] if shape.tag == "g"]
+    assert (len(set(drawn)), max(map(len, drawn)) <= 26) == (1 + ("{" in row), True)
+
+
 def test_nothing_that_a_result_or_a_file_says_comes_alive() -> None:
     cells = [{**cell, "row": EVIL, "column": EVIL, "table": EVIL, "why": EVIL} for cell in EXAMPLE["cells"]]
     curves = draw_curves(EVIL, [{"epoch": number, EVIL: number * 2} for number in range(5)])

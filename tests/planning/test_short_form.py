@@ -234,6 +234,37 @@ def test_a_requirement_that_quotes_what_was_asked_for_is_of_the_review() -> None
     assert problems_of(plan, cited, WHOLE) == []
 
 
+ALIKE = [
+    "1 Introduction\nWe compare against a baseline single-scale diffusion model, with dropout: none.\nThe rate is fixed.",
+    "2 Data\nThe table lists the RATE. Each row has a seed.",
+    "5 Experiments\nBaseline: Single-scale diffusion\nmodel. Dropout, none. The Rate is the step.",
+]
+ALIKE_CITED = QuoteIndex([*enumerate(ALIKE, 1)], (), [(text.partition(" ")[0], text) for text in ALIKE])
+
+
+@pytest.mark.parametrize(
+    ("quote", "said", "page", "section"),
+    [
+        pytest.param(
+            "Baseline: Single-scale diffusion model", 0, 3, "5", id="another page with other capitals and marks"
+        ),
+        pytest.param("Baseline: Single-scale diffusion model", 1, 3, "5", id="the model named that page"),
+        pytest.param("BaselineSingle-scale diffusion model", 0, 3, "5", id="capitals alone tell them apart"),
+        pytest.param("dropout: none", 0, 1, "1", id="marks and capitals tell them apart"),
+        pytest.param("Dropout, none", 0, 3, "5", id="the same, the other way round"),
+        pytest.param("BASELINE SINGLE-SCALE DIFFUSION MODEL", 0, 1, "1", id="none is closer: the first"),
+        pytest.param("BASELINE SINGLE-SCALE DIFFUSION MODEL", 3, 3, "5", id="none is closer: the one that is named"),
+    ],
+)
+def test_a_quote_that_stands_in_several_spellings_has_the_place_of_its_own(
+    quote: str, said: int, page: int, section: str
+) -> None:
+    row = {**WHOLE["requirements"][0], "source": {"section": None, "page": said, "quote": quote}}
+    [placed] = find_places({**WHOLE, "requirements": [row]}, ALIKE_CITED)["requirements"]
+    assert placed["source"] == {"section": section, "page": page, "quote": quote}
+    assert ALIKE_CITED.fault(placed) is None
+
+
 def test_a_change_fits_the_schema_that_the_server_is_given_for_it() -> None:
     change = {"struck": ["R1"], "file_structure": [{"path": "a.py", "purpose": "It waits."}]}
     assert CONTRACTS.breach(reply_schema(SCHEMA, WHOLE), change) is None

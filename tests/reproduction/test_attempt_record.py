@@ -83,7 +83,7 @@ def test_there_are_as_many_as_the_user_allows_and_none_after_one_that_changed_no
 
 def test_there_is_none_where_nothing_can_be_mended(task: Path) -> None:
     assert begin(task, 2, cell(verdict="near"), cell(verdict="stand-in data"), cell(verdict="reported")) == ""
-    assert begin(task, 2, cell(verdict="not run", ours=3.0)) == "", "the quick size alone was run"
+    assert begin(task, 2, cell(verdict="quick size", ours=3.0)) == "", "the quick size alone was run"
 
 
 def test_what_waits_for_the_users_data_is_not_sent_to_the_agent(task: Path) -> None:

@@ -150,14 +150,14 @@ def test_what_can_be_told_of_a_cheat_is_told_with_its_place(tmp_path: Path) -> N
     assert cell(disguised)["why"] == "the code holds the paper's figure: study.py:1"
     plan = reproduce(tmp_path / "3", {"study.py": FROM_FILE, "experiments.yaml": declare()}, expect(PAPER))
     assert (cell(plan)["verdict"], cell(plan)["why"]) == (
-        "not run",
+        "no figure",
         "main: it ended with exit code 1: no figure to be found",
     )
     held = hold_out(tmp_path)
     copied = reproduce(
         tmp_path / "4", {"study.py": COPIED, "experiments.yaml": declare()}, expect(PAPER), held_out=held
     )
-    assert cell(copied)["verdict"] == "not run"
+    assert cell(copied)["verdict"] == "no figure"
     assert "each of the 400 rows whose labels are held back" in cell(copied)["why"]
 
 
@@ -187,4 +187,8 @@ def test_what_stands_on_made_up_data_or_on_the_quick_size_is_never_reproduced(pa
     )
     files["experiments.yaml"] = declare()
     quick = cell(reproduce(tmp_path / "2", files, expect(paper), held_out=held, percent=50, size="quick"))
-    assert (quick["verdict"], quick["agrees"], quick["why"]) == ("not run", "yes", "only the quick size was run")
+    assert (quick["verdict"], quick["agrees"], quick["why"]) == (
+        "quick size",
+        "yes",
+        "a quick run shows nothing of the paper's size",
+    )

@@ -90,7 +90,7 @@ def test_files_that_were_changed_since_are_made_again(tmp_path: Path) -> None:
 )
 def test_why_an_experiment_gave_nothing_is_told(code: str, why: str, tmp_path: Path) -> None:
     found = cell(reproduce(tmp_path, {"study.py": code, "experiments.yaml": declare()}))
-    assert found["verdict"] == "not run"
+    assert (found["verdict"], found["ours"]) == ("no figure", None)
     assert found["why"].startswith(why)
 
 

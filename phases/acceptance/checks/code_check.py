@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from phases.acceptance.checks.entry_script import find_entry_script, help_command
 from phases.acceptance.checks.imports import Modules, import_problems
@@ -25,8 +25,8 @@ from phases.acceptance.checks.test_runs import (
 from phases.evidence.demands import demands_of
 from phases.evidence.look import EvidenceSetting, Look
 from phases.evidence.observation import FAILED, NOTHING, Observation
-from phases.evidence.rungs import EXECUTED, IMPLEMENTED, NAMED
-from phases.evidence.traceability import DIFFERENT, describe_judgement, open_problem
+from phases.evidence.rungs import EXECUTED, NAMED
+from phases.evidence.traceability import DIFFERENT, describe_judgement, differing_problem, open_problem
 from phases.sandbox.box import NONE, CommandResult
 from phases.sandbox.probe import probe_best
 from phases.workspace import syntax
@@ -48,8 +48,16 @@ _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
 _UNTRIED = "nobody looked which tests run it"
 _NOT_WRITTEN = ("node_modules", "site-packages")
 Row = dict[str, Any]
-Judge = Callable[[Workspace, Sequence[Row]], Sequence[Row]]
-"""Says of each row of evidence whether the code does what the paper says."""
+
+
+class Judge(Protocol):
+    """A model that holds the code against the paper."""
+
+    def judge_rows(self, workspace: Workspace, evidence: Sequence[Row]) -> tuple[Sequence[Row], Collection[str]]:
+        """The rows of evidence, each with its verdict, and the ids of those that the implementer is to mend."""
+
+    def skip(self, why: str) -> None:
+        """Tell the user that the code is not judged."""
 
 
 def check_code(
@@ -64,49 +72,65 @@ def check_code(
     """The verdict on the workspace as it is: `block` is None, or what must be mended, in words for the model.
 
     `untouched`: files that this work was to change and that are as they were; `missing`: packages of the plan that are not
-    installed, so that what fails for want of one is no fault of the code; `judge`: a second reader of what passes. The
-    caller sets `commands.step`. Raises StorageError.
+    installed, so that what fails for want of one is no fault of the code; `judge` is asked once the checks pass, whatever
+    requirements are open. The caller sets `commands.step`. Raises StorageError.
     """
     planned = [row["path"] for row in plan["file_structure"]]
     others = dict(_other_files(workspace, planned))
     files = {**others, **dict(_read_texts(workspace, planned))}
     python = {path: text for path, text in files.items() if path.endswith(".py")}
-    paths = workspace.paths()
     problems = [
         *file_problems(workspace, plan),
         *(f"{path} is as it was, and the plan changed it" for path in untouched),
-        *_cut_list(
-            [f"{path} does not parse: {why}" for path, text in others.items() if (why := _parse_fault(path, text))]
-        ),
-        *import_problems(python, paths),
-        *find_test_detectors(python),
-        *(f"{path} stands in for {_OWN}: rename it" for path in find_shadows(paths) if path not in planned),
     ]
-    if problems:
+    if problems := [*problems, *_find_faults(others, python, planned, workspace.paths())]:
         run = _CheckRun([], problems, ["the files are not in order, so nothing was run"], [])
+        why_not = "its files are not in order"
     else:
         look = Look(evidence, commands)
         try:
             run = _run_checks(workspace, plan, python, commands, missing, look)
-            if judge and (not run.problems or evidence.by_name):
-                run = _judge_closed(run, judge(workspace, run.evidence), demands_of(plan))
         finally:
             look.end()
+        why_not = "its checks do not pass" if run.problems and not evidence.by_name else ""
+        _add_open_requirements(run, demands_of(plan))
+        run.doubts.extend(f"{path} stands in for {_OWN}" for path in find_shadows(workspace.paths()))
+    if judge and why_not:
+        judge.skip(why_not)
+    elif judge:
+        run = _add_judgements(run, *judge.judge_rows(workspace, run.evidence), demands_of(plan))
     verification = _build_verification(run, tree_digest(workspace), commands.box.kind, missing)
     return {"block": "\n\n".join(run.problems) or None, "verification": verification}
 
 
-def _judge_closed(run: _CheckRun, evidence: Sequence[Row], requirements: Sequence[Row]) -> _CheckRun:
-    """What the second reader says of work that passes: what it opens goes back to the model, the rest to the user."""
-    before = open_problem(requirements, run.evidence)
-    run.problems[:] = [problem for problem in run.problems if problem != before]
-    if told := open_problem(requirements, evidence):
-        run.problems.append(told)
-        run.why.append("the second reader does not agree")
-    differing = [row for row in evidence if row.get("judged", {}).get("verdict") == DIFFERENT and not row["is_open"]]
-    run.doubts.extend(f"{row['id']} {describe_judgement(row)}" for row in differing[:MOST_NAMED])
-    if unjudged := [row["id"] for row in evidence if row["rung"] in IMPLEMENTED and not row.get("judged")]:
-        run.doubts.append(f"the second reader said nothing of {', '.join(unjudged[:MOST_NAMED])}")
+def _find_faults(
+    others: Mapping[str, str], python: Mapping[str, str], planned: Collection[str], paths: Collection[str]
+) -> list[str]:
+    """What is wrong with the text of files: the planned ones, and `others` beside them."""
+    faults = [f"{path} does not parse: {why}" for path, text in others.items() if (why := _parse_fault(path, text))]
+    return [
+        *_cut_list(faults),
+        *import_problems(python, paths),
+        *find_test_detectors(python),
+        *(f"{path} stands in for {_OWN}: rename it" for path in find_shadows(paths) if path not in planned),
+    ]
+
+
+def _add_judgements(
+    run: _CheckRun, evidence: Sequence[Row], opened: Collection[str], requirements: Sequence[Row]
+) -> _CheckRun:
+    """Adds what the judge says: what it opens goes back to the model, what else it finds to differ to the user."""
+    reported = [row for row in evidence if row["id"] in opened]
+    if reported:
+        run.problems.append(differing_problem(requirements, reported))
+        run.why.append("the judge does not agree")
+    known, doubted = {describe_judgement(row) for row in reported}, dict[str, list[str]]()
+    for row in evidence:
+        if row.get("judged", {}).get("verdict") == DIFFERENT and (told := describe_judgement(row)) not in known:
+            doubted.setdefault(told, []).append(row["id"])
+    run.doubts.extend(f"{', '.join(ids)} {told}" for told, ids in [*doubted.items()][:MOST_NAMED])
+    if unjudged := [row["id"] for row in evidence if not row.get("judged")]:
+        run.doubts.append(f"the judge gave no verdict on {', '.join(unjudged[:MOST_NAMED])}")
     return run._replace(evidence=evidence)
 
 
@@ -146,10 +170,7 @@ def _run_checks(
     evidence = look.judge(workspace, plan, seen, change=not run.problems)
     if commands.box.kind != NONE:
         commands.take_back()
-    run = run._replace(evidence=evidence)
-    _add_open_requirements(run, demands_of(plan))
-    run.doubts.extend(f"{path} stands in for {_OWN}" for path in find_shadows(paths))
-    return run
+    return run._replace(evidence=evidence)
 
 
 class _CheckRun(NamedTuple):

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -28,7 +29,7 @@ class QuoteIndex:
         sections: Sequence[tuple[str | None, str]] = (),
     ) -> None:
         """`sections`: number or title of each, and its own text, in their order; together they are the text of the pages."""
-        self._numbers = [number for number, _ in pages]
+        self._numbers, self._pages = [number for number, _ in pages], [text for _, text in pages]
         self._starts: list[int] = []
         parts, length = [], 0
         for _, text in pages:
@@ -60,10 +61,14 @@ class QuoteIndex:
         letters = _letters_of(text)
         return self._pages_of(letters) if letters else set()
 
+    def closest_pages_of(self, text: str) -> set[int]:
+        """The pages of the places that are most like a text: to the sign, else in its small and capital letters, else all."""
+        return {page for place in self._closest_places(text) for page in self._pages_between(*place)}
+
     def section_of(self, text: str, page: int) -> str | None:
         """Number or title of the section in which a text begins that stands on a page; None where it is in none."""
-        letters = _letters_of(text)
-        found = [start for start, end in self._places_of(letters) if page in self._pages_between(start, end)]
+        places = [*self._closest_places(text), *self._places_of(_letters_of(text))]
+        found = [start for start, end in places if page in self._pages_between(start, end)]
         place = bisect_right(self._begins, found[0]) - 1 if found else -1
         return self._sections[place] if place >= 0 else None
 
@@ -112,12 +117,37 @@ class QuoteIndex:
             self._found[quote] = [near] if near else found
         return self._found[quote]
 
+    def _closest_places(self, text: str) -> list[tuple[int, int]]:
+        places = self._places_of(_letters_of(text))
+        if len(places) < 2:
+            return places
+        printed, positions = self._printed
+        wanted = _words_of(unicodedata.normalize("NFKC", text))
+        found = [_words_of(printed[positions[start] : positions[end - 1] + 1]) for start, end in places]
+        likeness = [(words == wanted) + (_cased_letters_of(words) == _cased_letters_of(wanted)) for words in found]
+        return [place for place, like in zip(places, likeness, strict=True) if like == max(likeness)]
+
+    @cached_property
+    def _printed(self) -> tuple[str, list[int]]:
+        """The text as it is printed, and the place in it of each letter of `_text`."""
+        printed = "\n".join(unicodedata.normalize("NFKC", text) for text in self._pages)
+        return printed, [at for at, sign in enumerate(printed) for letter in sign.casefold() if letter.isalnum()]
+
     def _pages_between(self, start: int, end: int) -> set[int]:
         first, last = (bisect_right(self._starts, place) - 1 for place in (start, end - 1))
         return set(self._numbers[first : last + 1])
 
     def _no_page(self, page: int) -> str:
         return f"there is no page {page}; the pages are {min(self._numbers)} to {max(self._numbers)}"
+
+
+def _words_of(text: str) -> str:
+    """The text from its first letter to its last, its spaces and line breaks alike."""
+    return re.sub(r"^\W+|\W+$", "", " ".join(text.split()))
+
+
+def _cased_letters_of(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
 
 
 def _letters_of(text: str) -> str:

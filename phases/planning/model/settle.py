@@ -49,7 +49,7 @@ def _with_place(row: dict[str, Any], cited: QuoteIndex) -> dict[str, Any]:
         return {**row, "source": {**source, "section": REVIEW, "page": 0, "quote": said}}
     if not source["quote"]:
         return row
-    pages = cited.pages_of(source["quote"])
+    pages = cited.closest_pages_of(source["quote"])
     if source["page"] not in pages and (len(pages) == 1 or (pages and not source["page"])):
         source = {**source, "page": min(pages)}
     if source["section"] is None:

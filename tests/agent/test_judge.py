@@ -1,0 +1,307 @@
+"""The judge: what it is sent, which verdicts it is asked for, and what becomes of its replies."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phases.agent.given_code import GivenCode
+from phases.agent.judge import Judge
+from phases.llm.ledger import Ledger
+from phases.llm.model import Reply, Request
+from phases.workspace.workspace import Workspace
+from pipeline.engine.contract import Contracts
+
+Answer = Callable[[Sequence[str]], Sequence[Mapping[str, Any]]]
+CODE = {
+    "model.py": '"""R1: the model."""\n\n\nclass Model:\n    """R2: the network."""\n\n    def forward(self, x):\n'
+    '        """R2, R3 and V1: halves x."""\n        return x * 0.5\n\n\n'
+    'SETTINGS = {"rate": 0.1}\n\n\ndef unnamed():\n    return 7\n',
+    "tests/test_model.py": "def test_r2_r3_halves():\n    assert 1 == 1\n",
+}
+FILLER = "\n\n".join(f"Filler sentence {number} says nothing that matters here." for number in range(400))
+
+
+def requirement(name: str, text: str, page: int = 1, quote: str | None = None) -> dict[str, Any]:
+    source = {"section": "1", "page": page, "quote": text if quote is None else quote}
+    return {"id": name, "kind": "model", "text": text, "status": "stated", "source": source}
+
+
+def value(name: str, quote: str, page: int = 1) -> dict[str, Any]:
+    source = {"section": "1", "page": page, "quote": quote}
+    return {"id": name, "name": f"size {name}", "value": 3, "owner": "method", "kind": "training", "source": source}
+
+
+ROWS = [
+    requirement("R1", "The model has one network."),
+    requirement("R2", "The network halves its input by a factor of 0.5."),
+    requirement("R3", "Halving is done once."),
+    requirement("R34", "The rate is kept in a dictionary of settings."),
+]
+VALUES = [
+    value("V1", "halves its input by a factor of 0.5"),
+    value("V2", "The batch size is 32 in every run."),
+    value("V3", "Halving is done once.", page=2),
+]
+PAPER = "\n\n".join(["---\nsecret: note of the reader\n---", "<!-- page 1 -->", *(row["text"] for row in ROWS)])
+
+
+class Judges(GivenCode):
+    """A model that gives each requirement that it is asked for what `answer` says."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__("tiny")
+        self._answer, self.requests = answer, list[str]()
+
+    def ask(self, request: Request) -> Reply:
+        text = next(message.text for message in request.messages if message.role == "user")
+        self.requests.append(text)
+        return Reply("ok", json.dumps({"judgements": list(self._answer(asked_in(text)))}))
+
+
+def asked_in(text: str) -> list[str]:
+    return text.rpartition("Judge ")[2].partition(" of ")[0].split(", ")
+
+
+def says(name: str, verdict: str = "meets") -> dict[str, Any]:
+    return {"id": name, "verdict": verdict, "line": 1, "sentence": "It  says\nso."}
+
+
+def meets(names: Sequence[str]) -> list[dict[str, Any]]:
+    return [says(name) for name in names]
+
+
+class Place:
+    """A judge of some code, with what it told the user."""
+
+    def __init__(
+        self,
+        folder: Path,
+        answer: Answer = meets,
+        *,
+        paper: str = PAPER,
+        requirements: Sequence[Mapping[str, Any]] = ROWS,
+        values: Sequence[Mapping[str, Any]] = VALUES,
+        files: Sequence[Mapping[str, Any]] = ({"path": "model.py", "purpose": "x"},),
+        told: Sequence[str] = (),
+    ) -> None:
+        self.notes, self.model = list[str](), Judges(answer)
+        for path, text in CODE.items():
+            (folder / "code" / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "code" / path).write_text(text)
+        (folder / "paper.md").write_text(paper)
+        self.workspace = Workspace(str(folder / "code"))
+        plan = {"requirements": list(requirements), "values": list(values), "file_structure": list(files)}
+        ledger = Ledger(str(folder / "llm.jsonl"), {}, lambda: None)
+        journals, paper_path = str(folder / "explorations"), str(folder / "paper.md")
+        self.judge = Judge(
+            *(self.model, ledger, journals, 1, paper_path, plan, Contracts().breach),
+            in_place=lambda: None,
+            clean=lambda given: given,
+            told=lambda: told,
+            tell=self.notes.append,
+        )
+
+    def sent(self) -> str:
+        """The one request to the judge."""
+        self.judge.judge(self.workspace)
+        [request] = self.model.requests
+        return request
+
+
+def parts_of(request: str, name: str) -> list[str]:
+    found = re.findall(rf"<<<({name}[^>]*) ([0-9a-f]+)>>>\n(.*?)\n<<<END OF \1 \2>>>", request, re.DOTALL)
+    return [text for _, _, text in found]
+
+
+# What it is asked
+
+
+def test_each_requirement_and_each_value_gets_one_verdict(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    judgements = place.judge.judge(place.workspace)
+    asked = Counter(name for request in place.model.requests for name in asked_in(request))
+    assert asked == Counter(["R1", "R2", "R3", "R34", "V2", "V3"])
+    assert set(judgements) == {row["id"] for row in [*ROWS, *VALUES]}
+    assert {name: said.asked for name, said in judgements.items() if said.asked != name} == {"V1": "R2"}
+    assert place.notes == []
+
+
+@pytest.mark.parametrize(
+    ("quote", "page", "owner"),
+    [
+        pytest.param("halves its input by a factor of 0.5", 1, "R2", id="words of its sentence"),
+        pytest.param("Halves its input,\nby a factor of 0.5", 1, "R2", id="other marks and breaks"),
+        pytest.param("The network halves its input by a factor of 0.5.", 1, "R2", id="its whole sentence"),
+        pytest.param("halves its input by a factor of 0.5", 2, "V1", id="the same words on another page"),
+        pytest.param("0.5", 1, "V1", id="too short to tell"),
+        pytest.param("", 0, "V1", id="nothing"),
+        pytest.param("The rate is 0.1 in all runs.", 1, "V1", id="a sentence of its own"),
+    ],
+)
+def test_a_value_is_judged_with_the_requirement_whose_sentence_states_it(
+    quote: str, page: int, owner: str, tmp_path: Path
+) -> None:
+    place = Place(tmp_path, values=[value("V1", quote, page)])
+    assert place.judge.judge(place.workspace)["V1"].asked == owner
+    described = {
+        row["id"]: row.get("values", []) for row in map(json.loads, parts_of(place.model.requests[0], "REQUIREMENT"))
+    }
+    assert sum(map(len, described.values())) == (owner == "R2")
+
+
+@pytest.mark.parametrize(
+    ("files", "shown"),
+    [
+        pytest.param([{"path": "model.py", "implements": ["R34"]}], "model.py", id="its planned file"),
+        pytest.param([{"path": "model.py"}, {"path": "none.py"}], "model.py", id="every planned file"),
+        pytest.param([{"path": "none.py", "implements": ["R34"]}], "model.py", id="all code, where none is there"),
+    ],
+)
+def test_a_requirement_that_no_code_names_is_judged_on_the_code_that_is_there(
+    files: Sequence[Mapping[str, Any]], shown: str, tmp_path: Path
+) -> None:
+    request = Place(tmp_path, requirements=ROWS[3:], values=(), files=files).sent()
+    assert [text.partition("\n")[0] for text in parts_of(request, "CODE")] == [shown]
+    assert "def unnamed" in request
+    assert "test_r2_r3" not in request
+
+
+def test_no_line_of_code_or_test_is_sent_twice(tmp_path: Path) -> None:
+    request = Place(tmp_path).sent()
+    [code], [tests] = parts_of(request, "CODE"), parts_of(request, "TESTS")
+    for path, text in (("model.py", code), ("tests/test_model.py", tests)):
+        lines = [line for line in text.splitlines()[1:] if line != "    …"]
+        numbers = [int(line[:5]) for line in lines]
+        assert numbers == sorted(set(numbers))
+        assert [line[7:] for line in lines] == [CODE[path].split("\n")[number - 1] for number in numbers]
+
+
+def test_lines_between_two_places_are_marked_as_left_out(tmp_path: Path) -> None:
+    rows = [requirement("R2", "x"), requirement("R5", "y")]
+    place = Place(tmp_path, requirements=rows, values=())
+    far = "\n".join(["def one():", '    """R2"""', "    return 1", *["X = 1"] * 9, "def two():", '    """R5"""', ""])
+    (tmp_path / "code" / "model.py").write_text(far)
+    [code] = parts_of(place.sent(), "CODE")
+    assert (code.count("    …"), code.count("X = 1")) == (1, 0)
+
+
+# What it is sent of the paper
+
+
+def paper_of(*pages: str) -> str:
+    marked = [f"<!-- page {number} -->\n{text}" for number, text in enumerate(pages, 1)]
+    return "\n".join(["---\nsecret: note of the reader\n---", *marked])
+
+
+ENDS = "It is implemented as a learnable linear transformation:"
+EQUATION = "$$ y = W x \\tag{5} $$"
+
+
+@pytest.mark.parametrize(
+    ("pages", "said", "page"),
+    [
+        pytest.param([f"{FILLER}\n{ENDS}", f"{EQUATION}\n{FILLER}"], ENDS, 1, id="a quote at the end of its page"),
+        pytest.param([f"{FILLER}\n{ENDS}\n[^1]: A note.", f"{EQUATION}\n{FILLER}"], ENDS, 1, id="a note below it"),
+        pytest.param(
+            [f"It follows equation (5).\n{FILLER}", f"{FILLER}\n{EQUATION}"], "It follows equation (5).", 1, id="after"
+        ),
+        pytest.param(
+            [f"{EQUATION}\n{FILLER}", f"{FILLER}", f"{FILLER} It is Eq. 5."], "It is Eq. 5.", 3, id="pages before"
+        ),
+        pytest.param(
+            [f"It joins Eqs. (2) and (5).\n{FILLER}", f"{FILLER}\nw = y (5)\n{FILLER}"],
+            "It joins Eqs. (2) and (5).",
+            1,
+            id="one of two, printed with its number alone",
+        ),
+        pytest.param([f"{FILLER}\n{ENDS}\n{EQUATION}", "End."], ENDS, 1, id="deep in a page that is long"),
+        pytest.param([f"{FILLER}\n{ENDS}\n{EQUATION}"], ENDS, 7, id="not on the page that the plan names"),
+    ],
+)
+def test_the_equation_of_a_requirement_is_sent_wherever_it_stands(
+    pages: Sequence[str], said: str, page: int, tmp_path: Path
+) -> None:
+    request = Place(tmp_path, paper=paper_of(*pages), requirements=[requirement("R2", said, page)], values=()).sent()
+    sent = "".join(parts_of(request, "PAGES? [0-9]"))
+    assert said in sent
+    assert EQUATION in sent or "w = y (5)" in sent
+    assert len(sent) < 15_000
+
+
+def test_each_part_of_the_paper_is_sent_once_and_what_the_reader_noted_never(tmp_path: Path) -> None:
+    request = Place(tmp_path).sent()
+    assert len(parts_of(request, "PAGE")) == 1
+    assert "note of the reader" not in request
+    assert "secret" not in request
+
+
+def test_an_assumption_of_the_plan_is_sent_as_one_and_without_a_page(tmp_path: Path) -> None:
+    row = {**requirement("R2", "Assume ReLU.", 0, ""), "status": "missing"}
+    request = Place(tmp_path, requirements=[row], values=()).sent()
+    assert json.loads(parts_of(request, "REQUIREMENT")[0])["status"] == "missing"
+    assert parts_of(request, "PAGE") == []
+
+
+# What becomes of its replies
+
+
+def test_verdicts_that_were_not_asked_for_are_reported_and_not_used(tmp_path: Path) -> None:
+    place = Place(tmp_path, lambda names: [*meets(names), says("R99", "differs"), says("V1", "differs")])
+    judgements = place.judge.judge(place.workspace)
+    assert {said.verdict for said in judgements.values()} == {"meets"}
+    assert place.notes == ["tiny also judged R99, V1, unasked: those verdicts are not used"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "lost"),
+    [
+        pytest.param(lambda names: meets(names[1:]), ["R1"], id="one is missing"),
+        pytest.param(lambda names: [*meets(names), says(names[0], "differs")], ["R1"], id="two verdicts on one"),
+        pytest.param(lambda names: [], ["R1", "R2", "R3", "R34", "V1", "V2", "V3"], id="none is there"),
+    ],
+)
+def test_what_a_reply_lacks_is_asked_for_again_and_then_reported(bad: Answer, lost: list[str], tmp_path: Path) -> None:
+    place = Place(tmp_path, bad)
+    judgements = place.judge.judge(place.workspace)
+    assert len(place.model.requests) == 3
+    assert sorted({row["id"] for row in [*ROWS, *VALUES]} - judgements.keys()) == lost
+    assert [note.partition(":")[0] for note in place.notes] == ["tiny did not judge all of model.py"]
+    replies = iter([bad, meets, meets])
+    mended = Place(tmp_path / "mended", lambda names: next(replies)(names))
+    assert set(mended.judge.judge(mended.workspace)) == {row["id"] for row in [*ROWS, *VALUES]}
+    assert (len(mended.model.requests), mended.notes) == (2, [])
+
+
+def test_the_same_verdict_twice_is_one_verdict(tmp_path: Path) -> None:
+    place = Place(tmp_path, lambda names: [*meets(names), *meets(names)])
+    assert len(place.judge.judge(place.workspace)) == len([*ROWS, *VALUES])
+    assert (len(place.model.requests), place.notes) == (1, [])
+
+
+def evidence() -> list[dict[str, Any]]:
+    return [{"id": row["id"], "is_open": False} for row in [*ROWS, *VALUES]]
+
+
+def test_what_differs_opens_the_requirement_once_and_its_value_never(tmp_path: Path) -> None:
+    differs: Answer = lambda names: [says(name, "differs" if name == "R2" else "meets") for name in names]  # noqa: E731 - short
+    for number, told in enumerate([(), ("R2",)]):
+        place = Place(tmp_path / str(number), differs, told=told)
+        rows, opened = place.judge.judge_rows(place.workspace, evidence())
+        assert opened == {"R2"} - set(told)
+        assert {row["id"] for row in rows if row["is_open"]} == opened
+        assert {row["id"] for row in rows if row["judged"]["verdict"] == "differs"} == {"R2", "V1"}
+        assert rows[0]["judged"] == {"verdict": "meets", "by": "tiny", "line": 1, "sentence": "It says so."}
+
+
+def test_of_a_long_place_the_first_two_hundred_lines_are_sent(tmp_path: Path) -> None:
+    place = Place(tmp_path, requirements=[requirement("R2", "x")], values=())
+    (tmp_path / "code" / "model.py").write_text('def one():\n    """R2"""\n' + "    x = 1\n" * 500)
+    [code] = parts_of(place.sent(), "CODE")
+    assert len(code.splitlines()) == 1 + 200
