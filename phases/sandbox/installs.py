@@ -74,6 +74,8 @@ _OTHER_NAMES = {
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
 }  # fmt: skip
+_OF_TASK, _OF_USER = "task", "user"
+"""The store that holds an environment: the directory of the task, or the one that all tasks of the user share."""
 _LOCK = "lock.txt"
 _DISTRIBUTION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*)-([A-Za-z0-9][A-Za-z0-9.+!_]*)\.dist-info", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -105,10 +107,17 @@ def find_environment(directory: str, store: str = "") -> str | None:
     if record and record.get("version") == 1:
         made = os.path.join(directory, "environment", "venv")  # as releases made it that had no store
     elif record and _DIGEST.fullmatch(str(record.get("environment"))):
-        made = os.path.join(_home_of(store or directory, str(record["environment"])), "venv")
+        place = directory if record.get("store") == _OF_TASK else store or directory
+        made = os.path.join(_home_of(place, str(record["environment"])), "venv")
     else:
         return None
     return made if os.path.exists(os.path.join(made, "bin", "python")) else None
+
+
+def list_installed(directory: str) -> tuple[str, ...]:
+    """Return what was asked for when the packages recorded in `directory` were installed; empty where none were."""
+    asked = (_read_record(directory) or {}).get("asked")
+    return tuple(map(str, asked)) if isinstance(asked, list) else ()
 
 
 def measure_store(store: str) -> int:
@@ -166,12 +175,14 @@ def install_wheels(
     """
     # Whether packages may be installed at all stands under the seal of task.json and was asked before (decision 115).
     _refuse_what_is_unsafe(packages, kind)
-    store = store if store and kind in MOUNTED else directory
+    place = _OF_USER if store and kind in MOUNTED else _OF_TASK
+    store = store if place == _OF_USER else directory
     asked, wanted = _digest_of(packages, until)
     if not asked:
         return InstallResult(True, (), "")
     record = _read_record(directory)
-    if record and record["asked_sha256"] == wanted and find_environment(directory, store):
+    is_same = record and record["asked_sha256"] == wanted and record.get("store", place) == place
+    if record and is_same and find_environment(directory, store):
         logger.debug("{} packages are there already: what is asked for did not change", len(record["packages"]))
         return InstallResult(True, tuple(record["packages"]), "")
     make_directory(directory)
@@ -188,7 +199,14 @@ def install_wheels(
         if said := uv.make(digest, lock):
             return InstallResult(False, (), said)
         found = list_distributions(os.path.join(_home_of(store, digest), "venv"))
-    row = {"version": 2, "asked": asked, "asked_sha256": wanted, "environment": digest, "packages": found}
+    row = {
+        "version": 2,
+        "asked": asked,
+        "asked_sha256": wanted,
+        "environment": digest,
+        "store": place,
+        "packages": found,
+    }
     write_durable(_record_of(directory), json.dumps(row, indent=1).encode())
     return InstallResult(True, found, "")
 

@@ -21,12 +21,13 @@ from phases.sandbox.installs import (
     index_addresses,
     install_wheels,
     list_distributions,
+    list_installed,
     lock_wheels,
     read_requirement,
     why_not_installable,
 )
 from phases.sandbox.locks import describe_packages
-from phases.workspace.task_paths import task_paths
+from phases.workspace.task_paths import make_shared_directory, task_paths
 from pipeline.base.errors import PhaseError, PipelineError
 from pipeline.base.files import read_bytes
 from pipeline.base.http.addresses import Forbidden, target_of
@@ -101,9 +102,8 @@ def own_packages(wanted: Sequence[str], own: str, python: str) -> Packages:
 
 
 def package_store(cache_directory: str) -> str:
-    """Where the environments lie that tasks share; empty where that cannot be written: then a task has its own."""
-    usable = cache_directory and os.access(cache_directory, os.W_OK)
-    return os.path.join(cache_directory, "environments") if usable else ""
+    """Return the directory of the environments that tasks share; empty where it cannot be made: then a task has its own."""
+    return make_shared_directory(cache_directory, "environments")
 
 
 def package_rules(ctx: Context) -> PackageRules:
@@ -226,6 +226,17 @@ def install_packages(wanted: Sequence[str], rules: PackageRules) -> Packages:
     if not done.ok:
         raise CannotInstall(_words_of(done.output))
     return Packages(tuple(wanted), done.packages, find_environment(directory, store))
+
+
+def find_or_install(rules: PackageRules) -> str | None:
+    """Return the environment of what was installed for a task, made again where its store is gone; None: nothing was.
+
+    Raises CannotInstall.
+    """
+    if found := find_environment(rules.directory, rules.store):
+        return found
+    asked = list_installed(rules.directory)
+    return install_packages(asked, rules).python if asked else None
 
 
 def why_not_a_package(line: str) -> str:

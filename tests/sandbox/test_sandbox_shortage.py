@@ -86,9 +86,9 @@ def test_where_no_directory_takes_a_temporary_file_the_message_says_what_to_do(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "full")])
-    with small_disk(tmp_path / "full", "nr_inodes=1"), pytest.raises(StorageError, match="set TMPDIR") as caught:
-        with scratch_directory():
-            pass
+    words = pytest.raises(StorageError, match="set TMPDIR")
+    with small_disk(tmp_path / "full", "nr_inodes=1"), words as caught, scratch_directory():
+        pass
     assert str(caught.value).startswith("no directory takes a temporary file; free some room")
 
 
