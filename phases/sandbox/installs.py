@@ -23,8 +23,11 @@ from phases.sandbox import wheel_licences
 from phases.sandbox.box import MOUNTED, OFF, Box, CommandResult, Limits
 from phases.sandbox.launch import launch_command
 from phases.sandbox.locks import (
+    CPU_BUILD,
     MOST_LOCK,
     LockedPackage,
+    exclude_cuda,
+    list_cpu_builds,
     parse_pylock,
     read_addresses,
     read_lock,
@@ -74,6 +77,8 @@ _OTHER_NAMES = {
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
 }  # fmt: skip
+_CPU_INDEX = ("--torch-backend", "cpu")
+"""Has uv ask PyTorch's own index for PyTorch's packages, and PyPI for all others."""
 _OF_TASK, _OF_USER = "task", "user"
 """The store that holds an environment: the directory of the task, or the one that all tasks of the user share."""
 _LOCK = "lock.txt"
@@ -165,19 +170,21 @@ def install_wheels(
     environment: Mapping[str, str],
     seconds: float = SECONDS,
     until: str = "",
+    cpu: bool = False,
 ) -> InstallResult:
     """Makes an environment with these packages, or finds the one that is there.
 
     `directory` is the task's: it keeps what was asked for and the lock. `store` is shared by tasks; without one, or where
     commands run with the user's own rights and could write to it, the environment lies in `directory`. Nothing is built, so
     nothing of a package runs, and uv may write nowhere else. `environment` is the user's; `until` the day (2024-05-01) that no
-    package may be newer than, empty for today. Raises PipelineError.
+    package may be newer than, empty for today. `cpu`: builds for graphics cards are taken only where there are no others. Raises
+    PipelineError.
     """
     # Whether packages may be installed at all stands under the seal of task.json and was asked before (decision 115).
     _refuse_what_is_unsafe(packages, kind)
     place = _OF_USER if store and kind in MOUNTED else _OF_TASK
     store = store if place == _OF_USER else directory
-    asked, wanted = _digest_of(packages, until)
+    asked, wanted = _digest_of(packages, until, cpu=cpu)
     if not asked:
         return InstallResult(True, (), "")
     record = _read_record(directory)
@@ -191,7 +198,7 @@ def install_wheels(
         uv = _Uv(store, kind, environment, seconds)
         lock = _kept_lock(directory, wanted)
         if lock is None:
-            found_lock = _resolve(uv, asked, wanted, directory, until)
+            found_lock = _resolve(uv, asked, wanted, directory, until, cpu=cpu)
             if found_lock.outcome != LOCKED:
                 return InstallResult(False, (), found_lock.output)
             lock = render_requirements(found_lock.packages)
@@ -220,17 +227,18 @@ def lock_wheels(
     environment: Mapping[str, str],
     seconds: float = SECONDS,
     until: str = "",
+    cpu: bool = False,
 ) -> LockResult:
     """Resolves packages and installs none: install_wheels then installs just these. The same arguments; raises PipelineError."""
     _refuse_what_is_unsafe(packages, kind)
     store = store if store and kind in MOUNTED else directory
-    asked, wanted = _digest_of(packages, until)
+    asked, wanted = _digest_of(packages, until, cpu=cpu)
     if not asked or (kept := read_lock(directory, wanted)) is not None:
         return LockResult(LOCKED, kept if asked and kept else (), "")
     make_directory(directory)
     _make_place(store)
     with _only_one(store):
-        return _resolve(_Uv(store, kind, environment, seconds), asked, wanted, directory, until)
+        return _resolve(_Uv(store, kind, environment, seconds), asked, wanted, directory, until, cpu=cpu)
 
 
 def index_addresses(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -238,20 +246,22 @@ def index_addresses(environment: Mapping[str, str]) -> tuple[str, ...]:
     return find_index(environment).addresses
 
 
-def find_lock(packages: Sequence[str], directory: str, until: str = "") -> tuple[LockedPackage, ...] | None:
+def find_lock(
+    packages: Sequence[str], directory: str, until: str = "", *, cpu: bool = False
+) -> tuple[LockedPackage, ...] | None:
     """What these packages were resolved to before; None where they were not."""
-    return read_lock(directory, _digest_of(packages, until)[1])
+    return read_lock(directory, _digest_of(packages, until, cpu=cpu)[1])
 
 
-def _digest_of(packages: Sequence[str], until: str) -> tuple[list[str], str]:
+def _digest_of(packages: Sequence[str], until: str, *, cpu: bool) -> tuple[list[str], str]:
     """What an installer is asked for, and the digest of that, on this Python."""
     asked = sorted({text for package in packages if (text := read_requirement(package))})
-    of = [asked, sys.version_info[:3], sys.base_prefix, *([until] if until else [])]
+    of = [asked, sys.version_info[:3], sys.base_prefix, *([until] if until else []), *([] if cpu else ["gpu"])]
     return asked, sha256(json.dumps(of).encode())
 
 
-def _resolve(uv: _Uv, asked: Sequence[str], wanted: str, directory: str, until: str) -> LockResult:
-    found = uv.resolve(asked, until)
+def _resolve(uv: _Uv, asked: Sequence[str], wanted: str, directory: str, until: str, *, cpu: bool) -> LockResult:
+    found = uv.resolve(asked, until, cpu=cpu)
     if found.outcome == LOCKED:
         write_lock(directory, wanted, found.packages)
     return found
@@ -266,23 +276,38 @@ class _Uv:
         self._store, self._seconds, self._kind = store, seconds, kind
         self._index, self._program = find_index(environment), find_uv_bin()
 
-    def resolve(self, asked: Sequence[str], until: str) -> LockResult:
-        """The lock of what is asked for, or why there is none."""
-        path = os.path.join(self._store, "pylock.new.toml")
+    def resolve(self, asked: Sequence[str], until: str, *, cpu: bool) -> LockResult:
+        """Return the lock of what is asked for, or why there is none. `cpu`: builds for processors go first."""
+        found, data = self._compile(asked, until)
+        if cpu and (constraints := exclude_cuda(found.packages)):
+            if self._index.is_usual:  # PyPI takes no versions like 2.5.1+cpu
+                other, other_data = self._compile(asked, until, _CPU_INDEX)
+            else:
+                builds = list_cpu_builds(self._compile(asked, until, constraints=constraints)[0].packages)
+                other, other_data = self._compile(asked, until, constraints=builds) if builds else (found, data)
+            found, data = (other, other_data) if other.outcome == LOCKED else (found, data)
+        return found._replace(packages=with_licences(found.packages, self._find_licences(data))) if data else found
+
+    def _compile(
+        self, asked: Sequence[str], until: str, more: Sequence[str] = (), constraints: Sequence[str] = ()
+    ) -> tuple[LockResult, bytes]:
+        """Return a lock without licences, and the file that uv wrote; that is empty where there is no lock."""
+        path, bounds = (os.path.join(self._store, name) for name in ("pylock.new.toml", "constraints.new.txt"))
         # Wheels alone: to build a source distribution is to run its code, with network.
-        options = ["--only-binary", ":all:", "--format", "pylock.toml", "--output-file", path]
+        options = ["--only-binary", ":all:", "--format", "pylock.toml", "--output-file", path, "--constraint", bounds]
         options += ["--exclude-newer", until] if until else []
-        words = self._words("pip", "compile", *options, *self._index.flags, "--python", _python(), "-")
-        done = self._run(f"rm -f {shlex.quote(path)}; printf '%s\\n' {shlex.join(asked)} | {words}")
+        words = self._words("pip", "compile", *options, *self._index.flags, *more, "--python", _python(), "-")
+        bound = f"printf '%s\\n' {shlex.join(constraints or [''])} > {shlex.quote(bounds)}"
+        done = self._run(f"rm -f {shlex.quote(path)}; {bound}; printf '%s\\n' {shlex.join(asked)} | {words}")
         asked_at = self._index.addresses
         if done.exit_code != 0:
             outcome = NO_SOLUTION if done.exit_code == _UNSOLVED else NO_INDEX
-            return LockResult(outcome, (), done.output or f"uv was stopped: {done.limit}", asked_at)
+            return LockResult(outcome, (), done.output or f"uv was stopped: {done.limit}", asked_at), b""
         try:
             data = read_bytes(path, limit=MOST_LOCK)
-            return LockResult(LOCKED, with_licences(parse_pylock(data), self._find_licences(data)), "", asked_at)
+            return LockResult(LOCKED, parse_pylock(data), "", asked_at), data
         except (ValueError, KeyError, TypeError) as error:
-            return LockResult(NO_SOLUTION, (), f"a package comes without a hash of its files: {error}", asked_at)
+            return LockResult(NO_SOLUTION, (), f"a package comes without a hash of its files: {error}", asked_at), b""
 
     def _find_licences(self, lock: bytes) -> Mapping[str, Any]:
         """Of each package the licence that its index tells; nothing where the index cannot be asked."""
@@ -307,6 +332,7 @@ class _Uv:
         write_durable(os.path.join(home, "lock.txt"), lock)
         venv = os.path.join(home, "venv")
         sync = ["--require-hashes", "--only-binary", ":all:", "--link-mode", "hardlink", *self._index.flags]
+        sync += _CPU_INDEX if self._index.is_usual and CPU_BUILD.encode() in lock else ()
         done = self._run(
             f"{self._words('venv', '--python', _python(), venv)} && "
             f"{self._words('pip', 'sync', *sync, '--python', f'{venv}/bin/python', f'{home}/lock.txt')}"
