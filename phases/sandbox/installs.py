@@ -12,30 +12,23 @@ import json
 import operator
 import os
 import re
-import shlex
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from phases.sandbox import wheel_licences
-from phases.sandbox.box import MOUNTED, OFF, Box, CommandResult, Limits
-from phases.sandbox.launch import launch_command
+from phases.sandbox.box import MOUNTED, OFF
 from phases.sandbox.locks import (
-    CPU_BUILD,
+    LOCKED,
     MOST_LOCK,
     LockedPackage,
-    exclude_cuda,
-    list_cpu_builds,
-    parse_pylock,
-    read_addresses,
+    LockResult,
     read_lock,
     render_requirements,
-    with_licences,
     write_lock,
 )
 from phases.sandbox.package_index import find_index
+from phases.sandbox.uv_commands import Uv, home_of, make_place
 from phases.sandbox.watch import measure_disk_use
 from pipeline.base.errors import PipelineError, StorageError
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, write_durable
@@ -44,13 +37,6 @@ from pipeline.base.logs import logger
 
 SECONDS = 1800
 MOST_PACKAGES = 100
-_GROWTH = 40 * 2**30
-"""So many bytes may one installation add to the store."""
-_LIMITS = Limits(file=8 * 2**30, processes=64)
-LOCKED, NO_SOLUTION, NO_INDEX = "locked", "no solution", "no index"
-"""What comes of resolving: a lock; the index has no such packages that go together; the index could not be asked."""
-_UNSOLVED = 1
-"""The exit code of uv where the packages cannot go together."""
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"
 _BOUND = r"(?:~=|==|!=|<=|>=|<|>) {0,4}[A-Za-z0-9][A-Za-z0-9.*+!_-]{0,60}"
 _BOUNDS = rf"{_BOUND}(?: ?, ?{_BOUND}){{0,9}}"
@@ -77,8 +63,6 @@ _OTHER_NAMES = {
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
 }  # fmt: skip
-_CPU_INDEX = ("--torch-backend", "cpu")
-"""Has uv ask PyTorch's own index for PyTorch's packages, and PyPI for all others."""
 _OF_TASK, _OF_USER = "task", "user"
 """The store that holds an environment: the directory of the task, or the one that all tasks of the user share."""
 _LOCK = "lock.txt"
@@ -94,18 +78,6 @@ class InstallResult(NamedTuple):
     """What uv said; empty where all went well."""
 
 
-class LockResult(NamedTuple):
-    """What packages were resolved to."""
-
-    outcome: str
-    """locked, no solution or no index."""
-    packages: tuple[LockedPackage, ...]
-    output: str
-    """What uv said; empty where there is a lock."""
-    addresses: tuple[str, ...] = ()
-    """Of the indexes that were asked, without what opens them; none: uv's own default."""
-
-
 def find_environment(directory: str, store: str = "") -> str | None:
     """The virtual environment that was made for what is recorded in `directory`: what Box.python is then; None: it is gone."""
     record = _read_record(directory)
@@ -113,7 +85,7 @@ def find_environment(directory: str, store: str = "") -> str | None:
         made = os.path.join(directory, "environment", "venv")  # as releases made it that had no store
     elif record and _DIGEST.fullmatch(str(record.get("environment"))):
         place = directory if record.get("store") == _OF_TASK else store or directory
-        made = os.path.join(_home_of(place, str(record["environment"])), "venv")
+        made = os.path.join(home_of(place, str(record["environment"])), "venv")
     else:
         return None
     return made if os.path.exists(os.path.join(made, "bin", "python")) else None
@@ -177,27 +149,24 @@ def install_wheels(
     `directory` is the task's: it keeps what was asked for and the lock. `store` is shared by tasks; without one, or where
     commands run with the user's own rights and could write to it, the environment lies in `directory`. Nothing is built, so
     nothing of a package runs, and uv may write nowhere else. `environment` is the user's; `until` the day (2024-05-01) that no
-    package may be newer than, empty for today. `cpu`: builds for graphics cards are taken only where there are no others. Raises
-    PipelineError.
+    package may be newer than, empty for today. `cpu`: other builds go before those for graphics cards. Raises PipelineError.
     """
     # Whether packages may be installed at all stands under the seal of task.json and was asked before (decision 115).
     _refuse_what_is_unsafe(packages, kind)
-    place = _OF_USER if store and kind in MOUNTED else _OF_TASK
-    store = store if place == _OF_USER else directory
+    place, store = (_OF_USER, store) if store and kind in MOUNTED else (_OF_TASK, directory)
     asked, wanted = _digest_of(packages, until, cpu=cpu)
     if not asked:
         return InstallResult(True, (), "")
     record = _read_record(directory)
-    is_same = record and record["asked_sha256"] == wanted and record.get("store", place) == place
+    is_same = record and (record["asked_sha256"], record.get("store", place)) == (wanted, place)
     if record and is_same and find_environment(directory, store):
         logger.debug("{} packages are there already: what is asked for did not change", len(record["packages"]))
         return InstallResult(True, tuple(record["packages"]), "")
     make_directory(directory)
-    _make_place(store)
+    make_place(store)
     with _only_one(store):
-        uv = _Uv(store, kind, environment, seconds)
-        lock = _kept_lock(directory, wanted)
-        if lock is None:
+        uv = Uv(store, kind, environment, seconds)
+        if (lock := _kept_lock(directory, wanted)) is None:
             found_lock = _resolve(uv, asked, wanted, directory, until, cpu=cpu)
             if found_lock.outcome != LOCKED:
                 return InstallResult(False, (), found_lock.output)
@@ -205,16 +174,9 @@ def install_wheels(
         digest = sha256(lock + wanted.encode())
         if said := uv.make(digest, lock):
             return InstallResult(False, (), said)
-        found = list_distributions(os.path.join(_home_of(store, digest), "venv"))
-    row = {
-        "version": 2,
-        "asked": asked,
-        "asked_sha256": wanted,
-        "environment": digest,
-        "store": place,
-        "packages": found,
-    }
-    write_durable(_record_of(directory), json.dumps(row, indent=1).encode())
+        found = list_distributions(os.path.join(home_of(store, digest), "venv"))
+    row = {"version": 2, "asked": asked, "asked_sha256": wanted, "environment": digest, "store": place}
+    write_durable(_record_of(directory), json.dumps({**row, "packages": found}, indent=1).encode())
     return InstallResult(True, found, "")
 
 
@@ -236,9 +198,9 @@ def lock_wheels(
     if not asked or (kept := read_lock(directory, wanted)) is not None:
         return LockResult(LOCKED, kept if asked and kept else (), "")
     make_directory(directory)
-    _make_place(store)
+    make_place(store)
     with _only_one(store):
-        return _resolve(_Uv(store, kind, environment, seconds), asked, wanted, directory, until, cpu=cpu)
+        return _resolve(Uv(store, kind, environment, seconds), asked, wanted, directory, until, cpu=cpu)
 
 
 def index_addresses(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -260,114 +222,11 @@ def _digest_of(packages: Sequence[str], until: str, *, cpu: bool) -> tuple[list[
     return asked, sha256(json.dumps(of).encode())
 
 
-def _resolve(uv: _Uv, asked: Sequence[str], wanted: str, directory: str, until: str, *, cpu: bool) -> LockResult:
+def _resolve(uv: Uv, asked: Sequence[str], wanted: str, directory: str, until: str, *, cpu: bool) -> LockResult:
     found = uv.resolve(asked, until, cpu=cpu)
     if found.outcome == LOCKED:
         write_lock(directory, wanted, found.packages)
     return found
-
-
-class _Uv:
-    """uv in a sandbox: it may write to the store alone, and has the network."""
-
-    def __init__(self, store: str, kind: str, environment: Mapping[str, str], seconds: float) -> None:
-        from uv import find_uv_bin  # imported here: only an installation needs it
-
-        self._store, self._seconds, self._kind = store, seconds, kind
-        self._index, self._program = find_index(environment), find_uv_bin()
-
-    def resolve(self, asked: Sequence[str], until: str, *, cpu: bool) -> LockResult:
-        """Return the lock of what is asked for, or why there is none. `cpu`: builds for processors go first."""
-        found, data = self._compile(asked, until)
-        if cpu and (constraints := exclude_cuda(found.packages)):
-            if self._index.is_usual:  # PyPI takes no versions like 2.5.1+cpu
-                other, other_data = self._compile(asked, until, _CPU_INDEX)
-            else:
-                builds = list_cpu_builds(self._compile(asked, until, constraints=constraints)[0].packages)
-                other, other_data = self._compile(asked, until, constraints=builds) if builds else (found, data)
-            found, data = (other, other_data) if other.outcome == LOCKED else (found, data)
-        return found._replace(packages=with_licences(found.packages, self._find_licences(data))) if data else found
-
-    def _compile(
-        self, asked: Sequence[str], until: str, more: Sequence[str] = (), constraints: Sequence[str] = ()
-    ) -> tuple[LockResult, bytes]:
-        """Return a lock without licences, and the file that uv wrote; that is empty where there is no lock."""
-        path, bounds = (os.path.join(self._store, name) for name in ("pylock.new.toml", "constraints.new.txt"))
-        # Wheels alone: to build a source distribution is to run its code, with network.
-        options = ["--only-binary", ":all:", "--format", "pylock.toml", "--output-file", path, "--constraint", bounds]
-        options += ["--exclude-newer", until] if until else []
-        words = self._words("pip", "compile", *options, *self._index.flags, *more, "--python", _python(), "-")
-        bound = f"printf '%s\\n' {shlex.join(constraints or [''])} > {shlex.quote(bounds)}"
-        done = self._run(f"rm -f {shlex.quote(path)}; {bound}; printf '%s\\n' {shlex.join(asked)} | {words}")
-        asked_at = self._index.addresses
-        if done.exit_code != 0:
-            outcome = NO_SOLUTION if done.exit_code == _UNSOLVED else NO_INDEX
-            return LockResult(outcome, (), done.output or f"uv was stopped: {done.limit}", asked_at), b""
-        try:
-            data = read_bytes(path, limit=MOST_LOCK)
-            return LockResult(LOCKED, parse_pylock(data), "", asked_at), data
-        except (ValueError, KeyError, TypeError) as error:
-            return LockResult(NO_SOLUTION, (), f"a package comes without a hash of its files: {error}", asked_at), b""
-
-    def _find_licences(self, lock: bytes) -> Mapping[str, Any]:
-        """Of each package the licence that its index tells; nothing where the index cannot be asked."""
-        addresses = read_addresses(lock)
-        script = os.path.abspath(wheel_licences.__file__)
-        # in a file, because an output is cut
-        path = os.path.join(self._store, "licences.new.json")
-        lines = shlex.quote("\n".join(addresses.values()))
-        self._run(f"printf '%s' {lines} | python -I {shlex.quote(script)} > {shlex.quote(path)}", (script,))
-        try:
-            told = json.loads(read_bytes(path, limit=MOST_LOCK))
-        except (StorageError, ValueError):
-            return {}
-        return {name: told.get(address) for name, address in addresses.items()} if isinstance(told, dict) else {}
-
-    def make(self, digest: str, lock: bytes) -> str:
-        """Makes the environment of a lock, where it is not made yet; returns what uv said where that failed."""
-        home = _home_of(self._store, digest)
-        if os.path.exists(os.path.join(home, "made.json")):
-            return ""
-        _remove_unfinished(home)
-        write_durable(os.path.join(home, "lock.txt"), lock)
-        venv = os.path.join(home, "venv")
-        sync = ["--require-hashes", "--only-binary", ":all:", "--link-mode", "hardlink", *self._index.flags]
-        sync += _CPU_INDEX if self._index.is_usual and CPU_BUILD.encode() in lock else ()
-        done = self._run(
-            f"{self._words('venv', '--python', _python(), venv)} && "
-            f"{self._words('pip', 'sync', *sync, '--python', f'{venv}/bin/python', f'{home}/lock.txt')}"
-        )
-        if done.exit_code != 0:
-            _remove_unfinished(home)
-            return done.output or f"uv was stopped: {done.limit}"
-        os.sync()  # thousands of files: one call for all, before what says that they are there
-        write_durable(os.path.join(home, "made.json"), json.dumps({"version": 1, "lock_sha256": sha256(lock)}).encode())
-        return ""
-
-    def _words(self, *words: str) -> str:
-        # Cache and environments in one tree and one mount: hard links do not cross mounts.
-        common = ["--quiet", "--no-progress", "--color", "never", "--no-python-downloads", "--no-managed-python"]
-        return shlex.join([self._program, *words, *common, "--cache-dir", os.path.join(self._store, "cache")])
-
-    def _run(self, script: str, readable: tuple[str, ...] = ()) -> CommandResult:
-        readable = (*self._index.readable, self._program, *readable)
-        box = Box(self._store, self._kind, readable=readable, limits=_LIMITS._replace(disk=self._room()))
-        variables = {**self._index.variables, "UV_NO_PROGRESS": "1"}
-        done = launch_command(box, script, self._seconds, variables=variables, network=self._kind in MOUNTED)
-        logger.debug("uv in {}: exit code {}", self._kind, done.exit_code)
-        return done
-
-    def _room(self) -> int:
-        return measure_disk_use(self._store) + _GROWTH
-
-
-def _python() -> str:
-    # Not `python`: a name of the sandbox alone would lead nowhere outside it.
-    return os.path.realpath(sys.executable)
-
-
-def _home_of(store: str, digest: str) -> str:
-    return os.path.join(store, "made", digest[:32])
 
 
 def _record_of(directory: str) -> str:
@@ -416,23 +275,6 @@ def _read_record(directory: str) -> dict[str, Any] | None:
         return row if isinstance(row["packages"], list) and isinstance(row["asked_sha256"], str) else None
     except (StorageError, ValueError, KeyError, TypeError):
         return None
-
-
-def _remove_unfinished(home: str) -> None:
-    """Takes away what an installation that was cut off left."""
-    try:
-        if os.path.lexists(home):
-            shutil.rmtree(home)
-    except OSError as error:
-        raise storage_error("empty", home, error) from error
-    _make_place(home)
-
-
-def _make_place(path: str) -> None:
-    try:
-        os.makedirs(path, mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise storage_error("make", path, error) from error
 
 
 def list_distributions(venv: str) -> tuple[Mapping[str, str], ...]:

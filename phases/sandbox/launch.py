@@ -111,6 +111,7 @@ def base_environment(home: str) -> Mapping[str, str]:
         "LOGNAME": "sandbox",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
+        "PYTHONUNBUFFERED": "1",  # else what a command printed is lost where a limit ends it
     }
 
 

@@ -18,6 +18,8 @@ from pipeline.base.files import read_bytes, sha256, write_durable
 MOST_LOCK = 2**24
 CPU_BUILD = "+cpu"
 """The label of a version that was built for processors alone."""
+LOCKED, NO_SOLUTION, NO_INDEX = "locked", "no solution", "no index"
+"""What comes of resolving: a lock; the index has no such packages that go together; the index could not be asked."""
 _CUDA_BUILD = re.compile(r"\+(?:cu|rocm)[0-9]")
 _CUDA_LIBRARY = re.compile(r"(?:nvidia|cuda)-")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?", re.ASCII)
@@ -36,6 +38,18 @@ class LockedPackage(NamedTuple):
     """Of the largest of these files; None where the index does not say."""
     licence: str = ""
     """As its metadata names it; empty where that names none, or could not be asked."""
+
+
+class LockResult(NamedTuple):
+    """What packages were resolved to."""
+
+    outcome: str
+    """locked, no solution or no index."""
+    packages: tuple[LockedPackage, ...]
+    output: str
+    """What uv said; empty where there is a lock."""
+    addresses: tuple[str, ...] = ()
+    """Of the indexes that were asked, without what opens them; none: uv's own default."""
 
 
 def parse_pylock(data: bytes) -> tuple[LockedPackage, ...]:

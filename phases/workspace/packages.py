@@ -14,9 +14,6 @@ from typing import Any, NamedTuple
 from phases.sandbox.commands import kind_of_sandbox
 from phases.sandbox.devices import NONE as GPU_NONE
 from phases.sandbox.installs import (
-    LOCKED,
-    NO_INDEX,
-    NO_SOLUTION,
     find_environment,
     find_lock,
     index_addresses,
@@ -27,7 +24,7 @@ from phases.sandbox.installs import (
     read_requirement,
     why_not_installable,
 )
-from phases.sandbox.locks import describe_cuda, describe_packages
+from phases.sandbox.locks import LOCKED, NO_INDEX, NO_SOLUTION, describe_cuda, describe_packages
 from phases.workspace.task_paths import make_shared_directory, task_paths
 from pipeline.base.errors import PhaseError, PipelineError
 from pipeline.base.files import read_bytes
