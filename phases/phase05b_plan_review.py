@@ -42,7 +42,7 @@ def _lock_packages(wanted: list[str], ctx: Context) -> dict[str, Any] | None:
 
     ctx.in_place()
     lock = lock_packages(wanted, package_rules(ctx))
-    for line in describe_lock(lock):
+    for line in describe_lock(lock, str(ctx.limits["gpu"])):
         ctx.tell(line)
     return lock
 

@@ -13,11 +13,13 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
 from pipeline.base.errors import Interrupted, Paused, PipelineError
 from pipeline.base.logs import Echo
+from pipeline.base.threads import start_thread
 from pipeline.cli.assembly import discover_phases, open_task, settings_from
 from pipeline.cli.read import read_document
 from pipeline.cli.review import choose_reviewer, make_decision, user_name
@@ -152,8 +154,7 @@ class Events(Iterator[RunEvent]):
         self._stopping, self._over = threading.Event(), False
         self._report: Report | None = None
         self._error: PipelineError | None = None
-        self._thread = threading.Thread(target=self._run, args=(work,), name="pipeline run", daemon=True)
-        self._thread.start()
+        self._thread = start_thread(partial(self._run, work), "pipeline run")
 
     @property
     def report(self) -> Report | None:

@@ -20,7 +20,7 @@ from phases.agent.explore import Explorers
 from phases.agent.given_code import GivenCode
 from phases.agent.kernel_setting import OFF, RULES, is_unsupervised, read_wanted, rules_of
 from phases.agent.loop import run_loop
-from phases.agent.memory import MOST_FOR_FILES, Memory
+from phases.agent.memory import Memory
 from phases.agent.reference_context import excerpts_shown, group_by_file
 from phases.agent.reports import (
     Progress,
@@ -352,14 +352,17 @@ def _is_current(workspace: Workspace, commands: CommandRunner, missing: Sequence
     return bool(same_box and same_packages and ending.verification["tree_sha256"] == tree_digest(workspace))
 
 
-_TURNS_A_FILE, _TURNS_OF_CHECKS = 1.3, 6
-_TOKENS_A_FILE, _TOKENS_OF_AN_INTERFACE, _TOKENS_BESIDE = 1500, 250, 5500
+_FILES_A_TURN, _TURNS_BESIDE = 5, 10
+_SHOWN_A_FILE, _SHOWN_BESIDE = 400, 5500
+_WRITTEN_A_FILE, _WRITTEN_A_TURN = 1100, 100
+"""Turns and tokens of live runs on two papers in November 2026: 19 and 22 files, 14 turns each, 415,000 and 403,000 tokens read.
+
+A current model writes about five files a turn; in the other turns it runs its tests, mends what is refused and claims the end.
+"""
 
 
 def expected_work(plan: Mapping[str, Any], write: Sequence[str]) -> Work:
-    """What the code of a plan will take, by a rule of thumb."""
-    turns = round(_TURNS_A_FILE * len(write) + _TURNS_OF_CHECKS)
-    # half of the files stand there on average, the last ones whole
-    written = len(write) * _TOKENS_OF_AN_INTERFACE // 2 + min(MOST_FOR_FILES * 2 // 3, len(write) * _TOKENS_A_FILE // 2)
-    shown = tokens_of(json.dumps(plan)) + _TOKENS_BESIDE + written
-    return Work("implement", turns, turns * shown, turns * _TOKENS_A_FILE)
+    """Return what the code of a plan will take, by a rule of thumb."""
+    files, turns = len(write), round(len(write) / _FILES_A_TURN) + _TURNS_BESIDE
+    shown = tokens_of(json.dumps(plan)) + _SHOWN_BESIDE + files * _SHOWN_A_FILE
+    return Work("implement", turns, turns * shown, files * _WRITTEN_A_FILE + turns * _WRITTEN_A_TURN)

@@ -26,7 +26,7 @@ _KEPT_WHOLE = 2
 _SHORT = 60
 _PART_FOR_PAPER = 6
 """Of the room: so much of it the sections of the paper may take."""
-_PART_FOR_FILES, MOST_FOR_FILES = 4, 24_000
+_PART_FOR_FILES, _MOST_FOR_FILES = 4, 24_000
 """Of the room, and at most in tokens: so much the turns may take that wrote files which are sound by now."""
 _MOST_PICTURES = 16
 _SHRINK = 0.6
@@ -184,7 +184,7 @@ class Memory:
         self._recent.clear()
         self._step_paths.clear()
         # Half of them at once: a prefix that changes with each file would find nothing in a provider's cache (decision 190).
-        most = min(self._room // _PART_FOR_FILES, MOST_FOR_FILES)
+        most = min(self._room // _PART_FOR_FILES, _MOST_FOR_FILES)
         if sum(file.tokens for file in self._done) > most:
             while self._done and sum(file.tokens for file in self._done) > most // 2:
                 self._done.pop(0)

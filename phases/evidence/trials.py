@@ -19,6 +19,7 @@ from phases.workspace.backup_tree import copy_tree
 from phases.workspace.syntax import parse_python
 from pipeline.base.files import read_bytes, write_durable
 from pipeline.base.logs import logger
+from pipeline.base.threads import reporting_thread_shortage
 
 SECONDS = 180
 """Of all trials of one look together."""
@@ -43,7 +44,7 @@ def run_trials(
     worth = 1 + int(len(jobs) * checks_took / _WORTH)
     count = min(os.cpu_count() or 1, _MOST_WORKERS, len(jobs), worth)
     shares = [range(first, len(jobs), count) for first in range(count)]
-    with ThreadPoolExecutor(count) as pool:
+    with reporting_thread_shortage(), ThreadPoolExecutor(count) as pool:
         found = list(pool.map(lambda share: _run_share(share, jobs, box, watch, paths, seconds, user_tests), shares))
     results = {number: result for part in found for number, result in part.items()}
     logger.debug("{} of {} changes were tried, in {} copies", len(results), len(jobs), count)

@@ -42,9 +42,8 @@ from phases.reproduction.runs import (
 from phases.reproduction.suspicion import find_constants, find_copied_labels
 from phases.sandbox.box import OFF
 from phases.sandbox.commands import kind_of_sandbox
-from phases.sandbox.installs import find_environment
 from phases.workspace.data_sets import provide_data
-from phases.workspace.packages import package_store
+from phases.workspace.packages import find_or_install, package_rules
 from phases.workspace.task_paths import task_paths
 from phases.workspace.workspace import Workspace
 from pipeline.base.safe_tree import read_beneath
@@ -91,10 +90,11 @@ def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
     """What the documents and the context of phase 10 ask for."""
     paths = task_paths(ctx.paths.root)
     bare = make_bare_python(ctx.cache_directory, paths.python)
-    packages = find_environment(paths.packages, package_store(ctx.cache_directory))
-    packages = packages if ctx.settings["install"] == "allowed" else None
     own = str(ctx.limits.get("python") or "")
-    packages = layer_python(own, bare, paths.own_python) if own else packages
+    if own:
+        packages: str | None = layer_python(own, bare, paths.own_python)
+    else:
+        packages = find_or_install(package_rules(ctx)) if ctx.settings["install"] == "allowed" else None
     held_out, provided = os.path.join(ctx.paths.root, HELD_OUT), provide_data(plan, ctx)
     place = Place(
         os.path.join(ctx.paths.root, RESULTS),

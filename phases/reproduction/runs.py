@@ -133,11 +133,6 @@ def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place:
     return _run_of(row, home)
 
 
-def is_done(one: Experiment, size: str, code: Mapping[str, bytes], place: Place) -> bool:
-    """Whether it ran on just this before, so that it is not run again. Raises StorageError."""
-    return _read_kept(os.path.join(place.results, f"{one.name}-{size}"), _key_of(one, code, place)) is not None
-
-
 def _refuse_links(*paths: str) -> None:
     """A task may come from a stranger, and nothing is written or removed where a link leads. Raises StorageError."""
     for path in paths:
@@ -168,11 +163,13 @@ def _key_of(one: Experiment, code: Mapping[str, bytes], place: Place) -> str:
 
 
 def _read_kept(home: str, key: str) -> Run | None:
-    """What an experiment gave, where every file of it is still as it was."""
+    """Return what an experiment gave, where it ended well and every file is still as it was."""
     try:
         row = parse_json(read_bytes(os.path.join(home, "run.json")))
-        same = row["key"] == key and all(
-            _digest_of_file(home, f"files/{f['path']}") == f["sha256"] for f in row["files"]
+        same = (
+            row["status"] == DONE
+            and row["key"] == key
+            and all(_digest_of_file(home, f"files/{f['path']}") == f["sha256"] for f in row["files"])
         )
         return _run_of(row, home) if same and os.path.isfile(os.path.join(home, "log.txt")) else None
     except (StorageError, OSError, ValueError, KeyError, TypeError):

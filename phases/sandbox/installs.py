@@ -12,27 +12,23 @@ import json
 import operator
 import os
 import re
-import shlex
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from phases.sandbox import wheel_licences
-from phases.sandbox.box import MOUNTED, OFF, Box, CommandResult, Limits
-from phases.sandbox.launch import launch_command
+from phases.sandbox.box import MOUNTED, OFF
 from phases.sandbox.locks import (
+    LOCKED,
     MOST_LOCK,
     LockedPackage,
-    parse_pylock,
-    read_addresses,
+    LockResult,
     read_lock,
     render_requirements,
-    with_licences,
     write_lock,
 )
 from phases.sandbox.package_index import find_index
+from phases.sandbox.uv_commands import Uv, home_of, make_place
 from phases.sandbox.watch import measure_disk_use
 from pipeline.base.errors import PipelineError, StorageError
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, write_durable
@@ -42,13 +38,6 @@ from pipeline.base.safe_tree import open_file
 
 SECONDS = 1800
 MOST_PACKAGES = 100
-_GROWTH = 40 * 2**30
-"""So many bytes may one installation add to the store."""
-_LIMITS = Limits(file=8 * 2**30, processes=64)
-LOCKED, NO_SOLUTION, NO_INDEX = "locked", "no solution", "no index"
-"""What comes of resolving: a lock; the index has no such packages that go together; the index could not be asked."""
-_UNSOLVED = 1
-"""The exit code of uv where the packages cannot go together."""
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"
 _BOUND = r"(?:~=|==|!=|<=|>=|<|>) {0,4}[A-Za-z0-9][A-Za-z0-9.*+!_-]{0,60}"
 _BOUNDS = rf"{_BOUND}(?: ?, ?{_BOUND}){{0,9}}"
@@ -75,6 +64,8 @@ _OTHER_NAMES = {
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
 }  # fmt: skip
+_OF_TASK, _OF_USER = "task", "user"
+"""The store that holds an environment: the directory of the task, or the one that all tasks of the user share."""
 _LOCK = "lock.txt"
 _DISTRIBUTION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*)-([A-Za-z0-9][A-Za-z0-9.+!_]*)\.dist-info", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -88,28 +79,23 @@ class InstallResult(NamedTuple):
     """What uv said; empty where all went well."""
 
 
-class LockResult(NamedTuple):
-    """What packages were resolved to."""
-
-    outcome: str
-    """locked, no solution or no index."""
-    packages: tuple[LockedPackage, ...]
-    output: str
-    """What uv said; empty where there is a lock."""
-    addresses: tuple[str, ...] = ()
-    """Of the indexes that were asked, without what opens them; none: uv's own default."""
-
-
 def find_environment(directory: str, store: str = "") -> str | None:
     """The virtual environment that was made for what is recorded in `directory`: what Box.python is then; None: it is gone."""
     record = _read_record(directory)
     if record and record.get("version") == 1:
         made = os.path.join(directory, "environment", "venv")  # as releases made it that had no store
     elif record and _DIGEST.fullmatch(str(record.get("environment"))):
-        made = os.path.join(_home_of(store or directory, str(record["environment"])), "venv")
+        place = directory if record.get("store") == _OF_TASK else store or directory
+        made = os.path.join(home_of(place, str(record["environment"])), "venv")
     else:
         return None
     return made if os.path.exists(os.path.join(made, "bin", "python")) else None
+
+
+def list_installed(directory: str) -> tuple[str, ...]:
+    """Return what was asked for when the packages recorded in `directory` were installed; empty where none were."""
+    asked = (_read_record(directory) or {}).get("asked")
+    return tuple(map(str, asked)) if isinstance(asked, list) else ()
 
 
 def measure_store(store: str) -> int:
@@ -157,40 +143,41 @@ def install_wheels(
     environment: Mapping[str, str],
     seconds: float = SECONDS,
     until: str = "",
+    cpu: bool = False,
 ) -> InstallResult:
     """Makes an environment with these packages, or finds the one that is there.
 
     `directory` is the task's: it keeps what was asked for and the lock. `store` is shared by tasks; without one, or where
     commands run with the user's own rights and could write to it, the environment lies in `directory`. Nothing is built, so
     nothing of a package runs, and uv may write nowhere else. `environment` is the user's; `until` the day (2024-05-01) that no
-    package may be newer than, empty for today. Raises PipelineError.
+    package may be newer than, empty for today. `cpu`: other builds go before those for graphics cards. Raises PipelineError.
     """
     # Whether packages may be installed at all stands under the seal of task.json and was asked before (decision 115).
     _refuse_what_is_unsafe(packages, kind)
-    store = store if store and kind in MOUNTED else directory
-    asked, wanted = _digest_of(packages, until)
+    place, store = (_OF_USER, store) if store and kind in MOUNTED else (_OF_TASK, directory)
+    asked, wanted = _digest_of(packages, until, cpu=cpu)
     if not asked:
         return InstallResult(True, (), "")
     record = _read_record(directory)
-    if record and record["asked_sha256"] == wanted and find_environment(directory, store):
+    is_same = record and (record["asked_sha256"], record.get("store", place)) == (wanted, place)
+    if record and is_same and find_environment(directory, store):
         logger.debug("{} packages are there already: what is asked for did not change", len(record["packages"]))
         return InstallResult(True, tuple(record["packages"]), "")
     make_directory(directory)
-    _make_place(store)
+    make_place(store)
     with _only_one(store):
-        uv = _Uv(store, kind, environment, seconds)
-        lock = _kept_lock(directory, wanted)
-        if lock is None:
-            found_lock = _resolve(uv, asked, wanted, directory, until)
+        uv = Uv(store, kind, environment, seconds)
+        if (lock := _kept_lock(directory, wanted)) is None:
+            found_lock = _resolve(uv, asked, wanted, directory, until, cpu=cpu)
             if found_lock.outcome != LOCKED:
                 return InstallResult(False, (), found_lock.output)
             lock = render_requirements(found_lock.packages)
         digest = sha256(lock + wanted.encode())
         if said := uv.make(digest, lock):
             return InstallResult(False, (), said)
-        found = list_distributions(os.path.join(_home_of(store, digest), "venv"))
-    row = {"version": 2, "asked": asked, "asked_sha256": wanted, "environment": digest, "packages": found}
-    write_durable(_record_of(directory), json.dumps(row, indent=1).encode())
+        found = list_distributions(os.path.join(home_of(store, digest), "venv"))
+    row = {"version": 2, "asked": asked, "asked_sha256": wanted, "environment": digest, "store": place}
+    write_durable(_record_of(directory), json.dumps({**row, "packages": found}, indent=1).encode())
     return InstallResult(True, found, "")
 
 
@@ -203,17 +190,18 @@ def lock_wheels(
     environment: Mapping[str, str],
     seconds: float = SECONDS,
     until: str = "",
+    cpu: bool = False,
 ) -> LockResult:
     """Resolves packages and installs none: install_wheels then installs just these. The same arguments; raises PipelineError."""
     _refuse_what_is_unsafe(packages, kind)
     store = store if store and kind in MOUNTED else directory
-    asked, wanted = _digest_of(packages, until)
+    asked, wanted = _digest_of(packages, until, cpu=cpu)
     if not asked or (kept := read_lock(directory, wanted)) is not None:
         return LockResult(LOCKED, kept if asked and kept else (), "")
     make_directory(directory)
-    _make_place(store)
+    make_place(store)
     with _only_one(store):
-        return _resolve(_Uv(store, kind, environment, seconds), asked, wanted, directory, until)
+        return _resolve(Uv(store, kind, environment, seconds), asked, wanted, directory, until, cpu=cpu)
 
 
 def index_addresses(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -221,110 +209,25 @@ def index_addresses(environment: Mapping[str, str]) -> tuple[str, ...]:
     return find_index(environment).addresses
 
 
-def find_lock(packages: Sequence[str], directory: str, until: str = "") -> tuple[LockedPackage, ...] | None:
+def find_lock(
+    packages: Sequence[str], directory: str, until: str = "", *, cpu: bool = False
+) -> tuple[LockedPackage, ...] | None:
     """What these packages were resolved to before; None where they were not."""
-    return read_lock(directory, _digest_of(packages, until)[1])
+    return read_lock(directory, _digest_of(packages, until, cpu=cpu)[1])
 
 
-def _digest_of(packages: Sequence[str], until: str) -> tuple[list[str], str]:
+def _digest_of(packages: Sequence[str], until: str, *, cpu: bool) -> tuple[list[str], str]:
     """What an installer is asked for, and the digest of that, on this Python."""
     asked = sorted({text for package in packages if (text := read_requirement(package))})
-    of = [asked, sys.version_info[:3], sys.base_prefix, *([until] if until else [])]
+    of = [asked, sys.version_info[:3], sys.base_prefix, *([until] if until else []), *([] if cpu else ["gpu"])]
     return asked, sha256(json.dumps(of).encode())
 
 
-def _resolve(uv: _Uv, asked: Sequence[str], wanted: str, directory: str, until: str) -> LockResult:
-    found = uv.resolve(asked, until)
+def _resolve(uv: Uv, asked: Sequence[str], wanted: str, directory: str, until: str, *, cpu: bool) -> LockResult:
+    found = uv.resolve(asked, until, cpu=cpu)
     if found.outcome == LOCKED:
         write_lock(directory, wanted, found.packages)
     return found
-
-
-class _Uv:
-    """uv in a sandbox: it may write to the store alone, and has the network."""
-
-    def __init__(self, store: str, kind: str, environment: Mapping[str, str], seconds: float) -> None:
-        from uv import find_uv_bin  # imported here: only an installation needs it
-
-        self._store, self._seconds, self._kind = store, seconds, kind
-        self._index, self._program = find_index(environment), find_uv_bin()
-
-    def resolve(self, asked: Sequence[str], until: str) -> LockResult:
-        """The lock of what is asked for, or why there is none."""
-        path = os.path.join(self._store, "pylock.new.toml")
-        # Wheels alone: to build a source distribution is to run its code, with network.
-        options = ["--only-binary", ":all:", "--format", "pylock.toml", "--output-file", path]
-        options += ["--exclude-newer", until] if until else []
-        words = self._words("pip", "compile", *options, *self._index.flags, "--python", _python(), "-")
-        done = self._run(f"rm -f {shlex.quote(path)}; printf '%s\\n' {shlex.join(asked)} | {words}")
-        asked_at = self._index.addresses
-        if done.exit_code != 0:
-            outcome = NO_SOLUTION if done.exit_code == _UNSOLVED else NO_INDEX
-            return LockResult(outcome, (), done.output or f"uv was stopped: {done.limit}", asked_at)
-        try:
-            data = read_bytes(path, limit=MOST_LOCK)
-            return LockResult(LOCKED, with_licences(parse_pylock(data), self._find_licences(data)), "", asked_at)
-        except (ValueError, KeyError, TypeError) as error:
-            return LockResult(NO_SOLUTION, (), f"a package comes without a hash of its files: {error}", asked_at)
-
-    def _find_licences(self, lock: bytes) -> Mapping[str, Any]:
-        """Of each package the licence that its index tells; nothing where the index cannot be asked."""
-        addresses = read_addresses(lock)
-        script = os.path.abspath(wheel_licences.__file__)
-        # in a file, because an output is cut
-        path = os.path.join(self._store, "licences.new.json")
-        lines = shlex.quote("\n".join(addresses.values()))
-        self._run(f"printf '%s' {lines} | python -I {shlex.quote(script)} > {shlex.quote(path)}", (script,))
-        try:
-            told = json.loads(read_bytes(path, limit=MOST_LOCK))
-        except (StorageError, ValueError):
-            return {}
-        return {name: told.get(address) for name, address in addresses.items()} if isinstance(told, dict) else {}
-
-    def make(self, digest: str, lock: bytes) -> str:
-        """Makes the environment of a lock, where it is not made yet; returns what uv said where that failed."""
-        home = _home_of(self._store, digest)
-        if os.path.exists(os.path.join(home, "made.json")):
-            return ""
-        _remove_unfinished(home)
-        write_durable(os.path.join(home, "lock.txt"), lock)
-        venv = os.path.join(home, "venv")
-        sync = ["--require-hashes", "--only-binary", ":all:", "--link-mode", "hardlink", *self._index.flags]
-        done = self._run(
-            f"{self._words('venv', '--python', _python(), venv)} && "
-            f"{self._words('pip', 'sync', *sync, '--python', f'{venv}/bin/python', f'{home}/lock.txt')}"
-        )
-        if done.exit_code != 0:
-            _remove_unfinished(home)
-            return done.output or f"uv was stopped: {done.limit}"
-        os.sync()  # thousands of files: one call for all, before what says that they are there
-        write_durable(os.path.join(home, "made.json"), json.dumps({"version": 1, "lock_sha256": sha256(lock)}).encode())
-        return ""
-
-    def _words(self, *words: str) -> str:
-        # Cache and environments in one tree and one mount: hard links do not cross mounts.
-        common = ["--quiet", "--no-progress", "--color", "never", "--no-python-downloads", "--no-managed-python"]
-        return shlex.join([self._program, *words, *common, "--cache-dir", os.path.join(self._store, "cache")])
-
-    def _run(self, script: str, readable: tuple[str, ...] = ()) -> CommandResult:
-        readable = (*self._index.readable, self._program, *readable)
-        box = Box(self._store, self._kind, readable=readable, limits=_LIMITS._replace(disk=self._room()))
-        variables = {**self._index.variables, "UV_NO_PROGRESS": "1"}
-        done = launch_command(box, script, self._seconds, variables=variables, network=self._kind in MOUNTED)
-        logger.debug("uv in {}: exit code {}", self._kind, done.exit_code)
-        return done
-
-    def _room(self) -> int:
-        return measure_disk_use(self._store) + _GROWTH
-
-
-def _python() -> str:
-    # Not `python`: a name of the sandbox alone would lead nowhere outside it.
-    return os.path.realpath(sys.executable)
-
-
-def _home_of(store: str, digest: str) -> str:
-    return os.path.join(store, "made", digest[:32])
 
 
 def _record_of(directory: str) -> str:
@@ -373,23 +276,6 @@ def _read_record(directory: str) -> dict[str, Any] | None:
         return row if isinstance(row["packages"], list) and isinstance(row["asked_sha256"], str) else None
     except (StorageError, ValueError, KeyError, TypeError):
         return None
-
-
-def _remove_unfinished(home: str) -> None:
-    """Takes away what an installation that was cut off left."""
-    try:
-        if os.path.lexists(home):
-            shutil.rmtree(home)
-    except OSError as error:
-        raise storage_error("empty", home, error) from error
-    _make_place(home)
-
-
-def _make_place(path: str) -> None:
-    try:
-        os.makedirs(path, mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise storage_error("make", path, error) from error
 
 
 def list_distributions(venv: str) -> tuple[Mapping[str, str], ...]:

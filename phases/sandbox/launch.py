@@ -40,7 +40,7 @@ from phases.sandbox.scratch import scratch_directory
 from phases.sandbox.seccomp import seccomp_words
 from phases.sandbox.supervisor import pack_order
 from phases.sandbox.watch import LimitWatch
-from pipeline.base.files import PROCESS_SHORT, storage_error
+from pipeline.base.files import MACHINE_SHORT, storage_error
 
 _OPEN_FILES = 4096
 _NICE = 10
@@ -60,8 +60,8 @@ def launch_command(
     """Runs a shell command in a box of a kind that runs commands. `variables` are added to its environment.
 
     `network` opens that of the host, where there are mounts; Landlock alone never does. A `listener` gets the output, and may
-    end the command. Raises StorageError where the machine is out of descriptors, processes or memory: that is no word about
-    the command.
+    end the command. Raises StorageError where the machine is out of room, descriptors, processes or memory: that says nothing
+    about the command.
     """
     if why := why_no_command(command) or _what_is_not_there(box):
         return CommandResult(None, f"not run: {why}\n")
@@ -84,8 +84,9 @@ def launch_command(
                     return _run_in_container(box, shell, variables, take, scratch, hold, network=network)
                 return hold(_start_supervised(box, shell, variables, take, scratch), scratch=(scratch,))
     except (OSError, ValueError) as error:  # ValueError: a variable that no program can be given
-        if isinstance(error, OSError) and error.errno in PROCESS_SHORT:
-            raise storage_error("start a command in", box.workspace, error) from error
+        if isinstance(error, OSError) and error.errno in MACHINE_SHORT:
+            place = str(error.filename2 or error.filename or box.workspace)
+            raise storage_error("start a command in", place, error) from error
         return CommandResult(None, f"not run: {error}\n")
 
 
@@ -131,6 +132,7 @@ def base_environment(home: str) -> Mapping[str, str]:
         "LOGNAME": "sandbox",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
+        "PYTHONUNBUFFERED": "1",  # else what a command printed is lost where a limit ends it
     }
 
 

@@ -16,6 +16,12 @@ from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes, sha256, write_durable
 
 MOST_LOCK = 2**24
+CPU_BUILD = "+cpu"
+"""The label of a version that was built for processors alone."""
+LOCKED, NO_SOLUTION, NO_INDEX = "locked", "no solution", "no index"
+"""What comes of resolving: a lock; the index has no such packages that go together; the index could not be asked."""
+_CUDA_BUILD = re.compile(r"\+(?:cu|rocm)[0-9]")
+_CUDA_LIBRARY = re.compile(r"(?:nvidia|cuda)-")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?", re.ASCII)
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]{0,98}", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -32,6 +38,18 @@ class LockedPackage(NamedTuple):
     """Of the largest of these files; None where the index does not say."""
     licence: str = ""
     """As its metadata names it; empty where that names none, or could not be asked."""
+
+
+class LockResult(NamedTuple):
+    """What packages were resolved to."""
+
+    outcome: str
+    """locked, no solution or no index."""
+    packages: tuple[LockedPackage, ...]
+    output: str
+    """What uv said; empty where there is a lock."""
+    addresses: tuple[str, ...] = ()
+    """Of the indexes that were asked, without what opens them; none: uv's own default."""
 
 
 def parse_pylock(data: bytes) -> tuple[LockedPackage, ...]:
@@ -65,6 +83,27 @@ def render_requirements(packages: Iterable[LockedPackage]) -> bytes:
         for row in packages
     )
     return "".join(f"{row}\n" for row in rows).encode()
+
+
+def exclude_cuda(packages: Iterable[LockedPackage]) -> tuple[str, ...]:
+    """Return constraints that the builds for graphics cards among these packages do not meet; empty where there are none."""
+    labelled = [
+        f"{row.name}=={row.version.partition('+')[0]}{CPU_BUILD}" for row in packages if _CUDA_BUILD.search(row.version)
+    ]
+    return (*labelled, *(f"{row.name}<0" for row in packages if _CUDA_LIBRARY.match(row.name)))
+
+
+def list_cpu_builds(packages: Iterable[LockedPackage]) -> tuple[str, ...]:
+    """Return the constraints that ask for the builds for processors among these packages."""
+    return tuple(f"{row.name}=={row.version}" for row in packages if row.version.endswith(CPU_BUILD))
+
+
+def describe_cuda(packages: Iterable[Mapping[str, Any]]) -> str:
+    """Return what of a download serves graphics cards alone, where that is known; empty for nothing."""
+    rows = [row for row in packages if _CUDA_LIBRARY.match(row["name"]) or _CUDA_BUILD.search(row["version"])]
+    total = sum(row["bytes"] or 0 for row in rows)
+    names = f"{rows[0]['name']} and {len(rows) - 1} more" if len(rows) > 1 else "".join(row["name"] for row in rows)
+    return f"{names}{f' ({_size(total)})' if total else ''}"
 
 
 def write_lock(directory: str, of: str, packages: Sequence[LockedPackage]) -> None:

@@ -35,6 +35,8 @@ class PackageIndex(NamedTuple):
     """Those of the indexes, without the names and passwords that open them."""
     variables: Mapping[str, str]
     readable: tuple[str, ...]
+    is_usual: bool
+    """PyPI is asked and nothing else: no setting says where packages come from."""
 
 
 def find_index(environment: Mapping[str, str]) -> PackageIndex:
@@ -62,7 +64,9 @@ def find_index(environment: Mapping[str, str]) -> PackageIndex:
     named = [value for name in ("index-url", "extra-index-url") for value in settings.get(name, "").split()]
     named += [value for name, value in variables.items() if "INDEX" in name and "://" in value]
     readable = _readable_paths(environment, [*settings.values(), *variables.values()])
-    return PackageIndex(tuple(flags), tuple(map(_without_password, named)), variables, tuple(readable))
+    said = settings.keys() - {"cert", "proxy"} or any(name.startswith("UV_") for name in variables)
+    is_usual = not said and not any(path.endswith("uv.toml") for path in readable)
+    return PackageIndex(tuple(flags), tuple(map(_without_password, named)), variables, tuple(readable), is_usual)
 
 
 def _without_password(address: str) -> str:

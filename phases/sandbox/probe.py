@@ -7,16 +7,18 @@ import platform
 import secrets
 import socket
 import sys
+import tempfile
 from functools import cache
 
-from phases.sandbox.box import BUBBLEWRAP, ENGINES, LANDLOCK, Box, Probe
+from phases.sandbox.box import BUBBLEWRAP, ENGINES, LANDLOCK, NONE, Box, Probe
 from phases.sandbox.bubblewrap import bubblewrap_version, find_bubblewrap
 from phases.sandbox.containers import engine_version
 from phases.sandbox.landlock import OLDEST_ABI, SIGNALS_ABI, landlock_abi
 from phases.sandbox.launch import launch_command
 from phases.sandbox.scratch import scratch_directory
 from phases.sandbox.seccomp import seccomp_words
-from pipeline.base.files import PROCESS_SHORT, storage_error
+from pipeline.base.errors import StorageError
+from pipeline.base.files import DISK_FULL, MACHINE_SHORT, PROCESS_SHORT, storage_error
 
 _SECONDS = 30
 _ATTEMPT = """
@@ -55,20 +57,30 @@ def probe_best() -> Probe:
 
 @cache
 def probe_kind(kind: str) -> Probe:
-    """Whether this kind of sandbox holds: tried once in a process."""
+    """Try this kind of sandbox out, once a process. Raise StorageError where the machine is short of what that takes."""
+    name = ""
     try:
         name, missing = _what_is_missing(kind)
-    except OSError as error:
-        missing = str(error)
-    if missing:
-        return Probe(False, missing)
-    try:
+        if missing:
+            return Probe(False, missing)
         fault = _find_hole(kind)
     except OSError as error:
-        if error.errno in PROCESS_SHORT:  # a busy machine has a sandbox all the same
-            raise storage_error("try the sandbox out in", os.curdir, error) from error
+        if error.errno in MACHINE_SHORT:  # a busy or full machine has a sandbox all the same
+            place = str(error.filename or tempfile.tempdir or os.curdir)
+            raise storage_error("try the sandbox out in", place, error) from error
+        if not name:
+            return Probe(False, str(error))
         fault = f"cannot be tried out: {error}"
     return Probe(False, f"{name.split()[0]} {fault}") if fault else Probe(True, name, kind)
+
+
+def describe_sandbox() -> str:
+    """Return the name of the best sandbox that holds today, `none`, or why it is not known."""
+    try:
+        found = probe_best()
+    except StorageError as error:
+        return f"unknown: {error}"
+    return found.detail if found.usable else NONE
 
 
 def _what_is_missing(kind: str) -> tuple[str, str]:
@@ -109,6 +121,7 @@ def _find_hole(kind: str) -> str | None:
         if os.listdir(outside) != ["canary"]:
             return "starts, and keeps nothing in: a file outside could be written"
         if finished.exit_code != 0 or not finished.output.startswith(word):
+            _raise_shortage(finished.output)
             return f"does not start here: {' '.join(finished.output.split())[-300:] or finished.exit_code}"
         holes = finished.output.removeprefix(word).strip()
         if holes:
@@ -116,6 +129,13 @@ def _find_hole(kind: str) -> str | None:
         if not os.path.exists(os.path.join(inside, "inside")):
             return "starts, and the workspace cannot be written in it"
     return None
+
+
+def _raise_shortage(output: str) -> None:
+    """Raise OSError where a program in the sandbox ended because the machine is full or busy."""
+    for code in sorted(DISK_FULL | PROCESS_SHORT):
+        if os.strerror(code).casefold() in output.casefold():
+            raise OSError(code, os.strerror(code))
 
 
 def _landlock_name() -> str:

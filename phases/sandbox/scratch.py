@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -10,12 +11,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
+from pipeline.base.errors import StorageError
+
 PREFIX = "pipeline-sandbox-"
 
 
 @contextmanager
 def scratch_directory() -> Iterator[str]:
-    """An empty directory of this process, gone when the block ends. Raises OSError."""
+    """An empty directory of this process, gone when the block ends. Raises OSError, StorageError."""
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError as error:  # it tries to write in each directory, and does not say why it could not
+        why = f"no directory takes a temporary file; free some room, or set TMPDIR ({error.strerror})"
+        raise StorageError(why, code=errno.ENOSPC) from error
     _remove_stale()
     directory = tempfile.mkdtemp(prefix=f"{PREFIX}{_pid_namespace()}-{os.getpid()}-")
     try:

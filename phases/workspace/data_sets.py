@@ -21,6 +21,7 @@ from phases.sandbox.devices import (
     variable_of,
 )
 from phases.workspace.data_store import DownloadRules, NotFetched, StoredData, fetch_data, find_stored, has_changed
+from phases.workspace.task_paths import make_shared_directory
 from pipeline.base.errors import ContractError, StorageError, TaskBusy
 from pipeline.base.files import read_bytes, storage_error, write_durable
 from pipeline.base.formats import dump_json
@@ -66,9 +67,8 @@ def data_name(called: str) -> str:
 
 
 def data_store(cache_directory: str) -> str:
-    """Where the data sets lie that tasks share; empty where that cannot be written."""
-    usable = cache_directory and (os.access(cache_directory, os.W_OK) or not os.path.lexists(cache_directory))
-    return os.path.join(cache_directory, "data") if usable else ""
+    """Return the directory of the data sets that tasks share; empty where it cannot be made."""
+    return make_shared_directory(cache_directory, "data")
 
 
 def remove_data(store: str) -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ from pipeline.base.formats import parse_json
 from pipeline.base.logs import logger
 from pipeline.base.safe_tree import open_file
 from pipeline.base.text_escaping import one_line
+from pipeline.base.threads import start_thread
 
 RUNNING, ENDED = "running", "ended"
 VARIABLE = "JOBS"
@@ -178,9 +180,8 @@ class Jobs:
             workspace=files, readable=(*box.readable, self.directory), read_only=(os.path.join(files, CONTROL),)
         )
         running = _Running(job)
-        running.thread = Thread(target=self._follow, args=(running, own), name=f"job {job.number}", daemon=True)
+        running.thread = start_thread(partial(self._follow, running, own), f"job {job.number}")
         self._running[job.number] = running
-        running.thread.start()
         return job
 
     def _follow(self, running: _Running, box: Box) -> None:

@@ -12,27 +12,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.sandbox.commands import kind_of_sandbox
+from phases.sandbox.devices import NONE as GPU_NONE
 from phases.sandbox.installs import (
-    LOCKED,
-    NO_INDEX,
-    NO_SOLUTION,
     find_environment,
     find_lock,
     index_addresses,
     install_wheels,
     list_distributions,
+    list_installed,
     lock_wheels,
     read_requirement,
     why_not_installable,
 )
-from phases.sandbox.locks import describe_packages
-from phases.workspace.task_paths import task_paths
+from phases.sandbox.locks import LOCKED, NO_INDEX, NO_SOLUTION, describe_cuda, describe_packages
+from phases.workspace.task_paths import make_shared_directory, task_paths
 from pipeline.base.errors import PhaseError, PipelineError
 from pipeline.base.files import read_bytes
 from pipeline.base.http.addresses import Forbidden, target_of
 from pipeline.base.http.blacklist import Blacklisted, refuse_blacklisted
 from pipeline.engine.phase import Context
 
+CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
+"""The index of builds for processors that uv knows of by itself."""
 _INPUT = "input.json"
 _MOST_WORDS = 400
 _UNSOLVED = "error: No solution found when resolving dependencies cause: "
@@ -78,6 +79,8 @@ class PackageRules(NamedTuple):
     """The day (2024-05-28) that no package may be newer than; empty: today."""
     blacklist: str = ""
     """Addresses that are not asked."""
+    cpu: bool = False
+    """Commands see no graphics card, so builds for processors are enough."""
 
 
 class Packages(NamedTuple):
@@ -101,9 +104,8 @@ def own_packages(wanted: Sequence[str], own: str, python: str) -> Packages:
 
 
 def package_store(cache_directory: str) -> str:
-    """Where the environments lie that tasks share; empty where that cannot be written: then a task has its own."""
-    usable = cache_directory and os.access(cache_directory, os.W_OK)
-    return os.path.join(cache_directory, "environments") if usable else ""
+    """Return the directory of the environments that tasks share; empty where it cannot be made: then a task has its own."""
+    return make_shared_directory(cache_directory, "environments")
 
 
 def package_rules(ctx: Context) -> PackageRules:
@@ -118,13 +120,15 @@ def make_package_rules(
     root: str, settings: Mapping[str, Any], environment: Mapping[str, str], cache_directory: str, arxiv: str | None
 ) -> PackageRules:
     """Those of the task at `root`. `arxiv`: the paper's number there, as input.json has it."""
+    blacklist = str(settings.get("blacklist", ""))
     return PackageRules(
         task_paths(root).packages,
         package_store(cache_directory),
         kind_of_sandbox(str(settings["sandbox"])),
         environment,
         _last_day(settings.get("packages_of"), arxiv),
-        str(settings.get("blacklist", "")),
+        blacklist,
+        str(settings.get("gpu") or GPU_NONE) == GPU_NONE and not _why_blacklisted(CPU_BUILDS, blacklist),
     )
 
 
@@ -140,26 +144,39 @@ def lock_packages(wanted: Sequence[str], rules: PackageRules) -> dict[str, Any]:
         return _describe(wanted, rules, NO_SOLUTION, "; ".join(unclear))
     if why := _why_forbidden(rules):
         return _describe(wanted, rules, NO_SOLUTION, why)
-    directory, store, kind, environment, until, _ = rules
     try:
-        found = lock_wheels(
-            wanted, directory, store=store, kind=kind, environment=environment, seconds=_LOCK_SECONDS, until=until
-        )
+        found = lock_wheels(wanted, rules.directory, seconds=_LOCK_SECONDS, **_options_of(rules))
     except PipelineError as error:
         return _describe(wanted, rules, NO_INDEX, str(error))
     return _describe(wanted, rules, found.outcome, _words_of(found.output), found.addresses)
 
 
+def _options_of(rules: PackageRules) -> dict[str, Any]:
+    return {
+        "store": rules.store,
+        "kind": rules.sandbox,
+        "environment": rules.environment,
+        "until": rules.until,
+        "cpu": rules.cpu,
+    }
+
+
 def _why_forbidden(rules: PackageRules) -> str:
     """Which index of the user's settings stands on his blacklist; empty for none. No package with an address of its own is
     ever installed, so there is nothing else to be fetched."""
-    for address in index_addresses(rules.environment) if rules.blacklist else ():
-        try:
-            refuse_blacklisted(target_of(address, private=True), rules.blacklist)
-        except Blacklisted as error:
-            return f"{address} is not asked for packages: {error}"
-        except Forbidden:
-            continue  # an index that is a directory
+    for address in index_addresses(rules.environment):
+        if why := _why_blacklisted(address, rules.blacklist):
+            return f"{address} is not asked for packages: {why}"
+    return ""
+
+
+def _why_blacklisted(address: str, blacklist: str) -> str:
+    try:
+        refuse_blacklisted(target_of(address, private=True), blacklist)
+    except Blacklisted as error:
+        return str(error)
+    except Forbidden:  # an index that is a directory
+        return ""
     return ""
 
 
@@ -173,7 +190,7 @@ def _describe(
 ) -> dict[str, Any]:
     read = {line: read_requirement(line) for line in wanted}
     asked = sorted({text for text in read.values() if text})
-    resolved = find_lock(asked, rules.directory, rules.until) if asked else ()
+    resolved = find_lock(asked, rules.directory, rules.until, cpu=rules.cpu) if asked else ()
     is_locked = outcome == LOCKED and None not in read.values() and resolved is not None
     return {
         "version": 1,
@@ -191,14 +208,16 @@ def _describe(
     }
 
 
-def describe_lock(lock: Mapping[str, Any]) -> list[str]:
-    """What a reviewer reads of the packages of a plan; nothing where it names none."""
+def describe_lock(lock: Mapping[str, Any], gpu: str) -> list[str]:
+    """What a reviewer reads of the packages of a plan; nothing where it names none. `gpu`: the user's setting."""
     lines = [
         f"{row['line']!r} is " + (f"taken as {row['taken_as']}" if row["taken_as"] else "nothing to install")
         for row in lock["repaired"]
     ]
     if lock["resolved"]:
         lines.append(f"packages of the plan: {describe_packages(lock['resolved'], lock['asked'])}")
+        if gpu == GPU_NONE and (unused := describe_cuda(lock["resolved"])):
+            lines.append(f"builds for graphics cards, which --gpu none does not use: {unused}; no others were found")
     elif lock["outcome"] == NO_SOLUTION:
         lines.append(f"{CANNOT}: {lock['unresolved']}")
     elif lock["outcome"] == NO_INDEX:
@@ -221,11 +240,21 @@ def install_packages(wanted: Sequence[str], rules: PackageRules) -> Packages:
     """Installs what the plan names, once for all tasks that name the same. Raises CannotInstall."""
     if why := _why_forbidden(rules):
         raise CannotInstall(why)
-    directory, store, kind, environment, until, _ = rules
-    done = install_wheels(wanted, directory, store=store, kind=kind, environment=environment, until=until)
+    done = install_wheels(wanted, rules.directory, **_options_of(rules))
     if not done.ok:
         raise CannotInstall(_words_of(done.output))
-    return Packages(tuple(wanted), done.packages, find_environment(directory, store))
+    return Packages(tuple(wanted), done.packages, find_environment(rules.directory, rules.store))
+
+
+def find_or_install(rules: PackageRules) -> str | None:
+    """Return the environment of what was installed for a task, made again where its store is gone; None: nothing was.
+
+    Raises CannotInstall.
+    """
+    if found := find_environment(rules.directory, rules.store):
+        return found
+    asked = list_installed(rules.directory)
+    return install_packages(asked, rules).python if asked else None
 
 
 def why_not_a_package(line: str) -> str:

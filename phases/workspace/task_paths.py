@@ -1,4 +1,4 @@
-"""Where phase 09 keeps what, in one task directory."""
+"""Where phase 09 keeps what: in one task directory, or in the cache directory that tasks share."""
 
 from __future__ import annotations
 
@@ -41,6 +41,15 @@ class TaskPaths(NamedTuple):
     """What hooks printed, and what they did."""
     endings: str
     """The workspace as it was each time that the work was not accepted."""
+
+
+def make_shared_directory(cache_directory: str, name: str) -> str:
+    """Make the user's cache directory, and return the path of what tasks share in it; empty where it cannot be written."""
+    try:
+        os.makedirs(cache_directory, mode=0o700, exist_ok=True)
+    except OSError:
+        return ""
+    return os.path.join(cache_directory, name) if os.access(cache_directory, os.W_OK) else ""
 
 
 def task_paths(root: str) -> TaskPaths:

@@ -15,6 +15,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.base.errors import FormatError
@@ -140,13 +141,15 @@ def has_lease(path: str, attempt: str) -> bool:
 
 @contextmanager
 def keep_lease(path: str, attempt: str) -> Iterator[None]:
-    """Inside, a thread gives the signs of life of a lease that was claimed; in the end it is given back."""
-    import threading  # imported here: only who holds a lease needs it
+    """Inside, a thread gives the signs of life of a lease that was claimed; in the end it is given back. Raises StorageError."""
+    # imported here: only who holds a lease needs them
+    import threading
+
+    from pipeline.base.threads import start_thread
 
     ended = threading.Event()
-    heart = threading.Thread(target=_beat, args=(path, attempt, ended), name="lease", daemon=True)
-    heart.start()
     try:
+        start_thread(partial(_beat, path, attempt, ended), "lease")
         yield
     finally:
         ended.set()

@@ -1,18 +1,43 @@
-"""Work that waits for others, side by side in threads."""
+"""Start threads, and run work that waits for others side by side in them."""
 
 from __future__ import annotations
 
+import errno
+import os
 import queue
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
 from typing import TypeVar
 
-from pipeline.base.errors import PipelineError
+from pipeline.base.errors import PipelineError, StorageError
 
 Result = TypeVar("Result")
+_SHORT = "can't start new thread"
+"""The text of the RuntimeError that Python raises where the system refuses a thread."""
+
+
+@contextmanager
+def reporting_thread_shortage() -> Iterator[None]:
+    """Inside, a thread that the machine refuses to start raises StorageError."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != _SHORT:
+            raise
+        why = f"the machine starts no more threads: {os.strerror(errno.EAGAIN)} (EAGAIN)"
+        advice = "end other programs, or raise the limits on processes and memory, and type the command again"
+        raise StorageError(f"{why}; {advice}", code=errno.EAGAIN) from error
+
+
+def start_thread(work: Callable[[], object], name: str) -> threading.Thread:
+    """Start a daemon thread: it does not keep the process alive. Raise StorageError where the machine refuses it."""
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    with reporting_thread_shortage():
+        thread.start()
+    return thread
 
 
 def run_side_by_side(work: Mapping[str, Callable[[], Result]], most: int) -> dict[str, Callable[[], Result]]:
@@ -44,8 +69,7 @@ def run_side_by_side(work: Mapping[str, Callable[[], Result]], most: int) -> dic
         return results[key]
 
     for _ in range(min(most, len(work))):
-        # A daemon: when the run ends early, one that still works must not keep the process alive.
-        threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
+        start_thread(partial(copy_context().run, run), "side by side")
     for _ in work:
         over.get()
     return {key: partial(give, key) for key in work}

@@ -17,7 +17,7 @@ from phases.sandbox.box import BUBBLEWRAP, ENGINES
 from phases.sandbox.git import OLDEST_FOR_THE_NETWORK, git_version
 from phases.sandbox.probe import probe_best, probe_kind
 from pipeline import __version__
-from pipeline.base.errors import PipelineError
+from pipeline.base.errors import PipelineError, StorageError
 from pipeline.cli.arguments import answers
 from pipeline.cli.assembly import discover_phases, open_task_directory, settings_from
 from pipeline.cli.output import Answer, print_text
@@ -35,8 +35,7 @@ def doctor_command() -> Answer:
     settings = settings_from({})
     rows = [
         *_check_libraries(),
-        _check_sandbox(),
-        _check_engines(),
+        *_check_sandboxes(),
         _check_git(),
         _check_grammars(),
         _check_ocr(),
@@ -64,6 +63,13 @@ def _check_libraries() -> list[dict[str, str]]:
         except PackageNotFoundError:
             rows.append(_build_row("missing", name, f"{sys.executable} -m pip install {name}"))
     return rows
+
+
+def _check_sandboxes() -> list[dict[str, str]]:
+    try:
+        return [_check_sandbox(), _check_engines()]
+    except StorageError as error:
+        return [_build_row("missing", "sandbox", str(error))]
 
 
 def _check_sandbox() -> dict[str, str]:

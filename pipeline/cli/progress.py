@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pipeline.base.logs import Echo
+from pipeline.base.threads import start_thread
 from pipeline.cli.assembly import locate_task
 from pipeline.cli.output import (
     can_draw,
@@ -53,7 +54,7 @@ class Progress:
         self._closed = threading.Event()
         self._aside = False
         if self._live:
-            threading.Thread(target=self._tick, daemon=True).start()
+            start_thread(self._tick, "progress")
 
     def show(self, event: RunEvent) -> None:
         """Takes one event of the runner, from whichever thread."""

@@ -39,7 +39,7 @@ from pipeline.cli.run_task import check_options, run_task
 def reproduce_command(task: str | None, size: str, redo: bool, **given: Any) -> int:
     """Run the experiments that the code of a task (the newest without ID) declares, and compare the paper's tables.
 
-    What is done is not run again. `pipeline results ID` shows every cell.
+    What is done is not run again, and what failed is. `pipeline results ID` shows every cell.
 
     \b
     pipeline reproduce paper --size quick

@@ -34,7 +34,7 @@ def note_packages(store: TaskStore) -> list[str]:
     wanted = store.load(_PLAN)["environment_setup"]["packages"]
     own = settings.get("python") or None
     if settings["install"] == ALLOWED and not own:
-        return describe_lock(_look_up(store, settings, wanted, again=False)) if wanted else []
+        return describe_lock(_look_up(store, settings, wanted, again=False), settings["gpu"]) if wanted else []
     missing = missing_packages(wanted, own)
     if not missing:
         return []
@@ -78,7 +78,7 @@ def look_up_packages(store: TaskStore, values: dict[str, Any], wanted: list[str]
         return False
     notify("looks up the packages of the plan ...")
     lock = _look_up(store, values, wanted, again=True)
-    for line in describe_lock(lock):
+    for line in describe_lock(lock, values["gpu"]):
         notify(line)
     return bool(lock["resolved"])
 

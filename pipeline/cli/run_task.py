@@ -248,8 +248,18 @@ def _reopen_what_changed(
     """Opens phases again for what their stamps do not hold, or did not hold in earlier releases."""
     if values["held_out"] or flags.get("data") or flags.get("gpu"):
         _reopen(store, lambda phase: bool(phase.asked), "experiments may see other data, or other devices")
+    if flags.get("reproduce") and (why := _why_experiments_again(store)):
+        _reopen(store, lambda phase: phase.asked == "reproduce", why)
     if values["blacklist"] != task["settings"].get("blacklist", ""):
         _reopen(store, lambda phase: phase.name == "repositories", "the blacklist has other lines")
+
+
+def _why_experiments_again(store: TaskStore) -> str:
+    """Return why `pipeline reproduce` runs experiments again that have results: some gave none. Empty where all did."""
+    if not store.exists(_RESULTS):
+        return ""
+    failed = [row["name"] for row in store.load(_RESULTS)["experiments"] if row["status"] != "done"]
+    return f"without a result: {', '.join(failed)}" if failed else ""
 
 
 def _reopen(store: TaskStore, is_meant: Callable[[Phase], bool], why: str) -> None:

@@ -127,8 +127,10 @@ class Phase(NamedTuple):
     run: Callable[[Documents, Context], Documents]
     # decision 238: what a release adds to a phase makes no finished work stale.
     later: tuple[str, ...] = ()
-    """Those of `writes` and `settings` that earlier releases did not know: a finished phase without them is up to date."""
+    """Names of `writes`, `settings` and `observe` that earlier releases did not know: a finished phase without them is fresh."""
     settings: tuple[str, ...] = ()
+    observe: Callable[[], Mapping[str, str]] | None = None
+    """Facts of the machine that decide what the phase writes, by name. They are compared and kept as settings are."""
     version: int = 1
     """Raise it when the same inputs should give other outputs."""
     # decision 231: what a person has read and approved is not made anew because a release would do it better.

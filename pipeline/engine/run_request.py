@@ -57,9 +57,11 @@ class RunRequest(NamedTuple):
         )
 
     def settings_of(self, phase: Phase) -> dict[str, Any]:
-        """The settings that make a difference to a phase: what it named, and the mode where fast mode skips it."""
+        """The settings that make a difference to a phase: what it named, what it observes of the machine, and the mode where fast
+        mode skips it.
+        """
         names = (*phase.settings, "mode") if phase.optional else phase.settings
-        return {name: self.settings[name] for name in names}
+        return {**{name: self.settings[name] for name in names}, **(phase.observe() if phase.observe else {})}
 
 
 def stale_phases(store: TaskStore, run: RunRequest) -> list[tuple[Phase, str]]:

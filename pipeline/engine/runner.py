@@ -123,12 +123,12 @@ class _Runner:
         # Late, all three: only phases that run side by side need them.
         import contextvars
         import queue
-        import threading
+
+        from pipeline.base.threads import start_thread
 
         self._results = self._results or queue.SimpleQueue()
         results, scope = self._results, contextvars.copy_context()
 
-        # A daemon: when the run ends early, a phase that still works must not keep the process alive.
         def work() -> None:
             result = Result("stopped", 0.0, error=PhaseError(f"phase {phase.label} was interrupted"))
             try:
@@ -136,7 +136,7 @@ class _Runner:
             finally:
                 results.put((phase, result))
 
-        threading.Thread(target=work, name=phase.label, daemon=True).start()
+        start_thread(work, phase.label)
 
     def _settle(self, phase: Phase, result: Result) -> None:
         digests = self._running.pop(phase.number)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from phases.acceptance.checks import code_check
 from phases.acceptance.checks.bindings import read_bindings
 from phases.acceptance.checks.code_check import MOST_NAMED, check_code
-from phases.acceptance.checks.entry_script import find_entry_script, help_command
+from phases.acceptance.checks.entry_script import asks_same_program, find_entry_script, help_command
 from phases.acceptance.checks.imports import MOST_PROBLEMS, import_problems
 from phases.evidence.look import EvidenceSetting
 from phases.sandbox.box import NONE, Box, Limits
@@ -103,6 +103,29 @@ def test_healthy_code_is_verified_by_its_checks_and_its_help(tmp_path: Path) -> 
     assert (found["verified"], found["why"], found["sandbox"]) == (True, "", KIND)
     assert [(row["command"], row["exit_code"]) for row in found["commands"]] == [(VERIFY, 0), (HELP, 0)]
     assert "usage: " in found["commands"][1]["tail"]
+
+
+@needs_a_sandbox
+@pytest.mark.parametrize("spelled", [HELP, "python3 -m  net -h"])
+def test_a_check_of_the_plan_that_asks_the_program_for_its_help_is_not_run_twice(spelled: str, tmp_path: Path) -> None:
+    verdict = checked(tmp_path, HEALTHY, plan=plan_of(HEALTHY, (VERIFY, spelled)))
+    assert [row["command"] for row in verdict["verification"]["commands"]] == [VERIFY, spelled]
+
+
+@pytest.mark.parametrize(
+    ("command", "is_same"),
+    [
+        (HELP, True),
+        ("python3 -m net --help", True),
+        ("python -m net -h", True),
+        ("python -m net", False),
+        ("python -m net train --help", False),
+        ("python -m network --help", False),
+        ("python -m net '--help", False),
+    ],
+)
+def test_only_a_command_that_asks_the_same_program_for_its_help_counts_as_that(command: str, is_same: bool) -> None:
+    assert asks_same_program(command, HELP) is is_same
 
 
 BROKEN = [

@@ -9,7 +9,7 @@ import pytest
 
 from phases.references.lookup.client import ClientSettings, RateLimit, ServiceClient
 from phases.references.lookup.service import NoServiceAnswer
-from phases.sandbox.installs import NO_INDEX, LockResult
+from phases.sandbox.locks import NO_INDEX, LockResult
 from phases.workspace import packages
 from pipeline.engine.seal import is_sealed
 from tests.cli.test_full_mode import PAPER as LINKING

@@ -157,6 +157,20 @@ def test_what_is_done_is_not_run_again_until_it_is_asked_for(task: Command) -> N
     assert (task.task(TASK) / "results.prev").is_dir()
 
 
+def test_experiments_that_failed_run_again_by_the_next_reproduce_and_those_that_are_done_do_not(task: Command) -> None:
+    code = task.task(TASK) / "generate_code" / "experiments.yaml"
+    code.write_text(DECLARED.replace("full: python study.py E2", "full: python nowhere.py E2"))
+    task("resume", TASK)  # the code was changed by hand, and is judged again
+    task("reproduce", TASK)
+    first = _runs_of(task)
+    assert "10 reproduce" not in task("why", TASK).out, "a plain resume runs nothing again"
+    again = task("reproduce", TASK)
+    assert "0 of 2 cells reproduced" in again.out, again.err
+    runs = _runs_of(task)
+    assert [runs[name] == first[name] for name in sorted(runs)] == [True, False]
+    assert task.attempts(TASK)["reproduce"] == 2
+
+
 @pytest.mark.covered
 def test_data_that_the_user_names_are_there_for_experiments(task: Command, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from phases.agent.implement import expected_work
 from phases.llm.estimate import FILE, Past, Work, describe_expected, expected_usd, learn
 from phases.llm.ledger_rows import read_ledger
 from phases.llm.model import Reply, Request, ToolCall
@@ -33,18 +34,18 @@ class Vendor(Scripted):
         super().__init__(self._answer)
         self.name, self._thinks, self._chance, self._before = name, thinks, random.Random(seed), 0.0
         self._density, self._left = self._chance.uniform(0.7, 0.8), [*files]
-        self._repairs = self._chance.randrange(len(files))
+        self._repairs = self._chance.randrange(5, 15)
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         return tokens_in * IN + tokens_out * OUT
 
     def _answer(self, request: Request) -> Reply:
-        calls, chance = [], self._chance
-        if self._left:
+        calls, chance = list[ToolCall](), self._chance
+        for path in [self._left.pop(0) for _ in self._left[:5]]:
             lines = round(chance.lognormvariate(4.2, 0.6))
             text = "".join(f"value_{number} = {number}  # as the paper says\n" for number in range(lines))
-            calls = [ToolCall("w", "Write", {"file_path": self._left.pop(0), "content": text})]
-        elif self._repairs:
+            calls.append(ToolCall(f"w{path}", "Write", {"file_path": path, "content": text}))
+        if not calls and self._repairs:
             self._repairs -= 1
             calls = [ToolCall("g", "Grep", {"pattern": f"value_{self._repairs}"})]
         size = sum(message.tokens for message in request.messages) * self._density
@@ -52,7 +53,7 @@ class Vendor(Scripted):
         said = sum(len(json.dumps(dict(call.arguments))) for call in calls) / 4 + 20
         out = said + self._thinks * chance.lognormvariate(5.5, 0.6)
         usd = cached * CACHED + (size - cached) * WRITTEN + out * OUT
-        calls = [ToolCall(f"{call.name}-{request.turn}", call.name, call.arguments) for call in calls]
+        calls = [ToolCall(f"{call.id}-{request.turn}", call.name, call.arguments) for call in calls]
         return Reply("ok", "" if calls else "done", tuple(calls), int(size), int(cached), int(out), usd)
 
 
@@ -72,6 +73,21 @@ def run(tasks: Path, seed: int, **more: Any) -> tuple[float, float]:
     report = {"status": "completed", "phases": [{"name": "implement", "status": "done"}]}
     (folder / "report.json").write_text(json.dumps(report))
     return float(expected or 0.0), sum(row["usd"] for row in read_ledger(ledger))
+
+
+@pytest.mark.parametrize(
+    ("files", "plan_tokens", "turns", "read", "wrote"),
+    [(19, 16_100, 14, 414_652, 21_140), (22, 14_500, 14, 403_044, 28_000), (6, 3_000, 10, 130_000, 8_500)],
+    ids=["a paper that needs torch", "a paper of 7 pages, 12 modules", "a small service"],
+)
+def test_the_rule_of_thumb_gives_what_live_runs_took(
+    files: int, plan_tokens: int, turns: int, read: int, wrote: int
+) -> None:
+    """Without a task to learn from: a run is expected within a third of what it takes."""
+    names = [f"part{number}.py" for number in range(files)]
+    expected = expected_work({"text": "x" * 4 * plan_tokens}, names)
+    for figure, true in ((expected.turns, turns), (expected.tokens_in, read), (expected.tokens_out, wrote)):
+        assert true / 1.33 <= figure <= true * 1.33, (figure, true)
 
 
 @pytest.mark.slow

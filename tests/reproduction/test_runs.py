@@ -65,6 +65,25 @@ def test_an_experiment_runs_again_when_its_code_or_its_data_change_and_not_other
     assert _inode(tmp_path) != second
 
 
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("import nowhere_to_be_found", "No module named 'nowhere_to_be_found'"),
+        ("raise SystemExit(3)", "exit code 3"),
+        ("import time; time.sleep(60)", "stopped at a limit: time"),
+    ],
+)
+def test_an_experiment_that_failed_runs_again_the_next_time(code: str, why: str, tmp_path: Path) -> None:
+    """What was missing may be there by then, or the limit be higher: neither is a part of its code."""
+    files = {"study.py": code, "experiments.yaml": declare()}
+    before = []
+    for _ in range(2):
+        [row] = reproduce(tmp_path, files, seconds=1.0 if "sleep" in code else 60.0)["experiments"]
+        assert (row["status"], why in row["why"]) == ("failed", True)
+        before.append(_inode(tmp_path))
+    assert before[0] != before[1]
+
+
 def test_values_of_the_plan_with_several_numbers_are_settings_too(tmp_path: Path) -> None:
     held, files = hold_out(tmp_path), {"study.py": HONEST, "experiments.yaml": declare()}
     values = [{"id": "V1", "values": [3, 4.5]}, {"id": "V2", "value": "adam"}, {"id": "V3", "value": 7}]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phases.sandbox.box import OFF, STOPPED, Box, Listener
+from phases.sandbox.commands import run_command
 from phases.sandbox.output import LARGEST_OUTPUT, OutputBuffer, escape_unseen
+from tests.sandbox.test_agent_sandbox import KINDS
 
 
 @given(st.binary(max_size=200), st.integers(1, 50))
@@ -43,3 +47,20 @@ def test_nothing_that_is_shown_moves_a_cursor_or_turns_the_text(text: str) -> No
 
 def test_line_ends_of_another_system_are_plain_and_a_lone_return_is_seen() -> None:
     assert escape_unseen("a\r\nb\rc") == "a\nb\\rc"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_command_printed_is_kept_where_it_is_ended_early(kind: str, tmp_path: Path) -> None:
+    """Nobody flushes, and a buffer of Python's own dies with the process."""
+    pieces: list[bytes] = []
+    listener = Listener(pieces.append, lambda: bool(pieces))
+    ended = run_command(
+        Box(str(tmp_path), kind), "python -c 'print(1729); import time; time.sleep(600)'", listener=listener
+    )
+    assert (ended.limit, "1729\n" in ended.output) == (STOPPED, True), ended.output
+
+
+def test_what_a_command_printed_is_kept_where_the_kernel_kills_it(tmp_path: Path) -> None:
+    command = "python -c 'print(1729); import os; os.kill(os.getpid(), 9)'"
+    ended = run_command(Box(str(tmp_path), OFF), command)
+    assert (ended.exit_code, ended.output.partition("\n")[0]) == (137, "1729")

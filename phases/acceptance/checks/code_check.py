@@ -9,7 +9,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from phases.acceptance.checks.entry_script import find_entry_script, help_command
+from phases.acceptance.checks.entry_script import asks_same_program, find_entry_script, help_command
 from phases.acceptance.checks.imports import Modules, import_problems
 from phases.acceptance.checks.missing_dependencies import find_missing_dependency, packages_missing_in_tests
 from phases.acceptance.checks.planned_files import file_problems, find_shadows, find_test_detectors
@@ -258,7 +258,9 @@ def _run_all(
         else:
             problems.append(_no_test_ran(tests))
             why.append("no test was run")
-    if entry := find_entry_script(python, plan):
+    entry = find_entry_script(python, plan)
+    # the plan's checks often ask for it, and a program that imports much takes seconds for it
+    if entry and not any(asks_same_program(row["command"], help_command(entry, python)) for row in rows):
         asked, answer = _run_command(look, help_command(entry, python), _HELP_SECONDS)
         rows = [*rows, asked]
         excuse = _why_excused(asked, entry, modules, commands, timed_out=answer.timed_out)

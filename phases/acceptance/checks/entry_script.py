@@ -12,6 +12,7 @@ from phases.acceptance.checks.imports import Modules
 _PARSERS = frozenset({"argparse", "click", "typer", "fire", "docopt"})
 _MAIN = "__main__.py"
 _PREFERRED = ("main.py", _MAIN, "cli.py", "run.py", "app.py", "train.py")
+_SPELLINGS = {"python3": "python", "-h": "--help"}
 _NO_PROGRAMS = ("setup.py", "conftest.py")
 _TEST_DIRECTORIES = ("test", "tests")
 
@@ -39,6 +40,20 @@ def help_command(path: str, files: Mapping[str, str]) -> str:
             return f"{found_in}python -m {'.'.join(parts)} --help"
     found_in = "PYTHONPATH=. " if from_root else ""
     return f"{found_in}python {shlex.quote(path if not path.startswith('-') else './' + path)} --help"
+
+
+def asks_same_program(command: str, other: str) -> bool:
+    """Return whether two command lines ask one program for its help, whatever the interpreter and the option are called."""
+    return _read_call(command) == _read_call(other)
+
+
+def _read_call(command: str) -> list[str]:
+    """Return the words of a command line, its names of Python and of the option for help in one spelling."""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quote that is not closed
+        return [command]
+    return [_SPELLINGS.get(word, word) for word in words]
 
 
 def _is_program(modules: Modules, path: str) -> bool:

@@ -22,6 +22,7 @@ from typing import IO, NamedTuple, Self, TypeVar
 from phases.references.parse.ipc import GIVEN_UP, LARGEST, READY, InvalidAnswer, pack_request, parse_answer
 from phases.references.parse.model import Parsed
 from pipeline.base.errors import PhaseError
+from pipeline.base.threads import reporting_thread_shortage
 from pipeline.base.workers import (
     MEMORY,
     PATIENCE,
@@ -92,7 +93,7 @@ def parse_files(
     workers = _Workers(seconds, start)
     pending: deque[tuple[list[Key], Future[list[Parsed]]]] = deque()
     # decision 148: threads only wait for workers, so that none of them waits while our caller writes what it got
-    with ThreadPoolExecutor(count) as executor:
+    with reporting_thread_shortage(), ThreadPoolExecutor(count) as executor:
         try:
             for batch in batch_by_size(files, lambda one: len(one[2]), most, _BATCH_BYTES):
                 jobs = [ParseJob(language, data) for _, language, data in batch]

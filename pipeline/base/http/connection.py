@@ -10,7 +10,6 @@ import io
 import queue
 import socket
 import ssl
-import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, cast
 from pipeline.base.http.addresses import Target, permit_addresses, printable_url
 from pipeline.base.http.blacklist import refuse_blacklisted
 from pipeline.base.http.proxy import Proxy, open_tunnel
+from pipeline.base.threads import start_thread
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -174,7 +174,7 @@ def _resolve_host(target: Target, options: ClientOptions) -> Sequence[str]:
         except (OSError, ValueError) as error:
             answers.put(error)
 
-    threading.Thread(target=ask, name="resolver", daemon=True).start()
+    start_thread(ask, "resolver")
     try:
         answer = answers.get(timeout=options.seconds_left())
     except queue.Empty:

@@ -15,10 +15,12 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from pipeline.base.errors import PipelineError
+from pipeline.base.errors import PipelineError, StorageError
+from pipeline.base.threads import start_thread
 
 SETTING = "PIPELINE_PROXY"
 """The variable of the user's setting: the command line puts the setting under this name, wherever it was made."""
@@ -162,7 +164,10 @@ def lend_to_git(proxy: Proxy, host: str, port: int, addresses: Sequence[str]) ->
             with suppress(OSError):  # the listener is closed
                 while not over.is_set():
                     client, _ = listener.accept()
-                    threading.Thread(target=lead, args=(client,), name="git's way out", daemon=True).start()
+                    try:
+                        start_thread(partial(lead, client), "git's way out")
+                    except StorageError:  # git reports that the connection was closed
+                        client.close()
 
         def lead(client: socket.socket) -> None:
             with suppress(OSError, ProxyFailed), client:
@@ -175,7 +180,7 @@ def lend_to_git(proxy: Proxy, host: str, port: int, addresses: Sequence[str]) ->
                     client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
                     _pump(client, server, over)
 
-        threading.Thread(target=serve, name="git's way out", daemon=True).start()
+        start_thread(serve, "git's way out")
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
