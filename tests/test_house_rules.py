@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import gc
+import pkgutil
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +22,7 @@ from tests.toys import write_toys
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = sorted(path for package in ("pipeline", "phases") for path in (ROOT / package).rglob("*.py"))
 LONGEST_MODULE, LONGEST_FUNCTION = 400, 45
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @contextmanager
@@ -198,9 +202,69 @@ def test_no_error_without_a_kind_is_raised() -> None:
     assert breaches(is_one) == []
 
 
-# Shape and names
+_NAME = r"`?(?:[a-z_]\w*\.)*[A-Z]\w*`?|`?(?:[a-z_]\w*\.)+\w+`?"
+RAISES = re.compile(rf"\bRaises:?\s+((?:{_NAME})(?:(?:, and |, or |, | and | or |:[^\n]*\n\s+)(?:{_NAME}))*)")
 
-Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+def raised_in(docstring: str) -> list[str]:
+    """The exceptions that a docstring names, after "Raises" in a sentence or in a section of Google style."""
+    return [name.strip("`") for names in RAISES.findall(docstring) for name in re.findall(_NAME, names)]
+
+
+@cache
+def exceptions() -> set[str]:
+    """The names of all exception classes, those of Python and those of the product."""
+    classes = {node.name: node for module in MODULES for node in nodes(module) if isinstance(node, ast.ClassDef)}
+    found = {name for name, value in vars(builtins).items() if is_exception(value)}
+    while more := {
+        name
+        for name, node in classes.items()
+        if name not in found and any(name_of(base).rpartition(".")[2] in found for base in node.bases)
+    }:
+        found |= more
+    return found
+
+
+def is_exception(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseException)
+
+
+def is_exception_in(module: Path, name: str) -> bool:
+    """Whether a module can raise what a docstring of it calls so."""
+    if name in exceptions():
+        return True
+    own = ".".join(module.relative_to(ROOT).with_suffix("").parts)
+    for full in (f"{own}.{name}", name):
+        with suppress(ImportError, AttributeError, ValueError):
+            return is_exception(pkgutil.resolve_name(full))
+    return False
+
+
+def test_every_exception_that_a_docstring_names_exists() -> None:
+    assert [
+        f"{module.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}: {name}"
+        for module in MODULES
+        for node in (tree_of(module), *nodes(module))
+        if isinstance(node, (ast.Module, ast.ClassDef, *Function))
+        for name in raised_in(ast.get_docstring(node) or "")
+        if not is_exception_in(module, name)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("docstring", "names"),
+    [
+        ("Return a page. Raises Refused, zlib.error and what it calls raises.", ["Refused", "zlib.error"]),
+        ("Return a page.\n\nRaises:\n    `Refused`: for a link.\n    OSError: for a hole.", ["Refused", "OSError"]),
+        ("Raises when the folder was moved. It raises what the reader raises.", []),
+    ],
+    ids=["in a sentence", "in a section", "without a name"],
+)
+def test_the_exceptions_of_a_docstring_are_found(docstring: str, names: list[str]) -> None:
+    assert raised_in(docstring) == names
+
+
+# Shape and names
 
 
 def test_every_module_says_in_its_docstring_what_it_is_for() -> None:
