@@ -27,13 +27,22 @@ Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """What is made meanwhile stays: the collector need not go through a million nodes again and again, here and later."""
+    """What is made meanwhile stays: the collector need not go through a million nodes again and again."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
-        gc.enable()
+        if was_enabled:
+            gc.enable()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget_trees() -> Iterator[None]:
+    """The syntax trees take 190 MB, which this worker must not hold for the rest of its run."""
+    yield
+    for cached in (tree_of, nodes, imported, imported_modules):
+        cached.cache_clear()
 
 
 @cache
@@ -307,6 +316,50 @@ def test_everything_is_annotated() -> None:
         return node.returns is None or any(bare)
 
     assert breaches(is_one) == []
+
+
+# What the tests may not do
+
+CLOCKS = ("perf_counter", "process_time", "thread_time", "monotonic", "getrusage", "time", "time_ns", "perf_counter_ns",
+          "monotonic_ns", "process_time_ns")  # fmt: skip
+CLOCK_USES = {
+    "tests/work.py": "deadlines whose only verdict is that something hangs or never happened",
+    "tests/bombs.py": "memory, not time",
+    "tests/drills/test_downloads.py": "memory, not time",
+    "tests/drills/test_models.py": "memory, not time",
+    "tests/drills/test_busy.py": "kills at moments of a run, spread over how long it takes",
+    "tests/drills/test_power_cut.py": "the same, for cuts",
+    "tests/drills/test_sandbox.py": "an attack that ends by itself if nothing stops it",
+    "tests/engine/test_lock.py": "how old a file says that it is",
+}
+"""Files of the tests that may read a clock, or a process's account, and what for."""
+_ANY_CLOCK = f"(?:{'|'.join(CLOCKS)})"
+CLOCK_CALL = re.compile(rf"\b(?:time|resource)\.{_ANY_CLOCK}\(|\bfrom (?:time|resource) import .*\b{_ANY_CLOCK}\b")
+
+
+def test_no_test_reads_a_clock_but_for_a_listed_reason() -> None:
+    """A test that compares a duration fails on a slower machine: tests/work.py counts, ends what hangs, and waits."""
+    found = {
+        path.relative_to(ROOT).as_posix(): call.group()
+        for path in (ROOT / "tests").rglob("*.py")
+        if path != Path(__file__).resolve() and (call := CLOCK_CALL.search(path.read_text()))
+    }
+    assert {name: call for name, call in found.items() if name not in CLOCK_USES} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "is_one"),
+    [
+        ("began = time.perf_counter()", True),
+        ("resource.getrusage(resource.RUSAGE_SELF)", True),
+        ("from time import monotonic", True),
+        ("from resource import RLIMIT_FSIZE", False),
+        ("time.sleep(0.1)", False),
+        ('monkeypatch.setattr("worker.time.monotonic", ticks)', False),
+    ],
+)
+def test_a_call_of_a_clock_is_found(line: str, is_one: bool) -> None:
+    assert bool(CLOCK_CALL.search(line)) is is_one
 
 
 # Who imports what
