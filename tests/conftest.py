@@ -11,6 +11,8 @@ from collections.abc import Generator
 
 import pytest
 
+from tests.rows import Later
+
 
 def _shrug(number: int, _frame: object) -> None:
     """Ignores a signal as SIG_IGN does, but a process that is started has its default again."""
@@ -46,13 +48,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Half a gigabyte of tests is made, and then stays: the collector need not go through it again and again."""
+    """All tests are made at once, and then stay: the collector goes through them once, and not again and again."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
+        gc.collect()
         gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Make the large values of this test's row."""
+    for name, value in pyfuncitem.funcargs.items():
+        if isinstance(value, Later):
+            pyfuncitem.funcargs[name] = value.make()
 
 
 def pytest_xdist_auto_num_workers() -> int:

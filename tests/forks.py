@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import os
-import select
-import signal
 import traceback
 from collections.abc import Callable, Sequence
-
-import pytest
-
-from tests.papers import HANGS
 
 
 def fork(work: Callable[[], object], keep: Sequence[int] = ()) -> int:
@@ -30,17 +24,3 @@ def fork(work: Callable[[], object], keep: Sequence[int] = ()) -> int:
         os.write(2, traceback.format_exc().encode())
     finally:
         os._exit(1)
-
-
-def in_time(work: Callable[[], object]) -> None:
-    """Does this in a fork. What hangs is ended, and fails the test."""
-    child = fork(work)
-    handle = os.pidfd_open(child)
-    try:
-        if not select.select([handle], [], [], HANGS)[0]:
-            pytest.fail(f"it takes more than {HANGS} s")
-    finally:
-        os.close(handle)
-        os.kill(child, signal.SIGKILL)  # has no effect on one that has ended
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert code == 0

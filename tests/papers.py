@@ -8,7 +8,6 @@ import select
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -30,6 +29,7 @@ from pipeline.cli.assembly import discover_phases
 from pipeline.engine.graph import Graph
 from tests import command_server
 from tests.bare import lend_python
+from tests.work import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "averaged-perceptron" / "paper.pdf"
@@ -409,8 +409,6 @@ def environment_of(pid: int) -> dict[str, str]:
     path = Path(f"/proc/{pid}/environ")
     if not path.exists():
         pytest.skip("no /proc to read the environment of a process from")
-    until = time.monotonic() + HANGS
-    while not (text := path.read_text()) and time.monotonic() < until:
-        time.sleep(0.001)  # it is there a little before its environment is
-    rows = (row.partition("=") for row in text.split("\0") if row)
+    wait_until(path.read_text, "the process has its environment")  # it is there a little before
+    rows = (row.partition("=") for row in path.read_text().split("\0") if row)
     return {name: value for name, _, value in rows}

@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import ssl
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -61,8 +62,9 @@ def proxying(
     folder: Path, mode: str = "allow", upstream: int = 0, certificate: tuple[str, str] | None = None
 ) -> Iterator[RunningProxy]:
     """The process, for as long as the block lasts."""
-    log = folder / f"proxy-{time.monotonic_ns()}.jsonl"
-    log.touch()
+    handle, name = tempfile.mkstemp(".jsonl", "proxy-", folder)
+    os.close(handle)
+    log = Path(name)
     context = None
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

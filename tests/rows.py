@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -19,3 +20,15 @@ def with_covered(rows: Iterable[Any], *names: str) -> list[ParameterSet]:
         values, marks, shown = named[name]
         named[name] = pytest.param(*values, marks=(*marks, pytest.mark.covered), id=shown)
     return list(named.values())
+
+
+@dataclass(frozen=True)
+class Later:
+    """A large value of a row, made when its test runs: each worker would otherwise hold it for the whole run."""
+
+    make: Callable[[], Any]
+
+
+def later(make: Callable[[], Any]) -> Any:
+    """The value that this returns, once the test of its row runs (see conftest.py)."""
+    return Later(make)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import gc
+import pkgutil
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -19,17 +22,27 @@ from tests.toys import write_toys
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = sorted(path for package in ("pipeline", "phases") for path in (ROOT / package).rglob("*.py"))
 LONGEST_MODULE, LONGEST_FUNCTION = 400, 45
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """What is made meanwhile stays: the collector need not go through a million nodes again and again, here and later."""
+    """What is made meanwhile stays: the collector need not go through a million nodes again and again."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
-        gc.enable()
+        if was_enabled:
+            gc.enable()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget_trees() -> Iterator[None]:
+    """The syntax trees take 190 MB, which this worker must not hold for the rest of its run."""
+    yield
+    for cached in (tree_of, nodes, imported, imported_modules):
+        cached.cache_clear()
 
 
 @cache
@@ -198,6 +211,68 @@ def test_no_error_without_a_kind_is_raised() -> None:
     assert breaches(is_one) == []
 
 
+_NAME = r"`?(?:[a-z_]\w*\.)*[A-Z]\w*`?|`?(?:[a-z_]\w*\.)+\w+`?"
+RAISES = re.compile(rf"\bRaises:?\s+((?:{_NAME})(?:(?:, and |, or |, | and | or |:[^\n]*\n\s+)(?:{_NAME}))*)")
+
+
+def raised_in(docstring: str) -> list[str]:
+    """The exceptions that a docstring names, after "Raises" in a sentence or in a section of Google style."""
+    return [name.strip("`") for names in RAISES.findall(docstring) for name in re.findall(_NAME, names)]
+
+
+@cache
+def exceptions() -> set[str]:
+    """The names of all exception classes, those of Python and those of the product."""
+    classes = {node.name: node for module in MODULES for node in nodes(module) if isinstance(node, ast.ClassDef)}
+    found = {name for name, value in vars(builtins).items() if is_exception(value)}
+    while more := {
+        name
+        for name, node in classes.items()
+        if name not in found and any(name_of(base).rpartition(".")[2] in found for base in node.bases)
+    }:
+        found |= more
+    return found
+
+
+def is_exception(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseException)
+
+
+def is_exception_in(module: Path, name: str) -> bool:
+    """Whether a module can raise what a docstring of it calls so."""
+    if name in exceptions():
+        return True
+    own = ".".join(module.relative_to(ROOT).with_suffix("").parts)
+    for full in (f"{own}.{name}", name):
+        with suppress(ImportError, AttributeError, ValueError):
+            return is_exception(pkgutil.resolve_name(full))
+    return False
+
+
+def test_every_exception_that_a_docstring_names_exists() -> None:
+    assert [
+        f"{module.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}: {name}"
+        for module in MODULES
+        for node in (tree_of(module), *nodes(module))
+        if isinstance(node, (ast.Module, ast.ClassDef, *Function))
+        for name in raised_in(ast.get_docstring(node) or "")
+        if not is_exception_in(module, name)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("docstring", "names"),
+    [
+        ("Return a page. Raises Refused, zlib.error and what it calls raises.", ["Refused", "zlib.error"]),
+        ("Return a page.\n\nRaises:\n    `Refused`: for a link.\n    OSError: for a hole.", ["Refused", "OSError"]),
+        ("Raises when the folder was moved. It raises what the reader raises.", []),
+    ],
+    ids=["in a sentence", "in a section", "without a name"],
+)
+def test_the_exceptions_of_a_docstring_are_found(docstring: str, names: list[str]) -> None:
+    assert raised_in(docstring) == names
+
+
 # Files
 
 OPENERS = {
@@ -291,8 +366,6 @@ def test_the_rule_of_the_one_opener_lets_pass(line: str) -> None:
 
 # Shape and names
 
-Function = (ast.FunctionDef, ast.AsyncFunctionDef)
-
 
 def test_every_module_says_in_its_docstring_what_it_is_for() -> None:
     assert [module for module in MODULES if not ast.get_docstring(tree_of(module))] == []
@@ -334,6 +407,50 @@ def test_everything_is_annotated() -> None:
         return node.returns is None or any(bare)
 
     assert breaches(is_one) == []
+
+
+# What the tests may not do
+
+CLOCKS = ("perf_counter", "process_time", "thread_time", "monotonic", "getrusage", "time", "time_ns", "perf_counter_ns",
+          "monotonic_ns", "process_time_ns")  # fmt: skip
+CLOCK_USES = {
+    "tests/work.py": "deadlines whose only verdict is that something hangs or never happened",
+    "tests/bombs.py": "memory, not time",
+    "tests/drills/test_downloads.py": "memory, not time",
+    "tests/drills/test_models.py": "memory, not time",
+    "tests/drills/test_busy.py": "kills at moments of a run, spread over how long it takes",
+    "tests/drills/test_power_cut.py": "the same, for cuts",
+    "tests/drills/test_sandbox.py": "an attack that ends by itself if nothing stops it",
+    "tests/engine/test_lock.py": "how old a file says that it is",
+}
+"""Files of the tests that may read a clock, or a process's account, and what for."""
+_ANY_CLOCK = f"(?:{'|'.join(CLOCKS)})"
+CLOCK_CALL = re.compile(rf"\b(?:time|resource)\.{_ANY_CLOCK}\(|\bfrom (?:time|resource) import .*\b{_ANY_CLOCK}\b")
+
+
+def test_no_test_reads_a_clock_but_for_a_listed_reason() -> None:
+    """A test that compares a duration fails on a slower machine: tests/work.py counts, ends what hangs, and waits."""
+    found = {
+        path.relative_to(ROOT).as_posix(): call.group()
+        for path in (ROOT / "tests").rglob("*.py")
+        if path != Path(__file__).resolve() and (call := CLOCK_CALL.search(path.read_text()))
+    }
+    assert {name: call for name, call in found.items() if name not in CLOCK_USES} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "is_one"),
+    [
+        ("began = time.perf_counter()", True),
+        ("resource.getrusage(resource.RUSAGE_SELF)", True),
+        ("from time import monotonic", True),
+        ("from resource import RLIMIT_FSIZE", False),
+        ("time.sleep(0.1)", False),
+        ('monkeypatch.setattr("worker.time.monotonic", ticks)', False),
+    ],
+)
+def test_a_call_of_a_clock_is_found(line: str, is_one: bool) -> None:
+    assert bool(CLOCK_CALL.search(line)) is is_one
 
 
 # Who imports what

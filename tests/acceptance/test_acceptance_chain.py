@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.errors import Incomplete, Interrupted, Paused
 from tests.agents import Scripted, call, carry_out, says, small_plan, tree, write
 from tests.hooks import events, feedback_in, item, mounting, names_of, script
-from tests.papers import HANGS
+from tests.work import wait_until
 
 PLAN = small_plan("a.py")
 CODE = 'def meet() -> int:\n    """R1, section 1, page 1."""\n    return 4\n'
@@ -472,9 +471,7 @@ def test_a_run_that_is_cut_off_while_a_hook_sleeps_records_no_refusal(tmp_path: 
     before = signal.signal(signal.SIGUSR1, interrupt)
 
     def wait_and_send() -> None:
-        end = time.monotonic() + HANGS
-        while not marker.exists() and time.monotonic() < end:
-            time.sleep(0.01)
+        wait_until(marker.exists, "the hook runs")
         os.kill(os.getpid(), signal.SIGUSR1)
 
     try:

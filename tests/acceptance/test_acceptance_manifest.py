@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -30,6 +29,7 @@ from phases.workspace.workspace import _TOOL_DIRECTORIES, LARGEST_FILE, Workspac
 from pipeline.base.errors import StorageError
 from tests.papers import HANGS
 from tests.strategies import FEW
+from tests.work import wait_until_after
 
 UNCHANGED = Changes(changed=False)
 
@@ -216,8 +216,7 @@ def test_a_file_that_did_not_change_is_read_once(root: Path) -> None:
     (root / "weights.bin").write_bytes(bytes(5 * 2**20))
     manifests = ManifestReader()
     written = (root / "weights.bin").stat().st_ctime_ns
-    while time.time_ns() < written + 200_000_000:  # before that, a change might not show
-        time.sleep(0.02)
+    wait_until_after(written + 200_000_000)  # before that, a change might not show
     first, before = manifests.take(Workspace(str(root))), read_by_this_process()
     assert manifests.take(Workspace(str(root))) == first
     assert read_by_this_process() - before < 2**20

@@ -9,7 +9,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import FrameType
 
@@ -26,6 +25,7 @@ from pipeline.base.text_escaping import escape_text
 from tests.drills.test_hook_soak import MARK, descriptors, left_behind, soak
 from tests.papers import HANGS, ROOT
 from tests.strategies import NASTY, QUICK
+from tests.work import must_end, wait_until
 
 SYSTEM = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8"}
 
@@ -44,9 +44,7 @@ def ran(folder: Path, script: str, *, stdin: bytes = b"", seconds: float = HANGS
 
 def until_gone(mark: str) -> None:
     """Waits for processes that are killed, and whose parent is not there to wait for them."""
-    patience = time.monotonic() + HANGS
-    while left := left_behind(mark):
-        assert time.monotonic() < patience, left
+    wait_until(lambda: not left_behind(mark), "no process is left")
 
 
 # What comes of it
@@ -245,9 +243,8 @@ def test_a_child_that_went_into_a_session_of_its_own_is_gone_too(tmp_path: Path,
 
 
 def test_a_child_that_holds_the_output_of_a_command_that_has_ended_is_not_waited_for(tmp_path: Path) -> None:
-    began = time.monotonic()
-    assert ran(tmp_path, "sleep 999 & echo done; exit 0").stdout == b"done\n"
-    assert time.monotonic() - began < HANGS
+    with must_end():
+        assert ran(tmp_path, "sleep 999 & echo done; exit 0").stdout == b"done\n"
 
 
 def test_what_kills_the_process_that_watches_over_it_gets_no_verdict(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -42,6 +41,7 @@ from pipeline.base.files import sha256
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
 from tests.papers import HANGS
+from tests.work import must_end
 
 CONTRACTS = Contracts()
 AT = "2026-01-31T12:00:00.000Z"
@@ -491,9 +491,9 @@ def test_workspaces_that_are_trusted_at_once_are_all_trusted_and_the_store_is_ne
         assert writer.stdin is not None
         writer.stdin.write("go")
         writer.stdin.close()
-    hangs = time.monotonic() + HANGS
-    while any(writer.poll() is None for writer in writers) and time.monotonic() < hangs:
-        assert place.discover().state == TRUSTED
+    with must_end():
+        while any(writer.poll() is None for writer in writers):
+            assert place.discover().state == TRUSTED
     assert [writer.wait(HANGS) for writer in writers] == [0, 0, 0]
     there = set(read_store(str(place.store), check).workspaces)
     assert there == {

@@ -24,6 +24,7 @@ from pipeline.base.files import sha256
 from pipeline.base.formats import dump_json_line
 from pipeline.base.text_escaping import LARGEST_ANSWER, bound_text, escape_text
 from pipeline.engine.contract import Contracts
+from tests.rows import later
 from tests.strategies import FEW, QUICK, json_values
 
 SECRET = "a secret outside"
@@ -111,10 +112,16 @@ CALLS: list[Any] = [
     pytest.param("Write", {"file_path": "there.py/b.py", "content": "x"}, "Not a directory", id="a file as a folder"),
     pytest.param("Write", {"file_path": "THERE.py", "content": "x"}, "differs in case alone", id="a twin in capitals"),
     pytest.param(
-        "Write", {"file_path": "a.txt", "content": "x" * (LARGEST_FILE + 1)}, "over the limit", id="too much content"
+        "Write",
+        later(lambda: {"file_path": "a.txt", "content": "x" * (LARGEST_FILE + 1)}),
+        "over the limit",
+        id="too much content",
     ),
     pytest.param(
-        "Write", {"file_path": "a.txt", "content": "x" * 50_000_000}, f"{MOST_CHARACTERS:,}", id="50 MB of content"
+        "Write",
+        later(lambda: {"file_path": "a.txt", "content": "x" * 50_000_000}),
+        f"{MOST_CHARACTERS:,}",
+        id="50 MB of content",
     ),
     pytest.param(
         "Edit", {"file_path": "there.py", "old_string": "y", "new_string": "z"}, "does not occur", id="nothing to edit"

@@ -6,7 +6,6 @@ import json
 import math
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from hypothesis import example, given
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import compose_markdown, dump_json, parse_json, parse_markdown
 from pipeline.base.plain_yaml import DEEPEST, LARGEST, dump_yaml, locate_yaml, parse_yaml
-from tests.papers import HANGS
+from tests.rows import later
 from tests.strategies import (
     NASTY,
     QUICK,
@@ -27,6 +26,7 @@ from tests.strategies import (
     mappings,
     texts,
 )
+from tests.work import must_end
 
 
 def is_plain(value: Any) -> bool:
@@ -40,28 +40,27 @@ def is_plain(value: Any) -> bool:
     return value is None or type(value) in (bool, int, str)
 
 
-MANY = [f"key{number}" for number in range(150_000)]
-"""So many that looking at each for each would take minutes."""
+def many(form: str, between: str = "") -> str:
+    """So many keys, the last one twice, that to compare each with each would take very long."""
+    return between.join(form.format(min(number, 149_999)) for number in range(150_001))
 
 
 @pytest.mark.parametrize(
     ("parse", "data"),
     [
-        pytest.param(parse_json, ("{" + ",".join(f'"{key}":1' for key in (*MANY, MANY[-1])) + "}").encode(), id="JSON"),
-        pytest.param(parse_yaml, "".join(f"{key}: 1\n" for key in (*MANY, MANY[-1])).encode(), id="YAML"),
+        pytest.param(parse_json, later(lambda: ("{" + many('"key{}":1', ",") + "}").encode()), id="JSON"),
+        pytest.param(parse_yaml, later(lambda: many("key{}: 1\n").encode()), id="YAML"),
         pytest.param(
             parse_markdown,
-            ("---\n" + "".join(f"{key}: 1\n" for key in (*MANY, MANY[-1])) + "---\ntext").encode(),
+            later(lambda: ("---\n" + many("key{}: 1\n") + "---\ntext").encode()),
             id="front matter",
             marks=pytest.mark.covered,
         ),
     ],
 )
 def test_a_key_that_stands_twice_among_many_is_found_at_once(parse: Callable[[bytes], Any], data: bytes) -> None:
-    begun = time.monotonic()
-    with pytest.raises(FormatError, match="'key149999' stands twice"):
+    with must_end(), pytest.raises(FormatError, match="'key149999' stands twice"):
         parse(data)
-    assert time.monotonic() - begun < HANGS
 
 
 # JSON
@@ -80,10 +79,10 @@ def test_a_key_that_stands_twice_among_many_is_found_at_once(parse: Callable[[by
         pytest.param(b'["\\ud800"]', "not UTF-8 text", id="half a surrogate pair"),
         pytest.param(b'["\\uDC00\\uD800"]', "not UTF-8 text", id="a surrogate pair the wrong way round"),
         pytest.param(b'{"\\ud800": 1}', "not UTF-8 text", id="half a surrogate pair in a key"),
-        pytest.param(b"9" * 5000, "not JSON", id="an integer of 5,000 digits"),
-        pytest.param(b"[" * 100_000, "nested too deeply", id="100,000 open brackets"),
-        pytest.param(b'{"a":' * 100_000, "nested too deeply", id="100,000 open braces"),
-        pytest.param(b"[" * 100_000 + b"]" * 100_000, "nested too deeply", id="100,000 levels"),
+        pytest.param(later(lambda: b"9" * 5000), "not JSON", id="an integer of 5,000 digits"),
+        pytest.param(later(lambda: b"[" * 100_000), "nested too deeply", id="100,000 open brackets"),
+        pytest.param(later(lambda: b'{"a":' * 100_000), "nested too deeply", id="100,000 open braces"),
+        pytest.param(later(lambda: b"[" * 100_000 + b"]" * 100_000), "nested too deeply", id="100,000 levels"),
         pytest.param(b"\xef\xbb\xbf{}", "not JSON", id="a byte order mark"),
         pytest.param(b"\xff\xfe{\x00}\x00", "not UTF-8 text", id="UTF-16"),
         pytest.param(b'["\xff"]', "not UTF-8 text", id="a byte that is not UTF-8"),
@@ -241,14 +240,15 @@ def test_yaml_over_the_size_limit_is_refused_before_it_is_parsed() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"[" + b"1," * 2_090_000 + b"]", pytest.param(b"- a\n" * 1_040_000, marks=pytest.mark.covered)],
+    [
+        later(lambda: b"[" + b"1," * 2_090_000 + b"]"),
+        pytest.param(later(lambda: b"- a\n" * 1_040_000), marks=pytest.mark.covered),
+    ],
     ids=["in a line", "a line each"],
 )
 def test_the_densest_yaml_that_is_read_costs_little(data: bytes) -> None:
-    began = time.process_time()
-    with pytest.raises(FormatError, match="more than 300,000 values"):
+    with must_end(), pytest.raises(FormatError, match="more than 300,000 values"):
         parse_yaml(data)
-    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,7 @@ import os
 import random
 import signal
 import subprocess
-import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ import pytest
 from pipeline.cli.batch import expand_source
 from tests.papers import Command, good_pdf, paper
 from tests.toys import write_toy, write_toys
+from tests.work import wait_until
 
 PAPER = "# Paper {0}\n\n## 1 Introduction\n\nWe propose a queue number {0} that keeps items on the disk.\n"
 _WAITS = '''"""Toy phase {number}, which takes its time."""
@@ -56,13 +55,6 @@ def runs_of(command: Command) -> list[str]:
     """The tasks whose waiting phase was begun, once for each time."""
     path = command.folder / "runs"
     return [os.path.basename(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until, "it did not happen"
-        time.sleep(0.02)
 
 
 def children_of(pid: int) -> list[int]:

@@ -12,6 +12,7 @@ import pytest
 from tests.papers import Command, in_terminal
 from tests.rows import with_covered
 from tests.toys import write_toys
+from tests.work import wait_until
 
 SLEEPS = '''"""A toy that says that it runs, and then sleeps."""
 import os, time
@@ -132,12 +133,11 @@ def test_anything_else_is_refused_and_nothing_is_removed(
 def test_a_task_that_is_at_work_is_left_alone(command: Command) -> None:
     (command.folder / "sleeping").mkdir()
     folder = write_toys(command.folder / "sleeping" / "toys", 2)
-    from tests.cli.test_cli_run import wait_for
     from tests.toys import write_toy
 
     write_toy(folder, 1, body=SLEEPS)
     with command.start("run", "busy.md", PIPELINE_PHASES=str(folder)) as process:
-        wait_for(command.task("busy") / "it_runs")
+        wait_until((command.task("busy") / "it_runs").exists)
         refused = command("rm", "one", "busy", "--yes")
         process.kill()
     assert refused.code == 75

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from pipeline.engine.stamps import read_state
 from tests.papers import NUMBERS, PAPER, Command, paper
 from tests.rows import with_covered
 from tests.toys import toy_name, write_toy, write_toys
+from tests.work import wait_until
 
 BUG = '''"""A toy with a bug."""
 from pipeline.engine.phase import Phase
@@ -59,18 +59,9 @@ def may_be_placeholder(folder: Path, index: int) -> None:
 def start_and_wait(command: Command, task: str, *arguments: str) -> int:
     """Starts a run, waits until its sleeping toy runs, and kills the process; the code that it ended with."""
     with command.start(*arguments) as process:
-        wait_for(command.task(task) / "it_runs")
+        wait_until((command.task(task) / "it_runs").exists)
         process.kill()
         return process.wait()
-
-
-def wait_for(path: Path) -> None:
-    """Returns when a file is there."""
-    for _ in range(1200):
-        if path.exists():
-            return
-        time.sleep(0.05)
-    pytest.fail(f"{path} never came")
 
 
 # how it ends
@@ -121,7 +112,7 @@ def test_a_bug_in_a_phase_ends_the_run_with_70_and_a_traceback_in_the_log(comman
 def test_a_signal_ends_the_run_in_order(number: signal.Signals, code: int, command: Command) -> None:
     write_toy(toys(command), 1, body=SLEEPS)
     with command.start("run", "p.md") as process:
-        wait_for(command.task("p") / "it_runs")
+        wait_until((command.task("p") / "it_runs").exists)
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
     assert process.returncode == code, err
@@ -159,7 +150,7 @@ def test_a_killed_resume_is_not_shown_with_the_status_of_the_run_before(command:
 def test_a_task_that_is_worked_on_is_refused_with_the_name_of_who_does(command: Command) -> None:
     write_toy(toys(command), 1, body=SLEEPS)
     with command.start("run", "p.md") as process:
-        wait_for(command.task("p") / "it_runs")
+        wait_until((command.task("p") / "it_runs").exists)
         second = command("resume", "p")
         shown = command("status", "p", "--json").json()
         process.kill()

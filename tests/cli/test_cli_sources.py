@@ -21,6 +21,7 @@ import pytest
 from tests.papers import PAPER, Command, Ended, good_pdf, in_terminal, paper, pdf
 from tests.rows import with_covered
 from tests.web import Script, Server, head, redirects, says, serving
+from tests.work import wait_until
 
 MAIN = b"""\\documentclass{article}
 \\title{Slow Waiting}
@@ -424,10 +425,7 @@ def stalling(folder: Path, number: signal.Signals, command: Command, serve: Call
 
     server = serve(half, says(good_pdf()))
     with command.start(*UNTIL, f"{server.base}/slow.pdf") as process:
-        for _ in range(600):
-            if sent.exists():
-                break
-            time.sleep(0.02)
+        wait_until(sent.exists, "half of it is sent")
         time.sleep(0.1)
         process.send_signal(number)
         _, err = process.communicate(timeout=30)

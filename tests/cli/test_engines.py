@@ -19,6 +19,7 @@ from pipeline.cli.run import resume_command
 from tests.cli.test_batch import _WAITS, PAPER
 from tests.papers import Command
 from tests.toys import write_toy, write_toys
+from tests.work import wait_until
 
 # Stands in for Slurm's: it runs the elements of an array one after the other, as a node would.
 SBATCH = """#!/bin/bash
@@ -127,9 +128,7 @@ def test_a_slurm_that_refuses_is_told(command: Command) -> None:
 def test_ctrl_c_takes_the_job_back(command: Command) -> None:
     command.environment["WAIT"] = "30"
     with command.start(*SLURM) as process:
-        until = time.monotonic() + 30
-        while not runs_of(command) and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_until(lambda: runs_of(command), "the job runs")
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == 130
@@ -154,8 +153,7 @@ def test_workers_of_dask_that_are_killed_lose_nothing(command: Command) -> None:
     command.environment["WAIT"] = "0.4"
     chance = random.Random(7)
     with command.start(*DASK) as process:
-        until = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < until:
+        while process.poll() is None:
             time.sleep(0.3)
             if victims := processes_of(command):
                 os.kill(chance.choice(victims), signal.SIGKILL)
@@ -194,9 +192,7 @@ def test_a_scheduler_that_dies_takes_no_paper_with_it(command: Command) -> None:
         start_dask(command, "worker", address, "--nthreads", "1") as worker,
         command.start(*DASK, "--where", address, "--json") as process,
     ):
-        until = time.monotonic() + 60
-        while len(runs_of(command)) < 2 and time.monotonic() < until:
-            time.sleep(0.1)
+        wait_until(lambda: len(runs_of(command)) >= 2, "two papers run")
         scheduler.kill()
         out, err = process.communicate(timeout=90)
         worker.kill()

@@ -17,6 +17,7 @@ import yaml
 
 from phases.references.values import count_fetched
 from tests.papers import HANGS, Command, Ended, command_line, paper
+from tests.rows import later
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git on this machine")
 
@@ -305,7 +306,9 @@ def test_a_folder_that_is_not_there_is_refused_before_anything_is_made(tmp_path:
         ),
         pytest.param({".git/config": "[core]"}, "holds no code that can be taken", id="nothing but what git keeps"),
         pytest.param(
-            {"one/big.bin": "\0" * (2 * 2**20 + 1)}, "holds no code that can be taken", id="only what is too large"
+            later(lambda: {"one/big.bin": "\0" * (2 * 2**20 + 1)}),
+            "holds no code that can be taken",
+            id="only what is too large",
         ),
         pytest.param(None, "that is not a directory", id="a file"),
     ],

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
 
 from tests.papers import ROOT, Command, paper
+from tests.work import HUNG, wait_until
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 TOOLS = ["resume", "review", "run", "search", "show", "status", "trace", "why"]
 
@@ -27,6 +29,8 @@ def command(tmp_path: Path) -> Command:
 
 def serve(command: Command, work: Callable[[Client], Awaitable[None]], *flags: str, cwd: str = "") -> None:
     """Does some work with a client of the server, which is a process of its own."""
+    from mcp import Client, StdioServerParameters  # 18 MB, not for each worker
+
     arguments = ["-m", "pipeline", "mcp", *flags]
     line = StdioServerParameters(
         command=sys.executable, args=arguments, env=command.environment, cwd=cwd or str(command.folder)
@@ -59,13 +63,12 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
 
 
 async def wait_for(client: Client, task: str, status: str) -> dict[str, Any]:
-    until = time.monotonic() + 60
-    while True:
-        told: dict[str, Any] = json.loads(await call(client, "status", task=task))
-        if told["status"] == status and not told["holder"]:
-            return told
-        assert time.monotonic() < until, told
-        await anyio.sleep(0.1)
+    told: dict[str, Any] = {}
+    with anyio.fail_after(HUNG):
+        while (told.get("status"), told.get("holder")) != (status, None):
+            await anyio.sleep(0.1)
+            told = json.loads(await call(client, "status", task=task))
+    return told
 
 
 def test_a_paper_is_planned_looked_at_approved_and_written_by_tools_alone(command: Command) -> None:
@@ -93,9 +96,7 @@ def test_a_run_goes_on_when_the_server_has_ended(command: Command) -> None:
         await call(client, "run", source="paper.md")
 
     serve(command, work)
-    until = time.monotonic() + 60
-    while not (command.task("paper") / "report.json").exists() and time.monotonic() < until:
-        time.sleep(0.1)
+    wait_until((command.task("paper") / "report.json").exists, "the run ends")
     assert command.document("paper", "report.json")["status"] == "incomplete"
 
 

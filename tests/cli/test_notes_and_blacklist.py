@@ -16,6 +16,7 @@ from tests.cli.test_full_mode import PAPER as LINKING
 from tests.cli.test_full_mode import repository
 from tests.papers import Command, paper
 from tests.repositories import needs_git
+from tests.rows import later
 
 ADDENDUM = """# Addendum
 
@@ -128,7 +129,7 @@ def test_another_addendum_makes_another_task_and_without_one_nothing_changes(com
     [
         ("nowhere.md", None, "there is no such file"),
         ("data.bin", b"\xff\xfe\x00", "it is no UTF-8 text; only Markdown and plain text are read with a paper"),
-        ("large.md", b"a " * (1 << 20) + b"b", "larger than 2 MB; data is given with --data"),
+        ("large.md", later(lambda: b"a " * (1 << 20) + b"b"), "larger than 2 MB; data is given with --data"),
     ],
 )
 def test_what_is_no_text_is_told_before_a_task_is_made(

@@ -6,12 +6,12 @@ import json
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.papers import Command
+from tests.work import wait_until
 
 WORDS = "Build a queue that keeps its items on the disk. It must survive a crash of the process."
 AGENT = '''"""A stand-in: its first work fails its own tests, and what it is told mends it."""
@@ -110,15 +110,10 @@ def test_no_key_of_the_user_is_in_any_file(command: Command) -> None:
 def test_it_ends_with_the_run_and_goes_on_with_it(number: signal.Signals, command: Command) -> None:
     (command.folder / "runs.wait").touch()
     with command.start("chat", "--fast", WORDS, "--id", "queue", *agent(command)) as process:
-        until = time.monotonic() + 60
-        while not runs_of(command) and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_until(lambda: runs_of(command), "the agent runs")
         process.send_signal(number)
         process.communicate(timeout=60)
-    until = time.monotonic() + 20
-    while os.path.exists(f"/proc/{runs_of(command)[0]}") and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not os.path.exists(f"/proc/{runs_of(command)[0]}"), "nothing of the agent is left"
+    wait_until(lambda: not os.path.exists(f"/proc/{runs_of(command)[0]}"), "nothing of the agent is left")
     (command.folder / "runs.wait").unlink()
     ended = command("resume", "queue")
     assert ended.code == 0, ended.err

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.test_serve_pages import SLOW, digest_of, status_of, wait_for
+from tests.cli.test_serve_pages import SLOW, digest_of, status_of
 from tests.papers import EXAMPLE, ROOT, Command, paper
 from tests.toys import write_toy, write_toys
+from tests.work import wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -210,7 +211,7 @@ def test_a_review_strikes_changes_sees_the_difference_and_approves(served: Serve
     see(page, digest[:12])
     page.get_by_role("button", name="Approve this plan").click()
     page.wait_for_url(re.compile("/t/waiting([?].*)?$"))
-    wait_for(lambda: status_of(served.folder, "waiting") == "incomplete", "the code is written")
+    wait_until(lambda: status_of(served.folder, "waiting") == "incomplete", "the code is written")
     see(page, "incomplete")
     review = json.loads((served.folder / "tasks" / "waiting" / "plan_review.json").read_text())
     assert review["plan_sha256"] == digest
@@ -236,7 +237,7 @@ def test_another_plan_is_asked_for_and_made(served: Served) -> None:
     page, before = served.window("/t/waiting/plan"), digest_of(served.folder)
     page.get_by_label("What another plan must take up").fill("Report the median as well.")
     page.get_by_role("button", name="Ask for a change").click()
-    wait_for(lambda: digest_of(served.folder) != before, "a plan with the wish")
+    wait_until(lambda: digest_of(served.folder) != before, "a plan with the wish")
     see(page, "The plan waits for you")
     page.get_by_role("link", name="Look at the plan").click()
     see(page, "Report the median as well.")
@@ -321,7 +322,7 @@ def test_a_phase_is_run_again_after_what_that_means_was_read(served: Served) -> 
     see(page, "generate_code")
     page.get_by_role("button", name="again").click()
     page.wait_for_url("**/t/paper*")
-    wait_for(lambda: served.command.attempts("paper")["plan"] == 2, "it was planned again")
+    wait_until(lambda: served.command.attempts("paper")["plan"] == 2, "it was planned again")
     assert (served.folder / "tasks" / "paper" / "generate_code.prev").is_dir()
 
 
@@ -375,7 +376,7 @@ def test_all_of_it_is_read_and_decided_without_javascript(served: Served) -> Non
     expect(page.locator("#page-1 img")).to_be_visible()
     page.get_by_role("button", name="Approve this plan").click()
     page.wait_for_url(re.compile("/t/waiting([?].*)?$"))
-    wait_for(lambda: status_of(served.folder, "waiting") == "incomplete", "the code is written")
+    wait_until(lambda: status_of(served.folder, "waiting") == "incomplete", "the code is written")
     page.reload()
     assert "incomplete" in page.content()
 

@@ -6,8 +6,6 @@ import json
 import os
 import re
 import shutil
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from pipeline.cli.web.server import ROUTES
 from tests.papers import EXAMPLE, ROOT, Command, paper
 from tests.toys import write_toys
 from tests.web_client import Client, Elements
+from tests.work import wait_until
 
 PATHS = [path for method, path, _ in ROUTES if method == "GET"]
 
@@ -59,13 +58,6 @@ def client(site: Site) -> Client:
 
 def real(path: str, task: str = "paper") -> str:
     return re.sub(r"\{page\}|\{mark\}", "1", path.replace("{task}", task))
-
-
-def wait_for(holds: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < until, what
-        time.sleep(0.1)
 
 
 def status_of(folder: Path, task: str) -> str:
@@ -238,7 +230,7 @@ def test_an_approval_is_of_the_plan_that_was_shown_and_the_run_goes_on(client: C
     digest = digest_of(folder)
     answered = client.post("/t/waiting/plan", digest=digest, action="approve")
     assert answered.headers["location"].startswith("/t/waiting")
-    wait_for(lambda: status_of(folder, "waiting") == "incomplete", "phase 09 writes the scaffold")
+    wait_until(lambda: status_of(folder, "waiting") == "incomplete", "phase 09 writes the scaffold")
     review = json.loads((folder / "tasks" / "waiting" / "plan_review.json").read_text())
     assert (review["decision"], review["plan_sha256"]) == ("approve", digest)
 
@@ -248,7 +240,7 @@ def test_a_rejected_plan_writes_no_code(client: Client, folder: Path) -> None:
     shown = Elements(client.get("/t/waiting/plan").text)
     assert "reject noted" in shown.text
     client.post("/t/waiting/do", action="resume")
-    wait_for(lambda: status_of(folder, "waiting") == "cancelled", "the run ends with the rejection")
+    wait_until(lambda: status_of(folder, "waiting") == "cancelled", "the run ends with the rejection")
     assert not (folder / "tasks" / "waiting" / "implementation.json").exists()
 
 
@@ -263,7 +255,7 @@ def test_a_run_begins_with_a_file_and_its_page_shows_it_to_the_end(client: Clien
     answered = client.send_file("My paper.md", (folder / "paper.md").read_bytes() + b"\nMore.\n", review="auto")
     place = answered.headers["location"]
     assert place == "/t/My-paper"
-    wait_for(lambda: status_of(folder, "My-paper") == "incomplete", "an offline run ends so")
+    wait_until(lambda: status_of(folder, "My-paper") == "incomplete", "an offline run ends so")
     assert "Slow Waiting for Everyone" in client.get(place).text
     assert "tested" in client.get("/").text
 
@@ -272,7 +264,7 @@ def test_several_files_are_a_batch_with_its_papers_and_its_bill(client: Client, 
     text = (folder / "paper.md").read_bytes()
     files = {"lab/One.md": text + b"\nOne.\n", "lab/Two.md": text + b"\nTwo.\n", "lab/notes.bin": b"\x00"}
     client.send_files(files, review="auto")
-    wait_for(lambda: all(is_ended(folder, name) for name in ("One", "Two")), "both papers are done")
+    wait_until(lambda: all(is_ended(folder, name) for name in ("One", "Two")), "both papers are done")
     shown = Elements(client.get("/").text)
     assert "lab 2 papers 2 incomplete $0" in shown.text, "what is no paper is none of the batch"
     (link,) = {attributes["href"] for _, attributes in shown.found if attributes.get("href", "").startswith("/?batch=")}
@@ -320,7 +312,7 @@ def test_a_run_is_stopped_and_goes_on_after_the_server_is_gone(folder: Path, mon
     monkeypatch.setenv("PIPELINE_PHASES", str(toys))
     command = Command(folder, PIPELINE_PHASES=str(toys))
     with command.start("run", "paper.md", "--id", "slow") as process:
-        wait_for(lambda: (folder / "tasks" / "slow" / "toy00.json").exists(), "the first phase is done")
+        wait_until(lambda: (folder / "tasks" / "slow" / "toy00.json").exists(), "the first phase is done")
         client = Client(open_site(settings_from({})))
         assert "At work" in client.get("/t/slow/now").text
         busy = client.post("/t/slow/do", action="resume")
@@ -331,7 +323,7 @@ def test_a_run_is_stopped_and_goes_on_after_the_server_is_gone(folder: Path, mon
     assert status_of(folder, "slow") == "cancelled"
     write_toy(toys, 1)
     Client(open_site(settings_from({}))).post("/t/slow/do", action="resume")
-    wait_for(lambda: status_of(folder, "slow") == "completed", "another start of the server goes on")
+    wait_until(lambda: status_of(folder, "slow") == "completed", "another start of the server goes on")
 
 
 def test_a_task_cannot_name_the_process_that_a_stop_ends(folder: Path) -> None:
@@ -530,7 +522,7 @@ def test_a_task_of_a_stranger_is_called_one_and_its_settings_do_not_hold(folder:
     shown = Elements(client.get("/t/paper").text)
     assert "was not started here, or its task.json was changed" in shown.text
     client.post("/t/paper/do", action="redo", phase="01")
-    wait_for(lambda: Command(folder).attempts("paper")["outline"] == 2, "its own copy of the paper is read again")
+    wait_until(lambda: Command(folder).attempts("paper")["outline"] == 2, "its own copy of the paper is read again")
     assert "Slow Waiting" in (folder / "tasks" / "paper" / "paper.md").read_text()
     assert not any("root:" in client.get(real(path)).body.decode("latin-1") for path in PATHS)
 

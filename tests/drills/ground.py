@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from tests import command_server
 from tests.bare import lend_python
+from tests.work import wait_until
 
 COMMAND = Path(sys.executable).parent / "pipeline"
 PATIENCE = 60.0
@@ -168,7 +168,4 @@ def let_go(ground: Ground) -> None:
 
 def until(true: Callable[[], bool], what: str, *, patience: float = PATIENCE) -> None:
     """Waits for something that is sure to happen."""
-    end = time.monotonic() + patience
-    while not true():
-        assert time.monotonic() < end, f"in vain waited until {what}"
-        time.sleep(0.01)
+    wait_until(true, what, patience)

@@ -23,6 +23,7 @@ from tests.cli.test_engines import start_dask
 from tests.drills.faults import small_disk
 from tests.papers import Command
 from tests.toys import toy_name, write_toy, write_toys
+from tests.work import deadline_in, is_over, wait_until
 
 pytestmark = [pytest.mark.drill, pytest.mark.slow]
 CALLS = 5
@@ -101,8 +102,8 @@ class Papers:
 @pytest.mark.parametrize("kills", [200])
 def test_workers_killed_at_random_lose_no_more_than_the_call_in_flight(kills: int, tmp_path: Path) -> None:
     papers, chance, killed = Papers(tmp_path, 40, WAIT="0.3"), random.Random(7), 0
-    until = time.monotonic() + 500
-    while killed < kills and time.monotonic() < until:
+    until = deadline_in(500)
+    while killed < kills and not is_over(until):
         with papers.command.start("batch", "papers", "--jobs", "4") as batch:
             while killed < kills and batch.poll() is None:
                 time.sleep(chance.uniform(0.0, 0.3))
@@ -130,9 +131,7 @@ def test_a_dask_scheduler_that_dies_in_the_middle_loses_nothing_that_was_paid(tm
         start_dask(papers.command, "worker", address, "--nthreads", "1", "--nworkers", "2") as worker,
         papers.command.start("batch", "papers", "--engine", "dask", "--where", address, "--jobs", "2") as batch,
     ):
-        until = time.monotonic() + 90
-        while sum(papers.paid().values()) < 20 and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_until(lambda: sum(papers.paid().values()) >= 20, "twenty calls are paid")
         scheduler.kill()
         batch.communicate(timeout=120)
         worker.send_signal(signal.SIGTERM)

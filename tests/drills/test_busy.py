@@ -19,6 +19,7 @@ from tests.drills.aftermath import Reference, last_words, reference_on
 from tests.drills.faults import mount, small_disk
 from tests.drills.ground import Ended, Ground
 from tests.papers import good_pdf, pdf
+from tests.work import deadline_in, is_over
 
 pytestmark = [pytest.mark.drill, pytest.mark.slow]
 
@@ -67,8 +68,8 @@ class Soak:
         time.sleep(self.chance.uniform(0, self.seconds))
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        ends = time.monotonic() + 15
-        while (left := _processes_of(self.ground)) and time.monotonic() < ends:
+        ends = deadline_in(15)
+        while (left := _processes_of(self.ground)) and not is_over(ends):
             time.sleep(0.05)
         yield from (f"a process is left: {command}" for command in left)
         yield from self.reference.problems_afterwards()
@@ -111,8 +112,8 @@ def test_a_mixed_soak_loses_nothing_and_leaves_no_process(tmp_path: Path) -> Non
     soak = Soak(reference_on(scenes.paper(tmp_path, tools=True), traced=False))
     faults = {"kill": soak.kill, "two at once": soak.two_at_once, "full disk": soak.full_disk}
     tried, found = dict.fromkeys(faults, 0), list[str]()
-    ends = time.monotonic() + MINUTES * 60
-    while time.monotonic() < ends:
+    ends = deadline_in(MINUTES * 60)
+    while not is_over(ends):
         name = soak.chance.choice([*faults, "kill", "kill"])
         soak.ground.fresh()
         found += [f"{name}: {problem}" for problem in faults[name]()]

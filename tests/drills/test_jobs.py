@@ -21,6 +21,7 @@ from phases.sandbox.commands import kind_of_sandbox
 from phases.sandbox.probe import probe_kind
 from tests.agents import CONTRACTS, Scripted, assignment_in, call, small_plan, tree
 from tests.papers import HANGS, ROOT
+from tests.work import wait_until
 
 pytestmark = pytest.mark.skipif(kind_of_sandbox("required") == "none", reason="no sandbox on this machine")
 SECONDS = int(os.environ.get("JOB_DRILL_SECONDS", "180"))
@@ -91,11 +92,8 @@ def step_of(folder: Path) -> int:
 
 def kill_at(folder: Path, process: subprocess.Popen[bytes], step: int) -> int:
     """Kills a run once its job has come so far; the step at which the job stood still then."""
-    deadline = time.monotonic() + step * 0.2 + HANGS
-    while step_of(folder) < step:
-        assert process.poll() is None, process.communicate()[1].decode()[-2000:]
-        assert time.monotonic() < deadline, f"the job stands at step {step_of(folder)}"
-        time.sleep(0.05)
+    wait_until(lambda: step_of(folder) >= step or process.poll() is not None, f"the job comes to step {step}")
+    assert process.poll() is None, process.communicate()[1].decode()[-2000:]
     process.send_signal(signal.SIGKILL)
     process.communicate()
     time.sleep(0.5)

@@ -18,6 +18,7 @@ from phases.sandbox.launch import launch_command
 from phases.sandbox.probe import probe_kind
 from phases.sandbox.process_tree import descendants_of
 from pipeline.base.errors import Interrupted
+from tests.work import deadline_in, is_over
 
 pytestmark = [
     pytest.mark.drill,
@@ -62,8 +63,8 @@ def _run_until(folder: Path, stop: Callable[[int], None], delay: float) -> list[
     watch = [process.pid for process in descendants_of(runner) if process.parent == runner]
     stop(runner)
     os.waitpid(runner, 0)
-    ends = time.monotonic() + PATIENCE
-    while (left := [*_left(str(folder)), *filter(_is_watch, watch)]) and time.monotonic() < ends:
+    ends = deadline_in(PATIENCE)
+    while (left := [*_left(str(folder)), *filter(_is_watch, watch)]) and not is_over(ends):
         time.sleep(0.005)
     for pid in left:
         os.kill(pid, signal.SIGKILL)

@@ -31,9 +31,9 @@ from pipeline.engine.lock import holder_of, holding_process, lock_task
 from pipeline.engine.store import TaskStore
 from tests.base.test_files import plant
 from tests.cli.test_batch import _WAITS as WAITS
-from tests.cli.test_batch import wait_until
 from tests.papers import Command, paper
 from tests.toys import write_toy, write_toys
+from tests.work import wait_until
 
 HOLDER = """
 import sys

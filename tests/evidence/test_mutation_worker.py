@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from phases.evidence.inside.mutation_worker import _run_changed
+from tests.work import deadline_in
 
 
 def test_a_file_that_cannot_be_changed_leaves_the_others_as_they_were(
@@ -19,5 +19,5 @@ def test_a_file_that_cannot_be_changed_leaves_the_others_as_they_were(
     sources = {"a.py": "x = 2\n", "b.py": "y = '\ud800'\n"}  # half a pair has no UTF-8
     job = {"job": 1, "sources": sources, "tests": [], "seconds": 1, "all": True}
     with pytest.raises(UnicodeEncodeError):
-        _run_changed(job, str(tmp_path), time.monotonic() + 1)
+        _run_changed(job, str(tmp_path), deadline_in(1))
     assert ((tmp_path / "a.py").read_text(), (tmp_path / "b.py").read_text()) == ("x = 1\n", "y = 1\n")

@@ -418,9 +418,9 @@ STREAMS: Mapping[str, tuple[Callable[[str], Answer], str, bool]] = {
     "calls that do not come": (says(finish="tool_calls"), "malformed", True),
     "no text at all": (says(""), "empty", False),
     "blanks alone": (says(" \n\t "), "empty", False),
-    "a reply over 4 MiB": (says("x" * (4 * 2**20 + 1), piece=2**20), "malformed", False),
+    "a reply over 4 MiB": (lambda wire: says("x" * (4 * 2**20 + 1), piece=2**20)(wire), "malformed", False),
     "arguments over 4 MiB": (
-        says(calls=(Call("Write", json.dumps({"content": "x" * 5 * 2**20})),), piece=2**20),
+        lambda wire: says(calls=(Call("Write", json.dumps({"content": "x" * 5 * 2**20})),), piece=2**20)(wire),
         "malformed",
         True,
     ),

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from base64 import b64encode, urlsafe_b64encode
 from itertools import pairwise
@@ -42,6 +41,7 @@ from phases.llm.server_model import LONGEST_PATIENCE, ask_patiently, open_server
 from pipeline.base.errors import FormatError, Interrupted, PhaseError, UsageError
 from pipeline.engine.settings import SECRET, STORED, Settings
 from tests.papers import HANGS, ROOT
+from tests.work import must_end
 
 ASK = Request((Message("user", "hello"),))
 
@@ -225,9 +225,8 @@ def test_redaction_is_done_once_and_for_all(text: str) -> None:
 )
 def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
     text = piece * (2**20 // len(piece))
-    begun = time.process_time()
-    redact_text(text, (KEY,))
-    assert time.process_time() - begun < 20  # a quadratic pattern would take hours
+    with must_end():
+        redact_text(text, (KEY,))
 
 
 def test_a_reply_is_clean_at_any_depth() -> None:
@@ -571,23 +570,25 @@ def test_every_adapter_is_some_providers() -> None:
 # Waiting
 
 
-def test_a_signal_during_a_wait_ends_it_at_once() -> None:
+def test_a_signal_during_a_wait_ends_it() -> None:
+    asked = 0
+
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise Interrupted(number)
 
-    before = signal.signal(signal.SIGALRM, interrupt)
-
     def ask(request: Request) -> Reply:
+        nonlocal asked
+        asked += 1
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         return Reply("rate_limited", wait=50.0)
 
-    begun = time.monotonic()
+    before = signal.signal(signal.SIGALRM, interrupt)
     try:
         with pytest.raises(Interrupted):
             ask_patiently(ask, ASK)
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert time.monotonic() - begun < 45  # it did not wait it out
+    assert asked == 1
 
 
 @pytest.mark.covered

@@ -19,9 +19,10 @@ from phases.readers.page_pictures import draw_pages
 from phases.readers.reading import OK, Hidden, Link, Reading
 from phases.readers.text import read_text
 from pipeline.base.errors import PipelineError
-from tests.forks import in_time
 from tests.papers import MARKDOWN, PAPER, good_pdf, pdf
+from tests.rows import later
 from tests.strategies import QUICK
+from tests.work import must_end
 
 PNG = b"\x89PNG\r\n\x1a\n"
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&<a href=javascript:alert(3)>"
@@ -226,22 +227,23 @@ def test_a_heading_in_a_listing_that_spans_pages_stays_on_its_page() -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param("```\n" * 40_000, id="fences"),
-        pytest.param("```\n\n" * 40_000, id="fences in blocks", marks=pytest.mark.covered),
-        pytest.param("|" * 400_000, id="bars"),
-        pytest.param("| a " * 100_000 + "\n|---|", id="a wide table"),
-        pytest.param("\\|" * 200_000, id="escaped bars", marks=pytest.mark.covered),
-        pytest.param("\n" * 400_000 + "a", id="empty lines"),
-        pytest.param("# " + " " * 400_000 + "x", id="a heading of blanks", marks=pytest.mark.covered),
-        pytest.param("<" * 400_000, id="angle brackets", marks=pytest.mark.covered),
-        pytest.param("<!-- page 1\n" * 40_000, id="marks of pages", marks=pytest.mark.covered),
-        pytest.param("<!--" + " " * 400_000, id="a mark of blanks", marks=pytest.mark.covered),
-        pytest.param("a\n\n" * 100_000, id="short paragraphs", marks=pytest.mark.covered),
+        pytest.param(later(lambda: "```\n" * 40_000), id="fences"),
+        pytest.param(later(lambda: "```\n\n" * 40_000), id="fences in blocks", marks=pytest.mark.covered),
+        pytest.param(later(lambda: "|" * 400_000), id="bars"),
+        pytest.param(later(lambda: "| a " * 100_000 + "\n|---|"), id="a wide table"),
+        pytest.param(later(lambda: "\\|" * 200_000), id="escaped bars", marks=pytest.mark.covered),
+        pytest.param(later(lambda: "\n" * 400_000 + "a"), id="empty lines"),
+        pytest.param(later(lambda: "# " + " " * 400_000 + "x"), id="a heading of blanks", marks=pytest.mark.covered),
+        pytest.param(later(lambda: "<" * 400_000), id="angle brackets", marks=pytest.mark.covered),
+        pytest.param(later(lambda: "<!-- page 1\n" * 40_000), id="marks of pages", marks=pytest.mark.covered),
+        pytest.param(later(lambda: "<!--" + " " * 400_000), id="a mark of blanks", marks=pytest.mark.covered),
+        pytest.param(later(lambda: "a\n\n" * 100_000), id="short paragraphs", marks=pytest.mark.covered),
     ],
 )
 def test_to_show_a_paper_takes_time_in_proportion_to_it(page: str) -> None:
     reading = Reading(OK, "e 1", pages=(page,))
-    in_time(lambda: render_preview(paper_document(reading, "0" * 64, "pdf"), {}))
+    with must_end():
+        render_preview(paper_document(reading, "0" * 64, "pdf"), {})
 
 
 # Pictures of pages

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -35,6 +34,7 @@ from pipeline.engine.phase import Context, Documents, WorkflowContext
 from tests.agents import Scripted
 from tests.papers import EXAMPLE, PAPER, Read, example_reading, good_pdf, read, read_on
 from tests.planning.test_agent_plan_changes import PLAN as OF_VERSION_1
+from tests.work import deadline_in
 
 CONTRACTS = Contracts()
 SHORT = read(PAPER)
@@ -931,7 +931,7 @@ def test_no_call_is_made_once_the_money_is_spent(desk: Desk) -> None:
 
 
 def test_no_turn_begins_after_the_time_is_used_up(desk: Desk) -> None:
-    desk.deadline = time.monotonic() - 1
+    desk.deadline = deadline_in(-1)
     model = saying(GOOD)
     with pytest.raises(Paused, match=r"the time for this phase \(phase_seconds\) is used up"):
         desk.plan(model)

@@ -10,10 +10,8 @@ import pytest
 from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK
 from tests.bombs import (
     BOMBS,
-    LONGER,
     MEMORY_MIB,
     MIB,
-    SECONDS,
     Bomb,
     deflated_zeros,
     explode,
@@ -62,7 +60,6 @@ def test_two_gigabytes_in_two_megabytes_are_no_text_or_broken_within_the_limits(
     blast = explode(flate(), tmp_path)
     assert blast.verdict in (NO_TEXT, BROKEN)
     assert blast.child_mib <= MEMORY_MIB
-    assert blast.seconds < SECONDS + LONGER
     assert blast.litter == ()
 
 

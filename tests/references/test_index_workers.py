@@ -22,6 +22,7 @@ from phases.sandbox.parsers import confine_parser
 from pipeline.base.errors import PhaseError
 from pipeline.base.workers import WorkerStart
 from tests.papers import HANGS, environment_of
+from tests.work import wait_until
 
 GOOD = b"def good():\n    return 1\n"
 
@@ -283,16 +284,15 @@ def test_a_worker_dies_with_its_parent() -> None:
         pid = int(parent.stdout.readline())
         parent.kill()
         parent.wait(HANGS)
-    until = time.monotonic() + HANGS
-    while time.monotonic() < until:
+
+    def is_gone() -> bool:
         try:
             os.kill(pid, 0)
-            if "Z" in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:1]:
-                return
+            return "Z" in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:1]
         except (ProcessLookupError, FileNotFoundError):
-            return
-        time.sleep(0.01)
-    pytest.fail("the child lives on")
+            return True
+
+    wait_until(is_gone, "the child ends")
 
 
 def test_a_worker_writes_no_file_and_has_bounded_memory(waiting_worker: int) -> None:

@@ -20,6 +20,7 @@ from phases.references.lookup.service import Lookup, NoServiceAnswer, repositori
 from phases.references.lookup.services import look_up, open_lookups
 from phases.references.values import Candidate, Entry
 from pipeline.base.errors import UsageError
+from tests.rows import later
 from tests.web import Script, Server, says, serving
 
 DAY = 24 * 3600.0
@@ -281,9 +282,9 @@ def test_the_dump_is_searched_by_number_and_title(name: str, entry: Entry, desk:
         (json.dumps([LINK, LINK]).encode()[:-30], "ends after 1 rows"),
         (json.dumps([LINK]).encode()[:-1], "ends after 1 rows"),
         (json.dumps([LINK, 7]).encode(), "row 2: not a link"),
-        (b"[" * 200_000, "is damaged after 0 rows"),
-        (b"[" + b"9" * 200_000 + b"]", "is damaged after 0 rows"),
-        (b'["' + b"x" * 4_000_000, "is damaged after 0 rows"),
+        (later(lambda: b"[" * 200_000), "is damaged after 0 rows"),
+        (later(lambda: b"[" + b"9" * 200_000 + b"]"), "is damaged after 0 rows"),
+        (later(lambda: b'["' + b"x" * 4_000_000), "is damaged after 0 rows"),
         (b"\xff\xfe", "cannot read"),
     ],
     ids=[

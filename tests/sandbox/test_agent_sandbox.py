@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from phases.sandbox.commands import kind_of_sandbox, run_command
 from phases.sandbox.output import LARGEST_OUTPUT
 from phases.sandbox.probe import probe_best, probe_kind
 from tests.papers import HANGS, ROOT
+from tests.work import wait_until
 
 KINDS = [
     pytest.param(
@@ -440,17 +440,9 @@ def test_when_the_runner_is_killed_no_process_of_a_command_goes_on(workspace: Pa
         f"run_command(Box({str(workspace)!r}, {kind!r}), 'setsid nohup sleep {mark} >/dev/null 2>&1 & sleep {mark}')"
     )
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) as runner:
-        waited_for(lambda: running(f"sleep\0{mark}"), "the command never started")
+        wait_until(lambda: running(f"sleep\0{mark}"), "the command starts")
         runner.kill()
-    waited_for(lambda: not running(mark), "a process outlived the runner")
-
-
-def waited_for(is_so: object, otherwise: str) -> None:
-    ends = time.monotonic() + HANGS
-    while not is_so():  # type: ignore[operator]
-        if time.monotonic() > ends:
-            pytest.fail(otherwise)
-        time.sleep(0.02)
+    wait_until(lambda: not running(mark), "no process outlives the runner")
 
 
 # Limits

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from phases.sandbox.locks import (
     write_lock,
 )
 from phases.sandbox.wheel_licences import find_licence, read_metadata
+from tests.work import deadline_in
 
 ONE, TWO = "1" * 64, "2" * 64
 PYLOCK = f"""
@@ -82,7 +82,7 @@ def test_a_licence_is_what_a_package_names_in_a_few_words(metadata: str, licence
     "address", ["ftp://127.0.0.1/a.whl", "file:///etc/passwd", "file:///", "no address", "http://127.0.0.1:9/a"]
 )
 def test_what_is_no_wheel_has_no_metadata(address: str) -> None:
-    assert read_metadata(address, time.monotonic() + 2) == ""
+    assert read_metadata(address, deadline_in(2)) == ""
 
 
 def lock_in(folder: Path) -> Path:

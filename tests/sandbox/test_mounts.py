@@ -25,6 +25,7 @@ from phases.workspace.tree import TreeEntry, list_entries, open_root
 from phases.workspace.workspace import Workspace
 from tests.papers import HANGS, ROOT
 from tests.sandbox.test_agent_sandbox import EVERY_KIND
+from tests.work import wait_until
 
 ATTACKS = """
 import json, mmap, os, socket, subprocess, sys
@@ -266,10 +267,8 @@ def test_what_an_engine_runs_ends_when_the_pipeline_is_killed(tmp_path: Path, ki
         "run_command(Box(sys.argv[1], sys.argv[2]), 'while true; do date +%N > step; sleep 0.1; done', seconds=600)"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "code"), kind], cwd=ROOT)
-    step, deadline = tmp_path / "code" / "step", time.monotonic() + HANGS
-    while not step.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    step = tmp_path / "code" / "step"
+    wait_until(step.exists, "the command runs")
     process.send_signal(signal.SIGKILL)
     process.wait()
     time.sleep(2)

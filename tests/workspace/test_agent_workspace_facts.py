@@ -23,6 +23,7 @@ from phases.workspace.syntax import LARGEST_PYTHON
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.errors import StorageError
 from pipeline.base.files import sha256
+from tests.rows import later
 from tests.strategies import FEW
 
 PLANNED = ("model.py", "train.py", "config.json", "README.md")
@@ -263,8 +264,9 @@ def test_a_file_over_the_limit_is_changed_and_not_sound(root: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x" * MIB, "<" * MIB, "<<<<<<< " * (MIB // 8), "(" * 100_000, "\x00" * 1_000, "\n<<<<<<< " * 100_000,
-        "x\n" * LARGEST_PYTHON,
+        later(lambda: "x" * MIB), later(lambda: "<" * MIB), later(lambda: "<<<<<<< " * (MIB // 8)),
+        later(lambda: "(" * 100_000), "\x00" * 1_000, later(lambda: "\n<<<<<<< " * 100_000),
+        later(lambda: "x\n" * LARGEST_PYTHON),
     ],
     ids=["1 MiB line", "1 MiB of marks", "1 MiB of beginnings", "nesting", "zeros", "many beginnings", "too much code"],
 )  # fmt: skip

@@ -19,6 +19,7 @@ from phases.workspace.snapshots import Snapshot
 from phases.workspace.workspace import Workspace, WorkspaceError
 from tests.papers import HANGS
 from tests.sandbox.test_agent_sandbox import EVERY_KIND
+from tests.work import wait_until
 
 COUNTS = "for i in $(seq 1 200); do echo $i > step; sleep 0.1; done"
 
@@ -61,10 +62,7 @@ def row(job: JobState) -> dict[str, Any]:
 
 
 def until(path: Path) -> None:
-    deadline = time.monotonic() + HANGS
-    while not path.exists() or not path.read_text():
-        assert time.monotonic() < deadline, f"{path} is not there"
-        time.sleep(0.02)
+    wait_until(lambda: path.exists() and path.read_text(), f"{path} has a text")
 
 
 @EVERY_KIND

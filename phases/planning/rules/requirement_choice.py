@@ -71,26 +71,34 @@ def _has_formula(row: Requirement) -> bool:
 def _in_turn(rows: Sequence[Pair]) -> list[Pair]:
     """All rows, the next always the one that is needed most beside those before it; those that say it again come last."""
     asked = Counter(home for _, home in rows)
-    said = {id(row): _said_by(row) for row, _ in rows}
     told: Counter[int | None] = Counter()
-    left, again = list(rows), list[Pair]()
-    taken: list[Pair] = []
-    while left and len(taken) + len(again) < _WEIGHED:
-        best = max(left, key=lambda pair: _need(pair, told, asked))
-        left.remove(best)
-        if any(_says_again(said[id(best[0])], said[id(row)]) for row, _ in taken):
-            again.append(best)
-            continue
-        taken.append(best)
-        told[best[1]] += 1
-    return [*taken, *left, *again]
+    # Within a component and a role the order never changes: only the first of each queue is compared with the others.
+    queues: dict[tuple[int | None, bool], list[tuple[float, int]]] = {}
+    for place, (row, home) in enumerate(rows):
+        known = home is not None and row.sentences[0].role == BUILD
+        queues.setdefault((home, known), []).append((row.score + _LED * _has_formula(row), -place))
+    for queue in queues.values():
+        queue.sort()
 
+    def need(key: tuple[int | None, bool]) -> tuple[float, int]:
+        (home, known), (worth, place) = key, queues[key][-1]
+        first = _FIRST * (known and not told[home]) + _SECOND * (known and told[home] == 1)
+        return worth + first - _SHARED * told[home] / asked[home], place
 
-def _need(pair: Pair, told: Counter[int | None], asked: Counter[int | None]) -> float:
-    row, home = pair
-    known = home is not None and row.sentences[0].role == BUILD
-    first = _FIRST * (known and not told[home]) + _SECOND * (known and told[home] == 1)
-    return row.score + first + _LED * _has_formula(row) - _SHARED * told[home] / asked[home]
+    taken, again = dict[int, _Said](), dict[int, None]()
+    while queues and len(taken) + len(again) < _WEIGHED:
+        best = max(queues, key=need)
+        place = -queues[best].pop()[1]
+        if not queues[best]:
+            del queues[best]
+        said = _said_by(rows[place][0])
+        if any(_says_again(said, known) for known in taken.values()):
+            again[place] = None
+        else:
+            taken[place] = said
+            told[best[0]] += 1
+    left = (place for place in range(len(rows)) if place not in taken and place not in again)
+    return [rows[place] for place in (*taken, *left, *again)]
 
 
 def _said_by(row: Requirement) -> _Said:

@@ -64,7 +64,10 @@ class CloneWorkspace(NamedTuple):
 
 
 def clone_repository(target: Target, bench: CloneWorkspace) -> RepositoryContent:
-    """The content of a repository, from the mirror where there is one, else from its server. Raises Refused and DownloadError."""
+    """Return a repository's content, from the mirror or else from its server.
+
+    Raises RepositoryRefused and DownloadError.
+    """
     if bench.rules.mirror:
         # the mirror is read by its objects and not cloned: its settings and hooks are never read (decision 100)
         found = find_in_mirror(target, bench.rules.mirror)
@@ -170,7 +173,7 @@ def _file_contents(
 
 
 def _run_git(script: str, bench: CloneWorkspace, *, readable: Sequence[str] = (), network: bool = False) -> None:
-    """Runs a script to its good end, or tells why it had none. Raises Refused."""
+    """Runs a script to its good end, or tells why it had none. Raises RepositoryRefused."""
     # What was fetched lies beside what is printed of it.
     most = (1 if network else 2) * bench.rules.most_bytes + 2 * _listing_limit(bench.rules)
     ended = bench.git(
@@ -232,7 +235,7 @@ class MirrorRepository(NamedTuple):
 
 
 def find_in_mirror(target: Target, mirror: str) -> MirrorRepository:
-    """The repository of this address. Raises Refused where it is not there, or cannot be taken as it is."""
+    """The repository of this address. Raises RepositoryRefused where it is not there, or cannot be taken as it is."""
     # the name is joined to a path: nothing that climbs, and nothing that git or a shell reads as a word of its own
     path = f"{target.host}/{target.path.strip('/').removesuffix('.git')}"
     parts = path.split("/")

@@ -35,7 +35,7 @@ def kind_of(mode: str) -> str:
 
 
 def select_files(entries: Iterable[GitEntry], absent: str, rules: FetchRules) -> tuple[list[KeptFile], dict[str, int]]:
-    """The files that are kept, and how many were left out for which reason. Raises Refused where it is too much.
+    """The files that are kept, and how many were left out for which reason. Raises RepositoryRefused where it is too much.
 
     `absent` is the reason for what is listed, and not there.
     """

@@ -35,7 +35,7 @@ class TreeListing(NamedTuple):
 
 
 def parse_listing(data: bytes) -> TreeListing:
-    """The list of `git ls-tree -r -t -z`. Raises Refused."""
+    """The list of `git ls-tree -r -t -z`. Raises RepositoryRefused."""
     trees: dict[str, None] = {}
     rows = []
     for record in data.split(b"\0")[:-1] if data else []:
@@ -53,7 +53,7 @@ def parse_listing(data: bytes) -> TreeListing:
 
 
 def parse_sizes(data: bytes) -> dict[str, int]:
-    """The list of `git cat-file --batch-check`, without what is not there. Raises Refused."""
+    """The list of `git cat-file --batch-check`, without what is not there. Raises RepositoryRefused."""
     found = {}
     for line in data.splitlines():
         if match := _SIZE.fullmatch(line):
@@ -71,7 +71,7 @@ class Objects:
         self._left = os.fstat(file.fileno()).st_size
 
     def next(self, oid: str, kind: str) -> bytes:
-        """The next object, which must be this one, byte for byte. Raises Refused."""
+        """The next object, which must be this one, byte for byte. Raises RepositoryRefused."""
         # decision 99: git is not believed either; the digest is the only thing that a hostile server cannot choose
         header = self._file.readline(_LONGEST_HEADER)
         match = _SIZE.fullmatch(header.rstrip(b"\n"))
@@ -89,7 +89,7 @@ class Objects:
         return data[:size]
 
     def check(self, commit: str, root: str, trees: Sequence[str]) -> None:
-        """That the commit leads to the folders that were listed: all of them come first. Raises Refused."""
+        """That the commit leads to the folders that were listed: all of them come first. Raises RepositoryRefused."""
         if not self.next(commit, "commit").startswith(f"tree {root}\n".encode()):
             raise RepositoryRefused(NOT_WHOLE)
         for tree in trees:

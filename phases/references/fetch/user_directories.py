@@ -117,7 +117,7 @@ def _gives_a_file(folder: UserRepository) -> bool:
 
 
 def read_user_repository(folder: UserRepository, rules: FetchRules) -> RepositoryContent:
-    """The content of one repository as it is now. Raises Refused, also as the source is gone through."""
+    """The content of one repository as it is now. Raises RepositoryRefused, also as the source is gone through."""
     entries: list[GitEntry] = []
     most = rules.most_files * (_MOST_LEFT_OUT + 1)
     try:

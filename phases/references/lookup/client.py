@@ -58,7 +58,7 @@ class ServiceClient:
         self._swept = False
 
     def answer(self, url: str, found: Callable[[Any], bool]) -> Any:
-        """What the service says to this question, kept or new; None where it has nothing. Raises NoAnswer.
+        """What the service says to this question, kept or new; None where it has nothing. Raises NoServiceAnswer.
 
         `found` tells whether an answer says anything: what does is kept for 30 days, else for 7. A failure is not kept.
         """

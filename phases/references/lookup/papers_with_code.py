@@ -106,7 +106,7 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 def _read_pieces(path: str) -> Iterator[str]:
-    """The text of the dump. Raises NoAnswer where it cannot be read."""
+    """The text of the dump. Raises NoServiceAnswer where it cannot be read."""
     decoder, size = codecs.getincrementaldecoder("utf-8")(), 0
     try:
         with open_file(os.path.realpath(path)) as file:  # the user may name a link

@@ -28,7 +28,7 @@ class Lookup(Protocol):
     """As in the setting, and in the document."""
 
     def ask(self, entry: Entry) -> list[Candidate]:
-        """The likeliest first, and none below LEAST_CONFIDENCE. Raises NoAnswer."""
+        """The likeliest first, and none below LEAST_CONFIDENCE. Raises NoServiceAnswer."""
         ...
 
 

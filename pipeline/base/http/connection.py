@@ -84,7 +84,7 @@ def addresses_of(host: str, port: int) -> Sequence[str]:
 def open_response(target: Target, options: ClientOptions, request: bytes = b"") -> Iterator[HTTPResponse]:
     """The answer to a request (a GET where none is given), its body still to be read.
 
-    Raises Forbidden, and OSError, HTTPException or ValueError for trouble.
+    Raises Forbidden, and OSError, http.client.HTTPException or ValueError for trouble.
 
     The host is resolved once, all its addresses are checked, and the connection goes to one of them by number; the
     name is what the certificate must be for.
@@ -101,7 +101,10 @@ def open_response(target: Target, options: ClientOptions, request: bytes = b"") 
 
 
 def read_body(response: HTTPResponse, most: int) -> Iterator[bytes]:
-    """The body, unpacked, and never more of it than permitted. Raises Failed, zlib.error, and what `asked` raises."""
+    """Return the unpacked body in pieces, at most the permitted size.
+
+    Raises RequestFailed, zlib.error, and what `open_response` raises.
+    """
     coding, packing = (
         ",".join(response.headers.get_all(name, ())).strip().lower()
         for name in ("Transfer-Encoding", "Content-Encoding")
