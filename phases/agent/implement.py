@@ -44,9 +44,9 @@ from phases.agent.tools.toolbox import Notes, Tool, Toolbox
 from phases.evidence.bare_python import layer_python, lend_tools
 from phases.evidence.traceability import trace_requirements
 from phases.llm.conversation import Conversation
-from phases.llm.estimate import Work
+from phases.llm.estimate import DryRun, Price, Work, price_work
 from phases.llm.ledger import Ledger
-from phases.llm.model import Model, sees_pictures, tokens_of
+from phases.llm.model import Model, as_model, sees_pictures, tokens_of
 from phases.llm.pictures import PictureStore
 from phases.llm.redaction import redact_value
 from phases.reproduction.attempts import open_attempt
@@ -330,6 +330,8 @@ def _with_files(error: Paused | Incomplete, assignment: Assignment, workspace: W
     """The same, with what is written so far."""
     done, total = count_written(workspace, assignment.plan)
     told = f"{done} of {total} files written; {error}"
+    if isinstance(error, DryRun):
+        return error
     if isinstance(error, Paused):
         return Paused(told, stop_reason=error.stop_reason, flag=error.flag)
     report = {"files": {"planned": total, "written": done, "missing": []}, "verified": False}
@@ -354,6 +356,14 @@ def _is_current(workspace: Workspace, commands: CommandRunner, missing: Sequence
 
 _TURNS_A_FILE, _TURNS_OF_CHECKS = 1.3, 6
 _TOKENS_A_FILE, _TOKENS_OF_AN_INTERFACE, _TOKENS_BESIDE = 1500, 250, 5500
+
+
+def price_code(plan: Mapping[str, Any], model: object, ledger: str) -> dict[str, Price]:
+    """Return the price of a plan's code with this model, as `DryRun` takes it; empty where it is free or not known."""
+    asked = as_model(model)
+    work = expected_work(plan, [row["path"] for row in plan["file_structure"]])
+    price = price_work(work, asked, ledger) if asked else None
+    return {"the code": price} if price else {}
 
 
 def expected_work(plan: Mapping[str, Any], write: Sequence[str]) -> Work:

@@ -125,6 +125,9 @@ class LazyGroup(click.Group):
                 return super().resolve_command(ctx, [args[1], "--help"])
             click.echo(ctx.get_help())
             ctx.exit()
+        if args == ["version"]:
+            click.echo(f"pipeline, version {__version__}")
+            ctx.exit()
         if args and args[0] not in COMMANDS:
             if args[0] in _OTHER_WORDS:
                 ctx.fail(f"there is no command '{args[0]}'; did you mean '{_OTHER_WORDS[args[0]]}'?")

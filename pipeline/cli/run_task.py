@@ -18,6 +18,7 @@ from pipeline.cli.assembly import (
     command_name,
     config_directory,
     discover_phases,
+    is_served,
     model_for,
     open_model,
     read_user_hooks,
@@ -283,11 +284,24 @@ def _run_phases(
     )
     if "only" in options:
         run = _request_for_one_phase(store, run, options["only"])
+    _refuse_unready_models(store, run)
     report = run_pipeline(store, run)
     border = stops_before(store, run)
     if border is None or report["status"] in ("error", "cancelled"):
         return report, None
     return report, None if border in [phase for phase, _ in stale_phases(store, run)] else border
+
+
+def _refuse_unready_models(store: TaskStore, run: RunRequest) -> None:
+    """Raise UsageError where a phase of this run asks a model that has no key or no package, before any phase runs."""
+    if run.settings["dry_run"] == "yes":
+        return
+    for phase, _ in stale_phases(store, run):
+        asked = {"plan": ("plan",), "implement": ("implement", "judge")}.get(phase.name, ()) if run.wants(phase) else ()
+        for use in asked:
+            model = run.open_model(use) if is_served(model_for(run.settings, use)) else None
+            if why := getattr(model, "why_unready", str)():
+                raise UsageError(f"{why}; then: pipeline resume {command_name(store)}")
 
 
 def _open_model(values: dict[str, Any], phase: str, *, judges_only: bool) -> object:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 @click.command("trace")
 @answers_about(task_or_newest)
-@click.option("--requirement", metavar="R3", help="Show one requirement in full, with its lines of code.")
+@click.argument("one", metavar="[R3]", required=False)
+@click.option("--requirement", hidden=True, help="The same as R3.")  # as `pipeline mcp` calls it
 @html_option("puts the paper beside the code")
 @click.option(
     "--fail-under",
@@ -37,15 +38,18 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, 100),
     help="Exit with 3 where fewer requirements are tested than so many percent.",
 )
-def trace_command(store: TaskStore, requirement: str | None, html: str | None, fail_under: float | None) -> Answer:
-    """Show which requirement of the paper is where in the code, and which is not.
+def trace_command(
+    store: TaskStore, one: str | None, requirement: str | None, html: str | None, fail_under: float | None
+) -> Answer:
+    """Show which requirement of the paper is where in the code, and which is not; with R3, that one and its code.
 
     \b
     pipeline trace paper                      every requirement, its status, places and tests
-    pipeline trace paper --requirement R3     one of them, with its code
+    pipeline trace paper R3                   one of them, with its code
     pipeline trace paper --html trace.html    the paper beside the code
     pipeline trace paper --fail-under 80      for CI: exits with 3 where less is tested
     """
+    requirement = one or requirement
     rows, plan = read_trace(store)
     tested = 100 * sum(row["status"] in _TESTED for row in rows) / len(rows) if rows else 100.0
     is_under = fail_under is not None and tested < fail_under

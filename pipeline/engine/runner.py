@@ -221,9 +221,12 @@ def _join_pauses(pauses: list[Paused]) -> Paused:
     """Several phases that wait as one reason. The next command can raise one limit: that of the phase that came last."""
     if len(pauses) == 1:
         return pauses[0]
-    reasons = dict.fromkeys(map(str, pauses))
+    told = dict.fromkeys(map(str, pauses))
+    reasons = [text for text in told if not any(other != text and other.startswith(text) for other in told)]
     flag = next((pause.flag for pause in reversed(pauses) if pause.flag), "")
-    return Paused("; ".join(reasons), stop_reason=pauses[0].stop_reason, flag=flag)
+    joined = Paused("; ".join(reasons), stop_reason=pauses[0].stop_reason, flag=flag)
+    joined.exit_code = max(pause.exit_code for pause in pauses)
+    return joined
 
 
 def _why_stopped_short(store: TaskStore, run: RunRequest) -> Outcome | None:

@@ -60,6 +60,7 @@ def test_every_command_stands_in_one_group() -> None:
         pytest.param(["help"], ["--help"], id="help"),
         pytest.param(["help", "status"], ["status", "--help"], id="help of a command"),
         pytest.param(["--help-all"], ["--help"], id="all help"),
+        pytest.param(["version"], ["--version"], id="version"),
     ],
 )
 def test_help_is_given_however_it_is_asked_for(typed: list[str], same: list[str], command: Command) -> None:
