@@ -87,7 +87,9 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     plan, places = assignment.plan, assignment.places
     finish_rewind(places, assignment.in_place)
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
-    tell, clean = partial(progress, 0, len(plan["file_structure"])), partial(redact_value, secrets=model.secrets)
+    tell = partial(_tell, progress, [os.path.join(places.workspace, row["path"]) for row in plan["file_structure"]])
+    clean = partial(redact_value, secrets=model.secrets)
+    tell("prepares Python for the commands …")
     bare = assignment.make_bare_python()
     packages = _install_packages(assignment, bare, tell)
     missing = missing_packages(plan["environment_setup"]["packages"], packages.python or bare or None)
@@ -127,6 +129,10 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     if added := packages_added(session.journal.all_rows()):
         packages = _install_packages(assignment, bare, tell, [row["line"] for row in added])
     return _documents(assignment, session, state, ending, packages, scaffold=events.scaffold)
+
+
+def _tell(progress: Progress, planned: Sequence[str], text: str) -> None:
+    progress(sum(map(os.path.lexists, planned)), len(planned), text)
 
 
 def _build_box(assignment: Assignment, bare: str, packages: Packages) -> Box:

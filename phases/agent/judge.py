@@ -94,8 +94,9 @@ class Judge:
         """
         places = self.find(workspace, dict(self.plan))
         found, told = dict[str, dict[str, Any]](), set(self.told())
-        for path, rows in self._by_file(places, evidence).items():
-            self.tell(f"{self.model.name} judges {len(rows)} requirements of {path}")
+        files = self._by_file(places, evidence)
+        for number, (path, rows) in enumerate(files.items(), 1):
+            self.tell(f"{self.model.name} judges {len(rows)} requirements of {path}: file {number} of {len(files)}")
             found.update(self._ask(path, rows, places, workspace))
         return [_with_judgement(row, found.get(row["id"]), self.model.name, told) for row in evidence]
 
