@@ -87,9 +87,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     plan, places = assignment.plan, assignment.places
     finish_rewind(places, assignment.in_place)
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
-    tell = partial(_tell, progress, [os.path.join(places.workspace, row["path"]) for row in plan["file_structure"]])
-    clean = partial(redact_value, secrets=model.secrets)
-    tell("prepares Python for the commands …")
+    tell, clean = partial(_tell, progress, assignment), partial(redact_value, secrets=model.secrets)
     bare = assignment.make_bare_python()
     packages = _install_packages(assignment, bare, tell)
     missing = missing_packages(plan["environment_setup"]["packages"], packages.python or bare or None)
@@ -131,7 +129,8 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     return _documents(assignment, session, state, ending, packages, scaffold=events.scaffold)
 
 
-def _tell(progress: Progress, planned: Sequence[str], text: str) -> None:
+def _tell(progress: Progress, assignment: Assignment, text: str) -> None:
+    planned = [os.path.join(assignment.places.workspace, row["path"]) for row in assignment.plan["file_structure"]]
     progress(sum(map(os.path.lexists, planned)), len(planned), text)
 
 

@@ -11,11 +11,12 @@ from phases.evidence.demands import demands_of
 from phases.evidence.places import Place, find_all_places, split_lines
 from phases.evidence.traceability import describe_judgement
 from phases.evidence.values import value_difference
+from phases.planning.plan_words import read_aloud
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import answers_about, html_option, task_or_newest
 from pipeline.cli.assembly import command_name
-from pipeline.cli.output import Answer, print_text, print_warning, write_page
+from pipeline.cli.output import Answer, print_text, print_warning, wrap_text, write_page
 from pipeline.engine.settings import did_you_mean
 from pipeline.engine.store import TaskStore
 
@@ -118,9 +119,9 @@ def _count_statuses(rows: list[dict[str, Any]]) -> dict[str, int]:
 
 def _show_all(name: str, rows: list[dict[str, Any]]) -> None:
     counts = ", ".join(f"{count} {status}" for status, count in _count_statuses(rows).items() if count)
-    print_text(f"{name}: {len(rows)} requirements, {counts}")
+    print_text(wrap_text(f"{name}: {len(rows)} requirements, {counts}", hanging=4))
     for row in rows:
-        text = " ".join(row["text"].split())
+        text = " ".join(read_aloud(row["text"]).split())
         _show_row(row, text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…")
 
 
@@ -128,22 +129,26 @@ def _show_row(row: dict[str, Any], text: str) -> None:
     source = row["source"]
     section = f"section {source['section']}, " if source["section"] else ""
     print_text(f"\n{row['id']:<5} {row['status']:<12} {row['kind']}, {section}page {source['page']}")
-    print_text(f"      {text}")
+    print_text(wrap_text(text, indent=6))
     if source["quote"]:
-        print_text(f'      quote  "{" ".join(source["quote"].split())}"')
+        _show_field("quote", f'"{" ".join(read_aloud(source["quote"]).split())}"')
     for word, names in (("code", row["places"]), ("tests", row["tests"]), ("yours", row.get("user_tests", ()))):
         for number, name in enumerate(names):
-            print_text(f"      {'' if number else word:<6} {name}")
+            _show_field("" if number else word, name)
     if row.get("tried"):
-        print_text(f"      seen   its tests noticed {row['noticed']} of {row['tried']} changes to its code")
+        _show_field("seen", f"its tests noticed {row['noticed']} of {row['tried']} changes to its code")
     for word, told in (("why", row.get("why")), ("judge", describe_judgement(row)), ("note", row["note"])):
         if told:
-            print_text(f"      {word:<6} {told}")
+            _show_field(word, told)
+
+
+def _show_field(word: str, text: str) -> None:
+    print_text(f"      {word:<6} {wrap_text(text, indent=13).lstrip()}")
 
 
 def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[Place]) -> None:
     """A requirement, and below it the lines that it is met by."""
-    _show_row(row, row["text"])
+    _show_row(row, read_aloud(row["text"]))
     own = [place for place in places if place.identifier == row["id"]]
     if sorted({place.name for place in own}) != sorted({*row["places"], *row["tests"]}):
         print_warning("the code was changed since it was traced; this is how it stands now")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.cli import trace
 from tests.papers import Command, paper
 
 
@@ -108,6 +109,19 @@ def test_one_requirement_is_shown_in_full_with_its_code(command: Command) -> Non
     assert ended.out.count("stubbed") == 1
     found = command("trace", "paper", row["id"], "--json").json()["requirements"]
     assert [one["id"] for one in found] == [row["id"]]
+
+
+def test_a_requirement_wraps_at_the_width_of_the_terminal_and_its_formulas_are_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pipeline.cli.output.width_of_terminal", lambda stream=None: 80)
+    row = {"id": "R1", "status": "tested", "kind": "model", "text": "It takes $B_{t}$ of the words. " * 6, "note": ""}
+    row |= {"source": {"section": "3", "page": 1, "quote": "the words $y_{t}$ " * 9}, "places": ["a.py:f"], "tests": []}
+    trace._show_all("paper", [row])
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) < 80
+    assert "It takes B_t of the words." in shown
+    assert "the words y_t the" in shown
 
 
 def test_code_that_was_changed_since_is_said_to_be(command: Command) -> None:
