@@ -339,7 +339,7 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
     """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
     if not in_terminal():
         raise Paused(
-            f"plan {digest[:12]} waits for a decision, and nobody is at the terminal: "
+            f"plan {digest[:12]} waits for a decision, and there is no terminal to ask: "
             f"pipeline review {command_name(store)} --approve"
         )
     from phases.planning.plan_view import render_plan  # imported here: TAB must import no phase

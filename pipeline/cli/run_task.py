@@ -222,9 +222,7 @@ def _begin_attempt(store: TaskStore, values: dict[str, Any], audience: Audience)
     )
     author, model = next(replies, ""), getattr(open_model(values, "implement"), "name", "")
     if author != model:
-        audience.tell(
-            f"no attempt at the tables: {author or 'nobody'} wrote the code, and this task's model is {model}"
-        )
+        audience.tell(f"no attempt at the tables: the code was not written by {model}, this task's model")
         return False
     most, plan = int(values["reproduce_attempts"]), store.digest("initial_plan.txt") or ""
     attempt, why = begin_attempt(store.root, store.path("generate_code"), store.load(_RESULTS), plan, most)

@@ -115,7 +115,13 @@ def test_a_requirement_wraps_at_the_width_of_the_terminal_and_its_formulas_are_t
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("pipeline.cli.output.width_of_terminal", lambda stream=None: 80)
-    row = {"id": "R1", "status": "tested", "kind": "model", "text": "It takes $B_{t}$ of the words. " * 6, "note": ""}
+    row: dict[str, object] = {
+        "id": "R1",
+        "status": "tested",
+        "kind": "model",
+        "text": "It takes $B_{t}$ of the words. " * 6,
+        "note": "",
+    }
     row |= {"source": {"section": "3", "page": 1, "quote": "the words $y_{t}$ " * 9}, "places": ["a.py:f"], "tests": []}
     trace._show_all("paper", [row])
     shown = capsys.readouterr().out
