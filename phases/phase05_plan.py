@@ -52,12 +52,20 @@ def _plan_by_rules(inputs: Documents, requests: list[str], ctx: Context) -> dict
 
 
 def _plan_with_model(inputs: Documents, requests: list[str], ctx: Context) -> dict[str, Any]:
+    from phases.llm.estimate import DryRun
     from phases.llm.model import require_model
     from phases.planning.model.material import paper_material
     from phases.planning.model.planning import plan_with_model
 
     paper = paper_material(inputs["paper.md"], inputs["outline.json"], inputs[INDEX]["segments"])
-    return plan_with_model(paper, requests, require_model(ctx), ctx, version=PHASE.version)
+    try:
+        return plan_with_model(paper, requests, require_model(ctx), ctx, version=PHASE.version)
+    except DryRun as error:
+        from phases.agent.implement import price_code
+
+        by_rules = _plan_by_rules(inputs, requests, ctx)
+        code = price_code(by_rules, ctx.open_other("implement"), ctx.paths.ledger)
+        raise DryRun(error.task, {**error.prices, **code}) from None
 
 
 def _todos_of_before(ctx: Context) -> dict[str, Any]:

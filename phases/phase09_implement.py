@@ -35,6 +35,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     if isinstance(model, AgentCommand):
         ctx.tell(f"the code is written by an agent of yours, which {model.detail}: nothing of it is in the sandbox")
         model = model.in_workspace(work.places.workspace)
+    ctx.progress(0, 1, "prepares Python for the commands …")
     made = implement_plan(work, model, ctx.progress)
     return {name: made[short] for name, short in _DOCUMENTS.items()}
 

@@ -38,6 +38,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted((*__all__, "__version__"))
+
+
 if not TYPE_CHECKING:  # else a checker would take every name for one that is there
 
     def __getattr__(name: str) -> object:

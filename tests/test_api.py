@@ -44,6 +44,7 @@ def test_an_import_loads_nothing(tmp_path: Path) -> None:
 def test_every_name_is_there_and_no_other() -> None:
     assert len(pipeline.__all__) <= 12
     assert all(getattr(pipeline, name) for name in pipeline.__all__)
+    assert set(dir(pipeline)) == {*pipeline.__all__, "__version__"}
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
         pipeline.runn  # type: ignore[attr-defined]  # noqa: B018 - a name that is not there
     assert gc.isenabled(), "the collector is the caller's"

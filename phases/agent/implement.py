@@ -44,9 +44,9 @@ from phases.agent.tools.toolbox import Notes, Tool, Toolbox
 from phases.evidence.bare_python import layer_python, lend_tools
 from phases.evidence.traceability import trace_requirements
 from phases.llm.conversation import Conversation
-from phases.llm.estimate import Work
+from phases.llm.estimate import DryRun, Price, Work, price_work
 from phases.llm.ledger import Ledger
-from phases.llm.model import Model, sees_pictures, tokens_of
+from phases.llm.model import Model, as_model, sees_pictures, tokens_of
 from phases.llm.pictures import PictureStore
 from phases.llm.redaction import redact_value
 from phases.reproduction.attempts import open_attempt
@@ -87,7 +87,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     plan, places = assignment.plan, assignment.places
     finish_rewind(places, assignment.in_place)
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
-    tell, clean = partial(progress, 0, len(plan["file_structure"])), partial(redact_value, secrets=model.secrets)
+    tell, clean = partial(_tell, progress, assignment), partial(redact_value, secrets=model.secrets)
     bare = assignment.make_bare_python()
     packages = _install_packages(assignment, bare, tell)
     missing = missing_packages(plan["environment_setup"]["packages"], packages.python or bare or None)
@@ -127,6 +127,11 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     if added := packages_added(session.journal.all_rows()):
         packages = _install_packages(assignment, bare, tell, [row["line"] for row in added])
     return _documents(assignment, session, state, ending, packages, scaffold=events.scaffold)
+
+
+def _tell(progress: Progress, assignment: Assignment, text: str) -> None:
+    planned = [os.path.join(assignment.places.workspace, row["path"]) for row in assignment.plan["file_structure"]]
+    progress(sum(map(os.path.lexists, planned)), len(planned), text)
 
 
 def _build_box(assignment: Assignment, bare: str, packages: Packages) -> Box:
@@ -330,6 +335,8 @@ def _with_files(error: Paused | Incomplete, assignment: Assignment, workspace: W
     """The same, with what is written so far."""
     done, total = count_written(workspace, assignment.plan)
     told = f"{done} of {total} files written; {error}"
+    if isinstance(error, DryRun):
+        return error
     if isinstance(error, Paused):
         return Paused(told, stop_reason=error.stop_reason, flag=error.flag)
     report = {"files": {"planned": total, "written": done, "missing": []}, "verified": False}
@@ -359,6 +366,14 @@ _WRITTEN_A_FILE, _WRITTEN_A_TURN = 1100, 100
 
 A current model writes about five files a turn; in the other turns it runs its tests, mends what is refused and claims the end.
 """
+
+
+def price_code(plan: Mapping[str, Any], model: object, ledger: str) -> dict[str, Price]:
+    """Return the price of a plan's code with this model, as `DryRun` takes it; empty where it is free or not known."""
+    asked = as_model(model)
+    work = expected_work(plan, [row["path"] for row in plan["file_structure"]])
+    price = price_work(work, asked, ledger) if asked else None
+    return {"the code": price} if price else {}
 
 
 def expected_work(plan: Mapping[str, Any], write: Sequence[str]) -> Work:

@@ -123,8 +123,11 @@ class Judge:
         """
         paper, judgements = _read_paper(self.paper), dict[str, Judgement]()
         places = self.find(workspace, dict(self.plan))
-        for path, items in _group_by_file(_items_of(self.plan, places, workspace)).items():
-            self.progress(f"{self.model.name} judges {len(items)} requirements of {path}")
+        files = _group_by_file(_items_of(self.plan, places, workspace))
+        for number, (path, items) in enumerate(files.items(), 1):
+            self.progress(
+                f"{self.model.name} judges {len(items)} requirements of {path}: file {number} of {len(files)}"
+            )
             given = self._ask(path, {str(item.row["id"]) for item in items}, _question(path, items, paper, workspace))
             for item in items:
                 if said := given.get(item.row["id"]):

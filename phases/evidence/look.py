@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -57,6 +58,10 @@ class Look:
         """What a check may take."""
         return self._commands.box.limits.seconds
 
+    def report(self, what: str, number: int, total: int, detail: str) -> None:
+        """Show how far the checks are."""
+        self._commands.report(what, number, total, detail)
+
     def run(self, command: str, seconds: int) -> CommandResult:
         """Runs a check, and has it noted which tests run which lines."""
         return self._watched(command, seconds)
@@ -105,8 +110,10 @@ class Look:
             return self._in_words(climb(demands_of(plan), places, sources, seen))
 
         def run_jobs(jobs: Sequence[Any]) -> Mapping[int, Any]:
-            self._commands.tell(f"tries whether the tests notice {len(jobs)} small changes to the code")
-            return run_trials(jobs, self._commands.box, watch, seen.paths, self._took, self._setting.user_tests)
+            return run_trials(
+                *(jobs, self._commands.box, watch, seen.paths, self._took, self._setting.user_tests),
+                report=partial(self._commands.report, "checks the tests: change"),
+            )
 
         return self._in_words(climb(demands_of(plan), places, sources, seen, run_jobs, mutants, most))
 

@@ -7,8 +7,8 @@ import json
 import os
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 from phases.evidence.mutants import Job, JobResult
@@ -28,12 +28,19 @@ _WORTH = 5.0
 """Seconds of trials that are worth a copy of their own: each copy starts pytest anew and runs all tests twice unchanged."""
 _LEAST_SECONDS, _MOST_SECONDS = 10, 60
 _TIMES = 4
+_REPORT_SECONDS = 1.0
 _UNCHANGED, _LAID_OUT = -1, -2
 """The numbers of the two runs that change nothing of what the code does."""
 
 
 def run_trials(
-    jobs: Sequence[Job], box: Box, watch: Watch, paths: Sequence[str], checks_took: float, user_tests: str = ""
+    jobs: Sequence[Job],
+    box: Box,
+    watch: Watch,
+    paths: Sequence[str],
+    checks_took: float,
+    user_tests: str = "",
+    report: Callable[[int, int], None] = lambda number, total: None,
 ) -> dict[int, JobResult]:
     """The results by number; those are left out that there was no time for.
 
@@ -45,8 +52,12 @@ def run_trials(
     count = min(os.cpu_count() or 1, _MOST_WORKERS, len(jobs), worth)
     shares = [range(first, len(jobs), count) for first in range(count)]
     with reporting_thread_shortage(), ThreadPoolExecutor(count) as pool:
-        found = list(pool.map(lambda share: _run_share(share, jobs, box, watch, paths, seconds, user_tests), shares))
-    results = {number: result for part in found for number, result in part.items()}
+        found = [pool.submit(_run_share, share, jobs, box, watch, paths, seconds, user_tests) for share in shares]
+        while True:
+            report(min(len(jobs), 1 + sum(_count_tried(watch.notes, share) for share in shares)), len(jobs))
+            if not wait(found, timeout=_REPORT_SECONDS).not_done:
+                break
+    results = {number: result for part in found for number, result in part.result().items()}
     logger.debug("{} of {} changes were tried, in {} copies", len(results), len(jobs), count)
     return results
 
@@ -89,6 +100,12 @@ def _run_share(
     results = _read_results(os.path.join(notes, "results.jsonl"))
     shutil.rmtree(root, ignore_errors=True)
     return results
+
+
+def _count_tried(notes: str, share: range) -> int:
+    """Return how many changes of a share were tried so far; 0 once it is over and its notes are gone."""
+    rows = read_rows(os.path.join(notes, f"share-{share.start}", "notes", "results.jsonl"))
+    return sum(row.get("job") in share for row in rows)
 
 
 def _laid_out(box: Box, path: str) -> str:

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from phases.llm.model import FATAL, MALFORMED, OVERFLOW, RATE_LIMITED, TRANSIENT, UNAVAILABLE
+from phases.llm.providers import PROVIDERS
 from phases.llm.redaction import redact_text
 from pipeline.base.errors import FormatError, PipelineError
 from pipeline.base.formats import parse_json
@@ -170,7 +171,8 @@ def _outcome_of(server: Server, status: int, words: str) -> tuple[str, str]:
     if status in (401, 403):
         variable = server.key_variable
         where = f"{variable}, or {variable.lower()} in the settings file" if variable else "the setting api_key"
-        return FATAL, f"look at the key in {where}"
+        unsent = "" if variable or server.provider not in PROVIDERS else PROVIDERS[server.provider].key_variable
+        return FATAL, f"look at the key in {where}" + (f", or send {unsent} there with --send-key" if unsent else "")
     if status == 404:
         return FATAL, f"is '{server.quote(server.model)}' a model there? see: pipeline models"
     if status == 407:

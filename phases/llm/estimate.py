@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from phases.llm.ledger_rows import read_ledger, sum_rows
 from phases.llm.model import Model
-from pipeline.base.errors import PipelineError
+from pipeline.base.errors import Paused, PipelineError
 from pipeline.base.files import read_bytes
 from pipeline.base.formats import parse_json
 from pipeline.base.jsonl import append_row, read_rows
@@ -45,6 +45,31 @@ class Past(NamedTuple):
     """Of the tokens of requests: how many were read from a cache."""
 
 
+class Price(NamedTuple):
+    """What one kind of work will cost."""
+
+    text: str
+    usd: float | None
+    """None: not known."""
+
+
+class DryRun(Paused):
+    """The first call of a dry run, which is not made. It ends the run with 0: the prices were all that was asked for."""
+
+    exit_code = 0
+
+    def __init__(self, task: str, prices: Mapping[str, Price]) -> None:
+        """`prices`: by what asks, such as "the plan"."""
+        parts = [f"{name} {price.text}" for name, price in prices.items()]
+        if len(known := [price.usd for price in prices.values() if price.usd is not None]) > 1:
+            parts.append(
+                f"{'together' if len(known) == len(prices) else 'what is known, together,'} ≈ ${sum(known):.2f}"
+            )
+        told = f": {'; '.join(parts)}; to begin: pipeline resume {task}" if parts else ""
+        super().__init__(f"a dry run, so no model was asked{told}", stop_reason="dry_run")
+        self.task, self.prices = task, prices
+
+
 def note_expected(ledger: str, work: Work, run: int, model: str) -> None:
     """Writes down what was expected, beside the ledger, so that later work learns from the difference."""
     append_row(
@@ -62,6 +87,13 @@ def learn(ledger: str, thread: str) -> list[Past]:
             if folder != task and os.path.isfile(os.path.join(folder, "logs", FILE)) and _is_finished(folder, thread):
                 found += _read_past(os.path.join(folder, "logs"), thread)
     return found
+
+
+def price_work(work: Work, model: Model, ledger: str) -> Price | None:
+    """Return what work will cost, learnt from the tasks beside this one; None where it costs nothing."""
+    past = learn(ledger, work.thread)
+    text = describe_expected(work, model, past)
+    return Price(text, expected_usd(work, model, past)) if text else None
 
 
 def expected_usd(work: Work, model: Model, past: Sequence[Past]) -> float | None:

@@ -5,23 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phases.llm.model import Model
-from phases.llm.providers import Access, provider_of
+from phases.llm.providers import Access, provider_at, provider_of
 
 
 def open_model(name: str, access: Access | None = None) -> Model:
     """The adapter for the name of a recording, or of a model behind a server; the offline model is the agent's own.
 
     Raises UsageError for a name, an address or a price that makes no sense.
-    A vendor is asked at its own address, or at the gateway that the settings name for it alone: its key goes nowhere else.
+    A model is asked at `access.base_url`, else at the gateway that the settings name for its vendor, else at the vendor's own
+    address. The vendor's key goes to the last two, and to `base_url` where `access.send_key` says so.
     A key or a package that is missing is no reason to fail here: the model says so when it is asked.
     """
     if name.startswith("replay:"):
         from phases.llm.adapters.replay import ReplayModel  # late: only recordings need it
 
         return ReplayModel(name.removeprefix("replay:"))
-    provider = provider_of(name)
+    access = access or Access()
+    provider = provider_at(provider_of(name), access.base_url, send_key=access.send_key)
     from phases.llm.server_model import open_server_model  # late: it brings tenacity and the connection, 60 ms
 
-    access = access or Access()
-    address = access.base_url if provider.takes_address else access.gateways.get(provider.name, "")
+    address = access.base_url or access.gateways.get(provider.name, "")
     return open_server_model(name, provider, replace(access, base_url=address))

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from phases.llm.estimate import Work, describe_expected, learn, note_expected
+from phases.llm.estimate import DryRun, Price, Work, note_expected, price_work
 from phases.llm.journal import find_journals, read_journal, run_of
 from phases.llm.ledger_rows import (
     EXPECTED,
@@ -91,7 +91,7 @@ class Ledger:
         self._rows: list[dict[str, Any]] = []
         self._known: set[tuple[Any, ...]] = set()
         self._begun: dict[str, tuple[str, int]] = {}
-        self._expected = ""
+        self._prices: dict[str, Price] = {}
         self.spent: dict[str, Any] = dict(ZERO)
         with self._lock:  # what looks torn may be a line that another phase is just adding
             repair_tail(path)
@@ -118,8 +118,8 @@ class Ledger:
         """
         limits = self._limits
         if limits.get("dry_run") == "yes":
-            told = f": it {self._expected}" if self._expected else ""
-            raise Paused(f"a dry run, so no model is asked{told}; to begin: pipeline resume {self.task}")
+            is_free = model.priced and not model.price(1_000_000, 1_000_000)
+            raise DryRun(self.task, {"the work": Price("costs nothing", 0.0)} if is_free else self._prices)
         if (limits.get("max_usd") or limits.get("batch_usd")) and not (model.priced or model.reports_cost):
             raise PhaseError(
                 f"what {model.name} costs is not known, and its server does not say it, so a limit in dollars cannot be kept: "
@@ -170,11 +170,13 @@ class Ledger:
         """What work will cost, in one line for a person; empty where it costs nothing. `begins`: nothing of it is done yet."""
         if model.priced and not model.price(1_000_000, 1_000_000):
             return ""
-        if begins:
+        if begins and self._limits.get("dry_run") != "yes":
             self._in_place()
             note_expected(self._path, work, run, model.name)
-        self._expected = describe_expected(work, model, learn(self._path, work.thread))
-        return self._expected
+        if not (price := price_work(work, model, self._path)):
+            return ""
+        self._prices["the plan" if work.thread == "plan" else "the code"] = price
+        return price.text
 
     def release(self, thread: str) -> None:
         with self._lock:

@@ -46,12 +46,6 @@ class Provider(NamedTuple):
     """Whether it tells what a call cost, when it is asked to."""
 
     @property
-    def takes_address(self) -> bool:
-        """Whether the setting base_url is for it: a vendor has one of its own, for a gateway."""
-        # decision 41: a vendor's key goes where the user said of that vendor by name, and nowhere else.
-        return self.key_variable is None
-
-    @property
     def key_setting(self) -> str:
         return self.key_variable.lower() if self.key_variable else "api_key"
 
@@ -128,6 +122,17 @@ def address_of(provider: Provider, base_url: str) -> str:
     return address
 
 
+def provider_at(provider: Provider, base_url: str, *, send_key: bool) -> Provider:
+    """Return the provider as it is asked at `base_url`: a vendor without its key, unless the address is the vendor's own or the
+    key may be sent. Raises UsageError as `address_of` does.
+    """
+    # decision 41: a vendor's key goes where the user said, and nowhere else
+    server = provider._replace(key_variable=None)
+    if not base_url or address_of(server, base_url) == provider.base_url or send_key:
+        return provider
+    return server
+
+
 def key_of(provider: Provider, own: str, environment: Mapping[str, str]) -> str:
     """The key to send: of a vendor its own variable, of any other server the setting api_key; empty where there is none."""
     return (environment.get(provider.key_variable, "") if provider.key_variable else own).strip()
@@ -182,7 +187,7 @@ class Access:
     """What the user's own settings say of reaching models. Nothing of a task or a paper may stand here."""
 
     base_url: str = ""
-    """Where a server of the user's own answers; empty: where such a server usually does."""
+    """The address to ask; empty: the provider's own, or its gateway."""
     key: str = field(default="", repr=False)
     """The setting api_key, for a server of the user's own."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -191,6 +196,8 @@ class Access:
     """The model's window; 0: what is known of it."""
     prices: Mapping[str, Any] = field(default_factory=dict)
     """The user's own price table, of the same shape as prices.json; it goes before that one."""
+    send_key: bool = False
+    """Whether a vendor's key may go to base_url."""
     unsent: tuple[str, ...] = field(default=(), repr=False)
     """Further keys of the user's, which may not be written down either."""
     gateways: Mapping[str, str] = field(default_factory=dict)

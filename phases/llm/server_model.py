@@ -6,12 +6,14 @@ Nothing else waits for a server; tenacity holds the policy.
 from __future__ import annotations
 
 import random
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
@@ -122,6 +124,7 @@ class ServedModel:
         self.sees = "v" in facts.marks
         self.detail, self.secrets = f"{server.model} at {server.host}", server.secrets
         self.priced, self.reports_cost = facts.known, provider.reports_cost
+        self._provider = provider
         self._adapter, self._tariff, self._fault, self._timing = adapter, facts, fault, timing
         self._windows, self._recorded, self._effort, self._flex = windows, 0, effort, flex
         # Ollama cuts a longer request off at its front without a word, so there nothing is assumed.
@@ -181,6 +184,14 @@ class ServedModel:
             self.sees = False
             return self.ask(request)
         return redact_reply(reply, self.secrets)
+
+    def why_unready(self) -> str:
+        """Return what keeps it from being asked, as far as this machine knows: no key, or no package; empty for nothing."""
+        sdk = self._provider.wire.sdk
+        installed = sdk in sys.modules or find_spec(sdk)
+        return self._fault or (
+            "" if installed else f"the {sdk} package is not installed: pip install 'paper-pipeline[{sdk}]'"
+        )
 
     def check(self) -> Reachability:
         """Whether it can be asked, by a question that costs nothing."""

@@ -32,6 +32,10 @@ class CommandRunner:
         """`begun`: the step that the workspace was copied for; empty: none since the last record."""
         self._since = 0
 
+    def report(self, what: str, number: int, total: int, detail: str = "") -> None:
+        """Show how far a long piece of work is: "checks the tests: change 41 of 120 …". Its line is replaced by the next."""
+        self.tell(f"{what} {number} of {total}{f': {detail}' if detail else ''} …")
+
     def run(
         self,
         command: str,

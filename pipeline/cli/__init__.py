@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import click
@@ -86,13 +87,13 @@ EXIT_CODES = (
 _OTHER_WORDS = {"delete": "rm", "remove": "rm", "clean": "rm", "ls": "list", "continue": "resume", "start": "run"}
 """What people type for a command that has another name here."""
 _SHORT_HELP = """\
-Turns a research paper into code, in phases that can be stopped, read, edited and resumed.
+Turns a research paper into code, in phases that you can stop, read and edit.
 
   pipeline run --fast paper.pdf   read the paper, plan, and write the code
   pipeline status                 how far it is
   pipeline show paper plan        read what it made: plan, acceptance, report
   pipeline resume                 continue after a stop, an edit or a limit
-  pipeline models                 which models there are, and what each one needs
+  pipeline models                 which models there are, and what each needs
 """
 
 
@@ -103,6 +104,20 @@ def short_help() -> str:
     rows = [wrap_text(f"{title:<9}{' '.join(names)}", hanging=9) for title, names in GROUPS.items()]
     more = "pipeline --help says what each one does; pipeline COMMAND --help, how to use it."
     return "\n".join([_SHORT_HELP, *rows, "", more])
+
+
+class _Formatter(click.HelpFormatter):
+    """Puts the comment of an example below its command where both do not fit into a line."""
+
+    def write_text(self, text: str) -> None:
+        first, *examples = text.split("\b\n")
+        room = self.width - self.current_indent
+        folded = [re.sub(rf"(?m)^(?=.{{{room + 1}}})(.*\S) {{2,}}(\S.*)$", r"\1\n      \2", part) for part in examples]
+        super().write_text("\b\n".join([first, *folded]))
+
+
+class _Context(click.Context):
+    formatter_class = _Formatter
 
 
 class LazyGroup(click.Group):
@@ -117,13 +132,19 @@ class LazyGroup(click.Group):
         from importlib import import_module
 
         command = getattr(import_module(COMMANDS[name][0]), f"{name}_command")
-        return command if isinstance(command, click.Command) else None
+        if not isinstance(command, click.Command):
+            return None
+        command.context_class = _Context
+        return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args[:1] == ["help"]:
             if args[1:2] and args[1] in COMMANDS:
                 return super().resolve_command(ctx, [args[1], "--help"])
             click.echo(ctx.get_help())
+            ctx.exit()
+        if args == ["version"]:
+            click.echo(f"pipeline, version {__version__}")
             ctx.exit()
         if args and args[0] not in COMMANDS:
             if args[0] in _OTHER_WORDS:

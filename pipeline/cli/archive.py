@@ -181,13 +181,13 @@ def _read_archive(path: str, folder: str, key_directory: str) -> Packed:
                     )
                 content = tar.extractfile(member)
                 if content is None:
-                    raise UsageError(f"{path} holds {member.name!r}, which is no file")
+                    raise UsageError(f"{path} holds {member.name!r}, which is not a regular file")
                 if name == LIST:
                     listing = parse_json(content.read(_LARGEST_HEADER))
                     continue
                 digest.update(_line_of(name, member.mode, _write_member(folder, name, content, member.mode)))
     except _BAD as error:
-        raise UsageError(f"{path} is no archive of a task, or damaged: {error}") from error
+        raise UsageError(f"{path} is not a task archive, or is damaged: {error}") from error
     except (FileExistsError, NotADirectoryError) as error:
         raise UsageError(f"{path} holds two things of one name ({error.filename}); nothing was unpacked") from error
     if (
@@ -215,7 +215,7 @@ def _refuse_member(member: tarfile.TarInfo, task: str, is_over: bool) -> None:
     elif first != task or safe_name(task) != task:
         why = "whose first part does not name the task"
     elif not parts or len(parts) > _DEEPEST or any(_is_bad_part(part) for part in parts):
-        why = "which is no safe name"
+        why = "which is an unsafe name"
     elif is_over or parts[0] in _LEFT_OUT:
         why = "which no packed task holds there"
     if why:

@@ -22,7 +22,6 @@ GIVEN_CODE = "given"
 OWN_AGENT = "agent:"
 """What the name of a model begins with that is a command of the user's."""
 _MODULE = "phase"
-_USES = ("model", "plan_model", "code_model", "judge")
 _REPLAY = "replay:"
 _OF_MACHINE = ("data", "gpu")
 _UNFINISHED = ("running", "paused", "error", "cancelled")
@@ -272,19 +271,19 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
         if phase not in ("", "implement"):
             raise UsageError(f"{name}: an agent of your own writes code, and does nothing else; name it with --agent")
         return AgentCommand(name, os.environ, forbidden=str(values["blacklist"]))
-    _refuse_idle_address(values)
     access = Access(
-        str(values["base_url"]),
-        str(values["api_key"]),
-        with_settings(user_environment(values), values),
-        int(values["context_tokens"]),
-        read_prices(config_directory()),
-        keys_in(values),
-        gateways_in(values),
-        int(values["max_output_tokens"]),
-        effort_for(values, phase),
-        str(values["openai_api"]),
-        values["batch_prices"] == "yes" and phase in ("plan", "references", "judge"),
+        base_url=_address_for(values, name),
+        key=str(values["api_key"]),
+        environment=with_settings(user_environment(values), values),
+        context_tokens=int(values["context_tokens"]),
+        prices=read_prices(config_directory()),
+        send_key=values["send_key"] == "yes",
+        unsent=keys_in(values),
+        gateways=gateways_in(values),
+        most_output=int(values["max_output_tokens"]),
+        effort=effort_for(values, phase),
+        openai_api=str(values["openai_api"]),
+        flex=values["batch_prices"] == "yes" and phase in ("plan", "references", "judge"),
     )
     return open_named(name, access)
 
@@ -312,24 +311,26 @@ def is_served(name: str) -> bool:
     return name not in ("", "offline", GIVEN_CODE) and not name.startswith((_REPLAY, OWN_AGENT))
 
 
-def _refuse_idle_address(values: dict[str, Any]) -> None:
-    """An address is for one provider, and one that takes it: the key of another must not be sent there. Raises UsageError."""
+def _address_for(values: Mapping[str, Any], name: str) -> str:
+    """Return base_url where it is for this model: for a server of the user's own, or for a vendor where there is no such server.
+
+    Raises UsageError where it would be for two providers.
+    """
+    if not values["base_url"] or not is_served(name):
+        return ""
     from phases.llm.providers import provider_of  # imported here: as above
 
-    names = [name for name in dict.fromkeys(str(values[use]) for use in _USES) if is_served(name)]
-    if not values["base_url"] or not names:
-        return
-    providers = sorted({provider.name for provider in map(provider_of, names) if provider.takes_address})
-    if not providers:
+    names = [
+        name for name in (model_for(values, phase) for phase in ("", "plan", "implement", "judge")) if is_served(name)
+    ]
+    used = {provider.name: provider for provider in map(provider_of, names)}
+    takers = {name for name, provider in used.items() if not provider.key_variable} or set(used)
+    if len(takers) > 1:
         raise UsageError(
-            f"base_url is set, and {names[0]} does not take it; leave it out (--base-url ''), name the model compatible:NAME, or "
-            f"set {provider_of(names[0]).address_setting} for a gateway that may have the vendor's key"
+            f"base_url is one address, and the models are from {' and '.join(sorted(takers))}; name models of one provider, or "
+            "leave base_url out (--base-url '')"
         )
-    if len(providers) > 1:
-        raise UsageError(
-            f"base_url is one address, and the models are of {' and '.join(providers)}: the key of one would be sent to the "
-            "other; leave base_url out, or name models of one provider"
-        )
+    return str(values["base_url"]) if provider_of(name).name in takers else ""
 
 
 def _with_absolute_recording(name: str) -> str:

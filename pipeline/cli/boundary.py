@@ -34,7 +34,8 @@ def exit_code_of(call: Callable[[], Any]) -> int:
         print_error("interrupted")
         return 130
     except click.UsageError as error:
-        print_error(error.format_message() + (f" (see: {error.ctx.command_path} --help)" if error.ctx else ""))
+        message = " ".join(error.format_message().split())  # click puts choices into lines of their own, with tabs
+        print_error(message + (f" (see: {error.ctx.command_path} --help)" if error.ctx else ""))
         return 2
     except click.ClickException as error:
         print_error(error.format_message())

@@ -10,7 +10,7 @@ import click
 from phases.llm.ledger_rows import rows_by_now, sum_rows
 from pipeline.base.text_escaping import one_line
 from pipeline.cli.arguments import answers_about, task_or_newest
-from pipeline.cli.output import Answer, print_text
+from pipeline.cli.output import Answer, print_pairs, print_text
 from pipeline.engine.store import TaskStore
 
 LedgerRow = Mapping[str, Any]
@@ -80,8 +80,7 @@ def _show_costs(costs: dict[str, Any]) -> None:
     for title in ("by_phase", "by_file", "by_sub_agent", "by_model"):
         if costs[title]:
             print_text(f"\n{title.replace('_', ' ').capitalize()}")
-        for name, row in costs[title].items():
-            print_text(f"  {one_line(name, _LONGEST_NAME):<44} {_describe_cost(row)}")
+        print_pairs([(one_line(name, _LONGEST_NAME), _describe_cost(row)) for name, row in costs[title].items()])
 
 
 def _describe_cost(row: Mapping[str, Any]) -> str:

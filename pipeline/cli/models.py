@@ -15,6 +15,7 @@ from phases.llm.providers import PROVIDERS, gateways_in, key_of, with_settings
 from pipeline.base.errors import PhaseError
 from pipeline.cli.arguments import answers
 from pipeline.cli.assembly import open_model, settings_from
+from pipeline.cli.options import base_url_option, send_key_option
 from pipeline.cli.output import Answer, notify, print_table, print_text
 from pipeline.engine.settings import Settings
 
@@ -28,10 +29,11 @@ _ANSWERED = ("ok", "truncated", "refused")
 
 @click.command("models")
 @click.option("--no-call", is_flag=True, help="Only check that the servers answer; ask no model anything.")
-@click.option("--model", metavar="NAME", help="Test this model, like openai:gpt-5, instead of the configured one.")
-@click.option("--base-url", metavar="URL", help="Address of your own model server.")
+@click.option("--model", metavar="NAME", help="Test this model, like openai:gpt-5, instead of the configured ones.")
+@base_url_option
+@send_key_option
 @answers
-def models_command(no_call: bool, model: str | None, base_url: str | None) -> Answer:
+def models_command(no_call: bool, model: str | None, base_url: str | None, send_key: str | None) -> Answer:
     """List the configured models, and test each with one small call. Exits with 1 when one cannot be asked.
 
     \b
@@ -39,11 +41,17 @@ def models_command(no_call: bool, model: str | None, base_url: str | None) -> An
     pipeline models --no-call
     pipeline models --model openai:gpt-5
     """
-    settings = settings_from({"model": model, "base_url": base_url})
+    settings = settings_from({"model": model, "base_url": base_url, "send_key": send_key})
+    if model:
+        settings = settings._replace(plan_model="", code_model="", judge="")
     rows = [_try_model(name, uses, settings, call=not no_call) for name, uses in _models_in_settings(settings).items()]
     providers = _list_providers(settings)
     exit_code = 0 if all(row["reachable"] for row in rows) else 1
-    return Answer({"models": rows, "providers": providers}, lambda: _show_models(rows, providers), exit_code)
+    return Answer(
+        {"models": rows, "providers": providers},
+        lambda: _show_models(rows, providers, is_named=model is not None),
+        exit_code,
+    )
 
 
 def _models_in_settings(settings: Settings) -> dict[str, list[str]]:
@@ -117,11 +125,10 @@ def _list_providers(settings: Settings) -> list[dict[str, Any]]:
     ]
 
 
-def _show_models(rows: list[dict[str, Any]], providers: list[dict[str, Any]]) -> None:
+def _show_models(rows: list[dict[str, Any]], providers: list[dict[str, Any]], *, is_named: bool) -> None:
     for row in rows:
-        print_text(
-            f"{row['name']} ({', '.join(_DESCRIPTIONS[use] for use in row['settings'])}): {_describe_verdict(row)}"
-        )
+        uses = ", ".join(_DESCRIPTIONS[use] for use in row["settings"])
+        print_text(f"{row['name']}{'' if is_named else f' ({uses})'}: {_describe_verdict(row)}")
         print_text(f"  {row['at']}; {_describe_price(row)}")
         print_text(f"  {row['detail']}")
         for word in ("window_assumed", "window_unknown"):

@@ -79,6 +79,18 @@ reader_option = click.option(
     callback=lambda context, option, value: "" if value == "built-in" else value,
     help="Read PDFs with docling, where it is installed.",
 )
+base_url_option = _text(
+    "--base-url",
+    "URL",
+    "Ask the model at this address: your own server, or any server that speaks the provider's protocol. It gets the "
+    "setting api_key, or no key.",
+)
+send_key_option = _flag(
+    "--send-key",
+    "send_key",
+    "Send the vendor's key (ANTHROPIC_API_KEY, …) to the address of --base-url.",
+    flag_value="true",
+)
 _PHASE: dict[str, Any] = {"shell_complete": complete_phases}
 _MODEL: dict[str, Any] = {"shell_complete": complete_models}
 _DIRECTORY: dict[str, Any] = {"shell_complete": complete_directories}
@@ -96,7 +108,8 @@ _OPTIONS = (
         "Have an agent of your own write the code: a command that reads its prompt from stdin, or from the file {prompt}. "
         "It runs with your own rights.",
     ),
-    _text("--base-url", "URL", "Address of your own model server."),
+    base_url_option,
+    send_key_option,
     _text("--context-tokens", "N", "Say how many tokens the model can read at once, where its server does not."),
     _text("--effort", "LEVEL", "How much models think before they answer: none, low, medium or high."),
     _text("--plan-effort", "LEVEL", "The same for planning alone."),
@@ -246,7 +259,7 @@ _OPTIONS = (
 _GROUPS = {
     "Most used": ("fast", "model", "max_usd", "review", "stop_at", "until", "redo", "tests", "wanted_id", "verbose"),
     "Models": (
-        *("plan_model", "code_model", "agent", "base_url", "context_tokens", "max_output_tokens"),
+        *("plan_model", "code_model", "agent", "base_url", "send_key", "context_tokens", "max_output_tokens"),
         *("effort", "plan_effort", "code_effort"),
     ),
     "Limits": (

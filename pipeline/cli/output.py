@@ -117,7 +117,7 @@ def in_terminal() -> bool:
 def confirm(question: str, without: str, *, asks_nobody: bool = False) -> bool:
     """Asks the person at the terminal. Raises UsageError where there is none; `without` is what to type then."""
     if asks_nobody or not in_terminal():
-        raise UsageError(f"nobody is at the terminal to confirm this; {without}")
+        raise UsageError(f"there is no terminal to confirm this in; {without}")
     import click
 
     return click.confirm(question, err=True)

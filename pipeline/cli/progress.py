@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import click
+
 from pipeline.base.logs import Echo
 from pipeline.base.threads import start_thread
 from pipeline.cli.assembly import locate_task
 from pipeline.cli.output import (
     can_draw,
+    in_terminal,
     notify,
     paint_text,
     print_warning,
@@ -22,7 +25,7 @@ from pipeline.cli.output import (
     width_of_terminal,
     wrap_text,
 )
-from pipeline.cli.review import ask_person, choose_reviewer
+from pipeline.cli.review import choose_reviewer
 from pipeline.engine.phase import Decision
 from pipeline.engine.run_request import RunEvent
 from pipeline.engine.store import TaskStore
@@ -93,7 +96,7 @@ class Progress:
     def ask(self, values: Mapping[str, Any], question: str, options: Sequence[str]) -> str | None:
         """Asks the person at the terminal."""
         with self._aside_from():
-            return ask_person(question, options, values)
+            return _ask_user(question, options, values)
 
     def _show_log(self, level: str, message: str) -> None:
         """Shows a line of the log, from whichever thread."""
@@ -154,3 +157,21 @@ class Progress:
         while not self._closed.wait(_TICK):
             with self._lock:
                 self._redraw()
+
+
+def _ask_user(question: str, options: Sequence[str], values: Mapping[str, Any]) -> str | None:
+    """Ask the user in the terminal what a model wants to know. None without a terminal, with --review auto or file, or for no
+    answer.
+    """
+    if values["review"] in ("auto", "file") or not in_terminal():
+        return None
+    notify(f"\nThe model asks: {question}")
+    for number, option in enumerate(options, 1):
+        notify(f"  {number}  {option}")
+    notify("A number, or your own words; empty: the model takes 1, as an assumption.")
+    try:
+        answer = click.prompt("answer", default="", show_default=False, err=True).strip()
+    except click.Abort:
+        return None
+    chosen = int(answer) if answer.isdecimal() and len(answer) == 1 else 0
+    return (options[chosen - 1] if 1 <= chosen <= len(options) else answer) or None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import click
 
@@ -13,7 +13,7 @@ from pipeline.base.errors import ContractError, InputsChanged, Paused, Rejected,
 from pipeline.base.files import make_directory, read_bytes, sha256, write_durable
 from pipeline.base.logs import utc_timestamp
 from pipeline.cli.arguments import answers_about, html_option, task_argument
-from pipeline.cli.assembly import command_name, is_served, model_for
+from pipeline.cli.assembly import command_name, is_served, model_for, open_model
 from pipeline.cli.output import (
     Answer,
     in_terminal,
@@ -32,6 +32,13 @@ PLAN = "initial_plan.txt"
 DECISION = "plan_decision.json"
 REQUESTS = "plan_requests.json"
 _ASKED = 20
+_ANSWERS = {
+    "approve": "approve this plan, and go on",
+    "edit": "open the plan in $EDITOR",
+    "change": "say what another plan must take up",
+    "reject": "end here; no code is written",
+    "later": "pause; decide with `pipeline review`",
+}
 _MOST_DOUBTS = 20
 
 
@@ -231,6 +238,8 @@ def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, 
     """
     costs = any(is_served(model_for(values, phase)) for phase in ("plan", "implement"))
     way = values["review"] or ("ask" if costs and in_terminal() else "auto")
+    if values["dry_run"] == "yes" and way != "auto":
+        return lambda plan, digest: _price_code(store, values)
     if way == "auto":
         return lambda plan, digest: _approve_automatically(store, digest)
     if way == "file":
@@ -238,22 +247,13 @@ def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, 
     return lambda plan, digest: _ask_person(store, plan, digest, values)
 
 
-def ask_person(question: str, options: Sequence[str], values: Mapping[str, Any]) -> str | None:
-    """Asks the person at the terminal what a model wants to know. None where nobody is there, or the settings say to ask nobody
-    (--review auto or file), and where no answer is given.
-    """
-    if values["review"] in ("auto", "file") or not in_terminal():
-        return None
-    notify(f"\nThe model asks: {question}")
-    for number, option in enumerate(options, 1):
-        notify(f"  {number}  {option}")
-    notify("A number, or your own words; empty: the model takes 1, as an assumption.")
-    try:
-        answer = click.prompt("answer", default="", show_default=False, err=True).strip()
-    except click.Abort:
-        return None
-    chosen = int(answer) if answer.isdecimal() and len(answer) == 1 else 0
-    return (options[chosen - 1] if 1 <= chosen <= len(options) else answer) or None
+def _price_code(store: TaskStore, values: dict[str, Any]) -> NoReturn:
+    """Ends a dry run at the review, with what the code of this plan will cost."""
+    from phases.agent.implement import price_code  # imported here: TAB must import no phase
+    from phases.llm.estimate import DryRun
+
+    model, ledger = open_model(values, "implement"), store.path("logs/llm.jsonl")
+    raise DryRun(command_name(store), price_code(store.load(PLAN), model, ledger))
 
 
 def make_decision(verdict: str, by: str, digest: str) -> Decision:
@@ -339,7 +339,7 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
     """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
     if not in_terminal():
         raise Paused(
-            f"plan {digest[:12]} waits for a decision, and nobody is at the terminal: "
+            f"plan {digest[:12]} waits for a decision, and there is no terminal to ask: "
             f"pipeline review {command_name(store)} --approve"
         )
     from phases.planning.plan_view import render_plan  # imported here: TAB must import no phase
@@ -375,8 +375,14 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
 
 def _ask_once(store: TaskStore, digest: str) -> Decision | str:
     """One question. A Decision, "later", or nothing that decides."""
-    answer = click.prompt("approve, edit, change, reject or later", default="", show_default=False, err=True)
-    answer = answer.strip().lower()
+    typed = click.prompt(
+        "approve, edit, change, reject or later (? explains)", default="", show_default=False, err=True
+    )
+    typed = typed.strip().lower()
+    answer = next((word for word in _ANSWERS if typed in (word, word[0])), "")
+    if typed == "?":
+        notify("\n".join(f"  {word[0]}, {word:<8} {what}" for word, what in _ANSWERS.items()))
+        return ""
     if answer == "approve":
         return make_decision("approve", user_name(), digest)
     if answer == "reject":
@@ -390,5 +396,5 @@ def _ask_once(store: TaskStore, digest: str) -> Decision | str:
         request_change(store, click.prompt("what must change", err=True))
         raise InputsChanged("a change was asked for")
     elif answer != "later":
-        print_warning("please type one of the five words")
+        print_warning("type one of these words or its first letter; ? explains them")
     return answer

@@ -18,6 +18,7 @@ from pipeline.cli.assembly import (
     command_name,
     config_directory,
     discover_phases,
+    is_served,
     model_for,
     open_model,
     read_user_hooks,
@@ -221,9 +222,7 @@ def _begin_attempt(store: TaskStore, values: dict[str, Any], audience: Audience)
     )
     author, model = next(replies, ""), getattr(open_model(values, "implement"), "name", "")
     if author != model:
-        audience.tell(
-            f"no attempt at the tables: {author or 'nobody'} wrote the code, and this task's model is {model}"
-        )
+        audience.tell(f"no attempt at the tables: the code was not written by {model}, this task's model")
         return False
     most, plan = int(values["reproduce_attempts"]), store.digest("initial_plan.txt") or ""
     attempt, why = begin_attempt(store.root, store.path("generate_code"), store.load(_RESULTS), plan, most)
@@ -298,11 +297,24 @@ def _run_phases(
         if run.wants(phase) and phase not in [stale for stale, _ in stale_phases(store, run)]:
             again = f"pipeline verify {command_name(store)} --judge {judge}"
             audience.tell(f"{judge} is not asked: phase {phase.label} is up to date; to have its code judged: {again}")
+    _refuse_unready_models(store, run)
     report = run_pipeline(store, run)
     border = stops_before(store, run)
     if border is None or report["status"] in ("error", "cancelled"):
         return report, None
     return report, None if border in [phase for phase, _ in stale_phases(store, run)] else border
+
+
+def _refuse_unready_models(store: TaskStore, run: RunRequest) -> None:
+    """Raise UsageError where a phase of this run asks a model that has no key or no package, before any phase runs."""
+    if run.settings["dry_run"] == "yes":
+        return
+    for phase, _ in stale_phases(store, run):
+        asked = {"plan": ("plan",), "implement": ("implement", "judge")}.get(phase.name, ()) if run.wants(phase) else ()
+        for use in asked:
+            model = run.open_model(use) if is_served(model_for(run.settings, use)) else None
+            if why := getattr(model, "why_unready", str)():
+                raise UsageError(f"{why}; then: pipeline resume {command_name(store)}")
 
 
 def _open_model(values: dict[str, Any], phase: str, *, judges_only: bool) -> object:

@@ -22,6 +22,7 @@ from pipeline.cli.output import (
 from pipeline.cli.summary import count_repositories
 from pipeline.cli.task_factory import NOT_BEGUN
 from pipeline.cli.trust import settings_in_force
+from pipeline.engine.activity import read_activity
 from pipeline.engine.lock import holder_of
 from pipeline.engine.phase import Phase
 from pipeline.engine.run_request import RunRequest, stale_phases
@@ -66,6 +67,7 @@ def describe_task(store: TaskStore, values: dict[str, Any]) -> dict[str, Any]:
     if any(stamp.status == RUNNING or not store.exists("report.json") for stamp in store.stamps.values()):
         report = {"status": "running", "reason": ""}  # the report is of an earlier run than the one that was killed
     at_work = holder_of(store.root)
+    activity = read_activity(store.root) if at_work else {}
     stale = {phase.number: reason for phase, reason in stale_phases(store, plain_run(values))}
     status = "running" if at_work else "interrupted" if report["status"] == "running" else report["status"]
     return {
@@ -75,7 +77,11 @@ def describe_task(store: TaskStore, values: dict[str, Any]) -> dict[str, Any]:
         "holder": at_work,
         "repositories": count_repositories(store),
         "phases": [
-            {**_phase_facts(phase.number, phase.name, store.stamps.get(phase.number)), "stale": stale.get(phase.number)}
+            {
+                **_phase_facts(phase.number, phase.name, store.stamps.get(phase.number)),
+                "stale": stale.get(phase.number),
+                "now": activity.get(phase.number, ""),
+            }
             for phase in store.graph.phases
             if phase.is_selected(values)
         ],
@@ -106,7 +112,9 @@ def _phase_facts(number: str, name: str, stamp: Stamp | None) -> dict[str, Any]:
 
 def _phase_row(phase: dict[str, Any], root: str) -> tuple[str, ...]:
     edited = f"edited by hand: {', '.join(phase['edited'])}" if phase["edited"] else ""
-    note = f"will run: {rewrite_commands(locate_task(phase['stale'], root))}" if phase["stale"] else edited
+    note = phase["now"] or edited
+    if phase["stale"] and not phase["now"]:
+        note = f"will run: {rewrite_commands(locate_task(phase['stale'], root))}"
     name = f"{phase['number']:<3} {phase['name']}"
     return (name, phase["status"], f"{phase['seconds']:.2f}", str(phase["attempts"]), note)
 

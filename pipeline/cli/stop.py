@@ -34,7 +34,7 @@ def stop_command(task: str | None, tasks_dir: str | None) -> int:
     root = task_directory(settings, task) if task else _find_running(settings.tasks_dir)
     name, at_work = name_in_commands(root), holder_of(root)
     if not at_work:
-        raise UsageError(f"nobody works on {name}; continue it with: pipeline resume {name}")
+        raise UsageError(f"no process is working on task {name}; continue it with: pipeline resume {name}")
     process = holding_process(root)
     if process is None:
         raise UsageError(f"{name} is in use by {at_work}, which cannot be stopped from here; stop it where it runs")

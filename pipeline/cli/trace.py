@@ -11,11 +11,12 @@ from phases.evidence.demands import demands_of
 from phases.evidence.places import Place, find_all_places, split_lines
 from phases.evidence.traceability import describe_judgement
 from phases.evidence.values import value_difference
+from phases.planning.plan_words import read_aloud
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import answers_about, html_option, task_or_newest
 from pipeline.cli.assembly import command_name
-from pipeline.cli.output import Answer, print_text, print_warning, write_page
+from pipeline.cli.output import Answer, print_text, print_warning, wrap_text, write_page
 from pipeline.engine.settings import did_you_mean
 from pipeline.engine.store import TaskStore
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 @click.command("trace")
 @answers_about(task_or_newest)
-@click.option("--requirement", metavar="R3", help="Show one requirement in full, with its lines of code.")
+@click.argument("one", metavar="[R3]", required=False)
+@click.option("--requirement", hidden=True, help="The same as R3.")  # as `pipeline mcp` calls it
 @html_option("puts the paper beside the code")
 @click.option(
     "--fail-under",
@@ -37,15 +39,18 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, 100),
     help="Exit with 3 where fewer requirements are tested than so many percent.",
 )
-def trace_command(store: TaskStore, requirement: str | None, html: str | None, fail_under: float | None) -> Answer:
-    """Show which requirement of the paper is where in the code, and which is not.
+def trace_command(
+    store: TaskStore, one: str | None, requirement: str | None, html: str | None, fail_under: float | None
+) -> Answer:
+    """Show which requirement of the paper is where in the code, and which is not; with R3, that one and its code.
 
     \b
     pipeline trace paper                      every requirement, its status, places and tests
-    pipeline trace paper --requirement R3     one of them, with its code
+    pipeline trace paper R3                   one of them, with its code
     pipeline trace paper --html trace.html    the paper beside the code
     pipeline trace paper --fail-under 80      for CI: exits with 3 where less is tested
     """
+    requirement = one or requirement
     rows, plan = read_trace(store)
     tested = 100 * sum(row["status"] in _TESTED for row in rows) / len(rows) if rows else 100.0
     is_under = fail_under is not None and tested < fail_under
@@ -114,9 +119,9 @@ def _count_statuses(rows: list[dict[str, Any]]) -> dict[str, int]:
 
 def _show_all(name: str, rows: list[dict[str, Any]]) -> None:
     counts = ", ".join(f"{count} {status}" for status, count in _count_statuses(rows).items() if count)
-    print_text(f"{name}: {len(rows)} requirements, {counts}")
+    print_text(wrap_text(f"{name}: {len(rows)} requirements, {counts}", hanging=4))
     for row in rows:
-        text = " ".join(row["text"].split())
+        text = " ".join(read_aloud(row["text"]).split())
         _show_row(row, text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…")
 
 
@@ -124,22 +129,26 @@ def _show_row(row: dict[str, Any], text: str) -> None:
     source = row["source"]
     section = f"section {source['section']}, " if source["section"] else ""
     print_text(f"\n{row['id']:<5} {row['status']:<12} {row['kind']}, {section}page {source['page']}")
-    print_text(f"      {text}")
+    print_text(wrap_text(text, indent=6))
     if source["quote"]:
-        print_text(f'      quote  "{" ".join(source["quote"].split())}"')
+        _show_field("quote", f'"{" ".join(read_aloud(source["quote"]).split())}"')
     for word, names in (("code", row["places"]), ("tests", row["tests"]), ("yours", row.get("user_tests", ()))):
         for number, name in enumerate(names):
-            print_text(f"      {'' if number else word:<6} {name}")
+            _show_field("" if number else word, name)
     if row.get("tried"):
-        print_text(f"      seen   its tests noticed {row['noticed']} of {row['tried']} changes to its code")
+        _show_field("seen", f"its tests noticed {row['noticed']} of {row['tried']} changes to its code")
     for word, told in (("why", row.get("why")), ("judge", describe_judgement(row)), ("note", row["note"])):
         if told:
-            print_text(f"      {word:<6} {told}")
+            _show_field(word, told)
+
+
+def _show_field(word: str, text: str) -> None:
+    print_text(f"      {word:<6} {wrap_text(text, indent=13).lstrip()}")
 
 
 def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[Place]) -> None:
     """A requirement, and below it the lines that it is met by."""
-    _show_row(row, row["text"])
+    _show_row(row, read_aloud(row["text"]))
     own = [place for place in places if place.identifier == row["id"]]
     if sorted({place.name for place in own}) != sorted({*row["places"], *row["tests"]}):
         print_warning("the code was changed since it was traced; this is how it stands now")

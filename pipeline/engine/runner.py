@@ -20,6 +20,7 @@ from pipeline.base.errors import (
     StorageError,
 )
 from pipeline.base.logs import log_event, utc_timestamp
+from pipeline.engine.activity import Activity
 from pipeline.engine.attempt import Result, attempt_phase, failure_result
 from pipeline.engine.phase import Context, Phase, WorkflowContext
 from pipeline.engine.report import ERROR, PAUSED, Outcome, build_report, outcome_of, outcome_of_phases
@@ -31,9 +32,9 @@ from pipeline.engine.store import TaskStore
 
 def run_pipeline(store: TaskStore, run: RunRequest) -> dict[str, Any]:
     """Runs what is stale and returns the report. Whatever happens, report.json and the catalog learn of it."""
-    outcome = Outcome(ERROR, "a bug in the pipeline ended the run", 70)
+    outcome, runner = Outcome(ERROR, "a bug in the pipeline ended the run", 70), _Runner(store, run)
     try:
-        _Runner(store, run).run()
+        runner.run()
         outcome = _outcome_of_run(store, run)
     except (PipelineError, Interrupted) as error:
         outcome = outcome_of(error)
@@ -41,6 +42,7 @@ def run_pipeline(store: TaskStore, run: RunRequest) -> dict[str, Any]:
         outcome = outcome_of(Interrupted(signal.SIGINT))
         raise
     finally:
+        runner.activity.end()
         held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
         try:
             report = _conclude_run(store, run, outcome)
@@ -61,6 +63,7 @@ class _Runner:
         self._untold: list[RunEvent] = []
         self._announced = False
         self._results: Any = None
+        self.activity = Activity(store.root)
 
     def run(self) -> None:
         """Returns when nothing more can start; raises what the first failing phase gave up with."""
@@ -192,6 +195,10 @@ class _Runner:
         log_event(f"{phase.label}: {text}")
         self._run.watch(RunEvent("told", phase, text))
 
+    def _progress(self, phase: Phase, done: int, total: int, text: str) -> None:
+        self.activity.note(phase.number, f"{done} of {total}: {text}")
+        self._run.watch(RunEvent("progress", phase, text, done=done, total=total))
+
     def _context(self, phase: Phase) -> Context:
         run, limit = self._run, self._run.settings.get("phase_seconds")
         return Context(
@@ -212,7 +219,7 @@ class _Runner:
             review=run.review,
             ask=run.ask,
             in_place=self._store.assert_in_place,
-            progress=lambda done, total, text: run.watch(RunEvent("progress", phase, text, done=done, total=total)),
+            progress=partial(self._progress, phase),
             deadline=time.monotonic() + limit if limit else None,
         )
 
@@ -221,9 +228,12 @@ def _join_pauses(pauses: list[Paused]) -> Paused:
     """Several phases that wait as one reason. The next command can raise one limit: that of the phase that came last."""
     if len(pauses) == 1:
         return pauses[0]
-    reasons = dict.fromkeys(map(str, pauses))
+    told = dict.fromkeys(map(str, pauses))
+    reasons = [text for text in told if not any(other != text and other.startswith(text) for other in told)]
     flag = next((pause.flag for pause in reversed(pauses) if pause.flag), "")
-    return Paused("; ".join(reasons), stop_reason=pauses[0].stop_reason, flag=flag)
+    joined = Paused("; ".join(reasons), stop_reason=pauses[0].stop_reason, flag=flag)
+    joined.exit_code = max(pause.exit_code for pause in pauses)
+    return joined
 
 
 def _outcome_of_run(store: TaskStore, run: RunRequest) -> Outcome:

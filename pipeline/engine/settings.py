@@ -30,9 +30,8 @@ LIMITS = (
     *("blacklist", "private_addresses", "max_data_mb"),
 )
 """The settings that say how far a run may go, and how closely it is watched. Another limit makes nothing stale."""
-PERMISSIONS = ("trust_hooks", "dry_run", "anyway")
-"""What the user permits for one run by a flag. They make nothing stale, and no file or variable holds them: what is said
-there would be said of every workspace to come."""
+PERMISSIONS = ("trust_hooks", "dry_run", "anyway", "send_key")
+"""Settings that only a flag may give, for one run: a file or variable would permit them for every later workspace."""
 # decision 25: with `review` among them, so that a plain resume does not walk around a gate that waits.
 STORED = (
     "mode",
@@ -79,6 +78,7 @@ _SWITCHES = {
     "supervisor_shadow": ("false", "true"),
     "trust_hooks": ("no", "yes"),
     "dry_run": ("no", "yes"),
+    "send_key": ("no", "yes"),
     "batch_prices": ("no", "yes"),
 }
 """Settings that are true or false, and how task.json and the stamps spell false and true for each: tasks of earlier versions
@@ -109,10 +109,9 @@ class Settings(NamedTuple):
     """The model that writes the code. Empty: the same as model."""
     # decision 41: no task may decide where a key is sent.
     base_url: str = ""
-    """Where a server of your own answers (compatible, ollama, vllm, llamacpp). No task remembers it: a task directory of a
-    stranger sends no key anywhere."""
+    """The address to ask models at. No task remembers it: an untrusted task directory must not send a key anywhere."""
     api_key: str = ""
-    """The key for a server of your own, where it wants one. No vendor gets it. It is kept in no file of a task."""
+    """The key for the server at base_url, where it wants one. No vendor gets it. It is kept in no file of a task."""
     openai_api_key: str = ""
     """The key for openai, where the variable OPENAI_API_KEY is not set. It is kept in no file of a task."""
     openrouter_api_key: str = ""
@@ -183,8 +182,7 @@ class Settings(NamedTuple):
     """Texts (Markdown or plain) that belong to the paper, with colons between them: its addendum, notes on its data. They are
     read behind it, and copied into the task."""
     blacklist: str = ""
-    """Addresses, hosts and repositories (owner/name) that nothing is fetched from, with blanks between them. A task keeps all
-    that were ever given to it."""
+    """Addresses, hosts and repositories (owner/name) never to fetch from, separated by blanks. A task only adds to its list."""
     arxiv: str = "https://export.arxiv.org"
     """The server that papers named by an arXiv id are downloaded from."""
     download_seconds: int = 300
@@ -211,6 +209,8 @@ class Settings(NamedTuple):
     """true: hooks of the workspace run as they are when the agent first begins, though not trusted. Said by the flag alone."""
     dry_run: str = "no"
     """true: no model is asked; the run stops where one would be, and says what that would cost. Said by the flag alone."""
+    send_key: str = "no"
+    """true: a vendor's key is sent to base_url. Said by the flag alone."""
     anyway: str = "no"
     """true: plan what does not look like something to implement. Said by the flag alone."""
     phase_seconds: int = 0

@@ -303,7 +303,7 @@ def test_adopt_shows_what_differs_and_allows_it_only_when_told(victim: Command, 
     asked = victim("adopt", "paper")
     assert asked.code == 2
     assert asked.complaints == [
-        "pipeline: nobody is at the terminal to confirm this; to trust them: pipeline adopt paper --yes"
+        "pipeline: there is no terminal to confirm this in; to trust them: pipeline adopt paper --yes"
     ]
     rows = {line.split()[0]: line.split()[1:] for line in asked.out.splitlines()}
     assert rows["max_usd"] == ["7.0", "0.0"]

@@ -60,6 +60,7 @@ def test_every_command_stands_in_one_group() -> None:
         pytest.param(["help"], ["--help"], id="help"),
         pytest.param(["help", "status"], ["status", "--help"], id="help of a command"),
         pytest.param(["--help-all"], ["--help"], id="all help"),
+        pytest.param(["version"], ["--version"], id="version"),
     ],
 )
 def test_help_is_given_however_it_is_asked_for(typed: list[str], same: list[str], command: Command) -> None:
@@ -377,3 +378,23 @@ def test_the_skill_says_when_it_is_of_use() -> None:
     front = parse_yaml(text.split("---\n")[1].encode())
     assert front["name"] == "paper-to-code"
     assert 0 < len(front["description"]) <= 1024
+
+
+@pytest.mark.parametrize("name", [*COMMANDS])
+def test_the_comment_of_an_example_fits_into_80_columns(name: str) -> None:
+    shown = CliRunner().invoke(cli, [name, "--help"], terminal_width=80).output
+    assert [line for line in shown.splitlines() if len(line) > 80 and re.search(r"\S {2,}\S", line[2:])] == []
+
+
+def test_pipeline_alone_fits_into_80_columns(command: Command) -> None:
+    rows = [
+        line for line in command().out.splitlines() if not line.startswith(tuple(GROUPS))
+    ]  # which wrap in a terminal
+    assert [line for line in rows if len(line) > 80] == []
+
+
+def test_choices_are_named_in_one_line(command: Command) -> None:
+    ended = command("completion")
+    assert ended.complaints == [
+        "pipeline: Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish (see: pipeline completion --help)"
+    ]

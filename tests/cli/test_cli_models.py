@@ -113,35 +113,61 @@ def test_the_key_of_ones_own_server_is_no_key_of_a_vendor(command: Command) -> N
     assert "openai has no API key: set OPENAI_API_KEY, or openai_api_key in the settings file" in ended.out
 
 
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        pytest.param("model: openai:gpt-5\n", "openai:gpt-5", id="the model"),
-        pytest.param(
-            "code_model: anthropic:x\n", "anthropic:x", id="the model that writes the code", marks=pytest.mark.covered
-        ),
-        pytest.param("model: openrouter:a/b\nplan_model: openai:c\n", "openrouter:a/b", id="two of them"),
-    ],
-)
-def test_an_address_that_no_model_takes_is_usage_and_nobody_is_asked(
-    settings: str, named: str, command: Command
+@pytest.mark.parametrize("model", ["anthropic:tiny", "mistral:tiny", "openrouter:tiny"])
+def test_the_model_of_a_vendor_is_asked_at_another_address_without_the_vendors_key(
+    model: str, command: Command
 ) -> None:
-    keys = {f"{vendor}_API_KEY": KEY for vendor in ("OPENAI", "OPENROUTER", "ANTHROPIC")}
+    vendor = model.partition(":")[0]
+    variable = f"{vendor.upper()}_API_KEY"
+    with LlmServer(always(Says("ready")), models=("tiny",)) as server:
+        served = ("models", "--model", model, "--base-url", server.base_url)
+        ended = [
+            command(*served),
+            command(*served, **{variable: KEY}),
+            command(*served, **{variable: KEY, "PIPELINE_API_KEY": "key-of-my-server"}),
+            command(*served, "--send-key", **{variable: KEY}),
+        ]
+        sent = [
+            repr({**listing, **asked.headers}) for listing, asked in zip(server.listings, server.requests, strict=True)
+        ]
+    assert [one.code for one in ended] == [0, 0, 0, 0], ended[0].err
+    assert [KEY in one for one in sent] == [False, False, False, True]
+    assert ["key-of-my-server" in one for one in sent] == [False, False, True, False]
+    assert f"tiny at {server.host}" in ended[0].out
+
+
+def test_a_run_asks_the_model_of_a_vendor_at_another_address_and_keeps_its_key(command: Command) -> None:
     paper(command.folder)
-    with LlmServer() as server:
-        command.configure(f"{settings}base_url: {server.base_url}\n")
-        for arguments in (["models"], ["run", "--fast", "paper.md"]):
-            ended = command(*arguments, **keys)
-            assert (ended.code, len(ended.complaints)) == (2, 1), ended.err
-            told = f"base_url is set, and {named} does not take it; leave it out (--base-url '')"
-            assert told in ended.complaints[0]
-            assert "name the model compatible:NAME, or set" in ended.complaints[0]
-        assert (server.asked, server.listings) == (0, [])
-    ended = command("models", "--no-call", "--base-url", "")
-    assert ended.code != 2, ended.err
+    with LlmServer(always(Says("no plan")), models=("claude-sonnet-4-5",)) as server:
+        served = ("--model", "anthropic:claude-sonnet-4-5", "--base-url", server.base_url, "--until", "plan")
+        assert command("run", "--fast", "paper.md", *served, ANTHROPIC_API_KEY=KEY).code == 1
+        assert server.asked > 0
+        assert KEY not in repr([request.headers for request in server.requests])
+        before = server.asked
+        assert command("resume", "paper", *served, "--send-key", ANTHROPIC_API_KEY=KEY).code == 1
+        assert KEY in repr([request.headers for request in server.requests[before:]])
+    assert "send_key" not in (command.task("paper") / "task.json").read_text(), "no task says where a key is sent"
 
 
-def test_an_address_beside_the_model_that_takes_it_goes_to_that_one_alone(command: Command) -> None:
+@pytest.mark.parametrize("arguments", [("config", "send_key", "true"), ("models", "--no-call")])
+def test_only_the_flag_sends_a_vendors_key_to_another_address(arguments: tuple[str, ...], command: Command) -> None:
+    ended = command(*arguments, PIPELINE_SEND_KEY="true")
+    assert (ended.code, "flag --send-key" in ended.err) == (2, True), ended.err
+
+
+def test_a_server_that_wants_the_vendors_key_says_how_to_send_it(command: Command) -> None:
+    with LlmServer(always(Status(401, error_body("invalid x-api-key")))) as server:
+        served = ("models", "--model", "anthropic:tiny", "--base-url", server.base_url)
+        ended = command(*served, ANTHROPIC_API_KEY=KEY)
+    assert "look at the key in the setting api_key, or send ANTHROPIC_API_KEY there with --send-key" in ended.out
+
+
+def test_the_address_of_the_vendor_itself_is_the_vendor(command: Command) -> None:
+    ended = command("models", "--no-call", "--model", "anthropic:tiny", "--base-url", "https://api.anthropic.com/v1")
+    assert "anthropic has no API key: set ANTHROPIC_API_KEY" in ended.out
+
+
+def test_an_address_beside_a_server_of_ones_own_goes_to_that_one_alone(command: Command) -> None:
     with LlmServer(Says("ready")) as server:
         command.configure(f"model: compatible:tiny\nplan_model: openai:gpt-5\nbase_url: {server.base_url}\n")
         rows = command("models", "--json").json()["models"]
@@ -158,7 +184,29 @@ def test_one_address_is_not_for_two_providers(command: Command) -> None:
     command.configure("model: ollama:x\ncode_model: vllm:y\nbase_url: http://127.0.0.1:9/v1\n")
     ended = command("models", "--no-call")
     assert (ended.code, len(ended.complaints)) == (2, 1)
-    assert "the models are of ollama and vllm" in ended.err
+    assert "the models are from ollama and vllm" in ended.err
+
+
+def test_one_address_is_not_for_two_vendors(command: Command) -> None:
+    command.configure("model: openrouter:a/b\nplan_model: openai:c\nbase_url: http://127.0.0.1:9/v1\n")
+    ended = command("models", "--no-call")
+    assert (ended.code, "the models are from openai and openrouter" in ended.err) == (2, True)
+
+
+def test_a_judge_that_is_the_same_model_is_no_second_provider(command: Command) -> None:
+    command.configure("model: vllm:x\njudge: same\nbase_url: http://127.0.0.1:9/v1\n")
+    assert "127.0.0.1:9" in command("models", "--no-call").out
+
+
+@pytest.mark.parametrize("flags", [(), ("--no-call",)])
+def test_a_model_that_is_named_is_tested_alone_and_is_not_called_the_default(
+    flags: tuple[str, ...], command: Command
+) -> None:
+    command.configure("model: openai:gpt-5\nplan_model: mistral:large\n")
+    ended = command("models", "--model", "anthropic:claude-opus-5-5", *flags)
+    assert ended.out.startswith("anthropic:claude-opus-5-5: cannot be asked"), ended.out
+    assert "gpt-5 " not in ended.out
+    assert "openai:gpt-5 (the default)" in command("models", "--no-call").out
 
 
 @pytest.mark.covered

@@ -14,7 +14,7 @@ import yaml
 from tests.papers import NUMBERS, Command, in_terminal, paper
 
 PLAN = "initial_plan.txt"
-PROMPT = "later: "
+PROMPT = "explains): "
 
 
 @pytest.fixture
@@ -370,13 +370,17 @@ def test_asking_where_nobody_is_approves_nothing(command: Command) -> None:
         pytest.param(["later"], 5, id="later", marks=pytest.mark.slow),
         pytest.param(["reject"], 4, id="a rejection"),
         pytest.param(["approve"], 3, id="an approval", marks=pytest.mark.covered),
+        pytest.param(["?", "A"], 3, id="help, and the letter"),
+        pytest.param(["r"], 4, id="the letter of a rejection"),
+        pytest.param(["ap", "l"], 5, id="half a word, and the letter of later"),
         pytest.param(["", "hm", " APPROVE "], 3, id="an approval after some nonsense", marks=pytest.mark.slow),
     ],
 )
-def test_only_the_word_approve_approves(answers: list[str], code: int, command: Command) -> None:
+def test_only_approve_or_its_letter_approves(answers: list[str], code: int, command: Command) -> None:
     screen = in_terminal(command, "run", "--fast", "paper.md", "--review", "ask", answers=answers, prompt=PROMPT)
     assert screen.code == code, screen.text
     assert "Slow Waiting for Everyone" in screen.text, "the plan is shown before anything is asked"
+    assert ("a, approve  approve this plan, and go on" in screen.text) == ("?" in answers)
     assert code_of(command).exists() == (code == 3)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.cli import trace
 from tests.papers import Command, paper
 
 
@@ -101,13 +102,32 @@ def test_one_requirement_is_shown_in_full_with_its_code(command: Command) -> Non
     row = next(
         row for row in command.document("paper", "traceability.json")["requirements"] if row["status"] == "stubbed"
     )
-    ended = command("trace", "paper", "--requirement", row["id"].lower())
+    ended = command("trace", "paper", row["id"].lower())
     assert (ended.code, ended.err) == (0, "")
     assert row["text"] in ended.out
     assert "raise NotImplementedError" in ended.out
     assert ended.out.count("stubbed") == 1
-    found = command("trace", "paper", "--requirement", row["id"], "--json").json()["requirements"]
+    found = command("trace", "paper", row["id"], "--json").json()["requirements"]
     assert [one["id"] for one in found] == [row["id"]]
+
+
+def test_a_requirement_wraps_at_the_width_of_the_terminal_and_its_formulas_are_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pipeline.cli.output.width_of_terminal", lambda stream=None: 80)
+    row: dict[str, object] = {
+        "id": "R1",
+        "status": "tested",
+        "kind": "model",
+        "text": "It takes $B_{t}$ of the words. " * 6,
+        "note": "",
+    }
+    row |= {"source": {"section": "3", "page": 1, "quote": "the words $y_{t}$ " * 9}, "places": ["a.py:f"], "tests": []}
+    trace._show_all("paper", [row])
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) < 80
+    assert "It takes B_t of the words." in shown
+    assert "the words y_t the" in shown
 
 
 def test_code_that_was_changed_since_is_said_to_be(command: Command) -> None:
@@ -115,7 +135,7 @@ def test_code_that_was_changed_since_is_said_to_be(command: Command) -> None:
         row for row in command.document("paper", "traceability.json")["requirements"] if row["status"] == "stubbed"
     )
     code_of(command, row["places"][0]).write_text("x = 1\n")
-    ended = command("trace", "paper", "--requirement", row["id"])
+    ended = command("trace", "paper", row["id"])
     assert ended.code == 0
     assert "warning: the code was changed since it was traced; this is how it stands now" in ended.err
     assert "raise NotImplementedError" not in ended.out
@@ -126,7 +146,7 @@ def test_a_value_that_is_not_the_plans_is_noted(command: Command) -> None:
     path = code_of(command, str(row["places"][0]))  # type: ignore[index]
     path.write_text(path.read_text().replace(" = 0.1\n", " = 0.7\n"))
     assert "note   the plan says 0.1, " in command("trace", "paper").out
-    assert "is 0.7" in command("trace", "paper", "--requirement", str(row["id"])).out
+    assert "is 0.7" in command("trace", "paper", str(row["id"])).out
 
 
 @pytest.mark.covered
@@ -143,7 +163,7 @@ def test_the_page_is_written_and_may_be_written_again(command: Command) -> None:
 
 def test_the_page_of_one_requirement_is_the_page_of_all(command: Command) -> None:
     command("trace", "paper", "--html", "all.html")
-    command("trace", "paper", "--requirement", "R1", "--html", "one.html")
+    command("trace", "paper", "R1", "--html", "one.html")
     assert (command.folder / "one.html").read_text() == (command.folder / "all.html").read_text()
 
 
@@ -165,7 +185,7 @@ def test_what_is_no_such_page_is_not_written_over(kind: str, command: Command) -
 
 
 def test_a_requirement_that_there_is_not_is_a_usage_error(command: Command) -> None:
-    ended = command("trace", "paper", "--requirement", "R999")
+    ended = command("trace", "paper", "R999")
     assert (ended.code, ended.out) == (2, "")
     assert ended.complaints[0].startswith("pipeline: there is no requirement 'R999'")
 
@@ -180,7 +200,7 @@ def test_a_task_without_code_is_told_what_to_do(command: Command, tmp_path: Path
 def test_code_that_is_gone_is_no_reason_to_fail(command: Command) -> None:
     shutil.rmtree(command.task("paper") / "generate_code")
     assert command("trace", "paper").code == 0
-    assert command("trace", "paper", "--requirement", "R1").code == 0
+    assert command("trace", "paper", "R1").code == 0
     assert command("trace", "paper", "--html", "trace.html").code == 0
     assert "No file is written." in (command.folder / "trace.html").read_text()
 
@@ -189,7 +209,7 @@ def test_what_a_model_wrote_cannot_drive_the_terminal(command: Command) -> None:
     row = rows_of(command)[0]
     path = code_of(command, str(row["places"][0]))  # type: ignore[index]
     path.write_text(f'def wait():\n    """{row["id"]}: \x1b]0;owned\x07."""\n    return 1\n')
-    ended = command("trace", "paper", "--requirement", str(row["id"]))
+    ended = command("trace", "paper", str(row["id"]))
     assert "\x1b" not in ended.out + ended.err
     assert "owned" in ended.out
 

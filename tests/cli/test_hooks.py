@@ -315,7 +315,7 @@ def test_nobody_at_the_terminal_trusts_nothing_without_saying_yes(command: Comma
     refused = command("hooks", "trust", "paper")
     assert refused.code == 2
     assert refused.complaints == [
-        "pipeline: nobody is at the terminal to confirm this; look with: pipeline hooks trust paper --show, then type --yes"
+        "pipeline: there is no terminal to confirm this in; look with: pipeline hooks trust paper --show, then type --yes"
     ]
     assert not store(command).exists()
     written = command("hooks", "trust", "paper", "--yes", "--json")

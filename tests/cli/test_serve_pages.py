@@ -296,6 +296,7 @@ from pipeline.engine.phase import Phase
 
 def run(inputs, ctx):
     before = {before}
+    ctx.progress(41, 120, "checks the tests")
     time.sleep(60)
     return {{"{name}.json": {{"step": {index}, "text": before}}}}
 
@@ -315,12 +316,15 @@ def test_a_run_is_stopped_and_goes_on_after_the_server_is_gone(folder: Path, mon
         wait_until(lambda: (folder / "tasks" / "slow" / "toy00.json").exists(), "the first phase is done")
         client = Client(open_site(settings_from({})))
         assert "At work" in client.get("/t/slow/now").text
+        wait_for(lambda: "41 of 120: checks the tests" in client.get("/t/slow/now").text, "what it does is on the page")
+        assert "running  0.00     1     41 of 120: checks the tests" in command("status", "slow").out
         busy = client.post("/t/slow/do", action="resume")
         assert "in use by" in Elements(client.get(busy.headers["location"]).text).text
         answered = client.post("/t/slow/do", action="stop")
         assert process.wait(30) == 128 + 15
         assert "is stopped" in client.get(answered.headers["location"]).text
     assert status_of(folder, "slow") == "cancelled"
+    assert "41 of 120" not in command("status", "slow").out
     write_toy(toys, 1)
     Client(open_site(settings_from({}))).post("/t/slow/do", action="resume")
     wait_until(lambda: status_of(folder, "slow") == "completed", "another start of the server goes on")

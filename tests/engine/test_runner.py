@@ -30,6 +30,8 @@ from pipeline.base.errors import (
 )
 from pipeline.base.formats import dump_json
 from pipeline.base.logs import task_log
+from pipeline.engine.activity import NAME as ACTIVITY
+from pipeline.engine.activity import Activity, read_activity
 from pipeline.engine.graph import Graph
 from pipeline.engine.phase import Context, Decision, Documents, Phase, is_placeholder
 from pipeline.engine.run_request import RunEvent, RunRequest, missing_input, stale_phases
@@ -312,6 +314,35 @@ def test_progress_is_told_while_a_phase_runs(chain: Machine) -> None:
         ("progress", "half", 1, 2),
         ("done", "", 0, 0),
     ]
+
+
+def test_progress_is_published_for_other_processes_until_the_run_ends(diamond: Machine) -> None:
+    seen: list[Mapping[str, str]] = []
+
+    def reports(inputs: Documents, ctx: Context) -> Documents:
+        ctx.progress(1, 2, "half")
+        seen.append(read_activity(diamond.root))
+        raise PhaseError("it fails")
+
+    os.makedirs(os.path.join(diamond.root, "logs"))
+    diamond.change("01", run=reports)
+    diamond.run()
+    assert seen[0]["01"] == "1 of 2: half"
+    assert not os.path.exists(os.path.join(diamond.root, ACTIVITY))
+
+
+@pytest.mark.parametrize("damage", ["", "[1]", '{"01": ', "a link", "no folder"])
+def test_a_damaged_line_of_progress_is_no_line(damage: str, tmp_path: Path) -> None:
+    if damage != "no folder":
+        (tmp_path / "logs").mkdir()
+        (tmp_path / "other").write_text('{"01": "x"}')
+        if damage == "a link":
+            (tmp_path / ACTIVITY).symlink_to(tmp_path / "other")
+        else:
+            (tmp_path / ACTIVITY).write_text(damage)
+    assert read_activity(str(tmp_path)) == {}
+    Activity(str(tmp_path)).note("01", "x")
+    assert read_activity(str(tmp_path)) == ({} if damage == "no folder" else {"01": "x"})
 
 
 def test_what_would_run_is_told_with_reasons(diamond: Machine) -> None:

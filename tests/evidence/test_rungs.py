@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,7 @@ def judged(
     kinds: str = "equation",
     count: int = 1,
     user_tests: str = "",
+    tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
     """The verdict on these files, with R1 to Rn of one kind. `user_tests`: the text of test_given.py, which the user gave."""
     root = folder / "code"
@@ -50,7 +53,7 @@ def judged(
         "validation_approach": {"verify_commands": [command], "experiments": []},
     }
     box = Box(str(root), kind_of_sandbox("required"), python=shared_python())
-    commands = CommandRunner(box, Snapshot(str(root), str(folder / "kept")))
+    commands = CommandRunner(box, Snapshot(str(root), str(folder / "kept")), tell)
     commands.step = "check"
     given = folder / "user_tests"
     if user_tests:
@@ -84,6 +87,23 @@ def test_a_test_that_asserts_the_result_proves_it_in_either_style(tmp_path: Path
     (row,) = found["verification"]["evidence"]
     assert row["rung"] in ("tested", "guarded")
     assert row["noticed"] >= 1
+
+
+def test_a_check_reports_each_command_and_how_many_changes_it_has_tried(tmp_path: Path) -> None:
+    told: list[str] = []
+    judged(tmp_path, {"code_of.py": MEAN, "test_mean.py": RIGHT}, mutants="4", tell=told.append)
+    assert told[0] == f"runs check 1 of 1: {PYTEST} …"
+    changes = [re.fullmatch(r"checks the tests: change (\d+) of (\d+) …", line) for line in told[1:]]
+    assert changes
+    numbers = [int(found[1]) for found in changes if found]
+    assert len(numbers) == len(changes), told
+    assert all(number <= int(found[2]) for number, found in zip(numbers, changes, strict=True) if found)
+
+
+def test_a_check_without_changes_reports_its_commands_alone(tmp_path: Path) -> None:
+    told: list[str] = []
+    judged(tmp_path, {"code_of.py": MEAN, "test_mean.py": RIGHT}, mutants="off", tell=told.append)
+    assert told == [f"runs check 1 of 1: {PYTEST} …"]
 
 
 NOTHING_NAMED = RIGHT.replace("test_r1", "test_mean")

@@ -149,19 +149,79 @@ def test_a_damaged_or_unfinished_task_is_left_out(tmp_path: Path, damage: str) -
     assert learn(ledger, "implement") == []
 
 
-def test_a_dry_run_asks_no_model_says_what_it_would_cost_and_a_resume_begins(tmp_path: Path) -> None:
+PRICED = r"asks openai:gpt-4o (?:once|about \d+ times), ≈ [\d,]+ tokens, ≈ \$\d+\.\d\d \(by a rule of thumb\)"
+
+
+def test_a_dry_run_prices_the_plan_and_the_code_of_a_new_paper_asks_no_model_and_ends_with_0(tmp_path: Path) -> None:
     paper(tmp_path)
     command = Command(tmp_path)
     with LlmServer(always(Says("no plan"))) as server:
-        served = ("--plan-model", "openai:gpt-4o", "--until", "plan")
-        more = {"PIPELINE_OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-0123456789abcdef"}
+        served = ("--model", "openai:gpt-4o")
+        more = {"PIPELINE_OPENAI_BASE_URL": server.base_url}
         ended = command("run", "--fast", "paper.md", *served, "--dry-run", **more)
-        assert ended.code == 5, ended.err
+        assert ended.code == 0, ended.err
+        both = rf"the plan {PRICED}; the code {PRICED}; together ≈ \$\d+\.\d\d; to begin: pipeline resume paper"
+        assert re.search(both, command.document("paper", "report.json")["reason"])
         assert server.asked == 0
-        assert "a dry run, so no model is asked: it asks openai:gpt-4o once, ≈ " in ended.out + ended.err
-        assert re.search(r"≈ \$0\.[0-9]{2} ", ended.out + ended.err)
+        assert not (command.task("paper") / "logs" / FILE).exists(), "what a dry run expects is not learnt from"
+        more["OPENAI_API_KEY"] = "sk-0123456789abcdef"
         assert command("resume", "paper", *served, "--max-usd", "0.0001", **more).code == 5
         assert server.asked == 0
-        assert command("resume", "paper", *served, "--max-usd", "1", **more).code != 5
+        assert command("resume", "paper", *served, "--max-usd", "1", "--until", "plan", **more).code != 5
         assert server.asked > 0
     assert command("run", "paper.md", PIPELINE_DRY_RUN="true").code == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        pytest.param(("--plan-model", "offline"), rf"asked: the code {PRICED}; to begin", id="a plan by rules"),
+        pytest.param(
+            ("--plan-model", "offline", "--review", "file"),
+            rf"asked: the code {PRICED}; to begin",
+            id="a review that waits",
+        ),
+        pytest.param(("--code-model", "offline"), rf"asked: the plan {PRICED}; to begin", id="a scaffold"),
+        pytest.param(("--model", "offline"), "asked: the work costs nothing; to begin", id="no model"),
+    ],
+)
+def test_a_dry_run_prices_what_costs_something(flags: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    paper(tmp_path)
+    command = Command(tmp_path)
+    ended = command("run", "--fast", "paper.md", "--model", "openai:gpt-4o", *flags, "--dry-run")
+    assert ended.code == 0, ended.err
+    assert re.search(told, command.document("paper", "report.json")["reason"])
+
+
+def test_a_dry_run_of_all_phases_says_it_once(tmp_path: Path) -> None:
+    paper(tmp_path)
+    command = Command(tmp_path)
+    ended = command("run", "--full", "paper.md", "--model", "openai:gpt-4o", "--dry-run")
+    assert ended.code == 0, ended.err
+    assert command.document("paper", "report.json")["reason"].count("a dry run") == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        pytest.param(("--model", "openai:gpt-4o"), "set OPENAI_API_KEY, or openai_api_key", id="both"),
+        pytest.param(("--code-model", "anthropic:x"), "set ANTHROPIC_API_KEY, or anthropic_api_key", id="the code's"),
+        pytest.param(("--judge", "groq:x"), "set GROQ_API_KEY, or groq_api_key", id="the judge's"),
+    ],
+)
+def test_a_missing_key_is_found_before_the_first_phase(flags: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    paper(tmp_path)
+    command = Command(tmp_path)
+    for arguments in (("run", "--fast", "paper.md"), ("resume", "paper")):
+        ended = command(*arguments, *flags)
+        assert (ended.code, ended.complaints[0].endswith("; then: pipeline resume paper")) == (2, True), ended.err
+        assert told in ended.complaints[0]
+        assert not (command.task("paper") / "state.json").exists(), "no phase ran"
+
+
+def test_a_key_is_not_missed_by_a_run_that_asks_no_model(tmp_path: Path) -> None:
+    paper(tmp_path)
+    command = Command(tmp_path)
+    assert command("run", "--fast", "paper.md", "--model", "openai:gpt-4o", "--until", "segment").code == 0
+    assert command("resume", "paper", "--plan-model", "offline", "--until", "plan_review").code == 0
+    assert command("resume", "paper").code == 2

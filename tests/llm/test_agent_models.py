@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -972,12 +973,12 @@ def test_a_server_that_wants_no_key_gets_none_of_ours(monkeypatch: pytest.Monkey
         assert KEY not in repr(server.requests[0].headers)
 
 
-def test_a_vendor_is_asked_at_its_own_address_whatever_the_settings_say(wire: str) -> None:
-    with LlmServer() as strangers:
-        access = access_to(strangers.base_url, wire)
-        model = open_model(f"{vendor_of(wire).name}:tiny", access)
-        assert model.detail == f"tiny at {vendor_of(wire).base_url.split('/')[2]}"
-        assert (strangers.asked, strangers.listings) == (0, [])
+def test_a_vendors_key_goes_to_another_address_only_where_the_user_says_so(wire: str) -> None:
+    with LlmServer(Says("hi"), Says("hi")) as server:
+        unsent = access_to(server.base_url, wire)
+        for access in (unsent, replace(unsent, send_key=True)):
+            assert open_model(f"{vendor_of(wire).name}:tiny", access).ask(ASK).text == "hi"
+        assert [KEY in repr(request.headers) for request in server.requests] == [not vendor_of(wire).key_variable, True]
 
 
 def test_a_server_of_ones_own_gets_the_setting_and_a_vendor_does_not(wire: str) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from base64 import b64encode, urlsafe_b64encode
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -421,10 +422,10 @@ def test_the_window_is_the_settings_then_the_tables_and_never_a_guess() -> None:
 
 def test_a_vendor_is_asked_at_the_gateway_that_is_named_for_it_and_another_one_is_not() -> None:
     gateways = gateways_in(Settings(openai_base_url="https://gate.example/v1")._asdict())
-    access = Access("http://mine/v1", environment={}, gateways=gateways)
+    access = Access(environment={}, gateways=gateways)
     assert open_model("openai:gpt-5", access).detail == "gpt-5 at gate.example"
     assert open_model("anthropic:claude-opus-5-5", access).detail == "claude-opus-5-5 at api.anthropic.com"
-    assert open_model("vllm:x", access).detail == "x at mine"
+    assert open_model("openai:gpt-5", replace(access, base_url="http://mine/v1")).detail == "gpt-5 at mine"
     assert not any(name.endswith("base_url") for name in STORED), "no task says where a key is sent"
     with pytest.raises(UsageError, match="groq_base_url is no address of a server"):
         open_model("groq:x", Access(gateways={"groq": "gate.example"}))

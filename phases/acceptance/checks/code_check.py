@@ -278,7 +278,8 @@ def _run_all(
 def _run_tests(checks: Sequence[str], python: Mapping[str, str], look: Look) -> _TestRuns:
     """Runs the plan's checks, and then the tests that none of them runs."""
     tests = _TestRuns([], [], [])
-    for command in checks:
+    for number, command in enumerate(checks, 1):
+        look.report("runs check", number, len(checks), command)
         row, finished = _run_command(look, command, look.seconds)
         _add_run(tests, row, finished, look)
     if find_tests_not_run(python, tests.counts):  # pytest runs those of unittest too, and it is always there

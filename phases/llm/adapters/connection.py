@@ -139,7 +139,7 @@ def _strip_for(connection: Connection) -> Callable[[Any], None]:
             del request.headers[name]
         request.headers["authorization"] = f"Bearer {connection.key or NO_KEY}"
         if own_key:
-            request.headers["x-api-key"] = connection.key
+            request.headers["x-api-key"] = connection.key or NO_KEY
 
     return strip
 

@@ -60,7 +60,8 @@ def head_of(site: Site, store: TaskStore) -> dict[str, Any]:
 def _why_it_stands(store: TaskStore, state: Mapping[str, Any], waits: bool) -> str:
     """What stands beside the state: the phases at work, or why none is."""
     if state["holder"]:
-        running = [f"{row['number']} {row['name']}" for row in state["phases"] if row["status"] == RUNNING]
+        at_work = [row for row in state["phases"] if row["status"] == RUNNING]
+        running = [f"{row['number']} {row['name']}" + (f" ({row['now']})" if row["now"] else "") for row in at_work]
         return ", ".join(running) or "it begins"
     return WAITS if waits else rewrite_commands(locate_task(state["reason"], store.root))
 

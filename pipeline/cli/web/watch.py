@@ -10,13 +10,14 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Generic, TypeVar
 
+from pipeline.engine.activity import NAME as ACTIVITY
 from pipeline.engine.catalog import NAME as CATALOG
 from pipeline.engine.lock import holder_of
 
 _TASK = (
     *("state.jsonl", "state.json", "report.json", "initial_plan.txt", "plan_decision.json", "plan_review.json"),
     *("journal.jsonl", "plan_journal.jsonl", "logs/llm.jsonl", "logs/system.jsonl", "logs/words.jsonl"),
-    "kernel/supervisor-events.jsonl",
+    *("kernel/supervisor-events.jsonl", ACTIVITY),
 )
 Signature = tuple[object, ...]
 T = TypeVar("T")
