@@ -17,5 +17,5 @@ def with_covered(rows: Iterable[Any], *names: str) -> list[ParameterSet]:
         named[str(whole.id or whole.values[0])] = whole
     for name in names:
         values, marks, shown = named[name]
-        named[name] = pytest.param(*values, marks=(*marks, pytest.mark.covered), id=shown)
+        named[name] = pytest.param(*values, marks=(*marks, pytest.mark.slow), id=shown)
     return list(named.values())

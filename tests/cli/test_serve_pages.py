@@ -73,7 +73,7 @@ def status_of(folder: Path, task: str) -> str:
     return str(json.loads(report.read_text())["status"]) if report.exists() else ""
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_list_says_what_runs_what_waits_and_what_it_cost(client: Client) -> None:
     shown = Elements(client.get("/").text)
     assert "0 running · 1 waits for you · $0 spent" in shown.text

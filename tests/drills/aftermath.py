@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import pytest
-
 from tests.drills.faults import CHANGING, Call, calls_of, events_of, need_strace
 from tests.drills.ground import Ended, Ground
 from tests.drills.trees import attempts_of_done, differences, half_written, tree_of
@@ -69,17 +67,6 @@ def at_each(reference: Reference, points: Iterable[Point], drill: Callable[[Poin
         tried += 1
     assert tried, "there was nothing to drill at"
     assert not found, f"{len(found)} problems at {tried} points:\n" + "\n".join(found)
-
-
-def shares(count: int) -> pytest.MarkDecorator:
-    """Every point in `count` shares: the first is quick and always tried, the rest are for `make drills`."""
-    rows = [
-        pytest.param(
-            slice(first, None, count), id=f"share {first + 1} of {count}", marks=[pytest.mark.drill] * bool(first)
-        )
-        for first in range(count)
-    ]
-    return pytest.mark.parametrize("share", rows)
 
 
 def last_words(ended: Ended) -> str:

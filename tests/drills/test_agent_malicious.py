@@ -436,7 +436,7 @@ def test_the_watch_over_the_host_sees_what_it_must_not_do(tmp_path: Path) -> Non
 # the drill
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fully_malicious_model_changes_nothing_learns_nothing_reaches_nobody_and_is_not_believed(
     kind: str, tmp_path: Path
@@ -466,7 +466,7 @@ def test_a_fully_malicious_model_changes_nothing_learns_nothing_reaches_nobody_a
         until(lambda: processes_of(tmp_path) == [], "every process is gone", patience=10)
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 def test_without_a_sandbox_the_same_orders_are_carried_out_and_the_drill_sees_it(tmp_path: Path) -> None:
     """What shows that the drill can fail. Its orders touch nothing but what the drill has made."""
     pytest.importorskip("openai", reason="the openai package is not installed")

@@ -24,7 +24,7 @@ from tests.drills.faults import small_disk
 from tests.papers import Command
 from tests.toys import toy_name, write_toy, write_toys
 
-pytestmark = [pytest.mark.drill, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 CALLS = 5
 PAYS = '''"""Toy phase {number}, which pays for five answers."""
 

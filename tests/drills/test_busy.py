@@ -20,7 +20,7 @@ from tests.drills.faults import mount, small_disk
 from tests.drills.ground import Ended, Ground
 from tests.papers import good_pdf, pdf
 
-pytestmark = [pytest.mark.drill, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 SEED = 1123
 MINUTES = float(os.environ.get("SOAK_MINUTES", "0.5"))

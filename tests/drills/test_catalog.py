@@ -91,7 +91,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "a line of 200 MB": lambda line: b"x" * (200 * 1024 * 1024) + b"\n",
 }
 EACH_DAMAGE = pytest.mark.parametrize(
-    "damage", [pytest.param(name, id=name, marks=[pytest.mark.drill] * ("200 MB" in name)) for name in DAMAGES]
+    "damage", [pytest.param(name, id=name, marks=[pytest.mark.slow] * ("200 MB" in name)) for name in DAMAGES]
 )
 
 

@@ -98,7 +98,7 @@ def test_a_damaged_file_ends_what_would_build_on_it_with_its_name(ground: Ground
         _assert_named(ground, command, name, damage)
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["run tasks/paper", "step paper", "status paper", "why paper"])
 @pytest.mark.parametrize("name", ["task.json", "state.json", "toy00.json", "toy02.json"])
 @pytest.mark.parametrize("damage", DAMAGES, ids=str)
@@ -137,7 +137,7 @@ def test_a_damaged_report_is_written_anew_or_named(ground: Ground, damage: str) 
     assert not aside.exists() or aside.read_bytes().startswith(b"{"), "what the link led to is left alone"
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES, ids=str)
 def test_a_damaged_document_of_a_real_run_is_named_by_check_and_never_made_again_in_silence(
     paper: Ground, damage: str

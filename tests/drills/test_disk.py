@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.drills import scenes
-from tests.drills.aftermath import Reference, at_each, last_words, reference_on, shares
+from tests.drills.aftermath import Reference, at_each, last_words, reference_on
 from tests.drills.faults import Call, call_with, mount, small_disk
 from tests.drills.ground import Ended, Ground, held, let_go
+from tests.drills.points import Share, shares
 from tests.drills.trees import differences, half_written, tree_of
 
 pytestmark = pytest.mark.slow
@@ -34,22 +35,18 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Reference:
     return reference_on(scenes.paper(tmp_path_factory.mktemp("alone"), tools=False))
 
 
-@shares(16)
-@pytest.mark.parametrize("error", ERRORS)
-def test_a_disk_error_at_any_call_is_one_line_and_the_next_run_gets_over_it(
-    toys: Reference, error: str, share: slice
-) -> None:
-    points = _on_the_disk(toys)[ERRORS.index(error) :][share]
-    at_each(toys, points, lambda call: _refused_at(toys, call, error))
+@shares(64, few=32)
+def test_a_disk_error_at_any_call_is_one_line_and_the_next_run_gets_over_it(toys: Reference, share: Share) -> None:
+    points = [(call, error) for call in _on_the_disk(toys) for error in ERRORS]
+    at_each(toys, share.of(points), lambda point: _refused_at(toys, *point))
 
 
-@shares(288)
+@shares(288, few=12)
 def test_a_disk_error_at_any_call_of_a_fast_run_is_one_line_and_the_next_run_gets_over_it(
-    alone: Reference, share: slice
+    alone: Reference, share: Share
 ) -> None:
-    calls = _on_the_disk(alone)
-    errors = {id(call): ERRORS[index % len(ERRORS)] for index, call in enumerate(calls)}
-    at_each(alone, calls[share], lambda call: _refused_at(alone, call, errors[id(call)]))
+    points = [(call, ERRORS[index % len(ERRORS)]) for index, call in enumerate(_on_the_disk(alone))]
+    at_each(alone, share.of(points), lambda point: _refused_at(alone, *point))
 
 
 @pytest.mark.parametrize("name", ["rename", "renameat"])

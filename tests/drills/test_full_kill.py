@@ -39,7 +39,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "phase", [pytest.param(phase, marks=[] if phase == "07" else pytest.mark.drill) for phase in PHASES]
+    "phase", [pytest.param(phase, marks=[] if phase == "07" else pytest.mark.slow) for phase in PHASES]
 )
 def test_a_real_paper_killed_in_a_phase_ends_in_the_same_documents_and_fetches_nothing_twice(
     whole: tuple[Path, Path, Command], tmp_path: Path, phase: str

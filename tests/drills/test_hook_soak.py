@@ -135,7 +135,7 @@ def _expected(kind: str, code: int) -> tuple[int | None, int | None, bool, str]:
     return 127 if kind == "no command" else code, None, False, ""
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="what is left behind is counted in /proc")
 def test_a_thousand_runs_leave_no_process_no_descriptor_and_no_memory(tmp_path: Path) -> None:
     grown = soak(tmp_path, runs=1000, seed=20)
@@ -143,7 +143,7 @@ def test_a_thousand_runs_leave_no_process_no_descriptor_and_no_memory(tmp_path: 
     assert grown["bytes"] < MOST_GROWTH
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="what is left behind is counted in /proc")
 def test_a_hook_that_is_interrupted_at_any_moment_leaves_no_process(tmp_path: Path) -> None:
     """In a process of its own: the interrupt comes wherever it comes, also inside the standard library."""
@@ -162,7 +162,7 @@ def test_a_hook_that_is_interrupted_at_any_moment_leaves_no_process(tmp_path: Pa
     assert int(ended.stdout) > 50
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="what is left behind is counted in /proc")
 def test_a_hook_that_holds_the_process_that_watches_over_it_is_ended_all_the_same(tmp_path: Path) -> None:
     mark, before = f"{os.getpid()}-held", descriptors()

@@ -130,7 +130,7 @@ def drill(folder: Path, steps: int, kills: int, sandbox: str) -> None:
     assert len((folder / "task" / "jobs" / "1" / "starts").read_text().split()) == kills + 1
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_job_of_seconds_survives_a_kill_of_its_run(tmp_path: Path) -> None:
     drill(tmp_path, 40, 1, "required")
 
@@ -141,7 +141,6 @@ def test_a_job_by_rules_alone_survives_a_kill_of_its_run(tmp_path: Path) -> None
     drill(tmp_path, 40, 2, LANDLOCK)
 
 
-@pytest.mark.drill
 @pytest.mark.slow
 def test_a_job_of_minutes_survives_two_kills_of_its_run(tmp_path: Path) -> None:
     """JOB_DRILL_SECONDS says how long it works: 1200 is twenty minutes."""

@@ -20,7 +20,7 @@ from phases.sandbox.process_tree import descendants_of
 from pipeline.base.errors import Interrupted
 
 pytestmark = [
-    pytest.mark.drill,
+    pytest.mark.slow,
     pytest.mark.skipif(not find_bubblewrap(), reason="there is no bubblewrap"),
 ]
 SEED = 20261123

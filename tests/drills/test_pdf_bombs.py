@@ -21,7 +21,7 @@ MOST_LINKS = 100_000
 EACH_BOMB = pytest.mark.parametrize("bomb", [pytest.param(bomb, id=bomb.name) for bomb in BOMBS])
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @EACH_BOMB
 def test_a_bomb_ends_in_a_verdict_in_time_and_in_bounds(bomb: Bomb, tmp_path: Path) -> None:
     blast = explode(bomb.make(), tmp_path)
@@ -35,7 +35,7 @@ def test_a_bomb_ends_in_a_verdict_in_time_and_in_bounds(bomb: Bomb, tmp_path: Pa
         assert any(letter.isalnum() for letter in blast.words), "a paper without a word has no text"
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @EACH_BOMB
 def test_a_run_on_a_bomb_ends_with_its_verdict_and_no_traceback(bomb: Bomb, tmp_path: Path) -> None:
     (tmp_path / "bomb.pdf").write_bytes(bomb.make())
@@ -51,7 +51,7 @@ def test_a_run_on_a_bomb_ends_with_its_verdict_and_no_traceback(bomb: Bomb, tmp_
     assert processes_with(str(pipeline.task("bomb") / "source" / "paper.pdf")) == []
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="only Linux tells what processes there are")
 def test_a_run_that_is_killed_takes_the_reader_of_a_bomb_along(tmp_path: Path) -> None:
     (tmp_path / "bomb.pdf").write_bytes(scattered_letters(300, 2000))

@@ -9,7 +9,7 @@ import random
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,15 @@ from tests.drills.aftermath import last_words
 from tests.drills.faults import launched
 from tests.drills.ground import Ended, Ground, until
 from tests.drills.looping import LED, LOST, RIGHT, STOPS_AT, looping
+from tests.drills.points import Share, sample, seed, shares
 from tests.drills.test_agent_kill import Undisturbed, at_each, processes_of, settled_tree
 from tests.drills.trees import differences, half_written
 
 pytestmark = pytest.mark.slow
 
 PAUSED = 5
-SEED = 42
 POINTS = 48
-"""Of each of the two runs, in the rounds of its takeover."""
+"""Of the audited events of a takeover, which are hundreds: so many are all."""
 _LOG = "kernel/supervisor-events.jsonl"
 _PINNED = "file_loop:4"
 """Why the supervisor takes over, in both."""
@@ -126,54 +126,41 @@ def test_a_run_that_never_recovers_is_stopped_with_its_code_kept_and_every_resum
 # killed
 
 
-def _points(share: int, shares: int) -> Callable[[range], list[int]]:
-    """Random events of a takeover."""
-    return lambda takeover: random.Random(SEED).sample(takeover, POINTS)[share::shares]
+@shares(12, few=3)
+def test_a_run_killed_while_it_is_led_is_led_to_the_same_end(led: Led, share: Share) -> None:
+    at_each(led.undisturbed, share.of(sample(led.takeover, POINTS)), lambda nth: _killed_at(led, [nth]))
 
 
-_SHARES = [
-    pytest.param(lambda takeover: [takeover[len(takeover) // 2]], id="in the middle"),
-    *(pytest.param(_points(at, 12), id=f"share {at + 1} of 12", marks=pytest.mark.drill) for at in range(12)),
-]
-
-
-@pytest.mark.parametrize("chosen", _SHARES)
-def test_a_run_killed_while_it_is_led_is_led_to_the_same_end(led: Led, chosen: Callable[[range], list[int]]) -> None:
-    at_each(led.undisturbed, chosen(led.takeover), lambda nth: _killed_at(led, [nth]))
-
-
-@pytest.mark.parametrize("chosen", _SHARES)
+@shares(12, few=3)
 def test_a_run_that_cannot_be_helped_is_stopped_in_the_same_round_though_it_was_killed_before(
-    lost: Led, chosen: Callable[[range], list[int]]
+    lost: Led, share: Share
 ) -> None:
-    at_each(lost.undisturbed, chosen(lost.takeover), lambda nth: _killed_at(lost, [nth]))
+    at_each(lost.undisturbed, share.of(sample(lost.takeover, POINTS)), lambda nth: _killed_at(lost, [nth]))
 
 
-@pytest.mark.drill
 @pytest.mark.parametrize("scene", ["led", "lost"])
-@pytest.mark.parametrize("share", range(3))
+@shares(3, few=1)
 def test_a_run_killed_again_and_again_while_it_is_led_ends_the_same(
-    scene: str, share: int, request: pytest.FixtureRequest
+    scene: str, share: Share, request: pytest.FixtureRequest
 ) -> None:
     """The events after a resume are fewer, so a later kill may come after the takeover, or not at all."""
     whole: Led = request.getfixturevalue(scene)
-    chance = random.Random(f"{SEED} {share}")
-    first = [chance.choice(whole.takeover) for _ in range(3)]
+    chance = random.Random(seed())
+    first = [chance.choice(whole.takeover) for _ in range(9)]
     rounds = [[nth, *(chance.randint(200, 700) for _ in range(2))] for nth in first]
-    at_each(whole.undisturbed, rounds, lambda points: _killed_at(whole, points))
+    at_each(whole.undisturbed, share.of(rounds), lambda points: _killed_at(whole, points))
 
 
-@pytest.mark.drill
 @pytest.mark.parametrize("scene", ["led", "lost"])
-@pytest.mark.parametrize("share", range(2))
+@shares(2, few=2)
 def test_a_run_killed_with_all_its_group_at_random_times_of_its_takeover_ends_the_same(
-    scene: str, share: int, request: pytest.FixtureRequest
+    scene: str, share: Share, request: pytest.FixtureRequest
 ) -> None:
     """By the clock, from the moment at which the event log is there: a command may be at work."""
     whole: Led = request.getfixturevalue(scene)
-    chance = random.Random(f"{SEED} {share}")
-    waits = [round(chance.uniform(0.0, 0.6), 3) for _ in range(4)]
-    at_each(whole.undisturbed, waits, lambda wait: _killed_after(whole, wait))
+    chance = random.Random(seed())
+    waits = [round(chance.uniform(0.0, 0.6), 3) for _ in range(8)]
+    at_each(whole.undisturbed, share.of(waits), lambda wait: _killed_after(whole, wait))
 
 
 def _killed_at(whole: Led, points: Sequence[int]) -> list[str]:

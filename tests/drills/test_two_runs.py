@@ -19,7 +19,7 @@ from tests.drills.trees import tree_of
 
 pytestmark = pytest.mark.slow
 
-TRIES = [3, pytest.param(100, marks=pytest.mark.drill)]
+TRIES = [3, pytest.param(100, marks=pytest.mark.slow)]
 
 
 @pytest.fixture

@@ -184,7 +184,7 @@ def no_text_ends_in_a_newline(value: Any) -> bool:
     return not (isinstance(value, str) and value.endswith("\n"))
 
 
-@pytest.mark.parametrize("size", [FEW, pytest.param(QUICK, marks=pytest.mark.covered)], ids=["few", "many"])
+@pytest.mark.parametrize("size", [FEW, pytest.param(QUICK, marks=pytest.mark.slow)], ids=["few", "many"])
 @pytest.mark.parametrize(("name", "number"), EXAMPLES)
 def test_the_two_validators_agree_on_whatever_becomes_of_an_example(name: str, number: int, size: settings) -> None:
     schema = schema_of(name)
@@ -523,7 +523,7 @@ def with_old(value: Any) -> dict[str, Any]:
     return {"old": value, **NOW, "deep": [{"x": 1, "old": value}, {"old": value}]}
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(json_values)
 @QUICK
 def test_a_property_without_a_rule_takes_any_value_and_is_neither_read_nor_written(

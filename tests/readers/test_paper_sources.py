@@ -198,7 +198,7 @@ def test_to_say_what_a_file_is_takes_time_in_proportion_to_it(name: str) -> None
     in_time(work)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [b"ab\n", b"# a\n", b"a\r"], ids=["lines", "headings", "carriage returns"])
 def test_to_say_what_a_file_is_takes_memory_in_proportion_to_it(line: bytes) -> None:
     content = line * (1_500_000 // len(line))
@@ -265,7 +265,7 @@ def test_a_folder_that_is_no_paper_is_refused_with_the_reason(
         taken(laid(tmp_path, files))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_folder_like_a_home_ends_soon_and_in_a_clear_refusal(tmp_path: Path) -> None:
     for folder in range(60):
         (tmp_path / f"project{folder}" / "src").mkdir(parents=True)
@@ -404,7 +404,7 @@ STEPS = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.lists(STEPS, max_size=4), st.sampled_from(["input", "include", "bibliography", "import{../}", "usepackage"]))
 @example(["a\x00b"], "input")
 @example(["a" * 1900], "input")

@@ -857,9 +857,6 @@ def damaged_there(into: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("before", [nothing_there, damaged_there], ids=["nothing there", "damaged there"])
-@pytest.mark.parametrize(
-    "points", [3, pytest.param(20, marks=pytest.mark.drill)], ids=["at a few points", "at many points"]
-)
 def test_killed_at_any_point_it_ends_the_same_and_what_was_whole_is_not_fetched_twice(
     points: int, before: Callable[[Path], None], ground: Ground
 ) -> None:

@@ -207,7 +207,6 @@ def test_killed_at_any_moment_it_goes_on_with_the_experiment_that_was_cut_off(fo
     _kill_and_resume(folder, [draw.uniform(0.5, 8) for _ in range(4)])
 
 
-@pytest.mark.drill
 @pytest.mark.parametrize("seed", range(10, 20))
 def test_killed_at_forty_moments_it_goes_on(seed: int, folder: Path) -> None:
     draw = random.Random(seed)
