@@ -19,6 +19,7 @@ from phases.sandbox.commands import kind_of_sandbox
 from pipeline.cli.assembly import effective_settings
 from pipeline.cli.task_factory import find_or_make_task
 from pipeline.engine.settings import Settings
+from tests.drills.points import chosen
 from tests.papers import HANGS, Command, paper
 from tests.web import says, serving
 
@@ -359,7 +360,7 @@ def test_killed_at_any_moment_it_goes_on_with_the_experiment_that_was_cut_off(se
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10, 20))
+@pytest.mark.parametrize("seed", chosen(range(10, 20), 2))
 def test_killed_at_forty_moments_it_goes_on(seed: int, task: Command) -> None:
     draw = random.Random(seed)
     _kill_and_resume(task, [draw.uniform(0.05, 2.5) for _ in range(4)])

@@ -46,6 +46,11 @@ def sample(points: Sequence[Point], count: int) -> list[Point]:
     return [points[index] for index in sorted(chosen)]
 
 
+def chosen(points: Sequence[Point], few: int) -> list[Point]:
+    """Return a few points; in `make drills`, all of them."""
+    return list(points) if EVERY else sample(points, few)
+
+
 @dataclass(frozen=True)
 class Share:
     """A part of a drill's points."""

@@ -407,7 +407,8 @@ def host_faults(ground: Ground, rows: list[tuple[str, list[Any]]]) -> list[str]:
             found += [f"it loaded {program}"] if str(ground.base) in program else []
         else:
             real = program if os.sep in program else shutil.which(program, path=ground.environment["PATH"]) or ""
-            if event != "subprocess.Popen" or (real and not os.path.isabs(real)) or real.startswith(str(ground.work)):
+            starts = event in ("subprocess.Popen", "os.posix_spawn")  # the latter is how orphan_watch begins
+            if not starts or (real and not os.path.isabs(real)) or real.startswith(str(ground.work)):
                 found.append(f"{event} of {real}: {details[1:]}")
     files, paths = rows[-1][1]
     found += [f"it imported {file}" for file in files if str(file).startswith(str(ground.work))]
@@ -427,10 +428,12 @@ def test_the_watch_over_the_host_sees_what_it_must_not_do(tmp_path: Path) -> Non
         ("open", [inside, "None", os.O_DIRECTORY | os.O_NOFOLLOW]),
         ("open", ["a.py", "None", os.O_NOFOLLOW]),
         ("subprocess.Popen", [f"{inside}/git", [], "None", "None"]),
+        ("os.posix_spawn", [f"{inside}/python", [], "None"]),
+        ("os.posix_spawn", [sys.executable, [], "None"]),
         ("os.system", ["true"]),
         end,
     ]
-    assert len(host_faults(ground, rows)) == 7
+    assert len(host_faults(ground, rows)) == 8
 
 
 # the drill

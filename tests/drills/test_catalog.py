@@ -90,9 +90,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "a line of 2 MB": lambda line: b"x" * (2 * 1024 * 1024) + b"\n",
     "a line of 200 MB": lambda line: b"x" * (200 * 1024 * 1024) + b"\n",
 }
-EACH_DAMAGE = pytest.mark.parametrize(
-    "damage", [pytest.param(name, id=name, marks=[pytest.mark.slow] * ("200 MB" in name)) for name in DAMAGES]
-)
+EACH_DAMAGE = pytest.mark.parametrize("damage", DAMAGES)
 
 
 @EACH_DAMAGE

@@ -12,17 +12,22 @@ import pytest
 
 from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK
 from tests.bombs import BOMBS, LONGER, MEMORY_MIB, SECONDS, Bomb, explode, processes_with, scattered_letters
+from tests.drills.points import chosen
 from tests.papers import Command
 
 EXIT_CODES = {OK: 5, NO_TEXT: 1, GARBLED: 1, ENCRYPTED: 1, BROKEN: 1}
 """Of a run that is told to stop after phase 04."""
 PARENT_MIB = 256
 MOST_LINKS = 100_000
-EACH_BOMB = pytest.mark.parametrize("bomb", [pytest.param(bomb, id=bomb.name) for bomb in BOMBS])
+
+
+def bombs(few: int) -> pytest.MarkDecorator:
+    """Parametrize with a few of the bombs, which the commit chooses; in `make drills`, with all."""
+    return pytest.mark.parametrize("bomb", chosen(BOMBS, few), ids=lambda bomb: bomb.name)
 
 
 @pytest.mark.slow
-@EACH_BOMB
+@bombs(8)
 def test_a_bomb_ends_in_a_verdict_in_time_and_in_bounds(bomb: Bomb, tmp_path: Path) -> None:
     blast = explode(bomb.make(), tmp_path)
     assert blast.verdict in EXIT_CODES
@@ -36,7 +41,7 @@ def test_a_bomb_ends_in_a_verdict_in_time_and_in_bounds(bomb: Bomb, tmp_path: Pa
 
 
 @pytest.mark.slow
-@EACH_BOMB
+@bombs(4)
 def test_a_run_on_a_bomb_ends_with_its_verdict_and_no_traceback(bomb: Bomb, tmp_path: Path) -> None:
     (tmp_path / "bomb.pdf").write_bytes(bomb.make())
     (tmp_path / "temporary").mkdir()

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from phases.supervision.enums import DeviationSignal
 from tests.drills import scenes
 from tests.drills.aftermath import last_words
 from tests.drills.faults import launched
@@ -31,8 +32,7 @@ PAUSED = 5
 POINTS = 48
 """Of the audited events of a takeover, which are hundreds: so many are all."""
 _LOG = "kernel/supervisor-events.jsonl"
-_PINNED = "file_loop:4"
-"""Why the supervisor takes over, in both."""
+_SIGNALS = {signal.value for signal in DeviationSignal}
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,10 @@ def test_a_loop_is_taken_over_with_a_graph_of_what_stands_there_and_handed_back_
     report = tree["work/tasks/paper/kernel-report.json"]
     assert (report["takeovers"], report["handoffs"], report["stopReason"]) == (1, 1, "model_done")
     assert tree["work/tasks/paper/generate_code/decay.py"] == RIGHT
-    made = [f"{line['event']} {line['reason']}" for line in tree[f"work/tasks/paper/{_LOG}"]]
-    assert [line for line in made if line.startswith(("recover f", "recover t", "handoff"))] == [
-        f"recover {_PINNED}",
+    lines = tree[f"work/tasks/paper/{_LOG}"]
+    (takeover,) = _takeovers(lines)
+    made = [f"{line['event']} {line['reason']}" for line in lines[lines.index(takeover) + 1 :]]
+    assert [line for line in made if line.startswith(("recover", "handoff"))] == [
         "recover template_graph:2/5",
         "handoff handoff_pending",
         "handoff handoff",
@@ -92,11 +93,12 @@ def test_a_loop_is_taken_over_with_a_graph_of_what_stands_there_and_handed_back_
     graph = json.loads((led.undisturbed.ground.base / "kept" / "paper" / "kernel" / "task-graph.json").read_bytes())
     steps = {node["type"]: node for node in graph["nodes"].values()}
     # Inspecting and searching were done when the graph was made, as the workspace shows; the rest was done then.
-    assert [(steps[name]["status"], steps[name]["endedAt"]) for name in ("inspect", "search")] == [("done", 12)] * 2
+    begun = takeover["turn"]
+    assert [(steps[name]["status"], steps[name]["endedAt"]) for name in ("inspect", "search")] == [("done", begun)] * 2
     assert [steps[name]["status"] for name in ("edit", "verify")] == ["done", "done"]
     (snapshot,) = [path for path in tree if "/kernel/snapshots/" in path and path.endswith(".json")]
     found = json.loads(tree[snapshot])
-    assert found["testSummary"] == "required"
+    assert found["testSummary"] == "failed"
     assert set(found["filesAdded"]) >= {"config.py", "data.py", "decay.py", "tests/test_decay.py"}
 
 
@@ -217,7 +219,7 @@ def _problems_at_the_end(whole: Led, ended: Ended) -> list[str]:
     found = [
         line for line in differences(settled_tree(ground), whole.undisturbed.tree) if "/before_command/" not in line
     ]
-    told = [line["round"] for line in _lines(ground) if (line["event"], line["reason"]) == ("recover", _PINNED)]
+    told = [line["round"] for line in _takeovers(_lines(ground))]
     if len(told) != 1:
         found.append(f"the takeover was told in the rounds {told}")
     numbers = [line["seq"] for line in _lines(ground)]
@@ -243,9 +245,13 @@ def _led(ground: Ground, code: int) -> Led:
     assert len(notes) == len(turns), "the log is opened once for each turn that it tells of"
     last = next((line["turn"] for line in lines if line["reason"] == "handoff"), turns[-1])
     at = dict(zip(turns, notes, strict=True))
-    begins = next(line["turn"] for line in lines if line["reason"] == _PINNED and line["event"] == "recover")
-    takeover = range(at[begins] - 3, at[last] + 1)
+    takeover = range(at[_takeovers(lines)[0]["turn"]] - 3, at[last] + 1)
     return Led(Undisturbed(ground, tree, len(events)), ended, takeover)
+
+
+def _takeovers(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The lines of the event log that say by which signal a takeover began."""
+    return [line for line in lines if line["event"] == "recover" and line["reason"].partition(":")[0] in _SIGNALS]
 
 
 def _report(ground: Ground) -> Any:
