@@ -22,6 +22,7 @@ from phases.reproduction.compare import read_figure
 from phases.reproduction.measures import measure_of
 from phases.workspace.workspace import Workspace
 from pipeline.engine.contract import Contracts
+from tests.drills.points import chosen
 from tests.papers import EXAMPLE, HANGS, example_paper
 from tests.reproduction.programs import reproduce
 
@@ -234,9 +235,7 @@ def test_the_command_tells_how_it_is_used() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("table", "rows_of_it"), [("2", 8), ("3", 5), ("4", 10)], ids=["table 2", "table 3", "table 4"]
-)
+@pytest.mark.parametrize(("table", "rows_of_it"), chosen([("2", 8), ("3", 5), ("4", 10)], 1))
 def test_a_table_at_full_size_is_that_of_the_paper_to_the_last_digit(table: str, rows_of_it: int) -> None:
     rows_in_paper = rf"(?ms)^> \*\*Table {table}\.\*\*.*?^\|[- |]*\|\n(.*?)\n\n"
     found = re.search(rows_in_paper, example_paper().document.text)
@@ -289,7 +288,7 @@ def test_the_streams_that_are_held_out_are_made_as_the_paper_says(monkeypatch: p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_held", [False, True], ids=["its own streams", "streams that it has never seen"])
+@pytest.mark.parametrize("is_held", chosen([False, True], 1))
 def test_the_tables_of_the_paper_come_out(is_held: bool, tmp_path: Path) -> None:
     held = tmp_path / "held_out" if is_held else None
     if held:
