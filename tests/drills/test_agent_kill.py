@@ -9,7 +9,7 @@ import random
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import pytest
 
 from phases.sandbox.commands import kind_of_sandbox
 from tests.drills import scenes
-from tests.drills.aftermath import last_words
+from tests.drills.aftermath import at_each, last_words
 from tests.drills.faults import Call, call_with, calls_of, launched, need_strace
 from tests.drills.ground import Ground, until
 from tests.drills.points import Share, sample, seed, shares
@@ -300,17 +300,6 @@ def undisturbed_on(ground: Ground) -> Undisturbed:
     assert differences(settled_tree(ground), tree) == []
     assert ledger_faults(ground, len(scenes.SAID)) == []
     return Undisturbed(ground, tree, len((ground.base / "events").read_text().splitlines()))
-
-
-def at_each(undisturbed: Undisturbed, points: Iterable[Any], drill: Callable[[Any], list[str]]) -> None:
-    """Drills at every point from a fresh start, and fails with all that was found at any of them."""
-    found, tried = [], 0
-    for point in points:
-        undisturbed.ground.fresh()
-        found += [f"{point}\n      {problem}" for problem in drill(point)]
-        tried += 1
-    assert tried, "there was nothing to drill at"
-    assert not found, f"{len(found)} problems at {tried} points:\n" + "\n".join(found)
 
 
 def problems_afterwards(undisturbed: Undisturbed) -> list[str]:

@@ -18,12 +18,12 @@ import pytest
 
 from phases.supervision.enums import DeviationSignal
 from tests.drills import scenes
-from tests.drills.aftermath import last_words
+from tests.drills.aftermath import at_each, last_words
 from tests.drills.faults import launched
 from tests.drills.ground import Ended, Ground, until
 from tests.drills.looping import LED, LOST, RIGHT, STOPS_AT, looping
 from tests.drills.points import Share, sample, seed, shares
-from tests.drills.test_agent_kill import Undisturbed, at_each, processes_of, settled_tree
+from tests.drills.test_agent_kill import Undisturbed, processes_of, settled_tree
 from tests.drills.trees import differences, half_written
 
 pytestmark = pytest.mark.slow
