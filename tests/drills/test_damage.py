@@ -110,6 +110,20 @@ def test_a_damaged_file_is_named_by_every_command_that_needs_it(ground: Ground, 
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize("damage", ["a folder", "a link", "a pipe", "truncated"])
+def test_the_next_step_after_a_damaged_document_is_one_that_works(ground: Ground, damage: str) -> None:
+    path = ground.task / "toy00.json"
+    DAMAGES[damage](path)
+    ended = ground.call("resume", "paper")
+    ended.assert_failed("toy00.json")
+    assert "once you have fixed tasks/paper/toy00.json" in ended.out
+    if damage == "truncated":
+        assert "pipeline resume paper --redo 00" in ended.out
+        assert ground.call("resume", "paper", "--redo", "00").code == 0
+    else:  # what no phase can replace is not made again
+        assert "--redo" not in ended.out
+
+
 @pytest.mark.parametrize("damage", DAMAGES, ids=str)
 def test_a_damaged_task_file_is_no_reason_to_begin_a_second_task(ground: Ground, damage: str) -> None:
     DAMAGES[damage](ground.task / "task.json")
