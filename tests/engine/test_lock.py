@@ -362,6 +362,27 @@ def test_clocks_that_are_an_hour_apart_change_nothing(tmp_path: Path, monkeypatc
         monkeypatch.undo()
 
 
+@pytest.mark.parametrize("code", [errno.EIO, errno.EMFILE, errno.ESTALE], ids=errno.errorcode.get)
+def test_a_lease_that_cannot_be_read_is_a_fault_of_the_machine_and_no_takeover(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkdir(tmp_path / "task")
+    store = TaskStore(str(tmp_path / "task"), Graph(()), Contracts())
+    real = os.open
+
+    def fails(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if str(path).endswith(".lease"):
+            raise OSError(code, os.strerror(code), path)
+        return real(path, flags, mode, dir_fd=dir_fd)
+
+    with store.writing():
+        monkeypatch.setattr(os, "open", fails)
+        with pytest.raises(StorageError, match=rf"cannot read .*\.lease: .*\({errno.errorcode[code]}\)"):
+            store.assert_in_place()
+        monkeypatch.undo()
+        store.assert_in_place()
+
+
 def test_who_was_taken_over_writes_nothing_more(tmp_path: Path) -> None:
     os.mkdir(tmp_path / "task")
     store = TaskStore(str(tmp_path / "task"), Graph(()), Contracts())
