@@ -1,4 +1,4 @@
-.PHONY: setup run demo reproduce test test-covered test-all check drills mutants bench lock audit release
+.PHONY: setup run demo reproduce test test-slow check drills mutants bench lock audit release
 
 setup: .venv/ready ## all that the program and its tests need, in .venv, and the system packages where that is allowed
 
@@ -21,13 +21,10 @@ reproduce: demo ## the experiments of the demo, on streams that its code has nev
 
 # The tests' own bytecode is kept whatever the user's variable says: each worker would else compile 80,000 lines anew.
 test: check ## everything that must hold, in minutes
-	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist worksteal -m "not drill and not slow and not covered" -rs
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist worksteal -m "not slow" -rs
 
-test-all: check audit ## the same, and what takes long: long property profiles, served models, the quick drills; TORCH=1: papers that need torch, too
-	@.venv/bin/python -m pytest -n auto --dist worksteal -m "not drill" -rs
-
-test-covered: setup ## what `make test` leaves out because other tests run all of its lines
-	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist worksteal -m "covered and not drill and not slow" -rs
+test-slow: setup ## every test that `make test` leaves out; TORCH=1: papers that need torch, too
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist worksteal -m "slow" -rs
 
 lock: .venv/program ## requirements.lock: every package of development and CI, by version and hash
 	@.venv/bin/python -m scripts.release lock
@@ -41,8 +38,8 @@ release: setup ## dist/: the wheel and the source, the same bytes each time, the
 check: setup ## types, lint, import contracts
 	@.venv/bin/ruff check . && .venv/bin/mypy && .venv/bin/lint-imports
 
-drills: setup ## every fault drill, at every point
-	@.venv/bin/python -m pytest -n auto --dist worksteal -m "drill" -rs
+drills: setup ## every fault drill at every point, for hours; `make test` and `make test-slow` try a few points, which the commit chooses
+	@DRILL_POINTS=all PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist worksteal tests/drills -rs
 
 mutants: setup ## 200 small changes to the code by a fixed seed: which of them does a test notice?
 	@.venv/bin/python scripts/mutants.py

@@ -97,7 +97,7 @@ KNOCKOUTS = (
     Knockout(
         "the watch beside the runner", "phases/sandbox/orphan_watch.py",
         "    for info, pid in launches.values():", "    for info, pid in ():",
-        "tests/drills/test_orphans.py -k killed-some",
+        "tests/drills/test_orphans.py -k killed",
     ),
     Knockout(
         "a short machine is no verdict on the sandbox", "phases/sandbox/launch.py",

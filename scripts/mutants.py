@@ -6,7 +6,7 @@
 First the tests run once under coverage.py, each with its name as the context, those commands included that tests fork from the
 command server; the map is kept in --map and used again. Then a sample of all places that can be changed is drawn by the seed.
 Each change is made in a copy of the tree, and the tests that run its line run there, the fastest first, until one fails.
-`--all` draws on every test but the drills, as `make test-all` does; without it, on what `make test` runs.
+`--all` draws on every test; without it, on what `make test` runs.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--map", type=Path, default=ROOT / ".mutants")
     options = parser.parse_args()
-    marks = "not drill" if options.all else "not drill and not slow"
+    marks = "" if options.all else "not slow"
     folder = options.map / ("all" if options.all else "quick")
     if not (folder / "seconds.json").exists():
         record_map(folder, marks)

@@ -33,11 +33,11 @@ shrug_instead_of_ignoring()
 def pytest_configure(config: pytest.Config) -> None:
     """Puts the directories of tests into memory, where there is enough: on a disk, half of a test is waiting for its syncs.
 
-    The drills stay on the disk, whose faults they are about. `--basetemp` chooses another place.
+    `--basetemp` chooses another place.
     """
     memory = "/dev/shm"
     on_workers = hasattr(config, "workerinput")  # they get theirs from the process that starts them
-    if on_workers or config.option.basetemp or "drill" in config.option.markexpr.replace("not drill", ""):
+    if on_workers or config.option.basetemp:
         return
     if os.access(memory, os.W_OK):
         room = os.statvfs(memory)

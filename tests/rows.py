@@ -1,4 +1,4 @@
-"""Tables of rows for tests: those that differ in kind are for `make test`, the others for `make test-covered`."""
+"""Tables of rows for tests: those that differ in kind are for `make test`, the others for `make test-slow`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def with_covered(rows: Iterable[Any], *names: str) -> list[ParameterSet]:
         named[str(whole.id or whole.values[0])] = whole
     for name in names:
         values, marks, shown = named[name]
-        named[name] = pytest.param(*values, marks=(*marks, pytest.mark.covered), id=shown)
+        named[name] = pytest.param(*values, marks=(*marks, pytest.mark.slow), id=shown)
     return list(named.values())
 
 

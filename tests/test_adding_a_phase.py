@@ -59,7 +59,7 @@ def add(command: Command) -> None:
     (folder / "schemas" / "glossary.schema.json").write_text(json.dumps(SCHEMA))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_phase_of_two_files_runs_in_its_place(command: Command) -> None:
     add(command)
     ended = command("run", "--fast", "paper.md")
@@ -75,7 +75,7 @@ def test_a_phase_of_two_files_runs_in_its_place(command: Command) -> None:
     assert command.attempts("paper")["segment"] == 1
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_phase_that_is_added_to_a_finished_task_runs_alone(command: Command) -> None:
     assert command("run", "--fast", "paper.md").code == 3
     add(command)
@@ -84,7 +84,7 @@ def test_a_phase_that_is_added_to_a_finished_task_runs_alone(command: Command) -
     assert set(command.attempts("paper").values()) == {1}
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_phase_without_its_schema_is_refused_by_the_name_of_the_missing_file(command: Command) -> None:
     add(command)
     (Path(command.environment["PIPELINE_PHASES"]) / "schemas" / "glossary.schema.json").unlink()

@@ -50,7 +50,7 @@ def test_every_name_is_there_and_no_other() -> None:
     assert gc.isenabled(), "the collector is the caller's"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_example_runs(tmp_path: Path) -> None:
     command = Command(tmp_path)
     lines = [sys.executable, str(ROOT / "examples" / "library.py"), str(paper(tmp_path))]
@@ -154,14 +154,14 @@ def test_a_caller_decides_about_the_plan(here: Path) -> None:
     assert pipeline.resume("paper", approve=lambda plan: len(plan.files) > 1).status == "incomplete"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_nobody_is_asked_at_the_terminal(here: Path) -> None:
     report = pipeline.run("paper.md", mode="fast", review="ask")
     assert (report.status, report.exit_code) == ("paused", 5)
     assert "waits for a decision" in report.reason
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_several_tasks_run_in_one_process(here: Path) -> None:
     reports: dict[str, pipeline.Report] = {}
 

@@ -22,6 +22,7 @@ from phases.reproduction.compare import read_figure
 from phases.reproduction.measures import measure_of
 from phases.workspace.workspace import Workspace
 from pipeline.engine.contract import Contracts
+from tests.drills.points import chosen
 from tests.papers import EXAMPLE, HANGS, example_paper
 from tests.reproduction.programs import reproduce
 
@@ -95,7 +96,7 @@ def test_the_recording_is_what_record_py_makes_of_the_plan_and_the_code() -> Non
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_recording_that_is_not_what_record_py_makes_is_told(tmp_path: Path) -> None:
     copy = shutil.copytree(HERE, tmp_path / "example", ignore=shutil.ignore_patterns("__pycache__", ".*", "paper.*"))
     settings = copy / "code" / PACKAGE / "settings.py"
@@ -150,7 +151,7 @@ def test_what_the_recording_writes_is_the_code_to_the_byte(tmp_path: Path) -> No
     assert files(played(tmp_path)) == files(CODE)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_first_version_fails_its_tests_for_the_reason_that_the_recording_gives(tmp_path: Path) -> None:
     of_paper, rows_of_table_2 = "tests.test_paper.Paper", "test_r30_three_rows_of_table_2_come_out_to_the_last_digit"
     ended = run_tests(played(tmp_path, until="Bash"), "tests.test_averages", f"{of_paper}.{rows_of_table_2}")
@@ -233,10 +234,8 @@ def test_the_command_tells_how_it_is_used() -> None:
     assert "--check" in ended.stdout
 
 
-@pytest.mark.drill
-@pytest.mark.parametrize(
-    ("table", "rows_of_it"), [("2", 8), ("3", 5), ("4", 10)], ids=["table 2", "table 3", "table 4"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("table", "rows_of_it"), chosen([("2", 8), ("3", 5), ("4", 10)], 1))
 def test_a_table_at_full_size_is_that_of_the_paper_to_the_last_digit(table: str, rows_of_it: int) -> None:
     rows_in_paper = rf"(?ms)^> \*\*Table {table}\.\*\*.*?^\|[- |]*\|\n(.*?)\n\n"
     found = re.search(rows_in_paper, example_paper().document.text)
@@ -276,7 +275,7 @@ def test_every_expected_result_is_spoken_of_by_one_experiment() -> None:
     assert spoken == [row["id"] for row in plan()["expected_results"]]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_streams_that_are_held_out_are_made_as_the_paper_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(HERE))
     monkeypatch.syspath_prepend(str(CODE))
@@ -288,8 +287,8 @@ def test_the_streams_that_are_held_out_are_made_as_the_paper_says(monkeypatch: p
     assert [(bag.tokens, bag.label) for bag in data.test] == [(tuple(bag), clean) for bag, clean in stream.test]
 
 
-@pytest.mark.drill
-@pytest.mark.parametrize("is_held", [False, True], ids=["its own streams", "streams that it has never seen"])
+@pytest.mark.slow
+@pytest.mark.parametrize("is_held", chosen([False, True], 1))
 def test_the_tables_of_the_paper_come_out(is_held: bool, tmp_path: Path) -> None:
     held = tmp_path / "held_out" if is_held else None
     if held:

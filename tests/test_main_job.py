@@ -155,7 +155,7 @@ def test_a_full_run_of_a_paper_that_links_no_code_says_so_in_its_index(full: tup
     assert command.document("paper", "indexes/index.json")["notes"] == ["no code to index: the paper links none"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_full_run_after_a_fast_one_runs_what_fast_left_out(tmp_path: Path) -> None:
     command = Command(tmp_path)
     assert command("run", "--fast", EXAMPLE).code == 3

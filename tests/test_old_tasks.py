@@ -72,9 +72,9 @@ def test_an_old_task_is_shown(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("demo", marks=pytest.mark.covered),
+        pytest.param("demo", marks=pytest.mark.slow),
         "finished",
-        pytest.param("full", marks=pytest.mark.covered),
+        pytest.param("full", marks=pytest.mark.slow),
         "led",
     ],
 )
@@ -105,7 +105,7 @@ def test_an_old_task_that_was_killed_goes_on_to_its_end(tmp_path: Path) -> None:
     assert json.loads((old.root / "report.json").read_text())["status"] in ("completed", "warning")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @needs_a_sandbox
 def test_an_old_plan_that_waits_is_approved_and_carried_out(tmp_path: Path) -> None:
     old = Old("waiting", tmp_path)

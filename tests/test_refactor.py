@@ -79,7 +79,7 @@ def shown(project: Path, module: str = "pipeline.use") -> str:
     return done.stdout
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_function_is_renamed_wherever_it_is_used_and_nothing_else_of_that_name(project: Path) -> None:
     before = shown(project)
     carry_out("rename pipeline.shapes told describe  # a verb\n", project)
@@ -92,7 +92,7 @@ def test_a_function_is_renamed_wherever_it_is_used_and_nothing_else_of_that_name
     assert "`pipeline.shapes.describe`" not in (project / "docs/page.md").read_text(), "only code is renamed"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_module_and_a_package_move_with_every_import_and_every_mention(project: Path) -> None:
     before = shown(project)
     carry_out("move pipeline.shapes pipeline.base.figures\n", project)

@@ -135,7 +135,7 @@ def look_at_lease(path: str, *, alone: bool) -> tuple[Claim, bool] | None:
 
 
 def has_lease(path: str, attempt: str) -> bool:
-    """Whether the lease is still this attempt's. False where it cannot be read."""
+    """Return whether the lease is still this attempt's. Raises OSError where it cannot be read."""
     return _read_lease(path).get("attempt") == attempt
 
 
@@ -193,8 +193,8 @@ def _try_lock(descriptor: int, how: int, lease: str, attempt: str) -> str:
 
 
 def _read_lease(path: str) -> Holder:
-    """What stands there; nothing where it cannot be read."""
-    with suppress(OSError):
+    """Return what a lease says; nothing where there is none. Raises OSError."""
+    with suppress(FileNotFoundError):
         descriptor = open_regular(path)
         try:
             return parse_record(os.pread(descriptor, _LARGEST, 0))

@@ -9,7 +9,7 @@ from shlex import quote
 from shutil import which
 from typing import Any
 
-from pipeline.base.errors import ContractError, PipelineError
+from pipeline.base.errors import ContractError, PipelineError, StorageError
 from pipeline.cli.assembly import (
     GIVEN_CODE,
     command_name,
@@ -274,12 +274,10 @@ def _after_an_error(store: TaskStore, report: dict[str, Any]) -> Steps:
             (f"pipeline resume {name} --redo implement", "write the code again from scratch"),
         ]
     if report["status"] == "error" and (found := _find_damaged(store)):
-        phase, document = found
+        phase, document, replaceable = found
         path = relative_path(store.path(document))
-        return [
-            (f"pipeline resume {name} --redo {phase.number}", f"make {path} again, and everything after it"),
-            (f"pipeline resume {name}", f"or continue, once you have fixed {path}"),
-        ]
+        again = (f"pipeline resume {name} --redo {phase.number}", f"make {path} again, and everything after it")
+        return [*([again] * replaceable), (f"pipeline resume {name}", f"continue, once you have fixed {path}")]
     if verdict in _OCR:
         install = [] if which("ocrmypdf") else [("apt-get install ocrmypdf", "or brew install ocrmypdf")]
         return [*install, (f"pipeline resume {name} --ocr", "have ocrmypdf recognize its letters, and continue")]
@@ -326,8 +324,8 @@ def _with_another_file(store: TaskStore, report: dict[str, Any]) -> Steps:
     return [(f"{begin} {quote(source)}", fixed)]
 
 
-def _find_damaged(store: TaskStore) -> tuple[Phase, str] | None:
-    """The first document that does not fit its schema any more, and its phase."""
+def _find_damaged(store: TaskStore) -> tuple[Phase, str, bool] | None:
+    """Return the phase and the name of the first damaged document, and whether running the phase again replaces it."""
     for phase in store.graph.phases:
         stamp = store.stamps.get(phase.number)
         for name in phase.writes if stamp and stamp.status in FINISHED else ():
@@ -335,7 +333,9 @@ def _find_damaged(store: TaskStore) -> tuple[Phase, str] | None:
                 try:
                     store.load(name)
                 except ContractError:
-                    return phase, name
+                    return phase, name, True
+                except StorageError:
+                    return phase, name, False
     return None
 
 

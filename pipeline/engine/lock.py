@@ -91,8 +91,12 @@ def holder_of(folder: str) -> str | None:
 
 
 def is_held(folder: str, attempt: str) -> bool:
-    """Whether the task is still held by this attempt, and no other machine took it over."""
-    return has_lease(os.path.join(folder, LEASE), attempt)
+    """Return whether the task is still held by this attempt, and no other machine took it over. Raises StorageError."""
+    path = os.path.join(folder, LEASE)
+    try:
+        return has_lease(path, attempt)
+    except OSError as error:
+        raise storage_error("read", path, error) from error
 
 
 def holding_process(folder: str) -> int | None:

@@ -65,7 +65,7 @@ def test_where_nothing_was_changed_no_mounted_hook_runs_and_the_work_is_accepted
     assert [row["hook"] for row in ended["attempts"][0]["hooks"]] == ["internal:code"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_code_that_hooks_refused_is_not_accepted_by_another_model_that_does_nothing(tmp_path: Path) -> None:
     """What stood there when a run began was accepted by nobody: the hooks are asked about it, however little was done."""
     bench, task = tmp_path / "bench", tmp_path / "task"
@@ -117,7 +117,7 @@ def test_a_refusal_goes_back_to_the_model_and_its_repair_is_accepted(tmp_path: P
     assert decided == ["continued", "accepted"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [True, False], ids=["while the model tries", "while nothing changes"])
 def test_a_hook_that_always_refuses_ends_the_run_at_the_fourth_claim(changes: bool, tmp_path: Path) -> None:
     """Scenario 5."""
@@ -146,7 +146,7 @@ def test_four_claims_without_a_word_end_the_run(tmp_path: Path) -> None:
     assert "You gave no visible reply just now" in feedback_in(list(model.requests[2].messages))[-1]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_refusals_of_hooks_and_of_the_gate_share_one_count(tmp_path: Path) -> None:
     """Scenario 7."""
     command = counted(tmp_path / "bench", '[ "$(wc -l < runs.txt)" -gt 1 ] || exit 2')
@@ -189,7 +189,7 @@ def test_a_refusal_is_still_told_when_the_transcript_is_cut_short(tmp_path: Path
     assert any("Earlier turns, in short" in message.text for message in model.requests[-1].messages)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_new_run_begins_to_count_anew(tmp_path: Path) -> None:
     """Scenario 12: a run that was given up, then another: its hooks are told of no refusal."""
     seen = tmp_path / "bench" / "seen"
@@ -206,7 +206,7 @@ def test_a_new_run_begins_to_count_anew(tmp_path: Path) -> None:
     assert [row["stop_hook_active"] for row in rows] == [False, True, True, True]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_every_way_out_is_told_once_and_last(tmp_path: Path) -> None:
     """Scenario 14: session_end hooks see the reason that the last event has."""
     heard = tmp_path / "heard"
@@ -273,7 +273,7 @@ def test_hooks_run_internal_first_then_the_users_by_priority_then_by_their_place
     assert ran == ["internal:code", "user:z", "user:a", "user:c", "user:b"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_reasons_of_several_hooks_are_joined_and_one_may_keep_the_others_from_running(tmp_path: Path) -> None:
     """Scenario 34."""
     pair = [item("lint", "echo long line; exit 1"), item("tests", counted(tmp_path / "bench", "echo 3 failed; exit 1"))]
@@ -290,7 +290,7 @@ def test_the_reasons_of_several_hooks_are_joined_and_one_may_keep_the_others_fro
     assert [row["hook"] for row in ended["attempts"][0]["hooks"]] == ["internal:code", "user:lint"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_hook_that_takes_too_long_is_tried_once_more_and_then_ends_the_run_at_no_cost_to_the_model(
     tmp_path: Path,
 ) -> None:
@@ -306,7 +306,7 @@ def test_a_hook_that_takes_too_long_is_tried_once_more_and_then_ends_the_run_at_
     assert "user:slow gave no verdict" in ended["verification"]["why"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_hook_that_changes_files_is_refused_by_name_unless_it_may(tmp_path: Path) -> None:
     """Scenario 37: a formatter is run again on what it left, and passes then."""
     tidy = item("tidy", counted(tmp_path / "bench", "cd \"$PIPELINE_PROJECT_DIR\"; sed -i 's/four/4/' a.py"))

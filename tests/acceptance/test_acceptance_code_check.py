@@ -94,7 +94,7 @@ def checked(
 # The whole hook
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @needs_a_sandbox
 def test_healthy_code_is_verified_by_its_checks_and_its_help(tmp_path: Path) -> None:
     verdict = checked(tmp_path, HEALTHY)
@@ -342,7 +342,7 @@ def test_a_program_that_does_its_work_whatever_it_is_asked_is_not_broken(
     assert verdict["verification"]["commands"][-1]["exit_code"] is None
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @needs_a_sandbox
 def test_a_check_of_the_plan_that_does_not_end_blocks(tmp_path: Path) -> None:
     verdict = checked(tmp_path, HEALTHY, plan=plan_of(HEALTHY, ("sleep 60",)), seconds=2)
@@ -752,14 +752,14 @@ def test_there_is_no_false_alarm_over_code_that_many_people_use(package: str) ->
     assert import_problems(files, there) == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["pipeline", "phases"])
 def test_there_is_no_false_alarm_over_this_program(package: str) -> None:
     files, there = python_files(ROOT / package, package)
     assert import_problems(files, there) == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @QUICK
 @given(st.text(max_size=200), st.text(max_size=200))
 @example("from . import *\nfrom .b import *\n", "from a import *\nfrom b import *\n")

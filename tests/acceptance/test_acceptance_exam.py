@@ -104,7 +104,7 @@ with open(importlib.util.cache_from_source(".pipeline/helper.py"), "wb") as file
     assert place.made(other, setting)["stop_reason"] == "accepted"
 
 
-@pytest.mark.parametrize("kind", [pytest.param("a large file", marks=pytest.mark.covered), "a link into the workspace"])
+@pytest.mark.parametrize("kind", [pytest.param("a large file", marks=pytest.mark.slow), "a link into the workspace"])
 def test_what_nobody_can_vouch_for_in_the_folder_of_hooks_is_refused_before_anything_is_asked(
     kind: str, place: Place
 ) -> None:
@@ -136,7 +136,7 @@ def test_a_trusted_hook_that_runs_what_the_agent_is_to_write_is_refused_in_words
     assert ended["stop_reason"] == "accepted"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_file_that_the_agent_wrote_is_its_own_also_for_another_model(place: Place) -> None:
     setting = place.setting(item("smoke", "sh smoke.sh"))
     place.made(says(write("a.py", CODE), write("smoke.sh", "exit 1\n")), setting)
@@ -287,7 +287,7 @@ def test_a_message_of_a_hook_at_the_gate_is_for_the_user(place: Place) -> None:
     assert "user:note: coverage is 71%" in told
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_work_that_is_edited_by_hand_after_its_end_is_judged_anew_on_record(place: Place) -> None:
     setting = place.setting(item("tests", "grep -q 'return 4' a.py"))
     model = says(write("a.py", CODE))
@@ -316,7 +316,7 @@ def test_a_run_that_is_stuck_is_looked_at_and_nobody_is_said_to_have_claimed_any
     assert names_of(events(place.task), "acceptance_decided") == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_hook_that_printed_nothing_puts_no_words_into_the_mouth_of_its_output(place: Place) -> None:
     model = says(write("a.py", CODE))
     place.made(model, place.setting(item("quiet", "exit 3")))

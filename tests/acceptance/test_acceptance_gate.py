@@ -154,7 +154,7 @@ TODOS = st.lists(
 )
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(TODOS, st.text(max_size=5))
 @QUICK
 def test_any_list_has_a_report_of_three_checks_and_a_live_reason(todos: list[Todo], text: str) -> None:

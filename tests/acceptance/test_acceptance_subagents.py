@@ -119,7 +119,7 @@ def counted(rows: list[dict[str, Any]]) -> dict[str, int]:
     return {"started": len(asked), "running": len(asked) - ended, "completed": ended - failed, "failed": failed}
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(
     st.lists(
         st.one_of(

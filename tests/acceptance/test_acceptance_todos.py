@@ -808,7 +808,7 @@ def depth_first(by_id: Mapping[str, Todo]) -> str | None:
     return None
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.lists(CHANGE, max_size=12))
 @example([{"todos": [{"id": "p", "content": "run the tests", "status": "failed"}]}, {"action": "claim", "id": "p"}])
 @QUICK
@@ -870,7 +870,7 @@ PLAIN = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.lists(PLAIN, max_size=5), st.booleans(), st.booleans()), max_size=6))
 @QUICK
 def test_a_list_of_the_agents_own_todos_is_refused_only_where_it_leaves_out_what_is_open(

@@ -156,7 +156,7 @@ def test_what_a_hook_sets_at_the_start_is_set_anew_when_the_run_goes_on(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("matcher", "starts"), [("startup", 1), ("resume", 1), pytest.param("", 2, marks=pytest.mark.covered)]
+    ("matcher", "starts"), [("startup", 1), ("resume", 1), pytest.param("", 2, marks=pytest.mark.slow)]
 )
 def test_a_hook_at_the_start_may_be_for_new_runs_or_for_those_that_go_on(
     matcher: str, starts: int, tmp_path: Path

@@ -708,7 +708,7 @@ items = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.lists(items, max_size=4), st.sampled_from([USER, REPO]))
 @QUICK
 def test_hooks_are_made_or_refused_in_one_line_whatever_the_file_says(rows: list[dict[str, Any]], source: str) -> None:

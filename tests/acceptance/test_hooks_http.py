@@ -289,8 +289,8 @@ def test_a_broken_answer_is_a_failed_hook(script: Script) -> None:
     "start",
     [
         pytest.param(b"", id="before the status"),
-        pytest.param(b"HTTP/1.1 200 OK\r\nX: ", id="in a header", marks=pytest.mark.covered),
-        pytest.param(head("Content-Length: 60000"), id="in the body", marks=pytest.mark.covered),
+        pytest.param(b"HTTP/1.1 200 OK\r\nX: ", id="in a header", marks=pytest.mark.slow),
+        pytest.param(head("Content-Length: 60000"), id="in the body", marks=pytest.mark.slow),
         pytest.param(head("Content-Length: 60000", status="500 Broken"), id="in the body of an error"),
     ],
 )
@@ -309,13 +309,13 @@ def test_a_server_that_says_wait_for_ever_does_not_hold_up_the_run() -> None:
         assert ask(hook(server.base, SHORT)).timed_out
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_server_that_answers_nothing_does_not_hold_up_the_run() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         assert ask(hook(f"http://127.0.0.1:{listener.getsockname()[1]}/", SHORT)).timed_out
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_server_that_reads_nothing_does_not_hold_up_the_run() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
@@ -341,7 +341,7 @@ def test_a_flood_is_read_to_its_64_kib_and_no_further() -> None:
     assert sent < 64 * 1024 * 1024, "what the kernel keeps for both sides, and no more"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.skipif(
     not Path("/proc/self/fd").is_dir(), reason="this machine does not list the descriptors of a process"
 )
@@ -400,13 +400,13 @@ def test_a_certificate_nobody_vouches_for_is_refused(secure: ssl.SSLContext) -> 
     assert "certificate verify failed" in result.reason.lower().replace("_", " ")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_handshake_that_does_not_end_does_not_hold_up_the_run() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         assert ask(hook(f"https://127.0.0.1:{listener.getsockname()[1]}/", SHORT)).timed_out
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @QUICK
 @given(
     st.text(st.characters(exclude_categories=[])), st.dictionaries(st.text(max_size=8), st.text(max_size=8), max_size=2)

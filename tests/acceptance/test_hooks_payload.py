@@ -242,7 +242,7 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @QUICK
 @given(st.dictionaries(st.text(max_size=5), VALUES, max_size=4), TEXTS)
 @example({"a": "\ud800"}, "\udc80 and \ud83d\ude00")

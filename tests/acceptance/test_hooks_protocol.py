@@ -196,10 +196,10 @@ def test_a_guard_that_refuses_a_call_for_want_of_a_program_still_refuses_it(tmp_
         pytest.param(
             "python3 -c 'open(\"data.csv\")'; cat main.py; ls data.csv; exit 1",
             id="a file that is missing",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
         pytest.param("echo 'x: ls: command not found'; exit 1", id="a program that is there"),
-        pytest.param("python3 -m package", id="a module that the agent owes", marks=pytest.mark.covered),
+        pytest.param("python3 -m package", id="a module that the agent owes", marks=pytest.mark.slow),
         pytest.param("echo 'a: nosuchtool: command not found'; exit 3", id="an exit code of its own"),
     ],
 )
@@ -481,7 +481,7 @@ fi
 """
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @NEEDS_JQ
 @pytest.mark.skipif(
     shutil.which("bash") is None, reason="bash is not on this machine, and the script is written for it"

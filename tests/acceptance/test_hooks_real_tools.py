@@ -66,7 +66,7 @@ def made(
 # pytest
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @needs_pytest
 def test_a_failing_test_goes_back_to_the_model_and_its_repair_is_verified(tmp_path: Path) -> None:
     model = says(*WRITTEN, DONE, MEND, DONE)

@@ -478,7 +478,7 @@ for number in range(10):
 """
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_workspaces_that_are_trusted_at_once_are_all_trusted_and_the_store_is_never_half(
     place: Place, tmp_path: Path
 ) -> None:

@@ -108,7 +108,7 @@ PAPERS = [
 ]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_scaffold_parses_its_tests_pass_and_its_entry_script_answers(paper: Any, tmp_path: Path) -> None:
     plan = paper().plan
@@ -180,10 +180,10 @@ def test_no_words_of_a_paper_break_the_code(text: str, quote: str, section: str 
         "\\N",
         "\\u",
         "\\",
-        pytest.param('"', marks=pytest.mark.covered),
+        pytest.param('"', marks=pytest.mark.slow),
         "'",
-        pytest.param("\\'", marks=pytest.mark.covered),
-        pytest.param('"""', marks=pytest.mark.covered),
+        pytest.param("\\'", marks=pytest.mark.slow),
+        pytest.param('"""', marks=pytest.mark.slow),
     ],
 )
 def test_no_words_break_the_code_wherever_a_line_is_wrapped(tail: str) -> None:
@@ -194,7 +194,7 @@ def test_no_words_break_the_code_wherever_a_line_is_wrapped(tail: str) -> None:
             ast.parse(file_text(plan, path), path)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.lists(STRANGE, min_size=2, max_size=2), STRANGE)
 @example(["class", "def lambda"], "purpose")
 @example(["class None", "def class"], "purpose")

@@ -73,7 +73,7 @@ def comparable(journal: Path) -> list[dict[str, Any]]:
     return [{**row, "result": {**row.get("result", {}), "model": ""}} for row in rows]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @needs_a_sandbox
 def test_a_finished_task_is_run_again_from_its_journals_to_the_same_byte(tmp_path: Path) -> None:
     command, source = Command(tmp_path), paper(tmp_path)

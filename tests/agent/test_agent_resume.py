@@ -125,8 +125,8 @@ def say_otherwise(what: str, number: int, monkeypatch: pytest.MonkeyPatch) -> No
     [
         "the system's text",
         "what a file is introduced by",
-        pytest.param("a tool's description", marks=pytest.mark.covered),
-        pytest.param("a tool's arguments", marks=pytest.mark.covered),
+        pytest.param("a tool's description", marks=pytest.mark.slow),
+        pytest.param("a tool's arguments", marks=pytest.mark.slow),
     ],
 )
 def test_work_goes_on_after_a_release_that_says_its_prompts_otherwise_and_nothing_is_asked_again(
@@ -191,7 +191,7 @@ def test_a_window_that_was_too_small_is_gone_on_with_when_a_larger_one_is_named(
     carry_out(tmp_path / "task", large, small_plan("a.py"))  # and the change of the window is walked again
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_many_large_interfaces_do_not_keep_the_last_files_from_being_written(tmp_path: Path) -> None:
     paths = [f"part{number:02}.py" for number in range(30)]
     text = "".join(
@@ -244,7 +244,7 @@ def begun_on(folder: Path, *replies: Reply) -> None:
         carry_out(folder, says(*replies, Reply("fatal", detail="cut")), old)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_file_that_the_new_plan_drops_and_that_was_never_written_is_in_nobodys_way(tmp_path: Path) -> None:
     begun_on(tmp_path / "task", write("a.py", "A = 1\n"), write("b.py", "B = 1\n"))
     model = says(write("b.py", "B = 2\n"), write("d.py", "D = 1\n"))
@@ -324,7 +324,7 @@ def test_what_a_hand_changed_after_a_command_was_cut_off_is_kept(tmp_path: Path)
     assert (tmp_path / "code.interrupted.prev" / "mine.txt").read_text() == "by hand"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_checks_of_one_verdict_share_the_tree_that_the_first_began_with(tmp_path: Path) -> None:
     code = tmp_path / "code"
     code.mkdir()
@@ -394,7 +394,7 @@ def test_a_limit_names_the_task_that_it_is_raised_for(tmp_path: Path) -> None:
 # keys
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @needs_a_sandbox
 def test_a_key_that_turns_up_anywhere_is_in_no_file(tmp_path: Path) -> None:
     def leaking(request: Request) -> Reply:
@@ -446,12 +446,14 @@ def test_a_sub_agent_that_refuses_ends_no_run(tmp_path: Path) -> None:
 # what a second look found
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "left",
     [
         b'{"kind": "header", "begun": {}}\n',
-        *(pytest.param(left, marks=pytest.mark.slow) for left in (b"", b'{"kind": "head', b"garbage\n")),
+        b"",
+        b'{"kind": "head',
+        b"garbage\n",
     ],
 )
 def test_a_decision_that_was_not_written_whole_is_made_again(left: bytes, tmp_path: Path) -> None:
@@ -463,7 +465,7 @@ def test_a_decision_that_was_not_written_whole_is_made_again(left: bytes, tmp_pa
     assert not (tmp_path / "task" / "journal.jsonl.next").exists()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_decision_that_was_not_carried_out_is_carried_out_where_the_task_lies_now(tmp_path: Path) -> None:
     folder = tmp_path / "task"
     begun_on(folder, write("a.py", "A = 1\n"))
@@ -521,7 +523,7 @@ def test_a_question_that_was_too_long_for_one_model_is_asked_of_a_larger_one(tmp
     assert tree(tmp_path / "task") == {"a.py": b"A = 1\n"}
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_what_one_change_of_the_plan_left_undone_the_next_one_does(tmp_path: Path) -> None:
     folder, plans = tmp_path / "task", [small_plan("a.py", "b.py", "c.py", demands=True) for _ in range(3)]
     for plan in plans[1:]:

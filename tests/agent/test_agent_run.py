@@ -221,7 +221,7 @@ def test_what_a_journal_says_was_paid_and_the_ledger_lost_is_noted_again(tmp_pat
 # commands
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @needs_a_sandbox
 def test_a_command_that_a_kill_cut_off_is_run_again_on_the_tree_that_it_began_with(tmp_path: Path) -> None:
     """A command that is not safe to repeat: it adds a line to a file each time."""
@@ -336,7 +336,7 @@ def in_versions(folder: Path, plan: dict[str, Any], digest: str) -> None:
     (folder / "plan_versions" / f"{digest[:16]}.txt").write_text(json.dumps(plan))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_changed_plan_touches_only_the_files_that_it_changes(tmp_path: Path) -> None:
     old, new = two_plans()
     folder = tmp_path / "task"
@@ -381,7 +381,7 @@ def test_every_reply_on_record_names_the_version_of_the_prompt_that_asked_for_it
     assert other != first
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_an_iteration_that_was_cut_off_goes_on(tmp_path: Path) -> None:
     old, new = two_plans()
     folder = tmp_path / "task"
@@ -396,7 +396,7 @@ def test_an_iteration_that_was_cut_off_goes_on(tmp_path: Path) -> None:
     assert not (folder / "generate_code.prev2").exists()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_plan_of_which_nothing_is_known_begins_anew(tmp_path: Path) -> None:
     old, new = two_plans()
     folder = tmp_path / "task"

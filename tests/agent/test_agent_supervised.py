@@ -158,7 +158,7 @@ def test_a_healthy_run_is_never_touched(mode: str, tmp_path: Path) -> None:
     assert again(tmp_path) == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_without_supervision_nothing_of_it_is_written_or_said(tmp_path: Path) -> None:
     model = says(*healthy())
     supervised(tmp_path, model, "off")
@@ -166,7 +166,7 @@ def test_without_supervision_nothing_of_it_is_written_or_said(tmp_path: Path) ->
     assert not (tmp_path / "kernel-report.json").exists()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_what_is_asked_of_a_healthy_model_is_the_same_with_and_without_supervision(tmp_path: Path) -> None:
     watched, alone = says(*healthy()), says(*healthy())
     supervised(tmp_path / "one", watched)
@@ -176,7 +176,7 @@ def test_what_is_asked_of_a_healthy_model_is_the_same_with_and_without_supervisi
     assert asked[0] == asked[1]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_check_after_every_file_that_fails_until_the_last_one_is_there_is_left_alone(tmp_path: Path) -> None:
     test = TEST.replace("from total", "import notes\nfrom total")
     files = [write("test_sum.py", test), write("total.py", RIGHT), *(write(path, "N = 1\n") for path in PATHS[:2])]
@@ -216,7 +216,7 @@ def test_a_run_that_loops_on_a_failing_test_is_taken_over_led_by_a_graph_of_what
     assert again(tmp_path) == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_takeover_is_told_once_stays_before_the_model_while_it_is_led_and_goes_with_the_handback(
     tmp_path: Path,
 ) -> None:
@@ -238,13 +238,8 @@ def uncut(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scripted, Path]:
     return straight, folder
 
 
-_QUICK = (2, 9, 12, 14, 17)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "cut", [pytest.param(cut, marks=[pytest.mark.drill] * (cut not in _QUICK)) for cut in range(2, 22)]
-)
+@pytest.mark.parametrize("cut", range(2, 22))
 def test_a_run_that_is_cut_off_at_any_turn_is_led_and_handed_back_all_the_same(
     cut: int, uncut: tuple[Scripted, Path], tmp_path: Path
 ) -> None:
@@ -268,7 +263,7 @@ def test_a_run_that_is_cut_off_at_any_turn_is_led_and_handed_back_all_the_same(
 # beyond help
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_run_that_never_recovers_stops_for_its_user_with_all_work_kept_and_can_be_gone_on_with(
     tmp_path: Path,
 ) -> None:
@@ -316,7 +311,7 @@ def test_the_user_may_ask_for_a_takeover_and_gets_one(tmp_path: Path) -> None:
     assert again(tmp_path) == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_mode_may_be_changed_when_a_run_is_gone_on_with(tmp_path: Path) -> None:
     with pytest.raises(PhaseError, match="cut"):
         supervised(tmp_path, says(*healthy()[:3], Reply("fatal", detail="cut")), "off")
@@ -327,17 +322,15 @@ def test_the_mode_may_be_changed_when_a_run_is_gone_on_with(tmp_path: Path) -> N
     assert again(tmp_path) == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "wrong"),
     [
         pytest.param("{", "line 1", id="no JSON"),
         pytest.param('{"modus": "off"}', "modus", id="an unknown key"),
-        pytest.param(
-            '{"triggers": {"toolRepeatFailMin": -1}}', "toolRepeatFailMin", id="out of range", marks=pytest.mark.slow
-        ),
-        pytest.param('{"mode": "wild"}', "wild", id="an unknown mode", marks=pytest.mark.slow),
-        pytest.param("[]", "object", id="no object", marks=pytest.mark.slow),
+        pytest.param('{"triggers": {"toolRepeatFailMin": -1}}', "toolRepeatFailMin", id="out of range"),
+        pytest.param('{"mode": "wild"}', "wild", id="an unknown mode"),
+        pytest.param("[]", "object", id="no object"),
     ],
 )
 def test_settings_that_cannot_be_used_supervise_nobody_and_say_so(content: str, wrong: str, tmp_path: Path) -> None:
@@ -363,7 +356,7 @@ def test_settings_of_the_task_count_and_stay_those_of_the_run(tmp_path: Path) ->
     assert again(tmp_path) == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_model_is_told_when_half_a_quarter_and_a_tenth_of_a_limit_are_left(tmp_path: Path) -> None:
     model = says(*healthy())
     supervised(tmp_path, model, max_turns=20)
@@ -378,7 +371,7 @@ def test_the_model_is_told_when_half_a_quarter_and_a_tenth_of_a_limit_are_left(t
     assert again(tmp_path / "short") == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_shadow_says_what_it_would_do_and_does_nothing(tmp_path: Path) -> None:
     (tmp_path / "kernel").mkdir()
     (tmp_path / "kernel" / "supervisor-config.json").write_text('{"shadow": true}')
@@ -396,7 +389,7 @@ def test_shadow_says_what_it_would_do_and_does_nothing(tmp_path: Path) -> None:
 # replay can fail
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_decision_that_was_changed_on_the_disk_is_found_by_a_replay(tmp_path: Path) -> None:
     supervised(tmp_path / "run", Scripted(looping(helped=True)))
     for number, (name, old, new) in enumerate(
@@ -417,7 +410,7 @@ def test_a_decision_that_was_changed_on_the_disk_is_found_by_a_replay(tmp_path: 
 # what must not be lost
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_every_resume_is_noticed_and_not_only_the_first(tmp_path: Path) -> None:
     for cut in (4, 7, 9):
         with pytest.raises(PhaseError, match="cut"):
@@ -428,7 +421,7 @@ def test_every_resume_is_noticed_and_not_only_the_first(tmp_path: Path) -> None:
     assert again(tmp_path) == []
 
 
-@pytest.mark.parametrize("mode", ["off", pytest.param("adaptive", marks=pytest.mark.covered)])
+@pytest.mark.parametrize("mode", ["off", pytest.param("adaptive", marks=pytest.mark.slow)])
 def test_after_a_stop_nothing_of_the_takeover_stands_before_the_model_any_more(mode: str, tmp_path: Path) -> None:
     with pytest.raises(Paused):
         supervised(tmp_path, Scripted(looping(helped=False)))
@@ -440,7 +433,7 @@ def test_after_a_stop_nothing_of_the_takeover_stands_before_the_model_any_more(m
     assert tree(tmp_path)["total.py"] == RIGHT.encode()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_reason_in_the_report_is_that_of_the_code_as_it_is_in_the_end(tmp_path: Path) -> None:
     replies = [*healthy()[:-1], Reply("fatal", detail="cut")]
     with pytest.raises(PhaseError):
@@ -459,7 +452,7 @@ def test_the_reason_in_the_report_is_that_of_the_code_as_it_is_in_the_end(tmp_pa
         "kernel/supervisor-events.jsonl",
         pytest.param("kernel/checkpoint.json", marks=pytest.mark.slow),
         pytest.param("kernel/take-over", marks=pytest.mark.slow),
-        pytest.param("kernel", marks=pytest.mark.covered),
+        pytest.param("kernel", marks=pytest.mark.slow),
     ],
 )
 def test_files_of_the_supervision_that_cannot_be_written_stop_no_run(name: str, tmp_path: Path) -> None:
@@ -500,7 +493,7 @@ def test_the_same_list_again_and_again_ends_and_is_not_paid_for_for_ever(tmp_pat
         assert model.asked <= 30
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_takeover_that_is_asked_for_when_the_work_is_done_takes_nothing_over(tmp_path: Path) -> None:
     replies = healthy()
 
@@ -555,7 +548,7 @@ def header(folder: Path) -> dict[str, Any]:
     return row
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_journal_and_events_name_the_rules_that_the_run_is_supervised_by(tmp_path: Path) -> None:
     supervised(tmp_path, Scripted(looping(helped=True)))
     assert header(tmp_path)["begun"]["rules"] == RULES

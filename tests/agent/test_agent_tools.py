@@ -496,7 +496,7 @@ def test_an_edit_whose_text_is_nowhere_near_says_so(bench: Bench) -> None:
     assert "Nothing in it is like that" in bench.refuses("Edit", file_path="a.py", old_string="zzzz 999", new_string="")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_hostile_file_does_not_hold_up_the_search_for_near_lines(bench: Bench) -> None:
     bench.workspace.write("a.txt", "\n".join("abcdefgh" * 12 + str(number) for number in range(20_000)))
     bench.refuses("Edit", file_path="a.txt", old_string="hgfedcba" * 15, new_string="x")

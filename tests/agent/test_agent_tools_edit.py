@@ -63,7 +63,7 @@ def outcome(folder: Path, text: str, arguments: dict[str, Any], when: str) -> tu
     return answer, workspace.read("a.txt"), box.answer(ToolCall("c2", "Read", {"file_path": "a.txt"}))["text"]
 
 
-@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.covered), "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.slow), "after"])
 @given(text=few_letters, replacement=replacements)
 @example(text="ab", replacement=Replacement("a", "ab", False))
 @example(text="aabb", replacement=Replacement("ab", "", False))
@@ -128,7 +128,7 @@ def test_an_edit_that_was_never_possible_stays_an_error_on_a_resume(tmp_path: Pa
     assert box_on(workspace, {}).answer(call, again=True) == box_on(workspace, {}).answer(call)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_long_file_does_not_hold_up_a_resume() -> None:
     text = "ab" * 500_000
     assert text_before(text, Replacement("c", "a"), "0" * 64) is not None

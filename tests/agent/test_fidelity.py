@@ -116,7 +116,7 @@ def test_a_block_is_left_out_whole_and_comes_back_whole(tmp_path: Path) -> None:
     assert outer.masked_text() == 'def mean(values):\n    # TODO: the block "mean" is left out here\n'
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_paper_of_paperbench_becomes_a_repository_that_its_judges_take(tmp_path: Path) -> None:
     paper = tmp_path / "papers" / "toy"
     paper.mkdir(parents=True)

@@ -111,7 +111,7 @@ def rendered_planner() -> str:
 
 @pytest.mark.parametrize(
     ("golden", "render"),
-    [(GOLDEN, rendered), pytest.param(PLANNER, rendered_planner, marks=pytest.mark.covered)],
+    [(GOLDEN, rendered), pytest.param(PLANNER, rendered_planner, marks=pytest.mark.slow)],
     ids=["agent", "planner"],
 )
 def test_what_is_sent_for_the_example_is_as_it_was_reviewed(golden: Path, render: Callable[[], str]) -> None:

@@ -69,7 +69,7 @@ def test_a_turn_that_writes_a_file_runs_through_at_most_thirty_modules_and_none_
     assert run["loaded"] == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_supervision_that_is_on_adds_its_adapter_and_what_looks_and_no_graph_is_built_in_a_healthy_turn(
     run: dict[str, Any], tmp_path: Path
 ) -> None:

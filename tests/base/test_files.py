@@ -246,16 +246,16 @@ WHOLE = '{"id": "eins"}\n{"id": "zwei"}\n{"id": "dreißig 😀"}\n'.encode()
 LAST = WHOLE.rindex(b"\n", 0, -1) + 1
 
 
-@pytest.mark.parametrize("end", range(LAST, len(WHOLE) + 1))
-def test_a_tail_torn_at_any_byte_is_cut_off_and_kept(tmp_path: Path, end: int) -> None:
-    path = tmp_path / "tasks.jsonl"
-    path.write_bytes(WHOLE[:end])
-    torn = b"" if end in (LAST, len(WHOLE)) else WHOLE[LAST:end]
-    assert repair_tail(str(path)) == torn
-    assert path.read_bytes() == WHOLE[: end if not torn else LAST]
-    corrupt = tmp_path / "tasks.jsonl.corrupt"
-    assert (corrupt.read_bytes() if corrupt.exists() else b"") == (torn + b"\n" if torn else b"")
-    assert repair_tail(str(path)) == b""
+def test_a_tail_torn_at_any_byte_is_cut_off_and_kept(tmp_path: Path) -> None:
+    path, corrupt = tmp_path / "tasks.jsonl", tmp_path / "tasks.jsonl.corrupt"
+    for end in range(LAST, len(WHOLE) + 1):
+        corrupt.unlink(missing_ok=True)
+        path.write_bytes(WHOLE[:end])
+        torn = b"" if end in (LAST, len(WHOLE)) else WHOLE[LAST:end]
+        assert repair_tail(str(path)) == torn, end
+        assert path.read_bytes() == WHOLE[: end if not torn else LAST], end
+        assert (corrupt.read_bytes() if corrupt.exists() else b"") == (torn + b"\n" if torn else b""), end
+        assert repair_tail(str(path)) == b"", end
 
 
 @pytest.mark.parametrize("size", [1, 4094, 4095, 4096, 4097, 4098, 65535, 65536, 65537, 200_000])

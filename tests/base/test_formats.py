@@ -54,7 +54,7 @@ def many(form: str, between: str = "") -> str:
             parse_markdown,
             later(lambda: ("---\n" + many("key{}: 1\n") + "---\ntext").encode()),
             id="front matter",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -143,7 +143,7 @@ def test_what_json_cannot_say_is_not_written(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "dump", [pytest.param(dump_json, id="JSON"), pytest.param(dump_yaml, id="YAML", marks=pytest.mark.covered)]
+    "dump", [pytest.param(dump_json, id="JSON"), pytest.param(dump_yaml, id="YAML", marks=pytest.mark.slow)]
 )
 def test_a_value_that_is_nested_too_deeply_is_not_written(dump: Callable[[Any], bytes]) -> None:
     value: list[Any] = []
@@ -160,7 +160,7 @@ def test_a_value_that_holds_itself_is_not_written_as_json() -> None:
         dump_json(value)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @QUICK
 @given(json_values)
 def test_what_is_written_as_json_comes_back(value: Any) -> None:
@@ -242,7 +242,7 @@ def test_yaml_over_the_size_limit_is_refused_before_it_is_parsed() -> None:
     "data",
     [
         later(lambda: b"[" + b"1," * 2_090_000 + b"]"),
-        pytest.param(later(lambda: b"- a\n" * 1_040_000), marks=pytest.mark.covered),
+        pytest.param(later(lambda: b"- a\n" * 1_040_000), marks=pytest.mark.slow),
     ],
     ids=["in a line", "a line each"],
 )
@@ -349,7 +349,7 @@ def test_yaml_that_json_cannot_say_is_refused_or_read_as_plain_text(text: bytes)
     assert is_plain(value), f"{text!r} became {value!r}"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @QUICK
 @given(json_values)
 @example(["x"] * 2)
@@ -434,7 +434,7 @@ def test_empty_yaml_has_no_places() -> None:
     assert locate_yaml(b"", []) == (0, 0)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @QUICK
 @given(mappings)
 def test_every_key_that_was_written_is_found_again(value: dict[str, Any]) -> None:
@@ -448,7 +448,7 @@ def test_every_key_that_was_written_is_found_again(value: dict[str, Any]) -> Non
 # Markdown
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @QUICK
 @given(mappings, texts)
 @example({"title": "a\n---\nb"}, "---\nbody\n---\n")

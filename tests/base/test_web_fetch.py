@@ -246,7 +246,7 @@ def test_a_url_with_two_readings_or_none_is_refused(url: str, reason: str) -> No
     assert reason in str(caught.value)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @QUICK
 @given(
     text=st.one_of(

@@ -214,7 +214,7 @@ def ran(there: Ground) -> int:
     return len(path.read_text().splitlines()) if path.exists() else 0
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_hooks_of_a_workspace_run_once_they_are_trusted_and_a_run_can_be_told_not_to_begin_before(
     tmp_path: Path,
 ) -> None:
@@ -238,7 +238,7 @@ def test_hooks_of_a_workspace_that_nobody_trusts_are_told_of_on_the_screen_and_n
     assert ended.err.count("pipeline hooks list") == 1
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_hooks_of_a_workspace_run_for_one_run_that_trusts_them(tmp_path: Path) -> None:
     there = _with_hooks_of_the_workspace(tmp_path)
     assert_ended(there, there.call("resume", "paper", "--trust-hooks"), "completed", 0, verified=True)
@@ -248,7 +248,7 @@ def test_hooks_of_a_workspace_run_for_one_run_that_trusts_them(tmp_path: Path) -
     assert " untrusted " in there.call("hooks", "list", "paper").out
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_trusted_hooks_that_cannot_be_used_are_incomplete_before_anything_is_asked(tmp_path: Path) -> None:
     there = _with_hooks_of_the_workspace(tmp_path)
     (there.task / "generate_code" / HOOKS).write_text("hooks: {items: [], later: true}\n")
@@ -260,7 +260,7 @@ def test_trusted_hooks_that_cannot_be_used_are_incomplete_before_anything_is_ask
     assert [row for row in _journal(there) if row["kind"] == "reply"] == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [
@@ -321,7 +321,7 @@ def test_hooks_that_cannot_be_used_are_a_usage_error_before_anything_is_made(
 # What the screen says
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_screen_says_which_hook_refuses_why_and_how_many_attempts_are_left(tmp_path: Path) -> None:
     there = ground(tmp_path, DONE, MENDS)
     configure(there, item("tests", "test -e better.txt || { seq 1 30; echo FAILED $((40 + 2)); exit 1; }"))
@@ -363,7 +363,7 @@ def test_hooks_and_ordinary_settings_stand_side_by_side_in_one_file(tmp_path: Pa
     assert "runtime" not in (there.task / "task.json").read_text()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_flag_wins_over_the_number_of_attempts_in_the_file(tmp_path: Path) -> None:
     there = ground(tmp_path, words=("--max-acceptance-continues", "0"))
     configure(there, item("tests", "exit 1"), settings={"max_acceptance_continues": 5})
@@ -371,7 +371,7 @@ def test_a_flag_wins_over_the_number_of_attempts_in_the_file(tmp_path: Path) -> 
     assert len(json.loads((there.task / "acceptance.json").read_bytes())["attempts"]) == 1
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_key_in_the_users_environment_reaches_no_hook_and_no_file_of_the_task(tmp_path: Path) -> None:
     there = ground(tmp_path)
     there.extra.update(X_API_KEY="the-secret-itself", LEVEL="3")
@@ -403,7 +403,7 @@ FAKED: Turn = [
 ]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_faked_work_with_a_vacuous_test_is_refused_with_each_reason_and_accepted_once_mended(tmp_path: Path) -> None:
     there = looping(tmp_path, [FAKED, DONE, WRITES, *[DONE] * 3], "--supervisor", "off")
     ended = there.call()
@@ -415,7 +415,7 @@ def test_faked_work_with_a_vacuous_test_is_refused_with_each_reason_and_accepted
     assert "R2 is" in refused
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_faked_work_that_nobody_mends_is_incomplete_and_names_what_is_open(tmp_path: Path) -> None:
     there = looping(tmp_path, [FAKED, DONE, DONE, DONE, DONE], "--supervisor", "off")
     ended = there.call()

@@ -65,15 +65,15 @@ def holds_secret(task: Path) -> list[Path]:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(lambda path: str(path), id="a file", marks=pytest.mark.covered),
+        pytest.param(lambda path: str(path), id="a file", marks=pytest.mark.slow),
         pytest.param(lambda path: str(path.parent), id="a folder"),
         pytest.param(
-            lambda path: os.path.relpath(path, path.parents[2]), id="a path from here", marks=pytest.mark.covered
+            lambda path: os.path.relpath(path, path.parents[2]), id="a path from here", marks=pytest.mark.slow
         ),
         pytest.param(lambda path: f"{path.parents[2]}/tasks/paper/../../home/.aws/credentials.md", id="a way back out"),
         pytest.param(lambda path: "~/.aws/credentials.md", id="a home"),
-        pytest.param(lambda path: f"file://{path}", id="an address of a file", marks=pytest.mark.covered),
-        pytest.param(lambda path: "http://127.0.0.1:1/paper.md", id="an address", marks=pytest.mark.covered),
+        pytest.param(lambda path: f"file://{path}", id="an address of a file", marks=pytest.mark.slow),
+        pytest.param(lambda path: "http://127.0.0.1:1/paper.md", id="an address", marks=pytest.mark.slow),
     ],
 )
 def test_the_source_that_a_stranger_s_task_names_is_not_read(
@@ -107,7 +107,7 @@ def test_a_link_in_the_task_leads_no_further(victim: Command, secret: Path, tmp_
     assert not [path for path in holds_secret(task) if not path.is_symlink()]
 
 
-@pytest.mark.parametrize("way", [pytest.param("absolute", marks=pytest.mark.covered), "back out", "a link"])
+@pytest.mark.parametrize("way", [pytest.param("absolute", marks=pytest.mark.slow), "back out", "a link"])
 def test_what_input_json_names_outside_of_the_task_is_not_read(
     way: str, victim: Command, secret: Path, tmp_path: Path
 ) -> None:
@@ -266,7 +266,7 @@ def test_no_value_of_any_setting_in_a_stranger_s_task_widens_what_the_user_allow
     assert tried >= 4
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_batch_takes_a_stranger_s_task_for_a_stranger_s_too(victim: Command, secret: Path, tmp_path: Path) -> None:
     task = stranger_task(tmp_path, "--review", "auto", until="01")
     edit(task / "task.json", lambda document: document.update(source=str(tmp_path / "paper.md")))
@@ -323,7 +323,7 @@ def test_adopt_shows_what_differs_and_allows_it_only_when_told(victim: Command, 
     assert "pipeline adopt paper" in victim("resume", "paper", "--until", "05").err
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_task_that_its_owner_copies_or_moves_needs_no_adopting(victim: Command, tmp_path: Path) -> None:
     shutil.copytree(victim.task("mine"), tmp_path / "elsewhere" / "copy")
     for place in (tmp_path / "elsewhere" / "copy", tmp_path / "moved"):
@@ -361,7 +361,7 @@ def test_a_second_run_of_a_stranger_s_task_does_not_make_it_one_s_own(tmp_path: 
         assert "pipeline adopt paper" in victim("resume", "paper", "--until", "05").err
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_first_runs_at_once_have_one_key(tmp_path: Path) -> None:
     command = Command(tmp_path)
     paper(tmp_path, PAPER)
@@ -381,7 +381,7 @@ def old_task(tmp_path: Path, name: str) -> Command:
     return Command(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", [pytest.param("finished", marks=pytest.mark.covered), "waiting", "full"])
+@pytest.mark.parametrize("name", [pytest.param("finished", marks=pytest.mark.slow), "waiting", "full"])
 def test_a_task_of_an_earlier_version_in_its_user_s_list_keeps_its_settings_and_is_sealed_once(
     name: str, tmp_path: Path
 ) -> None:
@@ -409,9 +409,9 @@ def test_a_killed_task_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
     [
         "alone",
         "elsewhere",
-        pytest.param("later", marks=pytest.mark.covered),
+        pytest.param("later", marks=pytest.mark.slow),
         "of another source",
-        pytest.param("open to all", marks=pytest.mark.covered),
+        pytest.param("open to all", marks=pytest.mark.slow),
     ],
 )
 def test_an_old_task_that_is_not_surely_one_s_own_is_not_obeyed(way: str, tmp_path: Path) -> None:
@@ -440,7 +440,7 @@ def test_an_old_task_that_is_not_surely_one_s_own_is_not_obeyed(way: str, tmp_pa
     assert "seal" not in json.loads((Path(named) if way == "elsewhere" else task).joinpath("task.json").read_text())
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_door_that_an_old_task_opens_needs_a_sign_of_the_old_key(tmp_path: Path) -> None:
     command = old_task(tmp_path, "full")
     (command.home / ".config" / "pipeline" / "task-key").unlink()

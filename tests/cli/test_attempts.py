@@ -21,6 +21,7 @@ from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.plain_yaml import dump_yaml, parse_yaml
 from tests.agents import call, write
 from tests.cli.test_reproduce import PAPER, STUDY, TEST
+from tests.drills.points import chosen
 from tests.papers import HANGS, Command, Ended, paper
 from tests.reproduction.programs import HONEST, hold_out
 
@@ -143,7 +144,7 @@ def test_what_differs_goes_back_is_mended_and_what_changed_is_kept(task: Command
     assert "Attempt 1: the agent was told of 2 cells, and changed study.py" in (task.folder / "page.html").read_text()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_an_attempt_keeps_the_limits_of_the_task_and_goes_on_where_it_paused(task: Command) -> None:
     ended = begin(task, [mend("cut = border(points[:1000])"), DONE], "--reproduce-attempts", "1", "--max-turns", "5")
     assert ended.code == 5, ended.err
@@ -156,7 +157,7 @@ def test_an_attempt_keeps_the_limits_of_the_task_and_goes_on_where_it_paused(tas
     assert len(rows_told(task)) == 1
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_replay_of_the_task_is_told_the_same_and_changes_the_same(task: Command, tmp_path: Path) -> None:
     assert begin(task, [mend("cut = border(points[:1000])"), DONE], "--reproduce-attempts", "1").code == 0
     before, [told] = (task.task("task") / "generate_code" / "study.py").read_text(), rows_told(task)
@@ -183,7 +184,7 @@ def test_the_code_of_an_attempt_must_be_accepted_like_any_other(task: Command) -
     assert task("resume", "task").code == 0, "what was accepted is accepted again"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_an_attempt_that_changes_nothing_is_the_last_one(task: Command) -> None:
     ended = begin(task, [DONE, DONE, DONE], "--reproduce-attempts", "3")
     assert "attempt 1 changed nothing, so there is no other one" in ended.err
@@ -191,7 +192,7 @@ def test_an_attempt_that_changes_nothing_is_the_last_one(task: Command) -> None:
     assert tables(task)["attempts"][0]["changed"] == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_an_attempt_that_writes_the_figures_down_is_suspect(task: Command) -> None:
     cheat = mend('open("results/metrics.json", "w").write("{\\"E1\\": 19.25}"); cut = border(points[:1000]) + 1')
     ended = begin(task, [cheat, DONE], "--reproduce-attempts", "1")
@@ -247,14 +248,14 @@ def _kill_and_resume(task: Command, moments: list[float]) -> None:
     assert not list((task.task("task") / "attempts").glob("*.next"))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_killed_at_any_moment_an_attempt_goes_on(task: Command) -> None:
     draw = random.Random(1)
     _kill_and_resume(task, [draw.uniform(0.5, 3) for _ in range(2)])
 
 
-@pytest.mark.drill
-@pytest.mark.parametrize("seed", range(10, 20))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", chosen(range(10, 20), 1))
 def test_killed_at_forty_moments_an_attempt_goes_on(seed: int, task: Command) -> None:
     draw = random.Random(seed)
     _kill_and_resume(task, [draw.uniform(0.3, 9) for _ in range(4)])

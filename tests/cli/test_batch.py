@@ -118,7 +118,7 @@ def test_a_source_that_is_not_there_is_a_row_of_the_table(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        pytest.param("l.txt", "# mine\none.pdf\n\ntwo.pdf\n", id="a line a source", marks=pytest.mark.covered),
+        pytest.param("l.txt", "# mine\none.pdf\n\ntwo.pdf\n", id="a line a source", marks=pytest.mark.slow),
         pytest.param("l.csv", "note,source\nfirst,one.pdf\nsecond,two.pdf\n", id="a column of sources"),
     ],
 )
@@ -172,7 +172,7 @@ def test_each_whole_latex_document_of_a_directory_is_a_paper(tmp_path: Path) -> 
     assert expand_source(str(tmp_path)) == [str(tmp_path)]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_ctrl_c_ends_every_worker_in_order_and_the_same_command_goes_on(command: Command) -> None:
     with command.start("batch", "papers", "--jobs", "2", WAIT="30") as process:
         wait_until(lambda: len(runs_of(command)) == 2)
@@ -188,7 +188,7 @@ def test_ctrl_c_ends_every_worker_in_order_and_the_same_command_goes_on(command:
     assert statuses(command) == dict.fromkeys(("one", "two", "three"), "completed")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_workers_end_in_order_when_the_batch_is_killed(command: Command) -> None:
     with command.start("batch", "papers", "--jobs", "2", WAIT="30") as process:
         wait_until(lambda: len(runs_of(command)) == 2)

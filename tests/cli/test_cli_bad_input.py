@@ -185,9 +185,9 @@ def test_what_only_looks_strange_is_planned_as_ever(content: bytes, kind: str) -
     "names",
     [
         pytest.param(["a.pdf", "b.pdf", "c.pdf"], id="three PDFs"),
-        pytest.param(["a.pdf", "b.md"], id="a PDF and a paper as Markdown", marks=pytest.mark.covered),
+        pytest.param(["a.pdf", "b.md"], id="a PDF and a paper as Markdown", marks=pytest.mark.slow),
         pytest.param(["a/main.tex", "b/main.tex"], id="two LaTeX papers in folders of their own"),
-        pytest.param(["a.tex", "letter.tex"], id="two LaTeX papers", marks=pytest.mark.covered),
+        pytest.param(["a.tex", "letter.tex"], id="two LaTeX papers", marks=pytest.mark.slow),
         pytest.param(["deep/in/it/main.tex"], id="one that lies deep in a project"),
     ],
 )
@@ -229,7 +229,7 @@ OF_A_KIND = {
             {"main.tex": LATEX, "figures/a.tex": LATEX.replace(b"article", b"standalone")},
             "tex",
             id="LaTeX with drawings",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -248,14 +248,12 @@ def test_a_folder_with_one_paper_is_that_paper(beside: dict[str, bytes], kind: s
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        pytest.param("paperr.pdf", "did you mean paper.pdf?", id="a letter too many", marks=pytest.mark.covered),
+        pytest.param("paperr.pdf", "did you mean paper.pdf?", id="a letter too many", marks=pytest.mark.slow),
         pytest.param("Paper.PDF", "did you mean paper.pdf?", id="other capitals"),
-        pytest.param(
-            "other/papr.pdf", "did you mean other/paper.pdf?", id="in another folder", marks=pytest.mark.covered
-        ),
+        pytest.param("other/papr.pdf", "did you mean other/paper.pdf?", id="in another folder", marks=pytest.mark.slow),
         pytest.param("othr/paper.pdf", "there is no directory othr", id="a folder that is not there"),
         pytest.param("zzz", "check the name", id="nothing like it"),
-        pytest.param("done", "pipeline resume done", id="the name of a task", marks=pytest.mark.covered),
+        pytest.param("done", "pipeline resume done", id="the name of a task", marks=pytest.mark.slow),
     ],
 )
 def test_a_mistyped_name_makes_no_task_and_says_what_is_there(typed: str, told: str, command: Command) -> None:

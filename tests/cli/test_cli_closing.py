@@ -51,7 +51,7 @@ def paste(command: Command, line: str, **environment: str) -> Ended:
 # after an error
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_damaged_document_is_made_again_or_mended_by_the_commands_under_next(command: Command) -> None:
     paste(command, f"pipeline run --fast {paper(command.folder)} --until outline")
     outline = command.task("paper") / "outline.json"
@@ -68,7 +68,7 @@ def test_a_damaged_document_is_made_again_or_mended_by_the_commands_under_next(c
     assert command.attempts("paper")["outline"] == 2
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_damage_after_the_end_of_the_work_is_no_end_of_the_work(command: Command) -> None:
     paste(command, f"pipeline run --fast {paper(command.folder)}")
     (command.task("paper") / "outline.json").write_text("{")
@@ -92,7 +92,7 @@ def test_a_damage_of_any_document_names_the_phase_that_made_it(document: str, ph
     assert paste(command, under_next(ended.out)[0]).code == 3
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_document_that_is_damaged_is_named_so_that_a_path_with_spaces_can_be_pasted(tmp_path: Path) -> None:
     (tmp_path / "my papers").mkdir()
     command = Command(tmp_path / "my papers")
@@ -102,11 +102,8 @@ def test_a_document_that_is_damaged_is_named_so_that_a_path_with_spaces_can_be_p
     assert paste(command, "pipeline run" + told.rpartition("pipeline run")[2]).code == 3
 
 
-@pytest.mark.covered
-@pytest.mark.parametrize(
-    "content",
-    [pytest.param(scan(), id="a scan"), pytest.param(pdf([[], []]), id="empty pages", marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("content", [pytest.param(scan(), id="a scan"), pytest.param(pdf([[], []]), id="empty pages")])
 def test_a_scan_goes_on_with_the_letters_that_are_recognized_in_it(content: bytes, command: Command) -> None:
     (command.folder / "my scan.pdf").write_bytes(content)
     tools = command.folder / "bin"
@@ -197,7 +194,7 @@ def test_a_paused_task_that_is_beyond_its_stop_names_what_is_next(command: Comma
     assert command.attempts("paper")["outline"] == 2
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_stop_where_it_was_asked_for_is_said_as_before(command: Command) -> None:
     ended = paste(command, f"pipeline run --fast {paper(command.folder)} --stop-at outline")
     assert "Stopped before phase 03 outline, as asked." in ended.out
@@ -210,7 +207,7 @@ def test_a_stop_where_it_was_asked_for_is_said_as_before(command: Command) -> No
 # after an end
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_finished_scaffold_names_how_to_try_a_model(command: Command) -> None:
     ended = paste(command, f"pipeline run --fast {paper(command.folder)}")
     models, model, plan, trace, resume = under_next(ended.out)
@@ -306,7 +303,7 @@ def test_no_line_is_longer_than_the_terminal_and_no_word_is_cut(
     assert [line for line in too_long if not line.startswith("  pipeline ")] == [], "but a command stays in one piece"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_status_words_have_a_colour_in_a_terminal(command: Command) -> None:
     paper(command.folder)
     ended = in_terminal(command, "run", "--fast", "paper.md")
@@ -316,7 +313,7 @@ def test_status_words_have_a_colour_in_a_terminal(command: Command) -> None:
     assert "\x1b[32mdone\x1b[0m" in in_terminal(command, "status", "paper").text
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variables",
     [pytest.param({"NO_COLOR": "1"}, id="NO_COLOR"), pytest.param({"TERM": "dumb"}, id="a dumb terminal")],
@@ -330,7 +327,7 @@ def test_colours_are_left_out_where_they_are_not_wanted(variables: dict[str, str
         assert "\x1b" not in text
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_pipe_gets_no_colour_and_whole_lines(command: Command) -> None:
     paper(command.folder)
     ended = command("run", "--fast", "paper.md")
@@ -339,7 +336,7 @@ def test_a_pipe_gets_no_colour_and_whole_lines(command: Command) -> None:
     assert len(listed.out.splitlines()) == 2
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_file_name_cannot_colour_or_drive_the_terminal(command: Command) -> None:
     paper(command.folder, name="a\x1b[31mred.md")
     text = in_terminal(command, "run", "--fast", "a\x1b[31mred.md").text + in_terminal(command, "list").text

@@ -83,15 +83,15 @@ def test_what_a_model_said_is_one_line_and_drives_no_terminal(command: Command) 
 @pytest.mark.parametrize(
     "amount",
     [
-        pytest.param("inf", marks=pytest.mark.covered),
-        pytest.param("nan", marks=pytest.mark.covered),
+        pytest.param("inf", marks=pytest.mark.slow),
+        pytest.param("nan", marks=pytest.mark.slow),
         "1e400",
         "-1",
         "1e3",
-        pytest.param("much", marks=pytest.mark.covered),
-        pytest.param("", marks=pytest.mark.covered),
-        pytest.param("٣", marks=pytest.mark.covered),
-        pytest.param("9999999999", marks=pytest.mark.covered),
+        pytest.param("much", marks=pytest.mark.slow),
+        pytest.param("", marks=pytest.mark.slow),
+        pytest.param("٣", marks=pytest.mark.slow),
+        pytest.param("9999999999", marks=pytest.mark.slow),
     ],
 )
 def test_an_amount_that_makes_no_sense_is_usage(amount: str, command: Command) -> None:
@@ -133,14 +133,14 @@ def test_a_run_that_a_limit_paused_says_how_it_goes_on(limit: tuple[str, str], r
     assert "0 of 0 planned files" not in ended.out
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_run_that_was_told_to_stop_goes_on_without_a_flag(command: Command) -> None:
     ended = command("run", "--fast", "paper.md", "--stop-at", "implement")
     assert following(ended)[0] == "resume paper continue"
     assert "planned files" not in ended.out
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_code_that_was_not_accepted_may_be_given_to_another_model(command: Command) -> None:
     with LlmServer(always(Says("I am done."))) as server:
         served = ("--code-model", "vllm:x", "--base-url", server.base_url, "--review", "auto")
@@ -150,6 +150,6 @@ def test_code_that_was_not_accepted_may_be_given_to_another_model(command: Comma
     assert "resume paper --code-model NAME have another model continue the code" in following(ended), ended.out
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_offline_model_is_not_told_to_be_replaced(command: Command) -> None:
     assert "--code-model" not in command("run", "--fast", "paper.md").out

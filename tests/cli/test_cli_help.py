@@ -84,7 +84,7 @@ def test_a_run_shows_ten_options_or_so_and_all_in_groups_when_asked(name: str, c
         pytest.param("step", "--stop-at", id="one phase stops nowhere else"),
         pytest.param("step", "--until", id="nor later"),
         pytest.param("chat", "--password", id="words have no password"),
-        pytest.param("batch", "--redo", id="a batch does nothing twice", marks=pytest.mark.covered),
+        pytest.param("batch", "--redo", id="a batch does nothing twice", marks=pytest.mark.slow),
     ],
 )
 def test_options_that_mean_nothing_to_a_command_are_not_there(name: str, option: str, command: Command) -> None:
@@ -263,11 +263,11 @@ def test_a_shell_is_offered_what_fits(typed: str, offered: set[str], shell: str,
         pytest.param("run --fast ", "file", id="a paper behind an option"),
         pytest.param("read pa", "file", id="a paper to read"),
         pytest.param("batch --jobs 2 pa", "file", id="papers of a batch"),
-        pytest.param("batch p.pdf --csv ", "file", id="a table to write", marks=pytest.mark.covered),
-        pytest.param("resume tasks/o", "file", id="the path of a task", marks=pytest.mark.covered),
-        pytest.param("trace one --html ", "file", id="a page to write", marks=pytest.mark.covered),
-        pytest.param("hooks import --from claude ", "file", id="settings of another tool", marks=pytest.mark.covered),
-        pytest.param("run p.pdf --references ", "dir", id="a folder of code", marks=pytest.mark.covered),
+        pytest.param("batch p.pdf --csv ", "file", id="a table to write", marks=pytest.mark.slow),
+        pytest.param("resume tasks/o", "file", id="the path of a task", marks=pytest.mark.slow),
+        pytest.param("trace one --html ", "file", id="a page to write", marks=pytest.mark.slow),
+        pytest.param("hooks import --from claude ", "file", id="settings of another tool", marks=pytest.mark.slow),
+        pytest.param("run p.pdf --references ", "dir", id="a folder of code", marks=pytest.mark.slow),
         pytest.param("list --tasks-dir ", "dir", id="the folder of the tasks"),
     ],
 )
@@ -298,7 +298,7 @@ def test_completion_in_a_tasks_folder_that_is_named_looks_there(command: Command
     assert completed(command, "show --tasks-dir elsewhere t") == ["plain,two"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 def test_bash_itself_completes_tasks_and_falls_back_to_files(command: Command) -> None:
     task_with_documents(command)

@@ -69,19 +69,19 @@ def test_a_change_is_planned_shown_and_carried_out(done: Command) -> None:
     assert next(row for row in places if row["id"] == new["id"])["places"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_difference_is_told_once(done: Command) -> None:
     assert done("iterate", "paper", CHANGE).err.count("What changes in the plan:") == 1
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_report_as_json_is_nothing_but_json(done: Command) -> None:
     ended = done("iterate", "paper", CHANGE, "--json")
     assert ended.json()["id"] == "paper"
     assert difference(ended)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_changed_plan_waits_for_its_review(done: Command) -> None:
     ended = done("iterate", "paper", CHANGE, "--review", "file")
     assert ended.code == 5
@@ -111,7 +111,7 @@ def test_a_change_can_be_typed_again_after_it_was_cut_off(done: Command) -> None
     assert difference(ended)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_change_whose_plan_was_not_reviewed_yet_is_shown_when_it_is_typed_again(done: Command) -> None:
     assert done("iterate", "paper", CHANGE, "--until", "plan").code == 0
     attempts = done.attempts("paper")["plan"]
@@ -133,7 +133,7 @@ def test_a_change_whose_code_was_not_written_yet_is_carried_out_when_it_is_typed
     assert any(CHANGE in path.read_text(encoding="utf-8").lower() for path in code)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_change_that_was_carried_out_is_a_new_one_when_it_is_typed_again(done: Command) -> None:
     for _ in range(2):
         assert done("iterate", "paper", CHANGE).code == 3
@@ -148,7 +148,7 @@ def test_a_version_of_the_plan_that_was_touched_is_not_compared_with(done: Comma
     assert "a bug" not in ended.err
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_every_change_stays(done: Command) -> None:
     done("iterate", "paper", CHANGE)
     done("iterate", "paper", "report the median")
@@ -225,7 +225,7 @@ def with_garden(plan: dict[str, Any]) -> dict[str, Any]:
 PLANNED = read(PAPER).plan
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_served_model_plans_and_changes_its_plan(command: Command) -> None:
     broken = json.dumps({**PLANNED, "file_structure": []})
     changed = with_garden(PLANNED)

@@ -51,7 +51,7 @@ def test_the_json_of_a_log_is_a_line_an_object(done: Command) -> None:
     assert {"at", "level", "message"} <= rows[0].keys()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_looking_changes_nothing(done: Command) -> None:
     def tree() -> dict[str, bytes]:
         return {str(path): path.read_bytes() for path in (done.folder / "tasks").rglob("*") if path.is_file()}
@@ -71,7 +71,7 @@ def test_an_empty_list_says_how_to_begin(command: Command) -> None:
     assert command("list", "--json").json() == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_list_of_many_tasks_has_every_one(command: Command) -> None:
     command.environment["PIPELINE_PHASES"] = str(write_toys(command.folder / "toys", 1))
     command("run", "p.md")
@@ -155,7 +155,7 @@ def test_why_says_what_another_mode_would_run_and_why(done: Command) -> None:
     assert rows[0]["reason"] == "mode changed from fast to full"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_why_names_the_document_that_changed(command: Command) -> None:
     command("run", "--fast", paper(command.folder))
     plan = command.task("paper") / "initial_plan.txt"
@@ -165,7 +165,7 @@ def test_why_names_the_document_that_changed(command: Command) -> None:
     assert "plan" not in reasons
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_show_prints_a_document_by_its_short_name_and_by_its_path(done: Command) -> None:
     plan = (done.task("paper") / "initial_plan.txt").read_text()
     assert "\nWhat is built: components and their requirements\n" in done("show", "paper", "plan").out, (
@@ -193,7 +193,7 @@ def test_show_refuses_what_is_no_document_of_the_task(document: str, told: str, 
     assert told in refused.complaints[0]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_title_cannot_drive_the_terminal(command: Command) -> None:
     hostile = "\x1b[31mRed\x1b]0;owned\x07 Paper\x9b2J \u202eback\x08"
     command("run", "--fast", paper(command.folder, PAPER.replace("Slow Waiting for Everyone", hostile)))
@@ -226,22 +226,18 @@ def test_check_finds_nothing_wrong_with_a_good_task(done: Command) -> None:
 @pytest.mark.parametrize(
     ("name", "damage", "verdict"),
     [
-        pytest.param(
-            "outline.json", b"{}", "damaged", id="a document that breaks its schema", marks=pytest.mark.covered
-        ),
+        pytest.param("outline.json", b"{}", "damaged", id="a document that breaks its schema", marks=pytest.mark.slow),
         pytest.param("outline.json", b"[1, 2", "damaged", id="a document that does not parse"),
         pytest.param("paper.md", b"no front matter", "damaged", id="a paper without its front matter"),
-        pytest.param(
-            "initial_plan.txt", b"\xff\xfe", "damaged", id="a plan that is not text", marks=pytest.mark.covered
-        ),
-        pytest.param("task.json", b"{}", "damaged", id="the task's own document", marks=pytest.mark.covered),
+        pytest.param("initial_plan.txt", b"\xff\xfe", "damaged", id="a plan that is not text", marks=pytest.mark.slow),
+        pytest.param("task.json", b"{}", "damaged", id="the task's own document", marks=pytest.mark.slow),
         pytest.param("outline.json", None, "missing", id="a document that is gone"),
         pytest.param(
             "document_segments/segment_0001.md",
             None,
             "missing",
             id="a file of a folder that is gone",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -332,7 +328,7 @@ def test_doctor_names_phases_that_do_not_fit_together(command: Command) -> None:
     assert "toy01.schema.json" in ended.out
 
 
-@pytest.mark.parametrize("stream", ["stdout", pytest.param("stderr", marks=pytest.mark.covered)])
+@pytest.mark.parametrize("stream", ["stdout", pytest.param("stderr", marks=pytest.mark.slow)])
 def test_a_closed_stream_is_no_bug(command: Command, stream: str) -> None:
     closed = {"stdout": ">&-", "stderr": "2>&-"}[stream]
     line = " ".join(shlex.quote(str(word)) for word in command_line("list"))

@@ -36,7 +36,7 @@ def test_without_a_setting_the_offline_model_is_there_and_every_provider_is_list
         assert words in ended.out
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_configured_model_is_asked_one_small_question(command: Command) -> None:
     with LlmServer(Says("ready", tokens_in=12, tokens_out=2)) as server:
         file = command.configure(f"model: compatible:tiny\nbase_url: {server.base_url}\napi_key: {KEY}\n")
@@ -53,7 +53,7 @@ def test_a_configured_model_is_asked_one_small_question(command: Command) -> Non
     assert len(body["messages"]) == 1
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_model_that_several_settings_name_is_asked_once(command: Command) -> None:
     with LlmServer(Says("a"), Says("b"), models=("x", "y")) as server:
         command.configure(f"model: vllm:x\nplan_model: vllm:y\ncode_model: vllm:x\nbase_url: {server.base_url}\n")
@@ -209,7 +209,7 @@ def test_a_model_that_is_named_is_tested_alone_and_is_not_called_the_default(
     assert "openai:gpt-5 (the default)" in command("models", "--no-call").out
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_no_key_of_the_settings_is_written_down(command: Command) -> None:
     keys = {name: f"canary-{name}-0123456789" for name in SECRET if name != "password"}
     paper(command.folder)
@@ -235,7 +235,7 @@ def test_a_recording_is_found_from_any_folder(command: Command) -> None:
     assert (kept["model"], kept["plan_model"]) == ("offline", "")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("use", ["--plan-model", "--code-model"])
 def test_a_person_is_asked_about_the_plan_where_any_model_that_is_used_costs(use: str, command: Command) -> None:
     paper(command.folder)
@@ -246,7 +246,7 @@ def test_a_person_is_asked_about_the_plan_where_any_model_that_is_used_costs(use
     assert (screen.code, command.document("paper", "plan_review.json")["by"] == "auto") == (0, False), screen.text
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_model_that_no_phase_uses_makes_nobody_be_asked(command: Command) -> None:
     paper(command.folder)
     (command.folder / "replies.jsonl").write_text('{"kind": "header"}\n')
@@ -310,7 +310,7 @@ def test_a_window_that_nobody_says_is_asked_for_and_never_guessed(command: Comma
         assert told not in shown
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_run_without_a_known_window_asks_the_user_before_it_asks_the_model(command: Command) -> None:
     paper(command.folder)
     plan = Says(json.dumps(read(PAPER).plan), piece=900)

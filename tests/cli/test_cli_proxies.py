@@ -17,7 +17,7 @@ from tests.web import says, serving
 HEAD = ("run", "--fast", "--until", "02")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_paper_at_an_address_comes_through_the_proxy(tmp_path: Path) -> None:
     pipeline = Command(tmp_path)
     with serving(says(PAPER.encode())) as server, proxying(tmp_path, upstream=server.port) as proxy:
@@ -43,7 +43,7 @@ def test_a_paper_of_arxiv_comes_through_the_proxy_of_the_settings_file(tmp_path:
         assert found == [], "no task remembers it"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_proxy_that_refuses_ends_the_run_with_one_line_that_names_it(tmp_path: Path) -> None:
     pipeline = Command(tmp_path)
     with proxying(tmp_path, "407") as proxy:
@@ -58,7 +58,7 @@ def test_a_paper_on_the_disk_needs_no_proxy_however_it_is_set(tmp_path: Path) ->
     assert Command(tmp_path)(*HEAD, "paper.md", HTTPS_PROXY="socks5://nonsense:1", PIPELINE_PROXY="ftp://x").code == 0
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_service_is_asked_through_the_proxy_and_a_dead_one_is_named(tmp_path: Path) -> None:
     entry = Entry(id="r1", raw="", title="Slow waiting for everyone who waits")
     servers = {"github": "http://8.8.8.8"}

@@ -85,7 +85,7 @@ def test_the_markdown_of_a_paper_is_its_text_behind_what_is_known_of_it(command:
     assert text.strip() == "<!-- page 1 -->\n\n" + PAPER.strip()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_markdown_is_what_a_run_writes_as_paper_md(command: Command) -> None:
     source = paper(command.folder)
     shown = command("read", source, "--markdown").out.splitlines()
@@ -111,7 +111,7 @@ def test_the_page_can_be_asked_for_together_with_the_json(command: Command) -> N
     assert (command.folder / "look.html").is_file()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_reading_leaves_nothing_but_the_page(command: Command) -> None:
     (command.folder / "paper.pdf").write_bytes(good_pdf())
     before = there(command)
@@ -122,7 +122,7 @@ def test_reading_leaves_nothing_but_the_page(command: Command) -> None:
     assert there(command) == sorted([*before, "look.html"])
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_page_is_never_written_over_the_paper(command: Command) -> None:
     (command.folder / "paper.pdf").write_bytes(good_pdf())
     ended = command("read", "paper.pdf", "--html", "./paper.pdf")
@@ -132,7 +132,7 @@ def test_the_page_is_never_written_over_the_paper(command: Command) -> None:
 
 @pytest.mark.parametrize(
     "out",
-    ["nowhere/look.html", "in", pytest.param("paper.md/look.html", marks=pytest.mark.covered)],
+    ["nowhere/look.html", "in", pytest.param("paper.md/look.html", marks=pytest.mark.slow)],
     ids=["nowhere", "a folder", "a file"],
 )
 def test_a_page_that_cannot_be_written_is_said_so(out: str, command: Command) -> None:
@@ -165,22 +165,20 @@ def tar(members: Mapping[str, bytes]) -> bytes:
 @pytest.mark.parametrize(
     ("name", "content", "reader"),
     [
-        pytest.param(
-            "paper.tar.gz", tar({"main.tex": TEX}), "latex", id="an archive of LaTeX", marks=pytest.mark.covered
-        ),
+        pytest.param("paper.tar.gz", tar({"main.tex": TEX}), "latex", id="an archive of LaTeX", marks=pytest.mark.slow),
         pytest.param("paper.gz", gzip.compress(TEX), "latex", id="a packed .tex"),
-        pytest.param("paper.tex", TEX, "latex", id="a .tex", marks=pytest.mark.covered),
-        pytest.param("paper.html", PAGE.encode(), "html", id="a web page", marks=pytest.mark.covered),
+        pytest.param("paper.tex", TEX, "latex", id="a .tex", marks=pytest.mark.slow),
+        pytest.param("paper.html", PAGE.encode(), "html", id="a web page", marks=pytest.mark.slow),
         pytest.param(
             "paper.zip",
             tar({"a/paper.pdf": good_pdf()}),
             "pdf",
             id="an archive with a PDF in it",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
         pytest.param("paper.txt", b"Slow\n\nAbstract\n\nWords stand here.\n", "text", id="plain text"),
         pytest.param("wish.txt", b"Build a queue. It must survive a crash.", "requirement", id="a requirement"),
-        pytest.param("pdf.tex", good_pdf(), "pdf", id="a PDF with a wrong name", marks=pytest.mark.covered),
+        pytest.param("pdf.tex", good_pdf(), "pdf", id="a PDF with a wrong name", marks=pytest.mark.slow),
     ],
 )
 def test_every_kind_of_source_is_read_by_its_reader(name: str, content: bytes, reader: str, command: Command) -> None:
@@ -365,8 +363,8 @@ def test_a_file_with_a_hostile_name_is_read_and_drives_no_terminal(name: str, co
     [
         b"",
         b"\x89PNG",
-        pytest.param(scan(), marks=pytest.mark.covered),
-        pytest.param(b"<!doctype html><html>Sign in</html>", marks=pytest.mark.covered),
+        pytest.param(scan(), marks=pytest.mark.slow),
+        pytest.param(b"<!doctype html><html>Sign in</html>", marks=pytest.mark.slow),
     ],
 )
 def test_a_bad_file_with_a_hostile_name_drives_no_terminal_and_is_one_line(content: bytes, command: Command) -> None:
@@ -401,7 +399,7 @@ def test_the_page_of_a_paper_with_hostile_words_is_dead(command: Command) -> Non
     assert "<img" not in page
 
 
-@pytest.mark.parametrize("half", [pytest.param("&#xD800;", marks=pytest.mark.covered), "&#57343;"])
+@pytest.mark.parametrize("half", [pytest.param("&#xD800;", marks=pytest.mark.slow), "&#57343;"])
 def test_half_a_character_in_a_web_page_breaks_nothing(half: str, command: Command) -> None:
     (command.folder / "paper.html").write_text(PAGE.replace("Slow", f"Slow {half}").replace("Words", f"Words {half}"))
     assert command("read", "paper.html", "--html", "look.html").code == 0
@@ -413,12 +411,12 @@ def test_half_a_character_in_a_web_page_breaks_nothing(half: str, command: Comma
 @pytest.mark.parametrize(
     "word",
     [
-        pytest.param("", marks=pytest.mark.covered),
+        pytest.param("", marks=pytest.mark.slow),
         "mistaken",
         "päss wörd",
         "a\nb",
-        pytest.param("--json", marks=pytest.mark.covered),
-        pytest.param("x" * 5000, marks=pytest.mark.covered),
+        pytest.param("--json", marks=pytest.mark.slow),
+        pytest.param("x" * 5000, marks=pytest.mark.slow),
     ],
 )
 def test_a_password_that_does_not_fit_is_said_in_one_line(word: str, command: Command) -> None:
@@ -429,7 +427,7 @@ def test_a_password_that_does_not_fit_is_said_in_one_line(word: str, command: Co
         assert word not in ended.err.replace("--password", "")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_password_for_a_paper_that_needs_none_does_no_harm(command: Command) -> None:
     (command.folder / "paper.pdf").write_bytes(good_pdf())
     assert command("read", "paper.pdf", "--password", "word").code == 0

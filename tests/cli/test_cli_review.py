@@ -55,7 +55,7 @@ def editor(command: Command, script: str) -> None:
 # auto and file
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_plan_that_nobody_has_to_look_at_says_so(command: Command) -> None:
     assert command("run", "--fast", "paper.md", "--review", "auto").code == 3
     review = command.document("paper", "plan_review.json")
@@ -74,7 +74,7 @@ def test_an_approved_plan_is_carried_out_and_the_approval_is_bound_to_it(command
     assert review["plan_sha256"] == hashlib.sha256(plan_of(command).read_bytes()).hexdigest()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_plan_is_shown_before_it_is_decided_about(command: Command) -> None:
     wait_for_review(command)
     shown = command("review", "paper")
@@ -105,21 +105,21 @@ def test_a_reviewer_strikes_changes_and_adds_by_id_and_sees_what_differs(command
     ("flags", "said"),
     [
         (("--strike", "R99"), "the plan has no row R99; it has requirements R1–R"),
-        pytest.param(("--strike", "Z1"), "the plan has no row Z1; it has requirements R1–", marks=pytest.mark.covered),
+        pytest.param(("--strike", "Z1"), "the plan has no row Z1; it has requirements R1–", marks=pytest.mark.slow),
         (("--set", "V3.bogus=5"), "V3 has no field 'bogus'; it has name, symbol, value, "),
         pytest.param(
             ("--set", "R1.kind=foo"),
             "--set R1.kind=foo: R1.kind: 'foo' is not one of ['algorithm', ",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             ("--set", "V1.owner="),
             "--set V1.owner=: V1.owner: '' should be non-empty; the plan is as it was",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
         (("--set", "R1.component=C99"), "R1.component: the plan has no C99; it has components C1–C"),
         pytest.param(
-            ("--set", "V3=5"), "'V3=5' is not of the form ID.FIELD=VALUE, like V3.value=0.1", marks=pytest.mark.covered
+            ("--set", "V3=5"), "'V3=5' is not of the form ID.FIELD=VALUE, like V3.value=0.1", marks=pytest.mark.slow
         ),
     ],
 )
@@ -174,7 +174,7 @@ def test_the_page_of_a_review_is_written_and_what_it_says_can_be_typed(command: 
     assert command("review", "paper", "--html", "paper.md").code == 2, "nothing else is written over"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_long_plan_is_shown_page_by_page_in_a_terminal(command: Command, tmp_path: Path) -> None:
     wait_for_review(command)
     pager = tmp_path / "pager"
@@ -211,7 +211,7 @@ def test_an_approval_of_an_older_plan_does_not_count(command: Command) -> None:
     assert not code_of(command).exists()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_an_approval_that_was_carried_out_does_not_cover_a_later_edit(command: Command) -> None:
     wait_for_review(command)
     command("review", "paper", "--approve")
@@ -229,7 +229,7 @@ def test_a_decision_about_another_plan_than_the_one_that_was_seen_is_refused(com
     assert command("resume", "paper", "--review", "file").code == 5
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_rejected_plan_ends_the_run_with_4(command: Command) -> None:
     wait_for_review(command)
     assert command("review", "paper", "--reject").code == 0
@@ -241,7 +241,7 @@ def test_a_rejected_plan_ends_the_run_with_4(command: Command) -> None:
     assert command("resume", "paper", "--review", "file").code == 4, "a rejection holds"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_rejection_can_be_taken_back(command: Command) -> None:
     wait_for_review(command)
     command("review", "paper", "--reject")
@@ -250,7 +250,7 @@ def test_a_rejection_can_be_taken_back(command: Command) -> None:
     assert command("resume", "paper", "--review", "file").code == 3
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_change_that_was_asked_for_is_a_requirement_of_the_next_plan(command: Command) -> None:
     wait_for_review(command)
     before = plan_of(command).read_text()
@@ -269,7 +269,7 @@ def test_an_approval_does_not_outlive_a_change_that_was_asked_for_after_it(comma
     assert not code_of(command).exists()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_every_change_that_was_asked_for_stays(command: Command) -> None:
     wait_for_review(command)
     for text in ("first this", "then that"):
@@ -279,7 +279,7 @@ def test_every_change_that_was_asked_for_stays(command: Command) -> None:
     assert [row["text"] for row in rows if row["source"]["section"] == "review"] == ["first this", "then that"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_an_edit_in_the_editor_is_kept_and_so_is_the_version_before(command: Command) -> None:
     wait_for_review(command)
     before = plan_of(command).read_text()
@@ -364,12 +364,12 @@ def test_asking_where_nobody_is_approves_nothing(command: Command) -> None:
 @pytest.mark.parametrize(
     ("answers", "code"),
     [
-        pytest.param([], 5, id="the end of the input", marks=pytest.mark.covered),
+        pytest.param([], 5, id="the end of the input", marks=pytest.mark.slow),
         pytest.param([""] * 9, 5, id="silence", marks=pytest.mark.slow),
         pytest.param(["y", "yes", "ok", "aprove", "approve it", "1", "sure"], 5, id="nonsense"),
         pytest.param(["later"], 5, id="later", marks=pytest.mark.slow),
         pytest.param(["reject"], 4, id="a rejection"),
-        pytest.param(["approve"], 3, id="an approval", marks=pytest.mark.covered),
+        pytest.param(["approve"], 3, id="an approval", marks=pytest.mark.slow),
         pytest.param(["?", "A"], 3, id="help, and the letter"),
         pytest.param(["r"], 4, id="the letter of a rejection"),
         pytest.param(["ap", "l"], 5, id="half a word, and the letter of later"),
@@ -384,7 +384,7 @@ def test_only_approve_or_its_letter_approves(answers: list[str], code: int, comm
     assert code_of(command).exists() == (code == 3)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_an_approved_plan_is_not_asked_about_again(command: Command) -> None:
     asked = ("run", "--fast", "paper.md", "--review", "ask", "--until", "plan_review")
     assert in_terminal(command, *asked, answers=["approve"], prompt=PROMPT).code == 0
@@ -419,7 +419,7 @@ def test_a_plan_that_was_changed_at_the_prompt_must_be_approved_as_it_is_then(
 # what a terminal shows
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_progress_in_a_terminal_is_a_live_line_that_never_goes_back(command: Command) -> None:
     command.environment["NO_COLOR"] = "1"
     screen = in_terminal(command, "run", "--fast", "paper.md")
@@ -433,7 +433,7 @@ def test_progress_in_a_terminal_is_a_live_line_that_never_goes_back(command: Com
     assert [line for line in lines if "… 09 implement" in line and " s" in line], "the live line tells the time"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_plan_cannot_drive_the_terminal_of_the_person_who_reviews_it(command: Command) -> None:
     text = (command.folder / "paper.md").read_text()
     paper(command.folder, text.replace("Slow Waiting", "Slow \x1b]0;owned\x07\x1b[2J Waiting\u202e"))
@@ -447,7 +447,7 @@ def test_a_plan_cannot_drive_the_terminal_of_the_person_who_reviews_it(command: 
 # what a resume makes of the gate
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_plan_that_waits_is_not_approved_by_going_on(command: Command) -> None:
     wait_for_review(command)
     again = command("resume", "paper")
@@ -457,7 +457,7 @@ def test_a_plan_that_waits_is_not_approved_by_going_on(command: Command) -> None
 
 @pytest.mark.parametrize(
     "how",
-    [pytest.param(("resume", "paper"), marks=pytest.mark.covered), ("run", "paper.md", "--review", "auto")],
+    [pytest.param(("resume", "paper"), marks=pytest.mark.slow), ("run", "paper.md", "--review", "auto")],
     ids=["resume", "run"],
 )
 def test_a_rejection_holds_however_one_goes_on(command: Command, how: tuple[str, ...]) -> None:
@@ -478,7 +478,7 @@ def test_a_decision_about_an_approved_plan_is_refused_with_the_way_to_another(co
 
 @pytest.mark.parametrize(
     "answers",
-    [["change", "\x04"], pytest.param(["\x04"], marks=pytest.mark.covered)],
+    [["change", "\x04"], pytest.param(["\x04"], marks=pytest.mark.slow)],
     ids=["at the text", "at the question"],
 )
 def test_leaving_the_question_decides_nothing_and_is_no_bug(command: Command, answers: list[str]) -> None:

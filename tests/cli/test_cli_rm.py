@@ -46,7 +46,7 @@ def test_the_packages_that_tasks_share_are_removed_when_that_is_asked_for(comman
     assert there(command) == {"one", "two", "three"}
 
 
-@pytest.mark.parametrize("words", [pytest.param(("rm",), marks=pytest.mark.covered), ("rm", "one", "--environments")])
+@pytest.mark.parametrize("words", [pytest.param(("rm",), marks=pytest.mark.slow), ("rm", "one", "--environments")])
 def test_tasks_or_environments_are_named_and_not_both(command: Command, words: tuple[str, ...]) -> None:
     ended = command(*words)
     assert (ended.code, there(command)) == (2, {"one", "two", "three"})
@@ -61,7 +61,7 @@ def there(command: Command) -> set[str]:
     return {name for name in os.listdir(command.folder / "tasks") if not name.startswith((".tasks", "tasks"))}
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_tasks_are_removed_from_the_disk_and_from_the_list(command: Command) -> None:
     removed = command("rm", "one", "tasks/two", "one", "--yes")
     assert (removed.code, removed.out) == (0, "removed tasks/one\nremoved tasks/two\n")
@@ -70,7 +70,7 @@ def test_tasks_are_removed_from_the_disk_and_from_the_list(command: Command) -> 
     assert command("run", "one.md", "--json").json()["id"] == "one"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_link_inside_of_a_task_is_removed_and_not_followed(command: Command) -> None:
     (command.folder / "thesis").mkdir()
     (command.folder / "thesis" / "years.txt").write_text("of work")
@@ -156,7 +156,7 @@ def test_without_a_terminal_it_says_how_to_remove_without_a_question(command: Co
 @pytest.mark.parametrize(
     ("answer", "code", "left"),
     [
-        pytest.param("y", 0, {"two", "three"}, id="yes", marks=pytest.mark.covered),
+        pytest.param("y", 0, {"two", "three"}, id="yes", marks=pytest.mark.slow),
         pytest.param("n", 1, {"one", "two", "three"}, id="no"),
         pytest.param("", 1, {"one", "two", "three"}, id="nothing"),
     ],

@@ -105,7 +105,7 @@ def test_a_bug_in_a_phase_ends_the_run_with_70_and_a_traceback_in_the_log(comman
 @pytest.mark.parametrize(
     ("number", "code"),
     [
-        pytest.param(signal.SIGINT, 130, id="Ctrl-C", marks=pytest.mark.covered),
+        pytest.param(signal.SIGINT, 130, id="Ctrl-C", marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, 143, id="a polite kill"),
     ],
 )
@@ -136,7 +136,7 @@ def test_a_killed_run_is_shown_as_interrupted_and_goes_on(command: Command) -> N
     assert command.attempts("p") == {"toy00": 1, "toy01": 2, "toy02": 1}
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_killed_resume_is_not_shown_with_the_status_of_the_run_before(command: Command) -> None:
     folder = toys(command)
     assert command("run", "p.md", "--until", "00").code == 0
@@ -146,7 +146,7 @@ def test_a_killed_resume_is_not_shown_with_the_status_of_the_run_before(command:
     assert command("status", "p", "--json").json()["status"] == "interrupted"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_task_that_is_worked_on_is_refused_with_the_name_of_who_does(command: Command) -> None:
     write_toy(toys(command), 1, body=SLEEPS)
     with command.start("run", "p.md") as process:
@@ -174,7 +174,7 @@ def test_the_same_paper_again_goes_on_with_its_task_and_repeats_nothing(command:
     assert changed <= {"report.json", "system.jsonl", ".lock"}
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("inside", ["", "outline.json", "generate_code/tests/__init__.py"])
 def test_a_path_in_a_task_is_that_task(inside: str, command: Command) -> None:
     command("run", "--fast", paper(command.folder))
@@ -190,7 +190,7 @@ def test_new_makes_another_task_of_the_same_paper(command: Command) -> None:
     assert [entry["id"] for entry in command("list", "--json").json()] == ["p-2", "p"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_another_paper_under_the_same_name_gets_a_task_of_its_own(command: Command) -> None:
     source = paper(command.folder)
     command("run", "--fast", source, "--until", "intake")
@@ -227,7 +227,7 @@ def test_an_id_that_is_no_safe_folder_name_is_refused(name: str, command: Comman
     assert "--id" in refused.complaints[0]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_name_of_any_letters_gives_a_safe_task_folder(command: Command) -> None:
     toys(command)
     for name in ("日本語.pdf", "a b (final).md", "-rf.md", "con.txt", "x" * 200 + ".md", ".hidden.md"):
@@ -240,7 +240,7 @@ def test_a_name_of_any_letters_gives_a_safe_task_folder(command: Command) -> Non
 # resume and step
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_resume_without_an_id_takes_the_newest_unfinished_task(command: Command) -> None:
     toys(command)
     command("run", "one.md", "--until", "00")
@@ -321,7 +321,7 @@ def test_a_run_stops_where_it_was_told_to(
     assert all(row["status"] == "pending" for row in rows[border:]), rows
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on_to_the_end(command: Command) -> None:
     command("run", "--fast", paper(command.folder), "--until", "outline")
     assert command("resume").code == 3
@@ -336,7 +336,7 @@ def test_stopping_after_the_last_phase_is_no_stop(command: Command) -> None:
 # redo, edits, damage
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_redo_keeps_the_code_that_was_there(command: Command) -> None:
     source = paper(command.folder)
     command("run", "--fast", source)
@@ -364,7 +364,7 @@ def test_redo_of_an_early_phase_makes_what_follows_again(command: Command) -> No
     assert command.attempts("p") == {"toy00": 1, "toy01": 2, "toy02": 2, "toy03": 2}
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_plan_edited_by_hand_is_taken_and_what_reads_it_runs_again(command: Command) -> None:
     command("run", "--fast", paper(command.folder))
     plan = command.task("paper") / "initial_plan.txt"
@@ -378,7 +378,7 @@ def test_a_plan_edited_by_hand_is_taken_and_what_reads_it_runs_again(command: Co
     assert phases["plan"]["edited"] == ["initial_plan.txt"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_plan_edited_by_hand_is_kept_when_the_planner_runs_again(command: Command) -> None:
     source = paper(command.folder)
     command("run", "--fast", source)
@@ -396,7 +396,7 @@ DAMAGES = [
 ]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "place"), DAMAGES)
 def test_a_damaged_plan_ends_the_run_with_line_and_column(text: str, place: str, command: Command) -> None:
     command("run", "--fast", paper(command.folder))
@@ -433,7 +433,7 @@ def test_a_plan_that_breaks_its_schema_ends_the_run_with_line_and_column(old: st
     assert ", column " in ended.complaints[0]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_plan_of_no_files_is_refused(command: Command) -> None:
     import yaml
 
@@ -454,7 +454,7 @@ def test_a_plan_of_no_files_is_refused(command: Command) -> None:
 @pytest.mark.parametrize(
     ("source", "code"),
     [
-        pytest.param("paper.md", 3, id="a good paper", marks=pytest.mark.covered),
+        pytest.param("paper.md", 3, id="a good paper", marks=pytest.mark.slow),
         pytest.param("empty.md", 1, id="no paper"),
     ],
 )
@@ -466,7 +466,7 @@ def test_json_of_a_run_is_its_report_and_nothing_else(source: str, code: int, co
     assert ended.json() == command.document(Path(source).stem, "report.json")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_progress_outside_a_terminal_is_plain_lines_one_end_a_phase(command: Command) -> None:
     ended = command("run", "--fast", paper(command.folder))
     assert "\x1b" not in ended.err
@@ -490,7 +490,7 @@ def test_nothing_is_printed_as_done_before_it_is_on_the_disk(command: Command) -
 # code that somebody changed
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_an_edit_of_the_generated_code_is_judged_and_kept(command: Command) -> None:
     paper(command.folder, name="p.md")
     assert command("run", "--fast", "p.md").code == 3
@@ -505,7 +505,7 @@ def test_an_edit_of_the_generated_code_is_judged_and_kept(command: Command) -> N
     assert code.read_text() == "LEARNING_RATE = (\n"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_stub_that_was_implemented_by_hand_counts(command: Command) -> None:
     paper(command.folder, name="p.md")
     before = command("run", "--fast", "p.md", "--json").json()["requirements"]
@@ -523,7 +523,7 @@ def test_a_stub_that_was_implemented_by_hand_counts(command: Command) -> None:
 # which task is meant
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_inside_a_task_a_name_is_still_the_name_of_a_task(command: Command) -> None:
     paper(command.folder, name="p.md")
     command("run", "--fast", "p.md", "--id", "one")
@@ -534,14 +534,14 @@ def test_inside_a_task_a_name_is_still_the_name_of_a_task(command: Command) -> N
     assert inside["id"] == "one"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_foreign_task_json_above_a_paper_is_no_task(command: Command) -> None:
     paper(command.folder, name="p.md")
     (command.folder / "task.json").write_text("{}")
     assert command("run", "--fast", "p.md").code == 3
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_link_that_leads_to_another_paper_now_is_another_source(command: Command) -> None:
     (command.folder / "first.md").write_text("# One\n\n## Method\n\nWe add.\n")
     (command.folder / "second.md").write_text("# Two\n\n## Method\n\nWe subtract.\n")
@@ -559,7 +559,7 @@ def test_a_phase_that_is_not_there_is_refused_before_a_task_is_made(command: Com
     assert (ended.code, (command.folder / "tasks").exists()) == (2, False)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_model_that_is_not_there_is_refused_before_it_is_written_down(command: Command) -> None:
     paper(command.folder, name="p.md")
     assert command("run", "--fast", "p.md", "--model", "gpt").code == 2

@@ -171,7 +171,7 @@ def test_latex_is_read_with_what_it_names(command: Command) -> None:
     assert not (command.task("main") / "source/sections/unused.tex").exists()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_what_lies_outside_a_paper_is_never_taken_in(command: Command) -> None:
     laid(command.folder, {"secret.tex": b"\\section{SECRET}", "paper/x.tex": b"x"})
     inputs = f"\\input{{../secret}}\\input{{{command.folder}/secret}}\\input{{link}}\\input{{up/secret}}\n".encode()
@@ -185,7 +185,7 @@ def test_what_lies_outside_a_paper_is_never_taken_in(command: Command) -> None:
         assert b"SECRET" not in held
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_finished_run_from_latex_leaves_code(command: Command) -> None:
     laid(command.folder, LATEX)
     ended = command("run", "--fast", "--review", "auto", "--unsandboxed", "main.tex")
@@ -196,7 +196,7 @@ def test_a_finished_run_from_latex_leaves_code(command: Command) -> None:
 # Typed words
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_typed_words_become_a_plan_of_what_they_ask_for(command: Command) -> None:
     ended = command("chat", "--fast", "--review", "file", WISH)
     assert ended.code == 5, ended.err
@@ -208,29 +208,29 @@ def test_typed_words_become_a_plan_of_what_they_ask_for(command: Command) -> Non
     assert "survive a crash" in plan
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_typed_words_are_one_requirement_however_they_are_quoted(command: Command) -> None:
     assert_done(command("chat", "--fast", "--until", "acquire", *WISH.split()))
     assert_done(command("chat", "--fast", "--until", "acquire", WISH))
     assert len(tasks(command)) == 1
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_other_words_are_another_task(command: Command) -> None:
     for words in (WISH, WISH + " It must be fast."):
         assert_done(command("chat", "--fast", "--until", "acquire", words))
     assert len(tasks(command)) == 2
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
         pytest.param("http://127.0.0.1:9/paper.pdf and \\input{/etc/passwd}", id="an address"),
-        pytest.param("../../etc/passwd is a file", id="a path", marks=pytest.mark.slow),
+        pytest.param("../../etc/passwd is a file", id="a path"),
         pytest.param("\x1b]0;owned\x07 <!-- page 9 --> words", id="an escape"),
-        pytest.param("论文 实现一个队列。它必须可靠。", id="Chinese", marks=pytest.mark.slow),
-        pytest.param("word " * 20_000, id="very many words", marks=pytest.mark.slow),
+        pytest.param("论文 实现一个队列。它必须可靠。", id="Chinese"),
+        pytest.param("word " * 20_000, id="very many words"),
         pytest.param("a" * 100_000, id="a very long word"),
     ],
 )
@@ -257,7 +257,7 @@ def test_no_words_are_usage(words: list[str], command: Command) -> None:
 # From the net
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_an_address_is_downloaded_and_where_it_came_from_is_written_down(online: Online) -> None:
     command, serve = online
     server = serve(redirects("/real/slow.pdf?x=1"), says(good_pdf(), "Content-Type: application/pdf"))
@@ -278,8 +278,8 @@ def test_an_address_is_downloaded_and_where_it_came_from_is_written_down(online:
     "given",
     [
         "2401.12345",
-        pytest.param("arXiv:2401.12345", marks=pytest.mark.covered),
-        pytest.param("https://arxiv.org/abs/2401.12345", marks=pytest.mark.covered),
+        pytest.param("arXiv:2401.12345", marks=pytest.mark.slow),
+        pytest.param("https://arxiv.org/abs/2401.12345", marks=pytest.mark.slow),
         "https://arxiv.org/pdf/2401.12345.pdf",
     ],
 )
@@ -294,7 +294,7 @@ def test_an_arxiv_paper_is_taken_from_its_latex_in_every_spelling(given: str, on
     assert "cross-entropy" in (command.task("arxiv-2401.12345") / "paper.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_an_arxiv_paper_without_source_is_taken_from_its_pdf_and_keeps_its_version(online: Online) -> None:
     command, serve = online
     server = serve(says(b"none", status="404 Not Found"), says(good_pdf()))
@@ -312,7 +312,7 @@ def test_an_old_arxiv_paper_has_a_name_that_is_a_folder_name(online: Online) -> 
     assert tasks(command) == ["arxiv-math-0309136"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_two_versions_of_an_arxiv_paper_are_two_tasks(online: Online) -> None:
     command, serve = online
     serve(says(tar(LATEX)))
@@ -322,7 +322,7 @@ def test_two_versions_of_an_arxiv_paper_are_two_tasks(online: Online) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["{}/slow.pdf", pytest.param("2401.12345", marks=pytest.mark.covered)], ids=["an address", "an arXiv id"]
+    "given", ["{}/slow.pdf", pytest.param("2401.12345", marks=pytest.mark.slow)], ids=["an address", "an arXiv id"]
 )
 def test_what_is_downloaded_is_not_downloaded_again(given: str, online: Online) -> None:
     command, serve = online
@@ -348,7 +348,7 @@ def test_it_is_downloaded_again_when_that_is_asked_for(online: Online) -> None:
     assert len(server.questions) == 2
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_same_id_in_another_spelling_goes_on_with_the_same_task(online: Online) -> None:
     command, serve = online
     server = serve(says(tar(LATEX)))
@@ -385,15 +385,15 @@ def test_a_redirect_to_this_machine_needs_leave_too_and_only_http_is_followed(on
             says(b"", status="403 Forbidden"),
             "does not give it to programs",
             id="a shut door",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
         pytest.param(says(b"<!doctype html><html>Sign in</html>"), "login page", id="a login page"),
-        pytest.param(says(b"\x89PNG"), "a picture", id="a picture", marks=pytest.mark.covered),
+        pytest.param(says(b"\x89PNG"), "a picture", id="a picture", marks=pytest.mark.slow),
         pytest.param(
             says(tar({"a.txt": b"words"})),
             "must hold LaTeX source",
             id="an archive of nothing",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
         pytest.param(says(b"x" * 1_100_000), "1,048,576|MiB|limit|more than", id="too much"),
     ],
@@ -445,7 +445,7 @@ def test_a_run_that_is_killed_amid_a_download_leaves_no_half_file_and_goes_on(on
     assert len(server.questions) == 2
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_run_that_is_stopped_amid_a_download_leaves_nothing_at_all(online: Online) -> None:
     command, serve = online
     stalling(command.folder, signal.SIGINT, command, serve)
@@ -505,7 +505,7 @@ def test_a_change_in_a_file_that_belongs_to_the_paper_makes_a_new_task(
     assert tasks(command) == sorted([first, f"{first}-2"])
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_change_in_a_file_beside_the_paper_makes_no_new_task(command: Command) -> None:
     folder = laid(command.folder / "slow", {**LATEX, "notes.txt": b"old", "main.log": b"log"})
     assert_done(command(*UNTIL, "slow"))
@@ -609,7 +609,7 @@ def test_a_password_can_be_typed_unseen(command: Command, locked: Path) -> None:
     assert WORD.encode() not in held_by(command)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_password_in_the_users_settings_opens_a_paper(command: Command, locked: Path) -> None:
     command.configure(f"password: {WORD}\n")
     assert_done(command(*UNTIL, locked))
@@ -622,8 +622,8 @@ def test_a_password_in_the_users_settings_opens_a_paper(command: Command, locked
     [
         "wrong-word-0815",
         "c",
-        pytest.param("ünïcode-0815", marks=pytest.mark.covered),
-        pytest.param("a b c 0815", marks=pytest.mark.covered),
+        pytest.param("ünïcode-0815", marks=pytest.mark.slow),
+        pytest.param("a b c 0815", marks=pytest.mark.slow),
         "x" * 3000,
     ],
 )
@@ -637,7 +637,7 @@ def test_a_wrong_password_is_said_to_be_wrong_and_kept_nowhere(word: str, comman
         assert word not in ended.err
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_without_a_password_it_is_said_how_to_give_it(command: Command, locked: Path) -> None:
     ended = command(*UNTIL, locked)
     assert (ended.code, len(ended.complaints)) == (1, 1)
@@ -645,7 +645,7 @@ def test_without_a_password_it_is_said_how_to_give_it(command: Command, locked: 
     assert "wrong" not in ended.complaints[0]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_after_a_wrong_password_the_right_one_goes_on_in_the_same_task(command: Command, locked: Path) -> None:
     assert command(*UNTIL, locked, "--password", "wrong-word").code == 1
     assert_done(command("resume", "--until", "acquire", "--password", WORD))
@@ -658,7 +658,7 @@ def test_after_a_wrong_password_the_right_one_goes_on_in_the_same_task(command: 
     ("flags", "environment"),
     [
         pytest.param(["--password", WORD], {}, id="on the command line"),
-        pytest.param([], {"PIPELINE_PASSWORD": WORD}, id="in the environment", marks=pytest.mark.covered),
+        pytest.param([], {"PIPELINE_PASSWORD": WORD}, id="in the environment", marks=pytest.mark.slow),
     ],
 )
 def test_read_opens_an_encrypted_pdf_and_its_pictures(
@@ -672,7 +672,7 @@ def test_read_opens_an_encrypted_pdf_and_its_pictures(
     assert WORD not in page + ended.out + ended.err
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="this system shows no command lines of processes")
 def test_no_child_process_shows_the_password_on_its_command_line(command: Command, locked: Path) -> None:
     command.environment["PIPELINE_PASSWORD"] = WORD

@@ -117,7 +117,7 @@ def test_a_run_that_fails_has_the_exit_code_of_its_report_whoever_reads(
     assert command.document("p-per", "report.json")["exit_code"] == 1
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_run_piped_into_head_is_a_run(command: Command) -> None:
     line = " ".join(command_line("run", "pâper.md"))
     ended = call_shell(command, f"{line} 2>&1 | head -1; exit ${{PIPESTATUS[0]}}")
@@ -129,8 +129,8 @@ def test_a_run_piped_into_head_is_a_run(command: Command) -> None:
 @pytest.mark.parametrize(
     "closing",
     [
-        pytest.param(">&-", marks=pytest.mark.covered),
-        pytest.param("2>&-", marks=pytest.mark.covered),
+        pytest.param(">&-", marks=pytest.mark.slow),
+        pytest.param("2>&-", marks=pytest.mark.slow),
         ">&- 2>&-",
         "<&- >&- 2>&-",
     ],
@@ -149,7 +149,7 @@ def test_a_run_without_streams_writes_into_its_documents_and_nowhere_else(closin
     assert spoken == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
 )
@@ -167,8 +167,8 @@ def test_an_ascii_terminal_is_shown_escapes(environment: dict[str, str], command
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param(("list",), marks=pytest.mark.covered),
-        pytest.param(("show", "p-per", "task"), marks=pytest.mark.covered),
+        pytest.param(("list",), marks=pytest.mark.slow),
+        pytest.param(("show", "p-per", "task"), marks=pytest.mark.slow),
         ("logs",),
         ("status",),
         ("--help",),
@@ -183,7 +183,7 @@ def test_a_reader_that_leaves_ends_a_command_that_prints_in_silence(
     assert (ended.code, ended.err) == (0, "")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("list",), ("show", "p-per", "task"), ("check",)])
 def test_output_that_does_not_fit_on_the_disk_is_told_in_one_line(arguments: tuple[str, ...], command: Command) -> None:
     call(command, "run", "pâper.md")
@@ -195,7 +195,7 @@ def test_output_that_does_not_fit_on_the_disk_is_told_in_one_line(arguments: tup
     )
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_slow_reader_of_a_pipe_that_does_not_block_is_waited_for(command: Command) -> None:
     call(command, "run", "pâper.md")
     log = command.task("p-per") / "logs" / "system.jsonl"
@@ -212,7 +212,7 @@ def test_a_slow_reader_of_a_pipe_that_does_not_block_is_waited_for(command: Comm
     assert process.returncode == 0
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_pipe_that_breaks_elsewhere_is_a_bug_and_no_good_end(command: Command) -> None:
     write_more(command, BREAKS_A_PIPE)
     ended = call(command, "run", "pâper.md")

@@ -38,7 +38,7 @@ def code_of(command: Command, place: str) -> Path:
     return command.task("paper") / "generate_code" / place.partition(":")[0]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_every_requirement_is_told_with_its_status_its_places_and_its_quote(command: Command) -> None:
     ended = command("trace", "paper")
     assert (ended.code, ended.err) == (0, "")
@@ -80,7 +80,7 @@ def test_without_a_task_it_is_about_the_newest(command: Command) -> None:
     assert command("trace").out == command("trace", "paper").out
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_ci_is_told_where_too_little_is_tested(command: Command) -> None:
     path = command.task("paper") / "traceability.json"
     document = json.loads(path.read_text())
@@ -149,7 +149,7 @@ def test_a_value_that_is_not_the_plans_is_noted(command: Command) -> None:
     assert "is 0.7" in command("trace", "paper", str(row["id"])).out
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_page_is_written_and_may_be_written_again(command: Command) -> None:
     for _ in range(2):
         ended = command("trace", "paper", "--html", "trace.html")

@@ -33,7 +33,7 @@ def test_a_setting_is_told_with_the_place_that_it_comes_from(command: Command) -
     ]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_what_is_set_is_one_line_and_comments_and_hooks_stay(command: Command) -> None:
     hooks = "runtime:\n  hooks: {}\n"
     path = command.configure(f"# mine\nmax_usd: 5  # enough\n{hooks}")

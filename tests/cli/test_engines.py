@@ -79,7 +79,7 @@ def test_a_worker_is_given_what_was_typed_and_nothing_of_the_batch(typed: list[s
     assert {word.partition("=")[0] for word in given} <= known, "a worker runs resume"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_slurm_gets_an_array_and_the_table_is_the_same(command: Command) -> None:
     ended = command(*SLURM, "--json")
     assert ended.code == 0, ended.err

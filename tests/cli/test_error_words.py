@@ -16,7 +16,7 @@ def command(tmp_path: Path) -> Command:
     return Command(tmp_path)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_missing_key_says_what_to_set_and_how_to_continue_with_or_without_it(command: Command) -> None:
     ended = command("run", "--fast", paper(command.folder), "--model", "openai:gpt-5")
     assert ended.complaints[-1].endswith(
@@ -29,7 +29,7 @@ def test_a_missing_key_says_what_to_set_and_how_to_continue_with_or_without_it(c
     assert command("resume", "paper", "--model", "offline").code == 3
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_after_an_error_the_checks_of_an_earlier_run_are_not_shown(command: Command) -> None:
     paper(command.folder)
     assert "\nChecks:\n" in command("run", "--fast", "paper.md").out
@@ -69,7 +69,7 @@ def test_an_unknown_phase_is_answered_with_the_phases(command: Command) -> None:
     assert complaint.startswith("pipeline: there is no phase '99'; the phases are 00 environment, 01 intake, ")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("decide", "shown"),
     [

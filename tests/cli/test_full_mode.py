@@ -156,7 +156,7 @@ def test_what_cannot_be_fetched_is_named_and_the_run_goes_on(full: tuple[Command
     assert "mirror" in refused["https://github.com/carol/missing"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_papers_own_repository_is_left_out_unless_it_is_allowed(
     full: tuple[Command, Ended], mirror: Path, tmp_path: Path
 ) -> None:
@@ -195,7 +195,7 @@ def test_a_search_without_its_cache_makes_it_anew(full: tuple[Command, Ended], t
     assert told["answers"] == command("search", "paper", "PatientEncoder", "--json").json()["answers"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_nothing_is_fetched_or_indexed_twice(full: tuple[Command, Ended]) -> None:
     command, _ = full
     before = inodes(command)
@@ -297,12 +297,12 @@ def test_a_folder_that_is_not_there_is_refused_before_anything_is_made(tmp_path:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        pytest.param({}, "holds no code that can be taken", id="an empty folder", marks=pytest.mark.covered),
+        pytest.param({}, "holds no code that can be taken", id="an empty folder", marks=pytest.mark.slow),
         pytest.param(
             {"deep/empty/": ""},
             "holds no code that can be taken",
             id="a folder of empty folders",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
         pytest.param({".git/config": "[core]"}, "holds no code that can be taken", id="nothing but what git keeps"),
         pytest.param(
@@ -461,7 +461,7 @@ def test_the_task_of_a_stranger_cannot_open_the_sandbox(tmp_path: Path) -> None:
     assert stranger("resume", "paper").code == 3  # whose task it is
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_user_of_a_task_adds_and_drops_what_he_says_without_being_asked_again(tmp_path: Path) -> None:
     command = Command(tmp_path)
     for name in ("one", "two"):
@@ -475,7 +475,7 @@ def test_the_user_of_a_task_adds_and_drops_what_he_says_without_being_asked_agai
     assert command("resume", "paper", "--until", "08").code == 0
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_copy_of_a_task_is_its_owner_s_as_the_task_is(tmp_path: Path) -> None:
     command = Command(tmp_path)
     command("run", "--fast", paper(tmp_path), "--unsandboxed", "--until", "05")
@@ -486,7 +486,7 @@ def test_a_copy_of_a_task_is_its_owner_s_as_the_task_is(tmp_path: Path) -> None:
     assert command("resume", "moved", "--until", "05").code == 0
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_what_was_fetched_is_there_again_after_a_run_without_it(tmp_path: Path, mirror: Path) -> None:
     command = Command(tmp_path)
     command("run", "--full", paper(tmp_path, PAPER), "--mirror", mirror, "--until", "08")
@@ -501,7 +501,7 @@ def test_what_was_fetched_is_there_again_after_a_run_without_it(tmp_path: Path, 
     [
         (lambda code: (code / "model.py").write_text("EDITED = 1\n"), "model.py", "was edited", "edited"),
         pytest.param(
-            lambda code: (code / "model.py").unlink(), "model.py", "is missing", "missing", marks=pytest.mark.covered
+            lambda code: (code / "model.py").unlink(), "model.py", "is missing", "missing", marks=pytest.mark.slow
         ),
         (lambda code: (code / "mine.py").write_text("MINE = 1\n"), "mine.py", "was added", "edited"),
     ],
@@ -529,7 +529,7 @@ def test_a_file_of_the_fetched_code_that_is_not_as_it_was_is_told_and_fetched_ag
     assert command("check", "paper").code == 0
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_fetched_code_that_is_gone_as_a_whole_is_told(tmp_path: Path, mirror: Path) -> None:
     command = Command(tmp_path)
     command("run", "--full", paper(tmp_path, PAPER), "--mirror", mirror, "--until", "07")

@@ -87,7 +87,7 @@ def states(ended: Ended) -> dict[str, str]:
 # hooks list
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_project_without_hooks_still_has_the_built_in_check(command: Command) -> None:
     ended = command("hooks", "list", "paper")
     assert (ended.code, ended.err) == (0, "")
@@ -237,10 +237,10 @@ def _no_mapping(path: Path) -> None:
     [
         pytest.param(_pipe, id="a pipe"),
         pytest.param(_link, id="a link"),
-        pytest.param(_no_mapping, id="no mapping", marks=pytest.mark.covered),
+        pytest.param(_no_mapping, id="no mapping", marks=pytest.mark.slow),
         pytest.param(lambda path: path.write_text("{"), id="no YAML"),
         pytest.param(lambda path: path.write_bytes(b"\xff\xfe\x00"), id="no text"),
-        pytest.param(lambda path: path.write_text("# " + "x" * 300_000), id="too large", marks=pytest.mark.covered),
+        pytest.param(lambda path: path.write_text("# " + "x" * 300_000), id="too large", marks=pytest.mark.slow),
         pytest.param(lambda path: path.write_text("[" * 5000), id="nested deeply"),
     ],
 )
@@ -442,8 +442,8 @@ def test_an_invalid_file_is_not_trusted(command: Command) -> None:
 @pytest.mark.parametrize(
     ("runs", "more", "code", "first", "told"),
     [
-        pytest.param("echo fine", {}, 0, "user:check passes", "  | fine", id="a pass", marks=pytest.mark.covered),
-        pytest.param("echo broken; exit 3", {}, 1, "user:check blocks", "  | broken", id="a block", marks=pytest.mark.covered),
+        pytest.param("echo fine", {}, 0, "user:check passes", "  | fine", id="a pass", marks=pytest.mark.slow),
+        pytest.param("echo broken; exit 3", {}, 1, "user:check blocks", "  | broken", id="a block", marks=pytest.mark.slow),
         pytest.param(
             "exit 127", {}, 1, "user:check gives no verdict", "a run would end there, incomplete", id="no verdict, closed"
         ),
@@ -453,7 +453,7 @@ def test_an_invalid_file_is_not_trusted(command: Command) -> None:
         ),
         pytest.param(
             """echo '{"continue": false, "stopReason": "enough"}'""", {"exit_policy": "claude"}, 1,
-            "user:check would end the run", "enough", id="a stop", marks=pytest.mark.covered,
+            "user:check would end the run", "enough", id="a stop", marks=pytest.mark.slow,
         ),
         pytest.param("sleep 60", {"timeout_sec": 0.2}, 1, "user:check gives no verdict", "0.2", id="a timeout"),
     ],
@@ -529,7 +529,7 @@ def test_what_a_hook_writes_is_told_and_stays(command: Command) -> None:
     assert (workspace(command) / "made.txt").read_text() == "2\n"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_trial_leaves_the_journal_and_the_logs_of_runs_alone(command: Command) -> None:
     own(command, item("check", "echo words"))
     task = command.task("paper")
@@ -720,12 +720,12 @@ max_turns: 80
     [
         pytest.param(None, id="no file"),
         pytest.param("", id="an empty file"),
-        pytest.param("# nothing yet\n", id="a comment alone", marks=pytest.mark.covered),
+        pytest.param("# nothing yet\n", id="a comment alone", marks=pytest.mark.slow),
         pytest.param("max_usd: 3  # dollars", id="other settings without a line end"),
         pytest.param(KEEPS, id="hooks among other settings"),
-        pytest.param(KEEPS.partition("\n# models")[0], id="hooks at the end", marks=pytest.mark.covered),
+        pytest.param(KEEPS.partition("\n# models")[0], id="hooks at the end", marks=pytest.mark.slow),
         pytest.param('{"runtime": {"hooks": {"items": []}}}', id="JSON"),
-        pytest.param("runtime:\n  hooks:\n    enabled: true\n", id="hooks without items", marks=pytest.mark.covered),
+        pytest.param("runtime:\n  hooks:\n    enabled: true\n", id="hooks without items", marks=pytest.mark.slow),
     ],
 )
 def test_an_added_hook_is_listed_and_everything_else_stays(text: str | None, tmp_path: Path) -> None:
@@ -902,7 +902,7 @@ def test_a_hook_that_a_repository_may_not_have_is_listed_as_not_translated(comma
 
 
 @pytest.mark.parametrize(
-    "hidden", [pytest.param("\u202e", id="direction", marks=pytest.mark.covered), pytest.param("\u200b", id="no width")]
+    "hidden", [pytest.param("\u202e", id="direction", marks=pytest.mark.slow), pytest.param("\u200b", id="no width")]
 )
 def test_a_command_that_hides_something_is_not_offered_for_pasting(hidden: str, command: Command) -> None:
     path = command.folder / "settings.json"

@@ -25,7 +25,7 @@ def end_in(error: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "code", [errno.EMFILE, errno.EAGAIN, errno.EIO, pytest.param(errno.EPERM, marks=pytest.mark.covered)]
+    "code", [errno.EMFILE, errno.EAGAIN, errno.EIO, pytest.param(errno.EPERM, marks=pytest.mark.slow)]
 )
 def test_what_the_machine_refuses_outside_of_a_phase_is_one_line(code: int) -> None:
     ended = end_in(f"OSError({code}, {os.strerror(code)!r}, '/a/place')")

@@ -103,24 +103,20 @@ def test_a_run_goes_on_when_the_server_has_ended(command: Command) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
-        pytest.param("run", {"source": "nothing.pdf"}, "nothing.pdf does not exist", marks=pytest.mark.covered),
+        pytest.param("run", {"source": "nothing.pdf"}, "nothing.pdf does not exist", marks=pytest.mark.slow),
         pytest.param(
             "run",
             {"source": "paper.md", "model": "agent:touch evil"},
             "named by the user alone",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
         ("resume", {"task": "paper-9"}, "there is no task 'paper-9'"),
-        pytest.param("show", {"task": "--help"}, "there is no task '--help'", marks=pytest.mark.covered),
-        pytest.param(
-            "show", {"task": "../../etc", "document": "passwd"}, "there is no task", marks=pytest.mark.covered
-        ),
+        pytest.param("show", {"task": "--help"}, "there is no task '--help'", marks=pytest.mark.slow),
+        pytest.param("show", {"task": "../../etc", "document": "passwd"}, "there is no task", marks=pytest.mark.slow),
         ("status", {"task": "-nobody"}, "there is no task"),
-        pytest.param(
-            "trace", {"task": "x", "requirement": "--html=evil"}, "there is no task", marks=pytest.mark.covered
-        ),
+        pytest.param("trace", {"task": "x", "requirement": "--html=evil"}, "there is no task", marks=pytest.mark.slow),
         ("review", {"task": "x", "decision": "--edit"}, "decision must be approve or reject"),
-        pytest.param("search", {"task": "x", "query": "--json"}, "there is no task", marks=pytest.mark.covered),
+        pytest.param("search", {"task": "x", "query": "--json"}, "there is no task", marks=pytest.mark.slow),
     ],
 )
 def test_what_fails_is_told_in_its_own_words(tool: str, arguments: dict[str, Any], told: str, command: Command) -> None:
@@ -132,7 +128,7 @@ def test_what_fails_is_told_in_its_own_words(tool: str, arguments: dict[str, Any
     assert not [name for name in os.listdir(command.folder) if name.startswith("evil")]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_task_that_is_at_work_is_told_and_not_started_twice(command: Command) -> None:
     from pipeline.engine.lock import lock_task
 

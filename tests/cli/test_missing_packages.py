@@ -60,7 +60,7 @@ def test_a_missing_package_is_told_three_times_and_ends_as_a_warning_that_costs_
     assert attempt["decision"] == "accepted"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_plan_without_packages_says_nothing_of_them(tmp_path: Path) -> None:
     command = Command(tmp_path)
     looping.looping(tmp_path / "scene", looping.SOUND)

@@ -151,7 +151,7 @@ def test_a_list_that_cannot_be_held_to_is_told_before_a_task_is_made(command: Co
     assert not (command.folder / "tasks").exists()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_batch_takes_such_directories_as_papers_each_with_its_own_list(command: Command) -> None:
     papers = command.folder / "papers"
     papers.mkdir()

@@ -62,11 +62,11 @@ def runs_of(command: Command) -> list[int]:
     return [int(line) for line in path.read_text().split()] if path.exists() else []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
-        pytest.param((), id="its prompt on stdin", marks=pytest.mark.slow),
+        pytest.param((), id="its prompt on stdin"),
         pytest.param(("{prompt}",), id="its prompt in a file"),
     ],
 )
@@ -84,7 +84,7 @@ def test_what_is_refused_is_its_next_prompt_and_then_it_is_accepted(words: tuple
     assert "internal:code" in json.dumps(attempts)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_its_work_is_not_done_twice_and_its_task_remembers_it(command: Command) -> None:
     assert command("chat", "--fast", WORDS, "--id", "queue", *agent(command)).code == 0
     assert command("resume", "queue").code == 0
@@ -93,7 +93,7 @@ def test_its_work_is_not_done_twice_and_its_task_remembers_it(command: Command) 
     assert settings["code_model"].startswith("agent:")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_no_key_of_the_user_is_in_any_file(command: Command) -> None:
     assert command("chat", "--fast", WORDS, "--id", "queue", *agent(command)).code == 0
     holds = [
@@ -133,7 +133,7 @@ def test_an_agent_that_fails_ends_the_run_with_its_words(line: str, told: str, c
     assert command("resume", "queue", *agent(command)).code == 0
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_task_of_somebody_else_starts_no_agent(command: Command) -> None:
     assert command("chat", "--fast", WORDS, "--id", "queue", "--until", "plan").code == 0
     path = command.task("queue") / "task.json"
@@ -159,7 +159,7 @@ def test_a_program_that_is_not_there_is_told_before_anything_is_planned(command:
     assert not (command.folder / "tasks").exists()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_models_says_whether_it_is_there(command: Command) -> None:
     assert "with your own rights" in command("models", PIPELINE_CODE_MODEL="agent:sh -c true").out
     ended = command("models", PIPELINE_CODE_MODEL="agent:no-such-agent -p")

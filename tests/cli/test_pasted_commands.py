@@ -57,7 +57,7 @@ def test_an_unknown_task_names_the_list_of_its_directory(name: str, command: Com
     assert "one" in command(*named_command(complaint)).out
 
 
-@pytest.mark.parametrize("name", ["status", pytest.param("rm", marks=pytest.mark.covered)])
+@pytest.mark.parametrize("name", ["status", pytest.param("rm", marks=pytest.mark.slow)])
 def test_a_mistyped_task_is_recognized(name: str, command: Command) -> None:
     [complaint] = command(name, "onee").complaints
     assert complaint.endswith("there is no task 'onee' in tasks; did you mean 'one'?")

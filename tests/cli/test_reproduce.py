@@ -19,6 +19,7 @@ from phases.sandbox.commands import kind_of_sandbox
 from pipeline.cli.assembly import effective_settings
 from pipeline.cli.task_factory import find_or_make_task
 from pipeline.engine.settings import Settings
+from tests.drills.points import chosen
 from tests.papers import HANGS, Command, in_terminal, paper
 from tests.web import says, serving
 
@@ -142,7 +143,7 @@ def test_the_tables_are_compared_and_told_in_each_form(task: Command) -> None:
     assert task("check", TASK).code == 0
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_what_is_done_is_not_run_again_until_it_is_asked_for(task: Command) -> None:
     task("reproduce", TASK)
     before = _runs_of(task)
@@ -171,7 +172,7 @@ def test_experiments_that_failed_run_again_by_the_next_reproduce_and_those_that_
     assert task.attempts(TASK)["reproduce"] == 2
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_data_that_the_user_names_are_there_for_experiments(task: Command, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "note.txt").write_text("of mine\n")
@@ -225,7 +226,7 @@ def test_a_data_set_is_fetched_told_and_read_by_the_experiment(reader: Command) 
     assert (removed.code, list((reader.home / ".cache" / "pipeline").glob("data*"))) == (0, [])
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_another_setting_of_what_experiments_are_given_is_told_by_why(reader: Command, tmp_path: Path) -> None:
     reader("reproduce", TASK)
     (tmp_path / "iris").mkdir()
@@ -255,7 +256,7 @@ def test_a_task_that_a_flag_told_of_no_card_and_no_data_keeps_to_that(task: Comm
     assert "was not started here" in task("resume", TASK).err, "the seal is on what was said, too"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_stamp_of_an_older_release_says_nothing_of_what_was_given(task: Command, tmp_path: Path) -> None:
     task("reproduce", TASK)
     path = task.task(TASK) / "state.json"
@@ -307,7 +308,7 @@ def test_a_task_begun_with_no_card_keeps_to_that_before_it_has_run(
         assert in_force["gpu"] == gpu
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_quick_size_says_nothing_of_the_papers_size(task: Command) -> None:
     ended = task("reproduce", TASK, "--size", "quick")
     assert "0 of 2 cells reproduced, 2 at the quick size only" in ended.out
@@ -426,8 +427,8 @@ def test_killed_at_any_moment_it_goes_on_with_the_experiment_that_was_cut_off(se
     _kill_and_resume(task, [draw.uniform(0.2, 1.8) for _ in range(4)])
 
 
-@pytest.mark.drill
-@pytest.mark.parametrize("seed", range(10, 20))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", chosen(range(10, 20), 2))
 def test_killed_at_forty_moments_it_goes_on(seed: int, task: Command) -> None:
     draw = random.Random(seed)
     _kill_and_resume(task, [draw.uniform(0.05, 2.5) for _ in range(4)])

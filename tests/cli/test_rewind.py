@@ -66,7 +66,7 @@ def code_of(command: Command) -> list[str]:
     return sorted(path.name for path in (command.task("paper") / "generate_code").iterdir() if path.name != GUIDE)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_without_a_number_it_lists_every_ending_that_was_not_accepted(command: Command) -> None:
     ended = command("rewind", "paper")
     assert (ended.code, ended.err) == (0, "")
@@ -104,7 +104,7 @@ def test_with_a_number_the_work_is_back_there_and_it_says_what_is_kept_and_what_
     assert state["phases"][-1]["stale"] == "never finished: the work was taken back to attempt 2"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_resume_goes_on_from_there_and_ends_as_the_first_time(command: Command) -> None:
     straight = (command.task("paper") / "journal.jsonl").read_text().splitlines()[1:]
     assert command("rewind", "paper", "2").code == 0
@@ -115,7 +115,7 @@ def test_a_resume_goes_on_from_there_and_ends_as_the_first_time(command: Command
     assert len(command.document("paper", "acceptance.json")["attempts"]) == 4
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_phase_is_run_again_though_the_code_is_what_it_was(command: Command) -> None:
     """Between the last two endings nothing changed."""
     assert command("rewind", "paper", "3").code == 0
@@ -132,7 +132,7 @@ def test_the_ending_that_ended_the_run_is_judged_anew_with_more_attempts(command
     assert len(command.document("paper", "acceptance.json")["attempts"]) == 4
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_line_that_takes_it_back_can_be_pasted(command: Command) -> None:
     before = {path.name: path.read_bytes() for path in (command.task("paper") / "generate_code").iterdir()}
     journal = (command.task("paper") / "journal.jsonl").read_bytes()
@@ -166,10 +166,10 @@ main(["rewind", "paper", "2"])
 @pytest.mark.parametrize(
     "moved",
     [
-        pytest.param("paper/generate_code", marks=pytest.mark.covered),
+        pytest.param("paper/generate_code", marks=pytest.mark.slow),
         "rewinding/generate_code",
         "rewinding/journal.jsonl",
-        pytest.param("paper/.report.json.tmp", marks=pytest.mark.covered),
+        pytest.param("paper/.report.json.tmp", marks=pytest.mark.slow),
     ],
     ids=["before the code is set aside", "before the code comes", "before the journal comes", "when all is moved"],
 )

@@ -65,7 +65,7 @@ def status_of(folder: Path, task: str) -> str:
     return str(json.loads(report.read_text())["status"]) if report.exists() else ""
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_list_says_what_runs_what_waits_and_what_it_cost(client: Client) -> None:
     shown = Elements(client.get("/").text)
     assert "0 running · 1 waits for you · $0 spent" in shown.text
@@ -316,7 +316,9 @@ def test_a_run_is_stopped_and_goes_on_after_the_server_is_gone(folder: Path, mon
         wait_until(lambda: (folder / "tasks" / "slow" / "toy00.json").exists(), "the first phase is done")
         client = Client(open_site(settings_from({})))
         assert "At work" in client.get("/t/slow/now").text
-        wait_until(lambda: "41 of 120: checks the tests" in client.get("/t/slow/now").text, "what it does is on the page")
+        wait_until(
+            lambda: "41 of 120: checks the tests" in client.get("/t/slow/now").text, "what it does is on the page"
+        )
         assert "running  0.00     1     41 of 120: checks the tests" in command("status", "slow").out
         busy = client.post("/t/slow/do", action="resume")
         assert "in use by" in Elements(client.get(busy.headers["location"]).text).text

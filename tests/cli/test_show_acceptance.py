@@ -72,7 +72,7 @@ def cut_off(command: Command, kind: str) -> None:
     path.write_text(json.dumps(state))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_story_tells_each_attempt_who_refused_it_why_and_where_all_of_it_stands(command: Command) -> None:
     ended = command("show", "paper", "acceptance")
     assert (ended.code, ended.err) == (0, "")
@@ -104,7 +104,7 @@ def test_the_document_itself_is_shown_by_its_whole_name(command: Command) -> Non
     assert "  acceptance    acceptance.json" in command("show", "paper").out.splitlines()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_accepted_work_says_whether_it_was_verified(tmp_path: Path) -> None:
     command = Command(tmp_path)
     ended = command(*recorded(tmp_path))
@@ -115,7 +115,7 @@ def test_accepted_work_says_whether_it_was_verified(tmp_path: Path) -> None:
     assert lines[-1].startswith("Accepted, and verified" if verified else "Accepted, and not verified: ")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.skipif(kind_of_sandbox("required") == NONE, reason="no sandbox on this machine")
 def test_command_and_number_of_tests_stand_in_the_story_and_on_the_last_screen(tmp_path: Path) -> None:
     command = Command(tmp_path)
@@ -133,7 +133,7 @@ def test_command_and_number_of_tests_stand_in_the_story_and_on_the_last_screen(t
         pytest.param("look", "Attempt 1, turn {}: cut off before there was a decision", id="before a hook"),
         pytest.param("hook", "  passed   internal:code", id="after a hook"),
         pytest.param(
-            "verdict", "Attempt 1, turn {}: not accepted by user:lint", id="after a decision", marks=pytest.mark.covered
+            "verdict", "Attempt 1, turn {}: not accepted by user:lint", id="after a decision", marks=pytest.mark.slow
         ),
     ],
 )
@@ -159,7 +159,7 @@ def test_while_a_run_is_at_work_its_attempts_are_told(command: Command) -> None:
     assert ended.out.splitlines()[-1].startswith("The run is not over: ")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_run_that_waits_for_its_user_says_what_for(tmp_path: Path) -> None:
     command = Command(tmp_path)
     command.configure(hooks(item("tests", "exit 127")))

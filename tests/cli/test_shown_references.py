@@ -66,7 +66,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ground, Ended]:
     return shown_to(base, "--references", str(base / "mine"))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_report_names_every_file_of_others_that_was_shown_with_its_lines_and_licence(
     run: tuple[Ground, Ended],
 ) -> None:
@@ -116,7 +116,7 @@ def test_a_path_that_leads_out_of_the_fetched_code_shows_nothing(run: tuple[Grou
         assert "shown" not in answer
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_fast_mode_offers_no_such_tool(tmp_path: Path) -> None:
     ground = looping(tmp_path, [LOOKS[0], WRITES, DONE], "--supervisor", "off")
     ended = ground.call()

@@ -88,11 +88,11 @@ def _link(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        pytest.param(_text('{"mode": }'), "line 1, column 10: not JSON", id="malformed", marks=pytest.mark.covered),
+        pytest.param(_text('{"mode": }'), "line 1, column 10: not JSON", id="malformed", marks=pytest.mark.slow),
         pytest.param(_text('{"nonsense": 1}'), "'nonsense' was unexpected", id="a key that is not known"),
         pytest.param(_text('{"triggers": {"fileLoopMin": -4}}'), "at $.triggers.fileLoopMin: -4", id="out of range"),
         pytest.param(os.mkfifo, "is a pipe, not a regular file", id="a pipe"),
-        pytest.param(_link, "is a symbolic link, not a regular file", id="a link", marks=pytest.mark.covered),
+        pytest.param(_link, "is a symbolic link, not a regular file", id="a link", marks=pytest.mark.slow),
     ],
 )
 def test_settings_that_cannot_be_used_are_said_on_the_screen_and_the_agent_works_without_supervision(
@@ -158,7 +158,7 @@ def test_supervision_that_only_looks_on_asks_for_the_same_as_none_and_notes_what
 # a takeover on request
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @_NO_SANDBOX
 def test_a_takeover_that_is_asked_for_comes_with_the_first_turn_after_the_resume_and_once(stopped: Ground) -> None:
     assert stopped.call("supervisor", "paper", "--take-over").code == 0
@@ -183,9 +183,7 @@ def _torn(path: Path) -> None:
 
 
 @_NO_SANDBOX
-@pytest.mark.parametrize(
-    "damage", [pytest.param(Path.unlink, marks=pytest.mark.covered), _torn], ids=["deleted", "torn"]
-)
+@pytest.mark.parametrize("damage", [pytest.param(Path.unlink, marks=pytest.mark.slow), _torn], ids=["deleted", "torn"])
 def test_an_event_log_that_was_lost_is_made_again_by_a_resume(damage: Callable[[Path], None], stopped: Ground) -> None:
     before = _lines(stopped)
     damage(stopped.task / _LOG)
@@ -204,7 +202,7 @@ def _altered(path: Path, number: int, change: Callable[[dict[str, Any]], object]
     path.write_text("".join(line + "\n" for line in lines))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @_NO_SANDBOX
 def test_an_event_that_was_altered_is_named_with_what_it_should_say(stopped: Ground) -> None:
     number = next(at for at, line in enumerate(_lines(stopped), 1) if line["reason"].startswith("template_graph"))
@@ -255,9 +253,9 @@ def test_a_journal_that_was_altered_is_named_where_the_decisions_part(
     ("name", "line"),
     [
         pytest.param(_LOG, "nonsense", id="an event that is no JSON"),
-        pytest.param(_LOG, "[1]", id="an event that is no object", marks=pytest.mark.covered),
+        pytest.param(_LOG, "[1]", id="an event that is no object", marks=pytest.mark.slow),
         pytest.param(_LOG, "[" * 100_000, id="an event without end"),
-        pytest.param("kernel/checkpoint.json", "[1]", id="a checkpoint that is no object", marks=pytest.mark.covered),
+        pytest.param("kernel/checkpoint.json", "[1]", id="a checkpoint that is no object", marks=pytest.mark.slow),
     ],
 )
 def test_a_file_that_is_damaged_is_a_difference_and_no_bug(name: str, line: str, stopped: Ground) -> None:

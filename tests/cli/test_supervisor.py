@@ -49,7 +49,7 @@ def supervised(command: Command) -> Command:
     return command
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_one_screen_tells_how_it_ended_what_happened_and_what_was_spent(supervised: Command) -> None:
     ended = supervised("supervisor", "paper")
     assert (ended.code, ended.err) == (0, "")
@@ -132,7 +132,7 @@ def test_what_a_model_wrote_cannot_drive_the_terminal(supervised: Command) -> No
 # The page
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_page_is_written_and_may_be_written_again(supervised: Command) -> None:
     for _ in range(2):
         ended = supervised("supervisor", "paper", "--html", "page.html")
@@ -188,7 +188,7 @@ def test_settings_that_are_left_out_are_printed_with_their_defaults(command: Com
         pytest.param(
             '{"nonsense": 1}',
             "kernel/supervisor-config.json: at $: Additional properties are not allowed",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["no JSON", "a key that is not known"],
@@ -261,7 +261,7 @@ def test_a_request_that_nobody_will_follow_is_said_to_be_one(
     assert f"warning: {told}" in ended.err
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_setting_of_the_task_goes_before_the_file_of_settings(command: Command) -> None:
     write_files(command.task("paper"))
     (command.task("paper") / "kernel" / "supervisor-config.json").write_text('{"mode": "strict"}')
@@ -298,7 +298,7 @@ def test_no_request_is_written_through_what_was_planted(kind: str, command: Comm
 # The rest
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.skipif(
     find_spec("phases.agent.supervisor_replay") is None, reason="phases/agent/supervisor_replay.py is not there"
 )
@@ -323,7 +323,7 @@ def test_two_things_to_do_at_once_are_refused(arguments: tuple[str, ...], comman
     assert not (command.task("paper") / "kernel" / "take-over").exists()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_task_that_there_is_not_is_a_usage_error(command: Command) -> None:
     ended = command("supervisor", "nowhere")
     assert (ended.code, ended.out) == (2, "")

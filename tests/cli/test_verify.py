@@ -50,7 +50,7 @@ def rungs(there: Ground) -> dict[str, Any]:
     return {row["id"]: row for row in json.loads((there.task / "traceability.json").read_bytes())["requirements"]}
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_finished_work_is_judged_again_in_the_same_words_and_no_model_is_asked(there: Ground) -> None:
     before = json.loads((there.task / "report.json").read_bytes())
     ended = there.call("verify", "paper")
@@ -61,7 +61,7 @@ def test_finished_work_is_judged_again_in_the_same_words_and_no_model_is_asked(t
     assert "Attempt 2, turn" in there.call("show", "paper", "acceptance").out
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_code_that_was_broken_by_hand_is_refused(there: Ground) -> None:
     path = there.task / "generate_code" / "decay.py"
     path.write_text(path.read_text().replace("BETA * weight", "BETA + weight"))
@@ -238,7 +238,7 @@ def test_what_the_judge_agrees_with_is_told(there: Ground) -> None:
     there.call("verify", "paper", "--judge", "offline").assert_failed("rules cannot judge code")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.skipif(kind_of_sandbox("required") != BUBBLEWRAP, reason="a mount says so, and only bubblewrap mounts")
 def test_no_command_of_the_agent_writes_where_the_hooks_of_the_workspace_lie(tmp_path: Path) -> None:
     tries: Turn = [("Bash", {"command": "echo x > .pipeline/hooks.yaml; echo x > .pipeline/new; true"})]

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-import pytest
+from typing import Any, Protocol, TypeVar
 
 from tests.drills.faults import CHANGING, Call, calls_of, events_of, need_strace
 from tests.drills.ground import Ended, Ground
 from tests.drills.trees import attempts_of_done, differences, half_written, tree_of
 
 Point = TypeVar("Point")
+
+
+class OnGround(Protocol):
+    """What has a ground."""
+
+    @property
+    def ground(self) -> Ground: ...
 
 
 @dataclass(frozen=True)
@@ -60,26 +65,15 @@ def reference_on(ground: Ground, *, traced: bool = True) -> Reference:
     return Reference(ground, ended.code, tree)
 
 
-def at_each(reference: Reference, points: Iterable[Point], drill: Callable[[Point], Sequence[str]]) -> None:
+def at_each(whole: OnGround, points: Iterable[Point], drill: Callable[[Point], Sequence[str]]) -> None:
     """Drills at every point from a fresh start, and fails with all that was found at any of them."""
     found, tried = [], 0
     for point in points:
-        reference.ground.fresh()
+        whole.ground.fresh()
         found += [f"{point}\n      {problem}" for problem in drill(point)]
         tried += 1
     assert tried, "there was nothing to drill at"
     assert not found, f"{len(found)} problems at {tried} points:\n" + "\n".join(found)
-
-
-def shares(count: int) -> pytest.MarkDecorator:
-    """Every point in `count` shares: the first is quick and always tried, the rest are for `make drills`."""
-    rows = [
-        pytest.param(
-            slice(first, None, count), id=f"share {first + 1} of {count}", marks=[pytest.mark.drill] * bool(first)
-        )
-        for first in range(count)
-    ]
-    return pytest.mark.parametrize("share", rows)
 
 
 def last_words(ended: Ended) -> str:

@@ -55,8 +55,8 @@ def _tries(count: int) -> list[Turn]:
 
 LED: Sequence[Turn] = (
     *_FIRST,
-    *_tries(4),  # a hint after turn 9, a block after turn 11; the fourth wrong edit is the reason of a takeover
-    _CHECK,
+    *_tries(4),  # hints after turns 9 and 12
+    _CHECK,  # it fails in one way for the fifth time, which is the reason of a takeover
     _decay(RIGHT),  # turn 14
     _CHECK,
     _NOTE,

@@ -20,6 +20,7 @@ from tests.drills.accepting import CLAIMS, REFUSALS, Bench, refused_twice
 from tests.drills.aftermath import last_words
 from tests.drills.faults import launched
 from tests.drills.ground import Ended, until
+from tests.drills.points import Share, chosen, sample, seed, shares
 from tests.drills.test_agent_kill import processes_of, settled_tree
 from tests.drills.trees import differences, half_written
 from tests.hooks import events
@@ -30,9 +31,8 @@ if kind_of_sandbox("required") == "none":
     pytest.skip("no sandbox on this machine, so the built-in check runs nothing", allow_module_level=True)
 
 KILLED, INCOMPLETE = 137, 3
-SEED = 31
 POINTS = 120
-SHARES = 20
+"""Of the audited events of the checks, which are thousands: so many are all."""
 _MAY_BE_FEWER = 60
 FIRST, SECOND, THIRD = CLAIMS
 BEFORE, AFTER, SETTLED = "before", "after", "settled"
@@ -124,94 +124,57 @@ def test_the_scene_is_refused_twice_with_different_words_and_then_accepted(whole
 # killed at audited events
 
 
-def _points(share: int) -> Callable[[Whole], list[int]]:
-    """Random events, from the first one of a hook on."""
-    return lambda whole: random.Random(SEED).sample(range(_begins(whole), len(whole.events) + 1), POINTS)[share::SHARES]
+@shares(20, few=3)
+def test_a_run_killed_while_its_work_is_checked_ends_as_if_it_had_not_been(whole: Whole, share: Share) -> None:
+    """At random events, from the first one of a hook on."""
+    points = sample(range(_begins(whole), len(whole.events) + 1), POINTS)
+    _at_each(whole, share.of(points), lambda nth: _killed_at(whole, [nth]))
 
 
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        pytest.param(lambda whole: [Cut(At("hook", FIRST, "user:slow", 1), BEFORE)], id="before a verdict is recorded"),
-        *(pytest.param(_points(at), id=f"share {at + 1} of {SHARES}", marks=pytest.mark.drill) for at in range(SHARES)),
-    ],
-)
-def test_a_run_killed_while_its_work_is_checked_ends_as_if_it_had_not_been(
-    whole: Whole, chosen: Callable[[Whole], Sequence[Point]]
-) -> None:
-    _at_each(whole, chosen(whole), lambda nth: _killed_at(whole, [nth]))
+@shares(24, few=3)
+def test_a_verdict_that_was_recorded_before_a_kill_is_not_asked_for_again(whole: Whole, share: Share) -> None:
+    """At every moment of every row of the chain."""
+    rows = [row for row in whole.lines if row.kind in ("look", "hook", "verdict", "ending")]
+    cuts = [Cut(row, moment) for row in rows for moment in (BEFORE, AFTER, SETTLED)]
+    _at_each(whole, share.of(cuts), lambda cut: _killed_at(whole, [cut]))
 
 
-def _around_rows(share: int, shares: int) -> Callable[[Whole], list[Cut]]:
-    """Every moment of every row of the chain."""
-
-    def chosen(whole: Whole) -> list[Cut]:
-        rows = [row for row in whole.lines if row.kind in ("look", "hook", "verdict", "ending")]
-        return [Cut(row, moment) for row in rows for moment in (BEFORE, AFTER, SETTLED)][share::shares]
-
-    return chosen
-
-
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        pytest.param(lambda whole: [Cut(At("hook", FIRST, "user:tests", 2))], id="after the refusal of a hook"),
-        *(pytest.param(_around_rows(at, 24), id=f"share {at + 1} of 24", marks=pytest.mark.drill) for at in range(24)),
-    ],
-)
-def test_a_verdict_that_was_recorded_before_a_kill_is_not_asked_for_again(
-    whole: Whole, chosen: Callable[[Whole], Sequence[Point]]
-) -> None:
-    _at_each(whole, chosen(whole), lambda nth: _killed_at(whole, [nth]))
-
-
-def _twice(share: int, shares: int) -> Callable[[Whole], list[list[int]]]:
+@shares(12, few=2)
+def test_a_run_killed_again_and_again_while_its_work_is_checked_ends_the_same(whole: Whole, share: Share) -> None:
     """The events after a resume are fewer, so a later kill may come anywhere, or not at all."""
-
-    def chosen(whole: Whole) -> list[list[int]]:
-        chance = random.Random(f"{SEED} {share}")
-        first = [chance.randint(_begins(whole), len(whole.events)) for _ in range(48)][share::shares]
-        return [[nth, *(chance.randint(300, 1200) for _ in range(chance.randint(1, 3)))] for nth in first]
-
-    return chosen
+    chance = random.Random(seed())
+    first = [chance.randint(_begins(whole), len(whole.events)) for _ in range(48)]
+    kills = [[nth, *(chance.randint(300, 1200) for _ in range(chance.randint(1, 3)))] for nth in first]
+    _at_each(whole, share.of(kills), lambda points: _killed_at(whole, points))
 
 
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        pytest.param(lambda whole: [[Cut(At("hook", FIRST, "user:tidy", 1)), 700]], id="two kills"),
-        *(pytest.param(_twice(at, 12), id=f"share {at + 1} of 12", marks=pytest.mark.drill) for at in range(12)),
-    ],
-)
-def test_a_run_killed_again_and_again_while_its_work_is_checked_ends_the_same(
-    whole: Whole, chosen: Callable[[Whole], Sequence[Sequence[Point]]]
+@shares(6, few=2)
+def test_a_run_killed_with_all_its_group_at_random_times_of_its_checks_ends_the_same(
+    whole: Whole, share: Share
 ) -> None:
-    _at_each(whole, chosen(whole), lambda points: _killed_at(whole, points))
-
-
-@pytest.mark.drill
-@pytest.mark.parametrize("share", range(6))
-def test_a_run_killed_with_all_its_group_at_random_times_of_its_checks_ends_the_same(whole: Whole, share: int) -> None:
     """By the clock, from the first hook on: a hook, its keeper or a command of the built-in check may be at work."""
-    chance = random.Random(f"{SEED} {share}")
-    waits = [[round(chance.uniform(0.0, 4.0 / (at + 1)), 3) for at in range(chance.randint(1, 3))] for _ in range(4)]
-    _at_each(whole, waits, lambda times: _killed_after(whole, times))
+    chance = random.Random(seed())
+    waits = [[round(chance.uniform(0.0, 4.0 / (at + 1)), 3) for at in range(chance.randint(1, 3))] for _ in range(24)]
+    _at_each(whole, share.of(waits), lambda times: _killed_after(whole, times))
 
 
 # killed while a hook sleeps
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.drill)], ids=["once", "twice in a row"])
+@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice in a row"])
 @pytest.mark.parametrize(
     ("hook", "turn"),
-    [
-        pytest.param("tests", FIRST, id="one that refuses"),
-        pytest.param("tidy", FIRST, id="one that may write", marks=pytest.mark.drill),
-        pytest.param("fine", THIRD, id="the last of all", marks=pytest.mark.drill),
-        pytest.param("slow", SECOND, id="after a refusal", marks=pytest.mark.drill),
-        pytest.param("guard", 3, id="before a call", marks=pytest.mark.drill),
-        pytest.param("style", 5, id="after a call", marks=pytest.mark.drill),
-    ],
+    chosen(
+        [
+            pytest.param("tests", FIRST, id="one that refuses"),
+            pytest.param("tidy", FIRST, id="one that may write"),
+            pytest.param("fine", THIRD, id="the last of all"),
+            pytest.param("slow", SECOND, id="after a refusal"),
+            pytest.param("guard", 3, id="before a call"),
+            pytest.param("style", 5, id="after a call"),
+        ],
+        2,
+    ),
 )
 def test_a_hook_that_was_killed_leaves_no_process_and_runs_again_on_the_tree_that_it_began_with(
     whole: Whole, hook: str, turn: int, times: int
@@ -244,12 +207,10 @@ def test_a_hook_before_a_call_is_asked_again_on_the_tree_that_the_call_began_wit
     ("cut", "turn"),
     [
         pytest.param(Cut(At("hook", SECOND, "user:tests", 1)), SECOND, id="after the refusal of a hook"),
-        pytest.param(Cut(At("look", THIRD)), THIRD, id="before the first hook", marks=pytest.mark.drill),
+        pytest.param(Cut(At("look", THIRD)), THIRD, id="before the first hook"),
         pytest.param(Cut(At("hook", THIRD, "internal:code", 1)), THIRD, id="after the built-in check"),
-        pytest.param(Cut(At("hook", FIRST, "user:fine", 1)), FIRST, id="between two rounds", marks=pytest.mark.drill),
-        pytest.param(
-            Cut(At("hook", THIRD, "user:fine", 1), SETTLED), THIRD, id="before the verdict", marks=pytest.mark.drill
-        ),
+        pytest.param(Cut(At("hook", FIRST, "user:fine", 1)), FIRST, id="between two rounds"),
+        pytest.param(Cut(At("hook", THIRD, "user:fine", 1), SETTLED), THIRD, id="before the verdict"),
     ],
 )
 def test_a_hand_edit_after_a_kill_has_every_hook_asked_about_the_new_tree_and_costs_no_attempt(
@@ -350,8 +311,8 @@ def test_a_hook_that_the_user_takes_out_after_a_kill_is_not_asked_and_not_waited
     ("hook", "turn"),
     [
         pytest.param("tests", FIRST, id="at the gate"),
-        pytest.param("guard", 3, id="before a call", marks=pytest.mark.drill),
-        pytest.param("style", 5, id="after a call", marks=pytest.mark.drill),
+        pytest.param("guard", 3, id="before a call"),
+        pytest.param("style", 5, id="after a call"),
     ],
 )
 def test_the_litter_of_a_hook_that_was_killed_is_taken_back_though_the_user_takes_the_hook_out(
@@ -374,9 +335,7 @@ def test_the_litter_of_a_hook_that_was_killed_is_taken_back_though_the_user_take
     "cut",
     [
         pytest.param(Cut(At("hook", THIRD, "user:tidy", 1)), id="while others are still to be asked"),
-        pytest.param(
-            Cut(At("hook", THIRD, "user:fine", 1)), id="when all others have been asked", marks=pytest.mark.drill
-        ),
+        pytest.param(Cut(At("hook", THIRD, "user:fine", 1)), id="when all others have been asked"),
     ],
 )
 def test_a_hook_that_the_user_adds_after_a_kill_is_asked_before_anything_is_accepted(whole: Whole, cut: Cut) -> None:

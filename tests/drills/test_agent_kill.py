@@ -9,7 +9,7 @@ import random
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,10 @@ import pytest
 
 from phases.sandbox.commands import kind_of_sandbox
 from tests.drills import scenes
-from tests.drills.aftermath import last_words, shares
+from tests.drills.aftermath import at_each, last_words
 from tests.drills.faults import Call, call_with, calls_of, launched, need_strace
 from tests.drills.ground import Ground, until
+from tests.drills.points import Share, sample, seed, shares
 from tests.drills.trees import differences, half_written, tree_of
 from tests.llm_server import Answer, LlmServer, Raw, Says, openai_chunks
 
@@ -31,7 +32,7 @@ if kind_of_sandbox("required") == "none":
 
 KILLED = -9
 POINTS = 200
-SEED = 20
+"""Of the audited events of a run, which are thousands: so many are all."""
 _JOURNALS = ("plan_journal.jsonl", "journal.jsonl")
 _CLOCKS = ("at", "seconds")
 _SCRATCH = "pipeline-sandbox-"
@@ -61,39 +62,29 @@ def by_rules_alone(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
 # a recording
 
 
-@pytest.mark.parametrize(
-    "share",
-    [
-        pytest.param(slice(2), id="the first two"),
-        *(
-            pytest.param(slice(2 + at, None, 24), id=f"share {at + 1} of 24", marks=pytest.mark.drill)
-            for at in range(24)
-        ),
-    ],
-)
+@shares(24, few=6)
 def test_an_agent_killed_at_a_random_audited_event_ends_as_if_it_had_not_been(
-    recorded: Undisturbed, share: slice
+    recorded: Undisturbed, share: Share
 ) -> None:
-    points = random.Random(SEED).sample(range(1, recorded.events + 1), POINTS)[share]
+    points = share.of(sample(range(1, recorded.events + 1), POINTS))
     at_each(recorded, points, lambda nth: gone_at(recorded, nth))
 
 
-@pytest.mark.drill
-@pytest.mark.parametrize("share", range(6))
+@shares(6, few=4)
 def test_an_agent_without_bubblewrap_killed_at_a_random_audited_event_ends_as_if_it_had_not_been(
-    by_rules_alone: Undisturbed, share: int
+    by_rules_alone: Undisturbed, share: Share
 ) -> None:
-    points = random.Random(SEED).sample(range(1, by_rules_alone.events + 1), 48)[share::6]
+    points = share.of(sample(range(1, by_rules_alone.events + 1), 48))
     at_each(by_rules_alone, points, lambda nth: gone_at(by_rules_alone, nth))
 
 
-@pytest.mark.drill
-@pytest.mark.parametrize("share", range(10))
-def test_an_agent_killed_at_a_random_system_call_ends_as_if_it_had_not_been(recorded: Undisturbed, share: int) -> None:
+@shares(10, few=4)
+def test_an_agent_killed_at_a_random_system_call_ends_as_if_it_had_not_been(
+    recorded: Undisturbed, share: Share
+) -> None:
     need_strace()
     recorded.ground.fresh()
-    calls = calls_of(recorded.ground)
-    points = random.Random(SEED).sample(calls, 60)[share::10]
+    points = share.of(sample(calls_of(recorded.ground), 60))
     came = []
 
     def drill(call: Call) -> list[str]:
@@ -107,36 +98,35 @@ def test_an_agent_killed_at_a_random_system_call_ends_as_if_it_had_not_been(reco
     assert came.count(True) >= len(points) - 2
 
 
-@pytest.mark.drill
-@pytest.mark.parametrize("share", range(8))
+@shares(8, few=2)
 def test_an_agent_killed_again_and_again_at_audited_events_ends_as_if_it_had_not_been(
-    recorded: Undisturbed, share: int
+    recorded: Undisturbed, share: Share
 ) -> None:
-    chance = random.Random(f"{SEED} {share}")
-    rounds = [[chance.randint(1, recorded.events // 2) for _ in range(chance.randint(2, 5))] for _ in range(3)]
+    chance = random.Random(seed())
+    rounds = [[chance.randint(1, recorded.events // 2) for _ in range(chance.randint(2, 5))] for _ in range(24)]
 
     def drill(points: Sequence[int]) -> list[str]:
         ends = [launched(recorded.ground, nth) for nth in points]
         odd = [f"it ends with {ended.code}: {last_words(ended)}" for ended in ends if ended.code not in (0, 137)]
         return odd + problems_afterwards(recorded)
 
-    at_each(recorded, rounds, drill)
+    at_each(recorded, share.of(rounds), drill)
 
 
-@shares(12)
+@shares(12, few=2)
 def test_an_agent_killed_at_random_times_with_all_its_group_ends_as_if_it_had_not_been(
-    recorded: Undisturbed, share: slice
+    recorded: Undisturbed, share: Share
 ) -> None:
     """By the clock: what the audited events and the system calls of one process cannot name, like a command at work."""
-    chance = random.Random(f"{SEED} {share.start}")
-    times = [[round(chance.uniform(0.1, 2.5), 3) for _ in range(chance.randint(1, 4))] for _ in range(4)]
+    chance = random.Random(seed())
+    times = [[round(chance.uniform(0.1, 2.5), 3) for _ in range(chance.randint(1, 4))] for _ in range(48)]
 
     def drill(waits: Sequence[float]) -> list[str]:
         for wait in waits:
             _killed_after(recorded.ground, wait)
         return problems_afterwards(recorded)
 
-    at_each(recorded, times[:1] if share.start == 0 else times, drill)
+    at_each(recorded, share.of(times), drill)
 
 
 def test_an_agent_killed_while_its_command_runs_leaves_no_process_and_its_command_is_run_once(
@@ -153,7 +143,6 @@ def test_an_agent_killed_while_its_command_runs_leaves_no_process_and_its_comman
     assert log.read_text() == "one\ntwo\n"
 
 
-@pytest.mark.drill
 @pytest.mark.parametrize("scene", ["recorded", "by_rules_alone"])
 def test_a_killed_run_leaves_no_folder_of_the_sandbox_after_the_next_start(
     scene: str, request: pytest.FixtureRequest
@@ -172,7 +161,7 @@ def test_a_killed_run_leaves_no_folder_of_the_sandbox_after_the_next_start(
         ground.call()
         return [f"{path} is left over" for path in ground.temporary.iterdir()]
 
-    at_each(undisturbed, points[:: len(points) // 6], drill)
+    at_each(undisturbed, sample(points, 3), drill)
 
 
 def gone_at(undisturbed: Undisturbed, nth: int) -> list[str]:
@@ -219,29 +208,18 @@ MOMENTS = ("before", "amid", "after")
 POINTS_OF_THE_SERVER = [(request, moment) for request in range(len(scenes.SAID)) for moment in MOMENTS]
 
 
-@pytest.mark.parametrize(
-    "points",
-    [
-        pytest.param([(3, "after"), (8, "amid"), (12, "before")], id="some points of one run"),
-        *(
-            pytest.param(POINTS_OF_THE_SERVER[share::16], id=f"share {share + 1} of 16", marks=pytest.mark.drill)
-            for share in range(16)
-        ),
-    ],
-)
-def test_a_killed_agent_asks_a_server_nothing_again_but_what_was_never_answered(
-    points: list[tuple[int, str]], tmp_path: Path
-) -> None:
+@shares(16, few=3)
+def test_a_killed_agent_asks_a_server_nothing_again_but_what_was_never_answered(share: Share, tmp_path: Path) -> None:
     """All points in one run, in their order: each kill shifts the count of the requests by one at most."""
-    assert killed_by_the_server(tmp_path, Killer(dict(points))) == []
+    points = share.of(POINTS_OF_THE_SERVER)
+    assert killed_by_the_server(tmp_path, Killer(dict(points))) == [], points
 
 
-@pytest.mark.drill
-@pytest.mark.parametrize("share", range(8))
-def test_an_agent_killed_at_audited_events_asks_a_server_nothing_again(share: int, tmp_path: Path) -> None:
-    chance = random.Random(f"{SEED} {share}")
-    for number in range(4):
-        points = [chance.randint(1, 1100) for _ in range(chance.randint(1, 3))]
+@shares(8, few=2)
+def test_an_agent_killed_at_audited_events_asks_a_server_nothing_again(share: Share, tmp_path: Path) -> None:
+    chance = random.Random(seed())
+    rounds = [[chance.randint(1, 1100) for _ in range(chance.randint(1, 3))] for _ in range(32)]
+    for number, points in enumerate(share.of(rounds)):
         assert killed_at_events(tmp_path / str(number), points) == [], points
 
 
@@ -322,17 +300,6 @@ def undisturbed_on(ground: Ground) -> Undisturbed:
     assert differences(settled_tree(ground), tree) == []
     assert ledger_faults(ground, len(scenes.SAID)) == []
     return Undisturbed(ground, tree, len((ground.base / "events").read_text().splitlines()))
-
-
-def at_each(undisturbed: Undisturbed, points: Iterable[Any], drill: Callable[[Any], list[str]]) -> None:
-    """Drills at every point from a fresh start, and fails with all that was found at any of them."""
-    found, tried = [], 0
-    for point in points:
-        undisturbed.ground.fresh()
-        found += [f"{point}\n      {problem}" for problem in drill(point)]
-        tried += 1
-    assert tried, "there was nothing to drill at"
-    assert not found, f"{len(found)} problems at {tried} points:\n" + "\n".join(found)
 
 
 def problems_afterwards(undisturbed: Undisturbed) -> list[str]:

@@ -407,7 +407,8 @@ def host_faults(ground: Ground, rows: list[tuple[str, list[Any]]]) -> list[str]:
             found += [f"it loaded {program}"] if str(ground.base) in program else []
         else:
             real = program if os.sep in program else shutil.which(program, path=ground.environment["PATH"]) or ""
-            if event != "subprocess.Popen" or (real and not os.path.isabs(real)) or real.startswith(str(ground.work)):
+            starts = event in ("subprocess.Popen", "os.posix_spawn")  # the latter is how orphan_watch begins
+            if not starts or (real and not os.path.isabs(real)) or real.startswith(str(ground.work)):
                 found.append(f"{event} of {real}: {details[1:]}")
     files, paths = rows[-1][1]
     found += [f"it imported {file}" for file in files if str(file).startswith(str(ground.work))]
@@ -427,16 +428,18 @@ def test_the_watch_over_the_host_sees_what_it_must_not_do(tmp_path: Path) -> Non
         ("open", [inside, "None", os.O_DIRECTORY | os.O_NOFOLLOW]),
         ("open", ["a.py", "None", os.O_NOFOLLOW]),
         ("subprocess.Popen", [f"{inside}/git", [], "None", "None"]),
+        ("os.posix_spawn", [f"{inside}/python", [], "None"]),
+        ("os.posix_spawn", [sys.executable, [], "None"]),
         ("os.system", ["true"]),
         end,
     ]
-    assert len(host_faults(ground, rows)) == 7
+    assert len(host_faults(ground, rows)) == 8
 
 
 # the drill
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fully_malicious_model_changes_nothing_learns_nothing_reaches_nobody_and_is_not_believed(
     kind: str, tmp_path: Path
@@ -466,7 +469,7 @@ def test_a_fully_malicious_model_changes_nothing_learns_nothing_reaches_nobody_a
         until(lambda: processes_of(tmp_path) == [], "every process is gone", patience=10)
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 def test_without_a_sandbox_the_same_orders_are_carried_out_and_the_drill_sees_it(tmp_path: Path) -> None:
     """What shows that the drill can fail. Its orders touch nothing but what the drill has made."""
     pytest.importorskip("openai", reason="the openai package is not installed")

@@ -7,11 +7,14 @@ import json
 import re
 import socket
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from phases.workspace.guide_file import is_guide
+from pipeline.base.files import sha256
 from tests.drills import scenes
 from tests.drills.aftermath import last_words
 from tests.drills.ground import Ended, Ground
@@ -28,7 +31,6 @@ from tests.llm_server import (
     openai_chunks,
     sse,
 )
-from tests.papers import HANGS
 from tests.web import sends, serving
 
 pytestmark = pytest.mark.slow
@@ -38,7 +40,6 @@ pytest.importorskip("openai", reason="the openai package is not installed")
 KEY = "sk-canary-0123456789-0123456789"
 CALLS = len(scenes.SAID)
 EVIL = "evil.py"
-DRILL = pytest.mark.drill
 
 
 def ground_at(folder: Path, server: LlmServer | str, model: str = "compatible:x", **extra: str) -> Ground:
@@ -56,8 +57,10 @@ def ledger(ground: Ground) -> list[dict[str, Any]]:
 
 
 def code(ground: Ground) -> dict[str, str]:
+    """The files of the workspace that the program has not written itself."""
     root = ground.task / "generate_code"
-    return {path.relative_to(root).as_posix(): path.read_text() for path in sorted(root.rglob("*")) if path.is_file()}
+    files = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*")) if path.is_file()}
+    return {name: path.read_text() for name, path in files.items() if not is_guide(name, sha256(path.read_bytes()))}
 
 
 def planned_code() -> dict[str, str]:
@@ -85,9 +88,9 @@ def assert_ended_well(ended: Ended, ground: Ground) -> None:
     ("status", "wait", "words"),
     [
         pytest.param(429, "120", "rate limited", id="429 for two minutes"),
-        pytest.param(429, "3600", "rate limited", id="429 for an hour", marks=DRILL),
+        pytest.param(429, "3600", "rate limited", id="429 for an hour"),
         pytest.param(503, "120", "unavailable", id="503 for two minutes"),
-        pytest.param(529, "3600", "unavailable", id="529 for an hour", marks=DRILL),
+        pytest.param(529, "3600", "unavailable", id="529 for an hour"),
     ],
 )
 def test_a_server_that_is_busy_or_down_for_long_pauses_the_task_and_it_goes_on_later(
@@ -114,9 +117,9 @@ def test_a_server_that_is_busy_or_down_for_long_pauses_the_task_and_it_goes_on_l
     "told",
     [
         pytest.param("0.2", id="a short wait"),
-        pytest.param("-5", id="negative", marks=DRILL),
-        pytest.param("soon", id="no number", marks=DRILL),
-        pytest.param("Thu, 01 Jan 1970 00:00:00 GMT", id="a date that is over", marks=DRILL),
+        pytest.param("-5", id="negative"),
+        pytest.param("soon", id="no number"),
+        pytest.param("Thu, 01 Jan 1970 00:00:00 GMT", id="a date that is over"),
     ],
 )
 def test_a_server_that_is_busy_for_a_moment_is_waited_for(told: str, tmp_path: Path) -> None:
@@ -127,20 +130,6 @@ def test_a_server_that_is_busy_for_a_moment_is_waited_for(told: str, tmp_path: P
     assert voice.asked == [0, 1, *range(1, CALLS)]
 
 
-@DRILL
-@pytest.mark.parametrize(("status", "words"), [(429, "rate limited"), (503, "unavailable")])
-def test_a_server_that_is_busy_or_down_for_ever_pauses_the_task_without_a_busy_loop(
-    status: int, words: str, tmp_path: Path
-) -> None:
-    voice = scenes.Voice({0: [Status(status, error_body("slow down"))] * 1000})
-    with LlmServer(voice) as server:
-        ground = ground_at(tmp_path, server)
-        ended = ground.wait(ground.start(), patience=10 * HANGS)
-    assert ended.code == 5, last_words(ended)
-    assert words in document(ground, "report.json")["reason"]
-    assert len(voice.asked) < 30
-
-
 # no
 
 
@@ -148,12 +137,12 @@ def test_a_server_that_is_busy_or_down_for_ever_pauses_the_task_without_a_busy_l
     ("status", "words"),
     [
         pytest.param(401, ["answered 401", "api_key"], id="401"),
-        pytest.param(403, ["answered 403", "api_key"], id="403", marks=DRILL),
+        pytest.param(403, ["answered 403", "api_key"], id="403"),
         pytest.param(404, ["answered 404", "'gpt-nine'", "pipeline models"], id="404"),
-        pytest.param(400, ["answered 400"], id="400", marks=DRILL),
-        pytest.param(422, ["answered 422"], id="422", marks=DRILL),
-        pytest.param(302, ["answered 302", "base_url"], id="302", marks=DRILL),
-        pytest.param(500, ["answered 500", "asked 4 times"], id="500", marks=DRILL),
+        pytest.param(400, ["answered 400"], id="400"),
+        pytest.param(422, ["answered 422"], id="422"),
+        pytest.param(302, ["answered 302", "base_url"], id="302"),
+        pytest.param(500, ["answered 500", "asked 4 times"], id="500"),
     ],
 )
 def test_a_server_that_says_no_is_told_in_one_line_without_the_key(
@@ -235,61 +224,61 @@ ANSWERED: dict[str, Answer] = {
 """Calls that come whole and make no sense: each is answered, and nothing is done."""
 
 
-def quick(rows: dict[str, Answer], *names: str) -> list[Any]:
-    return [pytest.param(row, id=name, marks=[] if name in names else DRILL) for name, row in rows.items()]
+FOUR = [dict(list(MENDED.items())[first : first + 4]) for first in range(0, len(MENDED), 4)]
+"""Faults for one run each: it ends at the fourth in a row."""
 
 
-@pytest.mark.parametrize("fault", quick(AGAIN, "cut off before its end"))
-def test_a_reply_that_broke_off_is_asked_for_again_and_nothing_of_it_is_used(fault: Answer, tmp_path: Path) -> None:
-    voice = scenes.Voice({2: [fault], 9: [fault]})
+def spread(faults: dict[str, Answer]) -> dict[int, Answer]:
+    """Every other reply is one of these."""
+    return {2 * number + 2: fault for number, fault in enumerate(faults.values())}
+
+
+def test_a_reply_that_broke_off_is_asked_for_again_and_nothing_of_it_is_used(tmp_path: Path) -> None:
+    faults = spread(AGAIN)
+    voice = scenes.Voice({place: [fault] for place, fault in faults.items()})
     with LlmServer(voice) as server:
         ground = ground_at(tmp_path, server)
         assert_ended_well(ground.call(), ground)
-    assert sorted(voice.asked) == sorted([*range(CALLS), 2, 9])
+    assert sorted(voice.asked) == sorted([*range(CALLS), *faults]), dict(zip(faults, AGAIN, strict=True))
 
 
-@pytest.mark.parametrize("fault", quick({**MENDED, **ANSWERED}, "half an argument", "a path outside"))
+@pytest.mark.parametrize("rows", [MENDED, ANSWERED], ids=["as a whole", "in its calls"])
 def test_a_reply_that_makes_no_sense_is_told_to_the_model_and_never_becomes_a_file(
-    fault: Answer, tmp_path: Path
+    rows: dict[str, Answer], tmp_path: Path
 ) -> None:
-    voice = scenes.Voice({2: [fault], 9: [fault]})
+    faults = spread(rows)
+    voice = scenes.Voice({place: [fault] for place, fault in faults.items()})
     with LlmServer(voice) as server:
         ground = ground_at(tmp_path, server)
         assert_ended_well(ground.call(), ground)
-    assert voice.asked == list(range(CALLS + 2))
+    assert voice.asked == list(range(CALLS + len(faults))), dict(zip(faults, rows, strict=True))
     assert list(tmp_path.rglob("evil*")) == []
 
 
-@pytest.mark.parametrize("fault", quick(MENDED, "cut off at the limit"))
-def test_a_server_that_only_sends_nonsense_ends_the_run_after_a_few_tries(fault: Answer, tmp_path: Path) -> None:
-    voice = scenes.Voice({place: [fault] for place in range(2, 40)})
+@pytest.mark.parametrize("rows", FOUR, ids=lambda rows: next(iter(rows)))
+def test_a_server_that_only_sends_nonsense_ends_the_run_after_a_few_tries(
+    rows: dict[str, Answer], tmp_path: Path
+) -> None:
+    faults = list(rows.values()) * 10
+    voice = scenes.Voice({place: [fault] for place, fault in enumerate(faults, 2)})
     with LlmServer(voice) as server:
         ground = ground_at(tmp_path, server)
         ended = ground.call()
         ended.assert_failed("4 replies in a row could not be used")
         assert ended.code == 1
-        assert len(voice.asked) == 2 + 4
+        assert len(voice.asked) == 2 + 4, list(rows)
     assert code(ground) == {}
     assert list(tmp_path.rglob("evil*")) == []
 
 
-@DRILL
-@pytest.mark.parametrize("fault", [row for name, row in MENDED.items() if name != "501 calls"])
-def test_no_plan_is_made_of_nonsense(fault: Answer, tmp_path: Path) -> None:
-    with LlmServer(lambda body: fault) as server:
+@pytest.mark.parametrize("rows", FOUR, ids=lambda rows: next(iter(rows)))
+def test_no_plan_is_made_of_nonsense(rows: dict[str, Answer], tmp_path: Path) -> None:
+    faults = cycle(row for name, row in rows.items() if name != "501 calls")
+    with LlmServer(lambda body: next(faults)) as server:
         ground = ground_at(tmp_path, server)
         ground.call().assert_failed("compatible:x")
-        assert server.asked <= 5
+        assert server.asked <= 8, list(rows)
     assert not (ground.task / "initial_plan.txt").exists()
-
-
-@DRILL
-def test_a_server_that_falls_silent_in_the_middle_is_given_up_and_asked_again(tmp_path: Path) -> None:
-    hanging = Raw(list(openai_chunks(evil()))[:-2], after="hang")
-    voice = scenes.Voice({2: [hanging]})
-    with LlmServer(voice) as server:
-        ground = ground_at(tmp_path, server)
-        assert_ended_well(ground.wait(ground.start(), patience=4 * HANGS), ground)
 
 
 def test_calls_with_one_id_are_told_apart(tmp_path: Path) -> None:
@@ -333,7 +322,7 @@ def test_requests_that_are_always_too_long_end_the_run_soon(place: int, tmp_path
     ("place", "answer", "word"),
     [
         pytest.param(0, Says("I will not.", finish="content_filter"), "refused", id="the plan"),
-        pytest.param(3, Says("I will not.", finish="content_filter"), "refused", id="the code", marks=DRILL),
+        pytest.param(3, Says("I will not.", finish="content_filter"), "refused", id="the code"),
     ],
 )
 def test_a_model_that_refuses_is_believed_at_once(place: int, answer: Says, word: str, tmp_path: Path) -> None:
@@ -346,7 +335,6 @@ def test_a_model_that_refuses_is_believed_at_once(place: int, answer: Says, word
     assert ledger(ground)[-1]["outcome"] == "refused"
 
 
-@DRILL
 def test_a_model_that_refuses_in_words_is_not_asked_ten_times(tmp_path: Path) -> None:
     with LlmServer(lambda body: Says("I am sorry, but I cannot help with that.")) as server:
         ground = ground_at(tmp_path, server)
@@ -355,31 +343,6 @@ def test_a_model_that_refuses_in_words_is_not_asked_ten_times(tmp_path: Path) ->
 
 
 # money
-
-
-def test_money_is_never_passed_and_more_of_it_goes_on(tmp_path: Path) -> None:
-    """A reply costs 11 cents; 16 are needed."""
-    voice = scenes.Voice()
-    with LlmServer(voice) as server:
-        ground = ground_at(tmp_path, server)
-        prices = ground.home / ".config" / "pipeline" / "prices.yaml"
-        prices.parent.mkdir(parents=True)
-        prices.write_text('"compatible:x": {in: 0, out: 11000}\n')
-        first = ground.call(*ground.arguments, "--max-usd", "0.5")
-        assert first.code == 5, last_words(first)
-        assert "max_usd = 0.5" in document(ground, "report.json")["reason"]
-        assert len(voice.asked) == 4
-        assert _paid(ground) == pytest.approx(0.44)
-        assert ground.call().code == 5
-        assert len(voice.asked) == 4
-        second = ground.call("resume", "paper", "--base-url", server.base_url, "--add-usd", "1")
-        assert second.code == 5, last_words(second)
-        assert len(voice.asked) == 13
-        assert _paid(ground) == pytest.approx(1.43)
-        last = ground.call("resume", "paper", "--base-url", server.base_url, "--add-usd", "1")
-    assert_ended_well(last, ground)
-    assert voice.asked == list(range(CALLS))
-    assert document(ground, "report.json")["usage"]["usd"] == pytest.approx(1.76)
 
 
 def test_a_call_that_would_pass_the_limit_is_not_made_and_the_command_that_is_told_makes_it(tmp_path: Path) -> None:
@@ -396,7 +359,7 @@ def test_a_call_that_would_pass_the_limit_is_not_made_and_the_command_that_is_to
         assert told
         assert f"resume paper --add-usd {told[1]}" in first.out.partition("Next:")[2]
         second = ground.call("resume", "paper", "--base-url", server.base_url, "--add-usd", told[1])
-        assert second.code == 5, last_words(second)
+        assert second.code in (0, 5), last_words(second)
         assert voice.asked
     assert _paid(ground) <= 0.02 + float(told[1])
 
@@ -503,11 +466,11 @@ def _hangs_up() -> Iterator[str]:
 @pytest.mark.parametrize(
     ("place", "word", "extra"),
     [
-        pytest.param(_nothing, "nothing listens at", {}, id="nothing listens", marks=DRILL),
-        pytest.param(_no_name, "is not found (DNS)", {}, id="no such name", marks=DRILL),
+        pytest.param(_nothing, "nothing listens at", {}, id="nothing listens"),
+        pytest.param(_no_name, "is not found (DNS)", {}, id="no such name"),
         pytest.param(_plain, "does not speak TLS", {}, id="no TLS"),
-        pytest.param(_hangs_up, "", {}, id="it hangs up", marks=DRILL),
-        pytest.param(_no_name, "", {"HTTP_PROXY": "http://127.0.0.1:9"}, id="a proxy that is not there", marks=DRILL),
+        pytest.param(_hangs_up, "", {}, id="it hangs up"),
+        pytest.param(_no_name, "", {"HTTP_PROXY": "http://127.0.0.1:9"}, id="a proxy that is not there"),
     ],
 )
 def test_a_server_that_cannot_be_reached_is_named_and_the_task_goes_on_later(
@@ -516,8 +479,9 @@ def test_a_server_that_cannot_be_reached_is_named_and_the_task_goes_on_later(
     with place() as address:
         ground = ground_at(tmp_path, address, **extra)
         ended = ground.call()
-        ended.assert_failed(address.split("/")[2], word, "pipeline resume")
+        ended.assert_failed(address.split("/")[2], word)
         assert ended.code == 1
+        assert "pipeline resume paper" in ended.out
     with LlmServer(scenes.Voice()) as server:
         again = Ground(ground.base, arguments=("resume", "paper", "--base-url", server.base_url), text=ground.text)
         assert_ended_well(again.call(), again)

@@ -21,11 +21,12 @@ import pytest
 from tests.cli.test_batch import PAPER, children_of
 from tests.cli.test_engines import start_dask
 from tests.drills.faults import small_disk
+from tests.drills.points import EVERY, seed
 from tests.papers import Command
 from tests.toys import toy_name, write_toy, write_toys
-from tests.work import deadline_in, is_over, wait_until
+from tests.work import wait_until
 
-pytestmark = [pytest.mark.drill, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 CALLS = 5
 PAYS = '''"""Toy phase {number}, which pays for five answers."""
 
@@ -99,11 +100,10 @@ class Papers:
         return sum(count - 1 for count in self.paid().values())
 
 
-@pytest.mark.parametrize("kills", [200])
-def test_workers_killed_at_random_lose_no_more_than_the_call_in_flight(kills: int, tmp_path: Path) -> None:
-    papers, chance, killed = Papers(tmp_path, 40, WAIT="0.3"), random.Random(7), 0
-    until = deadline_in(500)
-    while killed < kills and not is_over(until):
+def test_workers_killed_at_random_lose_no_more_than_the_call_in_flight(tmp_path: Path) -> None:
+    kills, count = (200, 40) if EVERY else (20, 8)
+    papers, chance, killed = Papers(tmp_path, count, WAIT="0.3"), random.Random(seed()), 0
+    while killed < kills:
         with papers.command.start("batch", "papers", "--jobs", "4") as batch:
             while killed < kills and batch.poll() is None:
                 time.sleep(chance.uniform(0.0, 0.3))
@@ -113,12 +113,12 @@ def test_workers_killed_at_random_lose_no_more_than_the_call_in_flight(kills: in
                         killed += 1
             batch.send_signal(signal.SIGINT) if killed >= kills else None
             batch.communicate(timeout=60)
-        if papers.twice + killed and batch.returncode == 0 and killed < kills:
+        if batch.returncode == 0:
             break  # every paper is done, whatever was tried
     papers.command.environment["WAIT"] = "0.01"
     papers.finish()
-    print(f"\n{killed} kills, {papers.twice} of {40 * CALLS} answers paid twice")
-    assert killed >= min(kills, 100)
+    print(f"\n{killed} kills, {papers.twice} of {count * CALLS} answers paid twice")
+    assert killed > 0
     assert papers.twice <= killed
 
 

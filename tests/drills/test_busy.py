@@ -1,6 +1,6 @@
 """A busy machine: many runs at once of a long paper, and a soak of kills, full disks and two at once. No verdict, nothing lost.
 
-SOAK_MINUTES says how long the soak goes on; without it, for half a minute.
+SOAK_ROUNDS says how many faults the soak has.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tests.drills import scenes
 from tests.drills.aftermath import Reference, last_words, reference_on
 from tests.drills.faults import mount, small_disk
 from tests.drills.ground import Ended, Ground
+from tests.drills.points import EVERY, seed
 from tests.papers import good_pdf, pdf
 from tests.work import deadline_in, is_over
 
-pytestmark = [pytest.mark.drill, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
-SEED = 1123
-MINUTES = float(os.environ.get("SOAK_MINUTES", "0.5"))
+ROUNDS = int(os.environ.get("SOAK_ROUNDS", "200" if EVERY else "8"))
 BUSY = 75
 """How a run ends whose task another one holds."""
 PATIENCE = 500.0
@@ -32,13 +32,15 @@ _TEXT = "We wait for the answer of each of these machines, and measure how long 
 
 
 def _long_paper(pages: int) -> bytes:
-    chance, words = random.Random(SEED), _TEXT.split()
+    chance, words = random.Random(seed()), _TEXT.split()
     lines = [[" ".join(chance.choices(words, k=14)) for _ in range(45)] for _ in range(pages)]
     lines[0][:2] = ["# A Long Paper on Waiting", "# 1 Introduction"]
     return pdf(lines, title="A Long Paper on Waiting")
 
 
-@pytest.mark.parametrize(("runs", "pages"), [(16, 300), (50, 1)], ids=["16 of 300 pages", "50 small ones"])
+@pytest.mark.parametrize(
+    ("runs", "pages"), [(16, 300), (50, 1)] if EVERY else [(4, 60), (12, 1)], ids=["long ones", "small ones"]
+)
 def test_every_paper_is_read_however_many_are_read_at_once(runs: int, pages: int, tmp_path: Path) -> None:
     ground = Ground(tmp_path)
     (ground.work / "paper.pdf").write_bytes(_long_paper(pages) if pages > 1 else good_pdf())
@@ -57,7 +59,7 @@ class Soak:
     """Faults on one ground, one after the other, and what was wrong after each."""
 
     def __init__(self, reference: Reference) -> None:
-        self.reference, self.ground, self.chance = reference, reference.ground, random.Random(SEED)
+        self.reference, self.ground, self.chance = reference, reference.ground, random.Random(seed())
         began = time.monotonic()
         self.ground.fresh()
         self.ground.call()
@@ -112,12 +114,10 @@ def test_a_mixed_soak_loses_nothing_and_leaves_no_process(tmp_path: Path) -> Non
     soak = Soak(reference_on(scenes.paper(tmp_path, tools=True), traced=False))
     faults = {"kill": soak.kill, "two at once": soak.two_at_once, "full disk": soak.full_disk}
     tried, found = dict.fromkeys(faults, 0), list[str]()
-    ends = deadline_in(MINUTES * 60)
-    while not is_over(ends):
+    for _ in range(ROUNDS):
         name = soak.chance.choice([*faults, "kill", "kill"])
         soak.ground.fresh()
         found += [f"{name}: {problem}" for problem in faults[name]()]
         tried[name] += 1
-    print(f"\n{MINUTES:g} minutes: {tried}, {len(found)} problems")
-    assert sum(tried.values()) > 0
+    print(f"\n{tried}, {len(found)} problems")
     assert found == []

@@ -19,7 +19,7 @@ from tests.drills.faults import need_strace
 from tests.drills.ground import Ground
 from tests.llm_server import LlmServer
 
-pytestmark = [pytest.mark.drill, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 _CALL = re.compile(
     r"\b(?:connect|sendto|sendmsg|sendmmsg)\(.*?"

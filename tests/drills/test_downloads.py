@@ -25,7 +25,7 @@ from pipeline.base.http.fetch import DownloadError, DownloadLimits, fetch_url
 from tests.strategies import QUICK
 from tests.web import Script, floods, head, says, sends, serving
 
-pytestmark = pytest.mark.drill
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 BODY = random.Random(61).randbytes(3_000_000)

@@ -9,9 +9,11 @@ import pytest
 import yaml
 
 from tests.cli.test_full_mode import documents, inodes, killed_in, repository, whole_ones
+from tests.drills.points import chosen
 from tests.papers import NUMBERS, SHARED, Command
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(shutil.which("git") is None, reason="there is no git on this machine"),
     pytest.mark.skipif(not SHARED.is_dir(), reason="the real papers are not on this machine"),
 ]
@@ -37,10 +39,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return source, mirror, command
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "phase", [pytest.param(phase, marks=[] if phase == "07" else pytest.mark.drill) for phase in PHASES]
-)
+@pytest.mark.parametrize("phase", chosen(PHASES, 2))
 def test_a_real_paper_killed_in_a_phase_ends_in_the_same_documents_and_fetches_nothing_twice(
     whole: tuple[Path, Path, Command], tmp_path: Path, phase: str
 ) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from tests.drills import scenes
-from tests.drills.aftermath import Reference, at_each, last_words, reference_on, shares
+from tests.drills.aftermath import Reference, at_each, last_words, reference_on
 from tests.drills.faults import Call, call_with, launched
+from tests.drills.points import Share, shares
 
 KILLED = -9
 
@@ -40,32 +41,33 @@ def hooked(tmp_path_factory: pytest.TempPathFactory) -> Reference:
     return reference_on(scenes.chain(tmp_path_factory.mktemp("hooked")), traced=False)
 
 
-@shares(8)
-def test_a_run_killed_at_any_system_call_goes_on_to_the_same_tree(toys: Reference, share: slice) -> None:
-    at_each(toys, toys.calls()[share], lambda call: _killed_at(toys, call))
-
-
-@pytest.mark.drill
-def test_a_run_of_phases_side_by_side_killed_at_any_system_call_goes_on_to_the_same_tree(
-    side_by_side: Reference,
-) -> None:
-    at_each(side_by_side, side_by_side.calls(), lambda call: _killed_at(side_by_side, call))
+@shares(8, few=20)
+def test_a_run_killed_at_any_system_call_goes_on_to_the_same_tree(toys: Reference, share: Share) -> None:
+    at_each(toys, share.of(toys.calls()), lambda call: _killed_at(toys, call))
 
 
 @pytest.mark.slow
-@shares(120)
-def test_a_fast_run_killed_at_any_system_call_goes_on_to_the_same_tree(alone: Reference, share: slice) -> None:
+@shares(8, few=20)
+def test_a_run_of_phases_side_by_side_killed_at_any_system_call_goes_on_to_the_same_tree(
+    side_by_side: Reference, share: Share
+) -> None:
+    at_each(side_by_side, share.of(side_by_side.calls()), lambda call: _killed_at(side_by_side, call))
+
+
+@pytest.mark.slow
+@shares(120, few=12)
+def test_a_fast_run_killed_at_any_system_call_goes_on_to_the_same_tree(alone: Reference, share: Share) -> None:
     calls = alone.calls()
-    at_each(alone, calls[share], lambda call: _killed_at(alone, call, _those_that_may_not_come_again(calls)))
+    at_each(alone, share.of(calls), lambda call: _killed_at(alone, call, _those_that_may_not_come_again(calls)))
 
 
-@pytest.mark.drill
-@pytest.mark.parametrize("share", [slice(first, None, 8) for first in range(8)], ids=lambda share: str(share.start))
+@pytest.mark.slow
+@shares(120, few=12)
 def test_a_fast_run_with_a_sandbox_killed_at_any_system_call_goes_on_to_the_same_tree(
-    paper: Reference, share: slice
+    paper: Reference, share: Share
 ) -> None:
     calls = paper.calls()
-    at_each(paper, calls[share], lambda call: _killed_at(paper, call, _those_that_may_not_come_again(calls)))
+    at_each(paper, share.of(calls), lambda call: _killed_at(paper, call, _those_that_may_not_come_again(calls)))
 
 
 def test_a_run_killed_again_and_again_gets_to_the_end(toys: Reference) -> None:
@@ -77,15 +79,15 @@ def test_a_run_killed_again_and_again_gets_to_the_end(toys: Reference) -> None:
 
 
 @pytest.mark.slow
-@shares(8)
-def test_a_run_killed_at_any_audited_event_goes_on_to_the_same_tree(hooked: Reference, share: slice) -> None:
-    at_each(hooked, range(1, len(hooked.events()) + 1)[share], lambda nth: _gone_at(hooked, nth))
+@shares(8, few=20)
+def test_a_run_killed_at_any_audited_event_goes_on_to_the_same_tree(hooked: Reference, share: Share) -> None:
+    at_each(hooked, share.of(range(1, len(hooked.events()) + 1)), lambda nth: _gone_at(hooked, nth))
 
 
 @pytest.mark.slow
-@shares(480)
-def test_a_fast_run_killed_at_any_audited_event_goes_on_to_the_same_tree(paper: Reference, share: slice) -> None:
-    at_each(paper, range(1, len(paper.events()) + 1)[share], lambda nth: _gone_at(paper, nth))
+@shares(480, few=12)
+def test_a_fast_run_killed_at_any_audited_event_goes_on_to_the_same_tree(paper: Reference, share: Share) -> None:
+    at_each(paper, share.of(range(1, len(paper.events()) + 1)), lambda nth: _gone_at(paper, nth))
 
 
 def test_a_phase_whose_outputs_are_written_but_not_stamped_is_made_again(hooked: Reference) -> None:

@@ -7,9 +7,10 @@ import re
 import pytest
 
 from tests.drills import scenes
-from tests.drills.aftermath import Reference, at_each, last_words, reference_on, shares
+from tests.drills.aftermath import Reference, at_each, last_words, reference_on
 from tests.drills.faults import Call, call_with
 from tests.drills.ground import Ended
+from tests.drills.points import Share, shares
 from tests.drills.trees import differences, tree_of
 
 pytestmark = pytest.mark.slow
@@ -24,7 +25,7 @@ FAULTS = {
     "a file may not be removed": ("EPERM", "unlink unlinkat"),
 }
 PLACES = 12
-"""So many calls of each kind, spread over the run."""
+"""Calls of each kind, spread over the run."""
 
 
 @pytest.fixture(scope="module")
@@ -32,17 +33,17 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Reference:
     return reference_on(scenes.paper(tmp_path_factory.mktemp("alone"), tools=False))
 
 
-@shares(4)
+@shares(4, few=3)
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_call_that_the_machine_refuses_is_one_line_and_the_next_run_gets_over_it(
-    alone: Reference, kind: str, share: slice
+    alone: Reference, kind: str, share: Share
 ) -> None:
     error, names = FAULTS[kind]
     base = str(alone.ground.base)
     calls = [call for call in alone.calls(names) if base in call.text or not _names_a_place(call)]
     if not calls:
         pytest.skip(f"a run makes no such call here: {names}")
-    points = calls[:: max(1, len(calls) // PLACES)][share]
+    points = share.of(calls[:: max(1, len(calls) // PLACES)])
     if not points:
         pytest.skip("there are fewer calls than shares")
     at_each(alone, points, lambda call: _refused_at(alone, call, error))

@@ -65,7 +65,7 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 def test_hundreds_of_thousands_of_tiny_pieces_are_one_reply(wire: str) -> None:
     text = "abcdefgh" * 25_000
     with LlmServer(Raw([b"".join(streamed(wire, Says(text, piece=1)))])) as server:
@@ -73,7 +73,7 @@ def test_hundreds_of_thousands_of_tiny_pieces_are_one_reply(wire: str) -> None:
     assert (reply.outcome, reply.text) == ("ok", text)
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 def test_tiny_pieces_without_end_are_given_up_by_time(wire: str) -> None:
     start, piece, *_ = streamed(wire, Says("xx", piece=1))[-5:] if wire == "openai" else streamed(wire, Says("xx"))[2:4]
 
@@ -89,7 +89,7 @@ def test_tiny_pieces_without_end_are_given_up_by_time(wire: str) -> None:
     assert piece
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 def test_an_argument_of_fifty_megabytes_is_given_up_early(wire: str) -> None:
     arguments = json.dumps({"content": "x" * 50 * 2**20})
     before = peak()
@@ -100,7 +100,7 @@ def test_an_argument_of_fifty_megabytes_is_given_up_early(wire: str) -> None:
     assert peak() - before < MOST_GROWTH
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["400 Bad", "500 Broken"])
 def test_the_body_of_an_error_that_never_ends_is_given_up(status: str, wire: str) -> None:
     before = peak()
@@ -111,7 +111,7 @@ def test_the_body_of_an_error_that_never_ends_is_given_up(status: str, wire: str
     assert peak() - before < MOST_GROWTH
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["200 OK", "500 Broken"])
 def test_a_packed_body_bursts_nothing(status: str, wire: str) -> None:
     packed = gzip.compress(b"data: " + b"x" * 2**29)
@@ -123,7 +123,7 @@ def test_a_packed_body_bursts_nothing(status: str, wire: str) -> None:
     assert peak() - before < MOST_GROWTH
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 def test_a_line_that_never_ends_is_given_up(wire: str) -> None:
     with serving(floods(head("Content-Type: text/event-stream") + b"data: ", b"x" * 65536)) as server:
         reply = model_at(f"{server.base}/v1", wire, timeouts=Timeouts()).ask(ASK)
@@ -154,7 +154,7 @@ def test_a_signal_while_a_server_hangs_ends_the_question_at_once(wire: str) -> N
         signal.signal(signal.SIGUSR1, before)
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "url",
     [
@@ -171,7 +171,7 @@ def test_a_check_without_a_network_names_the_host_within_seconds(url: str, wire:
         assert url.split("/")[2] in found.detail
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 def test_a_server_that_takes_the_connection_and_is_silent_is_no_server(wire: str) -> None:
     over = threading.Event()
 

@@ -18,13 +18,13 @@ from phases.sandbox.launch import launch_command
 from phases.sandbox.probe import probe_kind
 from phases.sandbox.process_tree import descendants_of
 from pipeline.base.errors import Interrupted
+from tests.drills.points import EVERY, seed
 from tests.work import deadline_in, is_over
 
 pytestmark = [
-    pytest.mark.drill,
+    pytest.mark.slow,
     pytest.mark.skipif(not find_bubblewrap(), reason="there is no bubblewrap"),
 ]
-SEED = 20261123
 LONGEST = 0.06
 """Seconds from the start of bubblewrap to the kill: a start takes about ten milliseconds, and longer on a busy machine."""
 PATIENCE = 15.0
@@ -87,16 +87,14 @@ def _interrupt(number: int, frame: object) -> None:
     raise Interrupted(number)
 
 
-@pytest.mark.parametrize("count", [30, pytest.param(500, marks=pytest.mark.slow)], ids=["some", "many"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "stopped"])
 def test_a_runner_that_is_stopped_while_bubblewrap_starts_leaves_no_process(
-    count: int, number: signal.Signals, tmp_path: Path
+    number: signal.Signals, tmp_path: Path
 ) -> None:
-    if number == signal.SIGTERM:
-        count //= 5
+    count = (500 if EVERY else 30) // (5 if number == signal.SIGTERM else 1)
     if not (found := probe_kind(BUBBLEWRAP)).usable:
         pytest.skip(found.detail)
-    random_delay, left = random.Random(SEED), 0
+    random_delay, left = random.Random(seed()), 0
     for turn in range(count):
         folder = tmp_path / f"turn{turn}"
         folder.mkdir()

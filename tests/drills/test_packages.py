@@ -18,7 +18,7 @@ from tests.papers import Command, Ended, in_terminal, paper
 from tests.wheels import wheel
 
 pytestmark = [
-    pytest.mark.drill,
+    pytest.mark.slow,
     pytest.mark.skipif(kind_of_sandbox("required") != BUBBLEWRAP, reason="packages are installed in bubblewrap alone"),
 ]
 

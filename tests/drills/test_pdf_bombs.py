@@ -11,6 +11,7 @@ import pytest
 
 from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK
 from tests.bombs import BOMBS, MEMORY_MIB, Bomb, explode, processes_with, scattered_letters
+from tests.drills.points import chosen
 from tests.papers import Command
 from tests.work import must_end, wait_until
 
@@ -18,11 +19,15 @@ EXIT_CODES = {OK: 5, NO_TEXT: 1, GARBLED: 1, ENCRYPTED: 1, BROKEN: 1}
 """Of a run that is told to stop after phase 04."""
 PARENT_MIB = 256
 MOST_LINKS = 100_000
-EACH_BOMB = pytest.mark.parametrize("bomb", [pytest.param(bomb, id=bomb.name) for bomb in BOMBS])
 
 
-@pytest.mark.drill
-@EACH_BOMB
+def bombs(few: int) -> pytest.MarkDecorator:
+    """Parametrize with a few of the bombs, which the commit chooses; in `make drills`, with all."""
+    return pytest.mark.parametrize("bomb", chosen(BOMBS, few), ids=lambda bomb: bomb.name)
+
+
+@pytest.mark.slow
+@bombs(8)
 def test_a_bomb_ends_in_a_verdict_and_in_bounds(bomb: Bomb, tmp_path: Path) -> None:
     blast = explode(bomb.make(), tmp_path)
     assert blast.verdict in EXIT_CODES
@@ -34,8 +39,8 @@ def test_a_bomb_ends_in_a_verdict_and_in_bounds(bomb: Bomb, tmp_path: Path) -> N
         assert any(letter.isalnum() for letter in blast.words), "a paper without a word has no text"
 
 
-@pytest.mark.drill
-@EACH_BOMB
+@pytest.mark.slow
+@bombs(4)
 def test_a_run_on_a_bomb_ends_with_its_verdict_and_no_traceback(bomb: Bomb, tmp_path: Path) -> None:
     (tmp_path / "bomb.pdf").write_bytes(bomb.make())
     (tmp_path / "temporary").mkdir()
@@ -49,7 +54,7 @@ def test_a_run_on_a_bomb_ends_with_its_verdict_and_no_traceback(bomb: Bomb, tmp_
     assert processes_with(str(pipeline.task("bomb") / "source" / "paper.pdf")) == []
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="only Linux tells what processes there are")
 def test_a_run_that_is_killed_takes_the_reader_of_a_bomb_along(tmp_path: Path) -> None:
     (tmp_path / "bomb.pdf").write_bytes(scattered_letters(300, 2000))

@@ -32,7 +32,7 @@ def command_in(folder: Path, url: str) -> Command:
     return Command(folder, PIPELINE_BASE_URL=url, PIPELINE_CONTEXT_TOKENS="32000", PIPELINE_REVIEW="auto")
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 def test_nonsense_that_fits_the_schema_of_a_plan_is_refused_by_what_is_wrong_with_it(
     server: str, tmp_path: Path
 ) -> None:
@@ -50,7 +50,7 @@ def test_nonsense_that_fits_the_schema_of_a_plan_is_refused_by_what_is_wrong_wit
     assert command("resume").code == 1  # it may be asked again, and is
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 def test_code_by_a_model_that_babbles_is_never_completed(server: str, tmp_path: Path) -> None:
     command = command_in(tmp_path, server)
     ended = command("run", "--fast", "paper.md", "--plan-model", "offline", "--code-model", MODEL, "--max-turns", "60")
@@ -66,7 +66,7 @@ def test_code_by_a_model_that_babbles_is_never_completed(server: str, tmp_path: 
     assert command.document("paper", "report.json")["usage"]["calls"] == asked
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 def test_a_run_against_a_real_server_that_is_killed_goes_on(server: str, tmp_path: Path) -> None:
     command = command_in(tmp_path, server)
     words = ("run", "--fast", "paper.md", "--plan-model", "offline", "--code-model", MODEL, "--max-turns", "12")

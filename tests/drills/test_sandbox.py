@@ -16,7 +16,7 @@ from phases.sandbox.commands import run_command
 from phases.sandbox.probe import probe_kind
 from tests.papers import HANGS
 
-pytestmark = pytest.mark.drill
+pytestmark = pytest.mark.slow
 KINDS = [
     pytest.param(
         kind, marks=pytest.mark.skipif(not probe_kind(kind).usable, reason=f"{kind}: {probe_kind(kind).detail}")

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.drills import scenes
-from tests.drills.aftermath import Reference, at_each, last_words, reference_on, shares
+from tests.drills.aftermath import Reference, at_each, last_words, reference_on
 from tests.drills.faults import Call, call_with, stopped_at_its_first_child
 from tests.drills.ground import Ended, Ground, held, let_go, until
+from tests.drills.points import Share, shares
 from tests.drills.trees import differences, tree_of
 from tests.papers import ROOT
 
@@ -131,18 +132,18 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Reference:
 
 
 @pytest.mark.slow
-@shares(16)
+@shares(16, few=20)
 @pytest.mark.parametrize("name", ["INT", "TERM"])
 def test_a_run_that_is_stopped_at_any_system_call_goes_on_to_the_same_tree(
-    toys: Reference, name: str, share: slice
+    toys: Reference, name: str, share: Share
 ) -> None:
-    at_each(toys, toys.calls()[share], lambda call: _stopped_at(toys, call, name))
+    at_each(toys, share.of(toys.calls()), lambda call: _stopped_at(toys, call, name))
 
 
-@pytest.mark.drill
-@pytest.mark.parametrize("share", [slice(first, None, 8) for first in range(8)], ids=lambda share: str(share.start))
-def test_a_fast_run_that_is_stopped_at_any_system_call_goes_on_to_the_same_tree(alone: Reference, share: slice) -> None:
-    at_each(alone, alone.calls()[share], lambda call: _stopped_at(alone, call, "TERM"))
+@pytest.mark.slow
+@shares(120, few=12)
+def test_a_fast_run_that_is_stopped_at_any_system_call_goes_on_to_the_same_tree(alone: Reference, share: Share) -> None:
+    at_each(alone, share.of(alone.calls()), lambda call: _stopped_at(alone, call, "TERM"))
 
 
 def _stopped_at(reference: Reference, call: Call, name: str) -> list[str]:

@@ -25,7 +25,7 @@ from tests.drills import scenes
 from tests.drills.ground import Ground
 from tests.llm_server import LlmServer, Says
 
-pytestmark = pytest.mark.drill
+pytestmark = pytest.mark.slow
 
 CANARY = "canary-of-the-user-7f3a"
 OWN = Settings()._replace(

@@ -9,30 +9,30 @@ import random
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from phases.supervision.enums import DeviationSignal
 from tests.drills import scenes
-from tests.drills.aftermath import last_words
+from tests.drills.aftermath import at_each, last_words
 from tests.drills.faults import launched
 from tests.drills.ground import Ended, Ground, until
 from tests.drills.looping import LED, LOST, RIGHT, STOPS_AT, looping
-from tests.drills.test_agent_kill import Undisturbed, at_each, processes_of, settled_tree
+from tests.drills.points import Share, sample, seed, shares
+from tests.drills.test_agent_kill import Undisturbed, processes_of, settled_tree
 from tests.drills.trees import differences, half_written
 
 pytestmark = pytest.mark.slow
 
 PAUSED = 5
-SEED = 42
 POINTS = 48
-"""Of each of the two runs, in the rounds of its takeover."""
+"""Of the audited events of a takeover, which are hundreds: so many are all."""
 _LOG = "kernel/supervisor-events.jsonl"
-_PINNED = "file_loop:4"
-"""Why the supervisor takes over, in both."""
+_SIGNALS = {signal.value for signal in DeviationSignal}
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,10 @@ def test_a_loop_is_taken_over_with_a_graph_of_what_stands_there_and_handed_back_
     report = tree["work/tasks/paper/kernel-report.json"]
     assert (report["takeovers"], report["handoffs"], report["stopReason"]) == (1, 1, "model_done")
     assert tree["work/tasks/paper/generate_code/decay.py"] == RIGHT
-    made = [f"{line['event']} {line['reason']}" for line in tree[f"work/tasks/paper/{_LOG}"]]
-    assert [line for line in made if line.startswith(("recover f", "recover t", "handoff"))] == [
-        f"recover {_PINNED}",
+    lines = tree[f"work/tasks/paper/{_LOG}"]
+    (takeover,) = _takeovers(lines)
+    made = [f"{line['event']} {line['reason']}" for line in lines[lines.index(takeover) + 1 :]]
+    assert [line for line in made if line.startswith(("recover", "handoff"))] == [
         "recover template_graph:2/5",
         "handoff handoff_pending",
         "handoff handoff",
@@ -92,11 +93,12 @@ def test_a_loop_is_taken_over_with_a_graph_of_what_stands_there_and_handed_back_
     graph = json.loads((led.undisturbed.ground.base / "kept" / "paper" / "kernel" / "task-graph.json").read_bytes())
     steps = {node["type"]: node for node in graph["nodes"].values()}
     # Inspecting and searching were done when the graph was made, as the workspace shows; the rest was done then.
-    assert [(steps[name]["status"], steps[name]["endedAt"]) for name in ("inspect", "search")] == [("done", 12)] * 2
+    begun = takeover["turn"]
+    assert [(steps[name]["status"], steps[name]["endedAt"]) for name in ("inspect", "search")] == [("done", begun)] * 2
     assert [steps[name]["status"] for name in ("edit", "verify")] == ["done", "done"]
     (snapshot,) = [path for path in tree if "/kernel/snapshots/" in path and path.endswith(".json")]
     found = json.loads(tree[snapshot])
-    assert found["testSummary"] == "required"
+    assert found["testSummary"] == "failed"
     assert set(found["filesAdded"]) >= {"config.py", "data.py", "decay.py", "tests/test_decay.py"}
 
 
@@ -126,54 +128,41 @@ def test_a_run_that_never_recovers_is_stopped_with_its_code_kept_and_every_resum
 # killed
 
 
-def _points(share: int, shares: int) -> Callable[[range], list[int]]:
-    """Random events of a takeover."""
-    return lambda takeover: random.Random(SEED).sample(takeover, POINTS)[share::shares]
+@shares(12, few=3)
+def test_a_run_killed_while_it_is_led_is_led_to_the_same_end(led: Led, share: Share) -> None:
+    at_each(led.undisturbed, share.of(sample(led.takeover, POINTS)), lambda nth: _killed_at(led, [nth]))
 
 
-_SHARES = [
-    pytest.param(lambda takeover: [takeover[len(takeover) // 2]], id="in the middle"),
-    *(pytest.param(_points(at, 12), id=f"share {at + 1} of 12", marks=pytest.mark.drill) for at in range(12)),
-]
-
-
-@pytest.mark.parametrize("chosen", _SHARES)
-def test_a_run_killed_while_it_is_led_is_led_to_the_same_end(led: Led, chosen: Callable[[range], list[int]]) -> None:
-    at_each(led.undisturbed, chosen(led.takeover), lambda nth: _killed_at(led, [nth]))
-
-
-@pytest.mark.parametrize("chosen", _SHARES)
+@shares(12, few=3)
 def test_a_run_that_cannot_be_helped_is_stopped_in_the_same_round_though_it_was_killed_before(
-    lost: Led, chosen: Callable[[range], list[int]]
+    lost: Led, share: Share
 ) -> None:
-    at_each(lost.undisturbed, chosen(lost.takeover), lambda nth: _killed_at(lost, [nth]))
+    at_each(lost.undisturbed, share.of(sample(lost.takeover, POINTS)), lambda nth: _killed_at(lost, [nth]))
 
 
-@pytest.mark.drill
 @pytest.mark.parametrize("scene", ["led", "lost"])
-@pytest.mark.parametrize("share", range(3))
+@shares(3, few=1)
 def test_a_run_killed_again_and_again_while_it_is_led_ends_the_same(
-    scene: str, share: int, request: pytest.FixtureRequest
+    scene: str, share: Share, request: pytest.FixtureRequest
 ) -> None:
     """The events after a resume are fewer, so a later kill may come after the takeover, or not at all."""
     whole: Led = request.getfixturevalue(scene)
-    chance = random.Random(f"{SEED} {share}")
-    first = [chance.choice(whole.takeover) for _ in range(3)]
+    chance = random.Random(seed())
+    first = [chance.choice(whole.takeover) for _ in range(9)]
     rounds = [[nth, *(chance.randint(200, 700) for _ in range(2))] for nth in first]
-    at_each(whole.undisturbed, rounds, lambda points: _killed_at(whole, points))
+    at_each(whole.undisturbed, share.of(rounds), lambda points: _killed_at(whole, points))
 
 
-@pytest.mark.drill
 @pytest.mark.parametrize("scene", ["led", "lost"])
-@pytest.mark.parametrize("share", range(2))
+@shares(2, few=2)
 def test_a_run_killed_with_all_its_group_at_random_times_of_its_takeover_ends_the_same(
-    scene: str, share: int, request: pytest.FixtureRequest
+    scene: str, share: Share, request: pytest.FixtureRequest
 ) -> None:
     """By the clock, from the moment at which the event log is there: a command may be at work."""
     whole: Led = request.getfixturevalue(scene)
-    chance = random.Random(f"{SEED} {share}")
-    waits = [round(chance.uniform(0.0, 0.6), 3) for _ in range(4)]
-    at_each(whole.undisturbed, waits, lambda wait: _killed_after(whole, wait))
+    chance = random.Random(seed())
+    waits = [round(chance.uniform(0.0, 0.6), 3) for _ in range(8)]
+    at_each(whole.undisturbed, share.of(waits), lambda wait: _killed_after(whole, wait))
 
 
 def _killed_at(whole: Led, points: Sequence[int]) -> list[str]:
@@ -230,7 +219,7 @@ def _problems_at_the_end(whole: Led, ended: Ended) -> list[str]:
     found = [
         line for line in differences(settled_tree(ground), whole.undisturbed.tree) if "/before_command/" not in line
     ]
-    told = [line["round"] for line in _lines(ground) if (line["event"], line["reason"]) == ("recover", _PINNED)]
+    told = [line["round"] for line in _takeovers(_lines(ground))]
     if len(told) != 1:
         found.append(f"the takeover was told in the rounds {told}")
     numbers = [line["seq"] for line in _lines(ground)]
@@ -256,9 +245,13 @@ def _led(ground: Ground, code: int) -> Led:
     assert len(notes) == len(turns), "the log is opened once for each turn that it tells of"
     last = next((line["turn"] for line in lines if line["reason"] == "handoff"), turns[-1])
     at = dict(zip(turns, notes, strict=True))
-    begins = next(line["turn"] for line in lines if line["reason"] == _PINNED and line["event"] == "recover")
-    takeover = range(at[begins] - 3, at[last] + 1)
+    takeover = range(at[_takeovers(lines)[0]["turn"]] - 3, at[last] + 1)
     return Led(Undisturbed(ground, tree, len(events)), ended, takeover)
+
+
+def _takeovers(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The lines of the event log that say by which signal a takeover began."""
+    return [line for line in lines if line["event"] == "recover" and line["reason"].partition(":")[0] in _SIGNALS]
 
 
 def _report(ground: Ground) -> Any:

@@ -15,11 +15,12 @@ import pytest
 
 from tests.drills import scenes
 from tests.drills.ground import Ended, Ground, held, let_go, until
+from tests.drills.points import EVERY
 from tests.drills.trees import tree_of
 
 pytestmark = pytest.mark.slow
 
-TRIES = [3, pytest.param(100, marks=pytest.mark.drill)]
+TRIES = 100 if EVERY else 3
 
 
 @pytest.fixture
@@ -40,18 +41,16 @@ def test_a_second_run_ends_at_once_with_the_name_of_the_first(ground: Ground, se
     assert _phases_run(ground) == 1
 
 
-@pytest.mark.parametrize("tries", TRIES)
 @pytest.mark.parametrize("command", ["run paper.md", "resume paper"])
-def test_of_two_runs_started_together_exactly_one_works(ground: Ground, command: str, tries: int) -> None:
+def test_of_two_runs_started_together_exactly_one_works(ground: Ground, command: str) -> None:
     ground.call("run", "paper.md", "--until", "00")
-    for _ in range(tries):
+    for _ in range(TRIES):
         _race(ground, command)
         ground.call("run", "tasks/paper", "--redo", "01", "--until", "00")
 
 
-@pytest.mark.parametrize("tries", TRIES)
-def test_of_two_first_runs_of_a_paper_started_together_exactly_one_works(ground: Ground, tries: int) -> None:
-    for _ in range(tries):
+def test_of_two_first_runs_of_a_paper_started_together_exactly_one_works(ground: Ground) -> None:
+    for _ in range(TRIES):
         ground.fresh()
         _race(ground, "run paper.md")
         assert sorted(path.name for path in ground.tasks.iterdir() if path.is_dir()) == ["paper"]

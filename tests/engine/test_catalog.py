@@ -84,29 +84,32 @@ WHOLE = line_of("eins") + line_of("zwei") + line_of("drei")
 LAST = len(WHOLE) - len(line_of("drei"))
 
 
-@pytest.mark.parametrize("end", range(LAST + 1, len(WHOLE)))
-def test_a_last_record_cut_at_any_byte_costs_no_other(tmp_path: Path, end: int) -> None:
-    catalog = Catalog(str(tmp_path))
-    Path(catalog.path).write_bytes(WHOLE[:end])
-    listing = catalog.read()
-    assert list(listing.entries) == ["eins", "zwei"]
-    assert listing.damages == []
-    (repair,) = listing.repairs
-    assert repair == f"{catalog.path}: the last line was torn ({end - LAST} bytes); it is now in tasks.jsonl.corrupt"
-    assert (tmp_path / "tasks.jsonl.corrupt").read_bytes() == WHOLE[LAST:end] + b"\n"
-    assert Path(catalog.path).read_bytes() == WHOLE[:LAST]
-    assert catalog.read().repairs == []
+def test_a_last_record_cut_at_any_byte_costs_no_other(tmp_path: Path) -> None:
+    catalog, aside = Catalog(str(tmp_path)), tmp_path / "tasks.jsonl.corrupt"
+    for end in range(LAST + 1, len(WHOLE)):
+        aside.unlink(missing_ok=True)
+        Path(catalog.path).write_bytes(WHOLE[:end])
+        listing = catalog.read()
+        assert list(listing.entries) == ["eins", "zwei"], end
+        assert listing.damages == [], end
+        (repair,) = listing.repairs
+        torn = f"the last line was torn ({end - LAST} bytes); it is now in tasks.jsonl.corrupt"
+        assert repair == f"{catalog.path}: {torn}"
+        assert aside.read_bytes() == WHOLE[LAST:end] + b"\n", end
+        assert Path(catalog.path).read_bytes() == WHOLE[:LAST], end
+        assert catalog.read().repairs == [], end
 
 
-@pytest.mark.parametrize("end", range(LAST + 1, len(WHOLE), 13))
-def test_a_record_after_a_torn_one_is_readable(tmp_path: Path, end: int) -> None:
-    catalog = Catalog(str(tmp_path))
-    Path(catalog.path).write_bytes(WHOLE[:end])
-    record(catalog, "vier", "running")
-    listing = catalog.read()
-    assert list(listing.entries) == ["eins", "zwei", "vier"]
-    assert (listing.damages, listing.repairs) == ([], [])
-    assert (tmp_path / "tasks.jsonl.corrupt").read_bytes() == WHOLE[LAST:end] + b"\n"
+def test_a_record_after_one_torn_at_any_byte_is_readable(tmp_path: Path) -> None:
+    catalog, aside = Catalog(str(tmp_path)), tmp_path / "tasks.jsonl.corrupt"
+    for end in range(LAST + 1, len(WHOLE)):
+        aside.unlink(missing_ok=True)
+        Path(catalog.path).write_bytes(WHOLE[:end])
+        record(catalog, "vier", "running")
+        listing = catalog.read()
+        assert list(listing.entries) == ["eins", "zwei", "vier"], end
+        assert (listing.damages, listing.repairs) == ([], []), end
+        assert aside.read_bytes() == WHOLE[LAST:end] + b"\n", end
 
 
 def test_a_torn_tail_that_cannot_be_mended_still_gives_the_list(tmp_path: Path) -> None:

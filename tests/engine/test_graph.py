@@ -165,7 +165,7 @@ def chains(draw: st.DrawFn) -> list[Phase]:
     return made
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @QUICK
 @given(chains())
 def test_who_follows_from_whom_does_not_depend_on_the_order_of_discovery(made: list[Phase]) -> None:

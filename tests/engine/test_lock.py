@@ -187,9 +187,7 @@ def test_garbage_in_a_lock_that_nobody_holds_is_taken_over(tmp_path: Path, garba
     assert (tmp_path / ".lock").read_bytes() == b""
 
 
-@pytest.mark.parametrize(
-    "garbage", [b"\0" * 512, b"{", b"[1]", pytest.param(b"", marks=pytest.mark.covered)], ids=ascii
-)
+@pytest.mark.parametrize("garbage", [b"\0" * 512, b"{", b"[1]", pytest.param(b"", marks=pytest.mark.slow)], ids=ascii)
 def test_garbage_in_a_lock_that_somebody_holds_is_still_busy(tmp_path: Path, garbage: bytes) -> None:
     with held_by_another(tmp_path):
         (tmp_path / ".lock").write_bytes(garbage)
@@ -276,7 +274,7 @@ def test_a_file_system_without_locks_is_worked_on_all_the_same_and_nothing_is_le
 NO_LOCKS = "import fcntl\ndef fail(*_):\n    raise OSError(37, 'No locks available')\nfcntl.flock = fail\n"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_two_runs_on_a_file_system_without_locks_are_kept_apart(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(NO_LOCKS)
     toys = write_toys(tmp_path / "toys", 2)
@@ -350,7 +348,7 @@ def test_a_machine_that_was_started_again_since_is_gone_at_once(tmp_path: Path) 
         assert "took over from process 4711" in str(left)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_clocks_that_are_an_hour_apart_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = time.time
     for apart in (3600.0, -3600.0):
@@ -362,6 +360,27 @@ def test_clocks_that_are_an_hour_apart_change_nothing(tmp_path: Path, monkeypatc
         with lock_task(str(tmp_path)) as left:
             assert "no sign of life" in str(left)
         monkeypatch.undo()
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.EMFILE, errno.ESTALE], ids=errno.errorcode.get)
+def test_a_lease_that_cannot_be_read_is_a_fault_of_the_machine_and_no_takeover(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkdir(tmp_path / "task")
+    store = TaskStore(str(tmp_path / "task"), Graph(()), Contracts())
+    real = os.open
+
+    def fails(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if str(path).endswith(".lease"):
+            raise OSError(code, os.strerror(code), path)
+        return real(path, flags, mode, dir_fd=dir_fd)
+
+    with store.writing():
+        monkeypatch.setattr(os, "open", fails)
+        with pytest.raises(StorageError, match=rf"cannot read .*\.lease: .*\({errno.errorcode[code]}\)"):
+            store.assert_in_place()
+        monkeypatch.undo()
+        store.assert_in_place()
 
 
 def test_who_was_taken_over_writes_nothing_more(tmp_path: Path) -> None:
@@ -386,9 +405,9 @@ def test_a_holder_gives_signs_of_life(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "garbage",
     [
-        pytest.param(b"", marks=pytest.mark.covered),
+        pytest.param(b"", marks=pytest.mark.slow),
         b"{",
-        pytest.param(b"[1]", marks=pytest.mark.covered),
+        pytest.param(b"[1]", marks=pytest.mark.slow),
         b"\0" * 300,
         b'{"pid": -1, "host": 7}',
     ],
@@ -407,7 +426,7 @@ def test_a_lease_that_nobody_can_read_counts_for_a_minute_where_there_are_no_loc
         assert "\n" not in str(left)
 
 
-@pytest.mark.parametrize("garbage", [pytest.param(b"", marks=pytest.mark.covered), b"\0" * 300], ids=["empty", "zeros"])
+@pytest.mark.parametrize("garbage", [pytest.param(b"", marks=pytest.mark.slow), b"\0" * 300], ids=["empty", "zeros"])
 def test_a_lease_that_a_power_cut_left_without_words_keeps_nobody_out(tmp_path: Path, garbage: bytes) -> None:
     path = lease_of_another_machine(tmp_path, age=0)
     path.write_bytes(garbage)
@@ -443,7 +462,7 @@ while not done.is_set():
 """
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_who_only_looks_never_gets_in_the_way_of_who_takes(tmp_path: Path) -> None:
     (tmp_path / ".lock").touch()
     command = [sys.executable, "-c", LOOKER, str(tmp_path)]

@@ -195,7 +195,7 @@ def test_a_phase_that_cannot_tell_its_facts_has_a_bug(tmp_path: Path, report_of:
     assert outcome.reason.startswith(message)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @FEW
 @given(
     outcome=st.builds(

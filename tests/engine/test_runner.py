@@ -989,7 +989,7 @@ def graphs(draw: st.DrawFn) -> tuple[Phase, ...]:
     return tuple(phases)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @FEW
 @given(phases=graphs(), failures=st.lists(st.integers(0, 3), max_size=4), mode=st.sampled_from(("fast", "full")))
 def test_after_any_failures_a_resume_ends_where_an_undisturbed_run_ends(

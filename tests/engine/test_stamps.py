@@ -187,7 +187,7 @@ _stamps = st.builds(
 )
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @QUICK
 @given(st.dictionaries(st.sampled_from(("00", "05", "05b", "09")), _stamps, max_size=4))
 def test_stamps_come_back_from_a_state_file_that_keeps_its_schema(stamps: dict[str, Stamp]) -> None:
@@ -196,7 +196,7 @@ def test_stamps_come_back_from_a_state_file_that_keeps_its_schema(stamps: dict[s
     assert stamps_from(contracts.parse("state.json", data, writer="the test")) == stamps
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @QUICK
 @given(_stamps, st.sampled_from(("a", 1, True, None)), st.integers(1, 3))
 def test_up_to_date_means_finished_and_all_the_same(left: Stamp, mode: Any, version: int) -> None:

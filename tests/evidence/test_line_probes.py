@@ -120,7 +120,7 @@ def run(folder: Path, script: str) -> str:
     return done.stdout
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_lines_are_those_that_a_tracer_sees(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     probed = json.loads(

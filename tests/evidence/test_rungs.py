@@ -72,8 +72,8 @@ def rungs(found: dict[str, Any]) -> list[str]:
     return [row["rung"] for row in found["verification"]["evidence"]]
 
 
-@pytest.mark.covered
-@pytest.mark.parametrize("command", [PYTEST, pytest.param(UNITTEST, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [PYTEST, UNITTEST])
 def test_a_test_that_asserts_the_result_proves_it_in_either_style(tmp_path: Path, command: str) -> None:
     test = RIGHT
     if command == UNITTEST:
@@ -110,7 +110,7 @@ NOTHING_NAMED = RIGHT.replace("test_r1", "test_mean")
 LOADS = 'python -c "import code_of"'
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_test_of_the_user_proves_what_it_runs_though_it_names_nothing(tmp_path: Path) -> None:
     found = judged(tmp_path, {"code_of.py": MEAN}, LOADS, user_tests=NOTHING_NAMED)
     assert found["block"] is None, found["block"]
@@ -122,7 +122,7 @@ def test_a_test_of_the_user_proves_what_it_runs_though_it_names_nothing(tmp_path
 
 
 @pytest.mark.parametrize(
-    "line", ["assert mean([1.0, 2.0]) is not None", pytest.param("assert 1 + 1 == 2", marks=pytest.mark.covered)]
+    "line", ["assert mean([1.0, 2.0]) is not None", pytest.param("assert 1 + 1 == 2", marks=pytest.mark.slow)]
 )
 def test_a_test_of_the_user_that_passes_whatever_comes_proves_nothing(tmp_path: Path, line: str) -> None:
     test = f"from code_of import mean\n\n\ndef test_mean():\n    {line}\n"
@@ -149,7 +149,7 @@ def test_where_no_change_is_tried_a_test_of_the_user_is_believed(tmp_path: Path)
     assert row["why"] == "your own tests run it and pass; whether they notice a change was not tried"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(("expected", "rung"), [("0.1", "tested"), ("settings.RATE", "named")])
 def test_a_value_is_proved_by_a_test_of_the_user_that_notices_another_value(
     tmp_path: Path, expected: str, rung: str
@@ -162,7 +162,7 @@ def test_a_value_is_proved_by_a_test_of_the_user_that_notices_another_value(
     assert row["user_tests"] == (["test_given.py::test_rate"] if rung == "tested" else [])
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_what_the_work_does_to_its_own_tests_does_not_reach_those_of_the_user(tmp_path: Path) -> None:
     """Of two changed copies in one process the first would lend the second its modules, and conftest.py its patches."""
     files = {
@@ -375,7 +375,7 @@ SHARED = [
 ]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(("tests", "command"), SHARED)
 def test_tests_that_share_or_inherit_prove_what_they_assert(tmp_path: Path, tests: str, command: str) -> None:
     helpers = (
@@ -433,7 +433,7 @@ def test_one_function_does_not_prove_all_that_a_docstring_claims(tmp_path: Path)
     assert "is too small for all of R1, R2, R3, R4, R5, R6" in found["block"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_r2_score_is_no_requirement(tmp_path: Path) -> None:
     code = 'def score(y):\n    """The R2 score."""\n    return 1 - y\n'
     tests = "from code_of import score\n\n\ndef test_r2_score():\n    assert score(1) == 0\n"
@@ -441,7 +441,7 @@ def test_the_r2_score_is_no_requirement(tmp_path: Path) -> None:
     assert rungs(found) == ["missing", "missing"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_value_between_lines_that_end_as_on_an_old_mac_is_changed_in_its_place(tmp_path: Path) -> None:
     code, test = "RATE = 0.5  # R1\rOTHER = 2\r", "import m\n\n\ndef test_r1():\n    assert m.RATE == 0.5\n"
     found = judged(tmp_path, {"m.py": code, "test_it.py": test}, kinds="hyperparameter")
@@ -539,7 +539,7 @@ def test_a_range_and_the_parameters_of_a_test_name_requirements(tmp_path: Path) 
     assert all(rung in ("tested", "guarded") for rung in rungs(found)), found
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_changes_that_are_tried_in_several_copies_say_what_they_say_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -560,7 +560,7 @@ def test_changes_that_are_tried_in_several_copies_say_what_they_say_in_one(
     assert several["verification"]["evidence"] == one["verification"]["evidence"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_without_changes_nothing_is_known_to_be_tested_and_nothing_is_refused_for_it(tmp_path: Path) -> None:
     found = judged(tmp_path, {"code_of.py": MEAN, "test_mean.py": RIGHT}, mutants="off")
     assert found["block"] is None
@@ -582,7 +582,7 @@ def test_what_is_in_another_language_is_named_and_costs_no_attempt(tmp_path: Pat
     assert "in another language" in found["verification"]["why"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_what_the_machine_has_beside_it_is_not_found(tmp_path: Path) -> None:
     test = "import importlib.util\n\n\ndef test_a():\n    assert importlib.util.find_spec('click') is None\n"
     found = judged(tmp_path, {"test_a.py": test}, count=0)

@@ -64,7 +64,7 @@ def run(folder: Path, seed: int, cap: float) -> tuple[float, bool]:
     return model.billed, True
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_two_hundred_random_caps_are_never_passed_with_the_call_in_flight(tmp_path: Path) -> None:
     chance, ended = random.Random(20), 0
     true = {seed: run(tmp_path / f"true-{seed}", seed, 0.0)[0] for seed in range(RUNS)}

@@ -138,7 +138,7 @@ def test_the_line_says_what_it_rests_on() -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ["report.json", pytest.param("logs/llm.jsonl", marks=pytest.mark.covered), f"logs/{FILE}"]
+    "damage", ["report.json", pytest.param("logs/llm.jsonl", marks=pytest.mark.slow), f"logs/{FILE}"]
 )
 def test_a_damaged_or_unfinished_task_is_left_out(tmp_path: Path, damage: str) -> None:
     run(tmp_path / "tasks", 0)

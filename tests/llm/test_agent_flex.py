@@ -59,7 +59,7 @@ def test_where_there_is_no_room_now_it_is_waited_for_and_nothing_is_paid() -> No
         assert server.asked == 3
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_planning_is_asked_at_that_tariff_and_the_code_is_not_and_the_ledger_has_the_price(tmp_path: Path) -> None:
     paper(tmp_path, PAPER)
     command = Command(tmp_path)

@@ -61,8 +61,8 @@ def test_a_run_cut_after_any_line_gives_the_same_and_asks_nothing_again(
         assert (folder / "journal.jsonl").read_bytes() == (whole / "journal.jsonl").read_bytes(), cut
 
 
-@pytest.mark.covered
-@pytest.mark.parametrize("part", [40, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, -2))])
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [40, 1, -2])
 def test_a_run_cut_in_the_middle_of_a_line_goes_on_from_the_line_before(part: int, whole: Path, tmp_path: Path) -> None:
     lines = (whole / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "task").mkdir()
@@ -72,7 +72,7 @@ def test_a_run_cut_in_the_middle_of_a_line_goes_on_from_the_line_before(part: in
     assert (tmp_path / "task" / "journal.jsonl").read_bytes() == b"".join(lines)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_file_edited_by_hand_between_two_runs_is_left_as_it_is(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "task"
     shutil.copytree(whole, folder)
@@ -87,7 +87,7 @@ def test_a_file_edited_by_hand_between_two_runs_is_left_as_it_is(whole: Path, tm
     assert {statuses[identifier] for identifier in values} == {"missing"}
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_work_on_another_plan_is_kept_aside_and_begun_anew(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "task"
     shutil.copytree(whole, folder)
@@ -257,7 +257,7 @@ def test_a_model_that_is_not_known_is_refused_with_those_that_are() -> None:
         open_model("gpt-unknown")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_whole_command_runs_on_recorded_replies(tmp_path: Path) -> None:
     command, model = Command(tmp_path), counting()
     source = paper(tmp_path)
@@ -285,7 +285,7 @@ def test_a_file_that_is_gone_comes_back_as_it_was_written_last(tmp_path: Path) -
     assert tree(tmp_path / "task")[path] == b"V = 2\n"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_what_cannot_be_taken_in_keeps_the_work_from_being_accepted(tmp_path: Path) -> None:
     carry_out(tmp_path / "task", counting())
     (tmp_path / "task" / "generate_code" / "odd").symlink_to("/etc/passwd")

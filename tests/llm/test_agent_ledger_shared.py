@@ -129,7 +129,7 @@ def test_rows_that_say_the_same_reply_twice_count_once_and_calls_that_gave_nothi
     assert Ledger(path, {}).spent["calls"] == 3
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_ledger_that_is_opened_cuts_no_line_that_another_thread_just_adds(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -754,7 +754,7 @@ def test_a_server_that_is_down_for_long_is_not_waited_for(status: int, wire: str
     assert (reply.outcome, reply.wait, sleep.waits) == ("unavailable", 600.0, [])
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_lost_connection_is_waited_for_once_the_server_answered_this_task(wire: str) -> None:
     told: list[str] = []
     known = Request(ASK.messages, answered_before=True, on_wait=lambda seconds, why: told.append(why))

@@ -51,7 +51,7 @@ ASK = Request((Message("user", "hello"),))
 LINE = st.text(st.characters(blacklist_characters="\r\n", blacklist_categories=["Cs"]), max_size=12)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(
     events=st.lists(st.lists(LINE, min_size=1, max_size=3), max_size=5),
     end=st.sampled_from(["\n", "\r\n", "\r"]),
@@ -204,24 +204,24 @@ def test_redaction_is_done_once_and_for_all(text: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        pytest.param("sk-", marks=pytest.mark.covered),
+        pytest.param("sk-", marks=pytest.mark.slow),
         "-----BEGIN PRIVATE KEY-----",
-        pytest.param("AKIA", marks=pytest.mark.covered),
+        pytest.param("AKIA", marks=pytest.mark.slow),
         "-",
         "xoxb-",
         "sk-a" * 5,
-        pytest.param("-----BEGIN ", marks=pytest.mark.covered),
-        pytest.param("hf_", marks=pytest.mark.covered),
-        pytest.param("glpat-", marks=pytest.mark.covered),
-        pytest.param("pypi-a.", marks=pytest.mark.covered),
-        pytest.param("eyJ", marks=pytest.mark.covered),
+        pytest.param("-----BEGIN ", marks=pytest.mark.slow),
+        pytest.param("hf_", marks=pytest.mark.slow),
+        pytest.param("glpat-", marks=pytest.mark.slow),
+        pytest.param("pypi-a.", marks=pytest.mark.slow),
+        pytest.param("eyJ", marks=pytest.mark.slow),
         "eyJaaaaaaaa.",
         "sk_live_",
-        pytest.param("SG.", marks=pytest.mark.covered),
-        pytest.param("hvs.a", marks=pytest.mark.covered),
-        pytest.param("redis://a:", marks=pytest.mark.covered),
-        pytest.param("postgres://:1", marks=pytest.mark.covered),
-        pytest.param("https://hooks.slack.com/services/TAAAAAA/", marks=pytest.mark.covered),
+        pytest.param("SG.", marks=pytest.mark.slow),
+        pytest.param("hvs.a", marks=pytest.mark.slow),
+        pytest.param("redis://a:", marks=pytest.mark.slow),
+        pytest.param("postgres://:1", marks=pytest.mark.slow),
+        pytest.param("https://hooks.slack.com/services/TAAAAAA/", marks=pytest.mark.slow),
     ],
 )
 def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
@@ -249,7 +249,7 @@ def test_a_reply_that_is_nested_without_end_is_cleaned_without_falling_over() ->
     assert (text, clean) == ("[{", "[redacted]")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=2)
                     | st.dictionaries(st.text(max_size=2), inner, max_size=2), max_leaves=30), st.integers(1, 99))  # fmt: skip
 def test_a_value_is_deep_from_one_level_over_the_limit_on(value: Any, more: int) -> None:
@@ -454,7 +454,7 @@ def test_a_price_is_told_where_it_is_known() -> None:
     assert open_model("ollama:x").priced
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.text(max_size=20) | st.builds("{}:{}".format, st.sampled_from([*PROVIDERS]), st.text(max_size=5)))
 def test_any_name_is_a_provider_or_a_usage_error(name: str) -> None:
     head, colon, rest = name.partition(":")
@@ -592,7 +592,7 @@ def test_a_signal_during_a_wait_ends_it() -> None:
     assert asked == 1
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(["transient", "rate_limited", "unavailable", "empty", "ok", "fatal", "malformed"]),
                           st.none() | st.floats(0, 100)), min_size=1, max_size=60))  # fmt: skip
 def test_no_row_of_replies_is_waited_for_without_end(script: list[tuple[str, float | None]]) -> None:

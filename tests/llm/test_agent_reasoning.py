@@ -117,7 +117,7 @@ def test_after_a_crash_it_comes_back_as_if_there_had_been_none(form: str, tmp_pa
         assert server.requests[2].body == server.requests[3].body
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_turns_that_leave_the_transcript_take_their_reasoning_with_them(tmp_path: Path) -> None:
     other = call("Write", file_path="b.py", content="B = 1\n")
     long = call("Write", file_path="a.py", content="A = 1\n" * 10_000)

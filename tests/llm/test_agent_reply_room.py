@@ -190,7 +190,7 @@ def planning(server: LlmServer, *more: str) -> tuple[str, ...]:
     return ("--model", "vllm:tiny", "--base-url", server.base_url, "--until", "plan", *more)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_planner_that_thinks_too_long_gets_more_room_and_is_never_told_to_be_shorter(command: Command) -> None:
     good = Says(PLAN, thinks="I plan.", piece=900)
     with LlmServer(thinking(16_384), thinking(32_768), good) as server:
@@ -216,10 +216,8 @@ def test_the_command_that_a_run_without_room_names_goes_on(command: Command) -> 
     assert command.document("paper", "task.json")["settings"]["max_output_tokens"] == 6_000
 
 
-@pytest.mark.covered
-@pytest.mark.parametrize(
-    "said_by", ["flag", pytest.param("variable", marks=pytest.mark.slow), pytest.param("file", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("said_by", ["flag", "variable", "file"])
 def test_the_setting_is_said_like_any_other_and_stays_with_the_task(command: Command, said_by: str) -> None:
     flag = ("--max-output-tokens", "9000") if said_by == "flag" else ()
     variable = {"PIPELINE_MAX_OUTPUT_TOKENS": "9000"} if said_by == "variable" else {}
@@ -233,7 +231,7 @@ def test_the_setting_is_said_like_any_other_and_stays_with_the_task(command: Com
     assert (refused.code, "must be a whole number" in refused.err) == (2, True)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_task_that_was_made_before_the_setting_stays_finished(command: Command) -> None:
     assert command("run", "--fast", "paper.md", "--until", "plan").code == 0
     path = command.task("paper") / "task.json"

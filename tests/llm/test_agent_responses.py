@@ -54,7 +54,7 @@ def test_a_question_is_asked_as_the_api_wants_it() -> None:
     assert (body["max_output_tokens"], body["store"], body["stream"]) == (777, False, True)
 
 
-@pytest.mark.parametrize("cut", [pytest.param(0, marks=pytest.mark.covered), 1, 3, 6, -1])
+@pytest.mark.parametrize("cut", [pytest.param(0, marks=pytest.mark.slow), 1, 3, 6, -1])
 def test_a_stream_that_is_cut_off_is_no_reply(cut: int) -> None:
     events = list(responses_events(Says("I look.", (call("Read", path="b"),), thinks="hm", piece=900)))
     reply = asked(Raw(events[:cut] or [b": nothing\n\n"]))

@@ -93,7 +93,7 @@ def test_llama_says_that_a_prompt_is_too_long(talker: Model) -> None:
     assert "too long for tiny" in reply.detail
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_llama_calls_a_tool_and_takes_the_answer(files: tuple[Path, Path]) -> None:
     with llama(files[1]) as url:
         caller = model_at(url, "llamacpp", "tiny")
@@ -184,7 +184,7 @@ def test_the_mock_calls_tools(mock: Any, provider: str) -> None:
         ("disconnect", "transient"),
         ("truncate", "transient"),
         ("malformed", "malformed"),
-        pytest.param("stall", "transient", marks=pytest.mark.covered),
+        pytest.param("stall", "transient", marks=pytest.mark.slow),
     ],
 )
 def test_a_broken_stream_of_the_mock_is_no_reply(kind: str, outcome: str, mock: Any, provider: str) -> None:

@@ -121,7 +121,7 @@ def test_a_window_is_learnt_from_the_words_of_a_refusal(who: str) -> None:
     assert window_told(error) == window
 
 
-@pytest.mark.parametrize("resumed", [pytest.param(False, marks=pytest.mark.covered), True])
+@pytest.mark.parametrize("resumed", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_refused_length_sets_the_window_and_no_later_request_is_too_long_again(resumed: bool, tmp_path: Path) -> None:
     window, refused = 12_000, list[int]()
 

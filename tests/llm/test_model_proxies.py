@@ -54,7 +54,7 @@ def ask(url: str, wire: str = "compatible", **environment: str) -> Reply:
     return open_server_model(f"{wire}:tiny", vendor, access, timing=Timing(lambda seconds: None, lambda: 1.0)).ask(ASK)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", ["compatible", "anthropic"])
 def test_a_model_is_asked_through_the_proxy_of_the_setting(
     wire: str, tmp_path: Path, certified: Certificates, monkeypatch: pytest.MonkeyPatch
@@ -90,7 +90,7 @@ def test_off_goes_straight_whatever_the_environment_says(monkeypatch: pytest.Mon
     [
         pytest.param("403", "does not lead to", marks=pytest.mark.slow),
         ("407", "does not lead to"),
-        pytest.param("silent", "fell silent behind", marks=pytest.mark.covered),
+        pytest.param("silent", "fell silent behind", marks=pytest.mark.slow),
     ],
 )
 def test_a_proxy_that_does_not_lead_to_a_model_is_named(mode: str, words: str, tmp_path: Path) -> None:

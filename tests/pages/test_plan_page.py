@@ -142,7 +142,7 @@ def test_nothing_that_a_plan_or_a_paper_says_comes_alive(words: str) -> None:
     assert "default-src 'none'" in html
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @QUICK
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_any_words_are_shown(words: str) -> None:

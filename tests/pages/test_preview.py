@@ -228,16 +228,16 @@ def test_a_heading_in_a_listing_that_spans_pages_stays_on_its_page() -> None:
     "page",
     [
         pytest.param(later(lambda: "```\n" * 40_000), id="fences"),
-        pytest.param(later(lambda: "```\n\n" * 40_000), id="fences in blocks", marks=pytest.mark.covered),
+        pytest.param(later(lambda: "```\n\n" * 40_000), id="fences in blocks", marks=pytest.mark.slow),
         pytest.param(later(lambda: "|" * 400_000), id="bars"),
         pytest.param(later(lambda: "| a " * 100_000 + "\n|---|"), id="a wide table"),
-        pytest.param(later(lambda: "\\|" * 200_000), id="escaped bars", marks=pytest.mark.covered),
+        pytest.param(later(lambda: "\\|" * 200_000), id="escaped bars", marks=pytest.mark.slow),
         pytest.param(later(lambda: "\n" * 400_000 + "a"), id="empty lines"),
-        pytest.param(later(lambda: "# " + " " * 400_000 + "x"), id="a heading of blanks", marks=pytest.mark.covered),
-        pytest.param(later(lambda: "<" * 400_000), id="angle brackets", marks=pytest.mark.covered),
-        pytest.param(later(lambda: "<!-- page 1\n" * 40_000), id="marks of pages", marks=pytest.mark.covered),
-        pytest.param(later(lambda: "<!--" + " " * 400_000), id="a mark of blanks", marks=pytest.mark.covered),
-        pytest.param(later(lambda: "a\n\n" * 100_000), id="short paragraphs", marks=pytest.mark.covered),
+        pytest.param(later(lambda: "# " + " " * 400_000 + "x"), id="a heading of blanks", marks=pytest.mark.slow),
+        pytest.param(later(lambda: "<" * 400_000), id="angle brackets", marks=pytest.mark.slow),
+        pytest.param(later(lambda: "<!-- page 1\n" * 40_000), id="marks of pages", marks=pytest.mark.slow),
+        pytest.param(later(lambda: "<!--" + " " * 400_000), id="a mark of blanks", marks=pytest.mark.slow),
+        pytest.param(later(lambda: "a\n\n" * 100_000), id="short paragraphs", marks=pytest.mark.slow),
     ],
 )
 def test_to_show_a_paper_takes_time_in_proportion_to_it(page: str) -> None:
@@ -264,11 +264,11 @@ def test_each_page_of_a_pdf_has_its_picture(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        pytest.param(b"", id="an empty file", marks=pytest.mark.covered),
+        pytest.param(b"", id="an empty file", marks=pytest.mark.slow),
         pytest.param(b"%PDF-1.7\n", id="a head alone"),
         pytest.param(good_pdf()[:300], id="a truncated PDF"),
         pytest.param(pdf([["words"]], locked=True), id="an encrypted PDF"),
-        pytest.param(b"\x89PNG" * 100, id="no PDF at all", marks=pytest.mark.covered),
+        pytest.param(b"\x89PNG" * 100, id="no PDF at all", marks=pytest.mark.slow),
     ],
 )
 def test_a_pdf_that_cannot_be_drawn_has_no_pictures_and_does_no_harm(content: bytes, tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_word_with_half_a_character_is_shown_all_the_same() -> None:
     source.encode("utf-8")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.text(max_size=60), st.text(max_size=60))
 @QUICK
 def test_any_title_and_text_make_a_page_that_can_be_written(title: str, text: str) -> None:

@@ -603,7 +603,7 @@ def test_a_strict_run_is_forced_from_its_first_round_on(tmp_path: Path) -> None:
     assert lanes.modes == (Span(1, 9, "forced"),)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(
@@ -734,7 +734,7 @@ def test_the_page_is_for_light_and_for_dark() -> None:
     assert "prefers-color-scheme: dark" in page
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 24, 200, 400, pytest.param(5000, marks=pytest.mark.covered)])
+@pytest.mark.parametrize("rounds", [1, 2, 24, 200, 400, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_run_of_any_length_has_a_page_of_sane_size_with_round_numbers_that_stand_apart(
     rounds: int, tmp_path: Path
 ) -> None:
@@ -794,7 +794,7 @@ def test_what_a_stranger_wrote_is_shown_and_does_nothing() -> None:
     )
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.one_of(st.sampled_from(NASTY), st.text(st.characters(exclude_categories=["Cs"]), max_size=60)))
 @QUICK
 def test_no_text_breaks_the_page_or_a_line(text: str) -> None:

@@ -233,7 +233,7 @@ def plans(draw: st.DrawFn) -> Plan:
     }
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(plans())
 def test_the_same_plan_touches_nothing_and_differs_in_nothing(plan: Plan) -> None:
     touched = compare_files(plan, copy.deepcopy(plan))
@@ -241,7 +241,7 @@ def test_the_same_plan_touches_nothing_and_differs_in_nothing(plan: Plan) -> Non
     assert plan_difference(plan, copy.deepcopy(plan)) == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(plans(), plans())
 def test_every_planned_file_is_written_or_kept_and_no_file_is_two_things(old: Plan, new: Plan) -> None:
     before, after = (copy.deepcopy(plan) for plan in (old, new))
@@ -254,7 +254,7 @@ def test_every_planned_file_is_written_or_kept_and_no_file_is_two_things(old: Pl
     assert (old, new) == (before, after)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(plans(), plans())
 def test_what_is_kept_is_in_both_plans_and_says_the_same_in_both(old: Plan, new: Plan) -> None:
     texts = [{row["id"]: (row["kind"], row["text"]) for row in plan["requirements"]} for plan in (old, new)]
@@ -263,7 +263,7 @@ def test_what_is_kept_is_in_both_plans_and_says_the_same_in_both(old: Plan, new:
         assert all(texts[0].get(name) == texts[1].get(name) for name in row(new, path)["implements"])
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(plans(), plans())
 def test_a_file_is_touched_only_where_the_plans_differ_for_a_person_too(old: Plan, new: Plan) -> None:
     touched = compare_files(old, new)

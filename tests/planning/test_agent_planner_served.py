@@ -43,7 +43,7 @@ def said(body: dict[str, Any]) -> str:
     return "\n".join(message["content"] for message in body["messages"])
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_plan_that_is_never_one_ends_the_run_with_its_last_fault_and_the_next_run_asks_anew(command: Command) -> None:
     with LlmServer(*[Says("Sure!")] * 3, NO_COMMAND, GOOD) as server:
         ended = command("run", "--fast", "paper.md", *served(server))
@@ -72,7 +72,7 @@ def test_a_row_that_the_model_never_mends_is_warned_of_on_the_screen_and_the_run
     assert others == PLANNED["requirements"][1:]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_run_that_was_killed_in_a_turn_asks_only_that_turn_again(command: Command) -> None:
     with LlmServer(NO_FILES, Raw([b": wait\n\n"], after="hang"), GOOD) as server:
         with command.start("run", "--fast", "paper.md", *served(server)) as process:
@@ -90,7 +90,7 @@ def test_a_run_that_was_killed_in_a_turn_asks_only_that_turn_again(command: Comm
     assert [json.loads(line)["turn"] for line in ledger] == [1, 2]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_paper_that_is_longer_than_the_window_reaches_the_server_whole(command: Command) -> None:
     paper(command.folder, LONG)
     lock, bodies = threading.Lock(), list[dict[str, Any]]()
@@ -110,7 +110,7 @@ def test_a_paper_that_is_longer_than_the_window_reaches_the_server_whole(command
     assert f"asks vllm:tiny about {len(bodies)} times" in ended.err
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_recorded_replies_plan_as_they_did(command: Command) -> None:
     key = {"thread": "plan", "turn": 1, "request": ""}
     reply = {**reply_to_json(Reply("ok", json.dumps(PLANNED))), "model": "recorded"}

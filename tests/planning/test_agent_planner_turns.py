@@ -766,7 +766,7 @@ def small(window: int, reply: Callable[[Request], Reply] = in_parts) -> Scripted
     return model
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [12_000, 16_000, 24_000])
 def test_a_paper_that_is_longer_than_the_window_is_read_whole_in_parts(desk: Desk, window: int) -> None:
     desk.read = long_paper()
@@ -1069,7 +1069,7 @@ def seeing(*texts: str | Reply) -> Scripted:
     return model
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_model_that_sees_is_shown_the_pages_with_algorithms_and_the_journal_keeps_them(desk: Desk) -> None:
     desk.read = printed(desk.folder)
     good = json.dumps(desk.read.plan)
@@ -1116,7 +1116,7 @@ def test_what_pictures_cost_is_in_the_estimate(desk: Desk) -> None:
     [
         "a model that sees nothing",
         "another file in its place",
-        pytest.param("nothing is in doubt", marks=pytest.mark.covered),
+        pytest.param("nothing is in doubt", marks=pytest.mark.slow),
     ],
 )
 def test_no_picture_is_shown_where_it_would_be_of_no_use(desk: Desk, way: str) -> None:

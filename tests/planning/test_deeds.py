@@ -119,7 +119,7 @@ def test_praise_takes_no_place(texts: list[str]) -> None:
     assert not any("nice and natural" in text for text in texts)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_free_places_are_not_filled_with_what_is_hardly_a_requirement() -> None:
     sure = "".join(f"The waiter opens door {number} for each of the guests. " for number in range(40))
     vague = "".join(
@@ -191,7 +191,7 @@ def test_a_list_keeps_its_place_where_there_are_more_requirements_than_places() 
     assert texts[-3:] == [line.removeprefix("- ") for line in items.splitlines()]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_many_lists_leave_places_to_what_is_said_of_each_part() -> None:
     body = ""
     for part in ("Red", "Blue", "Green", "White", "Black", "Brown"):

@@ -132,7 +132,7 @@ def test_a_paragraph_or_a_title_that_is_one_word_is_planned_at_once(title: str, 
 
 @pytest.mark.parametrize(
     "line",
-    [pytest.param("we compute the value of the", marks=pytest.mark.covered), "Step 1: we compute the"],
+    [pytest.param("we compute the value of the", marks=pytest.mark.slow), "Step 1: we compute the"],
     ids=["words", "steps"],
 )
 def test_lines_that_never_end_a_sentence_take_the_time_of_their_length(line: str) -> None:

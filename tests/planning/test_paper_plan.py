@@ -589,7 +589,7 @@ def test_a_paper_in_another_language_has_an_honest_plan(words: str) -> None:
     assert any(" known as a requirement" in row["what"] for row in plan["uncertain"])
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_long_paper_has_a_plan_that_can_still_be_read() -> None:
     prose = "\n\n".join(f"We use item{n} with kind{n} for the step{n} and store it in box{n}." for n in range(500))
     rows = read(f"# T\n\n## 1 Method\n\nWe keep a queue of all rooms.\n\n## A Appendix\n\n{prose}\n").requirements
@@ -661,7 +661,7 @@ def test_every_quote_is_in_the_paper_on_the_page_and_in_the_section_it_cites(mad
         assert row["source"]["section"] in sections, row
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(MARKDOWN)
 @example("# T\n\n## 1 Method\n\nWe minimize\n| a | table |\nthe loss of it.")
 @example("# T\n\n## 1 Method\n\nWe minimize\n# 1\nthe loss of it.")
@@ -673,7 +673,7 @@ def test_every_quote_of_every_text_is_in_it(text: str) -> None:
         assert squeezed(row["source"]["quote"].removesuffix("…")) in whole, row
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(MARKDOWN, st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60), max_size=3))
 @QUICK
 def test_the_plan_of_every_text_is_one_that_can_be_carried_out(text: str, requests: list[str]) -> None:
@@ -723,7 +723,7 @@ def test_what_was_asked_for_at_the_review_is_a_requirement() -> None:
     assert (rows[-1]["text"], rows[-1]["source"]["section"]) == ("use the second data set too", "review")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_no_outline_makes_a_plan_that_the_schema_refuses() -> None:
     for text in (
         "",
@@ -747,7 +747,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=40), max_size=14))
 @QUICK
 def test_whatever_a_paper_holds_the_schema_takes_its_plan(pieces: list[str]) -> None:
@@ -810,7 +810,7 @@ def test_a_package_name_is_always_a_name(title: str) -> None:
     ast.parse(f"import {name}")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_example_paper_is_planned_the_same_way_twice() -> None:
     again = read_on(paper_document(read_pdf(str(EXAMPLE)), "0" * 64, "pdf"))
     assert json.dumps(again.plan) == json.dumps(example_paper().plan)

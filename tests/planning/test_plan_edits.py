@@ -529,7 +529,7 @@ def test_the_lines_of_an_algorithm_keep_their_numbers_and_their_nesting(
     assert [tuple(step) for step in steps_of({"algorithm": "Algorithm 1", "steps": steps})] == shown
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.text(st.sampled_from("\\{}_^$ ab1αfracqtsum&~")))
 def test_any_formula_is_said(text: str) -> None:
     assert isinstance(read_aloud(text) + read_formula(text), str)

@@ -76,7 +76,7 @@ def test_verify_in_every_place_at_once_is_read_past(value: Any) -> None:
     assert parsed(with_verify(value, *PLACES)) == PLAN
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(json_values)
 @QUICK
 def test_no_value_of_verify_keeps_a_plan_from_loading(value: Any) -> None:

@@ -94,7 +94,7 @@ def test_experiments_are_no_steps_of_the_method() -> None:
     assert not any(row.get("steps") for row in read(text).plan["components"])
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.text(st.sampled_from("- Step1.2)\n$|#>`Phase a:"), max_size=300))
 def test_any_text_has_procedures_of_lines_that_say_something(text: str) -> None:
     made = read(f"# T\n\n## 2 Method\n\n{text}\n")
@@ -102,7 +102,7 @@ def test_any_text_has_procedures_of_lines_that_say_something(text: str) -> None:
     assert all(step.strip() and "\n" not in step for one in find_procedures(paper) for step in one.steps)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_hostile_lists_take_the_time_of_their_length() -> None:
     def find(many: int) -> None:
         made = read(f"# T\n\n## 2 Method\n\n{'1. a ' * many}\n\n{'- Step 1 $$' * many}\n\n" + "1. Take it.\n\n" * many)

@@ -321,7 +321,7 @@ def test_all_rows_of_a_table_have_one_condition_so_that_it_is_read_once() -> Non
     assert [row["condition"] for row in made] == ["Hits of the waiter with a queue of rooms"] * 2
 
 
-@pytest.mark.parametrize(("tables", "rows"), [(8, 20), (40, 9), pytest.param(100, 9, marks=pytest.mark.covered)])
+@pytest.mark.parametrize(("tables", "rows"), [(8, 20), (40, 9), pytest.param(100, 9, marks=pytest.mark.slow)])
 def test_of_many_numbers_the_first_table_is_whole_and_there_is_an_end(tables: int, rows: int) -> None:
     texts = []
     for number in range(1, tables + 1):

@@ -14,13 +14,13 @@ from tests.strategies import QUICK
 LONG = "y = " + " + ".join(rf"\frac{{a_{{{number}}}}}{{\sum _{{j}} b_{{j}}}}" for number in range(40))
 
 
-@pytest.mark.parametrize("most", range(30, 120))
-def test_a_formula_that_is_cut_has_whole_fractions_and_indices(most: int) -> None:
-    made = cut_formula(LONG, most)
-    assert len(made) <= most
-    assert made.endswith(" …")
-    assert made.count("{") == made.count("}")
-    assert "frac" not in read_formula(made)
+def test_a_formula_that_is_cut_has_whole_fractions_and_indices() -> None:
+    for most in range(30, 120):
+        made = cut_formula(LONG, most)
+        assert len(made) <= most
+        assert made.endswith(" …"), most
+        assert made.count("{") == made.count("}"), most
+        assert "frac" not in read_formula(made), most
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def has_ink(picture: Picture, box: Box) -> bool:
     return any(min(row[3 * x0 : 3 * x1], default=255) < 100 for row in rows[y0:y1])
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_marked_place_is_tinted_and_the_rest_is_as_it_was(paper: str) -> None:
     marked, plain = (draw(paper, View(1, marks)) for marks in (((300.0, 400.0, 320.0, 410.0),), ()))
     assert dot(plain, 310, 405) == WHITE
@@ -67,14 +67,14 @@ def test_a_marked_place_is_tinted_and_the_rest_is_as_it_was(paper: str) -> None:
     assert [dot(marked, *place) for place in ((299, 405), (321, 405), (310, 399), (310, 411))] == [WHITE] * 4
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_page_without_colours_is_a_picture_in_greys_and_a_marked_one_in_colours(paper: str) -> None:
     plain, marked = draw(paper, View(1)), draw(paper, View(1, ((300.0, 400.0, 320.0, 410.0),)))
     assert (plain.png[25], marked.png[25]) == (0, 2)
     assert {one % 17 for line in dots_of(marked)[2] for one in line} == {0}, "in sixteen shades"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_part_of_a_page_is_that_part(paper: str) -> None:
     whole, part = draw(paper, View(1)), draw(paper, View(1, (), (50.0, 30.0, 250.0, 130.0)))
     assert list(whole.box) == [0, 0, 612, 792]
@@ -84,12 +84,12 @@ def test_a_part_of_a_page_is_that_part(paper: str) -> None:
     assert dots == [row[3 * 50 : 3 * 250] for row in dots_of(whole)[2][30:130]]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_more_dots_an_inch_make_a_larger_picture(paper: str) -> None:
     assert dots_of(draw(paper, View(1), dots_per_inch=144))[:2] == (1224, 1584)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_page_of_enormous_size_is_drawn_with_fewer_dots(tmp_path: Path) -> None:
     path = save(tmp_path, good_pdf().replace(b"[0 0 612 792]", b"[0 0 14400 14400]"))
     columns, rows, _ = dots_of(draw(path, View(1), dots_per_inch=300))
@@ -101,7 +101,7 @@ def test_what_is_not_there_is_not_drawn_and_the_rest_is(paper: str) -> None:
     assert [picture is not None for picture in draw_views(paper, views)] == [False, False, False, False, True]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_quote_is_found_where_its_words_are_printed(paper: str) -> None:
     ((place,),) = find_quotes(paper, [(2, SENTENCE)])
     assert place.page == 2
@@ -115,7 +115,7 @@ def test_a_quote_is_found_where_its_words_are_printed(paper: str) -> None:
     assert not has_ink(page, (x1 + 2, y0, 600, y1))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", [90, 180, 270])
 def test_places_are_those_of_the_page_as_it_is_shown(tmp_path: Path, turn: int) -> None:
     cropped = b"/CropBox [40 100 612 780] /Rotate %d /MediaBox [0 0 612 792]" % turn
@@ -143,14 +143,14 @@ PAGES = (
     ("quote", "pages", "lines"),
     [
         pytest.param(
-            "every waiter in a queue that is sorted by patience", [1], 2, id="over two lines", marks=pytest.mark.covered
+            "every waiter in a queue that is sorted by patience", [1], 2, id="over two lines", marks=pytest.mark.slow
         ),
         pytest.param(
             "sorted by patience; the impatient leave it",
             [1],
             2,
             id="a word that a hyphen parts",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
         pytest.param("Every waiter, in a *queue* that is $sorted$ by patience", [1], 2, id="other signs and capitals"),
         pytest.param(
@@ -158,7 +158,7 @@ PAGES = (
             [1],
             2,
             id="two words of ten are others",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             "the impatient leave it. Doors first, and nobody complains", [1, 2], 4, id="a page break within it"
@@ -195,7 +195,7 @@ def outline(*labels: str) -> dict[str, list[dict[str, object]]]:
     }
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_figures_and_tables_are_drawn_without_the_text_around_them(tmp_path: Path) -> None:
     path = save(tmp_path, FLOATS.replace(b"BT", DRAWN, 1))
     found = draw_floats(path, outline("Figure 1", "Table 1", "Figure 7"), dots_per_inch=72)
@@ -223,9 +223,9 @@ def test_one_page_or_a_part_of_it_is_drawn_with_one_call(paper: str) -> None:
     "content",
     [
         b"",
-        pytest.param(b"%PDF-1.7\n", marks=pytest.mark.covered),
+        pytest.param(b"%PDF-1.7\n", marks=pytest.mark.slow),
         good_pdf()[:300],
-        pytest.param(pdf([["words"]], locked=True), marks=pytest.mark.covered),
+        pytest.param(pdf([["words"]], locked=True), marks=pytest.mark.slow),
     ],
     ids=["empty", "head", "cut", "locked"],
 )

@@ -524,7 +524,7 @@ def test_no_bytes_surprise_the_reader(data: bytes) -> None:
     assert refused.value.verdict == BROKEN
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8), min_size=1, max_size=20))
 @QUICK
 def test_the_words_of_a_page_come_out_as_they_went_in(words: list[str]) -> None:

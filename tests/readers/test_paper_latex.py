@@ -409,7 +409,7 @@ def test_a_bomb_of_macros_or_of_depth_ends_fast(bomb: str) -> None:
     assert len(text) < 10_000_000
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_files_that_include_each_other_twice_end() -> None:
     letters = "abcdefghijklmnopqrst"
     others = {

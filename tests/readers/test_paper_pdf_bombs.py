@@ -63,14 +63,14 @@ def test_two_gigabytes_in_two_megabytes_are_no_text_or_broken_within_the_limits(
     assert blast.litter == ()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_pages_that_are_their_own_children_are_broken_or_read_once(tmp_path: Path) -> None:
     blast = explode(page_tree_cycle(), tmp_path)
     assert blast.verdict in (OK, BROKEN)
     assert blast.words.count("no bomb at all") <= 3
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content", [many_kids(3), single_letters(3000)], ids=["every line is on every page", "one line runs off the page"]
 )

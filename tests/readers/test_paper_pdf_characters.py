@@ -159,7 +159,7 @@ def test_what_nobody_sees_does_not_come_back() -> None:
     assert with_dropped(items, Printed(LINES), " ".join(item.text for item in items), unseen) == items  # type: ignore[arg-type]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(
     st.lists(st.text("abcdefghij ×±−≈0123456789.", min_size=1, max_size=40), min_size=1, max_size=8),
     st.sets(st.integers(0, 7)),
@@ -332,13 +332,13 @@ def test_a_tall_letter_below_the_line_is_no_exponent() -> None:
     "formula",
     [
         pytest.param(r"\max (0, \gamma - y \langle w, x\rangle )", id="large brackets, whose codes are no letters"),
-        pytest.param(r"(\eta _{0} / \sqrt{t} )", id="a root as wide as one letter", marks=pytest.mark.covered),
+        pytest.param(r"(\eta _{0} / \sqrt{t} )", id="a root as wide as one letter", marks=pytest.mark.slow),
         pytest.param("Keep an accumulator $a_{j}$ and a stamp", id="an index in the text"),
         pytest.param(r"g ← t $-1-\max (\tau _{j}, t_{0}$)", id="an index behind a formula"),
         pytest.param(
             r"\bar{w} = w_{T} - \frac{c}{T - t_{0}} , c = \sum _{t= 1}^{T} \max (0, t - 1 - t_{0} ) \Delta _{t} . \tag{6}",
             id="limits, a fraction and a number in one line",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -451,7 +451,7 @@ def test_brackets_around_primes_are_mended_on_both_sides() -> None:
     assert [item.text for item in with_subscripts([drawn.item], drawn)] == ["⟨v0, z0⟩"]  # type: ignore[arg-type]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(

@@ -445,7 +445,7 @@ def test_prose_in_a_frame_is_no_table(read: Any) -> None:
 # What the printer put there
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_running_heads_are_named_as_left_out_with_the_reason(read: Any) -> None:
     sheets, _ = pages_of_prose()
     for number, sheet in enumerate(sheets, 1):
@@ -459,7 +459,7 @@ def test_running_heads_are_named_as_left_out_with_the_reason(read: Any) -> None:
     ]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("leading", [10.0, 12.0, 20.0], ids=["set solid", "usual", "wide"])
 def test_lines_of_the_text_at_the_edges_of_each_page_are_no_running_heads(read: Any, leading: float) -> None:
     sheets, wanted = [], []
@@ -495,16 +495,14 @@ def pages_of_prose(count: int = 5, width: float = 460) -> tuple[list[Sheet], lis
             lambda number: "Journal of Rooms, Volume 7",
             lambda number: str(number),
             id="the same head, and a number",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             lambda number: "A. Author and B. Author" if number % 2 else "Slow Waiting in Many Rooms",
             lambda number: str(number),
             id="odd pages name the authors and even ones the title",
         ),
-        pytest.param(
-            lambda number: "", lambda number: f"Page {number} of 5", id="Page 3 of 5", marks=pytest.mark.covered
-        ),
+        pytest.param(lambda number: "", lambda number: f"Page {number} of 5", id="Page 3 of 5", marks=pytest.mark.slow),
         pytest.param(lambda number: f"{number}    Waiting", lambda number: "", id="number and name in the head"),
         pytest.param(lambda number: "", lambda number: f"- {number} -", id="a number between dashes"),
     ],
@@ -518,7 +516,7 @@ def test_running_heads_and_page_numbers_are_no_part_of_the_text(read: Any, head:
     assert [block for block in found.blocks if block not in texts] == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_page_number_well_above_the_edge_of_the_paper_is_no_part_of_the_text(read: Any) -> None:
     """A book's text is short: its page numbers stand at seven eighths of the page."""
     sheets, texts = pages_of_prose()
@@ -530,7 +528,7 @@ def test_a_page_number_well_above_the_edge_of_the_paper_is_no_part_of_the_text(r
 
 @pytest.mark.parametrize(
     "step",
-    [pytest.param(1, marks=pytest.mark.covered), 5],
+    [pytest.param(1, marks=pytest.mark.slow), 5],
     ids=["every line has a number", "every fifth line has a number"],
 )
 def test_line_numbers_in_the_margin_are_no_part_of_the_text(read: Any, step: int) -> None:
@@ -982,7 +980,7 @@ def test_the_number_of_a_formula_may_stand_on_its_left(read: Any, number: str) -
 
 
 @pytest.mark.parametrize(
-    "columns", [1, pytest.param(2, marks=pytest.mark.covered)], ids=["in one column", "in two columns"]
+    "columns", [1, pytest.param(2, marks=pytest.mark.slow)], ids=["in one column", "in two columns"]
 )
 def test_references_without_labels_are_told_apart_by_their_indents(read: Any, columns: int) -> None:
     width = COLUMN if columns == 2 else 460
@@ -1040,7 +1038,7 @@ def test_whatever_stands_wherever_on_a_page_it_is_read_without_a_fault(tmp_path:
     assert first == again
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(WORDS, min_size=1, max_size=5), min_size=12, max_size=40), st.booleans())
 def test_every_word_of_a_page_is_in_its_text(tmp_path: Path, rows: list[list[str]], two: bool) -> None:

@@ -99,7 +99,7 @@ def test_a_sign_of_another_font_does_not_tear_code(tmp_path: Path) -> None:
     assert (row["label"], row["text"]) == ("Listing 2", "How a value is put.")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_long_page_of_what_is_no_listing_is_read_in_the_time_of_its_length() -> None:
     def find(many: int) -> None:
         lines = []

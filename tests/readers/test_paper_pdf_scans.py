@@ -61,7 +61,7 @@ def scanned(tmp_path: Path) -> Read:
     return read_sheets(tmp_path, sheets)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_columns_of_single_words_are_read_one_after_the_other(scanned: Read) -> None:
     text = " ".join(scanned.text.split())
     places = [text.index(f"room {seed * 100}") for page in range(3) for seed in (10 * page + 1, 10 * page + 2)]
@@ -69,7 +69,7 @@ def test_columns_of_single_words_are_read_one_after_the_other(scanned: Read) -> 
     assert "|" not in text
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_line_between_white_heads_the_prose_below_it_where_all_is_set_alike(scanned: Read) -> None:
     wanted = [f"Doors of the {side} hall {sheet}" for sheet in "ABC" for side in ("left", "right")]
     assert [heading.lstrip("# ") for heading in scanned.headings] == wanted

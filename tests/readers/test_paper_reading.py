@@ -108,7 +108,7 @@ def reading_of(folder: Path, data: bytes) -> Reading:
     return read_in_subprocess("pdf", str(path))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_good_pdf_is_read_with_its_title_its_outline_and_a_text_a_page(tmp_path: Path) -> None:
     reading = reading_of(tmp_path, good_pdf())
     assert (reading.verdict, reading.title, len(reading.pages)) == ("ok", "Slow Waiting", 2)
@@ -150,7 +150,7 @@ def test_a_pdf_with_a_broken_byte_never_raises(place: int, tmp_path: Path) -> No
     assert reading.verdict != "ok" or reading.pages
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_pdf_that_is_not_there_is_broken_and_no_crash(tmp_path: Path) -> None:
     assert read_in_subprocess("pdf", str(tmp_path / "gone.pdf")).verdict == "broken"
 
@@ -226,7 +226,7 @@ def test_each_kind_of_input_has_a_reader_and_is_known_to_the_schema() -> None:
             assert callable(getattr(import_module(f"phases.readers.{module}"), function))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_reader_that_gets_no_processor_is_waited_for(impostor: list[int], tmp_path: Path) -> None:
     def starve() -> None:
         while not impostor:
@@ -261,7 +261,7 @@ def test_a_reader_that_the_machine_kills_says_nothing_of_the_paper(tmp_path: Pat
         read_in_subprocess("pdf", str(tmp_path), run=lambda *_: WorkerResult(-signal.SIGKILL))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "told"),
     [
@@ -297,7 +297,7 @@ def test_a_reader_that_does_nothing_at_all_is_ended(
     assert read_in_subprocess("html", str(tmp_path / "pipe")).detail == "reading it took more than 2 s"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_reader_holds_none_of_the_users_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[dict[str, str]] = []
     launched = subprocess.Popen
@@ -320,7 +320,7 @@ def test_a_reader_holds_none_of_the_users_secrets(tmp_path: Path, monkeypatch: p
         assert one.keys() <= {"PATH", "LANG", "TZ", "LD_LIBRARY_PATH", "LC_CTYPE"}
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_example_paper_is_read_with_title_and_all_pages() -> None:
     reading = read_in_subprocess("pdf", str(EXAMPLE))
     assert reading.verdict == "ok"
@@ -413,7 +413,7 @@ def test_every_page_has_its_mark_in_order() -> None:
     assert [int(found.group(1)) for found in PAGE_MARK.finditer(made.text)] == [1, 2, 3]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), st.text(max_size=40))
 @example("---", "a")
 @example("a: b # c\n---\n", "\x85")
@@ -428,7 +428,7 @@ def test_any_title_and_author_survive_on_the_disk(title: str, author: str) -> No
     assert again.text[again.body_start :] == made.text[made.body_start :] == "<!-- page 1 -->\n\nbody\n\n"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_outline_of_a_pdf_decides_what_is_a_heading(tmp_path: Path) -> None:
     pages = [["# Slow Waiting", "1 One", "words of the first section"], ["Two", "more words of the second", "3 Three"]]
     marks = [("1 One", 0), ("Two", 1), ("2.1 Deep", 1)]

@@ -204,7 +204,7 @@ def test_to_say_what_a_file_is_takes_time_in_proportion_to_it(name: str) -> None
         work()
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [b"ab\n", b"# a\n", b"a\r"], ids=["lines", "headings", "carriage returns"])
 def test_to_say_what_a_file_is_takes_memory_in_proportion_to_it(line: bytes) -> None:
     content = line * (1_500_000 // len(line))
@@ -337,7 +337,7 @@ def test_a_folder_without_one_paper_at_its_top_lists_what_may_be_meant(
     assert ", ".join(names) in caught.value.detail
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_folder_like_a_home_ends_soon_and_in_a_clear_refusal(tmp_path: Path) -> None:
     for folder in range(60):
         (tmp_path / f"project{folder}" / "src").mkdir(parents=True)
@@ -474,7 +474,7 @@ STEPS = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.lists(STEPS, max_size=4), st.sampled_from(["input", "include", "bibliography", "import{../}", "usepackage"]))
 @example(["a\x00b"], "input")
 @example(["a" * 1900], "input")

@@ -239,7 +239,7 @@ def test_the_captions_of_the_example_paper_are_captions_and_no_sentences() -> No
 # for every text
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(MARKDOWN)
 @example("x" * (3 * LONGEST))
 @example("# T\n\n## A\n\n" + "word " * 5000 + "\n\n## B\n")
@@ -276,7 +276,7 @@ def test_every_anchor_lies_in_the_text_and_in_its_section(text: str) -> None:
                 assert sections[row["section"]]["start"] <= row["start"] < sections[row["section"]]["end"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(MARKDOWN)
 @QUICK
 def test_the_documents_of_every_text_fit_their_schemas(text: str) -> None:

@@ -235,7 +235,7 @@ def test_what_says_nothing_is_not_asked_for() -> None:
     assert plan_of_text("...\n\n--\n\n1 2 3\n\nok\n", OUTLINE) is None
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(MARKDOWN)
 @example("a learning rate of 0.1\n\n" * 3)
 @example("x" * 900 + ". " + "y " * 700)
@@ -254,17 +254,15 @@ def test_every_wish_quotes_its_own_words(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param(later(lambda: "a b c " * 20_000), id="a sentence without an end", marks=pytest.mark.covered),
-        pytest.param(later(lambda: "Build it. " * 12_000), id="many sentences", marks=pytest.mark.covered),
-        pytest.param(later(lambda: "0.1 " * 30_000), id="many numbers", marks=pytest.mark.covered),
-        pytest.param(
-            later(lambda: "learning rate of " * 8_000), id="a name without a value", marks=pytest.mark.covered
-        ),
-        pytest.param(later(lambda: "- a\n" * 30_000), id="many items", marks=pytest.mark.covered),
-        pytest.param(later(lambda: "learning rate = 0.1, " * 6_000), id="many values", marks=pytest.mark.covered),
+        pytest.param(later(lambda: "a b c " * 20_000), id="a sentence without an end", marks=pytest.mark.slow),
+        pytest.param(later(lambda: "Build it. " * 12_000), id="many sentences", marks=pytest.mark.slow),
+        pytest.param(later(lambda: "0.1 " * 30_000), id="many numbers", marks=pytest.mark.slow),
+        pytest.param(later(lambda: "learning rate of " * 8_000), id="a name without a value", marks=pytest.mark.slow),
+        pytest.param(later(lambda: "- a\n" * 30_000), id="many items", marks=pytest.mark.slow),
+        pytest.param(later(lambda: "learning rate = 0.1, " * 6_000), id="many values", marks=pytest.mark.slow),
         pytest.param(later(lambda: "(" * 100_000), id="brackets"),
         pytest.param(later(lambda: "```\n" * 30_000), id="fences"),
-        pytest.param(later(lambda: "a" * 120_000), id="a word without an end", marks=pytest.mark.covered),
+        pytest.param(later(lambda: "a" * 120_000), id="a word without an end", marks=pytest.mark.slow),
         pytest.param(later(lambda: "." * 120_000), id="full stops"),
         pytest.param(later(lambda: "a" + " " * 120_000 + "b"), id="blanks"),
     ],

@@ -92,7 +92,7 @@ def assert_refused(ended: Ended, *words: str) -> None:
     assert all(word in ended.complaints[0] for word in words), ended.err
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_run_with_ocr_reads_the_copy_and_the_task_says_that_its_text_was_recognized(command: Command) -> None:
     there = install(command, f'cp {command.folder}/good.pdf "$last"')
     ended = command("run", "--fast", "scan.pdf", "--ocr", "--until", "plan", **there)
@@ -109,7 +109,7 @@ def test_a_run_with_ocr_reads_the_copy_and_the_task_says_that_its_text_was_recog
     assert command("why", "scan").out.strip() == "scan: everything is up to date"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_scan_that_was_refused_goes_on_with_the_command_that_its_refusal_names(command: Command) -> None:
     there = install(command, f'cp {command.folder}/good.pdf "$last"')
     refused = command("run", "--fast", "scan.pdf", **there)
@@ -152,7 +152,7 @@ def test_without_the_program_a_run_says_what_to_install_and_keeps_its_verdict(co
     assert json.loads((command.task("scan") / "report.json").read_text())["input_verdict"] == "no_text"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_paper_with_a_text_of_its_own_is_not_recognized(command: Command) -> None:
     there = install(command, "exit 1")
     assert command("run", "--fast", "good.pdf", "--ocr", "--until", "acquire", **there).code == 0

@@ -121,7 +121,7 @@ def test_an_index_folder_that_is_a_link_is_refused_and_nothing_written_through_i
     assert sorted(os.listdir(task / "elsewhere")) == before
 
 
-@pytest.mark.parametrize("name", [pytest.param("a__b", marks=pytest.mark.covered), "c__d"])
+@pytest.mark.parametrize("name", [pytest.param("a__b", marks=pytest.mark.slow), "c__d"])
 def test_the_cache_of_another_task_that_was_in_its_place_is_not_used(tmp_path: Path, name: str) -> None:
     for folder, code in (("one", "class Norm: pass"), ("other", "class Different: pass")):
         called = name if folder == "other" else "a__b"
@@ -154,7 +154,7 @@ def test_a_value_of_another_kind_costs_the_cache_alone(task: Path, use: Callable
     assert (search_code(str(task / "indexes"), "Norm scales"), search_code(str(task / "indexes"), "Norm")) == expected
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_file_that_takes_the_place_of_a_renamed_one_loses_neither(tmp_path: Path) -> None:
     files = {"a.py": "def alpha_thing(): pass\n", "z.py": "def zeta_thing(): pass\n"}
     index(tmp_path, fetched(tmp_path, files))
@@ -186,7 +186,7 @@ def _search_till_told(folder: str, stop: multiprocessing.synchronize.Event, told
             told.put(str(error))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_search_beside_a_run_that_makes_the_cache_anew_harms_neither(tmp_path: Path) -> None:
     files = {f"m{number}.py": f"def common_thing_{number}(): return {number}\n" * 9 for number in range(300)}
     index(tmp_path, fetched(tmp_path, dict(list(files.items())[:30])))
@@ -343,7 +343,7 @@ def test_a_symbol_that_none_could_be_is_not_taken_from_a_document(task: Path, da
 
 @pytest.mark.parametrize(
     "directory",
-    [pytest.param("", marks=pytest.mark.covered), "/dev/null/cache"],
+    [pytest.param("", marks=pytest.mark.slow), "/dev/null/cache"],
     ids=["none is given", "it cannot be made"],
 )
 def test_without_a_cache_directory_everything_works_and_nothing_is_left(task: Path, directory: str) -> None:
@@ -381,7 +381,7 @@ def give_up(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
 
 @pytest.mark.parametrize(
     "lost",
-    [(), pytest.param(("cache",), marks=pytest.mark.covered), ("cache", "a__b.json")],
+    [(), pytest.param(("cache",), marks=pytest.mark.slow), ("cache", "a__b.json")],
     ids=["nothing", "the cache", "both"],
 )
 def test_what_was_given_up_is_tried_again_by_the_next_run(tmp_path: Path, lost: tuple[str, ...]) -> None:

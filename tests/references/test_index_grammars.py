@@ -384,7 +384,7 @@ def test_no_damage_to_real_code_makes_it_raise(language: str, data: st.DataObjec
         assert len(symbol.signature) <= 300
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @needs_grammars
 @settings(deadline=None)  # no timing is asserted
 @given(st.sampled_from(LANGUAGES), st.binary(max_size=200))

@@ -279,7 +279,7 @@ def test_no_damage_to_real_code_makes_it_raise(data: st.DataObject) -> None:
     parse_cython(damaged.decode("latin-1"))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_symbols_are_capped() -> None:
     parsed = parse_code("python", b"x = 1\n" * 30_000)
     assert len(parsed.symbols) == 20_000
@@ -292,7 +292,7 @@ def test_symbols_are_capped() -> None:
         pytest.param(
             "notebook",
             "__import__('json').dumps({'cells': [{'cell_type': 'code', 'source': ' ' * 3_000_000 + 'y-'}]})",
-            marks=pytest.mark.covered,
+            marks=pytest.mark.slow,
         ),
         ("r", "'r\"(' * 300_000"),
         ("r", "('\"' + chr(92)) * 300_000"),

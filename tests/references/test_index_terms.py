@@ -179,7 +179,7 @@ def test_nonsense_is_cut_without_an_error(text: str, spans: list[tuple[int, int,
         assert 1 <= piece.line <= piece.end <= lines
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_twenty_thousand_symbols_over_the_same_lines_are_cut_in_linear_time() -> None:
     lines = 20_000
     symbols = [Symbol(f"s{number}", "struct", number + 1, lines, "", "", "words") for number in range(lines)]

@@ -26,6 +26,7 @@ from phases.references.values import count_fetched
 from phases.sandbox.git import git_box_kind
 from pipeline.base.errors import TaskBusy, UsageError
 from pipeline.base.http.proxy import find_proxy
+from tests.drills.points import chosen
 from tests.papers import HANGS, ROOT
 from tests.proxy import PASSWORD, proxying
 from tests.repositories import (
@@ -857,11 +858,8 @@ def damaged_there(into: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("before", [nothing_there, damaged_there], ids=["nothing there", "damaged there"])
-@pytest.mark.parametrize(
-    "points", [3, pytest.param(20, marks=pytest.mark.drill)], ids=["at a few points", "at many points"]
-)
 def test_killed_at_any_point_it_ends_the_same_and_what_was_whole_is_not_fetched_twice(
-    points: int, before: Callable[[Path], None], ground: Ground
+    before: Callable[[Path], None], ground: Ground
 ) -> None:
     for name in ("one", "two"):
         new_repository(ground.mirror(f"a/{name}")).holds({**FILES, "name": name.encode()})
@@ -871,7 +869,7 @@ def test_killed_at_any_point_it_ends_the_same_and_what_was_whole_is_not_fetched_
     assert code == 0
     steps, starts = int(told.split()[-1]), told.count("git --git-dir")
     whole = contents(ground.into)
-    for last in range(steps // (2 * points), steps + 1, max(1, steps // points)):
+    for last in chosen(range(1, steps + 1), 4):
         before(ground.into)
         code, told = killed(ground, last)
         assert code == -signal.SIGKILL, f"it was not killed at step {last}"

@@ -63,7 +63,7 @@ def document(folder: Path, name: str = "a__b") -> dict[str, Any]:
     return value
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_repository_gets_a_document_that_keeps_its_schema(tmp_path: Path) -> None:
     import jsonschema
 
@@ -80,7 +80,7 @@ def test_a_repository_gets_a_document_that_keeps_its_schema(tmp_path: Path) -> N
     assert (one.sha256, one.bytes) == (hashlib.sha256(data).hexdigest(), len(data))
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_an_unchanged_repository_is_not_looked_at_again(tmp_path: Path) -> None:
     rows = fetched(tmp_path, FILES)
     (first,) = index(tmp_path, rows)
@@ -169,10 +169,10 @@ def test_a_row_that_breaks_the_schema_is_left_out_and_said(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "damage",
     [
-        pytest.param("deleted", marks=pytest.mark.covered),
+        pytest.param("deleted", marks=pytest.mark.slow),
         "cut",
         "overwritten",
-        pytest.param("of another version", marks=pytest.mark.covered),
+        pytest.param("of another version", marks=pytest.mark.slow),
         "a journal without its file",
     ],
 )
@@ -232,7 +232,7 @@ build.index_repositories(sys.argv[1], [{"name": "a__b"}], sys.argv[2], lambda ro
 
 
 @pytest.mark.parametrize(
-    "kept", [0, 1, pytest.param(4, marks=pytest.mark.covered), 7, pytest.param(10, marks=pytest.mark.covered)]
+    "kept", [0, 1, pytest.param(4, marks=pytest.mark.slow), 7, pytest.param(10, marks=pytest.mark.slow)]
 )
 def test_a_run_that_is_killed_goes_on_where_it_stopped(tmp_path: Path, kept: int) -> None:
     rows = fetched(tmp_path, {f"m{number}.py": f"def f{number}(): return {number}\n" for number in range(12)})
@@ -255,7 +255,7 @@ def _index_in_a_process(folder: str, name: str) -> None:
     assert [hit.name for hit in search_code(folder + "/indexes", name)][:1] == [name]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_two_processes_at_once_are_harmless(tmp_path: Path) -> None:
     fetched(tmp_path, {f"m{number}.py": f"def f{number}(): return {number}\n" for number in range(30)})
     (tmp_path / "indexes").mkdir()
@@ -270,7 +270,7 @@ def test_two_processes_at_once_are_harmless(tmp_path: Path) -> None:
         assert len(cache.files("a__b")) == 30
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_the_full_text_agrees_with_its_rows_after_many_changes(tmp_path: Path) -> None:
     for turn in range(4):
         files = {
@@ -288,7 +288,7 @@ def test_the_full_text_agrees_with_its_rows_after_many_changes(tmp_path: Path) -
         assert cache.count_of_pieces() == len(pieces) > 4
 
 
-@pytest.mark.parametrize("column", ["files SET parsed", pytest.param("texts SET data", marks=pytest.mark.covered)])
+@pytest.mark.parametrize("column", ["files SET parsed", pytest.param("texts SET data", marks=pytest.mark.slow)])
 def test_a_row_of_the_cache_that_is_damaged_costs_the_cache_alone(tmp_path: Path, column: str) -> None:
     index(tmp_path, fetched(tmp_path, FILES))
     into = str(tmp_path / "indexes")

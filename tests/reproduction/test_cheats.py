@@ -141,7 +141,7 @@ def test_a_cheat_reproduces_nothing(name: str, is_held: bool, tmp_path: Path) ->
     assert cell(found)["verdict"] not in ("reproduced", "near"), cell(found)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_what_can_be_told_of_a_cheat_is_told_with_its_place(tmp_path: Path) -> None:
     literal = reproduce(tmp_path / "1", {"study.py": LITERAL, "experiments.yaml": declare()}, expect(PAPER))
     assert cell(literal)["verdict"] == "suspect"
@@ -175,7 +175,7 @@ def test_a_wrong_implementation_differs(tmp_path: Path) -> None:
     assert found["ours"] == pytest.approx(82.0)
 
 
-@pytest.mark.parametrize("paper", [17.0, 18.0, pytest.param(19.0, marks=pytest.mark.covered)])
+@pytest.mark.parametrize("paper", [17.0, 18.0, pytest.param(19.0, marks=pytest.mark.slow)])
 def test_what_stands_on_made_up_data_or_on_the_quick_size_is_never_reproduced(paper: float, tmp_path: Path) -> None:
     files = {"study.py": HONEST, "experiments.yaml": declare(stand_in="the clouds")}
     held = hold_out(tmp_path)

@@ -47,7 +47,7 @@ def test_accuracy_and_error_rate_are_shares_of_one(pairs: list[tuple[str, str]])
 
 
 @QUICK
-@pytest.mark.parametrize("name", ["precision", "recall", pytest.param("f1", marks=pytest.mark.covered)])
+@pytest.mark.parametrize("name", ["precision", "recall", pytest.param("f1", marks=pytest.mark.slow)])
 @given(pairs=CLASSES)
 def test_averages_over_classes_are_their_definitions(name: str, pairs: list[tuple[str, str]]) -> None:
     true, said = map(list, zip(*pairs, strict=True))
@@ -60,7 +60,7 @@ def test_averages_over_classes_are_their_definitions(name: str, pairs: list[tupl
 
 
 @QUICK
-@pytest.mark.parametrize("name", ["precision", "recall", pytest.param("f1", marks=pytest.mark.covered)])
+@pytest.mark.parametrize("name", ["precision", "recall", pytest.param("f1", marks=pytest.mark.slow)])
 @given(pairs=BINARY)
 @example(pairs=[("1", "0"), ("0", "0")])
 def test_of_two_classes_the_positive_one_is_counted(name: str, pairs: list[tuple[str, str]]) -> None:

@@ -50,7 +50,7 @@ def _inode(folder: Path) -> int:
     return (folder / "task" / "results" / "main-full" / "run.json").stat().st_mtime_ns
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_an_experiment_runs_again_when_its_code_or_its_data_change_and_not_otherwise(tmp_path: Path) -> None:
     held, files = hold_out(tmp_path), {"study.py": HONEST, "experiments.yaml": declare()}
     reproduce(tmp_path, files, held_out=held)

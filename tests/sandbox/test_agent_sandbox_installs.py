@@ -46,7 +46,7 @@ def offline(tmp_path: Path) -> Mapping[str, str]:
     }
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @needs_bubblewrap
 def test_what_a_plan_names_is_installed_for_the_sandbox_and_only_once(
     tmp_path: Path, offline: Mapping[str, str]
@@ -79,7 +79,7 @@ def test_what_a_plan_names_is_installed_for_the_sandbox_and_only_once(
     assert not (tmp_path / "elsewhere").exists()
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @needs_bubblewrap
 def test_an_index_in_a_folder_is_read_with_the_files_beside_it(tmp_path: Path, offline: Mapping[str, str]) -> None:
     name = "pipelinetest_patience-1.5-py3-none-any.whl"
@@ -97,7 +97,7 @@ def test_an_index_in_a_folder_is_read_with_the_files_beside_it(tmp_path: Path, o
     assert [dict(row) for row in done.packages] == [{"name": "pipelinetest-patience", "version": "1.5"}], done.output
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @needs_bubblewrap
 def test_what_cannot_be_installed_is_told_and_tried_again_the_next_time(
     tmp_path: Path, offline: Mapping[str, str]
@@ -110,7 +110,7 @@ def test_what_cannot_be_installed_is_told_and_tried_again_the_next_time(
     assert not (tmp_path / "i" / "installed.json").exists()
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @needs_bubblewrap
 def test_a_package_that_would_have_to_be_built_is_refused(tmp_path: Path, offline: Mapping[str, str]) -> None:
     source = tmp_path / "wheels" / "pipelinetest_evil-1.0.zip"
@@ -205,7 +205,7 @@ def install(wanted: str, task: Path, store: Path, environment: Mapping[str, str]
     )
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @needs_bubblewrap
 def test_tasks_share_an_environment_and_what_is_new_in_another_costs_no_second_copy(
     tmp_path: Path, offline: Mapping[str, str]
@@ -223,7 +223,7 @@ def test_tasks_share_an_environment_and_what_is_new_in_another_costs_no_second_c
     assert files[0].samefile(files[1])
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @needs_bubblewrap
 def test_a_task_gets_the_same_files_again_elsewhere_and_a_tampered_one_is_refused(
     tmp_path: Path, offline: Mapping[str, str]
@@ -245,7 +245,7 @@ def test_a_task_gets_the_same_files_again_elsewhere_and_a_tampered_one_is_refuse
     assert find_environment(str(task), str(tmp_path / "a third place")) is None
 
 
-@pytest.mark.drill
+@pytest.mark.slow
 @needs_bubblewrap
 def test_an_installation_that_was_cut_off_is_made_anew(tmp_path: Path, offline: Mapping[str, str]) -> None:
     store = tmp_path / "store"

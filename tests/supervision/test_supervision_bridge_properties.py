@@ -355,7 +355,7 @@ def test_a_run_in_off_is_never_spoken_to_stopped_kept_back_or_forced(script: Scr
     assert run.asked == 0
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(scripts("strict"))
 @settings(QUICK, max_examples=40)
 def test_a_run_in_strict_is_forced_from_its_first_round_to_its_last(script: Script) -> None:
@@ -376,7 +376,7 @@ def is_quiet(switches: list[str]) -> bool:
     return entered.startswith("switch free->forced: ") and denied in ([], ["switch denied:strict_floor"])
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(scripts("adaptive", "strict", shadow="1"))
 @settings(QUICK, max_examples=50)
 def test_a_shadow_of_the_supervisor_changes_nothing_and_says_nothing(script: Script) -> None:
@@ -394,7 +394,7 @@ def test_a_shadow_of_the_supervisor_changes_nothing_and_says_nothing(script: Scr
             assert (script.mode, turn.out.stop.detail) == ("strict", "no way through the task graph is left")
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(scripts("adaptive", "strict"))
 @settings(QUICK, max_examples=40)
 def test_nothing_that_a_takeover_put_before_the_model_outlives_it(script: Script) -> None:
@@ -409,7 +409,7 @@ def test_nothing_that_a_takeover_put_before_the_model_outlives_it(script: Script
 WORKING = (NodeType.EDIT, NodeType.VERIFY, NodeType.FALLBACK)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(scripts("adaptive", "strict"))
 @settings(QUICK, max_examples=60)
 def test_in_no_step_of_the_work_both_a_fix_and_a_check_are_kept_back(script: Script) -> None:
@@ -428,7 +428,7 @@ def test_in_no_step_of_the_work_both_a_fix_and_a_check_are_kept_back(script: Scr
 # A run that is walked again, or goes on elsewhere
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(scripts("adaptive", "strict", "off"))
 @settings(QUICK, max_examples=50)
 def test_the_same_events_give_the_same_states_lines_and_texts(script: Script) -> None:
@@ -498,13 +498,13 @@ def sizes(mode: str, names: int, rounds: int) -> list[int]:
     return seen
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["off", "adaptive", "strict"])
 def test_a_checkpoint_stays_small_however_long_a_run_makes_noise(mode: str) -> None:
     assert max(sizes(mode, 1_000, 400)) < 200 * 1024
 
 
-@pytest.mark.parametrize("mode", ["off", pytest.param("adaptive", marks=pytest.mark.covered), "strict"])
+@pytest.mark.parametrize("mode", ["off", pytest.param("adaptive", marks=pytest.mark.slow), "strict"])
 def test_a_checkpoint_is_as_large_after_400_rounds_as_after_200(mode: str) -> None:
     seen = sizes(mode, 4, 400)
     assert max(seen[20:]) < 1.05 * max(seen[10:20])

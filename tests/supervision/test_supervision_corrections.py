@@ -176,7 +176,7 @@ def test_a_hint_of_the_graph_that_the_budget_refuses_is_not_logged_as_said() -> 
     assert [entry.reason for entry in refused.entries] == ["correction_budget_exhausted:graph_hint"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.sampled_from(K), st.sampled_from(S), st.sampled_from(P), st.sampled_from("abc"), st.booleans()),

@@ -622,7 +622,7 @@ STEPS = st.one_of(
 )
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(
     st.sampled_from([TRIVIAL, MODERATE, HARD, replace(HARD, repo=replace(TESTED, file_count=600))]),
     st.sampled_from(TaskIntent),
@@ -685,7 +685,7 @@ def stages(run: GraphRun, name: str, arguments: list[object], task: Task, number
             return [from_json(GraphRun, to_json(run))]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.lists(ACTIONS, max_size=60))
 @settings(max_examples=50, deadline=None)
 def test_a_run_stays_small(actions: list[Action]) -> None:

@@ -595,7 +595,7 @@ def driven(run: Run, rows: Iterable[RoundRow]) -> Iterable[tuple[ModeState, Mode
         yield before, run.step(runtime, *signals, bearing=bearing)[0]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(ROUNDS, CONFIGS)
 @settings(max_examples=60, deadline=None)
 def test_forced_mode_never_ends_before_its_lock_and_its_dwell(rows: list[RoundRow], config: ModeLimits) -> None:
@@ -612,7 +612,7 @@ def test_forced_mode_never_ends_before_its_lock_and_its_dwell(rows: list[RoundRo
         borne += bearing
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(ROUNDS)
 @settings(max_examples=40, deadline=None)
 def test_strict_is_forced_from_its_first_round_to_its_last(rows: list[RoundRow]) -> None:
@@ -621,7 +621,7 @@ def test_strict_is_forced_from_its_first_round_to_its_last(rows: list[RoundRow])
         assert run.state.execution_mode is ExecutionMode.FORCED
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(ROUNDS)
 @settings(max_examples=40, deadline=None)
 def test_off_is_free_from_its_first_round_to_its_last(rows: list[RoundRow]) -> None:
@@ -631,7 +631,7 @@ def test_off_is_free_from_its_first_round_to_its_last(rows: list[RoundRow]) -> N
         assert run.state.execution_mode is ExecutionMode.FREE
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(ROUNDS)
 @settings(max_examples=60, deadline=None)
 def test_reasons_are_told_in_their_order_and_a_state_survives_its_file(rows: list[RoundRow]) -> None:

@@ -321,7 +321,7 @@ def test_other_failures_and_successes_are_no_retries() -> None:
     assert len(budget.retries) <= 50
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(ProgressClass), st.floats(0, 1), st.booleans()), max_size=30))
 @settings(max_examples=60, deadline=None)
 def test_a_takeover_always_ends_and_its_budget_survives_json(rows: list[tuple[ProgressClass, float, bool]]) -> None:

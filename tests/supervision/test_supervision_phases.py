@@ -306,7 +306,7 @@ ALLOWED = {
 }
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.lists(CONTEXTS, max_size=40), RECOVERIES)
 @settings(max_examples=100, deadline=None)
 def test_whatever_happens_the_machine_keeps_its_invariants(

@@ -288,7 +288,7 @@ ASKS = st.lists(
 )
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(st.sampled_from(("adaptive", "strict")), st.booleans(), ASKS)
 @settings(QUICK, max_examples=120)
 def test_whatever_came_before_there_is_always_a_way_that_the_kernel_accepts(
@@ -310,7 +310,7 @@ def test_whatever_came_before_there_is_always_a_way_that_the_kernel_accepts(
         assert gate_call(run.state, run.bridge.setting, action.call, Effects())[1].reason == ""
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(ASKS)
 @settings(QUICK, max_examples=60)
 def test_progress_comes_back_from_its_json(asked: list[Action]) -> None:

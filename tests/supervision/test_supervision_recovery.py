@@ -713,7 +713,7 @@ def test_a_recovery_answers_whatever_it_is_told(asked: RecoveryContext) -> None:
     is_sound(plan_recovery(asked), asked)
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(TASKS, DISKS, LEDGERS)
 @QUICK
 def test_a_rebuilt_graph_holds_together(task: Task, disk: DiskFacts, ledger: WorkLedger) -> None:

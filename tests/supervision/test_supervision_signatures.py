@@ -126,7 +126,7 @@ TEXTS = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(TEXTS, st.booleans(), st.booleans())
 @example("", True, True)
 @settings(max_examples=150, deadline=None)
@@ -221,7 +221,7 @@ def test_how_a_check_ended_is_read_from_its_output_where_that_says_it(text: str,
     assert has_passed(text) is said
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(TEXTS)
 @settings(max_examples=100, deadline=None)
 def test_any_output_of_a_check_is_told_in_few_short_lines(text: str) -> None:

@@ -280,7 +280,7 @@ TASKS = st.builds(
 )
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 @given(TASKS)
 @settings(max_examples=150, deadline=None)
 def test_every_task_has_a_sound_graph_that_round_trips(task: Task) -> None:

@@ -384,7 +384,7 @@ def test_killed_at_any_change_of_the_disk_it_is_carried_out_by_the_next_or_was_n
     assert halves > 5, "kills between the decision and the end are among them"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_rewind_that_was_cut_off_is_finished_before_another_one(task: Path) -> None:
     total = int(gone_at(Path(shutil.copytree(task, task.parent / "count")), 0).stdout)
     for nth in range(total, 0, -1):
@@ -397,7 +397,7 @@ def test_a_rewind_that_was_cut_off_is_finished_before_another_one(task: Path) ->
     assert go_back(folder, 1).number == 1
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_run_carries_out_a_rewind_that_was_cut_off_before_it_goes_on(task: Path, asked: list[Request]) -> None:
     count = int(gone_at(Path(shutil.copytree(task, task.parent / "count", symlinks=True)), 0).stdout)
     for nth in range(count, 0, -1):

@@ -295,7 +295,7 @@ def test_a_tree_that_is_too_deep_is_told_and_not_descended_into(outside: Outside
     assert workspace.strays() == [f"'{'/'.join('d' * 32)}': it is a folder that lies too deep or cannot be opened"]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_folder_that_is_swapped_for_a_link_all_the_time_never_leads_out(outside: Outside) -> None:
     workspace, folder = outside
     inside, kept = os.path.join(workspace.root, "package"), os.path.join(workspace.root, "kept")

@@ -27,6 +27,7 @@ from pipeline.base.errors import TaskBusy, UsageError
 from pipeline.base.lease import lock_descriptor
 from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Context, WorkflowContext
+from tests.drills.points import chosen
 from tests.papers import HANGS, ROOT
 from tests.rows import with_covered
 from tests.web import Server, redirects, says, serving
@@ -515,7 +516,7 @@ def test_a_download_that_was_killed_is_made_again_and_no_half_of_it_is_used(task
         assert [*task.cache.glob("data/.*"), *task.cache.glob("data/*.part")] == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_two_tasks_that_want_the_same_fetch_it_once(tmp_path: Path, server: Server) -> None:
     words = [sys.executable, "-c", _FETCH, str(tmp_path), f"{server.base}/iris.csv"]
     both = [subprocess.Popen(words, cwd=ROOT) for _ in range(2)]
@@ -541,7 +542,7 @@ def test_data_are_not_removed_while_a_task_fetches_some(task: Task, tmp_path: Pa
     assert list(task.cache.iterdir()) == []
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_who_waited_while_all_was_removed_fetches_into_a_new_store(task: Task, server: Server, tmp_path: Path) -> None:
     address = f"{server.base}/iris.csv"
     task.provide(address)
@@ -560,7 +561,7 @@ def test_who_waited_while_all_was_removed_fetches_into_a_new_store(task: Task, s
     assert [path.read_bytes() for path in task.cache.glob("data/*/iris.csv")] == [ROWS]
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_two_mirrors_of_the_same_file_wait_for_each_other_to_put_it_into_its_place(
     task: Task, server: Server, tmp_path: Path
 ) -> None:
@@ -579,8 +580,8 @@ def test_two_mirrors_of_the_same_file_wait_for_each_other_to_put_it_into_its_pla
     assert (place / "iris.csv").read_bytes() == ROWS
 
 
-@pytest.mark.drill
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", chosen(range(10), 2))
 def test_a_fetch_killed_at_forty_moments_leaves_nothing_half(seed: int, task: Task, tmp_path: Path) -> None:
     draw, rows = random.Random(seed), os.urandom(1 << 20)
     body = tarred(*((f"part-{number}.bin", rows) for number in range(4)))

@@ -57,7 +57,7 @@ def test_a_file_of_that_name_is_left_alone_and_a_planned_one_is_not_made(tmp_pat
     assert (tmp_path / GUIDE).read_text() == "mine\n"
 
 
-@pytest.mark.covered
+@pytest.mark.slow
 def test_a_run_writes_it_and_neither_the_documents_nor_an_export_have_it(tmp_path: Path) -> None:
     command = Command(tmp_path)
     assert command("run", "--fast", paper(tmp_path)).code == 3
