@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pipeline.base.errors import FileTooLarge, PhaseError, PipelineError, StorageError, UsageError
 from pipeline.base.files import sha256
 from pipeline.base.logs import log_event
+from pipeline.base.safe_tree import NotRegularError
 from pipeline.engine.phase import TYPED, Context, Documents, Phase
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _disk_trouble(origin: str, error: StorageError) -> str:
         return f"{origin} does not exist; check the name"
     if isinstance(error, FileTooLarge):
         return f"{error}; raise it with the setting max_source_mb"
-    if error.__cause__ is None:
+    if error.__cause__ is None or isinstance(error.__cause__, NotRegularError):
         return f"{error}; give the file of a paper"
     return f"{error}; check that you may read it"
 

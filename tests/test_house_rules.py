@@ -317,7 +317,9 @@ def opens_by_itself(node: ast.AST) -> bool:
         return False
     whole = name_of(node.func)
     last = f".{node.func.attr}" if isinstance(node.func, ast.Attribute) else ""
-    if not {whole, last} & OPENERS or "fileobj" in {word.arg for word in node.keywords}:
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    is_inherited = isinstance(owner, ast.Call) and name_of(owner.func) == "super"
+    if is_inherited or not {whole, last} & OPENERS or "fileobj" in {word.arg for word in node.keywords}:
         return False
     place = node.args[0] if node.args else None
     first = place.values[0] if isinstance(place, ast.JoinedStr) else place
@@ -356,6 +358,7 @@ def test_the_rule_of_the_one_opener_sees(line: str) -> None:
             "open(os.devnull, 'rb')",
             "tarfile.open(fileobj=raw, mode='w|')",
             "site.open(task)",
+            "super().write_text(words)",
         ),
         *("open_file(path)", "os.fdopen(descriptor)", "read_text(content)", "workspace.read_bytes(path)"),
     ],

@@ -64,7 +64,7 @@ Maker = Callable[[Path], Path]
 BAD: dict[str, tuple[Maker, str, str, str | None]] = {
     # what it is: (how to make it, what is wrong, what to do, the verdict)
     "a folder": (_folder, "is an empty directory", "give a PDF, LaTeX source", "broken"),
-    "a link in a circle": (_circle, "paper.pdf", "check", None),
+    "a link in a circle": (_circle, "paper.pdf", "put the file itself there", None),
     "a named pipe": (_pipe, "pipe", "give the file of a paper", None),
     "an empty file": (_file("paper.pdf", b""), "empty", "fetch", "broken"),
     "a file of spaces": (_file("paper.md", b" \n\t\n"), "empty", "fetch", "broken"),

@@ -82,7 +82,7 @@ def test_open_prints_where_a_task_or_a_document_of_it_lies_and_nothing_outside_o
     root = command.task("one")
     assert command("open").out == f"{root}\n"
     assert command("open", "one", "report", "--print").out == f"{root}/report.json\n"
-    (root / "out").symlink_to("/etc")
-    for outside in ("../../home", "out/passwd", "nothing"):
+    (root / "logs" / "out").symlink_to("/etc")
+    for outside in ("../../home", "logs/out/passwd", "nothing"):
         refused = command("open", "one", outside)
         assert (refused.code, refused.out) == (2, ""), outside

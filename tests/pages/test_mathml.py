@@ -40,7 +40,7 @@ EXPANDING = [
 @pytest.fixture(scope="module")
 def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
     folder = tmp_path_factory.mktemp("templates")
-    (folder / "one.html").write_text('{% from "drawing.html" import said %}{{ said(text|formulas) }}')
+    (folder / "one.html").write_text('{% from "drawing.html" import inline %}{{ inline(text|formulas) }}')
     return Templates(str(folder))
 
 
