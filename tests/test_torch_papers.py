@@ -1,6 +1,6 @@
 """Code that people wrote for papers, with their own tests, on packages that are installed: accepted; one word wrong: refused.
 
-It needs the network, gigabytes and minutes: `make test-all TORCH=1` runs it, with the papers of ResearchCodeBench.
+It needs the network, gigabytes and minutes: `make test-slow TORCH=1` runs it, with the papers of ResearchCodeBench.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _CALL = re.compile(r"\b(torch|nn|np|jnp|F|self)\.(\w+)\(")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not os.environ.get("TORCH"), reason="takes gigabytes of packages; make test-all TORCH=1 runs it"
+        not os.environ.get("TORCH"), reason="takes gigabytes of packages; make test-slow TORCH=1 runs it"
     ),
     pytest.mark.skipif(not DATA.is_dir(), reason="../shared/researchcodebench is not here"),
     pytest.mark.skipif(kind_of_sandbox("required") != BUBBLEWRAP, reason="packages are installed in bubblewrap alone"),

@@ -116,7 +116,7 @@ def address_of(provider: Provider, base_url: str) -> str:
         or " " in address
     ):
         raise UsageError(
-            f"the setting {provider.address_setting} is no address of a server; it looks like https://server.example/v1, "
+            f"the setting {provider.address_setting} is not the address of a server, which looks like https://server.example/v1, "
             "with no name, key or question mark in it"
         )
     return address

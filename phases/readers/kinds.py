@@ -95,9 +95,6 @@ _CODE = re.compile(
 _PROSE = re.compile(r"[.!?][\"')\]]?$")
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?%?|")
 _TIME = re.compile(r"\W?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d)")
-_SIGNS = re.compile(r"[\W_]*")
-_PLAIN = re.compile(r"[(\[\"'“‘«*_]{0,4}[^\W\d_][^\W_]*(?:[-'’/.][^\W_]+)*[)\]\"'”’»*_.,;:!?]{0,4}")
-_LEAST_PLAIN = 0.5
 """Share of plain words among the words of a text in sentences. Papers full of formulas have 0.65."""
 
 
@@ -219,7 +216,7 @@ def why_no_paper(text: str) -> str | None:
         return "source code"
     if sum(bool(_TIME.match(line)) for line in lines) > 0.5 * len(lines):
         return "a log"
-    return None if _is_prose(text) else "data or settings without sentences"
+    return None
 
 
 def why_too_short(text: str) -> str | None:
@@ -266,13 +263,6 @@ def _is_code(text: str) -> bool:
     lines = [line for line in lines if (line and not line.startswith("#")) or line.startswith("#include")]
     code = sum(bool(_CODE.match(line)) and not _PROSE.search(line) for line in lines)
     return code >= 3 and code >= 0.5 * len(lines)
-
-
-def _is_prose(text: str) -> bool:
-    """Enough words are plain words, outside of fences. Scripts without spaces between words count as plain."""
-    words = [word for word in _FENCED.sub("", text).split() if not _SIGNS.fullmatch(word)]
-    plain = sum(not word.isascii() or bool(_PLAIN.fullmatch(word)) for word in words)
-    return len(words) < _LEAST_WORDS or plain >= _LEAST_PLAIN * len(words)
 
 
 def why_no_reader(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import signal
@@ -94,19 +95,26 @@ def launch_command(
 def _mount_points(box: Box) -> Iterator[None]:
     """Make read-only directories of the workspace that are missing, and remove them afterwards: no command can make its own.
 
-    An empty one is what a run left that was killed, and goes too.
+    An empty one is what a run left that was killed, and goes too. The last of several commands at once removes it: without
+    the directory a mount on it is gone for all of them.
     """
     paths = [path for path in box.read_only if box.kind in MOUNTED and os.path.dirname(path) == box.workspace]
-    for path in paths:
-        if not os.path.lexists(path):
-            os.mkdir(path)
-    empty = [path for path in paths if os.path.isdir(path) and not os.path.islink(path) and not os.listdir(path)]
+    if not paths:
+        yield
+        return
+    workspace = os.open(box.workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        fcntl.flock(workspace, fcntl.LOCK_SH)
+        for path in paths:
+            with suppress(FileExistsError):
+                os.mkdir(path)
         yield
     finally:
-        for path in empty:
-            with suppress(OSError):  # the user may have put a file there meanwhile
+        with suppress(OSError):  # another command holds it, or the user has put a file there
+            fcntl.flock(workspace, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for path in paths:
                 os.rmdir(path)
+        os.close(workspace)
 
 
 def _what_is_not_there(box: Box) -> str:

@@ -143,7 +143,7 @@ class LazyGroup(click.Group):
                 return super().resolve_command(ctx, [args[1], "--help"])
             click.echo(ctx.get_help())
             ctx.exit()
-        if args == ["version"]:
+        if args[:1] == ["version"]:
             click.echo(f"pipeline, version {__version__}")
             ctx.exit()
         if args and args[0] not in COMMANDS:

@@ -84,8 +84,8 @@ def refuse_source(source: str, papers: Sequence[str]) -> None:
     if outside := [path for path in (source, *_links_at_top(source)) if not _is_inside(path, papers)]:
         allowed = f"in {' or '.join(papers)}" if papers else "in no directory of this machine"
         raise UsageError(
-            f"{outside[0]!r} is not a source that an assistant may name: it names papers {allowed}, addresses (https), arXiv ids "
-            "and typed: words; the user allows another directory with: pipeline mcp --papers DIR"
+            f"{outside[0]!r} is not a source that an assistant may name: it names papers {allowed}, addresses (http, https), "
+            "arXiv ids and typed: words; the user allows another directory with: pipeline mcp --papers DIR"
         )
 
 

@@ -27,6 +27,7 @@ from pipeline.cli.assistant_limits import refuse_agents, refuse_over_limits, ref
 from pipeline.cli.show import SHORT
 from pipeline.cli.task_factory import find_or_make_task
 from pipeline.cli.trust import settings_in_force
+from pipeline.engine.catalog import is_plain_name
 from pipeline.engine.lock import holder_of
 from pipeline.engine.settings import Settings
 from pipeline.engine.stamps import LINES
@@ -144,7 +145,7 @@ class _Tools:
     def resume(self, task: str, model: str = "", max_usd: float = 0.0, add_usd: float = 0.0, until: str = "") -> str:
         """Go on with a task where it stopped, and return at once. add_usd: raise its cap; the rest as for run."""
         flags = _flags_of(model=model, max_usd=max_usd, until=until)
-        return self._start(open_task(self._settings, task), flags, add_usd)
+        return self._start(self._open(task), flags, add_usd)
 
     def status(self, task: str = "") -> str:
         """The progress of a task (the newest, without one): each phase, and what would run next; `holder` is who works on it."""
@@ -174,19 +175,22 @@ class _Tools:
         if decision not in ("", "approve", "reject"):
             raise UsageError(f"decision must be approve or reject, not {decision!r}")
         if decision == "approve" and not self._allowed.approve:
-            name = command_name(open_task(self._settings, task))
+            name = command_name(self._open(task))
             raise UsageError(
                 f"a plan is approved by the user: pipeline review {name} --approve; an assistant may do it where the server was "
                 "started with: pipeline mcp --may-approve"
             )
         if change:
-            self._check_task(open_task(self._settings, task), {})
+            self._check_task(self._open(task), {})
         flags = [*([f"--{decision}"] if decision else []), *([f"--change={change}"] if change else [])]
         return self._call("review", [*flags, *_optional(task)])
 
     def read(self, task: str, document: str) -> str:
         """The file of a document, as it lies on the disk."""
         return self._call("show", _optional(task, SHORT.get(document, document)))
+
+    def _open(self, task: str) -> TaskStore:
+        return open_task(self._settings, _task_name(task))
 
     def _check(self, values: Mapping[str, Any], own: Settings) -> None:
         """Raises UsageError where a run with these settings is more than the user allows an assistant."""
@@ -274,7 +278,14 @@ def _flags_of(*, model: str, max_usd: float, until: str, mode: str = "") -> dict
     return {name: value for name, value in given.items() if value}
 
 
-def _optional(*words: str) -> list[str]:
-    """Arguments, none of which is taken for an option, whatever it begins with."""
-    given = [word for word in words if word]
+def _task_name(task: str) -> str:
+    """Return the name of a task, which is no path: the assistant sees the tasks of one directory. Raises UsageError."""
+    if task and not is_plain_name(task):
+        raise UsageError(f"{task!r} is a path, not the name of a task in the tasks directory of this server")
+    return task
+
+
+def _optional(task: str, *more: str) -> list[str]:
+    """Return arguments none of which is taken for an option, whatever it begins with. Raises UsageError for a path as a task."""
+    given = [word for word in (_task_name(task), *more) if word]
     return ["--", *given] if given else []

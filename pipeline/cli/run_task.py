@@ -314,7 +314,9 @@ def _refuse_unready_models(store: TaskStore, run: RunRequest) -> None:
         for use in asked:
             model = run.open_model(use) if is_served(model_for(run.settings, use)) else None
             if why := getattr(model, "why_unready", str)():
-                raise UsageError(f"{why}; then: pipeline resume {command_name(store)} (without a model: --model offline)")
+                raise UsageError(
+                    f"{why}; then: pipeline resume {command_name(store)} (without a model: --model offline)"
+                )
 
 
 def _open_model(values: dict[str, Any], phase: str, *, judges_only: bool) -> object:

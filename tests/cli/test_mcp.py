@@ -112,7 +112,7 @@ def test_a_run_goes_on_when_the_server_has_ended(command: Command) -> None:
         ),
         ("resume", {"task": "paper-9"}, "there is no task 'paper-9'"),
         pytest.param("show", {"task": "--help"}, "there is no task '--help'", marks=pytest.mark.slow),
-        pytest.param("show", {"task": "../../etc", "document": "passwd"}, "there is no task", marks=pytest.mark.slow),
+        pytest.param("show", {"task": "../../etc", "document": "passwd"}, "is a path, not the name", marks=pytest.mark.slow),
         ("status", {"task": "-nobody"}, "there is no task"),
         pytest.param("trace", {"task": "x", "requirement": "--html=evil"}, "there is no task", marks=pytest.mark.slow),
         ("review", {"task": "x", "decision": "--edit"}, "decision must be approve or reject"),
@@ -213,6 +213,15 @@ def test_a_plan_is_approved_only_where_the_user_allows_that(flags: tuple[str, ..
     serve(command, work, *flags)
 
 
+@pytest.mark.parametrize("task", ["../elsewhere/paper", "/tmp/tasks/paper", "tasks/paper", ".."])
+def test_a_path_is_not_the_name_of_a_task(task: str, command: Command) -> None:
+    async def work(client: Client) -> None:
+        for tool in ("resume", "status", "why", "show", "trace", "review"):
+            assert "is a path, not the name of a task" in await refusal(client, tool, task=task), tool
+
+    serve(command, work)
+
+
 def test_an_agent_of_the_users_own_is_started_only_where_the_user_allows_that(command: Command) -> None:
     paper(command.folder, name="mine.md")
     assert command("run", "--fast", "mine.md", "--until", "plan", "--agent", "touch evil").code == 0
@@ -288,10 +297,10 @@ def test_without_such_a_directory_it_is_the_one_that_the_server_was_started_in_b
 
 
 def test_a_run_that_is_refused_at_once_returns_its_refusal(command: Command) -> None:
-    (command.folder / "users.txt").write_text("a:x:0:0:/a:/bin/sh\nb:x:1:1:/b:/bin/sh\nc:x:1:1:/c\n")
+    (command.folder / "users").write_text("a:x:0:0:/a:/bin/sh\nb:x:1:1:/b:/bin/sh\nc:x:1:1:/c\n")
     (command.folder / ".netrc").write_text("machine a.example login b password c\n")
     refused: list[tuple[str, dict[str, Any], str]] = [
-        ("run", {"source": "users.txt"}, "is data or settings"),
+        ("run", {"source": "users"}, "a file whose name has no ending like"),
         ("run", {"source": ".netrc"}, "passwords"),
         ("run", {"source": "paper.md", "until": "nonsense"}, "nonsense"),
         ("run", {"source": "paper.md", "model": "nobody:nothing"}, "nobody"),

@@ -214,7 +214,9 @@ def test_a_missing_key_is_found_before_the_first_phase(flags: tuple[str, ...], t
     command = Command(tmp_path)
     for arguments in (("run", "--fast", "paper.md"), ("resume", "paper")):
         ended = command(*arguments, *flags)
-        assert (ended.code, "; then: pipeline resume paper (without a model: " in ended.complaints[0]) == (2, True), ended.err
+        assert (ended.code, "; then: pipeline resume paper (without a model: " in ended.complaints[0]) == (2, True), (
+            ended.err
+        )
         assert told in ended.complaints[0]
         assert not (command.task("paper") / "state.json").exists(), "no phase ran"
 

@@ -367,7 +367,7 @@ def test_a_name_that_makes_no_sense_is_refused(name: str, told: str) -> None:
     ],
 )  # fmt: skip
 def test_an_address_that_makes_no_sense_is_refused_and_not_repeated(url: str) -> None:
-    with pytest.raises(UsageError, match="base_url is no address of a server") as refused:
+    with pytest.raises(UsageError, match="base_url is not the address of a server") as refused:
         open_model("vllm:x", Access(base_url=url))
     assert "secret" not in str(refused.value)
 
@@ -427,7 +427,7 @@ def test_a_vendor_is_asked_at_the_gateway_that_is_named_for_it_and_another_one_i
     assert open_model("anthropic:claude-opus-5-5", access).detail == "claude-opus-5-5 at api.anthropic.com"
     assert open_model("openai:gpt-5", replace(access, base_url="http://mine/v1")).detail == "gpt-5 at mine"
     assert not any(name.endswith("base_url") for name in STORED), "no task says where a key is sent"
-    with pytest.raises(UsageError, match="groq_base_url is no address of a server"):
+    with pytest.raises(UsageError, match="groq_base_url is not the address of a server"):
         open_model("groq:x", Access(gateways={"groq": "gate.example"}))
 
 

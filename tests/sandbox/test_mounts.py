@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -140,6 +141,20 @@ MAKES = (
     "rmdir .pipeline; rm -rf .pipeline; mv .pipeline away; echo x > .pipeline; touch .pipeline/hooks.yaml; chmod 777 .pipeline",
     'python -c \'import os; os.rename(".pipeline", "away")\'; python -c \'import os; os.mkdir(".pipeline/scripts")\'',
 )
+
+
+@pytest.mark.skipif(kind_of_sandbox("bubblewrap") != "bubblewrap", reason="no bubblewrap on this machine")
+def test_a_command_that_ends_opens_no_way_for_one_that_goes_on(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    box = Box(str(root), "bubblewrap", read_only=(str(root / ".pipeline"),))
+    waits = "touch begun; while [ ! -e ended ]; do sleep 0.02; done; mkdir -p .pipeline; echo x > .pipeline/hooks.yaml"
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(run_command, box, waits, seconds=HANGS)
+        wait_until(lambda: (root / "begun").exists(), "the first command runs")
+        assert run_command(box, "touch ended", seconds=HANGS).exit_code == 0
+        assert "Read-only file system" in other.result().output
+    assert sorted(path.name for path in root.iterdir()) == ["begun", "ended"]
 
 
 @EVERY_KIND
