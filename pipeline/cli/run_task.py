@@ -307,12 +307,17 @@ def _run_phases(
 
 def _refuse_unready_models(store: TaskStore, run: RunRequest) -> None:
     """Raise UsageError where a phase of this run asks a model that has no key or no package, before any phase runs."""
-    if run.settings["dry_run"] == "yes":
+    uses = [use for use in ("plan", "implement", "judge") if is_served(model_for(run.settings, use))]
+    if run.settings["dry_run"] == "yes" or not uses:
         return
-    for phase, _ in stale_phases(store, run):
+    try:
+        stale = stale_phases(store, run)
+    except PipelineError:
+        return  # a damaged document, say: the run itself reports it
+    for phase, _ in stale:
         asked = {"plan": ("plan",), "implement": ("implement", "judge")}.get(phase.name, ()) if run.wants(phase) else ()
         for use in asked:
-            model = run.open_model(use) if is_served(model_for(run.settings, use)) else None
+            model = run.open_model(use) if use in uses else None
             if why := getattr(model, "why_unready", str)():
                 raise UsageError(
                     f"{why}; then: pipeline resume {command_name(store)} (without a model: --model offline)"

@@ -171,7 +171,7 @@ def test_a_missing_key_is_told_by_its_variable_and_nothing_is_asked(tmp_path: Pa
     with LlmServer() as server:
         ended = scenes.modelled(tmp_path, "--model", "openai:gpt-nine").call()
         ended.assert_failed("OPENAI_API_KEY", "openai_api_key")
-        assert (ended.code, server.asked) == (1, 0)
+        assert (ended.code, server.asked) == (2, 0)
 
 
 # bodies that are none
