@@ -144,7 +144,8 @@ def test_supervision_that_only_looks_on_asks_for_the_same_as_none_and_notes_what
     would = [line["reason"] for line in _lines(ground) if line["event"] == "shadow_diagnostic"]
     assert would == [
         "would_say:error_plateau",
-        "file_loop:4",
+        "would_say:file_loop",
+        "error_plateau:5",
         "would_recover:template_graph:2/5",
         "would_handoff_pending",
         "would_handoff",

@@ -57,7 +57,7 @@ def test_what_a_command_printed_is_kept_where_it_is_ended_early(kind: str, tmp_p
     ended = run_command(
         Box(str(tmp_path), kind), "python -c 'print(1729); import time; time.sleep(600)'", listener=listener
     )
-    assert (ended.limit, "1729\n" in ended.output) == (STOPPED, True), ended.output
+    assert (ended.limit, "1729" in ended.output) == (STOPPED, True), ended.output
 
 
 def test_what_a_command_printed_is_kept_where_the_kernel_kills_it(tmp_path: Path) -> None:
