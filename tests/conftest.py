@@ -67,5 +67,5 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two workers a core: half of the time a test waits for a process that it has started."""
-    return 2 * (os.cpu_count() or 1)
+    """Three workers for two cores: a test waits for the processes that it starts, and a fourth worker would need 500 MB more."""
+    return 3 * (os.cpu_count() or 1) // 2 or 1
