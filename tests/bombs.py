@@ -41,13 +41,15 @@ class Bomb:
 
 @dataclass(frozen=True)
 class Blast:
-    """How the reading of a bomb ended, what it cost, and what it left behind. Memory is the largest process, in MiB."""
+    """How the reading of a bomb ended, what it cost, and what it left behind."""
 
     verdict: str
     words: str
     links: int
     child_mib: int
-    parent_mib: int
+    """The peak of its reader."""
+    growth_mib: int
+    """The growth of the process that started the reader."""
     litter: tuple[str, ...]
 
 
@@ -55,11 +57,12 @@ class Blast:
 _PROBE = """
 import json, resource, sys
 from phases.readers.reader_subprocess import read_in_subprocess
+from tests.memory import measure_growth
+growth = measure_growth()
 found = read_in_subprocess("pdf", sys.argv[1])
-unit = 2**20 if sys.platform == "darwin" else 2**10
 print(json.dumps({
-    "child_mib": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // unit,
-    "parent_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit,
+    "child_mib": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024,
+    "growth_mib": growth(),
     "verdict": found.verdict,
     "links": len(found.links),
     "words": " ".join(found.pages)[:100_000],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -24,6 +23,7 @@ from phases.llm.providers import PROVIDERS, Access
 from phases.llm.server_model import Timing, open_server_model
 from pipeline.base.errors import Interrupted
 from tests.llm_server import Call, LlmServer, Raw, Says, always, anthropic_events, openai_chunks
+from tests.memory import measure_growth
 from tests.papers import HANGS, ROOT
 from tests.web import floods, head, sends, serving
 from tests.work import must_end
@@ -34,7 +34,7 @@ pytest.importorskip("anthropic", reason="the anthropic package is not installed"
 KEY = "sk-canary-0123456789-0123456789"
 ASK = Request((Message("user", "hello"),))
 QUICK_MESSAGE = 10
-MOST_GROWTH = 700
+MOST_GROWTH_MIB = 700
 
 
 @pytest.fixture(params=["openai", "anthropic"])
@@ -58,11 +58,6 @@ def url_of(server: LlmServer, wire: str) -> str:
 
 def streamed(wire: str, says: Says) -> list[bytes]:
     return list(openai_chunks(says) if wire == "openai" else anthropic_events(says))
-
-
-def peak() -> int:
-    """The most memory that this process ever had, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 @pytest.mark.slow
@@ -92,23 +87,23 @@ def test_tiny_pieces_without_end_are_given_up_by_time(wire: str) -> None:
 @pytest.mark.slow
 def test_an_argument_of_fifty_megabytes_is_given_up_early(wire: str) -> None:
     arguments = json.dumps({"content": "x" * 50 * 2**20})
-    before = peak()
+    growth = measure_growth()
     with LlmServer(Says(calls=(Call("Write", arguments),), piece=2**16)) as server:
         reply = model_at(url_of(server, wire), wire).ask(ASK)
     assert (reply.outcome, reply.calls) == ("malformed", ())
     assert f"more than {LARGEST_REPLY // 2**20} MiB" in reply.detail
-    assert peak() - before < MOST_GROWTH
+    assert growth() < MOST_GROWTH_MIB
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status", ["400 Bad", "500 Broken"])
 def test_the_body_of_an_error_that_never_ends_is_given_up(status: str, wire: str) -> None:
-    before = peak()
+    growth = measure_growth()
     with serving(floods(head("Content-Type: application/json", status=status), b"x" * 65536)) as server:
         reply = model_at(f"{server.base}/v1", wire, timeouts=Timeouts()).ask(ASK)
     assert reply.outcome == "malformed"
     assert "without an end" in reply.detail
-    assert peak() - before < MOST_GROWTH
+    assert growth() < MOST_GROWTH_MIB
 
 
 @pytest.mark.slow
@@ -116,11 +111,11 @@ def test_the_body_of_an_error_that_never_ends_is_given_up(status: str, wire: str
 def test_a_packed_body_bursts_nothing(status: str, wire: str) -> None:
     packed = gzip.compress(b"data: " + b"x" * 2**29)
     lines = ("Content-Encoding: gzip", "Content-Type: text/event-stream", f"Content-Length: {len(packed)}")
-    before = peak()
+    growth = measure_growth()
     with serving(sends(head(*lines, status=status) + packed)) as server:
         reply = model_at(f"{server.base}/v1", wire, timeouts=Timeouts()).ask(ASK)
     assert reply.outcome in ("malformed", "transient")
-    assert peak() - before < MOST_GROWTH
+    assert growth() < MOST_GROWTH_MIB
 
 
 @pytest.mark.slow
