@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -37,6 +39,23 @@ class Reference:
         """The audited events of an undisturbed run."""
         self.ground.fresh()
         return events_of(self.ground)
+
+    def problems_untold(self, call: Call) -> list[str]:
+        """Tells what is amiss after a run that did without a call: it says nothing of it, so all must be as it should be.
+
+        What the call was to delete may be left: it is a trouble only if the next run does not take it away, which
+        `problems_afterwards` looks at.
+        """
+        found = differences(tree_of(self.ground), self.tree)
+        left = f"{self._deleted_by(call)} should not be there"
+        return [f"it tells of no trouble, and {told}" for told in found if told != left]
+
+    def _deleted_by(self, call: Call) -> str | None:
+        """The path that a call was to delete, as tree_of names it; None for a call of another kind."""
+        named = re.search(r'(?:<([^>]*)>, )?"([^"]*)"', call.text)
+        if named is None or not call.name.startswith(("unlink", "rmdir")):
+            return None
+        return os.path.relpath(os.path.join(self.ground.work, named[1] or "", named[2]), self.ground.base)
 
     def problems_afterwards(self, *go_on: str) -> list[str]:
         """Goes on after a fault, and tells in words what is not as it should be."""

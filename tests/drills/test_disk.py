@@ -185,17 +185,23 @@ def _refused_at(
     ground = reference.ground
     ended = call_with(ground, f"error={error}", call, for_ever=for_ever)
     if ended.code == reference.code:  # it could do without that call: then nothing may be amiss
-        problems = [f"it tells of no trouble, and {told}" for told in differences(tree_of(ground), reference.tree)]
+        problems = reference.problems_untold(call)
     elif may_fail:
-        problems = _untold(ended, error, ground)
+        problems = _untold(ended, error, _place_of(call, ground))
     else:
         problems = [f"it fails: {last_words(ended)}"]
     return [*problems, *reference.problems_afterwards()]
 
 
-def _untold(ended: Ended, error: str, ground: Ground) -> list[str]:
+def _place_of(call: Call, ground: Ground) -> str:
+    """Where a call was refused, which the one line names: the disk of temporary files may be another than that of the tasks."""
+    temporary = str(ground.temporary)
+    return temporary if temporary in call.text else ground.tasks.name
+
+
+def _untold(ended: Ended, error: str, place: str) -> list[str]:
     try:
-        ended.assert_failed(error, ground.tasks.name)
+        ended.assert_failed(error, place)
     except AssertionError as problem:
         return [str(problem)]
     return []

@@ -11,7 +11,6 @@ from tests.drills.aftermath import Reference, at_each, last_words, reference_on
 from tests.drills.faults import Call, call_with
 from tests.drills.ground import Ended
 from tests.drills.points import Share, shares
-from tests.drills.trees import differences, tree_of
 
 pytestmark = pytest.mark.slow
 
@@ -56,10 +55,7 @@ def _names_a_place(call: Call) -> bool:
 
 def _refused_at(alone: Reference, call: Call, error: str) -> list[str]:
     ended = call_with(alone.ground, f"error={error}", call)
-    if ended.code == alone.code:  # it did without, so nothing may be amiss
-        problems = [f"it tells of no trouble, and {told}" for told in differences(tree_of(alone.ground), alone.tree)]
-    else:
-        problems = _untold(ended, error)
+    problems = alone.problems_untold(call) if ended.code == alone.code else _untold(ended, error)
     return [*problems, *alone.problems_afterwards()]
 
 
