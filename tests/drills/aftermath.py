@@ -53,12 +53,14 @@ class Reference:
     def problems_untold(self, call: Call) -> list[str]:
         """Tells what is amiss after a run that did without a call: it says nothing of it, so all must be as it should be.
 
-        What the call was to delete may be left: it is a trouble only if the next run does not take it away, which
-        `problems_afterwards` looks at.
+        What the call was to delete may be left, with the directories that it lies in: it is a trouble only if the next run
+        does not take it away, which `problems_afterwards` looks at.
         """
-        found = self._differences()
-        left = f"{self._deleted_by(call)} should not be there"
-        return [f"it tells of no trouble, and {told}" for told in found if told != left]
+        deleted = self._deleted_by(call) or ""
+        left = [
+            told for told in self._differences() if not _is_in(deleted, [told.removesuffix(" should not be there")])
+        ]
+        return [f"it tells of no trouble, and {told}" for told in left]
 
     def _deleted_by(self, call: Call) -> str | None:
         """The path that a call was to delete, as tree_of names it; None for a call of another kind."""
