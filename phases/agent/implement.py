@@ -94,8 +94,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     workspace = Workspace(places.workspace)
     if added := packages_added(session.journal.all_rows()):  # by the agent, in an earlier start of this run
         packages = _install_packages(assignment, bare, tell, [row["line"] for row in added])
-    box = _build_box(assignment, bare, packages)
-    snapshot = Snapshot(places.workspace, places.snapshot)
+    box, snapshot = _build_box(assignment, bare, packages), Snapshot(places.workspace, places.snapshot)
     commands = CommandRunner(box, snapshot, tell, Jobs(places.jobs, assignment.tell))
     # Before anybody looks at the files. One that was edited is left alone, and the verdict taken anew (decision 15).
     restore_missing(session.journal, workspace)
