@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -95,8 +94,8 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     workspace = Workspace(places.workspace)
     if added := packages_added(session.journal.all_rows()):  # by the agent, in an earlier start of this run
         packages = _install_packages(assignment, bare, tell, [row["line"] for row in added])
-    box = _build_box(assignment, bare, packages)
-    commands = CommandRunner(box, Snapshot(places.workspace, places.snapshot), tell, Jobs(places.jobs, assignment.tell))
+    box, snapshot = _build_box(assignment, bare, packages), Snapshot(places.workspace, places.snapshot)
+    commands = CommandRunner(box, snapshot, tell, Jobs(places.jobs, assignment.tell))
     # Before anybody looks at the files. One that was edited is left alone, and the verdict taken anew (decision 15).
     restore_missing(session.journal, workspace)
     events = ProgressReporter(assignment, workspace, progress, scaffold=model.name == OFFLINE)
@@ -109,7 +108,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     logger.info("{} is to write {}; supervision: {}; sandbox: {}", model.name, files, supervision, box.kind)
     _tell_beforehand(assignment, session, missing)
     if not session.journal.replaying:
-        shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
+        snapshot.clear()  # of other work: it must not be gone back to
         commands.jobs.forget()
         _tell_expected(state, plan, session, tell)
     at_work = commands.jobs.at_work(session.journal.rows(), box)
@@ -120,7 +119,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     state.supervisor.close(_in_report(ending), ending.detail)
     detail = ending.detail.partition("\n")[0][:_MOST_LOGGED]
     logger.info("the agent ended after {} turns: {} {}", ending.turns, describe_reason(ending.stop_reason), detail)
-    shutil.rmtree(places.snapshot, ignore_errors=True)
+    snapshot.clear()
     write_guide(workspace, session.planned)
     # The documents hold the digests of these files, so the files must not be lost after them.
     sync_tree(places.workspace)

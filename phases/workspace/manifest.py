@@ -21,8 +21,7 @@ from phases.workspace.workspace import (
     kind_of,
     walk_workspace,
 )
-from pipeline.base.errors import StorageError
-from pipeline.base.files import sha256, storage_error
+from pipeline.base.files import MACHINE_SHORT, sha256, storage_error
 from pipeline.base.safe_tree import WalkedEntry, open_regular
 
 ADDED, MODIFIED, DELETED = "added", "modified", "deleted"
@@ -72,11 +71,16 @@ class ManifestReader:
         self._known: dict[str, tuple[_Signs, str]] = {}
 
     def take(self, workspace: Workspace) -> Manifest:
-        """The workspace as it is. What goes wrong on the way makes it `truncated`, and is never raised."""
+        """The workspace as it is. What goes wrong on the way makes it `truncated`.
+
+        Raises StorageError only for what the machine is to blame for: it would be recorded, and be right never again.
+        """
         scan = _TreeScan(self._known, MOST_FILES)
         try:
             scan.all_of(workspace)
-        except (OSError, StorageError):
+        except OSError as error:
+            if error.errno in MACHINE_SHORT:
+                raise storage_error("read", workspace.root, error) from error
             scan.truncated = True
         self._known = scan.known
         files = {row.path: row.sha256 for row in scan.rows}
@@ -162,7 +166,7 @@ class _TreeScan:
         self._room = _ROOM_FOR_RULES
 
     def all_of(self, workspace: Workspace) -> None:
-        """Takes in every file. Raises OSError, StorageError."""
+        """Takes in every file. Raises OSError."""
         for found in walk_workspace(workspace.root):
             if len(self.rows) == self._most:
                 self.truncated = True
@@ -191,7 +195,9 @@ class _TreeScan:
                 row, signs = self._read(path, found, known)
         except FileNotFoundError:
             return  # it went since it was listed
-        except OSError:
+        except OSError as error:
+            if error.errno in MACHINE_SHORT:
+                raise
             row, signs = _FileRow(path, 0, _UNREAD), None
         self.truncated = self.truncated or row.sha256 == _UNREAD
         if not is_guide(path, row.sha256):

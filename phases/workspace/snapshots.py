@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -108,6 +109,16 @@ class Snapshot:
             return
         except OSError as error:
             raise storage_error("remove", self._mark, error) from error
+
+    def clear(self) -> None:
+        """Removes the copy with its mark. Raises StorageError: what is left of a copy would count as a whole one."""
+        self._index, self._digest = None, ""
+        try:
+            shutil.rmtree(self._kept)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise storage_error("remove", self._kept, error) from error
 
     def _copied(self, root: int, entry: TreeEntry, before: TreeEntry | None) -> TreeEntry:
         """The entry with the name of its copy, which is made if there is none that is certainly the same."""

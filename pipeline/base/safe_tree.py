@@ -213,6 +213,9 @@ def create_new(name: str, directory: int, mode: int = _NEW_MODE) -> Iterator[int
         os.close(descriptor)
 
 
+_MACHINE_SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
+
+
 def _walk_directory(
     directory: int, prefix: str, deepest: int, enters: Callable[[str], bool], opener: Opener
 ) -> Iterator[WalkedEntry]:
@@ -222,8 +225,11 @@ def _walk_directory(
     for entry in found:
         path, inner = prefix + entry.name, None
         if deepest and entry.is_dir(follow_symlinks=False) and enters(path):
-            with suppress(OSError):
+            try:
                 inner = opener(entry.name, directory)
+            except OSError as error:
+                if error.errno in _MACHINE_SHORT:  # what is in it would count as absent
+                    raise
         if inner is None:
             yield WalkedEntry(path, directory, entry, False)
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -155,6 +156,29 @@ def test_a_file_that_may_not_be_read_counts_as_a_change(root: Path) -> None:
     (root / "a.py").chmod(0)
     found = compare_manifests(base, taken(root))
     assert (found.changed, found.truncated) == (True, True)
+
+
+@pytest.mark.parametrize("name", ["a.py", "package", "package/b.py"])
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENOMEM, errno.EIO], ids=errno.errorcode.get)
+def test_what_the_machine_refuses_once_is_raised_and_never_recorded_as_another_tree(
+    name: str, code: int, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "package").mkdir()
+    (root / "package" / "b.py").write_text("B = 1\n")
+    whole, opened = taken(root), os.open
+
+    def refuse(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path == os.path.basename(name):
+            raise OSError(code, os.strerror(code), path)
+        return opened(path, flags, mode, dir_fd=dir_fd)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.open", refuse)
+        with pytest.raises(StorageError, match=errno.errorcode[code]):
+            taken(root)
+        with pytest.raises(StorageError, match=errno.errorcode[code]):
+            tree_digest(Workspace(str(root)))
+    assert taken(root) == whole
 
 
 def test_the_digest_of_a_tree_that_cannot_be_read_is_refused(tmp_path: Path) -> None:

@@ -62,6 +62,12 @@ class Call:
         return f"{self.name} number {self.nth}: {self.text[:120]}"
 
 
+def path_of(call: Call) -> str:
+    """The path that a call is about, as it was given to it; relative to a directory that it named. Empty for none."""
+    named = re.match(r'(?:\w+<([^>]*)>, )?"([^"]*)"', call.text)
+    return os.path.join(named[1] or "", named[2]) if named else ""
+
+
 def calls_of(ground: Ground, names: str = CHANGING) -> list[Call]:
     """The calls of these names that the drill's command makes, in their order; not those of processes that it starts."""
     need_strace()

@@ -364,3 +364,26 @@ def test_a_workspace_nested_without_end_is_not_copied(workspace: Path) -> None:
     (workspace / "/".join(["d"] * 70)).mkdir(parents=True)
     assert not back_up_tree(str(workspace), str(workspace.parent / "copy"))
     assert sorted(os.listdir(workspace.parent)) == ["generate_code", "paper.md"]
+
+
+@pytest.mark.parametrize("refused", ["unlink", "scandir", "rmdir"])
+def test_a_copy_that_cannot_be_removed_is_not_left_without_a_word(
+    workspace: Path, refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other work, whose steps have the same names, would go back to it."""
+    assert snapshot(workspace).take("call-1")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"os.{refused}", refuse)
+        with pytest.raises(StorageError, match=r"cannot remove .*/kept: Input/output error \(EIO\)"):
+            snapshot(workspace).clear()
+    kept = snapshot(workspace)
+    kept.clear()
+    kept.clear()  # there is nothing to remove
+    assert kept.pending() is None
+    assert not (workspace.parent / "kept").exists()
+    assert kept.take("call-2"), "and the same one takes the next copy"
+    assert kept.pending() == "call-2"
