@@ -137,9 +137,7 @@ def test_what_is_neither_paper_nor_requirement_is_named_before_anything_is_plann
         pytest.param(
             "Makefile", b"all:\n\techo the words of a recipe\n", "text in a file whose name has no", id="by name"
         ),
-        pytest.param(
-            "users.txt", b"a:x:0:0:/a:/bin/sh\nb:x:1:1:/b:/bin/sh\nc:x:1:1:/c\n", "data or settings", id="by text"
-        ),
+        pytest.param("events.txt", b"[10:00:00] the build has begun\n" * 3, "a log", id="by text"),
     ],
 )
 def test_a_text_that_is_meant_is_planned_by_the_command_that_the_refusal_names(
