@@ -304,7 +304,6 @@ OPEN_BY_THEMSELVES = {
     "phases/references/index/cache_file.py": "a database in the user's cache: none of a task is opened",
     "phases/sandbox/confine.py": "directories for Landlock, in a program of its own",
     "phases/sandbox/devices.py": "what the kernel says of graphics cards",
-    "phases/sandbox/launch.py": "the workspace itself, to lock it while its mounts are there",
     "phases/sandbox/probe.py": "files in a scratch directory made for the trial",
     "phases/sandbox/wheel_licences.py": "a wheel of the package index, in a program of its own",
     "phases/workspace/tree.py": "directories opened step by step",

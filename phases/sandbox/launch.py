@@ -42,6 +42,7 @@ from phases.sandbox.seccomp import seccomp_words
 from phases.sandbox.supervisor import pack_order
 from phases.sandbox.watch import LimitWatch
 from pipeline.base.files import MACHINE_SHORT, storage_error
+from pipeline.base.safe_tree import open_one
 
 _OPEN_FILES = 4096
 _NICE = 10
@@ -102,7 +103,7 @@ def _mount_points(box: Box) -> Iterator[None]:
     if not paths:
         yield
         return
-    workspace = os.open(box.workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    workspace = open_one(box.workspace, None)
     try:
         fcntl.flock(workspace, fcntl.LOCK_SH)
         for path in paths:
