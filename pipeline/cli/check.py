@@ -12,7 +12,8 @@ from pipeline.cli.output import Answer, print_text
 from pipeline.engine.graph import GIVEN
 from pipeline.engine.store import TaskStore
 
-_REPORTS = ("kernel-report.json", "report.json")
+_UNSTAMPED = ("data.json", "kernel-report.json", "report.json")
+"""Documents that no stamp of a phase names."""
 
 
 @click.command("check")
@@ -47,7 +48,7 @@ def _check_documents(store: TaskStore) -> Iterator[dict[str, str]]:
             again = f"phase {phase.label} writes it again on the next run"
             how = {"edited": "by hand, after its phase wrote it; ", "added": "put there by hand; "}.get(what, "")
             yield {"document": name, "verdict": "edited" if how else "missing", "detail": how + again}
-    for name in filter(store.exists, _REPORTS):
+    for name in filter(store.exists, _UNSTAMPED):
         yield _check_document(store, name, None)
 
 
@@ -57,7 +58,7 @@ def _check_document(store: TaskStore, name: str, digest: str | None) -> dict[str
         now = store.digest(name)
         if now is None:
             verdict = "missing"
-        elif name in store.graph.documents or name in GIVEN or name in _REPORTS:
+        elif name in store.graph.documents or name in GIVEN or name in _UNSTAMPED:
             store.load(name)
         if now and digest and now != digest:
             verdict, detail = "edited", "by hand, after its phase wrote it"
