@@ -166,8 +166,7 @@ class _Tools:
 
     def trace(self, task: str, requirement: str = "") -> str:
         """Which requirement of the paper is where in the code, and what is known of it; one of them (like R3) with its code."""
-        flags = [f"--requirement={requirement}"] if requirement else []
-        return self._call("trace", [*flags, *_optional(task)])
+        return self._call("trace", _optional(task, requirement))
 
     def review(self, task: str, decision: str = "", change: str = "") -> str:
         """Show the plan of a task and how it stands; or decide: approve or reject, only when the person said so; or ask for

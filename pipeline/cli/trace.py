@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 @click.command("trace")
 @answers_about(task_or_newest)
-@click.argument("one", metavar="[R3]", required=False)
-@click.option("--requirement", hidden=True, help="The same as R3.")  # as `pipeline mcp` calls it
+@click.argument("requirement", metavar="[R3]", required=False)
 @html_option("puts the paper beside the code")
 @click.option(
     "--fail-under",
@@ -39,9 +38,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, 100),
     help="Exit with 3 where fewer requirements are tested than so many percent.",
 )
-def trace_command(
-    store: TaskStore, one: str | None, requirement: str | None, html: str | None, fail_under: float | None
-) -> Answer:
+def trace_command(store: TaskStore, requirement: str | None, html: str | None, fail_under: float | None) -> Answer:
     """Show which requirement of the paper is where in the code, and which is not; with R3, that one and its code.
 
     \b
@@ -50,7 +47,6 @@ def trace_command(
     pipeline trace paper --html trace.html    the paper beside the code
     pipeline trace paper --fail-under 80      for CI: exits with 3 where less is tested
     """
-    requirement = one or requirement
     rows, plan = read_trace(store)
     tested = 100 * sum(row["status"] in _TESTED for row in rows) / len(rows) if rows else 100.0
     is_under = fail_under is not None and tested < fail_under
