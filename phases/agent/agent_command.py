@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from shlex import quote
+from tempfile import TemporaryDirectory
 
 from phases.agent.prompt import parse_first_messages
 from phases.llm.model import FATAL, OK, Message, Reachability, Reply, Request
@@ -83,10 +84,15 @@ class AgentCommand:
         return _read_ending(self._command, result, output, log)
 
     def check(self) -> Reachability:
-        result = run_command(Box(os.path.sep, OFF), f"type -- {self._program()}", variables=self._environment)
+        program = self._program()
+        # an empty directory: what others write beside it is no growth of this command's
+        with TemporaryDirectory() as empty:
+            result = run_command(Box(empty, OFF), f"type -- {program}", variables=self._environment)
         if result.exit_code == 0:
             return Reachability(True, self.detail)
-        return Reachability(False, f"{self._program()} is no program here; install it, or name another with --agent")
+        if result.exit_code is None:
+            return Reachability(False, f"{program} could not be looked for: {' '.join(result.output.split())}")
+        return Reachability(False, f"{program} is no program here; install it, or name another with --agent")
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         return 0.0

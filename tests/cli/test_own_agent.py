@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from phases.agent.agent_command import AgentCommand
 from tests.papers import Command
 from tests.work import wait_until
 
@@ -164,3 +165,17 @@ def test_models_says_whether_it_is_there(command: Command) -> None:
     assert "with your own rights" in command("models", PIPELINE_CODE_MODEL="agent:sh -c true").out
     ended = command("models", PIPELINE_CODE_MODEL="agent:no-such-agent -p")
     assert "no-such-agent is no program here" in ended.out + ended.err
+
+
+def test_what_others_write_meanwhile_does_not_hide_the_agents_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[str] = []
+
+    def grow(directory: str) -> int:
+        measured.append(directory)
+        return len(os.listdir(directory))
+
+    monkeypatch.setattr("phases.sandbox.watch.measure_disk_use", grow)
+    for name, reachable in (("agent:sh -c true", True), ("agent:A=1 sh", True), ("agent:no-such-program", False)):
+        assert AgentCommand(name, os.environ).check().reachable is reachable
+    assert len(measured) >= 3
+    assert os.path.sep not in measured
