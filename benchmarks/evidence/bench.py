@@ -1,10 +1,10 @@
-"""Judges fakes, wrong formulas and honest code as the built-in check does, and prints what is said of each.
+"""Judge fakes, wrong formulas and honest code by the built-in check alone, without a reviewer, and print the verdicts.
 
-    python benchmarks/evidence/bench.py [--set fakes|wrong_formulas|honest_forms] [--only NAME] [--mutants N|auto|off]
+    python benchmarks/evidence/bench.py [--set fakes|wrong_formulas|honest_forms] [--only NAME] [--mutants N]
 
-The cases were written without a look at the judge. A fake must not be `tested` where it is faked, nor be accepted and verified;
-an honest form must be `executed` at least. A wrong formula that its own tests agree with is beyond the judge: with the user's
-tests laid over the workspace, the work must be refused.
+The cases were written without a look at the check. A fake should be refused or be in doubt, and never be vouched for by more
+than its own tests; an honest form must be accepted without a doubt. A wrong formula that its own tests agree with is beyond the
+check: with the user's tests laid over the workspace, the work must be refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from wrong_formulas import CASES as WRONG
 from phases.acceptance.checks.code_check import check_code
 from phases.evidence.bare_python import bare_python
 from phases.evidence.look import EvidenceSetting
-from phases.evidence.rungs import IMPLEMENTED
+from phases.evidence.places import is_test_file
 from phases.sandbox.box import Box
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.command_runner import CommandRunner
@@ -36,14 +36,13 @@ from phases.workspace.snapshots import Snapshot
 from phases.workspace.workspace import Workspace
 
 SETS = {"fakes": FAKES, "wrong_formulas": WRONG, "honest_forms": HONEST}
-TESTED = ("tested", "guarded")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--set", choices=SETS, action="append")
     parser.add_argument("--only", default="")
-    parser.add_argument("--mutants", default="auto")
+    parser.add_argument("--mutants", default="off")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         bare = bare_python(os.path.join(folder, "cache"))
@@ -68,7 +67,11 @@ def judge(case: Case, folder: str, bare: str, mutants: str) -> dict[str, Any]:
         workspace.write(path, text)
     plan = {
         "requirements": case.requirements,
-        "file_structure": [{"path": path} for path in case.files if path.endswith(".py")],
+        "file_structure": [
+            {"path": path, "implements": [] if is_test_file(path) else [row["id"] for row in case.requirements]}
+            for path in case.files
+            if path.endswith(".py")
+        ],
         "validation_approach": {"verify_commands": [case.verify], "experiments": []},
     }
     commands = CommandRunner(
@@ -77,9 +80,9 @@ def judge(case: Case, folder: str, bare: str, mutants: str) -> dict[str, Any]:
     commands.step = "check"
     setting = EvidenceSetting(bare, os.path.join(folder, "notes"), mutants)
     found = check_code(workspace, plan, commands, evidence=setting)
-    rungs = {row["id"]: row["rung"] for row in found["verification"]["evidence"]}
-    print(f"{case.name} ({case.kind}): {rungs or 'not run'}; {_outcome(found)}", flush=True)
-    return {**found, "rungs": rungs}
+    levels = {row["id"]: row["level"] for row in found["verification"]["evidence"]}
+    print(f"{case.name} ({case.kind}): {levels}; {_outcome(found)}", flush=True)
+    return found
 
 
 def _outcome(found: Mapping[str, Any]) -> str:
@@ -91,11 +94,12 @@ def _outcome(found: Mapping[str, Any]) -> str:
 
 
 def sum_up_fakes(cases: list[Case], found: list[dict[str, Any]]) -> None:
-    rows = [(case, one, name) for case, one in zip(cases, found, strict=True) for name in case.expected]
-    tested = [f"{case.name} {name}" for case, one, name in rows if one["rungs"].get(name) in TESTED]
+    refused = sum(one["block"] is not None for one in found)
+    doubted = sum(one["block"] is None and bool(one["verification"]["doubts"]) for one in found)
     done = [case.name for case, one in zip(cases, found, strict=True) if one["verification"]["verified"]]
-    print(f"\n{len(tested)} of {len(rows)} faked requirements are called tested: {', '.join(tested) or 'none'}")
-    print(f"{len(done)} of {len(cases)} fakes are accepted and verified: {', '.join(done) or 'none'}\n")
+    more = [one for one in found if len(one["verification"]["verified_by"]) > 1]
+    print(f"\n{refused} of {len(cases)} fakes are refused, {doubted} in doubt, {len(done)} accepted without a doubt")
+    print(f"without a doubt: {', '.join(done) or 'none'}; vouched for by more than their own tests: {len(more)}\n")
 
 
 def sum_up_wrong(cases: list[Case], found: list[dict[str, Any]]) -> None:
@@ -104,15 +108,10 @@ def sum_up_wrong(cases: list[Case], found: list[dict[str, Any]]) -> None:
 
 
 def sum_up_honest(cases: list[Case], found: list[dict[str, Any]]) -> None:
-    rows = [(case, one, name) for case, one in zip(cases, found, strict=True) for name in case.expected]
-    below = [f"{case.name} {name}" for case, one, name in rows if one["rungs"].get(name) not in IMPLEMENTED]
-    lower = [
-        f"{case.name} {name}"
-        for case, one, name in rows
-        if case.expected[name] == "tested" and one["rungs"].get(name) not in TESTED
-    ]
-    print(f"\n{len(below)} of {len(rows)} honest requirements stand below executed: {', '.join(below) or 'none'}")
-    print(f"{len(lower)} that should be tested are not: {', '.join(lower) or 'none'}\n")
+    refused = [case.name for case, one in zip(cases, found, strict=True) if one["block"] is not None]
+    doubted = [case.name for case, one in zip(cases, found, strict=True) if one["verification"]["doubts"]]
+    print(f"\n{len(refused)} of {len(cases)} honest forms are refused: {', '.join(refused) or 'none'}")
+    print(f"{len(doubted)} are in doubt: {', '.join(doubted) or 'none'}\n")
 
 
 SUMMARIES = {"fakes": sum_up_fakes, "wrong_formulas": sum_up_wrong, "honest_forms": sum_up_honest}

@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.planned_files import decides_checks
-from phases.acceptance.gate import CompletionRequest, GateContext, decide_completion
+from phases.acceptance.gate import ADVICE, CompletionRequest, GateContext, decide_completion
 from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, BLOCK, COMMAND, FAILED, INTERNAL, PASS, STOP, Hook, HookResult
 from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
 from phases.acceptance.payload import EndingFacts, RunFacts, stop_input
 from phases.acceptance.protected_files import BASE, ProtectedFiles
 from phases.acceptance.todo_list.todos import summarize_todos
 from phases.acceptance.tool_hooks import UNGUARDED
-from phases.evidence.places import is_test_file
 from phases.llm.journal import Journal
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import (
@@ -207,20 +205,23 @@ class Chain:
         if attempt.replayed and not (self.hooks.now().sha256 == tree and (edited or self._still_holds(snapshot))):
             raise WorkspaceChanged
         tampered = sorted({*snapshot["tampered"], *edited})
-        only_tests = self._only_tests_changed()
-        context = GateContext(tree, tree == self._refused_tree, tampered, self._why_unverified(snapshot), only_tests)
+        context = GateContext(
+            tree, tree == self._refused_tree, tampered, self._why_unverified(snapshot), self._is_advised()
+        )
         decision = decide_completion(request, outcomes, context)
         if request.claimed:
             self._report_decision(request, decision, tree)
         return decision
 
     def _report_decision(self, request: CompletionRequest, decision: Row, tree: str) -> None:
+        advised = decision["source"] == ADVICE
         status = "failed" if decision["stop"] else "continued" if decision["block"] else "accepted"
         verified, number = decision["verification"]["verified"], request.continues + 1
         why = "" if verified else f", not verified: {decision['verification']['why']}"
         detail = decision["detail"] or decision["stop"]
+        refused = f"not accepted by {decision['source'] or 'a hook'}: {detail}"
         said = (
-            f"accepted{why}" if status == "accepted" else f"not accepted by {decision['source'] or 'a hook'}: {detail}"
+            f"accepted{why}" if status == "accepted" else "the checks pass, and advice is given" if advised else refused
         )
         logger.info("attempt {} of {}: {}", number, request.most + 1, said.split("\n")[0][:300])
         self.events.emit(
@@ -245,21 +246,13 @@ class Chain:
         unguarded = [f"calls of tools were not watched over: {fault}" for fault in list(faults)[:_MOST_FAULTS]]
         return "; ".join(filter(None, [self.unverified_reason, *unguarded]))
 
-    def _only_tests_changed(self) -> list[str]:
-        """The files that changed since checks failed, where all of them are tests or settings of tests; else empty."""
-        rows = self.journal.all_rows()
-        verdicts = [number for number, row in enumerate(rows) if row["kind"] == VERDICT]
-        failed = verdicts and any(
-            row["exit_code"] != 0 for row in rows[verdicts[-1]]["result"]["verification"]["commands"]
-        )
-        if not failed:
-            return []
-        later = [row["result"] for row in rows[verdicts[-1] :] if row["kind"] == "result"]
-        changed = sorted({path for row in later for path in (*row["touched"], *row["files"])})
-        return changed if all(is_test_file(path) or decides_checks(path) for path in changed) else []
+    def _is_advised(self) -> bool:
+        """Return whether the model has had its one piece of advice in this run."""
+        verdicts = (row["result"] for row in self.journal.all_rows() if row["kind"] == VERDICT)
+        return any(verdict["source"] == ADVICE for verdict in verdicts)
 
     def _remember(self, verdict: Row) -> None:
-        if verdict["block"] is None or verdict["stop"] or not verdict["claimed"]:
+        if verdict["block"] is None or verdict["stop"] or not verdict["claimed"] or verdict["source"] == ADVICE:
             return
         tree = verdict["verification"]["tree_sha256"]
         self.same = self.same + 1 if tree == self._refused_tree else 0

@@ -35,6 +35,8 @@ class Reason(NamedTuple):
     """What the hook said or printed."""
     log: str = ""
     """Where the whole output is: a path in the directory of the task, or empty."""
+    framed: bool = False
+    """The fact is ours as a whole: what it quotes of commands is marked already (frame_output)."""
 
 
 class Rejection(NamedTuple):
@@ -57,12 +59,17 @@ class Rejection(NamedTuple):
 def build_feedback(rejection: Rejection) -> str:
     """The block for the transcript: at most 8 KiB, one opening tag, one closing tag (acceptance chain, section 6)."""
     source = escape(_clean_line(rejection.source, _LONGEST_SOURCE))
-    first = f'<acceptance-feedback attempt="{rejection.attempt}" of="{rejection.most}" source="{source}">'
+    first = f'<acceptance-feedback attempt="{rejection.attempt}" of="{rejection.most + 1}" source="{source}">'
     last = f"{_what_next(rejection)}\n</acceptance-feedback>"
     room = LARGEST - _byte_count(first) - _byte_count(last) - 2
     notes = _format_notes(rejection.notes, room // 4 if rejection.reasons else room // 2)
     told = _format_reasons(rejection, room - _byte_count(notes) - 1)
     return "\n".join(part for part in (first, told, notes, last) if part)
+
+
+def frame_output(output: str) -> str:
+    """Return the output of a command, marked as untrusted; none of its lines can pass for the mark."""
+    return f"{_BEGIN}\n{_mask_frame(output)}\n{_END}"
 
 
 def gate_rejection_text(report: GateReport) -> str:
@@ -125,7 +132,8 @@ def _format_reasons(rejection: Rejection, room: int) -> str:
 
 def _format_reason(start: str, reason: Reason, room: int) -> str:
     """One reason within so many bytes: its name always, then the fact, the end of the output, and the log."""
-    fact, output = _mask_frame(reason.fact), _mask_frame(reason.output)
+    fact = _clean_text(reason.fact) if reason.framed else _mask_frame(reason.fact)
+    output = _mask_frame(reason.output)
     if output == fact:
         output = ""
     log = f"\nFull output: {_clean_line(reason.log, _LONGEST_LOG)} in the directory of the task." if reason.log else ""

@@ -16,8 +16,6 @@ from phases.acceptance.stop_reasons import (
     VERIFICATION_ERROR,
 )
 from phases.acceptance.todo_list.todo import Todo, find_failed
-from phases.evidence.places import is_test_file
-from phases.evidence.rungs import GUARDED
 from pipeline.base.text_escaping import escape_text, one_line
 
 GATE_CONTINUED, GATE_FAILED = "continued", "failed"
@@ -97,7 +95,12 @@ def _build_hint(results: Sequence[Check], left: Sequence[Todo]) -> str:
 
 
 _TAMPERED = "acceptance"
-_MOST_NAMED = 5
+ADVICE = "advice"
+"""The source of a decision that accepts the facts and asks once for improvements."""
+_ADVICE = (
+    "The checks pass. Improve what is worth improving of the following, then finish; this will not be asked again."
+)
+_ADVISED = "the checks pass; what could be improved was told to the model, once"
 Outcome = Mapping[str, Any]
 """What the journal keeps of one hook."""
 
@@ -116,6 +119,8 @@ class CompletionRequest(NamedTuple):
     """Name, and whether it failed."""
     claimed: bool = True
     """False where the agent is stuck and requests nothing, and its work is checked all the same."""
+    may_advise: bool = False
+    """A model waits for the answer, and can act on advice."""
 
 
 class GateContext(NamedTuple):
@@ -129,8 +134,8 @@ class GateContext(NamedTuple):
     """Protected files that were changed."""
     unverified_reason: str
     """Why nothing can be verified, whatever the hooks say; or empty."""
-    only_tests: Sequence[str] = ()
-    """The files that changed since checks failed, where all of them are tests or settings of tests."""
+    is_advised: bool = False
+    """The model has had its one piece of advice in this run."""
 
 
 def decide_completion(
@@ -163,59 +168,53 @@ def _make_decision(
         return _refusal_decision(request, context, source, reasons, notes, verification)
     report = run_gate(request.todos, request.text)
     if report.status == "accepted":
-        return {**_empty_decision(verification), "gate": _gate_row(report)}
+        accepted = {**_empty_decision(verification), "gate": _gate_row(report)}
+        advice = _advice_of(outcomes) if request.may_advise and not context.is_advised else ""
+        return (
+            {**accepted, "block": advice, "source": ADVICE, "feedback": advice, "lines": [_ADVISED]}
+            if advice
+            else accepted
+        )
     if report.stop_reason in (TODO_FAILED, TODO_WAITING):
         return _stop_decision(report.stop_reason, report.summary, verification, report)
     told = (Reason("gate", gate_rejection_text(report), "", ""),)
     return {**_refusal_decision(request, context, "gate", told, (), verification), "gate": _gate_row(report)}
 
 
-def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -> dict[str, Any]:
-    """Verified: every hook passed, and at least one of them ran something."""
+def _advice_of(outcomes: Mapping[str, Outcome]) -> str:
+    """Return what the built-in check would improve in work that it accepts; empty if nothing."""
     inner = next((row["verification"] for row in outcomes.values() if row.get("verification")), None) or {}
-    others = [row for row in outcomes.values() if row["source"] != INTERNAL]
-    ran = bool(inner.get("verified")) or any(row["ran"] and row["status"] == PASS for row in others)
+    points = [str(line) for line in inner.get("advice", ())]
+    return "\n".join([_ADVICE, *(f"- {point}" for point in points)]) if points else ""
+
+
+def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -> dict[str, Any]:
+    """Return what was verified and by whom: every hook passed, at least one ran something, and nothing is in doubt."""
+    inner = next((row["verification"] for row in outcomes.values() if row.get("verification")), None) or {}
+    others = {key: row for key, row in outcomes.items() if row["source"] != INTERNAL}
+    passed = [key for key, row in others.items() if row["ran"] and row["status"] == PASS]
     mute = {
         key: row["reason"] or "; ".join(row["notes"])
         for key, row in outcomes.items()
-        if is_broken(row["kind"], row["status"], _fault_of(row))
+        if is_broken(row["kind"], row["status"], row["fault"])
     }
     missing = [f"{key} gave no verdict: {why}" for key, why in mute.items()]
     blocked = [f"{key} does not accept it" for key, row in outcomes.items() if row["status"] in (BLOCK, STOP)]
     edited = f"files that decide about it were changed: {', '.join(context.tampered)}" if context.tampered else ""
-    doubt = list(filter(None, [context.unverified_reason, edited, *inner.get("doubts", ())]))
-    doubt += _doubt_tests(context.only_tests, inner.get("evidence", ()))
-    why = [*doubt, *missing, *blocked] or ([] if ran else [str(inner.get("why") or "nothing was run")])
+    doubts = list(filter(None, [context.unverified_reason, edited, *inner.get("doubts", ())]))
+    ran = bool(inner.get("verified")) or bool(passed)
+    why = [*doubts, *missing, *blocked] or ([] if ran else [str(inner.get("why") or "nothing was run")])
     return {
         "verified": not why,
         "why": "; ".join(why),
+        "verified_by": [*inner.get("verified_by", ()), *(f"your hook {key}" for key in passed)],
         "tree_sha256": context.tree,
         "sandbox": inner.get("sandbox", "none"),
         "commands": inner.get("commands", []),
         "missing_packages": inner.get("missing_packages", []),
+        "doubts": doubts,
         "evidence": inner.get("evidence", []),
     }
-
-
-def _doubt_tests(only_tests: Sequence[str], evidence: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Checks failed, and then tests were changed and nothing else: that mends nothing, unless the tests notice mistakes."""
-    resting = [row["id"] for row in evidence if row["rung"] != GUARDED and _rests_on(row, only_tests)]
-    if not only_tests or (evidence and not resting):
-        return []
-    names = ", ".join(only_tests[:_MOST_NAMED])
-    rest = f": {', '.join(resting)} rest on them" if resting else ""
-    return [f"checks failed, and then only tests were changed ({names}){rest}"]
-
-
-def _rests_on(row: Mapping[str, Any], files: Sequence[str]) -> bool:
-    return any(not is_test_file(path) for path in files) or any(
-        test.partition("::")[0] in files for test in row["tests"]
-    )
-
-
-def _fault_of(row: Outcome) -> str:
-    """Rows that were recorded before there was a `fault` have it among their notes."""
-    return str(row["fault"]) if "fault" in row else next((n for n in row["notes"] if n.startswith("hook_failed")), "")
 
 
 def _empty_decision(verification: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,13 +248,15 @@ def _refusal_decision(
         "block": block,
         "source": source,
         "detail": " ".join(block.split())[:500],
-        "feedback": build_feedback(rejection) if left > 0 else "",
+        "feedback": build_feedback(rejection),
         "lines": rejection_lines(rejection),
         "tampered": bool(context.tampered),
     }
 
 
 def _reason_of(key: str, row: Outcome) -> Reason:
+    if row["source"] == INTERNAL:
+        return Reason(key, f"{row['fact']}\n{row['reason']}", framed=True)
     nothing = (
         not row["tail"] and not row["wrote"] and row["exit_code"]
     )  # then the reason is ours, and says what the fact says

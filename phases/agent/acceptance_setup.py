@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from phases.acceptance.chain import Chain, GateHooks
-from phases.acceptance.checks.code_check import Judge, check_code
+from phases.acceptance.checks.code_check import Reviewer, check_code
 from phases.acceptance.hook_executor import HookContext, HookEvents, HookExecutor
 from phases.acceptance.hook_registry import HookRegistry, register_hooks
 from phases.acceptance.payload import RunFacts
@@ -20,15 +20,9 @@ from phases.acceptance.tool_hooks import ToolHooks, read_subagents
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
 from phases.agent.earlier_code import OFFLINE
-from phases.agent.given_code import NAME as GIVEN
-from phases.agent.given_code import GivenCode
 from phases.agent.session import Session
 from phases.agent.transcript import FILE, Transcript
-from phases.evidence.look import EvidenceSetting
-from phases.evidence.lookup import find_by_name
-from phases.evidence.places import find_all_places
-from phases.evidence.rungs import OFF
-from phases.evidence.traceability import DIFFERENT
+from phases.evidence.look import OFF, EvidenceSetting
 from phases.llm.ledger import Ledger
 from phases.llm.model import Model
 from phases.llm.providers import PROVIDERS
@@ -74,7 +68,7 @@ def build_acceptance(
     except Incomplete as error:
         events.emit("stop_reason_decided", reason=error.stop_reason, detail=str(error))
         raise
-    judge, evidence = _open_judge(assignment, begun, model, commands), _evidence_setting(assignment, model)
+    review, evidence = _open_reviewer(assignment, begun, model, commands), _evidence_setting(assignment, model)
     path = os.path.join(places.hooks, FILE)
     transcript = Transcript(path, task, root, begun.journal.all_rows, assignment.in_place)
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path, assignment.hooks.own_folder)
@@ -84,7 +78,7 @@ def build_acceptance(
     executor = HookExecutor(facts, outside, events, commands, protected, doing)
     gate_hooks = GateHooks(
         *(hooks.hooks, facts, executor, commands, workspace, ManifestReader(), begun.planned),
-        lambda: check_code(workspace, assignment.plan, commands, begun.untouched(workspace), missing, evidence, judge),
+        lambda: check_code(workspace, assignment.plan, commands, begun.untouched(workspace), missing, evidence, review),
     )
     chain = Chain(begun.journal, gate_hooks, protected, events, hooks.unverified_reason or past.why_unverified(hooks))
     tool_hooks = ToolHooks(
@@ -99,43 +93,29 @@ def _evidence_setting(assignment: Assignment, model: Model) -> EvidenceSetting:
     mutants = OFF if model.name == OFFLINE else assignment.mutants
     user_tests = places.user_tests if os.path.isdir(places.user_tests) else ""
     bare = assignment.make_bare_python() if assignment.is_watched else ""
-    return EvidenceSetting(bare, places.evidence, mutants, _is_given(model), user_tests)
+    return EvidenceSetting(bare, places.evidence, mutants, user_tests)
 
 
-def _is_given(model: Model) -> bool:
-    """Whether the code was made elsewhere, and names no requirement."""
-    return isinstance(model, GivenCode) and model.name == GIVEN
-
-
-def _open_judge(assignment: Assignment, begun: Session, model: Model, commands: CommandRunner) -> Judge | None:
-    """The judge, if the user set one and the code is more than a scaffold."""
-    second = assignment.judge
-    if second is None:
+def _open_reviewer(assignment: Assignment, begun: Session, model: Model, commands: CommandRunner) -> Reviewer | None:
+    """Return the review of code whose facts hold, or None if no model reviews or the code is only a scaffold."""
+    if assignment.judge is None:
         return None
-    from phases.agent import judge  # late: few runs have one
+    from phases.agent.judge import Judge  # late: few runs have one
 
-    places, clean = assignment.places, partial(redact_value, secrets=(*model.secrets, *second.secrets))
+    second, places = assignment.judge, assignment.places
+    clean = partial(redact_value, secrets=(*model.secrets, *second.secrets))
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
-    opened = judge.Judge(
+    judge = Judge(
         *(second, ledger, places.explorations, begun.journal.run, places.paper, assignment.plan, assignment.breach),
         in_place=assignment.in_place,
         clean=clean,
-        told=lambda: _differed_before(begun.journal.all_rows()),
         progress=commands.tell,
         tell=assignment.tell,
-        find=find_by_name if _is_given(model) else find_all_places,
     )
     if model.name == OFFLINE:
-        opened.skip("rules wrote it, and it is a scaffold")
+        judge.skip("rules wrote it, and it is a scaffold")
         return None
-    return opened
-
-
-def _differed_before(rows: Sequence[dict[str, Any]]) -> set[str]:
-    """The requirements that a refusal has reported as differing from the paper."""
-    checks = [row["result"].get("verification") or {} for row in rows if row["kind"] == "hook"]
-    evidence = [row for check in checks for row in check.get("evidence", ())]
-    return {row["id"] for row in evidence if row["is_open"] and row.get("judged", {}).get("verdict") == DIFFERENT}
+    return judge.review
 
 
 def _report_start(assignment: Assignment, hooks: HookRegistry, run: RunFacts, planned: Collection[str]) -> None:

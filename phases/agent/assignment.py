@@ -86,7 +86,7 @@ class Assignment(NamedTuple):
     @property
     def mutants(self) -> str:
         """How many changes are tried for each requirement: off, auto or a number."""
-        return str(self.limits.get("mutants") or "auto")
+        return str(self.limits.get("mutants") or "off")
 
     @property
     def turn_limit(self) -> int:
@@ -133,6 +133,6 @@ def assignment_of(
 
 
 def _judge_of(ctx: Context) -> Model | None:
-    """The model that the user set as the judge; None where he set none."""
-    model = ctx.open_other("judge") if ctx.limits.get("judge") else None
-    return as_model(model)
+    """Return the model that reviews the code, or None."""
+    model = ctx.open_other("judge")
+    return as_model(model) if model else None

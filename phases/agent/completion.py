@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phases.acceptance.gate import CompletionRequest
+from phases.acceptance.gate import ADVICE, CompletionRequest
 from phases.acceptance.stop_reasons import (
     ACCEPTED,
     EXHAUSTED,
@@ -28,11 +28,11 @@ MORE, TABLES = "more", "tables"
 """The journal's words for: the user allows more attempts, and the work goes on; the paper's tables came out otherwise."""
 
 
-def judge_request(state: AgentState, text: str, continues: int) -> dict[str, Any]:
+def judge_request(state: AgentState, text: str, continues: int, *, may_advise: bool = True) -> dict[str, Any]:
     """The decision on a claim to be done. Where only the user can mend what is wrong, the run ends, and is judged anew later."""
     while True:
         replaying = state.conversation.journal.replaying
-        verdict = state.chain.judge(completion_request(state, text, continues))
+        verdict = state.chain.judge(completion_request(state, text, continues, may_advise=may_advise))
         if not replaying:
             for line in [*verdict["messages"], *verdict["lines"]]:
                 state.events.say(line)
@@ -46,7 +46,7 @@ def judge_again(state: AgentState, ending: Ending) -> Ending:
     journal, live = state.conversation.journal, False
     while journal.next_kind not in (MORE, TABLES) and (journal.replaying or not (live or state.holds(ending))):
         live = not journal.replaying  # once a start: what cannot be looked at as a whole is never as it was
-        verdict = judge_request(state, "the work as it is now", state.most_continues)
+        verdict = judge_request(state, "the work as it is now", state.most_continues, may_advise=False)
         if verdict["stop"] == TODO_WAITING:
             stop_for_user(state, TODO_WAITING, verdict["detail"])
             continue
@@ -97,7 +97,10 @@ def _is_about(attempt: Attempt | None, ending: Ending) -> bool:
 
 def _count_refusals(state: AgentState) -> int:
     verdicts = (row["result"] for row in state.conversation.journal.all_rows() if row["kind"] == "verdict")
-    return sum(verdict["block"] is not None and not verdict["stop"] and verdict["claimed"] for verdict in verdicts)
+    return sum(
+        verdict["block"] is not None and not verdict["stop"] and verdict["claimed"] and verdict["source"] != ADVICE
+        for verdict in verdicts
+    )
 
 
 def record_ending(state: AgentState, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:
@@ -106,10 +109,13 @@ def record_ending(state: AgentState, stop_reason: str, verdict: dict[str, Any], 
     return Ending(stop_reason, turn, verdict["verification"], detail, verdict["feedback"])
 
 
-def completion_request(state: AgentState, text: str, continues: int, *, claimed: bool = True) -> CompletionRequest:
-    """What the chain is asked. `claimed` is False where it is to look at the work though nobody says that it is done."""
+def completion_request(
+    state: AgentState, text: str, continues: int, *, claimed: bool = True, may_advise: bool = False
+) -> CompletionRequest:
+    """Return what the chain is asked. `claimed` is False if the model does not say that the work is done."""
     turn, todos, recent = state.conversation.turn, state.todo_list.todos, tuple(state.recent)
-    return CompletionRequest(turn, text, todos, continues, state.most_continues, recent, claimed)
+    may_advise = may_advise and not state.is_model_over
+    return CompletionRequest(turn, text, todos, continues, state.most_continues, recent, claimed, may_advise)
 
 
 def stop_for_user(state: AgentState, stop_reason: str, detail: str) -> None:

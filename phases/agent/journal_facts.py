@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from phases.acceptance.gate import ADVICE
 from phases.agent.rollback import takes_back
 from phases.agent.tools.toolbox import ToolKind
 from phases.llm.model import ToolCall
@@ -181,7 +182,7 @@ class FactExtractor:
 def gate_verdict(verdict: Mapping[str, Any]) -> GateVerdict:
     """What the acceptance said, as a fact."""
     text = verdict["block"]
-    if text is None:
+    if text is None or verdict["source"] == ADVICE:
         return GateVerdict(passed=True)
     failures = set(failures_of_check(text)) or {" ".join(part.split())[:_LONGEST_ERROR] for part in text.split("\n\n")}
     # Where all that is wrong is what the machine lacks, the refusal has named it, and nobody is led for it.

@@ -1,7 +1,7 @@
-"""Have a model judge code against the paper (--judge): one verdict on each requirement and value of the plan.
+"""Have a model review code against the paper (--judge): one verdict on each requirement and value of the plan.
 
-It can only open what looked closed: no rung is lifted by its word. What it finds goes back to the implementer once; what it
-still says after that is reported to the user. Code and paper are data to it.
+It is asked when the facts hold, and lifts none of them. What it finds reaches the implementer once, as advice; what it still
+finds after that is a doubt. A question is asked and paid for once: a second look asks about the files that changed.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from phases.evidence.demands import demands_of, is_value
-from phases.evidence.places import TEXT, Place, find_all_places, is_test_file, split_lines
+from phases.evidence.locate import find_tests, locate_demands, read_sources
+from phases.evidence.places import TEXT, Place, is_test_file, split_lines
 from phases.evidence.traceability import DIFFERENT
 from phases.llm.conversation import Conversation, Unusable, question_digest
 from phases.llm.journal import Journal
@@ -24,7 +25,7 @@ from phases.llm.ledger import Ledger
 from phases.llm.model import OK, Message, Model
 from phases.planning.model.material import as_data, strip_invisible
 from phases.readers.markdown import PAGE_MARK
-from phases.workspace.workspace import Workspace, WorkspaceError
+from phases.workspace.workspace import Workspace
 from pipeline.base.errors import FormatError, StorageError
 from pipeline.base.files import make_directory, read_bytes
 from pipeline.base.formats import parse_json, parse_markdown
@@ -75,6 +76,8 @@ Reply with one JSON object and nothing else:
 {"judgements": [{"id": "R3", "verdict": "differs", "line": 12, "sentence": "It divides by n, and equation (4) by n - 1."}]}"""
 Breach = Callable[[Mapping[str, Any], Any], str | None]
 Row = Mapping[str, Any]
+Sources = Mapping[str, str]
+"""The text files of the workspace by path."""
 
 
 class Judgement(NamedTuple):
@@ -109,44 +112,34 @@ class Judge:
     breach: Breach
     in_place: Callable[[], None]
     clean: Callable[[Any], Any]
-    told: Callable[[], Iterable[str]]
-    """The requirements that a refusal has reported as differing."""
     progress: Callable[[str], None] = lambda text: None
     tell: Callable[[str], None] = lambda text: None
     """Tells the user something that stays on the screen."""
-    find: Callable[[Workspace, dict[str, Any]], list[Place]] = find_all_places
 
-    def judge(self, workspace: Workspace) -> dict[str, Judgement]:
-        """Return the verdict on each requirement and value by id; without those for which no reply could be used.
+    def review(self, workspace: Workspace, evidence: Sequence[Row]) -> list[dict[str, Any]]:
+        """Return the rows of evidence, each with its verdict; without one where no reply could be used.
 
-        Raises PhaseError where the model cannot be asked, Paused at a limit.
+        Raises PhaseError if the model cannot be asked, Paused at a limit.
         """
+        judgements = self._judge(read_sources(workspace), {row["id"]: row["tests"] for row in evidence})
+        return [{**row, **self._as_field(judgements.get(row["id"]))} for row in evidence]
+
+    def _judge(self, sources: Sources, tests: Mapping[str, Sequence[str]]) -> dict[str, Judgement]:
         paper, judgements = _read_paper(self.paper), dict[str, Judgement]()
-        places = self.find(workspace, dict(self.plan))
-        files = _group_by_file(_items_of(self.plan, places, workspace))
+        files = _group_by_file(_items_of(self.plan, sources, tests))
         for number, (path, items) in enumerate(files.items(), 1):
             self.progress(
-                f"{self.model.name} judges {len(items)} requirements of {path}: file {number} of {len(files)}"
+                f"{self.model.name} reviews {len(items)} requirements of {path}: file {number} of {len(files)}"
             )
-            given = self._ask(path, {str(item.row["id"]) for item in items}, _question(path, items, paper, workspace))
+            given = self._ask(path, {str(item.row["id"]) for item in items}, _question(path, items, paper, sources))
             for item in items:
                 if said := given.get(item.row["id"]):
                     judgements.update({row["id"]: said for row in (item.row, *item.values)})
         return judgements
 
-    def judge_rows(self, workspace: Workspace, evidence: Sequence[Row]) -> tuple[list[dict[str, Any]], set[str]]:
-        """The rows of evidence, each with its verdict, and the ids that it opens: they differ, and no refusal has said so."""
-        judgements, told = self.judge(workspace), set(self.told())
-        opened = {said.asked for said in judgements.values() if said.verdict == DIFFERENT} - told
-        rows = [
-            {**row, "is_open": row["is_open"] or row["id"] in opened, **self._as_field(judgements.get(row["id"]))}
-            for row in evidence
-        ]
-        return rows, opened
-
     def skip(self, why: str) -> None:
         """Tell the user that the code is not judged."""
-        self.tell(f"{self.model.name} was not asked to judge the code: {why}")
+        self.tell(f"{self.model.name} was not asked to review the code: {why}")
 
     def _as_field(self, said: Judgement | None) -> dict[str, Any]:
         if said is None:
@@ -210,8 +203,9 @@ def _single_verdicts(rows: Sequence[Row], wanted: Set[str]) -> dict[str, Judgeme
     }
 
 
-def _items_of(plan: Mapping[str, Any], places: Sequence[Place], workspace: Workspace) -> list[_Item]:
-    demands = demands_of(plan)
+def _items_of(plan: Mapping[str, Any], sources: Sources, tests: Mapping[str, Sequence[str]]) -> list[_Item]:
+    """Return what gets a verdict. `tests`: by id, the names of tests that run it."""
+    demands, places = demands_of(plan), locate_demands(plan, sources)
     owners = {row["id"]: _owner_of(row, demands) for row in demands if is_value(row)}
     items = []
     for row in demands:
@@ -219,9 +213,8 @@ def _items_of(plan: Mapping[str, Any], places: Sequence[Place], workspace: Works
             continue
         values = [value for value in demands if owners.get(value["id"]) == row["id"]]
         names = {row["id"], *(value["id"] for value in values)}
-        own = [place for place in places if place.identifier in names]
-        code = [place for place in own if not _is_test(place)] or _planned_code(plan, names, workspace)
-        items.append(_Item(row, values, code, [*filter(_is_test, own)][:_MOST_TESTS]))
+        code = [place for place in places if place.identifier in names] or _all_code(sources)
+        items.append(_Item(row, values, code, find_tests(tests.get(row["id"], ())[:_MOST_TESTS], sources)))
     return items
 
 
@@ -237,17 +230,12 @@ def _owner_of(value: Row, demands: Sequence[Row]) -> str:
     return ""
 
 
-def _is_test(place: Place) -> bool:
-    return place.is_test or is_test_file(place.path)
-
-
-def _planned_code(plan: Mapping[str, Any], names: Set[str], workspace: Workspace) -> list[Place]:
-    """The files that are planned for requirements which no code names; where none is there, all that there is."""
-    files = plan["file_structure"]
-    planned = [row["path"] for row in files if names & set(row.get("implements", ()))] or [row["path"] for row in files]
-    there = [path for path in planned if workspace.exists(path)] or [p for p in workspace.paths() if p.endswith(".py")]
-    paths = [path for path in there if not is_test_file(path)][:_MOST_FILES]
-    return [Place("", path, "(file)", 1, _MOST_LINES, TEXT) for path in paths]
+def _all_code(sources: Sources) -> list[Place]:
+    """Return the files that are neither tests nor prose: where a requirement that was not located may be."""
+    paths = [
+        path for path in sources if not is_test_file(path) and not path.endswith((".md", ".json", ".toml", ".txt"))
+    ]
+    return [Place("", path, "(file)", 1, _MOST_LINES, TEXT) for path in paths[:_MOST_FILES]]
 
 
 def _group_by_file(items: Sequence[_Item]) -> dict[str, list[_Item]]:
@@ -259,13 +247,13 @@ def _group_by_file(items: Sequence[_Item]) -> dict[str, list[_Item]]:
     return groups
 
 
-def _question(path: str, items: Sequence[_Item], paper: str, workspace: Workspace) -> list[Message]:
+def _question(path: str, items: Sequence[_Item], paper: str, sources: Sources) -> list[Message]:
     rows = [row for item in items for row in (item.row, *item.values)]
     parts = [
         *_passages(paper, rows),
         *(as_data("REQUIREMENT", json.dumps(_describe_item(item), ensure_ascii=False)) for item in items),
-        *_excerpts("CODE", [place for item in items for place in item.code], workspace),
-        *_excerpts("TESTS", [place for item in items for place in item.tests], workspace),
+        *_excerpts("CODE", [place for item in items for place in item.code], sources),
+        *_excerpts("TESTS", [place for item in items for place in item.tests], sources),
         f"Judge {', '.join(str(item.row['id']) for item in items)} of {path}. Reply with the JSON object.",
     ]
     return [Message("system", _SYSTEM), Message("user", "\n\n".join(parts))]
@@ -288,16 +276,13 @@ def _name_places(places: Sequence[Place]) -> list[str]:
     return list(dict.fromkeys(f"{place.name}, lines {place.first} to {place.last}" for place in places))
 
 
-def _excerpts(name: str, places: Sequence[Place], workspace: Workspace) -> Iterator[str]:
+def _excerpts(name: str, places: Sequence[Place], sources: Sources) -> Iterator[str]:
     """The lines of these places, a part a file, each line once however many places it is in."""
     wanted: dict[str, set[int]] = {}
     for place in places:
         wanted.setdefault(place.path, set()).update(range(place.first, min(place.last + 1, place.first + _MOST_LINES)))
     for path, numbers in wanted.items():
-        try:
-            lines = split_lines(workspace.read(path))
-        except WorkspaceError:
-            continue
+        lines = split_lines(sources.get(path, ""))
         shown = [number for number in sorted(numbers) if number <= len(lines)]
         gaps = {number for before, number in pairwise(shown) if number > before + 1}
         text = [f"{_GAP * (number in gaps)}{number:>5}  {lines[number - 1]}" for number in shown]

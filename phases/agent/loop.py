@@ -6,6 +6,7 @@ import json
 import time
 from typing import Any
 
+from phases.acceptance.gate import ADVICE
 from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, STUCK, TODO_FAILED, TODO_WAITING
 from phases.agent.agent_state import HOOKS_SAY, AgentState, Ending
 from phases.agent.completion import (
@@ -55,7 +56,7 @@ def run_loop(state: AgentState) -> Ending:
                 return judge_again(state, ending)
         else:
             verdict = judge_request(state, reply.text, continues)
-            continues += verdict["block"] is not None and not verdict["stop"]
+            continues += verdict["block"] is not None and not verdict["stop"] and verdict["source"] != ADVICE
             if ending := _end_if_decided(state, reply, verdict, continues):
                 ending = judge_again(state, ending)
                 if told := hear_tables(state, ending):
@@ -156,6 +157,9 @@ def _end_if_decided(state: AgentState, reply: Reply, verdict: dict[str, Any], co
     if verdict["stop"] == TODO_WAITING:
         stop_for_user(state, TODO_WAITING, verdict["detail"])
         state.memory.told(WAITED.format(verdict["detail"]))
+        return None
+    if verdict["source"] == ADVICE:
+        state.memory.rejected(verdict["feedback"])
         return None
     if not state.replaying:  # a copy for `pipeline rewind`
         state.events.rejected(continues, verdict["verification"]["tree_sha256"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phases.agent.cited_sections import split_paper
 from phases.agent.interfaces import outline_of
-from phases.agent.prompt import describe_next_file, describe_progress, describe_sections, first_messages, without_result
+from phases.agent.prompt import describe_next_file, describe_sections, first_messages, without_result
 from phases.llm.journal import digest_of
 from phases.llm.model import OVERFLOW, TRUNCATED, Message, Reply, describe_pictures, message_of, most_tokens, tokens_of
 from phases.llm.pictures import Picture
@@ -139,8 +139,7 @@ class Memory:
 
     def rejected(self, feedback: str) -> None:
         """Why the work was not accepted. The latest one stays before the model, whatever makes way."""
-        before = self._feedback.text if self._feedback else ""
-        self.told(feedback + describe_progress(before, feedback))
+        self.told(feedback)
         self._feedback = self._recent[-1][-1]
 
     def told(self, text: str) -> None:

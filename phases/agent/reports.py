@@ -13,8 +13,7 @@ from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOM
 from phases.acceptance.todo_list.todos import find_refused_changes
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
-from phases.evidence.rungs import RUNGS
-from phases.evidence.traceability import count_rungs, is_implemented
+from phases.evidence.traceability import count_evidence, describe_counts, open_requirements
 from phases.workspace.guide_file import is_guide
 from phases.workspace.rejected_snapshots import keep_rejected
 from phases.workspace.workspace import Workspace
@@ -84,7 +83,7 @@ def implementation_document(
     return {
         "version": 1,
         "status": status,
-        "reason": "; ".join([written, *(faults or [doubt or describe_evidence(traced["requirements"])])]),
+        "reason": "; ".join([written, *(faults or [doubt or _describe_verified(verification, traced)])]),
         "stop_reason": ending.stop_reason,
         "turns": ending.turns,
         "scaffold": scaffold,
@@ -133,6 +132,7 @@ def report_of(documents: Mapping[str, Any]) -> dict[str, Any]:
         "requirements": requirement_counts(documents["traceability.json"]),
         "scaffold": done.get("scaffold", False),
         "verified": checked["verified"] and done["status"] == "completed",
+        "verified_by": checked.get("verified_by", []),
         "checks": summarize_checks(checked),
         "deciding_files": deciding_files(documents["acceptance.json"]["attempts"]),
         "missing_packages": checked.get("missing_packages", []),
@@ -143,18 +143,8 @@ def report_of(documents: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def requirement_counts(traced: Mapping[str, Any]) -> dict[str, Any]:
-    """How many requirements there are, how many of them a check ran, and which are open."""
-    rows = traced["requirements"]
-    open_rows = [
-        {"id": row["id"], "text": row["text"], "status": row["status"]} for row in rows if not is_implemented(row)
-    ]
-    return {
-        "total": len(rows),
-        "implemented": len(rows) - len(open_rows),
-        "stubbed": sum(row["status"] == "stubbed" for row in rows),
-        "missing": open_rows,
-        "rungs": count_rungs(rows),
-    }
+    """Return the counts of the evidence, and the requirements that are stubs or were not located."""
+    return {**count_evidence(traced["requirements"]), "open": open_requirements(traced["requirements"])}
 
 
 def summary_document(
@@ -188,29 +178,22 @@ def _why_not_done(
 
 
 def _describe_open(counts: Mapping[str, Any]) -> str:
-    """The requirements for which there is no working code; how well the others are tested is for the check to judge."""
-    rungs, total = counts["rungs"], counts["total"]
-    parts = [f"{rungs['stubbed']} of {total} requirements are only stubs"] if rungs["stubbed"] else []
-    parts += [f"{rungs['missing']} of {total} are missing"] if rungs["missing"] else []
-    parts += [f"{rungs['differs']} of {total} differ from the plan"] if rungs["differs"] else []
-    return ", ".join(parts)
+    """Return how many requirements are stubs; empty if none is."""
+    return f"{counts['stubbed']} of {counts['total']} requirements are only stubs" if counts["stubbed"] else ""
 
 
-def describe_evidence(rows: Sequence[Mapping[str, Any]]) -> str:
-    """`12 requirements: 3 guarded, 8 tested, 1 executed; for 5 of them only tests by the same model speak`."""
-    if not rows:
-        return "checks passed"
-    counts = count_rungs(rows)
-    told = [", ".join(f"{counts[rung]} {rung}" for rung in reversed(RUNGS) if counts[rung])]
-    meeting = [row for row in rows if row.get("judged", {}).get("verdict") == "meets"]
-    alone = [row for row in rows if not row.get("user_tests") and row not in meeting]
-    if meeting:
-        told.append(f"{meeting[0]['judged']['by']} finds that {len(meeting)} do what the paper says")
-    if len(alone) == len(rows):
-        told.append("the tests were written by the same model")
-    elif alone:
-        told.append(f"for {len(alone)} of them only tests by the same model speak")
-    return f"{len(rows)} requirements: {'; '.join(told)}"
+def _describe_verified(verification: Mapping[str, Any], traced: Mapping[str, Any]) -> str:
+    """Return who vouches for the code, and the counts of the evidence."""
+    verifiers = verification.get("verified_by", ())
+    alone = len(verifiers) == 1 and verifiers[0].startswith("own tests")
+    told = (
+        "checked by its own tests only"
+        if alone
+        else f"verified by {', '.join(verifiers)}"
+        if verifiers
+        else "checks passed"
+    )
+    return "; ".join([told, *([describe_counts(count_evidence(rows))] if (rows := traced["requirements"]) else [])])
 
 
 def _status_of(ending: Ending, faults: list[str]) -> tuple[str, str]:

@@ -318,9 +318,9 @@ def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, there: C
 
 
 def _missing_in(verdict: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the rungs of evidence say that no test has shown yet, of the requirements that the acceptance looked at."""
-    rows = verdict.get("verification", {}).get("requirements", ())
-    return tuple(f"{row['id']} is {row['rung']}" for row in rows if row.get("rung") not in (None, "tested", "guarded"))
+    """Return the requirements that are stubs or were not located, as the acceptance saw them."""
+    rows = verdict.get("verification", {}).get("evidence", ())
+    return tuple(f"{row['id']} is {row['level']}" for row in rows if row["level"] in ("unlocated", "stubbed"))
 
 
 def _config_of(content: Mapping[str, Any] | None) -> Config:

@@ -43,4 +43,5 @@ def _demand_of_value(row: Mapping[str, Any]) -> dict[str, Any]:
         "status": row.get("status", "stated"),
         "name": row["name"],
         "value": row["value"] if "value" in row else list(row["values"]),
+        "unit": row.get("unit", ""),
     }

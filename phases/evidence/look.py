@@ -1,4 +1,4 @@
-"""One look at what is known of the requirements: the checks are watched, then the code is changed and the tests run again."""
+"""Watch the checks of one completion request, and collect the evidence that they leave."""
 
 from __future__ import annotations
 
@@ -6,39 +6,31 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
-from time import monotonic
 from typing import Any, NamedTuple
 
-from phases.evidence.demands import demands_of
-from phases.evidence.lookup import find_by_name, name_all
-from phases.evidence.mutants import MOST
+from phases.evidence.doubts import find_doubts
+from phases.evidence.locate import read_sources
+from phases.evidence.mutants import Job
 from phases.evidence.observation import NOTHING, Observation, Watch
-from phases.evidence.places import find_all_places
-from phases.evidence.rungs import ALL, MISSING, OFF, STUB_ALONE, climb
-from phases.evidence.traceability import read_sources
+from phases.evidence.table import build_table
 from phases.evidence.trials import run_trials
 from phases.sandbox.box import NONE, CommandResult
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.workspace import Workspace
 
-AUTO = "auto"
-_QUICK = 20.0
-"""Seconds of all checks, up to which every change is tried without anybody asking for it."""
-_NO_NAME = "no name in the code fits it; a docstring that names it would"
+OFF = "off"
 Rows = list[dict[str, Any]]
 
 
 class EvidenceSetting(NamedTuple):
-    """What the user wants to know, and where it is found out."""
+    """What is observed, and with which tools."""
 
     bare: str = ""
     """The environment with the tools (bare_python.py); empty: nothing is observed."""
     notes: str = ""
     """A directory for notes, outside the workspace."""
-    mutants: str = AUTO
-    """off, auto, or how many changes are tried for each requirement."""
-    by_name: bool = False
-    """The code was made elsewhere and names no requirement: its places are found by their names, and any test may prove them."""
+    mutants: str = OFF
+    """off, or how many changes are tried on each requirement's code."""
     user_tests: str = ""
     """The directory of the tests that the user gave; empty: there are none."""
 
@@ -47,7 +39,7 @@ class Look:
     """The checks of one completion request, watched. `commands.step` is set by the caller."""
 
     def __init__(self, setting: EvidenceSetting, commands: CommandRunner) -> None:
-        self._setting, self._commands, self._took = setting, commands, 0.0
+        self._setting, self._commands = setting, commands
         self._watch = Watch(setting.notes) if setting.bare and commands.box.kind != NONE else None
         self._number = 0
         if self._watch:
@@ -55,28 +47,23 @@ class Look:
 
     @property
     def seconds(self) -> int:
-        """What a check may take."""
+        """The time limit of a check."""
         return self._commands.box.limits.seconds
 
     def report(self, what: str, number: int, total: int, detail: str) -> None:
         """Show how far the checks are."""
         self._commands.report(what, number, total, detail)
 
-    def run(self, command: str, seconds: int) -> CommandResult:
-        """Runs a check, and has it noted which tests run which lines."""
-        return self._watched(command, seconds)
-
-    def _watched(self, command: str, seconds: int, readable: tuple[str, ...] = ()) -> CommandResult:
-        began, self._number = monotonic(), self._number + 1
-        variables: dict[str, str] = {}
-        if self._watch:
-            variables = {**self._watch.variables(self._commands.box.workspace), "PIPELINE_COMMAND": str(self._number)}
-        finished = self._run(command, seconds, variables, readable)
-        self._took += monotonic() - began
-        return finished
+    def run(self, command: str, seconds: int, readable: tuple[str, ...] = ()) -> CommandResult:
+        """Run a check, and note which tests run which lines."""
+        self._number += 1
+        if not self._watch:
+            return self._commands.run(command, seconds, {}, (), readable)
+        variables = {**self._watch.variables(self._commands.box.workspace), "PIPELINE_COMMAND": str(self._number)}
+        return self._commands.run(command, seconds, variables, (self._setting.notes,), readable)
 
     def run_user_tests(self, seconds: int) -> CommandResult | None:
-        """What came of the user's tests; None where there are none.
+        """Run the user's tests; None if there are none.
 
         They find the modules of the workspace, and take nothing else from it: no conftest.py, no settings of pytest.
         """
@@ -88,55 +75,33 @@ class Look:
         command = (
             f"{source}python -m pytest -q -p no:cacheprovider -c /dev/null --rootdir {own} --confcutdir {own} {own}"
         )
-        return self._watched(command, seconds, (tests,))
+        return self.run(command, seconds, (tests,))
 
     def count_last(self) -> tuple[int, int, int] | None:
-        """How many tests of the last command passed, failed and were skipped, as they were noted; None where none was."""
+        """Return how many tests of the last command passed, failed and were skipped, as noted; None if none was noted."""
         return self._watch.count(str(self._number)) if self._watch else None
 
     def observe(self) -> Observation:
-        """What is known of the tests and lines so far."""
-        if not self._watch:
-            return NOTHING
-        return self._watch.collect()
+        """Return what was noted of tests and lines so far."""
+        return self._watch.collect() if self._watch else NOTHING
 
-    def judge(self, workspace: Workspace, plan: dict[str, Any], seen: Observation, *, change: bool) -> Rows:
-        """What is known of each requirement. `change` is False where the checks do not pass: then changes say nothing."""
-        by_name, sources = self._setting.by_name, read_sources(workspace)
-        places = find_by_name(workspace, plan) if by_name else find_all_places(workspace, plan)
-        seen = seen._replace(named=name_all(seen, places)) if by_name else seen
-        watch, mutants, most = self._watch, *self._wanted()
-        if watch is None or not change or mutants == OFF:
-            return self._in_words(climb(demands_of(plan), places, sources, seen))
+    def collect(
+        self, workspace: Workspace, plan: Mapping[str, Any], seen: Observation, *, passed: bool
+    ) -> tuple[Rows, list[str]]:
+        """Return the table of evidence and the doubts about the code. Changes are tried only on code whose checks passed."""
+        sources, watch = read_sources(workspace), self._watch
+        changes = int(self._setting.mutants) if passed and self._setting.mutants != OFF else 0
 
-        def run_jobs(jobs: Sequence[Any]) -> Mapping[int, Any]:
-            return run_trials(
-                *(jobs, self._commands.box, watch, seen.paths, self._took, self._setting.user_tests),
-                report=partial(self._commands.report, "checks the tests: change"),
-            )
+        def run_jobs(jobs: Sequence[Job]) -> Mapping[int, bool]:
+            if watch is None:
+                return {}
+            report = partial(self._commands.report, "checks the tests: change")
+            return run_trials(jobs, self._commands.box, watch, seen.paths, self._setting.user_tests, report)
 
-        return self._in_words(climb(demands_of(plan), places, sources, seen, run_jobs, mutants, most))
-
-    def _in_words(self, rows: Rows) -> Rows:
-        """Code that was made elsewhere need not name a requirement."""
-        if not self._setting.by_name:
-            return rows
-        return [{**row, "why": _NO_NAME} if row["rung"] == MISSING else row for row in rows]
+        rows = build_table(plan, sources, seen, changes=changes, run_jobs=run_jobs)
+        return rows, find_doubts(plan, rows, sources, seen)
 
     def end(self) -> None:
-        """Leaves no notes behind."""
+        """Delete the notes."""
         if self._watch:
             self._watch.end()
-
-    def _wanted(self) -> tuple[str, int]:
-        if self._setting.mutants == OFF:
-            return OFF, 0
-        if self._setting.mutants == AUTO:
-            return (ALL if self._took < _QUICK else STUB_ALONE), MOST
-        return ALL, int(self._setting.mutants)
-
-    def _run(
-        self, command: str, seconds: int, variables: Mapping[str, str], readable: tuple[str, ...] = ()
-    ) -> CommandResult:
-        notes = (self._setting.notes,) if self._watch else ()
-        return self._commands.run(command, seconds, variables, notes, readable)

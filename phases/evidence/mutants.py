@@ -1,8 +1,6 @@
-"""Small changes to the code of a requirement: a test that would notice a mistake fails under them.
+"""Make small changes to the code of a requirement: tests that would notice a mistake fail under them.
 
-The first change of a function gives back other results of the same kind and size (inside/changed_results.py). It stands for
-the stub: a stub that returns None is noticed by any test that asks whether something came. The others change one operator,
-constant or bound, or leave one statement out.
+Each changes one operator, constant or bound, or leaves one statement out.
 """
 
 from __future__ import annotations
@@ -14,14 +12,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from phases.evidence.places import CLASS, DATA, FUNCTION, MODULE, VALUE, Place, split_lines
-from phases.evidence.stubs import SETS_UP, Function
+from phases.evidence.stubs import Function
 from phases.workspace.syntax import parse_python
 
-MOST = 8
-"""Changes a requirement, beside those of its results."""
-MOST_WHOLE = 4
 T = TypeVar("T")
-_HELPER = "from changed_results import changed_results as __changed_results__"
 _SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult,
     ast.MatMult: ast.Add, ast.Mod: ast.Mult, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
@@ -41,26 +35,11 @@ class Mutant(NamedTuple):
 
 
 class Job(NamedTuple):
-    """Tests that are to be run on changed code."""
+    """Tests to run on changed code."""
 
     requirement: str
     mutant: Mutant
     tests: tuple[str, ...]
-    is_whole: bool = False
-    """The change of all results."""
-
-
-class JobResult(NamedTuple):
-    """What came of a job."""
-
-    failed: frozenset[str]
-    asserted: frozenset[str]
-    """Those that failed by an assertion of their own."""
-    hung: bool = False
-
-    @property
-    def is_noticed(self) -> bool:
-        return bool(self.failed) or self.hung
 
 
 class _Change(NamedTuple):
@@ -92,45 +71,17 @@ class _Change(NamedTuple):
         return before
 
 
-def changed_results(places: Sequence[Place], sources: Mapping[str, str], most: int = MOST_WHOLE) -> list[Mutant]:
-    """The change of all results of one function of these places each; of one that returns nothing, its work is left out.
-
-    One at a time: a test that holds two of them against each other would not notice that both are changed alike.
-    """
-    found = list[Mutant]()
-    for path in dict.fromkeys(place.path for place in places if place.kind in (FUNCTION, CLASS, MODULE)):
-        own = [place for place in places if place.path == path]
-        tree = parse_python(sources.get(path, ""))
-        names = [node.lineno for node in _functions_in(tree, own) if node.name not in SETS_UP] if tree else []
-        found += [_change_one(path, sources[path], line) for line in names]
-    return _spread(found, most)
-
-
-def _change_one(path: str, source: str, line: int) -> Mutant:
-    """The file with the results of the function in this line changed."""
-    tree = ast.parse(source.removeprefix("\ufeff"))
-    node = next(each for each in ast.walk(tree) if isinstance(each, Function) and each.lineno == line)
-    if _gives_something(node):
-        node.decorator_list.append(ast.Name("__changed_results__", ast.Load()))
-    else:
-        node.body = [ast.Pass()]
-    at = next((number for number, each in enumerate(tree.body) if not _comes_first(each)), len(tree.body))
-    tree.body.insert(at, ast.parse(_HELPER).body[0])
-    return Mutant(path, line, f"other results of {node.name}", ast.unparse(ast.fix_missing_locations(tree)))
-
-
 def change_lines(
-    places: Sequence[Place], sources: Mapping[str, str], ran: Mapping[str, Collection[int]], most: int = MOST
+    places: Sequence[Place], sources: Mapping[str, str], ran: Mapping[str, Collection[int]], most: int
 ) -> list[Mutant]:
-    """Changes of lines that ran, spread evenly over the code of these places and the functions that they call."""
+    """Return changes of lines that ran, spread evenly over the code of these places."""
     found = list[_Change]()
     for path in dict.fromkeys(place.path for place in places):
         tree = parse_python(sources.get(path, "")) if path.endswith(".py") else None
         if tree is None:
             continue
         own = [place for place in places if place.path == path and place.kind in (FUNCTION, CLASS, MODULE)]
-        functions = _functions_in(tree, own)
-        for node in dict.fromkeys([*functions, *_called_functions(tree, functions)]):
+        for node in _functions_in(tree, own):
             found += [change for change in _changes_in(path, tree, node) if change.line in ran.get(path, ())]
     return [change.mutant() for change in _spread(found, most)]
 
@@ -175,35 +126,12 @@ def _functions_in(tree: ast.Module, places: Sequence[Place]) -> list[Function]:
     return found
 
 
-def _called_functions(tree: ast.Module, functions: Sequence[Function]) -> list[Function]:
-    """The functions of the same file that these call by name: one step."""
-    names = set()
-    for function in functions:
-        for node in ast.walk(function):
-            if isinstance(node, ast.Call):
-                names.add(node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", ""))
-    return [node for node in ast.walk(tree) if isinstance(node, Function) and node.name in names]
-
-
-def _gives_something(node: Function) -> bool:
-    own = _own_nodes(node)
-    return any(
-        isinstance(child, (ast.Yield, ast.YieldFrom)) or (isinstance(child, ast.Return) and child.value is not None)
-        for child in own
-    )
-
-
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """Everything in a function, but not what is in functions within it."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (*Function.__args__, ast.Lambda, ast.ClassDef)):
             yield child
             yield from _own_nodes(child)
-
-
-def _comes_first(node: ast.stmt) -> bool:
-    is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return is_docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
 
 
 def _changes_in(path: str, tree: ast.Module, function: Function) -> Iterator[_Change]:
@@ -290,7 +218,7 @@ def _other_literals(node: ast.expr) -> list[str]:
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return [f"__import__('changed_results').change({ast.unparse(node)})"]
+        return []
     return [repr(other) for other in _other_values(value)]
 
 

@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from phases.evidence.places import ids_in_name, read_ids
 from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes
 
@@ -23,7 +22,6 @@ _LARGEST = 64 * 2**20
 _MOST_FILES, _LONGEST_NUMBER = 2000, 15
 _MOST_BYTES = 512 * 2**20
 """Of all notes of one look."""
-_LONGEST_TEST = 1e6
 
 
 class Observation(NamedTuple):
@@ -35,14 +33,8 @@ class Observation(NamedTuple):
     """By file and line: the tests that ran it; an empty name stands for what runs outside of tests."""
     unrun: Mapping[str, frozenset[int]] = {}
     """By file: the lines that could have run and did not."""
-    named: Mapping[str, frozenset[str]] = {}
-    """By test: the ids in the names of its parameters."""
     paths: tuple[str, ...] = (".",)
     """Where in the workspace the tests find modules."""
-    seconds: Mapping[str, float] = {}
-    """How long each test took."""
-    aliases: Mapping[str, frozenset[str]] = {}
-    """By the name of a test where it is defined: as which it ran. One of a base class runs as those of other classes."""
     cut_off: bool = False
     """A test run began and did not come to its end, whatever its exit code."""
     is_blind: bool = False
@@ -101,19 +93,12 @@ class Watch:
 
 def _read_notes(notes: str) -> Observation:
     """How each test ended, which lines it ran, and whether a run of tests did not end."""
-    tests, named, paths, begun, ended = dict[str, str](), dict[str, frozenset[str]](), list[str](), 0, 0
-    lines, could_run, seconds = dict[str, dict[int, set[str]]](), dict[str, set[int]](), dict[str, float]()
-    aliases = dict[str, set[str]]()
+    tests, paths, begun, ended = dict[str, str](), list[str](), 0, 0
+    lines, could_run = dict[str, dict[int, set[str]]](), dict[str, set[int]]()
     for row in _all_rows(notes):
         test, outcome = row.get("test"), row.get("outcome")
         if isinstance(test, str) and outcome in (PASSED, FAILED, SKIPPED):
             tests[test] = _worse(tests.get(test), outcome)
-            took = row.get("seconds")
-            is_time = isinstance(took, (int, float)) and 0 <= took < _LONGEST_TEST
-            seconds[test] = seconds.get(test, 0.0) + (float(took) if took and is_time else 0.0)
-            aliases.setdefault(str(row.get("defined") or test), set()).add(test)
-            said = f"{row.get('parameters', '')} {' '.join(ids_in_name(test))}"
-            named[test] = named.get(test, frozenset()).union(read_ids(said))
         begun += row.get("session") == "begun"
         ended += row.get("session") == "ended"
         given = row.get("paths")
@@ -129,8 +114,7 @@ def _read_notes(notes: str) -> Observation:
     }
     unrun = {path: frozenset(numbers - ran.get(path, {}).keys()) for path, numbers in could_run.items()}
     where = tuple(dict.fromkeys(paths)) or (".",)
-    same = {name: frozenset(found) for name, found in aliases.items()}
-    return Observation(tests, ran, unrun, named, where, seconds, same, begun > ended)
+    return Observation(tests, ran, unrun, where, begun > ended)
 
 
 def _with_those_set_up(by: set[str], tests: Mapping[str, str]) -> set[str]:

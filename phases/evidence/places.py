@@ -1,7 +1,8 @@
-"""Where code names a requirement or a value of the plan: read from the files, never taken from a model's word.
+"""Find where code cites a requirement or a value of the plan, by id, equation, algorithm or section.
 
 In Python a place is a definition (its docstring, the comment above it, a comment in its body), a module (its docstring), or a
-value: a constant, a field, an entry of a dict, an argument, a default. In a data file it is a line, in any other text the file.
+value: a constant, a field, an entry of a dict, an argument, a default. In a data file it is a line; in any other language
+it runs from the line that cites to the next citation.
 """
 
 from __future__ import annotations
@@ -10,19 +11,27 @@ import ast
 import re
 import tokenize
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from phases.evidence.stubs import Function, Value, is_abstract, is_protocol, is_stub, is_trivial
 from phases.workspace.syntax import parse_python
-from phases.workspace.workspace import Workspace, WorkspaceError
 
 FUNCTION, CLASS, MODULE, VALUE, DATA, TEXT = "function", "class", "module", "value", "data", "text"
+CITED, PLANNED, BY_NAME = "cited", "planned", "named"
 _RANGE = re.compile(r"\b([RV])([0-9]+)\s*(?:-|–|—|\.\.\.?|\bto\b|\bthrough\b)\s*\1?([0-9]+)\b")
 _ID = re.compile(
     r"\b[RV][0-9]+\b(?![ _-]?(?:[Ss]core|[Ss]quared|[Ss]tatistic|[Mm]etric|[Cc]oefficient))"
 )  # no R2 score
-_ID_IN_NAME = re.compile(r"(?<![a-z0-9])[rv][0-9]+(?![0-9])(?!_score|_squared)")
-_ID_IN_CLASS_NAME = re.compile(r"[RV][0-9]+(?![0-9a-z])")
+_TEST_DIRECTORIES = frozenset(("test", "tests", "spec", "__tests__"))
+_TEST_NAME = re.compile(
+    r"^test_|_test\.|[._-](?:test|spec)\.[a-z]+$|(?:Test|Tests)\.(?:java|cs|kt)$|^(?:conftest|runtests)\."
+)
+_REFERENCE = re.compile(
+    r"(?:\b(eq(?:uation|n)?\.?|alg(?:orithm|o)?\.?|sec(?:tion|t)?\.?)|(§))\s*\(?(\d+(?:\.\d+)*|[A-Z](?:\.\d+)+)\b",
+    re.IGNORECASE,
+)
+_KINDS = {"e": "equation", "a": "algorithm", "s": "section", "§": "section"}
+_PROSE = (".md", ".rst", ".txt", ".adoc")
 _MOST_IN_RANGE = 60
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _DATA_FILES = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg", ".csv", ".tsv")
@@ -30,7 +39,7 @@ _LARGEST_TEXT = 512 * 1024
 
 
 class Place(NamedTuple):
-    """A piece of a file that names a requirement."""
+    """A piece of a file that implements a requirement, as far as can be read from it."""
 
     identifier: str
     path: str
@@ -39,7 +48,6 @@ class Place(NamedTuple):
     last: int
     kind: str
     """function, class, module, value, data or text."""
-    is_test: bool = False
     is_stub: bool = False
     """It does nothing: it passes, returns nothing, or raises NotImplementedError."""
     is_trivial: bool = False
@@ -50,6 +58,8 @@ class Place(NamedTuple):
     """Of a value in Python that is given."""
     body: tuple[tuple[int, int], ...] = ()
     """The lines that run when it is used, not when it is defined: first and last of each function in it."""
+    how: str = CITED
+    """cited: the code says so; planned: the plan names the file; named: its name fits."""
 
     @property
     def name(self) -> str:
@@ -71,31 +81,30 @@ class _Named(NamedTuple):
     is_method_of_plain_class: bool
 
 
-def find_all_places(workspace: Workspace, plan: dict[str, Any]) -> list[Place]:
-    """The places of the plan's requirements and values in all files, the planned ones first; what cannot be read has none."""
-    identifiers = {row["id"] for row in plan["requirements"]} | {row["id"] for row in plan.get("values", ())}
-    planned = [row["path"] for row in plan["file_structure"]]
-    found = []
-    for path in dict.fromkeys([*planned, *workspace.paths()]):
-        if any(part.startswith(".") for part in path.split("/")):
-            continue  # what tools keep for themselves
-        try:
-            found += find_places(path, workspace.read(path), identifiers)
-        except WorkspaceError:
-            continue
-    return found
+def find_places(path: str, source: str, wanted: Collection[str]) -> list[Place]:
+    """Return the places of one file that cite a wanted key, from top to bottom: code and data, no tests and no prose.
 
-
-def find_places(path: str, source: str, identifiers: Collection[str]) -> list[Place]:
-    """The places of these requirements in one file, from top to bottom."""
-    if path.endswith(".py"):
-        return _PythonFile(path, source, identifiers).places()
-    if len(source) > _LARGEST_TEXT:
+    A key is an id ("R3") or a reference to the paper ("equation 4", "algorithm 1", "section 3.2").
+    """
+    if is_test_file(path) or path.endswith(_PROSE) or len(source) > _LARGEST_TEXT:
         return []
+    if path.endswith(".py"):
+        return _PythonFile(path, source, wanted).places()
     if path.endswith(_DATA_FILES):
-        return _data_places(path, source, identifiers)
-    named = [name for name in read_ids(source) if name in identifiers]
-    return [Place(name, path, path.rsplit("/", 1)[-1], 1, source.count("\n") + 1, TEXT) for name in named]
+        return _data_places(path, source, wanted)
+    return _text_places(path, source, wanted)
+
+
+def _text_places(path: str, source: str, wanted: Collection[str]) -> list[Place]:
+    """Return the citations in a file whose language is not parsed: each runs to the next line that cites something."""
+    lines = split_lines(source)
+    cited = [(number, keys) for number, line in enumerate(lines, 1) if (keys := _read_wanted(line, wanted))]
+    ends = [*(number - 1 for number, _ in cited[1:]), len(lines)][: len(cited)]
+    return [
+        Place(key, path, str(number), number, max(end, number), TEXT)
+        for (number, keys), end in zip(cited, ends, strict=True)
+        for key in keys
+    ]
 
 
 def split_lines(source: str) -> list[str]:
@@ -104,14 +113,9 @@ def split_lines(source: str) -> list[str]:
 
 
 def is_test_file(path: str) -> bool:
-    """Whether tests stand in a Python file of this path."""
+    """Return whether a file of this path holds tests, in any language."""
     *directories, name = path.split("/")
-    return bool({"tests", "test"} & set(directories)) or name.startswith("test_") or name.endswith("_test.py")
-
-
-def ids_in_name(name: str) -> list[str]:
-    """The ids in the name of a test."""
-    return [part.upper() for part in _ID_IN_NAME.findall(name)]
+    return bool(_TEST_DIRECTORIES.intersection(directories)) or _TEST_NAME.search(name) is not None
 
 
 def read_ids(text: str) -> list[str]:
@@ -124,14 +128,23 @@ def read_ids(text: str) -> list[str]:
     return list(dict.fromkeys([*_ID.findall(text), *found]))
 
 
+def _read_wanted(text: str, wanted: Collection[str]) -> list[str]:
+    return [key for key in read_keys(text) if key in wanted]
+
+
+def read_keys(text: str) -> list[str]:
+    """Return the keys that a text cites: ids, then references such as "equation 4"."""
+    references = (f"{_KINDS[(match[1] or match[2])[0].lower()]} {match[3]}" for match in _REFERENCE.finditer(text))
+    return list(dict.fromkeys([*read_ids(text), *references]))
+
+
 class _PythonFile:
     """One Python file: its definitions, its values, and the comments that belong to each."""
 
-    def __init__(self, path: str, source: str, identifiers: Collection[str]) -> None:
-        self._path, self._identifiers = path, identifiers
+    def __init__(self, path: str, source: str, wanted: Collection[str]) -> None:
+        self._path, self._wanted = path, wanted
         self._tree = parse_python(source)
         self._lines = split_lines(source)
-        self._in_tests = is_test_file(path)
         self._named: list[_Named] = []
         self._comments = _read_comments(source) if self._tree and "#" in source else {}
 
@@ -145,13 +158,13 @@ class _PythonFile:
         taken = set[int]()
         """Lines of comments that belong to a definition or a value, so not to what is around it."""
         texts = [[*self._text_of(one, taken)] for one in named]
-        entries = [] if self._in_tests else [*self._entries(self._tree, taken)]
+        entries = [*self._entries(self._tree, taken)]
         for number, one in enumerate(named):
             if not isinstance(one.node, Value):
                 inner = [other for other in named if other.inside is one.node and not isinstance(other.node, Value)]
                 texts[number] += self._comments_inside(one.node, inner, taken)
         for one, text in zip(named, texts, strict=True):
-            found += [self._place(one, name) for name in self._known(text) if self._counts(one)]
+            found += [self._place(one, name) for name in self._known(text)]
         found += entries
         found += self._of_the_module(self._tree, found)
         return sorted(self._most_specific(found, named), key=lambda place: place.first)
@@ -172,10 +185,6 @@ class _PythonFile:
                 yield self._comments[end]
             return
         yield ast.get_docstring(node, clean=False) or ""
-        if self._is_test(one):
-            yield " ".join(ids_in_name(node.name))
-        elif self._in_tests and isinstance(node, ast.ClassDef):
-            yield " ".join(_ID_IN_CLASS_NAME.findall(node.name))
 
     def _comments_inside(
         self, node: Function | ast.ClassDef, inner: Sequence[_Named], taken: set[int]
@@ -189,7 +198,7 @@ class _PythonFile:
 
     def _entries(self, tree: ast.Module, taken: set[int]) -> Iterator[Place]:
         """Values with a name that are no statement: entries of a dict, arguments, defaults, on a line with a comment."""
-        if not any(read_ids(text) for text in self._comments.values()):
+        if not any(map(read_keys, self._comments.values())):
             return
         for node in ast.walk(tree):
             for symbol, value in find_entries(node):
@@ -209,30 +218,18 @@ class _PythonFile:
             if name in there:
                 continue
             functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
-            if self._in_tests:
-                yield from (
-                    Place(name, self._path, one.name, one.lineno, one.end_lineno or 0, FUNCTION, is_test=True)
-                    for one in functions
-                    if one.name.startswith("test")
-                )
-            else:
-                stub = bool(functions) and all(is_stub(one) for one in functions)
-                body = tuple(map(_body_of, functions)) or ((1, len(self._lines)),)
-                yield Place(name, self._path, "(module)", 1, len(self._lines), MODULE, is_stub=stub, body=body)
+            stub = bool(functions) and all(is_stub(one) for one in functions)
+            body = tuple(map(_body_of, functions)) or ((1, len(self._lines)),)
+            yield Place(name, self._path, "(module)", 1, len(self._lines), MODULE, is_stub=stub, body=body)
 
     def _most_specific(self, found: Sequence[Place], named: Sequence[_Named]) -> Iterator[Place]:
-        """Without a class that names what a method of its own names too; a class of tests is its tests."""
+        """Yield the places, without a class of which a method names the same requirement."""
         for place in found:
             if place.kind != CLASS:
                 yield place
                 continue
             inner = [other for other in found if _is_inside(other, place)]
-            if self._in_tests:
-                for one in named:
-                    is_own = place.first <= one.node.lineno <= place.last and self._is_test(one)
-                    if is_own and not any(other.first == _first_line(one.node) for other in inner):
-                        yield self._place(one, place.identifier)
-            elif not inner:
+            if not inner:
                 yield from self._fields_of(place, named) or [place]
 
     def _fields_of(self, place: Place, named: Sequence[_Named]) -> list[Place]:
@@ -258,19 +255,11 @@ class _PythonFile:
             and one.node.value is not None
         ]
 
-    def _counts(self, one: _Named) -> bool:
-        if not self._in_tests:
-            return True
-        return self._is_test(one) or isinstance(one.node, ast.ClassDef)
-
-    def _is_test(self, one: _Named) -> bool:
-        return self._in_tests and isinstance(one.node, Function) and one.node.name.startswith("test")
-
     def _known(self, texts: Sequence[str]) -> list[str]:
-        return [name for name in read_ids("\n".join(texts)) if name in self._identifiers]
+        return _read_wanted("\n".join(texts), self._wanted)
 
     def _place(self, one: _Named, identifier: str) -> Place:
-        node, is_test = one.node, self._is_test(one)
+        node = one.node
         span = (_first_line(node), node.end_lineno or node.lineno)
         if isinstance(node, Value) and isinstance(one.inside, Function) and not isinstance(node.value, ast.Constant):
             around = next(other for other in self._named if other.node is one.inside)
@@ -279,14 +268,14 @@ class _PythonFile:
             stub = is_stub(node, inside_class=isinstance(one.inside, ast.ClassDef))
             return Place(identifier, self._path, one.symbol, *span, VALUE, is_stub=stub, value=node.value)
         kind = FUNCTION if isinstance(node, Function) else CLASS
-        stub = not is_test and is_stub(node)
-        trivial = not is_test and isinstance(node, Function) and _is_trivial(node, one)
+        stub = is_stub(node)
+        trivial = isinstance(node, Function) and _is_trivial(node, one)
         abstract = is_abstract(node) or (isinstance(one.inside, ast.ClassDef) and is_protocol(one.inside))
         functions = (
             [node] if isinstance(node, Function) else [each for each in ast.walk(node) if isinstance(each, Function)]
         )
         body = tuple(map(_body_of, functions))
-        return Place(identifier, self._path, one.symbol, *span, kind, is_test, stub, trivial, abstract, body=body)
+        return Place(identifier, self._path, one.symbol, *span, kind, stub, trivial, abstract, body=body)
 
 
 def _body_of(function: Function) -> tuple[int, int]:
@@ -352,11 +341,11 @@ def find_entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         yield from ((f"{node.name}.{argument.arg}", value) for argument, value in pairs)
 
 
-def _data_places(path: str, source: str, identifiers: Collection[str]) -> list[Place]:
+def _data_places(path: str, source: str, wanted: Collection[str]) -> list[Place]:
     """The lines of a data file that name a requirement, or stand under a comment that does."""
     lines, places, above = split_lines(source), [], list[str]()
     for number, line in enumerate(lines, 1):
-        named = [name for name in read_ids(line.replace("_", " ")) if name in identifiers]  # a key may be `rate_R4`
+        named = _read_wanted(line.replace("_", " "), wanted)  # a key may be `rate_R4`
         is_comment = line.strip()[:1] in ("#", ";") or line.strip()[:2] == "//"
         if is_comment:
             above = named
@@ -370,22 +359,6 @@ def _data_places(path: str, source: str, identifiers: Collection[str]) -> list[P
 def _first_line(node: Function | ast.ClassDef | Value) -> int:
     decorators = [] if isinstance(node, Value) else node.decorator_list
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def functions_that_ran(path: str, source: str, identifier: str, ran: Collection[int]) -> list[Place]:
-    """The functions of a file with a line that ran, as places of a requirement that only its tests name; the outermost ones."""
-    tree = parse_python(source)
-    places = list[Place]()
-    for one in sorted(walk_definitions(tree), key=lambda found: found.node.lineno) if tree else ():
-        if not isinstance(one.node, Function) or isinstance(one.inside, Function):
-            continue
-        first, last = _body_of(one.node)
-        if any(first <= line <= last for line in ran):
-            span = (_first_line(one.node), last)
-            stub, trivial = is_stub(one.node), _is_trivial(one.node, one)
-            body = ((first, last),)
-            places.append(Place(identifier, path, one.symbol, *span, FUNCTION, False, stub, trivial, body=body))
-    return places
 
 
 def _is_trivial(node: Function, one: _Named) -> bool:

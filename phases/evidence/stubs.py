@@ -1,13 +1,37 @@
-"""Whether a definition does its work at all: read from its syntax tree."""
+"""Find stubs: definitions that do none of their work, by the syntax tree of Python and by the words of other languages."""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Value = ast.Assign | ast.AnnAssign
 SETS_UP = ("__init__", "__post_init__", "__new__", "__repr__", "__str__")
 """What makes or shows an object, and is no work of its own."""
+
+
+_SAYS_SO = r"""["'](?:TODO|not (?:yet )?implemented|unimplemented)\b"""
+_UNWRITTEN = re.compile(
+    rf"\bthrow\s+(?:new\s+)?\w*(?:Error|Exception)\w*\s*\(\s*{_SAYS_SO}|\bpanic!?\(\s*{_SAYS_SO}"
+    r"|\b(?:todo|unimplemented)!\s*\(|\bNotImplementedException\s*\("
+    r"|\{\s*(?://\s*TODO[^\n]*\n\s*|/\*\s*TODO[^*]*\*/\s*)\}",
+    re.IGNORECASE,
+)
+_LOREM = re.compile(r"\blorem ipsum\b", re.IGNORECASE)
+_PAGES = (".html", ".htm", ".svelte", ".vue", ".jsx", ".tsx")
+_NO_CODE = (".py", ".md", ".rst", ".txt", ".json", ".yaml", ".yml", ".toml", ".csv", ".css")
+
+
+def text_stubs(path: str, text: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and a description of each stub in a file that is no Python, and of filler text in a page."""
+    patterns = [] if path.endswith(_NO_CODE) else [(_UNWRITTEN, "is not implemented")]
+    patterns += [(_LOREM, "is filler text")] if path.endswith(_PAGES) else []
+    for pattern, what in patterns:
+        for match in pattern.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            yield line, f"`{' '.join(match[0].split())[:60]}` {what}"
 
 
 def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False) -> bool:

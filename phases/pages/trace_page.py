@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from phases.evidence.demands import demands_of
 from phases.evidence.places import Place, split_lines
-from phases.evidence.values import value_difference
 from phases.pages.marked_paper import cut_blocks, find_quotes
 from phases.pages.render import page_start, render_file
 from pipeline.base.formats import Markdown
@@ -50,7 +49,6 @@ def describe_trace(traced: Traced) -> dict[str, Any]:
                 **row,
                 "demand": requirements.get(row["id"], {}),
                 "is_quoted": row["id"] in quoted,
-                "note": row.get("why") or value_difference(dict(requirements.get(row["id"], {})), traced.places),
             }
             for row in traced.rows
         ],
@@ -60,7 +58,7 @@ def describe_trace(traced: Traced) -> dict[str, Any]:
     }
 
 
-_STATUSES = ("guarded", "tested", "executed", "implemented", "stubbed", "named", "differs", "missing")
+_STATUSES = ("guarded", "run", "located", "stubbed", "unlocated")
 
 
 def _code_anchors(traced: Traced) -> dict[str, str]:
@@ -79,7 +77,7 @@ def _describe_file(path: str, text: str, traced: Traced, statuses: Mapping[str, 
     tags: dict[int, list[tuple[str, str]]] = {}
     own = [place for place in traced.places if place.path == path]
     for place in sorted(own, key=lambda place: place.first - place.last):  # the innermost colours last
-        kind = "test" if place.is_test else "stubbed" if place.is_stub else statuses.get(place.identifier, "named")
+        kind = "stubbed" if place.is_stub else statuses.get(place.identifier, "located")
         colours |= dict.fromkeys(range(place.first, min(place.last, MOST_LINES) + 1), kind)
         tags.setdefault(place.first, []).append((kind, place.identifier))
     shown = enumerate(lines[:MOST_LINES], 1)

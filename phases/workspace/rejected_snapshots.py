@@ -74,6 +74,7 @@ def read_refusals(places: TaskPaths) -> list[Refusal]:
     for place, row in enumerate(rows):
         verdict = row.get("result", {})
         refused = verdict.get("block") is not None and not verdict.get("stop") and verdict.get("claimed", True)
+        refused = refused and verdict.get("source") != "advice"
         if row["kind"] != "verdict" or not refused:
             continue
         turn, tree = int(row["key"]["turn"]), str(verdict["verification"]["tree_sha256"])

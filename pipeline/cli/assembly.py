@@ -22,6 +22,7 @@ GIVEN_CODE = "given"
 OWN_AGENT = "agent:"
 """What the name of a model begins with that is a command of the user's."""
 _MODULE = "phase"
+JUDGE_AUTO = "auto"
 _REPLAY = "replay:"
 _OF_MACHINE = ("data", "gpu")
 _UNFINISHED = ("running", "paused", "error", "cancelled")
@@ -256,6 +257,8 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
     from phases.llm.providers import Access, gateways_in, keys_in, with_settings
 
     name = model_for(values, phase)
+    if not name:
+        return None
     if name == "offline":
         # it reads the agent's prompt, so it is the agent's and no adapter of llm (decision 142)
         from phases.agent.offline_model import OfflineModel
@@ -290,12 +293,14 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
 
 def model_for(values: Mapping[str, Any], phase: str) -> str:
     """The name of the model that a phase asks."""
-    if phase == "judge" and values["judge"] != "same":
-        return str(values["judge"])
+    if phase == "judge" and values["judge"] not in (JUDGE_AUTO, "same"):
+        return "" if values["judge"] == "off" else str(values["judge"])
     own = {"plan": "plan_model", "references": "plan_model", "implement": "code_model", "judge": "code_model"}.get(
         phase
     )
-    return str((values[own] if own else "") or values["model"])
+    name = str((values[own] if own else "") or values["model"])
+    # By itself only a served model reviews: a recording has no replies to questions that nobody recorded.
+    return "" if phase == "judge" and values["judge"] == JUDGE_AUTO and not is_served(name) else name
 
 
 def effort_for(values: dict[str, Any], phase: str) -> str:

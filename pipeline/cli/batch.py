@@ -21,7 +21,7 @@ from pipeline.cli.task_factory import PACKED, name_source
 _LISTS = (".txt", ".csv")
 _WORST_FIRST = (70, 1, 2, 4, 75, 3, 5)
 _HEADER = ("PAPER", "STATUS", "TESTED", "SECONDS", "USD", "WHY")
-_RUNGS = ("missing", "named", "stubbed", "executed", "tested", "guarded")
+_COUNTS = ("unlocated", "stubbed", "located", "run", "guarded")
 
 
 @click.command("batch", cls=RunCommand)
@@ -166,10 +166,10 @@ def _read_list(path: str) -> list[str]:
 
 
 def _row(paper: Paper) -> tuple[str, ...]:
-    rungs, total = paper.rungs, paper.requirements
-    tested = f"{rungs.get('tested', 0) + rungs.get('guarded', 0)} of {total}" if total else ""
+    total = paper.requirements
+    run = f"{paper.counts.get('run', 0)} of {total}" if total else ""
     why = paper.reason if len(paper.reason) <= 70 else paper.reason[:69].rpartition(" ")[0].rstrip(" ;:,") + " …"
-    return paper.name, paper.status, tested, f"{paper.seconds:.1f}", f"{paper.usd:.2f}", why
+    return paper.name, paper.status, run, f"{paper.seconds:.1f}", f"{paper.usd:.2f}", why
 
 
 def _total(papers: list[Paper]) -> str:
@@ -185,9 +185,9 @@ def _as_csv(papers: list[Paper]) -> str:
 
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["source", "task", "status", "exit_code", "requirements", *_RUNGS, "seconds", "usd", "reason"])
+    writer.writerow(["source", "task", "status", "exit_code", "requirements", *_COUNTS, "seconds", "usd", "reason"])
     for paper in papers:
-        counts = [paper.rungs.get(rung, 0) for rung in _RUNGS]
+        counts = [paper.counts.get(name, 0) for name in _COUNTS]
         first = [_harmless(paper.source), _harmless(paper.root), paper.status, paper.exit_code, paper.requirements]
         writer.writerow([*first, *counts, round(paper.seconds, 2), round(paper.usd, 6), _harmless(paper.reason)])
     return table.getvalue()

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from phases.evidence.demands import demands_of
+from phases.evidence.traceability import count_evidence, describe_counts
 from phases.sandbox.git import run_git
 from phases.sandbox.installs import read_requirement
 from phases.sandbox.locks import LockedPackage, render_requirements
@@ -135,12 +136,9 @@ def _summarize(store: TaskStore) -> str:
     if not is_served(model):
         rules = "by rules, without a model: constants of the paper, and stubs"
         author = {"offline": rules, GIVEN_CODE: "elsewhere"}.get(model, "by a recording")
-    counts: dict[str, int] = {}
-    for row in store.load("traceability.json")["requirements"]:
-        counts[row["status"]] = counts.get(row["status"], 0) + 1
-    told = ", ".join(f"{count} {status}" for status, count in counts.items())
+    told = describe_counts(count_evidence(store.load("traceability.json")["requirements"]))
     reason = " ".join(str(report["reason"]).split())
-    return f"Code written {author}, from the paper's text. It ended {report['status']}: {reason}. Requirements: {told or 'none'}."
+    return f"Code written {author}, from the paper's text. It ended {report['status']}: {reason}. {told[:1].upper()}{told[1:]}."
 
 
 def _render_readme(store: TaskStore) -> str:

@@ -196,10 +196,10 @@ _OPTIONS = (
     _text(
         "--mutants",
         "N|off",
-        "Try N small changes of each requirement's code on its tests (auto: 8 where they are quick).",
+        "Try N small changes of each requirement's code on its tests, and report which were noticed.",
     ),
     _flag("--evidence/--no-evidence", "evidence", "Look which code the tests run and check, or only run them."),
-    _text("--judge", "NAME", "Have a model (or same) judge the finished code against the paper; it can only refuse."),
+    _text("--judge", "NAME", "The model that reviews the code against the paper (same, off; default: the one that wrote it)."),
     _text("--tests", "DIR", "Your own tests, which the code must pass and the model never sees.", **_DIRECTORY),
     click.option(
         "--reproduce",

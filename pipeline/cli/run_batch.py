@@ -49,7 +49,7 @@ class Paper:
     seconds: float = 0.0
     usd: float = 0.0
     requirements: int = 0
-    rungs: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
     starts: int = 0
 
     @property
@@ -58,7 +58,7 @@ class Paper:
 
     def facts(self) -> dict[str, Any]:
         """A row of the table, for programs."""
-        names = ("source", "status", "reason", "exit_code", "requirements", "rungs", "starts")
+        names = ("source", "status", "reason", "exit_code", "requirements", "counts", "starts")
         numbers = {"seconds": round(self.seconds, 2), "usd": round(self.usd, 6)}
         return {"task": self.root, **{name: getattr(self, name) for name in names}, **numbers}
 
@@ -266,7 +266,7 @@ def _take_report(paper: Paper, code: int | None = None) -> bool:
     paper.status, paper.reason, paper.exit_code = report["status"], report["reason"], report["exit_code"]
     paper.seconds = sum(row["seconds"] for row in report["phases"])
     paper.usd, paper.requirements = report["usage"]["usd"], report["requirements"]["total"]
-    paper.rungs = report["requirements"].get("rungs") or {}
+    paper.counts = {name: count for name, count in report["requirements"].items() if isinstance(count, int)}
     return True
 
 

@@ -102,15 +102,14 @@ def check_settings(flags: dict[str, Any], phases: Sequence[str | None] = ()) -> 
 
         if why := why_no_reader(settings.reader):
             raise UsageError(f"--reader {settings.reader}: {why}")
-    if not re.fullmatch(r"auto|off|[1-9][0-9]?", settings.mutants):
-        raise UsageError(f"--mutants {settings.mutants}: give a number from 1 to 99, off, or auto")
+    if not re.fullmatch(r"off|[1-9][0-9]?", settings.mutants):
+        raise UsageError(f"--mutants {settings.mutants}: give a number from 1 to 99, or off")
     if settings.judge == Settings().model:
         raise UsageError(
             "--judge offline: rules cannot judge code; name a model (`pipeline models` lists them), or same"
         )
-    if settings.judge:
-        open_model(settings._asdict(), "judge")
-    asked = [model_for(settings._asdict(), phase) for phase in ("plan", *(["judge"] if settings.judge else []))]
+    open_model(settings._asdict(), "judge")
+    asked = [name for phase in ("plan", "judge") if (name := model_for(settings._asdict(), phase))]
     if settings.batch_prices == "yes" and not any(name.startswith("openai:") for name in asked):
         raise UsageError(
             f"--batch-prices: {' and '.join(asked)} cannot be asked at such a price; only OpenAI's models plan and judge at its "

@@ -178,7 +178,7 @@ def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
 
 def _open_requirement_lines(store: TaskStore, requirements: dict[str, Any]) -> list[str]:
     """The first few requirements that are not met; those that are little but a formula come last."""
-    rows = [(row, _readable_start(row["text"])) for row in requirements["missing"]]
+    rows = [(row, _readable_start(row["text"])) for row in requirements["open"]]
     if not rows:
         return []
     rows.sort(key=lambda row: len(row[1]) < min(_FEW, len(row[0]["text"])))
@@ -194,10 +194,9 @@ def _open_requirement_lines(store: TaskStore, requirements: dict[str, Any]) -> l
 
 
 def _count_statuses(rows: list[tuple[dict[str, Any], str]]) -> str:
-    """How many of each rung; what is only named is written, and nothing shows yet that it is right."""
+    """Return how many requirements have each status."""
     counts = Counter(row["status"] for row, _ in rows)
-    told = {"named": "written and not tested", "executed": "run and not tested"}
-    return ", ".join(f"{count} {told.get(status, status)}" for status, count in counts.items())
+    return ", ".join(f"{count} {'not located' if status == 'unlocated' else status}" for status, count in counts.items())
 
 
 def _readable_start(text: str) -> str:
@@ -355,7 +354,7 @@ def _after_a_pause(name: str, report: dict[str, Any]) -> Steps:
 def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
     name = command_name(store)
     steps = _of_acceptance(store, report) if report["status"] == "incomplete" else []
-    if report["requirements"]["missing"] and model_for(store.load("task.json")["settings"], "implement") == "offline":
+    if report["requirements"]["open"] and model_for(store.load("task.json")["settings"], "implement") == "offline":
         steps += [
             ("pipeline models", "list the models and what each one needs"),
             (f"pipeline resume {name} --model PROVIDER:NAME", "have a model plan and write the code"),
@@ -395,6 +394,6 @@ def _of_acceptance(store: TaskStore, report: dict[str, Any]) -> Steps:
 def _was_refused(store: TaskStore, report: dict[str, Any]) -> bool:
     """Whether a check refused the work. A scaffold of the offline model always is, for what it leaves open."""
     reason = _load_sound(store, "acceptance.json").get("stop_reason", "accepted")
-    left_open = report["requirements"]["missing"] or report["files"]["missing"]
+    left_open = report["requirements"]["open"] or report["files"]["missing"]
     offline = model_for(store.load("task.json")["settings"], "implement") == "offline"
     return reason != "accepted" and not (offline and left_open and reason == "accept_continue_exhausted")

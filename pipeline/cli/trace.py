@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from phases.evidence.demands import demands_of
-from phases.evidence.places import Place, find_all_places, split_lines
-from phases.evidence.traceability import describe_judgement
-from phases.evidence.values import value_difference
+from phases.evidence.locate import find_tests, locate_demands, read_sources
+from phases.evidence.places import Place, split_lines
+from phases.evidence.traceability import count_evidence, describe_counts, describe_judgement
 from phases.planning.plan_words import read_aloud
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import UsageError
@@ -20,8 +20,8 @@ from pipeline.cli.output import Answer, print_text, print_warning, wrap_text, wr
 from pipeline.engine.settings import did_you_mean
 from pipeline.engine.store import TaskStore
 
-STATUSES = ("guarded", "tested", "executed", "implemented", "stubbed", "named", "differs", "missing")
-_TESTED = ("guarded", "tested")
+STATUSES = ("guarded", "run", "located", "stubbed", "unlocated")
+_RUN = ("guarded", "run")
 _LONGEST_TEXT = 200
 _TOO_LITTLE = 3
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     "--fail-under",
     metavar="PERCENT",
     type=click.FloatRange(0, 100),
-    help="Exit with 3 where fewer requirements are tested than so many percent.",
+    help="Exit with 3 if passing tests run the code of fewer requirements than so many percent.",
 )
 def trace_command(store: TaskStore, requirement: str | None, html: str | None, fail_under: float | None) -> Answer:
     """Show which requirement of the paper is where in the code, and which is not; with R3, that one and its code.
@@ -45,18 +45,22 @@ def trace_command(store: TaskStore, requirement: str | None, html: str | None, f
     pipeline trace paper                      every requirement, its status, places and tests
     pipeline trace paper R3                   one of them, with its code
     pipeline trace paper --html trace.html    the paper beside the code
-    pipeline trace paper --fail-under 80      for CI: exits with 3 where less is tested
+    pipeline trace paper --fail-under 80      for CI: exits with 3 if tests run less
     """
     rows, plan = read_trace(store)
-    tested = 100 * sum(row["status"] in _TESTED for row in rows) / len(rows) if rows else 100.0
-    is_under = fail_under is not None and tested < fail_under
-    told = (f"{tested:.0f} % of the requirements are tested, and {fail_under:g} % are asked for",) if is_under else ()
+    run = 100 * sum(row["status"] in _RUN for row in rows) / len(rows) if rows else 100.0
+    is_under = fail_under is not None and run < fail_under
+    told = (
+        (f"tests run the code of {run:.0f} % of the requirements; --fail-under asks for {fail_under:g} %",)
+        if is_under
+        else ()
+    )
     workspace, places = read_code(store, plan)
-    rows = _choose_rows(join_plan(rows, plan, places), requirement)
+    rows = _choose_rows(join_plan(rows, plan), requirement)
     if html:
         _write_page(store, plan, (workspace, places), html)
     return Answer(
-        {"task": store.id, "counts": _count_statuses(rows), "requirements": rows},
+        {"task": store.id, "counts": count_evidence(rows), "requirements": rows},
         lambda: _show_whole(rows[0], workspace, places) if requirement else _show_all(store.id, rows),
         _TOO_LITTLE if is_under else 0,
         told,
@@ -73,14 +77,14 @@ def read_trace(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 
 def read_code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None, list[Place]]:
-    """The code as it is now, and what of it names a requirement."""
+    """Return the code as it is now, and the places of the requirements in it."""
     if not os.path.isdir(store.path("generate_code")):
         return None, []
     workspace = Workspace(store.path("generate_code"))
-    return workspace, find_all_places(workspace, plan)
+    return workspace, locate_demands(plan, read_sources(workspace))
 
 
-def join_plan(rows: list[dict[str, Any]], plan: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
+def join_plan(rows: list[dict[str, Any]], plan: dict[str, Any]) -> list[dict[str, Any]]:
     """Each row with what the plan knows of it. A plan that was edited since may know less."""
     planned = {row["id"]: row for row in demands_of(plan)}
     unknown = {"kind": "", "source": {"section": None, "page": 0, "quote": ""}}
@@ -90,7 +94,6 @@ def join_plan(rows: list[dict[str, Any]], plan: dict[str, Any], places: list[Pla
         {
             **row,
             **{name: planned.get(row["id"], unknown)[name] for name in ("kind", "source")},
-            "note": value_difference(planned.get(row["id"], {}), places),
         }
         for row in rows
     ]
@@ -108,14 +111,8 @@ def _choose_rows(rows: list[dict[str, Any]], requirement: str | None) -> list[di
     return found
 
 
-def _count_statuses(rows: list[dict[str, Any]]) -> dict[str, int]:
-    counts = {status: sum(row["status"] == status for row in rows) for status in STATUSES}
-    return {status: count for status, count in counts.items() if count or status != "implemented"}
-
-
 def _show_all(name: str, rows: list[dict[str, Any]]) -> None:
-    counts = ", ".join(f"{count} {status}" for status, count in _count_statuses(rows).items() if count)
-    print_text(wrap_text(f"{name}: {len(rows)} requirements, {counts}", hanging=4))
+    print_text(wrap_text(f"{name}: {describe_counts(count_evidence(rows))}", hanging=4))
     for row in rows:
         text = " ".join(read_aloud(row["text"]).split())
         _show_row(row, text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…")
@@ -131,9 +128,9 @@ def _show_row(row: dict[str, Any], text: str) -> None:
     for word, names in (("code", row["places"]), ("tests", row["tests"]), ("yours", row.get("user_tests", ()))):
         for number, name in enumerate(names):
             _show_field("" if number else word, name)
-    if row.get("tried"):
+    if row["tried"]:
         _show_field("seen", f"its tests noticed {row['noticed']} of {row['tried']} changes to its code")
-    for word, told in (("why", row.get("why")), ("judge", describe_judgement(row)), ("note", row["note"])):
+    for word, told in (("review", describe_judgement(row)), ("note", row["note"])):
         if told:
             _show_field(word, told)
 
@@ -146,9 +143,9 @@ def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[P
     """A requirement, and below it the lines that it is met by."""
     _show_row(row, read_aloud(row["text"]))
     own = [place for place in places if place.identifier == row["id"]]
-    if sorted({place.name for place in own}) != sorted({*row["places"], *row["tests"]}):
+    if sorted({place.name for place in own}) != sorted(row["places"]):
         print_warning("the code was changed since it was traced; this is how it stands now")
-    for place in own:
+    for place in [*own, *(find_tests(row["tests"], read_sources(workspace)) if workspace else [])]:
         print_text(f"\n{place.path}, lines {place.first} to {place.last}: {place.symbol}")
         lines = split_lines(workspace.read(place.path)) if workspace else []
         for number in range(place.first, min(place.last, len(lines)) + 1):

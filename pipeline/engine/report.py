@@ -28,10 +28,16 @@ EXIT_CODES = {COMPLETED: 0, WARNING: 0, ERROR: 1, INCOMPLETE: 3, PAUSED: 5}
 _EMPTY: dict[str, Any] = {
     "input_verdict": None,
     "files": {"planned": 0, "written": 0, "missing": []},
-    "requirements": {"total": 0, "implemented": 0, "stubbed": 0, "missing": []},
+    "requirements": {
+        **dict.fromkeys(
+            ("total", "unlocated", "stubbed", "located", "run", "guarded", "measured", "tried", "reviewed", "differing"), 0
+        ),
+        "open": [],
+    },
     "usage": {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0},
     "scaffold": False,
     "verified": None,
+    "verified_by": [],
     "sandbox": None,
     "checks": [],
     "missing_packages": [],

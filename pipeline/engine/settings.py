@@ -194,14 +194,14 @@ class Settings(NamedTuple):
     says. No task remembers it."""
     max_acceptance_continues: int = 3
     """So often the agent may mend what a check refused, over the whole run; the next refusal ends it."""
-    mutants: str = "auto"
-    """So many small changes to the code of each requirement are tried, to see whether its tests notice; auto: eight where the
-    checks are quick, else one; off: none, and then no requirement is known to be tested."""
+    mutants: str = "off"
+    """How many small changes to the code of each requirement are tried, to see whether its tests notice; off: none. What is found
+    is reported and decides nothing."""
     evidence: str = "on"
-    """false: nobody looks which test runs which line, nor tries changes. Checks must pass, and the work ends as a warning."""
-    judge: str = ""
-    """The model that judges code against the paper when its checks pass, as in `model`, or same. It can refuse work, and accept
-    none. Empty: no model."""
+    """off: it is not measured which test runs which line."""
+    judge: str = "auto"
+    """The model that reviews code whose facts hold: a name as in `model`, same, or off. auto: the model that wrote it, if it is
+    behind a server. Its findings are advice, once; what it still finds is a doubt, and the run ends as a warning."""
     tests: str = ""
     """A folder of your own tests (or one file). A run copies it into the task, out of the agent's reach, and the code must pass
     them."""

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from phases.evidence.inside.mutation_worker import _run_changed
-from tests.work import deadline_in
 
 
 def test_a_file_that_cannot_be_changed_leaves_the_others_as_they_were(
@@ -17,7 +16,7 @@ def test_a_file_that_cannot_be_changed_leaves_the_others_as_they_were(
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / "b.py").write_text("y = 1\n")
     sources = {"a.py": "x = 2\n", "b.py": "y = '\ud800'\n"}  # half a pair has no UTF-8
-    job = {"job": 1, "sources": sources, "tests": [], "seconds": 1, "all": True}
+    job = {"job": 1, "sources": sources, "tests": [], "seconds": 1}
     with pytest.raises(UnicodeEncodeError):
-        _run_changed(job, str(tmp_path), deadline_in(1))
+        _run_changed(job, str(tmp_path))
     assert ((tmp_path / "a.py").read_text(), (tmp_path / "b.py").read_text()) == ("x = 1\n", "y = 1\n")

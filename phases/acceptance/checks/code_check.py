@@ -1,63 +1,69 @@
-"""The one hook that ships: written files parse, imports hold, the plan's checks pass, the program answers `--help`.
+"""The one hook that ships: it refuses for facts that anyone can check, and collects evidence that refuses nothing.
 
-(acceptance chain, section 1; a project without hooks of its own still gets a real check)
+Facts: a planned file is missing, empty or does not parse; a planned module or the program fails when it is executed; a check
+command fails or runs no test; what a requirement names is a stub; tests of the user fail. (acceptance chain, section 1)
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from phases.acceptance.checks.entry_script import asks_same_program, find_entry_script, help_command
-from phases.acceptance.checks.imports import Modules, import_problems
-from phases.acceptance.checks.missing_dependencies import find_missing_dependency, packages_missing_in_tests
-from phases.acceptance.checks.planned_files import file_problems, find_shadows, find_test_detectors
-from phases.acceptance.checks.test_runs import (
-    PYTEST,
-    UNITTEST,
-    WITH_PYTEST,
-    SuiteCounts,
-    count_tests,
-    counts_row,
-    find_tests_not_run,
+from phases.acceptance.checks.missing_packages import packages_missing_in_tests
+from phases.acceptance.checks.module_imports import (
+    ask_for_help,
+    asks_same_program,
+    find_program,
+    help_commands,
+    import_planned,
 )
-from phases.evidence.demands import demands_of
+from phases.acceptance.checks.planned_files import file_problems, find_shadows, find_test_detectors
+from phases.acceptance.checks.test_runs import WITH_PYTEST, SuiteCounts, count_tests, counts_row, find_tests_not_run
+from phases.acceptance.feedback import frame_output
+from phases.evidence.locate import read_sources
 from phases.evidence.look import EvidenceSetting, Look
-from phases.evidence.observation import FAILED, NOTHING, Observation
-from phases.evidence.rungs import EXECUTED, NAMED
-from phases.evidence.traceability import DIFFERENT, describe_judgement, differing_problem, open_problem
+from phases.evidence.observation import FAILED, Observation
+from phases.evidence.places import is_test_file
+from phases.evidence.stubs import text_stubs
+from phases.evidence.table import LOCATED, RUN, UNLOCATED, find_stubs
+from phases.evidence.traceability import DIFFERENT, describe_judgement
 from phases.sandbox.box import NONE, CommandResult
 from phases.sandbox.probe import probe_best
 from phases.workspace import syntax
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import tree_digest
-from phases.workspace.packages import ALLOW, describe_missing
-from phases.workspace.workspace import Workspace, WorkspaceError
+from phases.workspace.packages import describe_missing
+from phases.workspace.workspace import Workspace
 
 MOST_NAMED = 20
-_HELP_SECONDS = 60
 _TAIL = 1500
+_STANDS_IN = "replaces a module of Python or of a test runner"
 _USER_TESTS = "pytest user_tests (the user's own tests)"
-_NO_TESTS = 5
-"""The exit code of pytest where it found no test."""
-_OWN = "a module of Python or of a test runner"
-_CHECKED = (".py", ".json", ".toml")
+_NO_TESTS, _NO_PROGRAM = 5, 127
+"""Exit codes: of pytest if it found no test, of a shell if it found no program."""
+_NOT_FOUND = re.compile(r"(?:^|[:\s])([\w.+-]+): (?:command )?not found$", re.MULTILINE)
+_PARSED = (".py", ".json", ".toml")
 _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
-"""Of files that the plan does not name; what lies behind is not looked into."""
-_UNTRIED = "nobody looked which tests run it"
-_NOT_WRITTEN = ("node_modules", "site-packages")
+"""Of files that the plan does not name; later ones are not parsed."""
+_INSTALLED = ("node_modules", "site-packages")
 Row = dict[str, Any]
+Reviewer = Callable[[Workspace, Sequence[Row]], Sequence[Row]]
+"""Adds to each row of evidence whether the code does what the paper says."""
 
 
-class Judge(Protocol):
-    """A model that holds the code against the paper."""
+class _Facts(NamedTuple):
+    """What the checks found."""
 
-    def judge_rows(self, workspace: Workspace, evidence: Sequence[Row]) -> tuple[Sequence[Row], Collection[str]]:
-        """The rows of evidence, each with its verdict, and the ids of those that the implementer is to mend."""
-
-    def skip(self, why: str) -> None:
-        """Tell the user that the code is not judged."""
+    rows: list[Row]
+    """The commands that were run."""
+    problems: list[str]
+    """What the model must mend."""
+    doubts: list[str]
+    """What keeps the work from being verified, and is no problem that the model can mend."""
+    lacking: list[str]
+    """Packages of the plan for whose lack something could not be run."""
 
 
 def check_code(
@@ -67,258 +73,194 @@ def check_code(
     untouched: Sequence[str] = (),
     missing: Sequence[str] = (),
     evidence: EvidenceSetting = EvidenceSetting(),  # noqa: B008 - frozen
-    judge: Judge | None = None,
+    review: Reviewer | None = None,
 ) -> dict[str, Any]:
-    """The verdict on the workspace as it is: `block` is None, or what must be mended, in words for the model.
+    """Return the verdict on the workspace: `block` is None, or all that must be mended, in words for the model.
 
-    `untouched`: files that this work was to change and that are as they were; `missing`: packages of the plan that are not
-    installed, so that what fails for want of one is no fault of the code; `judge` is asked once the checks pass, whatever
-    requirements are open. The caller sets `commands.step`. Raises StorageError.
+    Args:
+        untouched: Files that this work was to change and that are as they were.
+        missing: Packages of the plan that are not installed; what fails for want of one is no fault of the code.
+        review: Reads code whose facts hold.
+    The caller sets `commands.step`. Raises StorageError.
     """
+    sources = read_sources(workspace)
+    facts = _Facts([], _file_facts(workspace, plan, sources, untouched), [], [])
+    look = Look(evidence, commands)
+    try:
+        if commands.box.kind == NONE:
+            facts.doubts.append(f"no sandbox on this machine, so nothing was run: {probe_best().detail}")
+        else:
+            _execute(facts, plan, sources, missing, look)
+        seen = look.observe()
+        _add_test_facts(facts, seen)
+        rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
+        if commands.box.kind != NONE:
+            commands.take_back()
+        if review and not facts.problems:
+            rows = list(review(workspace, rows))
+    finally:
+        look.end()
+    facts.doubts.extend([*_doubt_files(sources), *doubts, *_unlocated(rows), *_doubt_differing(rows)])
+    verification = {
+        "verified": bool(facts.rows) and not facts.problems and not facts.doubts,
+        "tree_sha256": tree_digest(workspace),
+        "sandbox": commands.box.kind,
+        "commands": facts.rows,
+        "why": "; ".join(facts.doubts) or ("" if facts.rows else "nothing was run: the plan has no check commands"),
+        "missing_packages": list(missing),
+        "doubts": facts.doubts,
+        "verified_by": _list_verifiers(facts, rows),
+        "advice": _advise(rows, doubts),
+        "evidence": rows,
+    }
+    return {"block": "\n\n".join(facts.problems) or None, "verification": verification}
+
+
+def _list_verifiers(facts: _Facts, rows: Sequence[Row]) -> list[str]:
+    """Return who vouches for the code: its own tests with their count, the user's tests, the reviewer."""
+    passed = sum(row["tests"]["passed"] for row in facts.rows if "tests" in row and row["command"] != _USER_TESTS)
+    given = any(row["command"] == _USER_TESTS and row["exit_code"] == 0 for row in facts.rows)
+    judged = [row["judged"]["verdict"] for row in rows if row.get("judged")]
+    reviewed = ["reviewer"] if judged and DIFFERENT not in judged else []
+    return [*([f"own tests ({passed})"] if passed else []), *(["your tests"] if given else []), *reviewed]
+
+
+def _advise(rows: Sequence[Row], doubts: Sequence[str]) -> list[str]:
+    """Return what could be improved in code whose facts hold, the gravest first."""
+    idle = [f"{row['id']} ({row['places'][0]})" for row in rows if row["level"] == LOCATED and row["measured"]]
+    values = [f"{row['id']}: {row['note']}" for row in rows if row["level"] == RUN and row["note"]]
+    missed = [f"{row['id']}: its tests also pass with {line}" for row in rows for line in row["missed"]]
+    points = [
+        *_doubt_differing(rows),
+        *doubts,
+        *_unlocated(rows),
+        *([f"no passing test runs the code of {_join(idle)}"] if idle else []),
+        *values,
+        *missed,
+    ]
+    return _cut_list(points, "points")
+
+
+def _join(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"
+
+
+def _file_facts(
+    workspace: Workspace, plan: dict[str, Any], sources: Mapping[str, str], untouched: Sequence[str]
+) -> list[str]:
+    """Return what is wrong with files, read and not run."""
     planned = [row["path"] for row in plan["file_structure"]]
-    others = dict(_other_files(workspace, planned))
-    files = {**others, **dict(_read_texts(workspace, planned))}
-    python = {path: text for path, text in files.items() if path.endswith(".py")}
-    problems = [
+    others = dict(_other_files(sources, planned))
+    faults = [f"{path} does not parse: {why}" for path, text in others.items() if (why := _parse_fault(path, text))]
+    stubs = list(dict.fromkeys(place.name for place in find_stubs(plan, sources)))
+    texts = [
+        f"{path}, line {line}: {what}" for path in planned for line, what in text_stubs(path, sources.get(path, ""))
+    ]
+    return [
         *file_problems(workspace, plan),
         *(f"{path} is as it was, and the plan changed it" for path in untouched),
-    ]
-    if problems := [*problems, *_find_faults(others, python, planned, workspace.paths())]:
-        run = _CheckRun([], problems, ["the files are not in order, so nothing was run"], [])
-        why_not = "its files are not in order"
-    else:
-        look = Look(evidence, commands)
-        try:
-            run = _run_checks(workspace, plan, python, commands, missing, look)
-        finally:
-            look.end()
-        why_not = "its checks do not pass" if run.problems and not evidence.by_name else ""
-        _add_open_requirements(run, demands_of(plan))
-        run.doubts.extend(f"{path} stands in for {_OWN}" for path in find_shadows(workspace.paths()))
-    if judge and why_not:
-        judge.skip(why_not)
-    elif judge:
-        run = _add_judgements(run, *judge.judge_rows(workspace, run.evidence), demands_of(plan))
-    verification = _build_verification(run, tree_digest(workspace), commands.box.kind, missing)
-    return {"block": "\n\n".join(run.problems) or None, "verification": verification}
-
-
-def _find_faults(
-    others: Mapping[str, str], python: Mapping[str, str], planned: Collection[str], paths: Collection[str]
-) -> list[str]:
-    """What is wrong with the text of files: the planned ones, and `others` beside them."""
-    faults = [f"{path} does not parse: {why}" for path, text in others.items() if (why := _parse_fault(path, text))]
-    return [
-        *_cut_list(faults),
-        *import_problems(python, paths),
-        *find_test_detectors(python),
-        *(f"{path} stands in for {_OWN}: rename it" for path in find_shadows(paths) if path not in planned),
+        *(f"{path} {_STANDS_IN}: rename it" for path in find_shadows(sources) if path not in planned),
+        *_cut_list(faults, "files that do not parse"),
+        *_cut_list([f"{name} is a stub" for name in stubs] + texts, "stubs"),
     ]
 
 
-def _add_judgements(
-    run: _CheckRun, evidence: Sequence[Row], opened: Collection[str], requirements: Sequence[Row]
-) -> _CheckRun:
-    """Adds what the judge says: what it opens goes back to the model, what else it finds to differ to the user."""
-    reported = [row for row in evidence if row["id"] in opened]
-    if reported:
-        run.problems.append(differing_problem(requirements, reported))
-        run.why.append("the judge does not agree")
-    known, doubted = {describe_judgement(row) for row in reported}, dict[str, list[str]]()
-    for row in evidence:
-        if row.get("judged", {}).get("verdict") == DIFFERENT and (told := describe_judgement(row)) not in known:
-            doubted.setdefault(told, []).append(row["id"])
-    run.doubts.extend(f"{', '.join(ids)} {told}" for told, ids in [*doubted.items()][:MOST_NAMED])
-    if unjudged := [row["id"] for row in evidence if not row.get("judged")]:
-        run.doubts.append(f"the judge gave no verdict on {', '.join(unjudged[:MOST_NAMED])}")
-    return run._replace(evidence=evidence)
-
-
-def _build_verification(run: _CheckRun, tree_sha256: str, sandbox: str, missing: Sequence[str]) -> Row:
-    """What was run and seen, as the journal keeps it."""
-    return {
-        "verified": bool(run.rows) and not run.problems and not run.why and not run.doubts,
-        "tree_sha256": tree_sha256,
-        "sandbox": sandbox,
-        "commands": run.rows,
-        "why": "; ".join([*run.doubts, *run.why]),
-        "missing_packages": list(missing),
-        "doubts": run.doubts,
-        "evidence": run.evidence,
-    }
-
-
-def _run_checks(
-    workspace: Workspace,
-    plan: dict[str, Any],
-    python: Mapping[str, str],
-    commands: CommandRunner,
-    missing: Sequence[str],
-    look: Look,
-) -> _CheckRun:
-    """What the checks say of files that are in order, and how much is known of each requirement."""
-    paths = workspace.paths()
-    if commands.box.kind == NONE:
-        # Without a sandbox nothing of the agent is run: its code may do anything.
-        run = _CheckRun([], [], [f"no sandbox on this machine: {probe_best().detail}"], [])
-        seen = NOTHING
-    else:
-        run = _run_all(plan, python, paths, commands, missing, look)
-        seen = look.observe()
-        _add_test_problems(run, seen)
-    # Before what the checks left is taken back: a later test may need what an earlier command prepared.
-    evidence = look.judge(workspace, plan, seen, change=not run.problems)
-    if commands.box.kind != NONE:
-        commands.take_back()
-    return run._replace(evidence=evidence)
-
-
-class _CheckRun(NamedTuple):
-    """What was run, what is wrong, and why nothing is verified."""
-
-    rows: list[Row]
-    problems: list[str]
-    why: list[str]
-    doubts: list[str]
-    """Why nothing is verified, whatever hooks of the user say."""
-    evidence: Sequence[Row] = ()
-    """What is known of each requirement."""
-    missing: Sequence[str] = ()
-    """Packages for whose lack tests failed, or were skipped."""
-
-
-def _add_test_problems(run: _CheckRun, seen: Observation) -> None:
-    """What tests did that the exit code of their command does not say."""
-    failed = sorted(name for name, outcome in seen.tests.items() if outcome == FAILED)
-    if failed and not run.problems and not run.missing:
-        named = ", ".join(failed[:MOST_NAMED])
-        run.problems.append(f"the checks ended with 0, and tests failed all the same: {named}")
-        run.why.append("tests failed")
-    if seen.cut_off and not run.problems:
-        run.problems.append(
-            "a run of tests began and did not come to its end: something in the code or the tests ends the process"
-        )
-        run.why.append("a run of tests was cut off")
-
-
-def _add_open_requirements(run: _CheckRun, requirements: Sequence[Row]) -> None:
-    """What the model can mend is a problem; what cannot be seen here is a doubt, and costs no attempt."""
-    evidence = run.evidence
-    if run.missing:  # then nobody knows what of it would have run
-        evidence = [
-            {**row, "is_open": False, "is_unknown": True}
-            if row["is_open"] and row["rung"] in (NAMED, EXECUTED)
-            else row
-            for row in evidence
-        ]
-    if told := open_problem(requirements, evidence):
-        run.problems.append(told)
-        run.why.append("requirements of the plan are open")
-    if unknown := [row for row in evidence if row["is_unknown"]]:
-        count = f"{len(unknown)} of {len(evidence)} requirements"
-        if run.missing:
-            run.doubts[:] = [
-                f"{count} were not executed here: {describe_missing(run.missing)} ({ALLOW} installs the plan's packages)"
-            ]
-        else:
-            run.doubts.append(
-                f"{count} are not known to be tested: {unknown[0]['id']}: {unknown[0]['why'] or _UNTRIED}"
-            )
-
-
-class _TestRuns(NamedTuple):
-    """The commands that were run for their tests."""
-
-    rows: list[Row]
-    outputs: list[str]
-    counts: list[SuiteCounts]
-
-
-def _run_all(
-    plan: Mapping[str, Any],
-    python: Mapping[str, str],
-    there: Collection[str],
-    commands: CommandRunner,
-    missing: Sequence[str],
-    look: Look,
-) -> _CheckRun:
-    """Runs the plan's checks, the tests that they left out, and the program. What they leave behind is taken back."""
-    modules = Modules(python, there)
-    tests = _run_tests(plan["validation_approach"]["verify_commands"], python, look)
-    failed, lacking_here = [], dict[str, None]()
-    for row, output in zip(tests.rows, tests.outputs, strict=True):
-        # Decision 120: only a package that the plan names excuses a failing check.
-        tops = packages_missing_in_tests(output, missing) if row["exit_code"] else []
-        lacking_here.update(dict.fromkeys(tops))
-        failed += [row] if row["exit_code"] != 0 and not tops and not _has_no_user_test(row) else []
-    problems, why, rows = list[str](), list[str](), tests.rows
-    if not failed and not lacking_here and tests.counts and not any(each.run for each in tests.counts):
-        if missing and any(each.skipped for each in tests.counts):
-            lacking_here.update(dict.fromkeys(missing))
-        else:
-            problems.append(_no_test_ran(tests))
-            why.append("no test was run")
-    entry = find_entry_script(python, plan)
-    # the plan's checks often ask for it, and a program that imports much takes seconds for it
-    if entry and not any(asks_same_program(row["command"], help_command(entry, python)) for row in rows):
-        asked, answer = _run_command(look, help_command(entry, python), _HELP_SECONDS)
-        rows = [*rows, asked]
-        excuse = _why_excused(asked, entry, modules, commands, timed_out=answer.timed_out)
-        failed += [asked] if asked["exit_code"] != 0 and not excuse else []
-        why += [f"{asked['command']} {excuse}"] if excuse else []
-    problems = [*(f"`{row['command']}` {_how_it_ended(row)}:\n{row['tail']}" for row in failed), *problems]
-    why += [f"not passed: {', '.join(row['command'] for row in failed)}"] if failed else []
-    doubts = [f"not checked: {describe_missing(list(lacking_here))}"] if lacking_here else []
-    doubts += ["no test was found in the tests that you gave"] if any(map(_has_no_user_test, rows)) else []
-    if not rows:
-        why.append("nothing was run: the plan has no checks and there is no entry script")
-    return _CheckRun(rows, problems, why, doubts, missing=list(lacking_here))
-
-
-def _run_tests(checks: Sequence[str], python: Mapping[str, str], look: Look) -> _TestRuns:
-    """Runs the plan's checks, and then the tests that none of them runs."""
-    tests = _TestRuns([], [], [])
+def _execute(
+    facts: _Facts, plan: Mapping[str, Any], sources: Mapping[str, str], missing: Sequence[str], look: Look
+) -> None:
+    """Import the planned modules, run the checks and the tests that these leave out, and ask the program for its help."""
+    planned = [row["path"] for row in plan["file_structure"]]
+    python = {path: text for path, text in sources.items() if path.endswith(".py")}
+    imports = import_planned([path for path in planned if path in python], missing, look)
+    facts.problems.extend(_cut_list(imports.faults, "modules that cannot be imported"))
+    lacking, counts = dict.fromkeys(imports.lacking), list[SuiteCounts]()
+    checks = plan["validation_approach"]["verify_commands"]
     for number, command in enumerate(checks, 1):
         look.report("runs check", number, len(checks), command)
-        row, finished = _run_command(look, command, look.seconds)
-        _add_run(tests, row, finished, look)
-    if find_tests_not_run(python, tests.counts):  # pytest runs those of unittest too, and it is always there
-        row, finished = _run_command(look, WITH_PYTEST, look.seconds)
-        _add_run(tests, row, finished, look)
+        counts += _run_check(facts, command, look, missing, lacking)
+    if find_tests_not_run(python, counts):
+        counts += _run_check(facts, WITH_PYTEST, look, missing, lacking)
+    if facts.rows and counts and not any(each.run for each in counts) and not lacking:
+        if missing and any(each.skipped for each in counts):
+            lacking.update(dict.fromkeys(missing))
+        else:
+            facts.problems.append(_no_test_ran(facts.rows, counts))
+    elif facts.rows and not counts and not lacking:
+        facts.doubts.append(
+            "no check command printed the summary of a test runner, so it is unknown whether a test ran"
+        )
     if given := look.run_user_tests(look.seconds):
-        # They are no tests of the work: work without tests stays that, so they are not counted among its own.
-        _add_run(tests._replace(counts=[]), _row_of(_USER_TESTS, given), given, look)
-    return tests
+        row = _row_of(_USER_TESTS, given)
+        _add_row(facts, row, count_tests(given.output), look)
+        if given.exit_code == _NO_TESTS:
+            facts.doubts.append("no test was found in the tests that you gave")
+        elif given.exit_code != 0:
+            facts.problems.append(_failure(row))
+    if program := find_program(planned, sources):
+        _ask_program(facts, program, sources[program], missing, lacking, look)
+    facts.lacking.extend(lacking)
+    if lacking:
+        facts.doubts.append(f"not checked: {describe_missing(list(lacking))}")
 
 
-def _add_run(tests: _TestRuns, row: Row, finished: CommandResult, look: Look) -> None:
-    counts = count_tests(finished.output)
-    if (
-        noted := look.count_last()
-    ):  # the runner's own account, where there is one; a class that skips itself is in the text alone
+def _run_check(
+    facts: _Facts, command: str, look: Look, missing: Sequence[str], lacking: dict[str, None]
+) -> list[SuiteCounts]:
+    """Run one check command; return what it counted. No part of it may hide a failure of another."""
+    finished = look.run(f"set -e\n{command}", look.seconds)
+    row, counts = _row_of(command, finished), count_tests(finished.output)
+    counts = _add_row(facts, row, counts, look)
+    if finished.exit_code == _NO_PROGRAM and (program := _missing_program(finished.output, command)):
+        facts.doubts.append(f"not checked: the program {program} of `{command}` was not found in the sandbox")
+    elif finished.exit_code != 0:
+        tops = packages_missing_in_tests(finished.output, missing)
+        lacking.update(dict.fromkeys(tops))
+        facts.problems.extend([] if tops else [_failure(row)])
+    elif counts and counts.failed:
+        facts.problems.append(
+            f"`{command}` ended with 0 although {counts.failed} tests failed:\n{frame_output(row['tail'])}"
+        )
+    return [counts] if counts else []
+
+
+def _add_row(facts: _Facts, row: Row, counts: SuiteCounts | None, look: Look) -> SuiteCounts | None:
+    """Add a command that was run, with the tests that it ran as they were noted, else as its output says."""
+    if noted := look.count_last():
         passed, failed, skipped = noted
-        styles = counts.styles if counts else frozenset([PYTEST, UNITTEST])
+        styles = counts.styles if counts else frozenset(["pytest", "unittest"])
         counts = SuiteCounts(passed, failed, max(skipped, counts.skipped if counts else 0), styles)
-    tests.rows.append({**row, "tests": counts_row(counts)} if counts else row)
-    tests.outputs.append(finished.output)
-    tests.counts.extend([counts] if counts else [])
+    facts.rows.append({**row, "tests": counts_row(counts)} if counts else row)
+    return counts
 
 
-def _no_test_ran(tests: _TestRuns) -> str:
-    """What the model is told where checks pass because they check nothing."""
-    commands = ", ".join(f"`{row['command']}`" for row in tests.rows if "tests" in row)
-    skipped = sum(each.skipped for each in tests.counts)
-    told = f"all {skipped} tests were skipped, or are expected to fail" if skipped else "no test was found"
-    return f"{commands} ran no test ({told}), so nothing is known of the code: write tests that run, where the command looks"
+def _missing_program(output: str, command: str) -> str:
+    """Return the program of a command that the machine lacks; empty if a script of the workspace is what was not found."""
+    words = set(re.findall(r"[\w.+-]+", command))
+    return next((name for name in _NOT_FOUND.findall(output) if name in words), "")
 
 
-def _run_command(look: Look, command: str, seconds: int) -> tuple[Row, CommandResult]:
-    finished = look.run(command, seconds)
-    return _row_of(command, finished), finished
+def _ask_program(
+    facts: _Facts, program: str, text: str, missing: Sequence[str], lacking: dict[str, None], look: Look
+) -> None:
+    commands = help_commands(program, text)
+    # the plan's checks often ask for it, and a program that imports much takes seconds for it
+    if any(asks_same_program(row["command"], each) for row in facts.rows for each in commands):
+        return
+    command, finished = ask_for_help(commands, look)
+    row = _row_of(command, finished)
+    facts.rows.append(row)
+    if finished.exit_code != 0 and not finished.timed_out:
+        tops = packages_missing_in_tests(finished.output, missing)
+        lacking.update(dict.fromkeys(tops))
+        facts.problems.extend([] if tops else [_failure(row)])
 
 
-def _has_no_user_test(row: Row) -> bool:
-    return bool(row["command"] == _USER_TESTS and row["exit_code"] == _NO_TESTS)
+def _no_test_ran(rows: Sequence[Row], counts: Sequence[SuiteCounts]) -> str:
+    commands = ", ".join(f"`{row['command']}`" for row in rows if "tests" in row)
+    skipped = sum(each.skipped for each in counts)
+    found = f"all {skipped} tests were skipped, or are expected to fail" if skipped else "no test was found"
+    return f"{commands} ran no test ({found}): write tests that run, where the command looks for them"
 
 
 def _row_of(command: str, finished: CommandResult) -> Row:
@@ -326,54 +268,61 @@ def _row_of(command: str, finished: CommandResult) -> Row:
     return {"command": command, "exit_code": finished.exit_code, "tail": finished.output[-_TAIL:] + limit}
 
 
-def _how_it_ended(row: Row) -> str:
-    return "did not end by itself" if row["exit_code"] is None else f"ended with {row['exit_code']}"
+def _failure(row: Row) -> str:
+    ended = "did not end by itself" if row["exit_code"] is None else f"ended with {row['exit_code']}"
+    return f"`{row['command']}` {ended}:\n{frame_output(row['tail'])}"
 
 
-def _why_excused(row: Row, entry: str, modules: Modules, commands: CommandRunner, *, timed_out: bool) -> str:
-    """Why a program that gave no help need not be at fault; empty where it is, and where it gave help."""
-    # Decision 94: a program may do its work whatever it is asked, and that takes as long as it takes.
-    if row["exit_code"] is None:
-        return f"gave no answer within {_HELP_SECONDS} s" if timed_out else ""
-    return find_missing_dependency(row["tail"], entry, modules, commands) if row["exit_code"] else ""
+def _add_test_facts(facts: _Facts, seen: Observation) -> None:
+    """Add what tests did that the exit code of their command does not say."""
+    failed = sorted(name for name, outcome in seen.tests.items() if outcome == FAILED)
+    if failed and not facts.problems and not facts.lacking:
+        facts.problems.append(f"the checks ended with 0 although tests failed: {', '.join(failed[:MOST_NAMED])}")
+    if seen.cut_off and not facts.problems:
+        facts.problems.append("a test run began and did not end: something in the code or the tests ends the process")
 
 
-def _read_texts(workspace: Workspace, paths: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The files that can be read. Of those that cannot, others tell."""
-    for path in paths:
-        try:
-            yield path, workspace.read(path)
-        except WorkspaceError:
-            continue
+def _doubt_files(sources: Mapping[str, str]) -> list[str]:
+    python = {path: text for path, text in sources.items() if path.endswith(".py") and not is_test_file(path)}
+    shadows = [f"{path} {_STANDS_IN}" for path in find_shadows(sources)]
+    return [*shadows, *find_test_detectors(python)]
 
 
-def _other_files(workspace: Workspace, planned: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Written files that the plan does not name, as far as they can be looked into."""
-    paths, known = workspace.paths(), frozenset(planned)
-    environments = tuple(path.removesuffix("pyvenv.cfg") for path in paths if path.endswith("/pyvenv.cfg"))
-    wanted = [path for path in paths if path.endswith(_CHECKED) and path not in known and _is_written(path)]
+def _unlocated(rows: Sequence[Row]) -> list[str]:
+    names = [row["id"] for row in rows if row["level"] == UNLOCATED]
+    return [f"{len(names)} of {len(rows)} requirements were not located in the code: {_join(names)}"] if names else []
+
+
+def _doubt_differing(rows: Sequence[Row]) -> list[str]:
+    """Return what the reviewer finds to differ; values that share the verdict of their requirement are named with it."""
+    found = dict[str, list[str]]()
+    for row in rows:
+        if row.get("judged", {}).get("verdict") == DIFFERENT:
+            found.setdefault(describe_judgement(row), []).append(row["id"])
+    return [f"{', '.join(names)}: {said}" for said, names in found.items()][:MOST_NAMED]
+
+
+def _other_files(sources: Mapping[str, str], planned: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield files that the plan does not name and that have a format to check, up to a total size."""
+    environments = tuple(path.removesuffix("pyvenv.cfg") for path in sources if path.endswith("/pyvenv.cfg"))
+    wanted = [path for path in sources if path.endswith(_PARSED) and path not in planned]
+    wanted = [
+        path for path in wanted if not path.startswith(environments) and not set(path.split("/")) & set(_INSTALLED)
+    ]
     left = _MOST_CHARACTERS
-    for path, text in _read_texts(
-        workspace, [path for path in wanted if not path.startswith(environments)][:_MOST_OTHERS]
-    ):
-        left -= len(text)
+    for path in wanted[:_MOST_OTHERS]:
+        left -= len(sources[path])
         if left < 0:
             return
-        if len(text) <= syntax.LARGEST_PYTHON or path.endswith(".json"):
-            yield path, text
-
-
-def _is_written(path: str) -> bool:
-    """Whether it is no part of what a tool put there."""
-    return not any(part.startswith(".") or part in _NOT_WRITTEN for part in path.split("/"))
+        if len(sources[path]) <= syntax.LARGEST_PYTHON or path.endswith(".json"):
+            yield path, sources[path]
 
 
 def _parse_fault(path: str, text: str) -> str | None:
-    """Why a file that is not planned does not parse. JSON is what Python takes for it: results hold NaN, too."""
+    """Return why an unplanned file does not parse. JSON may hold NaN, or a value on each line, whatever its name says."""
     if not path.endswith(".json"):
         return syntax.find_syntax_fault(path, text)
     fault = _json_fault(text)
-    # Logs and data sets have one value on each line, whatever their name says.
     lines = [line for line in text.split("\n") if line.strip()] if fault else []
     return None if len(lines) > 1 and all(_json_fault(line) is None for line in lines) else fault
 
@@ -388,6 +337,6 @@ def _json_fault(text: str) -> str | None:
     return None
 
 
-def _cut_list(problems: list[str]) -> list[str]:
+def _cut_list(problems: list[str], what: str) -> list[str]:
     more = len(problems) - MOST_NAMED
-    return [*problems[:MOST_NAMED], *([f"and {more} more files that do not parse"] if more > 0 else [])]
+    return [*problems[:MOST_NAMED], *([f"and {more} more {what}"] if more > 0 else [])]

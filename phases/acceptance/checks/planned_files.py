@@ -1,4 +1,4 @@
-"""What is wrong with the planned files, and which files of the workspace Python would take for others. Nothing is run."""
+"""Check the planned files, and find files that Python would take for others. Nothing is run."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def file_problems(workspace: Workspace, plan: Mapping[str, Any]) -> list[str]:
 
 
 def find_test_detectors(python: Mapping[str, str]) -> list[str]:
-    """What is wrong with code that asks whether a test runs it: what it does then is no evidence of what it does else."""
+    """Return where code asks whether a test runs it: what it does then says nothing of what it does otherwise."""
     problems = []
     for path, text in python.items():
         if not is_test_file(path) and not path.endswith("conftest.py") and (found := _DETECTS.search(text)):
             line = text.count("\n", 0, found.start()) + 1
-            problems.append(f"{path}, line {line}, asks whether a test runs it: code must do the same without one")
+            problems.append(f"{path}, line {line}, asks whether a test runs it")
     return problems
 
 

@@ -1,10 +1,10 @@
-"""How many tests a command ran, read from what pytest and unittest print; and which tests no command has run."""
+"""Count the tests that a command ran, from the summaries that test runners of many languages print."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.evidence.places import is_test_file
@@ -12,84 +12,171 @@ from phases.workspace.syntax import parse_python
 
 PYTEST, UNITTEST = "pytest", "unittest"
 WITH_PYTEST = "python -m pytest -q"
-_COUNTED = r"\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected|warnings?|rerun|subtests passed)"
-_PYTEST_SUMMARY = re.compile(rf"^=* ?((?:{_COUNTED})(?:, {_COUNTED})*|no tests ran) in \S", re.MULTILINE)
-_UNITTEST_SUMMARY = re.compile(
-    r"^Ran (\d+) tests? in [^\n]*\n(?:\s*\n)*(?:OK|FAILED|NO TESTS RAN)?(?: \(([^)\n]*)\))?", re.MULTILINE
-)
 _COUNT = re.compile(r"(\d+) (\w+)")
 _NAMED_COUNT = re.compile(r"([a-z ]+)=(\d+)")
+_PYTEST_COUNT = r"\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected|warnings?|rerun|subtests passed)"
 
 
 class SuiteCounts(NamedTuple):
-    """What came of the tests of one command."""
+    """How the tests of one command ended."""
 
     passed: int
     failed: int
     skipped: int
-    """Those that were expected to fail are among them: they check nothing either."""
+    """With those that were expected to fail: they check nothing either."""
     styles: frozenset[str]
-    """PYTEST, UNITTEST, or both: who counted."""
+    """The runners that printed a summary."""
 
     @property
     def run(self) -> int:
         return self.passed + self.failed
 
 
-def count_tests(output: str) -> SuiteCounts | None:
-    """What the summaries of pytest and unittest in an output add up to; None where there is none."""
-    pytest, unittest = _PYTEST_SUMMARY.findall(output), _UNITTEST_SUMMARY.findall(output)
-    if not pytest and not unittest:
-        return None
-    rows = [*map(_pytest_counts, pytest), *(_unittest_counts(int(ran), rest) for ran, rest in unittest)]
-    styles = frozenset([*([PYTEST] if pytest else []), *([UNITTEST] if unittest else [])])
-    return SuiteCounts(sum(row[0] for row in rows), sum(row[1] for row in rows), sum(row[2] for row in rows), styles)
+Counts = tuple[int, int, int]
+"""Passed, failed, skipped."""
 
 
-def find_tests_not_run(python: Mapping[str, str], counts: Sequence[SuiteCounts]) -> list[str]:
-    """The test files with tests of a style that no command has run; `python` is the workspace's Python files, by path."""
-    ran = frozenset[str]().union(*(each.styles for each in counts))
-    if PYTEST in ran:  # it runs those of unittest too
-        return []
-    wanted = {PYTEST} if ran else {PYTEST, UNITTEST}
-    return [path for path, source in sorted(python.items()) if is_test_file(path) and wanted & _styles_in(source)]
-
-
-def _pytest_counts(summary: str) -> tuple[int, int, int]:
+def _count_words(match: re.Match[str]) -> Counts:
+    """Read "3 passed, 1 failed", in any order."""
     found: dict[str, int] = {}
-    for count, word in _COUNT.findall(summary):
+    for count, word in _COUNT.findall(match[0]):
         found[word.rstrip("s")] = found.get(word.rstrip("s"), 0) + int(count)
     passed = found.get("passed", 0) + found.get("xpassed", 0)
-    return passed, found.get("failed", 0) + found.get("error", 0), found.get("skipped", 0) + found.get("xfailed", 0)
+    skipped = sum(found.get(word, 0) for word in ("skipped", "xfailed", "todo", "ignored", "pending"))
+    return passed, found.get("failed", 0) + found.get("error", 0), skipped
 
 
-def _unittest_counts(ran: int, rest: str) -> tuple[int, int, int]:
-    found = {name.strip(): int(count) for name, count in _NAMED_COUNT.findall(rest)}
+def _count_unittest(match: re.Match[str]) -> Counts:
+    ran, found = int(match[1]), {name.strip(): int(count) for name, count in _NAMED_COUNT.findall(match[2] or "")}
     skipped = min(found.get("skipped", 0) + found.get("expected failures", 0), ran)
     failed = min(found.get("failures", 0) + found.get("errors", 0), ran - skipped)
     return ran - skipped - failed, failed, skipped
 
 
+def _count_groups(match: re.Match[str]) -> Counts:
+    """Read the named groups passed or total, failed, errors, skipped."""
+    found = {name: int(value) if value else 0 for name, value in match.groupdict().items()}
+    failed, skipped = found.get("failed", 0) + found.get("errors", 0), found.get("skipped", 0)
+    return found.get("passed", found.get("total", 0) - failed - skipped), failed, skipped
+
+
+def _count_go(match: re.Match[str]) -> Counts:
+    """Read one package of `go test`, which prints no number unless it is verbose."""
+    return (0, 0, 0) if "no test" in match[0] else (0, 1, 0) if match[1] == "FAIL" else (1, 0, 0)
+
+
+_RUNNERS: Sequence[tuple[str, str, Callable[[re.Match[str]], Counts]]] = (
+    (PYTEST, rf"^=* ?(?:{_PYTEST_COUNT}(?:, {_PYTEST_COUNT})*|no tests ran) in \S", _count_words),
+    (
+        UNITTEST,
+        r"^Ran (\d+) tests? in [^\n]*\n(?:\s*\n)*(?:OK|FAILED|NO TESTS RAN)?(?: \(([^)\n]*)\))?",
+        _count_unittest,
+    ),
+    (
+        "node",
+        (
+            r"^(?:#|ℹ) pass (?P<passed>\d+)\n(?:#|ℹ) fail (?P<failed>\d+)"
+            r"(?:\n(?:#|ℹ) cancelled \d+)?(?:\n(?:#|ℹ) skipped (?P<skipped>\d+))?"
+        ),
+        _count_groups,
+    ),
+    ("jest", r"^ *Tests:? +(?:\d+ \w+(?:, | \| )?)+(?:total|\(\d+\))?", _count_words),
+    ("mocha", r"^ +(?P<passed>\d+) passing\b[^\n]*(?:\n +\d+ pending)?(?:\n +(?P<failed>\d+) failing)?", _count_groups),
+    ("ctest", r"^\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)", _count_groups),
+    ("ctest", r"^No tests were found!!!", _count_groups),
+    (
+        "googletest",
+        r"^\[  PASSED  \] (?P<passed>\d+) tests?\.(?:\s*\n\[  FAILED  \] (?P<failed>\d+) tests?)?",
+        _count_groups,
+    ),
+    (
+        "cargo",
+        r"^test result: \w+\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; (?P<skipped>\d+) ignored",
+        _count_groups,
+    ),
+    (
+        "go",
+        r"^(ok|FAIL|\?)[ \t]+[\w./-]+[ \t]+(?:\(cached\)|[\d.]+s|\[no test files\])(?: *\[no tests to run\])?",
+        _count_go,
+    ),
+    (
+        "junit",
+        (
+            r"^(?:\[\w+\] )?Tests run: (?P<total>\d+), Failures: (?P<failed>\d+), "
+            r"Errors: (?P<errors>\d+), Skipped: (?P<skipped>\d+)\s*$"
+        ),
+        _count_groups,
+    ),
+    (
+        "junit xml",
+        r"<testsuite\b(?=[^>]*\btests=\"(?P<total>\d+)\")(?=[^>]*\bfailures=\"(?P<failed>\d+)\")(?=(?:[^>]*\berrors=\"(?P<errors>\d+)\")?)",
+        _count_groups,
+    ),
+    (
+        "testthat",
+        r"\[ FAIL (?P<failed>\d+) \| WARN \d+ \| SKIP (?P<skipped>\d+) \| PASS (?P<passed>\d+) \]\s*\Z",
+        _count_groups,
+    ),
+)
+
+
+def count_tests(output: str) -> SuiteCounts | None:
+    """Return the sum of the summaries that test runners printed in an output; None if there are none."""
+    found = [
+        (style, count(match))
+        for style, pattern, count in _RUNNERS
+        for match in re.finditer(pattern, output, re.MULTILINE)
+    ]
+    found += [("julia", counts) for counts in _julia_counts(output)]
+    if not found:
+        return None
+    passed, failed, skipped = (sum(counts[number] for _, counts in found) for number in range(3))
+    return SuiteCounts(passed, failed, skipped, frozenset(style for style, _ in found))
+
+
+def _julia_counts(output: str) -> list[Counts]:
+    """Read the tables of Julia's Test: a heading of columns, then one row a test set; indented rows are parts of one."""
+    counts, columns = [], list[str]()
+    for line in output.splitlines():
+        head, mark, rest = line.partition(" | ")
+        if head.startswith("Test Summary:") and mark:
+            columns = rest.split()
+        elif columns and mark and head[:1].strip():
+            cells = dict(zip(columns, [int(each) for each in rest.split() if each.isdigit()], strict=False))
+            counts.append((cells.get("Pass", 0), cells.get("Fail", 0) + cells.get("Error", 0), cells.get("Broken", 0)))
+        elif not mark:
+            columns = []
+    return counts
+
+
+def find_tests_not_run(python: Mapping[str, str], counts: Sequence[SuiteCounts]) -> list[str]:
+    """Return the Python test files of a style that no command has run. pytest runs those of unittest too."""
+    ran = frozenset[str]().union(*(each.styles for each in counts)) & {PYTEST, UNITTEST}
+    if PYTEST in ran:
+        return []
+    wanted = {PYTEST} if ran else {PYTEST, UNITTEST}
+    return [path for path, source in sorted(python.items()) if is_test_file(path) and wanted & _styles_in(source)]
+
+
 def _styles_in(source: str) -> set[str]:
-    """Which runners would find tests in a file: plain functions and classes are pytest's, a TestCase is unittest's."""
+    """Return which runners would find tests in a file: plain functions and classes are pytest's, a TestCase is unittest's."""
     tree = parse_python(source)
     styles = set[str]()
     for node in tree.body if tree else ():
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+        if _is_test(node):
             styles.add(PYTEST)
-        elif isinstance(node, ast.ClassDef) and any(map(_is_test_method, node.body)):
-            bases = [ast.unparse(base) for base in node.bases]
-            if any("Test" in base for base in bases):  # TestCase, IsolatedAsyncioTestCase, or a base of one's own
+        elif isinstance(node, ast.ClassDef) and any(map(_is_test, node.body)):
+            if any("Test" in ast.unparse(base) for base in node.bases):
                 styles.add(UNITTEST)
             elif node.name.startswith("Test"):
                 styles.add(PYTEST)
     return styles
 
 
-def _is_test_method(node: ast.stmt) -> bool:
+def _is_test(node: ast.stmt) -> bool:
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
 
 
 def counts_row(counts: SuiteCounts | None) -> dict[str, Any] | None:
-    """As the journal and the documents keep it."""
+    """Return the counts as the journal and the documents keep them."""
     return None if counts is None else {"passed": counts.passed, "failed": counts.failed, "skipped": counts.skipped}

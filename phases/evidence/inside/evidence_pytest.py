@@ -45,7 +45,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
 
 
 def _note_end(item: pytest.Item, name: str) -> None:
-    faults, parameters = item.stash[_FAULTS], item.nodeid.partition("[")[2]
+    faults = item.stash[_FAULTS]
     skips = [error for error in faults if type(error).__name__ in ("Skipped", "XFailed", "SkipTest")]
     expected = item.get_closest_marker("xfail") is not None
     if skips or expected or "call" not in item.stash[_SEEN]:
@@ -53,7 +53,7 @@ def _note_end(item: pytest.Item, name: str) -> None:
         outcome = evidence_start.FAILED if real and not expected else evidence_start.SKIPPED
     else:
         outcome = evidence_start.FAILED if faults else evidence_start.PASSED
-    evidence_start.note_test(name, outcome, faults[0] if faults else None, parameters, _defined_as(item))
+    evidence_start.note_test(name, outcome)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -62,15 +62,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return
     order = {name: number for number, name in enumerate(json.loads(wanted))}
     items[:] = sorted((item for item in items if _name_of(item) in order), key=lambda item: order[_name_of(item)])
-
-
-def _defined_as(item: pytest.Item) -> str:
-    """The name of the test where it is defined: in a base class, say."""
-    function = getattr(item, "function", None)
-    code = getattr(function, "__code__", None)
-    if function is None or code is None:
-        return ""
-    return str(evidence_start.name_test(code.co_filename, function.__qualname__.split(".")))
 
 
 def _name_of(item: pytest.Item) -> str:

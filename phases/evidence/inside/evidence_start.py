@@ -10,7 +10,6 @@ import atexit
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, NoReturn
@@ -22,10 +21,6 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 USER_TESTS = "user_tests"
 """The directory beside the workspace with the tests that the user gave."""
 BEGUN, ENDED = "begun", "ended"
-_ASSERTS = ("assert", "check_", "expect", "verify_")
-"""What the names of functions that assert for tests begin with."""
-_began = [0.0]
-"""When the test at work began."""
 
 
 def note(row: dict[str, Any]) -> None:
@@ -35,22 +30,9 @@ def note(row: dict[str, Any]) -> None:
         file.write(json.dumps(row, separators=(",", ":")) + "\n")
 
 
-def note_test(
-    test: str, outcome: str, error: BaseException | None = None, parameters: str = "", defined: str = ""
-) -> None:
-    """How a test ended. `asserted`: it says by itself that something is wrong, and was not cut off by an error of the code."""
-    asserted = outcome == FAILED and is_assertion(error)
-    took = time.monotonic() - _began[0]
-    note(
-        {
-            "test": test,
-            "outcome": outcome,
-            "asserted": asserted,
-            "parameters": parameters,
-            "seconds": took,
-            "defined": defined,
-        }
-    )
+def note_test(test: str, outcome: str) -> None:
+    """Note how a test ended."""
+    note({"test": test, "outcome": outcome})
 
 
 def note_session(what: str) -> None:
@@ -64,7 +46,7 @@ def note_session(what: str) -> None:
 def begin_test(test: str) -> None:
     """From here on, what is run is run by this test; empty: by none."""
     _note_lines()
-    os.environ[TEST], _began[0] = test, time.monotonic()
+    os.environ[TEST] = test
 
 
 def _note_lines() -> None:
@@ -76,24 +58,6 @@ def _note_lines() -> None:
 def name_test(file: str, parts: list[str]) -> str:
     """`tests/test_a.py::TestB::test_c`; a test with parameters has one name for all of them."""
     return "::".join([os.path.relpath(os.path.realpath(file), os.path.realpath(os.environ[WORKSPACE])), *parts])
-
-
-def is_assertion(error: BaseException | None) -> bool:
-    """Whether a failed assertion of a test ended it: not an error of the code, nor an assertion that stands in the code."""
-    if error is None or not (isinstance(error, AssertionError) or type(error).__name__ == "Failed"):
-        return False
-    workspace = os.path.realpath(os.environ[WORKSPACE])
-    watched = (workspace + os.sep, os.path.join(os.path.dirname(workspace), USER_TESTS) + os.sep)
-    last, trace = "", error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_name.startswith(_ASSERTS):
-            return True  # a helper of tests, wherever it lies
-        path = os.path.realpath(trace.tb_frame.f_code.co_filename)
-        last = os.path.relpath(path, workspace) if path.startswith(watched) else last
-        trace = trace.tb_next
-    *directories, name = last.split(os.sep)
-    in_tests = bool({"tests", "test", USER_TESTS} & set(directories))
-    return in_tests or name.startswith("test") or name.endswith("_test.py") or name == "conftest.py"
 
 
 def _watch_unittest() -> None:
@@ -152,20 +116,18 @@ def _noted_method(case: Any, call: Callable[[Any], Any], name: str) -> Callable[
     def noted(method: Any) -> Any:
         expected = getattr(case, "__unittest_expecting_failure__", False)
         expected = expected or getattr(method, "__unittest_expecting_failure__", False)
-        failures = len(case._outcome.result.failures)  # noqa: SLF001 - those of subtests never leave the test
         try:
             found = call(method)
         except unittest.SkipTest:
             note_test(name, SKIPPED)
             raise
-        except BaseException as error:
-            note_test(name, SKIPPED if expected else FAILED, error)
+        except BaseException:
+            note_test(name, SKIPPED if expected else FAILED)
             raise
-        if case._outcome.success:  # noqa: SLF001
+        if case._outcome.success:  # noqa: SLF001 - failures of subtests never leave the test
             note_test(name, SKIPPED if expected else PASSED)
         else:
-            asserted = len(case._outcome.result.failures) > failures  # noqa: SLF001
-            note({"test": name, "outcome": FAILED, "asserted": asserted})
+            note_test(name, FAILED)
         return found
 
     return noted

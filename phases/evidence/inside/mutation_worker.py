@@ -1,11 +1,9 @@
-"""Runs tests on changed code, in the sandbox: for each change a fork of this process, which has pytest imported already.
+"""Run tests on changed code, in the sandbox: for each change a fork of this process, which has pytest imported already.
 
-    mutation_worker.py JOBS RESULTS SECONDS
+    mutation_worker.py JOBS RESULTS
 
-JOBS is a list of {job, sources, tests, seconds, all}: `sources` are the changed files by their paths; unless `all`, the first
-failure is enough. For each one that there was time for,
-RESULTS gets a line {job, code, failed, asserted, passed}: the exit code of pytest (null: it did not end in its time), the tests
-that failed, those among them that failed by an assertion of their own, and those that passed.
+JOBS is a list of {job, sources, tests, seconds}: `sources` are the changed files by their paths. For each job RESULTS gets a
+line {job, code, failed, passed}: the exit code of pytest (null: it did not end in its time), and the tests by how they ended.
 """
 
 from __future__ import annotations
@@ -25,31 +23,25 @@ _OF_USER = "../user_tests/"
 """What the names of the user's own tests begin with: they lie beside the copy, and take no settings from it."""
 
 
-def main(jobs_path: str, results_path: str, seconds: float) -> None:
-    """Runs the jobs, as far as the time goes."""
+def main(jobs_path: str, results_path: str) -> None:
+    """Run all jobs."""
     from _pytest.config import default_plugins  # before the forks, which then have pytest and all that it loads
 
     for plugin in default_plugins:
         importlib.import_module(f"_pytest.{plugin}")
     gc.freeze()  # the collector of each fork leaves alone what is shared with this process: a fifth of its time
-    until = time.monotonic() + seconds
     with open(jobs_path, encoding="utf-8") as file:
         jobs = json.load(file)
     notes = os.environ["PIPELINE_EVIDENCE"]
     there = _files_here()
     for number, job in enumerate(jobs):
-        left = until - time.monotonic()
-        if left <= 0:
-            return
         own = os.path.join(notes, f"job-{number}")
         os.makedirs(own)
-        code = _run_changed(job, own, until)
+        code = _run_changed(job, own)
         row = {"job": job["job"], "code": code, **_read_notes(own)}
         for path in _files_here() - there:  # what a test leaves behind must not tell the next run what to expect
             with contextlib.suppress(OSError):
                 os.unlink(path)
-        if code is None and time.monotonic() >= until:
-            return  # nobody knows whether it would have ended
         shutil.rmtree(own, ignore_errors=True)
         with open(results_path, "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
@@ -59,7 +51,7 @@ def _files_here() -> set[str]:
     return {os.path.join(folder, name) for folder, _, names in os.walk(".") for name in names}
 
 
-def _run_changed(job: dict[str, Any], notes: str, until: float) -> int | None:
+def _run_changed(job: dict[str, Any], notes: str) -> int | None:
     """The exit code of the job's tests, on the changed files: the first that is not 0; None where they did not end in time."""
     before = dict[str, bytes]()
     # The user's tests have a process of their own: what the work's own tests load or change must not reach them.
@@ -72,9 +64,7 @@ def _run_changed(job: dict[str, Any], notes: str, until: float) -> int | None:
             with open(path, "w", encoding="utf-8", newline="") as text:
                 text.write(source)
         codes = [
-            _run_tests(tests, job["all"], notes, min(job["seconds"], until - time.monotonic()))
-            for tests in (own, of_user)
-            if tests
+            _run_tests(tests, notes, job["seconds"], first_failure=job["job"] >= 0) for tests in (own, of_user) if tests
         ]
         return None if None in codes else next(filter(None, codes), 0)
     finally:
@@ -83,17 +73,17 @@ def _run_changed(job: dict[str, Any], notes: str, until: float) -> int | None:
                 file.write(content)
 
 
-def _run_tests(tests: list[str], is_whole: bool, notes: str, seconds: float) -> int | None:
+def _run_tests(tests: list[str], notes: str, seconds: float, *, first_failure: bool) -> int | None:
     child = os.fork()
     if child == 0:
-        _become_tests(tests, is_whole, notes)
+        _become_tests(tests, notes, first_failure=first_failure)
     return _wait(child, seconds)
 
 
-def _become_tests(tests: list[str], is_whole: bool, notes: str) -> None:
+def _become_tests(tests: list[str], notes: str, *, first_failure: bool) -> None:
     # By their files and not by their ids: pytest runs none at all where it does not know one of them.
     files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-    words = [*([] if is_whole else ["-x"]), *(file for file in files if os.path.isfile(file))]
+    words = [*(["-x"] if first_failure else []), *(file for file in files if os.path.isfile(file))]
     if tests[0].startswith(_OF_USER):
         words = ["-c", os.devnull, "--rootdir", _OF_USER, "--confcutdir", _OF_USER, *words]
     try:
@@ -130,7 +120,7 @@ def _wait(child: int, seconds: float) -> int | None:
 
 def _read_notes(directory: str) -> dict[str, list[str]]:
     """The tests by how they ended. One with parameters failed where it failed for any of them."""
-    outcomes: dict[str, list[str]] = {"failed": [], "asserted": [], "passed": []}
+    outcomes: dict[str, list[str]] = {"failed": [], "passed": []}
     for name in sorted(os.listdir(directory)):
         if not name.startswith("notes."):
             continue
@@ -138,10 +128,9 @@ def _read_notes(directory: str) -> dict[str, list[str]]:
             for row in map(json.loads, file):
                 if "test" in row and row["outcome"] in outcomes:
                     outcomes[row["outcome"]].append(row["test"])
-                    outcomes["asserted"] += [row["test"]] if row["asserted"] else []
     outcomes["passed"] = [test for test in outcomes["passed"] if test not in outcomes["failed"]]
     return {name: sorted(set(tests)) for name, tests in outcomes.items()}
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], float(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2])

@@ -13,9 +13,9 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from phases.evidence.demands import demands_of
+from phases.evidence.locate import find_tests, read_sources
 from phases.evidence.places import Place, split_lines
 from phases.evidence.traceability import describe_judgement
-from phases.evidence.values import value_difference
 from phases.pages.results_page import describe_results
 from phases.workspace.workspace import Workspace
 from pipeline.base.safe_tree import read_beneath, walk_files
@@ -26,7 +26,7 @@ from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, Site, Web
 from pipeline.cli.web.overview_page import head_of
 from pipeline.engine.store import TaskStore
 
-_CHECKED = ("guarded", "tested")
+_CHECKED = ("guarded", "run")
 _MOST_LINES, _MOST_TESTS, _TEST_LINES = 40, 4, 16
 _LARGEST_SHOWN, _LARGEST_FILE, _LARGEST_ZIP, _MOST_FILES = 400_000, 64 << 20, 256 << 20, 5000
 _MOST_LOG_ROWS, _LARGEST_LOG = 500, 64 << 20
@@ -51,8 +51,9 @@ def show_trace(site: Site, request: PageRequest) -> HtmlPage:
         return HtmlPage("nothing.html", {**head, "told": "Nothing is traced yet: phase 09 writes it with the code."})
     rows, plan = read_trace(store)
     workspace, places = read_code(store, plan)
+    sources = read_sources(workspace) if workspace else {}
     planned = {row["id"]: row for row in demands_of(plan)}
-    made = [_describe_requirement(row, planned.get(row["id"], {}), workspace, places) for row in rows]
+    made = [_describe_requirement(row, planned.get(row["id"], {}), workspace, places, sources) for row in rows]
     counts = {status: sum(row["status"] == status for row in rows) for status in STATUSES}
     is_open = request.query.get("only") == "open"
     shown = [row for row in made if not is_open or row["status"] not in _CHECKED]
@@ -60,13 +61,13 @@ def show_trace(site: Site, request: PageRequest) -> HtmlPage:
 
 
 def _describe_requirement(
-    row: Row, planned: Row, workspace: Workspace | None, places: Sequence[Place]
+    row: Row, planned: Row, workspace: Workspace | None, places: Sequence[Place], sources: Mapping[str, str]
 ) -> dict[str, Any]:
     own = [place for place in places if place.identifier == row["id"]]
-    code = [_excerpt(workspace, place, _MOST_LINES) for place in own if not place.is_test][:2]
-    tests = [_excerpt(workspace, place, _TEST_LINES) for place in own if place.is_test][:_MOST_TESTS]
-    why = [row.get("why", ""), describe_judgement(row), value_difference(dict(planned), places)]
-    noticed = f"its tests noticed {row['noticed']} of {row['tried']} changes to its code" if row.get("tried") else ""
+    code = [_excerpt(workspace, place, _MOST_LINES) for place in own][:2]
+    tests = [_excerpt(workspace, place, _TEST_LINES) for place in find_tests(row["tests"][:_MOST_TESTS], sources)]
+    why = [row["note"], describe_judgement(row)]
+    noticed = f"its tests noticed {row['noticed']} of {row['tried']} changes to its code" if row["tried"] else ""
     return {
         **row,
         "source": planned.get("source"),

@@ -15,7 +15,7 @@ from pipeline.cli.status import describe_task
 from pipeline.cli.summary import next_steps
 from pipeline.cli.web.commands import Ended, run_command_to_end, start_command
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site
-from pipeline.cli.web.tasks_page import count_rungs, read_title
+from pipeline.cli.web.tasks_page import count_requirements, read_title
 from pipeline.engine.phase import Phase
 from pipeline.engine.stamps import RUNNING
 from pipeline.engine.store import TaskStore
@@ -93,13 +93,13 @@ def _describe(site: Site, store: TaskStore) -> dict[str, Any]:
         **head,
         "stale": stale,
         "limit": _raised_limit(report),
-        "rungs": count_rungs(report or {}),
+        "evidence": count_requirements(report or {}),
         "files": (report or {}).get("files", {}),
         "checks": (report or {}).get("checks", ()),
         "steps": [(rewrite_commands(command), what) for command, what in steps],
         "offers": [] if is_over or head["waits"] else [one for step in steps if (one := _offer(*step))],
         "is_over": is_over,
-        "missing": (report or {}).get("requirements", {}).get("missing", ()),
+        "missing": (report or {}).get("requirements", {}).get("open", ()),
         "graph": _draw(store, head["state"]["phases"]),
     }
 

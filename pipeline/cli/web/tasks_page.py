@@ -134,11 +134,11 @@ def _read_facts(site: Site, root: str) -> dict[str, Any]:
             "title": read_title(store),
             "bar": describe_bar(store, report),
             "usd": sum_rows(rows_by_now(store.path("logs/llm.jsonl")))["usd"],
-            "rungs": count_rungs(report),
+            "evidence": count_requirements(report),
             "damaged": "",
         }
     except PipelineError as error:
-        return {"title": "", "bar": [], "usd": 0.0, "rungs": {}, "damaged": str(error)}
+        return {"title": "", "bar": [], "usd": 0.0, "evidence": {}, "damaged": str(error)}
 
 
 def read_title(store: TaskStore) -> str:
@@ -159,13 +159,10 @@ def describe_bar(store: TaskStore, report: Mapping[str, Any]) -> list[tuple[str,
     return [(phase.number, phase.name, states.get(phase.number, ended.get(phase.number, PENDING))) for phase in phases]
 
 
-def count_rungs(report: Mapping[str, Any]) -> dict[str, Any]:
-    """How many requirements a test checks, of how many; nothing before there is code."""
+def count_requirements(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the counts of a report's requirements; empty before there is code."""
     found = report.get("requirements") or {}
-    rungs = found.get("rungs") or {}
-    if not found.get("total"):
-        return {}
-    return {"tested": rungs.get("tested", 0) + rungs.get("guarded", 0), "total": found["total"], "rungs": rungs}
+    return dict(found) if found.get("total") else {}
 
 
 def _known_models(site: Site) -> Sequence[str]:

@@ -1,8 +1,7 @@
-"""Code that names no requirement, because it was made elsewhere: its places are found by what they are called.
+"""Find by its name where code implements a component or holds a value, in Python and in data files.
 
 A component of the plan is looked up among the names of functions and classes, a value among those of constants, settings,
-arguments and keys. A name that fits nothing stays missing: that is no proof that the code lacks it, and the report says how it
-was looked for.
+arguments and keys. A name that fits nothing proves nothing.
 """
 
 from __future__ import annotations
@@ -12,16 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.evidence.demands import demands_of
-from phases.evidence.observation import Observation
 from phases.evidence.places import (
+    BY_NAME,
     CLASS,
     DATA,
     FUNCTION,
     VALUE,
     Place,
     find_entries,
-    find_places,
     is_test_file,
     split_lines,
     walk_definitions,
@@ -29,7 +26,6 @@ from phases.evidence.places import (
 from phases.evidence.stubs import Function, is_stub
 from phases.evidence.values import literal_value
 from phases.workspace.syntax import parse_python
-from phases.workspace.workspace import Workspace, WorkspaceError
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _GENERAL = frozenset(
@@ -61,38 +57,18 @@ class _Definition(NamedTuple):
     path_words: frozenset[str]
 
 
-def find_by_name(workspace: Workspace, plan: Mapping[str, Any]) -> list[Place]:
-    """The places of the plan's requirements and values in code that names none of them."""
-    files = dict(_read_files(workspace))
+def find_by_name(plan: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, list[Place]]:
+    """Return, by id, the places whose names fit a requirement's component or a value of the plan."""
+    files = {path: text for path, text in sources.items() if not is_test_file(path)}
     definitions = [each for path, text in files.items() for each in _definitions(path, text)]
     values = [each for path, text in files.items() for each in _values(path, text)]
-    found = list[Place]()
+    found = dict[str, list[Place]]()
     for component in plan.get("components", ()):
-        places = _of_component(component["name"], definitions)
-        found += [place._replace(identifier=name) for name in component.get("requirements", ()) for place in places]
-    for row in [*plan.get("values", ()), *(each for each in plan["requirements"] if "value" in each)]:
-        found += [place._replace(identifier=row["id"]) for place in _of_value(row, values)]
-    for path, text in files.items():  # where the code does name one, that is believed
-        found += find_places(path, text, {row["id"] for row in demands_of(plan)})
-    return list(dict.fromkeys(found))
-
-
-def name_all(seen: Observation, places: Iterable[Place]) -> dict[str, frozenset[str]]:
-    """By test: the ids of what it runs. Who wrote the tests knew no ids, so each is taken to be about what it runs."""
-    named = {test: set(ids) for test, ids in seen.named.items()}
-    for place in places:
-        for test in seen.tests_of(place.path, place.body):
-            named.setdefault(test, set()).add(place.identifier)
-    return {test: frozenset(ids) for test, ids in named.items()}
-
-
-def _read_files(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    for path in workspace.paths():
-        if path.endswith((".py", *_DATA_FILES)):
-            try:
-                yield path, workspace.read(path)
-            except WorkspaceError:
-                continue
+        for name in component.get("requirements", ()):
+            found.setdefault(name, []).extend(_of_component(component["name"], definitions))
+    for row in plan.get("values", ()):
+        found[row["id"]] = _of_value(row, values)
+    return found
 
 
 def words_of(name: str) -> frozenset[str]:
@@ -104,7 +80,7 @@ def words_of(name: str) -> frozenset[str]:
 
 
 def _definitions(path: str, source: str) -> Iterator[_Definition]:
-    tree = parse_python(source) if path.endswith(".py") and not is_test_file(path) else None
+    tree = parse_python(source) if path.endswith(".py") else None
     for one in walk_definitions(tree) if tree else ():
         node = one.node
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -112,7 +88,7 @@ def _definitions(path: str, source: str) -> Iterator[_Definition]:
             body = tuple((each.body[0].lineno, each.end_lineno or each.lineno) for each in functions)
             kind = CLASS if isinstance(node, ast.ClassDef) else FUNCTION
             span = (node.lineno, node.end_lineno or node.lineno)
-            place = Place("", path, one.symbol, *span, kind, is_stub=is_stub(node), body=body)
+            place = Place("", path, one.symbol, *span, kind, is_stub=is_stub(node), body=body, how=BY_NAME)
             yield _Definition(place, words_of(node.name), words_of(path.removesuffix(".py")))
 
 
@@ -133,15 +109,14 @@ def _of_component(name: str, definitions: Sequence[_Definition]) -> list[Place]:
 
 def _values(path: str, source: str) -> Iterator[tuple[frozenset[str], str, Place]]:
     """The named values of a file: their words, all in one, and where they are."""
-    if not path.endswith(".py"):
+    if path.endswith(_DATA_FILES):
         for number, line in enumerate(split_lines(source), 1):
             if key := _KEY.match(line):
-                yield words_of(key[1]), _joined(key[1]), Place("", path, key[1], number, number, DATA)
-        return
-    tree = parse_python(source) if not is_test_file(path) else None
+                yield words_of(key[1]), _joined(key[1]), Place("", path, key[1], number, number, DATA, how=BY_NAME)
+    tree = parse_python(source) if path.endswith(".py") else None
     for symbol, value in _named_values(tree) if tree else ():
         name = symbol.rpartition(".")[2]
-        place = Place("", path, symbol, value.lineno, value.end_lineno or value.lineno, VALUE, value=value)
+        place = Place("", path, symbol, value.lineno, value.end_lineno or value.lineno, VALUE, value=value, how=BY_NAME)
         yield words_of(name), _joined(name), place
 
 

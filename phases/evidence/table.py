@@ -1,0 +1,123 @@
+"""Build the table of evidence: for each requirement and value, where it is, which passing tests run it, what they notice.
+
+Everything here is observed and reported. Nothing here decides whether work is accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from phases.evidence.demands import demands_of
+from phases.evidence.locate import describe_places, locate_demands
+from phases.evidence.mutants import Job, Mutant, change_lines, change_value
+from phases.evidence.observation import OF_USER, Observation
+from phases.evidence.places import DATA, PLANNED, TEXT, VALUE, Place
+from phases.evidence.values import value_difference
+
+LEVELS = UNLOCATED, STUBBED, LOCATED, RUN, GUARDED = ("unlocated", "stubbed", "located", "run", "guarded")
+"""No place in the code is known; the place is a stub; it is there; passing tests run it; they notice most changes to it."""
+_NOTICED_SHARE = 0.8
+"""Of the changes tried on a requirement, for guarded."""
+_MOST_TESTS, _MOST_MISSED, _MOST_VALUES = 10, 3, 3
+_NO_LINES = (VALUE, DATA, TEXT)
+Row = dict[str, Any]
+RunJobs = Callable[[Sequence[Job]], Mapping[int, bool]]
+"""Runs jobs; returns by number whether tests noticed the change, for those that could be run."""
+
+
+def build_table(
+    plan: Mapping[str, Any],
+    sources: Mapping[str, str],
+    seen: Observation,
+    *,
+    changes: int = 0,
+    run_jobs: RunJobs | None = None,
+) -> list[Row]:
+    """Return one row for each requirement and value of the plan, in its order.
+
+    Args:
+        sources: The text files of the workspace by path.
+        seen: Which tests passed, and which lines each of them ran.
+        changes: How many small changes to try on each requirement's code; `run_jobs` runs them.
+
+    Returns:
+        Rows {id, level, how, note, places, tests, test_count, user_tests, measured, noticed, tried, missed}.
+    """
+    places = dict[str, list[Place]]()
+    for place in locate_demands(plan, sources):
+        places.setdefault(place.identifier, []).append(place)
+    rows = [_observe(row, places.get(str(row["id"]), []), seen) for row in demands_of(plan)]
+    jobs = [job for row in rows for job in _jobs_for(row, places.get(row["id"], []), sources, seen, changes)]
+    results = run_jobs(jobs) if run_jobs and jobs else {}
+    return [_with_trials(row, jobs, results) for row in rows]
+
+
+def find_stubs(plan: Mapping[str, Any], sources: Mapping[str, str]) -> list[Place]:
+    """Return the places that are stubs: functions and classes that cite a requirement, and planned files of nothing else."""
+    return [place for place in locate_demands(plan, sources) if _is_stub(place)]
+
+
+def _is_stub(place: Place) -> bool:
+    return place.is_stub and not place.is_abstract and place.kind not in _NO_LINES
+
+
+def _observe(demand: Mapping[str, Any], places: Sequence[Place], seen: Observation) -> Row:
+    tests = frozenset[str]().union(*(seen.tests_of(place.path, _lines_of(place, seen)) for place in places))
+    own = sorted(test for test in tests if not test.startswith(OF_USER))
+    stubs = [place for place in places if _is_stub(place)]
+    measured = any(place.path.endswith(".py") for place in places) and not seen.is_blind
+    level = UNLOCATED if not places else STUBBED if stubs else RUN if tests else LOCATED
+    note = f"{describe_places(stubs)} does nothing yet" if stubs else value_difference(demand, places)
+    if not note and level == LOCATED:
+        note = (
+            f"no passing test runs {describe_places(places)}" if measured else "which lines tests run was not measured"
+        )
+    return {
+        "id": str(demand["id"]),
+        "level": level,
+        "how": places[0].how if places else "",
+        "note": note,
+        "places": list(dict.fromkeys(place.name for place in places)),
+        "tests": own[:_MOST_TESTS],
+        "test_count": len(own),
+        "user_tests": sorted(test.removeprefix(OF_USER) for test in tests if test.startswith(OF_USER)),
+        "measured": measured,
+        "noticed": 0,
+        "tried": 0,
+        "missed": [],
+    }
+
+
+def _lines_of(place: Place, seen: Observation) -> tuple[tuple[int, int], ...]:
+    """Return the lines whose run counts as one of a place; a value is used when anything of its file runs."""
+    if place.kind in _NO_LINES:
+        lines = seen.lines.get(place.path, {})
+        return ((min(lines), max(lines)),) if lines else ()
+    return place.body
+
+
+def _jobs_for(
+    row: Row, places: Sequence[Place], sources: Mapping[str, str], seen: Observation, changes: int
+) -> list[Job]:
+    if not changes or row["level"] != RUN or row["how"] == PLANNED:
+        return []
+    running = (seen.tests_of(place.path, _lines_of(place, seen)) for place in places)
+    tests = tuple(sorted(frozenset[str]().union(*running)))
+    values = [place for place in places if place.kind in (VALUE, DATA)][:_MOST_VALUES]
+    ran = {path: {line for line, by in lines.items() if by} for path, lines in seen.lines.items()}
+    mutants: list[Mutant] = [mutant for place in values for mutant in change_value(place, sources)][:changes]
+    mutants += change_lines([place for place in places if place not in values], sources, ran, changes)
+    return [Job(row["id"], mutant, tests) for mutant in mutants]
+
+
+def _with_trials(row: Row, jobs: Sequence[Job], results: Mapping[int, bool]) -> Row:
+    tried = [
+        (job, results[number]) for number, job in enumerate(jobs) if job.requirement == row["id"] and number in results
+    ]
+    if not tried:
+        return row
+    noticed = sum(found for _, found in tried)
+    missed = [f"{job.mutant.path}, line {job.mutant.line}: {job.mutant.what}" for job, found in tried if not found]
+    level = GUARDED if noticed >= _NOTICED_SHARE * len(tried) else row["level"]
+    return {**row, "level": level, "noticed": noticed, "tried": len(tried), "missed": missed[:_MOST_MISSED]}
