@@ -16,6 +16,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     _keep_version(ctx, plan)
     wanted = inputs["initial_plan.txt"]["environment_setup"]["packages"]
     lock = _lock_packages(wanted, ctx)
+    _tell_missing_programs(inputs["initial_plan.txt"], ctx)
     # the verdict is on these very bytes: another plan needs another one
     decision = ctx.review(plan.decode("utf-8"), sha256(plan))
     versions = _list_versions(ctx)
@@ -31,6 +32,19 @@ def run(inputs: Documents, ctx: Context) -> Documents:
             "files": versions,
         },
     }
+
+
+def _tell_missing_programs(plan: dict[str, Any], ctx: Context) -> None:
+    """Tells, before a model is paid for code, which check commands have no program on this machine."""
+    # late: every command looks at every phase, and few review a plan
+    from phases.agent.machine_facts import describe_missing_programs, missing_programs
+    from phases.sandbox.box import Box, with_machine
+    from phases.sandbox.commands import kind_of_sandbox
+
+    for line in describe_missing_programs(
+        missing_programs(plan, with_machine(Box("", kind_of_sandbox(str(ctx.limits["sandbox"]))), ctx.limits))
+    ):
+        ctx.tell(line)
 
 
 def _lock_packages(wanted: list[str], ctx: Context) -> dict[str, Any] | None:

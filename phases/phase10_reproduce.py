@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.engine.phase import Context, Documents, Phase
 
 _PLAN, _RESULTS = "initial_plan.txt", "results.json"
-_GIVEN = ("data", "allow_data", "gpu")
+_GIVEN = ("data", "allow_data", "gpu", "programs")
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:

@@ -22,7 +22,7 @@ from phases.agent.earlier_code import (
 )
 from phases.agent.given_code import GivenCode
 from phases.agent.kernel_setting import RULES, RULES_KEY, read_wanted
-from phases.agent.machine_facts import machine_facts
+from phases.agent.machine_facts import machine_facts, missing_programs
 from phases.llm.journal import Journal, can_continue, header_row, read_journal
 from phases.llm.model import AssumesWindow, Model
 from phases.workspace.backup_tree import carry_directory_over, latest_aside
@@ -157,7 +157,7 @@ def _start_facts(work: Assignment, model: Model, installed: Sequence[str]) -> di
         "hand": OFFLINE if model.name == OFFLINE else "model",
         "supervisor": supervisor,
         RULES_KEY: RULES,
-        _MACHINE: machine_facts(work.command_box),
+        _MACHINE: machine_facts(work.command_box, missing_programs(work.plan, work.command_box)),
         # An index that was made anew would ask other questions than those on record (decision 113).
         **({"references": work.library.relations} if work.library else {}),
     }

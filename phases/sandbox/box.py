@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -72,12 +73,22 @@ class Box(NamedTuple):
     """The nodes of graphics cards."""
     gpu: str = GPU_NONE
     """Which of the cards: none, auto, or numbers."""
+    programs: tuple[str, ...] = ()
+    """Directories of programs that the user shows, which may be read."""
+
+    @property
+    def all_readable(self) -> tuple[str, ...]:
+        """What may be read beside the system and the workspace."""
+        return (*self.readable, *self.programs)
 
 
 def with_machine(box: Box, settings: Mapping[str, Any]) -> Box:
     """The box with what the user's settings let commands see of the machine. Raises UsageError."""
-    gpu = str(settings.get("gpu") or GPU_NONE)
-    return box._replace(data=parse_data(str(settings.get("data") or "")), devices=find_devices(gpu), gpu=gpu)
+    gpu, programs = str(settings.get("gpu") or GPU_NONE), str(settings.get("programs") or "")
+    data = parse_data(str(settings.get("data") or ""))
+    return box._replace(
+        data=data, devices=find_devices(gpu), gpu=gpu, programs=tuple(filter(None, programs.split(os.pathsep)))
+    )
 
 
 class CommandResult(NamedTuple):

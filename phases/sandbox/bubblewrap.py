@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from phases.sandbox.bash import SEARCH_PATH
-from phases.sandbox.box import Box
+from phases.sandbox.box import OFF, Box
 from phases.sandbox.landlock import SYSTEM
 
 TMP = "/tmp"  # noqa: S108 - inside the sandbox this is an empty directory of its own
@@ -37,7 +37,7 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
     argv += ["--proc", "/proc", "--dev", "/dev", *_tmpfs_options(box.limits.scratch, "/dev/shm")]  # noqa: S108 - its own
     argv += _tmpfs_options(box.limits.scratch, TMP)
     # code_base is never among them: what `cat` prints, nobody could name in the report (decision 105).
-    for path in (*python[1:], *box.readable):
+    for path in (*python[1:], *box.all_readable):
         if not is_in_system(path):
             argv += ["--ro-bind", path, path]
     for folder in box.data:
@@ -58,9 +58,13 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
 
 
 def build_search_path(box: Box, fallback: str) -> str:
-    """Where programs are looked for: the python that was asked for first."""
-    first = os.path.join(box.python, "bin") if box.python else fallback
-    return f"{first}:{fallback}:{SEARCH_PATH}"
+    """Where programs are looked for: the python that was asked for first, then directories that the user shows; with the
+    user's own rights also where the user's shell looks.
+    """
+    first = [os.path.join(box.python, "bin")] if box.python else []
+    shown = [path for folder in box.programs for path in (os.path.join(folder, "bin"), folder) if os.path.isdir(path)]
+    own = [os.environ.get("PATH", "")] if box.kind == OFF else []
+    return os.pathsep.join(dict.fromkeys([*first, fallback, *shown, *own, SEARCH_PATH]))
 
 
 def find_bubblewrap() -> str | None:

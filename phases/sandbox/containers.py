@@ -156,7 +156,7 @@ def _ask_engine(kind: str, *words: str) -> str:
 def _list_mounts(box: Box, python: Sequence[str], names: str) -> list[Mount]:
     """What is seen, in the order in which it is mounted: a later mount covers an earlier one."""
     read = [path for path in SYSTEM if os.path.exists(path) and not os.path.islink(path)]
-    read += [path for path in (*python[1:], *box.readable) if not is_in_system(path)]
+    read += [path for path in (*python[1:], *box.all_readable) if not is_in_system(path)]
     mounts = [Mount(path, path) for path in dict.fromkeys(read)]
     mounts += [Mount(folder.path, folder.inside) for folder in box.data]
     mounts += [Mount(names, BIN), Mount(os.path.join(_HERE, "confine.py"), CONFINE)]

@@ -62,7 +62,7 @@ def landlock_words(box: Box, scratch: str, python: Iterable[str]) -> list[str]:
         rules += [(read, folder.path) for folder in box.data]
         words += ["net:3"] if version >= _NET_FROM else []
         rules = [(rights & ~_MAKE_SOCKET, path) for rights, path in rules]
-        rules += [(read, path) for path in (*SYSTEM, *box.readable)]
+        rules += [(read, path) for path in (*SYSTEM, *box.all_readable)]
         rules += [(READ_FILE | READ_DIR, path) for path in _KERNEL_FACTS]
     # In bubblewrap what is not to be read is not there at all, so Landlock holds back writing alone.
     else:

@@ -18,6 +18,7 @@ from phases.sandbox.box import (
     ENGINES,
     LANDLOCK,
     MOUNTED,
+    OFF,
     STOPPED,
     Box,
     CommandResult,
@@ -119,7 +120,7 @@ def _mount_points(box: Box) -> Iterator[None]:
 
 
 def _what_is_not_there(box: Box) -> str:
-    for path in (box.workspace, *box.readable, *box.writable, *(folder.path for folder in box.data)):
+    for path in (box.workspace, *box.all_readable, *box.writable, *(folder.path for folder in box.data)):
         if not os.path.exists(path):
             return f"{path} is needed in the sandbox, and is not there"
     return "" if has_bash() else "bash is not installed on this machine"
@@ -168,7 +169,9 @@ def _start_supervised(
     if box.kind == LANDLOCK:
         words += ["drop:", *landlock_words(box, scratch, python[1:])]
         words += seccomp_words(alone=True, signals=landlock_abi() < SIGNALS_ABI)
-    environment = {**base_environment(scratch), "PATH": build_search_path(box, names), **variables}
+    # its programs on the user's PATH look for their compilers in the user's home, which HOME does not name
+    rust = {"RUSTUP_HOME": os.path.expanduser("~/.rustup")} if box.kind == OFF else {}
+    environment = {**base_environment(scratch), **rust, "PATH": build_search_path(box, names), **variables}
     order = pack_order([*words, *shell], environment, "/", scratch=scratch, is_confined=True)
     return SupervisedProcess(order, (take,))
 

@@ -174,6 +174,12 @@ _OPTIONS = (
         help="Install packages of today, or as they were two years after an arXiv paper's month.",
     ),
     _text("--python", "DIR", "Use the packages of an environment of your own, and install none.", **_DIRECTORY),
+    _text(
+        "--programs",
+        "DIR",
+        "Show commands a directory of programs, such as a compiler; colons between several.",
+        **_DIRECTORY,
+    ),
     _text("--gpu", "none|auto|0,1", "Let the agent's commands use graphics cards (default: none)."),
     data_option,
     allow_data_option,
@@ -199,7 +205,11 @@ _OPTIONS = (
         "Try N small changes of each requirement's code on its tests, and report which were noticed.",
     ),
     _flag("--evidence/--no-evidence", "evidence", "Look which code the tests run and check, or only run them."),
-    _text("--judge", "NAME", "The model that reviews the code against the paper (same, off; default: the one that wrote it)."),
+    _text(
+        "--judge",
+        "NAME",
+        "The model that reviews the code against the paper (same, off; default: the one that wrote it).",
+    ),
     _text("--tests", "DIR", "Your own tests, which the code must pass and the model never sees.", **_DIRECTORY),
     click.option(
         "--reproduce",
@@ -282,6 +292,7 @@ _GROUPS = {
             "allow_install",
             "packages_of",
             "python",
+            "programs",
             "command_seconds",
             "command_memory_gb",
             "job_seconds",

@@ -116,6 +116,7 @@ def with_absolute_paths(settings: Settings) -> Settings:
         gpu=_check_gpu(settings.gpu),
         data=_check_data(settings.data),
         python=_check_python(settings.python),
+        programs=_check_programs(settings.programs),
         notes=_check_notes(settings.notes),
         tests=check_user_tests(settings.tests),
         held_out=check_held_out(settings.held_out),
@@ -254,6 +255,19 @@ def _check_python(setting: str) -> str:
     from phases.sandbox.devices import check_python  # imported here: as above
 
     return check_python(setting)
+
+
+def _check_programs(setting: str) -> str:
+    paths = [os.path.abspath(os.path.expanduser(path)) for path in filter(None, setting.split(os.pathsep))]
+    for path in paths:
+        if not os.path.isdir(path):
+            raise UsageError(f"--programs names {path}, and there is no such directory")
+        if store := credential_store(path, os.path.expanduser("~")):
+            raise UsageError(
+                f"--programs names {path}, where {store} is, and commands of a model could read it; name the directory of the "
+                "programs alone (for Rust: the one that `rustc --print sysroot` prints)"
+            )
+    return os.pathsep.join(paths)
 
 
 def _check_notes(setting: str) -> str:

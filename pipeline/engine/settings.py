@@ -14,7 +14,7 @@ PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _EFFORTS = ("effort", "plan_effort", "code_effort")
 _WATCH = ("supervisor", "supervisor_shadow")
-_COMMANDS = ("command_seconds", "command_memory_gb", "job_seconds", "gpu", "data", "allow_data", "python")
+_COMMANDS = ("command_seconds", "command_memory_gb", "job_seconds", "gpu", "data", "allow_data", "python", "programs")
 _CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence")
 _REPRODUCTION = ("reproduce", "tolerance", "reproduce_attempts")
 _READING = ("ocr", "reader", "notes")
@@ -263,6 +263,8 @@ class Settings(NamedTuple):
     """The longest that a job in the background may run, from each start of it."""
     python: str = ""
     """An environment of your own, whose packages commands use, and never write to; then nothing is installed."""
+    programs: str = ""
+    """Directories of programs for commands, several with a colon between them; a `bin` in one counts, too."""
     gpu: str = "none"
     """The graphics cards that commands may use: none, auto (all), or numbers like 0,1."""
     data: str = ""

@@ -57,7 +57,8 @@ def find_missing(hook: Hook, workspace: str, variables: Mapping[str, str]) -> li
     if hook.kind != COMMAND:
         return []
     known = {**variables, **hook.env}
-    words = [_put_in(word, known) for word in _first_command(hook)]
+    args = [str(word) for word in hook.params.get("args", ())]
+    words = [_put_in(word, known) for word in (_strip_prefixes(args) if args else _first_command(hook.command))]
     program = next(iter(words), "")
     if not program or program in _OF_THE_SHELL or _MADE_BY_A_SHELL.search(program):
         return []
@@ -70,21 +71,37 @@ def find_missing(hook: Hook, workspace: str, variables: Mapping[str, str]) -> li
     return _missing_script(words, workspace) if os.path.basename(program) in INTERPRETERS else []
 
 
-def _first_command(hook: Hook) -> list[str]:
-    """The words of the first command of a hook, from its program on."""
-    args = [str(word) for word in hook.params.get("args", ())]
-    words = args or shell_words(hook.command)
-    end = next((at for at, word in enumerate(words) if not args and re.fullmatch(r"[;&|()<>\n]+", word)), len(words))
-    if "(" in "".join(words[end : end + 1]):
-        return []  # a function, or a shell of its own
+def find_unknown_programs(commands: Iterable[str], path: str) -> dict[str, str]:
+    """Return the programs that shell commands begin with and `path` does not have, each with the first command of it."""
+    unknown = dict[str, str]()
+    for command in commands:
+        program = next(iter(_first_command(command)), "")
+        is_plain = (
+            program and "/" not in program and program not in _OF_THE_SHELL and not _MADE_BY_A_SHELL.search(program)
+        )
+        if is_plain and shutil.which(program, path=path) is None:
+            unknown.setdefault(program, command)
+    return unknown
+
+
+def _first_command(command: str) -> list[str]:
+    """The words of the first command of a line, from its program on."""
+    words = shell_words(command)
+    end = next((at for at, word in enumerate(words) if re.fullmatch(r"[;&|()<>\n]+", word)), len(words))
+    # a function, or a shell of its own
+    return [] if "(" in "".join(words[end : end + 1]) else _strip_prefixes(words[:end])
+
+
+def _strip_prefixes(words: Sequence[str]) -> list[str]:
+    """The words from the program on, without `env`, `timeout 10` and variables before it."""
     before = ""
-    for at, word in enumerate(words[:end]):
+    for at, word in enumerate(words):
         if word in _GO_BEFORE:
             before = word
         elif before and word.startswith("-") and before not in _TAKE_NUMBERS:
             return []  # which of its options take a word is not known
         elif not (before in _TAKE_NUMBERS and re.match("-|[0-9]", word)) and not re.match(r"[A-Za-z_]\w*=", word):
-            return words[at:end]
+            return list(words[at:])
     return []
 
 
