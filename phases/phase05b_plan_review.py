@@ -37,7 +37,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 def _tell_missing_programs(plan: dict[str, Any], ctx: Context) -> None:
     """Tells, before a model is paid for code, which check commands have no program on this machine."""
     # late: every command looks at every phase, and few review a plan
-    from phases.agent.machine_facts import describe_missing_programs, missing_programs
+    from phases.acceptance.checks.missing_programs import describe_missing_programs, missing_programs
     from phases.sandbox.box import Box, with_machine
     from phases.sandbox.commands import kind_of_sandbox
 

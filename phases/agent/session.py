@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from phases.acceptance.checks.missing_programs import missing_programs
 from phases.acceptance.protected_files import read_checksums
 from phases.agent.assignment import Assignment
 from phases.agent.earlier_code import (
@@ -22,7 +23,7 @@ from phases.agent.earlier_code import (
 )
 from phases.agent.given_code import GivenCode
 from phases.agent.kernel_setting import RULES, RULES_KEY, read_wanted
-from phases.agent.machine_facts import machine_facts, missing_programs
+from phases.agent.machine_facts import machine_facts
 from phases.llm.journal import Journal, can_continue, header_row, read_journal
 from phases.llm.model import AssumesWindow, Model
 from phases.workspace.backup_tree import carry_directory_over, latest_aside

@@ -63,7 +63,7 @@ def build_search_path(box: Box, fallback: str) -> str:
     """
     first = [os.path.join(box.python, "bin")] if box.python else []
     shown = [path for folder in box.programs for path in (os.path.join(folder, "bin"), folder) if os.path.isdir(path)]
-    own = [os.environ.get("PATH", "")] if box.kind == OFF else []
+    own = os.get_exec_path() if box.kind == OFF else []
     return os.pathsep.join(dict.fromkeys([*first, fallback, *shown, *own, SEARCH_PATH]))
 
 

@@ -15,7 +15,7 @@ _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _EFFORTS = ("effort", "plan_effort", "code_effort")
 _WATCH = ("supervisor", "supervisor_shadow")
 _COMMANDS = ("command_seconds", "command_memory_gb", "job_seconds", "gpu", "data", "allow_data", "python", "programs")
-_CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence")
+_CHECKS = ("max_acceptance_continues", "mutants", "judge", "evidence", "require")
 _REPRODUCTION = ("reproduce", "tolerance", "reproduce_attempts")
 _READING = ("ocr", "reader", "notes")
 _PACKAGES = ("install", "packages_of")
@@ -34,14 +34,8 @@ PERMISSIONS = ("trust_hooks", "dry_run", "anyway", "send_key")
 """Settings that only a flag may give, for one run: a file or variable would permit them for every later workspace."""
 # decision 25: with `review` among them, so that a plain resume does not walk around a gate that waits.
 STORED = (
-    "mode",
-    "model",
-    "plan_model",
-    "code_model",
-    "review",
-    "sandbox",
+    *("mode", "model", "plan_model", "code_model", "review", "sandbox", "max_output_tokens"),
     *_PACKAGES,
-    "max_output_tokens",
     *_EFFORTS,
     *_LIMITS_OF_A_TASK,
     *_WATCH,
@@ -246,8 +240,7 @@ class Settings(NamedTuple):
     reproduce_attempts: int = 0
     """So often what differs from the paper's tables goes back to the agent, with the limits of the task."""
     held_out: str = ""
-    """A folder of data of your own for phase 10. The experiments find it at data/, but for its folder labels, which they never
-    see: what they predict is scored against it."""
+    """A folder of data of your own, at data/ for the experiments. What they predict is scored against its folder labels."""
     experiment_minutes: int = 60
     """An experiment that takes longer is stopped."""
     install: str = "ask"

@@ -101,19 +101,22 @@ def check_code(
     finally:
         look.end()
     facts.doubts.extend([*_doubt_files(sources), *doubts, *_unlocated(rows), *_doubt_differing(rows)])
-    verification = {
+    seen_here = {"tree_sha256": tree_digest(workspace), "sandbox": commands.box.kind, "missing_packages": list(missing)}
+    verification = {**seen_here, **_build_verification(facts, rows, doubts)}
+    return {"block": "\n\n".join(facts.problems) or None, "verification": verification}
+
+
+def _build_verification(facts: _Facts, rows: Sequence[Row], doubts: Sequence[str]) -> Row:
+    """Return what was run and seen, as the journal keeps it."""
+    return {
         "verified": bool(facts.rows) and not facts.problems and not facts.doubts,
-        "tree_sha256": tree_digest(workspace),
-        "sandbox": commands.box.kind,
         "commands": facts.rows,
         "why": "; ".join(facts.doubts) or ("" if facts.rows else "nothing was run: the plan has no check commands"),
-        "missing_packages": list(missing),
         "doubts": facts.doubts,
         "verified_by": _list_verifiers(facts, rows),
         "advice": _advise(rows, doubts),
         "evidence": rows,
     }
-    return {"block": "\n\n".join(facts.problems) or None, "verification": verification}
 
 
 def _list_verifiers(facts: _Facts, rows: Sequence[Row]) -> list[str]:
