@@ -81,9 +81,9 @@ class Look:
         """Return how many tests of the last command passed, failed and were skipped, as noted; None if none was noted."""
         return self._watch.count(str(self._number)) if self._watch else None
 
-    def observe(self) -> Observation:
-        """Return what was noted of tests and lines so far."""
-        return self._watch.collect() if self._watch else NOTHING
+    def observe(self, sources: Mapping[str, str]) -> Observation:
+        """Return what was noted of tests and lines so far. `sources`: the text files of the workspace by path."""
+        return self._watch.collect(self._commands.box.workspace, sources) if self._watch else NOTHING
 
     def collect(
         self, workspace: Workspace, plan: Mapping[str, Any], seen: Observation, *, passed: bool

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from phases.evidence.node_coverage import SUFFIXES, read_node_coverage
 from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes
 
@@ -19,6 +20,7 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 OF_USER = "../user_tests/"
 """What the names of the user's own tests begin with: they lie beside the workspace."""
 _LARGEST = 64 * 2**20
+_OF_NODE = "node"
 _MOST_FILES, _LONGEST_NUMBER = 2000, 15
 _MOST_BYTES = 512 * 2**20
 """Of all notes of one look."""
@@ -35,6 +37,8 @@ class Observation(NamedTuple):
     """By file: the lines that could have run and did not."""
     paths: tuple[str, ...] = (".",)
     """Where in the workspace the tests find modules."""
+    suffixes: tuple[str, ...] = (".py",)
+    """Of what files it is known which lines ran."""
     cut_off: bool = False
     """A test run began and did not come to its end, whatever its exit code."""
     is_blind: bool = False
@@ -75,6 +79,7 @@ class Watch:
             "PIPELINE_WORKSPACE": workspace,
             "PIPELINE_LINES": "noted",
             "PYTEST_ADDOPTS": "-p evidence_pytest",
+            "NODE_V8_COVERAGE": os.path.join(self.notes, _OF_NODE),
         }
 
     def count(self, command: str) -> tuple[int, int, int] | None:
@@ -86,9 +91,17 @@ class Watch:
         ]
         return (outcomes.count(PASSED), outcomes.count(FAILED), outcomes.count(SKIPPED)) if outcomes else None
 
-    def collect(self) -> Observation:
-        """What was noted so far."""
-        return _read_notes(self.notes)
+    def collect(self, workspace: str = "", sources: Mapping[str, str] = {}) -> Observation:
+        """Return what was noted so far. `sources`: the text files of the workspace by path."""
+        seen = _read_notes(self.notes)
+        ran = read_node_coverage(os.path.join(self.notes, _OF_NODE), workspace, sources)
+        if not ran:
+            return seen
+        # a test file that fails ends its command with an error, and then nothing of this is asked for
+        tests = {name: PASSED for lines in ran.values() for by in lines.values() for name in by}
+        return seen._replace(
+            tests={**tests, **seen.tests}, lines={**seen.lines, **ran}, suffixes=(*seen.suffixes, *SUFFIXES)
+        )
 
 
 def _read_notes(notes: str) -> Observation:
@@ -114,7 +127,7 @@ def _read_notes(notes: str) -> Observation:
     }
     unrun = {path: frozenset(numbers - ran.get(path, {}).keys()) for path, numbers in could_run.items()}
     where = tuple(dict.fromkeys(paths)) or (".",)
-    return Observation(tests, ran, unrun, where, begun > ended)
+    return Observation(tests, ran, unrun, where, cut_off=begun > ended)
 
 
 def _with_those_set_up(by: set[str], tests: Mapping[str, str]) -> set[str]:

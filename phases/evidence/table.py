@@ -66,7 +66,7 @@ def _observe(demand: Mapping[str, Any], places: Sequence[Place], seen: Observati
     tests = frozenset[str]().union(*(seen.tests_of(place.path, _lines_of(place, seen)) for place in places))
     own = sorted(test for test in tests if not test.startswith(OF_USER))
     stubs = [place for place in places if _is_stub(place)]
-    measured = any(place.path.endswith(".py") for place in places) and not seen.is_blind
+    measured = any(place.path.endswith(seen.suffixes) for place in places) and not seen.is_blind
     level = UNLOCATED if not places else STUBBED if stubs else RUN if tests else LOCATED
     note = f"{describe_places(stubs)} does nothing yet" if stubs else value_difference(demand, places)
     if not note and level == LOCATED:

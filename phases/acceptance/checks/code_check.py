@@ -91,7 +91,7 @@ def check_code(
             facts.doubts.append(f"no sandbox on this machine, so nothing was run: {probe_best().detail}")
         else:
             _execute(facts, plan, sources, missing, look)
-        seen = look.observe()
+        seen = look.observe(sources)
         _add_test_facts(facts, seen)
         rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
         if commands.box.kind != NONE:

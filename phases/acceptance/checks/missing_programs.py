@@ -1,0 +1,31 @@
+"""Find the programs that a plan's check commands need and that commands on this machine do not find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from phases.acceptance.configuration.missing_programs import find_unknown_programs
+from phases.sandbox.box import Box
+from phases.sandbox.bubblewrap import build_search_path
+
+_WITH_PYTHON = frozenset({"python", "python3", "pytest", "coverage"})
+
+
+def missing_programs(plan: Mapping[str, Any], box: Box) -> dict[str, str]:
+    """Return the programs that are not there, each with the first command that needs it.
+
+    What Python and the plan's packages bring is not looked for: it is installed later, or told of by itself.
+    """
+    setup = {str(name).partition(">")[0].partition("=")[0].strip() for name in plan["environment_setup"]["packages"]}
+    found = find_unknown_programs(plan["validation_approach"]["verify_commands"], build_search_path(box, ""))
+    return {name: command for name, command in found.items() if name not in {*_WITH_PYTHON, *setup}}
+
+
+def describe_missing_programs(missing: Mapping[str, str]) -> list[str]:
+    """Return a line for each: what is not there, what cannot be checked for want of it, and what to do."""
+    return [
+        f"{name} was not found where commands look for programs, so `{command}` cannot be run here and the code will not be "
+        f"checked by it; --programs DIR shows commands the directory where {name} is"
+        for name, command in missing.items()
+    ]
