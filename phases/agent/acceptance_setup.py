@@ -23,6 +23,7 @@ from phases.agent.earlier_code import OFFLINE
 from phases.agent.session import Session
 from phases.agent.transcript import FILE, Transcript
 from phases.evidence.look import OFF, EvidenceSetting
+from phases.evidence.table import GUARDED
 from phases.llm.ledger import Ledger
 from phases.llm.model import Model
 from phases.llm.providers import PROVIDERS
@@ -31,6 +32,9 @@ from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import ManifestReader
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import Incomplete, Interrupted, Paused, PipelineError
+
+_CHANGES = "5"
+"""How many changes are tried on each requirement's code if `guarded` is demanded and no number is given."""
 
 
 class Acceptance(NamedTuple):
@@ -91,9 +95,11 @@ def _evidence_setting(assignment: Assignment, model: Model) -> EvidenceSetting:
     places = assignment.places
     # Nothing mends a scaffold, so how well its tests would notice a mistake is of no use to anybody.
     mutants = OFF if model.name == OFFLINE else assignment.mutants
+    if assignment.require == GUARDED and mutants == OFF:
+        mutants = _CHANGES
     user_tests = places.user_tests if os.path.isdir(places.user_tests) else ""
     bare = assignment.make_bare_python() if assignment.is_watched else ""
-    return EvidenceSetting(bare, places.evidence, mutants, user_tests)
+    return EvidenceSetting(bare, places.evidence, mutants, user_tests, assignment.require)
 
 
 def _open_reviewer(assignment: Assignment, begun: Session, model: Model, commands: CommandRunner) -> Reviewer | None:

@@ -111,6 +111,8 @@ def _build_prompt(request: Request, forbidden: str) -> str:
     _, write = parse_first_messages(messages)
     packages = json.loads(messages[1].text)["packages_installed"]
     told = _FIRST.format(write=", ".join(write) or "none; they are there", packages=", ".join(packages) or "none")
+    if required := json.loads(messages[1].text).get("required_by_the_user"):
+        told += f"- {required}\n"
     if forbidden:
         told += f"- Fetch nothing from these addresses, and no copy of what is there: {', '.join(forbidden.split())}\n"
     refused = [message for message in messages[2:] if message.role == "user" and "acceptance-feedback" in message.text]

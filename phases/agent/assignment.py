@@ -85,8 +85,13 @@ class Assignment(NamedTuple):
 
     @property
     def mutants(self) -> str:
-        """How many changes are tried for each requirement: off, auto or a number."""
+        """How many changes are tried for each requirement: off or a number."""
         return str(self.limits.get("mutants") or "off")
+
+    @property
+    def require(self) -> str:
+        """The level of evidence that the user demands of each requirement: located, run or guarded; empty: none."""
+        return str(self.limits.get("require") or "")
 
     @property
     def turn_limit(self) -> int:

@@ -33,7 +33,7 @@ from pipeline.base.files import make_directory, next_aside, replace_file, sync_d
 from pipeline.base.jsonl import row_line
 from pipeline.base.logs import logger
 
-_NEXT, _MACHINE = ".next", "machine"
+_NEXT, _MACHINE, _REQUIRE = ".next", "machine", "require"
 
 
 class Session(NamedTuple):
@@ -56,6 +56,8 @@ class Session(NamedTuple):
     """What the model is told of the machine, as it was at the beginning; None: nothing was."""
     changed: tuple[str, ...] = ()
     """What this plan changed in the one that the code was written from, a line a change."""
+    require: str = ""
+    """The level of evidence that the user demanded of each requirement at the beginning; empty: none."""
 
     def untouched(self, workspace: Workspace) -> list[str]:
         """Files that were to be changed, were written by no tool, and are as they were."""
@@ -74,6 +76,7 @@ def session_from(journal: Journal, planned: Sequence[str]) -> Session:
         told.get("references"),
         told.get(_MACHINE),
         tuple(told.get(CHANGED, ())),
+        str(told.get(_REQUIRE, "")),
     )
     return Session(journal, tuple(planned), tuple(told["write"]), *fixed)
 
@@ -115,7 +118,7 @@ def begin_session(
     make_directory(places.workspace)
     journal = Journal(places.journal, header, run, work.in_place, begun={**everything, **begun}, clean=clean)
     journal.on_other_question = work.tell
-    if not journal.begun.keys() >= {*everything, *fixed} - {"references", RULES_KEY, _MACHINE}:
+    if not journal.begun.keys() >= {*everything, *fixed} - {"references", RULES_KEY, _MACHINE, _REQUIRE}:
         raise PhaseError(
             f"{places.journal}, line 1: does not say how the work began; start afresh with --redo implement"
         )
@@ -161,4 +164,5 @@ def _start_facts(work: Assignment, model: Model, installed: Sequence[str]) -> di
         _MACHINE: machine_facts(work.command_box, missing_programs(work.plan, work.command_box)),
         # An index that was made anew would ask other questions than those on record (decision 113).
         **({"references": work.library.relations} if work.library else {}),
+        **({_REQUIRE: work.require} if work.require else {}),
     }

@@ -33,6 +33,8 @@ class EvidenceSetting(NamedTuple):
     """off, or how many changes are tried on each requirement's code."""
     user_tests: str = ""
     """The directory of the tests that the user gave; empty: there are none."""
+    require: str = ""
+    """The level of evidence that the user demands of each requirement; empty: none."""
 
 
 class Look:

@@ -53,6 +53,18 @@ def build_table(
     return [_with_trials(row, jobs, results) for row in rows]
 
 
+def find_below(rows: Sequence[Row], level: str) -> tuple[list[str], list[str]]:
+    """Return, a line each, the rows that are known to be below a level, and those of which it cannot be said here."""
+    below, unknown = list[str](), list[str]()
+    for row in rows:
+        if LEVELS.index(row["level"]) >= LEVELS.index(level):
+            continue
+        is_known = row["level"] in (UNLOCATED, STUBBED) or (row["measured"] and (row["level"] == LOCATED or row["tried"]))
+        why = "; ".join([*filter(None, [row["note"]]), *(f"its tests also pass with {each}" for each in row["missed"])])
+        (below if is_known else unknown).append(f"{row['id']} is {row['level']}{f': {why}' if why else ''}")
+    return below, unknown
+
+
 def find_stubs(plan: Mapping[str, Any], sources: Mapping[str, str]) -> list[Place]:
     """Return the places that are stubs: functions and classes that cite a requirement, and planned files of nothing else."""
     return [place for place in locate_demands(plan, sources) if _is_stub(place)]

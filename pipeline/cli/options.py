@@ -204,6 +204,11 @@ _OPTIONS = (
         "N|off",
         "Try N small changes of each requirement's code on its tests, and report which were noticed.",
     ),
+    click.option(
+        "--require",
+        type=click.Choice(["located", "run", "guarded"]),
+        help="Refuse code unless this is known of every requirement (default: it is only reported).",
+    ),
     _flag("--evidence/--no-evidence", "evidence", "Look which code the tests run and check, or only run them."),
     _text(
         "--judge",
@@ -303,7 +308,7 @@ _GROUPS = {
         *("trust_hooks",),
     ),
     "Reproduction": ("reproduce", "tolerance", "reproduce_attempts", "held_out", "experiment_minutes"),
-    "Checks and supervision": ("mutants", "evidence", "judge", "supervisor", "supervisor_shadow"),
+    "Checks and supervision": ("mutants", "require", "evidence", "judge", "supervisor", "supervisor_shadow"),
     "This command": ("jobs", "engine", "where", "csv_file", "html", "rows_as_json"),
     "Output": ("as_json", "help_all", "help"),
 }

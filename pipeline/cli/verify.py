@@ -29,6 +29,11 @@ _WHY = "asked to judge it again"
     "--tests", metavar="DIR", shell_complete=complete_directories, help="Your own tests, which the code must pass."
 )
 @click.option("--mutants", metavar="N|off", help="Try N small changes of each requirement's code on its tests.")
+@click.option(
+    "--require",
+    type=click.Choice(["located", "run", "guarded"]),
+    help="Refuse code unless this is known of every requirement.",
+)
 @click.option("--judge", metavar="NAME", help="Have a model review the code against the paper.")
 @click.option("--plan-model", metavar="NAME", help="With --paper: have a model plan.")
 @click.option(

@@ -58,6 +58,7 @@ _CHOICES = {
     "reproduce": ("off", "quick", "full"),
     "reader": ("", "docling"),
     "packages_of": ("today", "paper"),
+    "require": ("", "located", "run", "guarded"),
     "supervisor": ("", "off", "adaptive", "strict"),
     "openai_api": ("", "chat", "responses"),
     **dict.fromkeys(_EFFORTS, ("", "none", "low", "medium", "high")),
@@ -193,6 +194,8 @@ class Settings(NamedTuple):
     is reported and decides nothing."""
     evidence: str = "on"
     """off: it is not measured which test runs which line."""
+    require: str = ""
+    """located, run or guarded: what must be known of each requirement, or the code is refused. Empty: it is only reported."""
     judge: str = "auto"
     """The model that reviews code whose facts hold: a name as in `model`, same, or off. auto: the model that wrote it, if it is
     behind a server. Its findings are advice, once; what it still finds is a doubt, and the run ends as a warning."""

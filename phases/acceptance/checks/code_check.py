@@ -27,7 +27,7 @@ from phases.evidence.look import EvidenceSetting, Look
 from phases.evidence.observation import FAILED, Observation
 from phases.evidence.places import is_test_file
 from phases.evidence.stubs import text_stubs
-from phases.evidence.table import LOCATED, RUN, UNLOCATED, find_stubs
+from phases.evidence.table import LOCATED, RUN, UNLOCATED, find_below, find_stubs
 from phases.evidence.traceability import DIFFERENT, describe_judgement
 from phases.sandbox.box import NONE, CommandResult
 from phases.sandbox.probe import probe_best
@@ -96,6 +96,8 @@ def check_code(
         rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
         if commands.box.kind != NONE:
             commands.take_back()
+        if evidence.require and not facts.problems:
+            _add_below(facts, rows, evidence.require)
         if review and not facts.problems:
             rows = list(review(workspace, rows))
     finally:
@@ -104,6 +106,16 @@ def check_code(
     seen_here = {"tree_sha256": tree_digest(workspace), "sandbox": commands.box.kind, "missing_packages": list(missing)}
     verification = {**seen_here, **_build_verification(facts, rows, doubts)}
     return {"block": "\n\n".join(facts.problems) or None, "verification": verification}
+
+
+def _add_below(facts: _Facts, rows: Sequence[Row], level: str) -> None:
+    """Add the requirements that are below the level that the user demands."""
+    below, unknown = find_below(rows, level)
+    if below:
+        lines = "\n".join(below)
+        facts.problems.append(f"the user requires `{level}` of every requirement, and {len(below)} are below it:\n{lines}")
+    if unknown:
+        facts.doubts.append(f"whether {len(unknown)} of {len(rows)} requirements are `{level}` cannot be seen here")
 
 
 def _build_verification(facts: _Facts, rows: Sequence[Row], doubts: Sequence[str]) -> Row:
