@@ -24,17 +24,15 @@ _WORKED_OUT = ("equation", "algorithm", "model", "loss", "metric", "baseline")
 """Kinds of requirement that are computed and cannot be looked up."""
 _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set)
 _ASSERTS = re.compile(r"assert|raises|check|expect|verify|fail|compare|should|warns", re.IGNORECASE)
-_LEAST_COPIES = 3
-_MOST_NAMED = 5
+_OF_TYPE = ("isinstance", "callable", "hasattr", "str", "repr")
+_LEAST_COPIES, _MOST_NAMED = 3, 5
 _ORDINARY = frozenset(
     ("a", "an", "and", "are", "as", "at", "be", "by", "each", "for", "from", "if", "in", "is", "it", "its", "of", "on", "or",
      "return", "self", "that", "the", "this", "to", "we", "with")
 )  # fmt: skip
 
 
-def find_doubts(
-    plan: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], sources: Mapping[str, str], seen: Observation
-) -> list[str]:
+def find_doubts(plan: Mapping[str, Any], sources: Mapping[str, str], seen: Observation) -> list[str]:
     """Return the doubts about the code of a plan, each as a sentence; none where the code is no Python."""
     demands = {str(row["id"]): row for row in demands_of(plan)}
     trees = {path: tree for path, text in sources.items() if path.endswith(".py") and (tree := parse_python(text))}
@@ -55,11 +53,8 @@ def find_doubts(
 
 
 def _function_at(place: Place, tree: ast.Module) -> Iterator[Function]:
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, Function)
-            and min([node.lineno, *(each.lineno for each in node.decorator_list)]) == place.first
-        ):
+    for node in _functions_of(tree):
+        if min([node.lineno, *(each.lineno for each in node.decorator_list)]) == place.first:
             yield node
 
 
@@ -67,13 +62,11 @@ def _doubt_functions(
     code: Sequence[tuple[Place, Function]], demands: Mapping[str, Any], trees: Mapping[str, ast.Module]
 ) -> Iterator[str]:
     for place, node in _distinct(code):
-        if demands[place.identifier].get("kind") in _WORKED_OUT:
-            if _is_looked_up(node, trees[place.path]):
-                yield f"{place.name} returns constants for inputs that it knows ({place.identifier})"
-            elif _is_random(node):
-                yield f"{place.name} returns random values whatever it is given ({place.identifier})"
-            elif _is_constant(node):
-                yield f"{place.name} returns a constant whatever it is given ({place.identifier})"
+        said = "random values whatever it is given" if _is_random(node) else ""
+        said = said or ("a constant whatever it is given" if _is_constant(node) else "")
+        said = "constants for inputs that it knows" if _is_looked_up(node, trees[place.path]) else said
+        if said and demands[place.identifier].get("kind") in _WORKED_OUT:
+            yield f"{place.name} returns {said} ({place.identifier})"
 
 
 def _distinct(code: Sequence[tuple[Place, Function]]) -> Iterator[tuple[Place, Function]]:
@@ -93,14 +86,11 @@ def _doubt_unfinished(
     """Yield functions that give up in a case of their own or call what gives up, and those of which tests run little."""
     for place, node in _distinct(code):
         ran, unrun = seen.lines.get(place.path, {}), seen.unrun.get(place.path, frozenset())
-        stubs = {
-            each.name for each in _functions_of(trees[place.path]) if is_stub(each) and any(map(gives_up, each.body))
-        }
+        others = _functions_of(trees[place.path])
+        stubs = {each.name for each in others if is_stub(each) and any(map(gives_up, each.body))}
         blocks = [each for each in ast.walk(node) if isinstance(each, (ast.If, ast.For, ast.While, ast.With))]
         given_up = [each.lineno for block in blocks for each in block.body if gives_up(each) and each.lineno not in ran]
-        called = {
-            each.func.id for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
-        }
+        called = {last_word(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
         own = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
         run, left = sum(line in ran for line in own), sum(line in unrun for line in own)
         inner = [each for each in _functions_of(node) if each is not node and each.body[0].lineno in unrun]
@@ -161,9 +151,7 @@ def _doubt_words(places: Sequence[Place], demands: Mapping[str, Any], sources: M
     for place in places:
         lines = split_lines(sources[place.path])[place.first - 1 : place.last]
         texts.setdefault(place.identifier, set()).update(words_of(f"{place.path} {place.symbol} {' '.join(lines)}"))
-    own = {
-        name: words_of(str(demands[name]["text"])) - _ORDINARY for name in texts if str(demands[name]["text"]).isascii()
-    }
+    own = {name: words_of(said) - _ORDINARY for name in texts if (said := str(demands[name]["text"])).isascii()}
     strange = [name for name, words in own.items() if words and not words & texts[name]]
     if len(strange) >= _LEAST_COPIES and 2 * len(strange) >= len(own):
         named = ", ".join(strange[:_MOST_NAMED])
@@ -189,12 +177,9 @@ def _doubt_tests(trees: Mapping[str, ast.Module], seen: Observation) -> Iterator
     if seen.tests and silent and 2 * len(silent) >= len(tests):
         yield f"{len(silent)} of {len(tests)} tests assert nothing: {', '.join(silent[:_MOST_NAMED])}"
     for path, nodes in files.items():
-        own = Counter(
-            node.name for node in trees[path].body if isinstance(node, Function) and node.name.startswith("test")
-        )
-        yield from (
-            f"{path} defines {name} more than once: only the last one runs" for name, count in own.items() if count > 1
-        )
+        own = Counter(node.name for node in trees[path].body if isinstance(node, Function))
+        again = [name for name, count in own.items() if count > 1 and name.startswith("test")]
+        yield from (f"{path} defines {name} more than once: only the last one runs" for name in again)
         weak = [node.name for node in nodes if node.name.startswith("assert") and _is_silent(node, set())]
         yield from (f"{path} replaces {name} by one that cannot fail" for name in weak)
 
@@ -246,18 +231,8 @@ def _is_vacuous(test: ast.expr) -> bool:
         said = [ast.dump(each) for each in test.values]
         excludes = [ast.dump(each.operand) for each in test.values if isinstance(each, ast.UnaryOp)]
         return bool(set(said) & set(excludes)) or (isinstance(test.op, ast.And) and all(map(_is_vacuous, test.values)))
-    is_type = isinstance(test, ast.Call) and last_word(test.func) in (
-        "isinstance",
-        "callable",
-        "hasattr",
-        "str",
-        "repr",
-    )
+    is_type = isinstance(test, ast.Call) and last_word(test.func) in _OF_TYPE
     return is_type or isinstance(test, (ast.Constant, ast.JoinedStr, ast.Tuple, ast.List, ast.Dict)) or _is_number(test)
-
-
-def _calls(node: Function) -> set[str]:
-    return {last_word(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
 
 
 def _given(node: Function) -> set[str]:
@@ -273,57 +248,39 @@ def _is_constant(node: Function) -> bool:
 
 
 def _is_looked_up(node: Function, tree: ast.Module) -> bool:
-    """Return whether all that a function returns are literals, chosen by comparing arguments with literals."""
-    given, tables = _given(node), _tables(tree)
-    returned = [each.value for each in ast.walk(node) if isinstance(each, ast.Return) and each.value is not None]
-    if not given or not returned or not all(_is_answer(each, tables) for each in returned):
-        return False
-    tests = [each for each in ast.walk(node) if isinstance(each, ast.Compare)]
-    equal = all(
-        isinstance(each.ops[0], (ast.Eq, ast.In)) and isinstance(each.comparators[-1], _LITERALS) for each in tests
-    )
-    if tests and all(_compares_names(each) for each in tests):
-        return False  # it chooses a setting
-    asked = tests or any(not isinstance(each, (*_LITERALS, ast.UnaryOp)) for each in returned)
-    work = [each for each in ast.walk(node) if isinstance(each, (ast.For, ast.While, ast.AugAssign, ast.BinOp))]
-    return equal and bool(asked) and all(_is_number(each) for each in work)
+    """Return whether all that a function returns are numbers that it knows by its arguments. Names choose a setting."""
+    given, inside = _given(node), list(ast.walk(node))
+    tables = {
+        target.id
+        for each in tree.body
+        if isinstance(each, ast.Assign) and isinstance(each.value, _LITERALS[1:]) and _holds_numbers(each.value)
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    returned = [each.value for each in inside if isinstance(each, ast.Return) and each.value is not None]
+    tests = [each.comparators[-1] for each in inside if isinstance(each, ast.Compare)]
+    work = [each for each in inside if isinstance(each, (ast.For, ast.While, ast.AugAssign, ast.BinOp))]
+    entries = [each for each in returned if _is_entry(each, tables)]
+    known = all(each in entries or _is_number(each) for each in returned) and all(map(_holds_numbers, tests))
+    return bool(given and (entries or (returned and tests))) and known and all(map(_is_number, work))
 
 
-def _tables(tree: ast.Module) -> set[str]:
-    """Return the names of a module's containers of numbers; a dict with names as keys holds settings."""
-    found = set[str]()
-    for each in tree.body:
-        if isinstance(each, ast.Assign) and isinstance(each.value, _LITERALS[1:]) and not _has_names(each.value):
-            computed = any(isinstance(inner, (ast.Lambda, ast.Name)) for inner in ast.walk(each.value))
-            found |= {one.id for one in each.targets[:1] if isinstance(one, ast.Name) and not computed}
-    return found
-
-
-def _has_names(node: ast.expr) -> bool:
-    keys = node.keys if isinstance(node, ast.Dict) else []
-    return bool(keys) and all(isinstance(key, ast.Constant) and _is_name(key.value) for key in keys)
-
-
-def _compares_names(node: ast.Compare) -> bool:
-    texts = [each.value for each in ast.walk(node.comparators[-1]) if isinstance(each, ast.Constant)]
-    return bool(texts) and all(map(_is_name, texts))
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and value.replace("-", "_").isidentifier()
-
-
-def _is_answer(node: ast.expr, tables: set[str]) -> bool:
-    """Return whether an expression is a literal, or what a table holds for the arguments."""
-    if isinstance(node, ast.Constant) or _is_number(node):
-        return True
-    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "index")
-    table = node.value if isinstance(node, ast.Subscript) else node.func.value if is_call else None  # type: ignore[attr-defined]
+def _is_entry(node: ast.expr, tables: set[str]) -> bool:
+    """Return whether an expression is what a table of numbers holds: `TABLE[x]`, `{1: 2}.get(x)`."""
+    is_call = isinstance(node, ast.Call) and last_word(node.func) in ("get", "index")
+    table = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_call else node
     while isinstance(table, ast.Subscript):
         table = table.value
-    return (isinstance(table, ast.Dict) and not _has_names(table)) or (
-        isinstance(table, ast.Name) and table.id in tables
-    )
+    own = isinstance(table, ast.Dict) and table is not node and _holds_numbers(table)
+    return own or (isinstance(table, ast.Name) and table is not node and table.id in tables)
+
+
+def _holds_numbers(node: ast.expr) -> bool:
+    """Return whether an expression is a literal without a name in it: no variable, and no text that could be a key's name."""
+    names = (each for each in ast.walk(node) if isinstance(each, (ast.Name, ast.Lambda)))
+    texts = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+    is_named = any(text.replace("-", "_").isidentifier() for text in texts)
+    return isinstance(node, _LITERALS) and not is_named and not any(names)
 
 
 def _is_number(node: ast.AST) -> bool:

@@ -101,7 +101,7 @@ class Look:
             return run_trials(jobs, self._commands.box, watch, seen.paths, self._setting.user_tests, report)
 
         rows = build_table(plan, sources, seen, changes=changes, run_jobs=run_jobs)
-        return rows, find_doubts(plan, rows, sources, seen)
+        return rows, find_doubts(plan, sources, seen)
 
     def end(self) -> None:
         """Delete the notes."""

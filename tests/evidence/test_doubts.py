@@ -6,7 +6,6 @@ import pytest
 
 from phases.evidence.doubts import find_doubts
 from phases.evidence.observation import PASSED, Observation
-from phases.evidence.table import build_table
 from tests.evidence.test_table import plan_of
 
 TEST = "from code_of import *\n\n\ndef test_it():\n    assert mean([1, 3]) == 2\n"
@@ -22,7 +21,7 @@ def doubts_of(code: str, tests: str = TEST, texts: tuple[str, ...] = ("The mean 
     )
     lines = dict.fromkeys(range(1, code.count("\n") + 1), names)
     seen = Observation(dict.fromkeys(names, PASSED), {"code_of.py": lines})
-    return find_doubts(plan, build_table(plan, files, seen), files, seen)
+    return find_doubts(plan, files, seen)
 
 
 def test_nonsense_of_one_shape_with_its_own_tests_is_in_doubt() -> None:
@@ -103,6 +102,6 @@ def test_a_value_that_nothing_reads_is_in_doubt() -> None:
     plan = plan_of() | {"values": [{**value, "source": {"section": None, "page": 1, "quote": ""}}]}
     files = {"src/score.py": "RATE = 3  # V1\n", "test_a.py": "def test_a():\n    assert RATE == 3\n"}
     seen = Observation({}, {}, is_blind=True)
-    assert find_doubts(plan, [], files, seen) == ["nothing reads src/score.py:RATE (V1)"]
+    assert find_doubts(plan, files, seen) == ["nothing reads src/score.py:RATE (V1)"]
     files["src/use.py"] = "from score import RATE\n\nprint(RATE)\n"
-    assert find_doubts(plan, [], files, seen) == []
+    assert find_doubts(plan, files, seen) == []
