@@ -291,7 +291,7 @@ def _run_phases(
     )
     if "only" in options:
         run = _request_for_one_phase(store, run, options["only"])
-    if judge := options.get("judge"):
+    if (judge := options.get("judge")) not in (None, "off", "auto"):
         phase = find("implement")
         if run.wants(phase) and phase not in [stale for stale, _ in stale_phases(store, run)]:
             again = f"pipeline verify {command_name(store)} --judge {judge}"
