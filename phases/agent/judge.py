@@ -85,8 +85,6 @@ class Judgement(NamedTuple):
     """meets, differs or cannot tell."""
     line: int
     sentence: str
-    asked: str
-    """The id that was asked for: its own, or that of the requirement whose sentence states the value."""
 
 
 class _Item(NamedTuple):
@@ -197,7 +195,7 @@ def _single_verdicts(rows: Sequence[Row], wanted: Set[str]) -> dict[str, Judgeme
     """The verdicts that were asked for, without those that contradict each other."""
     counts = Counter(name for name, _ in {(row["id"], row["verdict"]) for row in rows})
     return {
-        row["id"]: Judgement(row["verdict"], row["line"], " ".join(strip_invisible(row["sentence"]).split()), row["id"])
+        row["id"]: Judgement(row["verdict"], row["line"], " ".join(strip_invisible(row["sentence"]).split()))
         for row in rows
         if row["id"] in wanted and counts[row["id"]] == 1
     }

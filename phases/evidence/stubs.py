@@ -47,7 +47,8 @@ def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False
         working = [method for method in methods if method.name not in SETS_UP] or methods
         return all(is_stub(method) for method in working) if working else all(_is_nothing(child) for child in node.body)
     rest = [child for child in node.body if not _is_text(child)]
-    return all(map(_is_nothing, rest)) or gives_up(rest[0])
+    returns = any(isinstance(child, (ast.Return, ast.Yield, ast.YieldFrom)) for child in ast.walk(node))
+    return all(map(_is_nothing, rest)) or gives_up(rest[0]) or (gives_up(rest[-1]) and not returns)
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -284,15 +284,3 @@ def test_a_file_of_an_earlier_plan_comes_with_what_the_plan_changed_for_it() -> 
     assert changes() == list(told[:2])
     written(shown, "a.py")
     assert changes() == list(told), "no line is about that file, so all are shown"
-
-
-def test_a_second_refusal_says_which_tests_and_requirements_are_mended_and_which_are_not() -> None:
-    shown = memory(paths=["a.py"])
-    written(shown, "a.py")
-    shown.rejected("R1 is open; test_sum fails: expected 3 in test_mean")
-    assert "Since" not in shown.messages()[-1].text
-    shown.rejected("test_mean fails; R2 is open")
-    told = "Since the refusal before: no longer named: R1, test_sum; still: test_mean; new: R2."
-    assert shown.messages()[-1].text == f"test_mean fails; R2 is open\n{told}"
-    shown.rejected("test_mean fails")
-    assert shown.messages()[-1].text.endswith("Since the refusal before: no longer named: R2; still: test_mean.")

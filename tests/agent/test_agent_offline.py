@@ -162,7 +162,7 @@ def test_every_requirement_is_cited_where_it_is_to_be_met(paper: Any, tmp_path: 
         assert f"{wanted['id']} ({section}page {wanted['source']['page']}): " in text
         assert rows[wanted["id"]]["status"] == "stubbed"
     for value in made.plan["values"]:
-        assert (rows[value["id"]]["status"], rows[value["id"]]["kind"]) == ("named", "value")
+        assert (rows[value["id"]]["status"], rows[value["id"]]["kind"]) == ("located", "value")
 
 
 @given(STRANGE, STRANGE, st.one_of(st.none(), STRANGE), st.sampled_from(KINDS))

@@ -340,12 +340,16 @@ def test_checks_of_one_verdict_share_the_tree_that_the_first_began_with(tmp_path
 
 @needs_a_sandbox
 def test_large_files_that_commands_make_keep_nobody_from_being_accepted(tmp_path: Path) -> None:
-    plan = small_plan("a.py", verify=("test -s data.bin && head -c 3000000 /dev/zero > checkpoint.bin",))
+    checks = (
+        "test -s data.bin && head -c 3000000 /dev/zero > checkpoint.bin",
+        "python -m pytest -q -p no:cacheprovider",
+    )
     make = call("Bash", command="head -c 3000000 /dev/zero > data.bin", identifier="b1")
-    model = says(write("a.py", 'def meet() -> int:\n    """R1"""\n    return 1\n'), make)
-    made = carry_out(tmp_path / "task", model, plan)["implementation"]
+    test = write("test_a.py", "from a import A\n\n\ndef test_a():\n    assert A == 1\n", "w2")
+    model = says(write("a.py", "A = 1\n"), test, make)
+    made = carry_out(tmp_path / "task", model, small_plan("a.py", verify=checks))["implementation"]
     assert (made["status"], made["stop_reason"]) == ("completed", "accepted"), made["reason"]
-    assert [row["path"] for row in made["files"]] == ["generate_code/a.py"]
+    assert [row["path"] for row in made["files"]] == ["generate_code/a.py", "generate_code/test_a.py"]
     assert (tmp_path / "task" / "generate_code" / "data.bin").stat().st_size == 3_000_000
 
 

@@ -1,4 +1,4 @@
-"""The judge: what it is sent, which verdicts it is asked for, and what becomes of its replies."""
+"""The reviewer: what it is sent, which verdicts it is asked for, and what becomes of its replies."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ CODE = {
     "model.py": '"""R1: the model."""\n\n\nclass Model:\n    """R2: the network."""\n\n    def forward(self, x):\n'
     '        """R2, R3 and V1: halves x."""\n        return x * 0.5\n\n\n'
     'SETTINGS = {"rate": 0.1}\n\n\ndef unnamed():\n    return 7\n',
-    "tests/test_model.py": "def test_r2_r3_halves():\n    assert 1 == 1\n",
+    "tests/test_model.py": "def test_other():\n    assert 2 == 2\n\n\ndef test_it_halves():\n    assert 1 == 1\n",
 }
+TESTED = {name: ["tests/test_model.py::test_it_halves", "tests/gone.py::test_gone"] for name in ("R2", "R3")}
+"""By id, the tests that run its code."""
 FILLER = "\n\n".join(f"Filler sentence {number} says nothing that matters here." for number in range(400))
 
 
@@ -78,7 +80,7 @@ def meets(names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 class Place:
-    """A judge of some code, with what it told the user."""
+    """A reviewer of some code, with what it told the user."""
 
     def __init__(
         self,
@@ -89,7 +91,6 @@ class Place:
         requirements: Sequence[Mapping[str, Any]] = ROWS,
         values: Sequence[Mapping[str, Any]] = VALUES,
         files: Sequence[Mapping[str, Any]] = ({"path": "model.py", "purpose": "x"},),
-        told: Sequence[str] = (),
     ) -> None:
         self.notes, self.model = list[str](), Judges(answer)
         for path, text in CODE.items():
@@ -104,13 +105,20 @@ class Place:
             *(self.model, ledger, journals, 1, paper_path, plan, Contracts().breach),
             in_place=lambda: None,
             clean=lambda given: given,
-            told=lambda: told,
             tell=self.notes.append,
         )
 
+    def review(self) -> dict[str, dict[str, Any]]:
+        """The verdicts by id, of a look at what a test of the code runs."""
+        plan = self.judge.plan
+        ran = [
+            {"id": row["id"], "tests": TESTED.get(row["id"], [])} for row in [*plan["requirements"], *plan["values"]]
+        ]
+        return {row["id"]: row["judged"] for row in self.judge.review(self.workspace, ran) if "judged" in row}
+
     def sent(self) -> str:
-        """The one request to the judge."""
-        self.judge.judge(self.workspace)
+        """The one request to the reviewer."""
+        self.review()
         [request] = self.model.requests
         return request
 
@@ -125,11 +133,10 @@ def parts_of(request: str, name: str) -> list[str]:
 
 def test_each_requirement_and_each_value_gets_one_verdict(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    judgements = place.judge.judge(place.workspace)
+    judgements = place.review()
     asked = Counter(name for request in place.model.requests for name in asked_in(request))
     assert asked == Counter(["R1", "R2", "R3", "R34", "V2", "V3"])
     assert set(judgements) == {row["id"] for row in [*ROWS, *VALUES]}
-    assert {name: said.asked for name, said in judgements.items() if said.asked != name} == {"V1": "R2"}
     assert place.notes == []
 
 
@@ -149,7 +156,8 @@ def test_a_value_is_judged_with_the_requirement_whose_sentence_states_it(
     quote: str, page: int, owner: str, tmp_path: Path
 ) -> None:
     place = Place(tmp_path, values=[value("V1", quote, page)])
-    assert place.judge.judge(place.workspace)["V1"].asked == owner
+    place.review()
+    assert ("V1" in asked_in(place.model.requests[-1])) == (owner == "V1")
     described = {
         row["id"]: row.get("values", []) for row in map(json.loads, parts_of(place.model.requests[0], "REQUIREMENT"))
     }
@@ -160,8 +168,10 @@ def test_a_value_is_judged_with_the_requirement_whose_sentence_states_it(
     ("files", "shown"),
     [
         pytest.param([{"path": "model.py", "implements": ["R34"]}], "model.py", id="its planned file"),
-        pytest.param([{"path": "model.py"}, {"path": "none.py"}], "model.py", id="every planned file"),
-        pytest.param([{"path": "none.py", "implements": ["R34"]}], "model.py", id="all code, where none is there"),
+        pytest.param([{"path": "model.py"}, {"path": "none.py"}], "model.py", id="all code, where the plan names none"),
+        pytest.param(
+            [{"path": "none.py", "implements": ["R34"]}], "model.py", id="all code, where that file is not there"
+        ),
     ],
 )
 def test_a_requirement_that_no_code_names_is_judged_on_the_code_that_is_there(
@@ -170,11 +180,12 @@ def test_a_requirement_that_no_code_names_is_judged_on_the_code_that_is_there(
     request = Place(tmp_path, requirements=ROWS[3:], values=(), files=files).sent()
     assert [text.partition("\n")[0] for text in parts_of(request, "CODE")] == [shown]
     assert "def unnamed" in request
-    assert "test_r2_r3" not in request
+    assert parts_of(request, "TESTS") == []
 
 
 def test_no_line_of_code_or_test_is_sent_twice(tmp_path: Path) -> None:
     request = Place(tmp_path).sent()
+    assert "test_other" not in request
     [code], [tests] = parts_of(request, "CODE"), parts_of(request, "TESTS")
     for path, text in (("model.py", code), ("tests/test_model.py", tests)):
         lines = [line for line in text.splitlines()[1:] if line != "    …"]
@@ -254,8 +265,7 @@ def test_an_assumption_of_the_plan_is_sent_as_one_and_without_a_page(tmp_path: P
 
 def test_verdicts_that_were_not_asked_for_are_reported_and_not_used(tmp_path: Path) -> None:
     place = Place(tmp_path, lambda names: [*meets(names), says("R99", "differs"), says("V1", "differs")])
-    judgements = place.judge.judge(place.workspace)
-    assert {said.verdict for said in judgements.values()} == {"meets"}
+    assert {said["verdict"] for said in place.review().values()} == {"meets"}
     assert place.notes == ["tiny also judged R99, V1, unasked: those verdicts are not used"]
 
 
@@ -269,35 +279,56 @@ def test_verdicts_that_were_not_asked_for_are_reported_and_not_used(tmp_path: Pa
 )
 def test_what_a_reply_lacks_is_asked_for_again_and_then_reported(bad: Answer, lost: list[str], tmp_path: Path) -> None:
     place = Place(tmp_path, bad)
-    judgements = place.judge.judge(place.workspace)
+    judgements = place.review()
     assert len(place.model.requests) == 3
     assert sorted({row["id"] for row in [*ROWS, *VALUES]} - judgements.keys()) == lost
     assert [note.partition(":")[0] for note in place.notes] == ["tiny did not judge all of model.py"]
     replies = iter([bad, meets, meets])
     mended = Place(tmp_path / "mended", lambda names: next(replies)(names))
-    assert set(mended.judge.judge(mended.workspace)) == {row["id"] for row in [*ROWS, *VALUES]}
+    assert set(mended.review()) == {row["id"] for row in [*ROWS, *VALUES]}
     assert (len(mended.model.requests), mended.notes) == (2, [])
 
 
 def test_the_same_verdict_twice_is_one_verdict(tmp_path: Path) -> None:
     place = Place(tmp_path, lambda names: [*meets(names), *meets(names)])
-    assert len(place.judge.judge(place.workspace)) == len([*ROWS, *VALUES])
+    assert len(place.review()) == len([*ROWS, *VALUES])
     assert (len(place.model.requests), place.notes) == (1, [])
 
 
-def evidence() -> list[dict[str, Any]]:
-    return [{"id": row["id"], "is_open": False} for row in [*ROWS, *VALUES]]
+def test_a_verdict_is_noted_with_who_gave_it_and_a_value_shares_that_of_its_requirement(tmp_path: Path) -> None:
+    judged = Place(
+        tmp_path, lambda names: [says(name, "differs" if name == "R2" else "meets") for name in names]
+    ).review()
+    assert judged["R1"] == {"verdict": "meets", "by": "tiny", "line": 1, "sentence": "It says so."}
+    assert {name for name, row in judged.items() if row["verdict"] == "differs"} == {"R2", "V1"}
 
 
-def test_what_differs_opens_the_requirement_once_and_its_value_never(tmp_path: Path) -> None:
-    differs: Answer = lambda names: [says(name, "differs" if name == "R2" else "meets") for name in names]  # noqa: E731 - short
-    for number, told in enumerate([(), ("R2",)]):
-        place = Place(tmp_path / str(number), differs, told=told)
-        rows, opened = place.judge.judge_rows(place.workspace, evidence())
-        assert opened == {"R2"} - set(told)
-        assert {row["id"] for row in rows if row["is_open"]} == opened
-        assert {row["id"] for row in rows if row["judged"]["verdict"] == "differs"} == {"R2", "V1"}
-        assert rows[0]["judged"] == {"verdict": "meets", "by": "tiny", "line": 1, "sentence": "It says so."}
+# What a second look costs
+
+
+@pytest.mark.parametrize(
+    ("changed", "again"),
+    [
+        pytest.param("", [], id="nothing"),
+        pytest.param("model.py", ["model.py"], id="one file of two"),
+        pytest.param("other.py", ["other.py"], id="the other one"),
+        pytest.param("tests/test_model.py", ["model.py"], id="the tests of one"),
+        pytest.param("README.md", [], id="a file that is not reviewed"),
+    ],
+)
+def test_a_second_look_asks_about_what_changed_and_pays_for_nothing_else(
+    changed: str, again: list[str], tmp_path: Path
+) -> None:
+    place = Place(tmp_path, requirements=[*ROWS[:3], requirement("R5", "It adds.")], values=())
+    place.workspace.write("other.py", 'def add(x):\n    """R5"""\n    return x + 1\n')
+    first = place.review()
+    asked = len(place.model.requests)
+    if changed:
+        before = place.workspace.read(changed) if place.workspace.exists(changed) else ""
+        place.workspace.write(changed, before.replace("0.5", "0.25").replace("+ 1", "+ 2").replace("1 == 1", "3 == 3"))
+    assert place.review() == first
+    assert [text.rpartition(" of ")[2].partition(". Reply")[0] for text in place.model.requests[asked:]] == again
+    assert asked == 2
 
 
 def test_of_a_long_place_the_first_two_hundred_lines_are_sent(tmp_path: Path) -> None:

@@ -175,8 +175,13 @@ def test_the_files_are_those_of_that_ending_and_the_next_refusal_is_the_second(t
     assert [row["kind"] for row in read_journal(str(task / "journal.jsonl"))][-1] == "verdict"
     other = Keeping(task, [*SCRIPT[:2], write("c.py", "C = 1\n", "other"), DONE, *SCRIPT[2:]])
     carry_out(task, other, PLAN)
-    assert 'attempt="1" of="3"' in other.requests[0].messages[-1].text
-    assert 'attempt="2" of="3"' in other.requests[2].messages[-1].text
+    for request, words in (
+        (0, 'attempt="1" of="4"'),
+        (0, "3 attempts are left"),
+        (2, 'attempt="2" of="4"'),
+        (2, "2 attempts"),
+    ):
+        assert words in other.requests[request].messages[-1].text
     assert other.requests[0].turn == REFUSED_AT[0] + 1
 
 
