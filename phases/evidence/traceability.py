@@ -74,6 +74,17 @@ def describe_counts(counts: Mapping[str, Any]) -> str:
     return ", ".join(words) if total else "no requirements"
 
 
+def _describe_verifiers(names: Sequence[str]) -> str:
+    alone = len(names) == 1 and names[0].startswith("own tests")
+    return "checked by its own tests only" if alone else f"checked by {', '.join(names)}" if names else ""
+
+
+def describe_evidence(counts: Mapping[str, Any], verified_by: Sequence[str]) -> str:
+    """Return who vouches for the code and the counts, as every screen and page says it; empty if there is neither."""
+    told = describe_counts(counts) if counts["total"] else ""
+    return "; ".join(filter(None, [_describe_verifiers(verified_by), told]))
+
+
 def describe_judgement(row: Mapping[str, Any]) -> str:
     """Return what the reviewer found for a row; empty if it was not reviewed."""
     judged = row.get("judged")
