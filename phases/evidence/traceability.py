@@ -65,12 +65,12 @@ def open_requirements(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 def describe_counts(counts: Mapping[str, Any]) -> str:
     """Return the counts in words: "40 of 42 requirements located, 38 run by passing tests"."""
-    total = counts["total"]
+    total, differing = counts["total"], counts["differing"]
     words = [f"{counts['located']} of {total} requirements located"]
     words += [f"{counts['run']} run by passing tests" if counts["measured"] else "test coverage was not measured"]
     words += [f"{counts['guarded']} guarded"] if counts["tried"] else []
-    words += [f"{counts['stubbed']} stubs"] if counts["stubbed"] else []
-    words += [f"{counts['reviewed']} reviewed, {counts['differing']} differ"] if counts["reviewed"] else []
+    words += [f"{counts['stubbed']} stub{'s' * (counts['stubbed'] > 1)}"] if counts["stubbed"] else []
+    words += [f"{counts['reviewed']} reviewed, {differing} differ{'s' * (differing == 1)}"] if counts["reviewed"] else []
     return ", ".join(words) if total else "no requirements"
 
 
