@@ -189,7 +189,10 @@ def _advice_of(outcomes: Mapping[str, Outcome]) -> str:
 
 
 def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -> dict[str, Any]:
-    """Return what was verified and by whom: every hook passed, at least one ran something, and nothing is in doubt."""
+    """Return what was verified and by whom: every hook passed, at least one ran something, and nothing is in doubt.
+
+    Nobody vouches for work that is refused.
+    """
     inner = next((row["verification"] for row in outcomes.values() if row.get("verification")), None) or {}
     others = {key: row for key, row in outcomes.items() if row["source"] != INTERNAL}
     passed = [key for key, row in others.items() if row["ran"] and row["status"] == PASS]
@@ -203,11 +206,12 @@ def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -
     edited = f"files that decide about it were changed: {', '.join(context.tampered)}" if context.tampered else ""
     doubts = list(filter(None, [context.unverified_reason, edited, *inner.get("doubts", ())]))
     ran = bool(inner.get("verified")) or bool(passed)
+    by = [] if blocked or edited else [*inner.get("verified_by", ()), *(f"your hook {key}" for key in passed)]
     why = [*doubts, *missing, *blocked] or ([] if ran else [str(inner.get("why") or "nothing was run")])
     return {
         "verified": not why,
         "why": "; ".join(why),
-        "verified_by": [*inner.get("verified_by", ()), *(f"your hook {key}" for key in passed)],
+        "verified_by": by,
         "tree_sha256": context.tree,
         "sandbox": inner.get("sandbox", "none"),
         "commands": inner.get("commands", []),

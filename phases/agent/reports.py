@@ -13,7 +13,7 @@ from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOM
 from phases.acceptance.todo_list.todos import find_refused_changes
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
-from phases.evidence.traceability import count_evidence, describe_counts, open_requirements
+from phases.evidence.traceability import count_evidence, describe_evidence, open_requirements
 from phases.workspace.guide_file import is_guide
 from phases.workspace.rejected_snapshots import keep_rejected
 from phases.workspace.workspace import Workspace
@@ -185,15 +185,8 @@ def _describe_open(counts: Mapping[str, Any]) -> str:
 def _describe_verified(verification: Mapping[str, Any], traced: Mapping[str, Any]) -> str:
     """Return who vouches for the code, and the counts of the evidence."""
     verifiers = verification.get("verified_by", ())
-    alone = len(verifiers) == 1 and verifiers[0].startswith("own tests")
-    told = (
-        "checked by its own tests only"
-        if alone
-        else f"verified by {', '.join(verifiers)}"
-        if verifiers
-        else "checks passed"
-    )
-    return "; ".join([told, *([describe_counts(count_evidence(rows))] if (rows := traced["requirements"]) else [])])
+    told = describe_evidence(count_evidence(traced["requirements"]), verifiers)
+    return told if verifiers else "; ".join(filter(None, ["checks passed", told]))
 
 
 def _status_of(ending: Ending, faults: list[str]) -> tuple[str, str]:

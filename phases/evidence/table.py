@@ -5,6 +5,7 @@ Everything here is observed and reported. Nothing here decides whether work is a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ LEVELS = UNLOCATED, STUBBED, LOCATED, RUN, GUARDED = ("unlocated", "stubbed", "l
 _NOTICED_SHARE = 0.8
 """Of the changes tried on a requirement, for guarded."""
 _MOST_TESTS, _MOST_MISSED, _MOST_VALUES = 10, 3, 3
+_SHORTEST_NAME = 3
+"""Of a value, for other files to be searched for it."""
 _NO_LINES = (VALUE, DATA, TEXT)
 Row = dict[str, Any]
 RunJobs = Callable[[Sequence[Job]], Mapping[int, bool]]
@@ -47,7 +50,7 @@ def build_table(
     places = dict[str, list[Place]]()
     for place in locate_demands(plan, sources):
         places.setdefault(place.identifier, []).append(place)
-    rows = [_observe(row, places.get(str(row["id"]), []), seen) for row in demands_of(plan)]
+    rows = [_observe(row, places.get(str(row["id"]), []), sources, seen) for row in demands_of(plan)]
     jobs = [job for row in rows for job in _jobs_for(row, places.get(row["id"], []), sources, seen, changes)]
     results = run_jobs(jobs) if run_jobs and jobs else {}
     return [_with_trials(row, jobs, results) for row in rows]
@@ -74,8 +77,10 @@ def _is_stub(place: Place) -> bool:
     return place.is_stub and not place.is_abstract and place.kind not in _NO_LINES
 
 
-def _observe(demand: Mapping[str, Any], places: Sequence[Place], seen: Observation) -> Row:
-    tests = frozenset[str]().union(*(seen.tests_of(place.path, _lines_of(place, seen)) for place in places))
+def _observe(
+    demand: Mapping[str, Any], places: Sequence[Place], sources: Mapping[str, str], seen: Observation
+) -> Row:
+    tests = _tests_running(places, sources, seen)
     own = sorted(test for test in tests if not test.startswith(OF_USER))
     stubs = [place for place in places if _is_stub(place)]
     measured = any(place.path.endswith(seen.suffixes) for place in places) and not seen.is_blind
@@ -101,12 +106,19 @@ def _observe(demand: Mapping[str, Any], places: Sequence[Place], seen: Observati
     }
 
 
-def _lines_of(place: Place, seen: Observation) -> tuple[tuple[int, int], ...]:
-    """Return the lines whose run counts as one of a place; a value is used when anything of its file runs."""
-    if place.kind in _NO_LINES:
-        lines = seen.lines.get(place.path, {})
-        return ((min(lines), max(lines)),) if lines else ()
-    return place.body
+def _tests_running(places: Sequence[Place], sources: Mapping[str, str], seen: Observation) -> frozenset[str]:
+    """Return the passing tests that run one of the places; a value is used when anything of a file that names it runs."""
+    found = set[str]()
+    for place in places:
+        if place.kind not in _NO_LINES:
+            found |= seen.tests_of(place.path, place.body)
+            continue
+        name = place.symbol.rpartition(".")[2]
+        named = re.compile(rf"\b{re.escape(name)}\b" if len(name) >= _SHORTEST_NAME and name.isidentifier() else r"(?!)")
+        for path, lines in seen.lines.items():
+            if lines and (path == place.path or named.search(sources.get(path, ""))):
+                found |= seen.tests_of(path, ((min(lines), max(lines)),))
+    return frozenset(found)
 
 
 def _jobs_for(
@@ -114,8 +126,7 @@ def _jobs_for(
 ) -> list[Job]:
     if not changes or row["level"] != RUN or row["how"] == PLANNED:
         return []
-    running = (seen.tests_of(place.path, _lines_of(place, seen)) for place in places)
-    tests = tuple(sorted(frozenset[str]().union(*running)))
+    tests = tuple(sorted(_tests_running(places, sources, seen)))
     values = [place for place in places if place.kind in (VALUE, DATA)][:_MOST_VALUES]
     ran = {path: {line for line, by in lines.items() if by} for path, lines in seen.lines.items()}
     mutants: list[Mutant] = [mutant for place in values for mutant in change_value(place, sources)][:changes]

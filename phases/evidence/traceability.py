@@ -65,13 +65,24 @@ def open_requirements(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 def describe_counts(counts: Mapping[str, Any]) -> str:
     """Return the counts in words: "40 of 42 requirements located, 38 run by passing tests"."""
-    total = counts["total"]
+    total, differing = counts["total"], counts["differing"]
     words = [f"{counts['located']} of {total} requirements located"]
     words += [f"{counts['run']} run by passing tests" if counts["measured"] else "test coverage was not measured"]
     words += [f"{counts['guarded']} guarded"] if counts["tried"] else []
-    words += [f"{counts['stubbed']} stubs"] if counts["stubbed"] else []
-    words += [f"{counts['reviewed']} reviewed, {counts['differing']} differ"] if counts["reviewed"] else []
+    words += [f"{counts['stubbed']} stub{'s' * (counts['stubbed'] > 1)}"] if counts["stubbed"] else []
+    words += [f"{counts['reviewed']} reviewed, {differing} differ{'s' * (differing == 1)}"] if counts["reviewed"] else []
     return ", ".join(words) if total else "no requirements"
+
+
+def _describe_verifiers(names: Sequence[str]) -> str:
+    alone = len(names) == 1 and names[0].startswith("own tests")
+    return "checked by its own tests only" if alone else f"checked by {', '.join(names)}" if names else ""
+
+
+def describe_evidence(counts: Mapping[str, Any], verified_by: Sequence[str]) -> str:
+    """Return who vouches for the code and the counts, as every screen and page says it; empty if there is neither."""
+    told = describe_counts(counts) if counts["total"] else ""
+    return "; ".join(filter(None, [_describe_verifiers(verified_by), told]))
 
 
 def describe_judgement(row: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from phases.evidence.demands import demands_of
 from phases.evidence.places import Place, split_lines
+from phases.evidence.traceability import count_evidence, describe_evidence, describe_judgement
 from phases.pages.marked_paper import cut_blocks, find_quotes
 from phases.pages.render import page_start, render_file
 from pipeline.base.formats import Markdown
@@ -24,6 +25,8 @@ class Traced(NamedTuple):
     """Of traceability.json."""
     places: Sequence[Place]
     files: Mapping[str, str]
+    verified_by: Sequence[str] = ()
+    """Who vouches for the code."""
 
 
 def render_page(traced: Traced) -> str:
@@ -39,16 +42,15 @@ def describe_trace(traced: Traced) -> dict[str, Any]:
     quotes = sorted(find_quotes(traced.paper, requirements, statuses))
     quoted = {quote.identifier for quote in quotes}
     anchors = _code_anchors(traced)
-    found = list(statuses.values())
     return {
         "title": traced.plan["paper"]["title"] or "untitled",
-        "total": len(found),
-        "counts": {name: found.count(name) for name in dict.fromkeys((*_STATUSES, *found)) if name in found},
+        "evidence": describe_evidence(count_evidence(traced.rows), traced.verified_by),
         "rows": [
             {
                 **row,
                 "demand": requirements.get(row["id"], {}),
                 "is_quoted": row["id"] in quoted,
+                "judgement": describe_judgement(row),
             }
             for row in traced.rows
         ],
@@ -56,9 +58,6 @@ def describe_trace(traced: Traced) -> dict[str, Any]:
         "blocks": list(cut_blocks(traced.paper, quotes)),
         "files": [_describe_file(path, text, traced, statuses) for path, text in traced.files.items()],
     }
-
-
-_STATUSES = ("guarded", "run", "located", "stubbed", "unlocated")
 
 
 def _code_anchors(traced: Traced) -> dict[str, str]:

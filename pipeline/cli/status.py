@@ -19,7 +19,7 @@ from pipeline.cli.output import (
     rewrite_commands,
     wrap_text,
 )
-from pipeline.cli.summary import count_repositories
+from pipeline.cli.summary import count_repositories, untold_evidence
 from pipeline.cli.task_factory import NOT_BEGUN
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.activity import read_activity
@@ -55,6 +55,8 @@ def _show_state(state: dict[str, Any], root: str) -> None:
         [_phase_row(phase, root) for phase in state["phases"]],
         header=("PHASE", "STATUS", "SECONDS", "RUNS", "WHAT NOW"),
     )
+    if evidence := untold_evidence(state):
+        print_text(wrap_text(f"evidence: {evidence}", hanging=4))
     if state["repositories"]:
         print_text(f"repositories: {state['repositories']}")
     if state["holder"]:
@@ -75,6 +77,8 @@ def describe_task(store: TaskStore, values: dict[str, Any]) -> dict[str, Any]:
         "status": status,
         "reason": "" if at_work else report["reason"],
         "holder": at_work,
+        "verified_by": [] if at_work else report.get("verified_by", []),
+        "requirements": {} if at_work else report.get("requirements", {}),
         "repositories": count_repositories(store),
         "phases": [
             {

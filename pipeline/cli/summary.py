@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Mapping
 from shlex import quote
 from shutil import which
 from typing import Any
@@ -93,11 +94,22 @@ def _spending_lines(report: dict[str, Any]) -> list[str]:
 
 
 def _check_lines(report: dict[str, Any]) -> list[str]:
-    """The commands that checked the code, and how many tests each ran."""
+    """The commands that checked the code, how many tests each ran, and what that shows."""
     from phases.acceptance.attempt_report import describe_check  # imported here: TAB must import no phase
 
-    checks = report.get("checks", ())
-    return ["", "Checks:", *(f"  {describe_check(check)}" for check in checks)] if checks else []
+    told = [f"  {describe_check(check)}" for check in report.get("checks", ())]
+    told += [wrap_text(f"  {_to_sentence(evidence)}", hanging=2)] if (evidence := untold_evidence(report)) else []
+    return ["", "Checks:", *told] if told else []
+
+
+def untold_evidence(report: Mapping[str, Any]) -> str:
+    """Return who vouches for the code and the counts of its evidence; empty if the reason of the status says it."""
+    if not report["requirements"]:  # the run has not ended
+        return ""
+    from phases.evidence.traceability import describe_evidence  # imported here: as above
+
+    told = describe_evidence(report["requirements"], report.get("verified_by", ()))
+    return "" if told in report["reason"] else told
 
 
 def _reproduction_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:

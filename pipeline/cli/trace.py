@@ -20,8 +20,6 @@ from pipeline.cli.output import Answer, print_text, print_warning, wrap_text, wr
 from pipeline.engine.settings import did_you_mean
 from pipeline.engine.store import TaskStore
 
-STATUSES = ("guarded", "run", "located", "stubbed", "unlocated")
-_RUN = ("guarded", "run")
 _LONGEST_TEXT = 200
 _TOO_LITTLE = 3
 if TYPE_CHECKING:
@@ -48,7 +46,8 @@ def trace_command(store: TaskStore, requirement: str | None, html: str | None, f
     pipeline trace paper --fail-under 80      for CI: exits with 3 if tests run less
     """
     rows, plan = read_trace(store)
-    run = 100 * sum(row["status"] in _RUN for row in rows) / len(rows) if rows else 100.0
+    counts = count_evidence(rows)
+    run = 100 * counts["run"] / counts["total"] if rows else 100.0
     is_under = fail_under is not None and run < fail_under
     told = (
         (f"tests run the code of {run:.0f} % of the requirements; --fail-under asks for {fail_under:g} %",)
@@ -166,4 +165,6 @@ def collect_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace |
     there = [row.path for row in workspace.digests() if row.sha256] if workspace else []
     files = {path: workspace.read(path) for path in there} if workspace else {}
     shown = {path: text for path, text in files.items() if "\x00" not in text}
-    return Traced(store.load("paper.md"), plan, store.load("traceability.json")["requirements"], places, shown)
+    rows = store.load("traceability.json")["requirements"]
+    checked = store.load("implementation.json")["verification"] if store.exists("implementation.json") else {}
+    return Traced(store.load("paper.md"), plan, rows, places, shown, checked.get("verified_by", ()))

@@ -90,6 +90,20 @@ def test_code_is_located_as_it_cites_the_paper(files: dict[str, str], how: str, 
     assert (row["how"], row["places"]) == (how, places)
 
 
+@pytest.mark.parametrize(
+    ("path", "reads", "level"),
+    [
+        pytest.param("src/settings.py", "return RATE * x", "run", id="in a module of constants"),
+        pytest.param("config.yaml", 'return load()["RATE"] * x', "run", id="in a data file"),
+        pytest.param("src/settings.py", "return 2 * x", "located", id="that nothing reads"),
+    ],
+)
+def test_a_value_is_run_when_tests_run_a_file_that_names_it(path: str, reads: str, level: str) -> None:
+    value = "RATE: 2  # R1\n" if path.endswith(".yaml") else "RATE = 2  # R1\n"
+    files = {path: value, "src/score.py": CODE.replace("return 2 * x", reads)}
+    assert row_of(files, seen_by("tests/test_score.py::test_score"))["level"] == level
+
+
 @pytest.mark.parametrize("path", ["README.md", "docs/paper.rst", "tests/test_score.py", "notes.txt"])
 def test_prose_and_tests_that_cite_a_requirement_do_not_locate_it(path: str) -> None:
     row = row_of({path: CITED}, Observation({}, {}))
@@ -164,7 +178,7 @@ def test_the_counts_of_every_report_add_up() -> None:
     levels = ["guarded", "run", "run", "located", "stubbed", "unlocated"]
     counts = count_evidence([{"status": level, **common} for level in levels])
     assert counts["located"] + counts["stubbed"] + counts["unlocated"] == counts["total"] == 6
-    assert describe_counts(counts) == "4 of 6 requirements located, 3 run by passing tests, 1 stubs"
+    assert describe_counts(counts) == "4 of 6 requirements located, 3 run by passing tests, 1 stub"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from html import unescape
 from html.parser import HTMLParser
 from typing import Any
@@ -12,7 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.evidence.places import find_places
+from phases.evidence.locate import locate_demands
+from phases.evidence.observation import NOTHING
+from phases.evidence.table import build_table
 from phases.pages.trace_page import MOST_LINES, PAGE_START, Traced, render_page
 from pipeline.base.formats import Markdown, compose_markdown
 from tests.strategies import NASTY, QUICK
@@ -40,7 +43,7 @@ CODE = {
     "README.md": "# Waiting\n",
     "model/wait.py": 'RATE = 0.2  # R2\n\n\ndef wait(room):\n    """R1: waits."""\n    return room + RATE\n\n\n'
     'class Room:\n    """R3."""\n\n    def enter(self):\n        raise NotImplementedError\n',
-    "tests/test_wait.py": "def test_r1_waits():\n    assert wait(1) == 1.2\n",
+    "tests/test_wait.py": "def test_waits():\n    assert wait(1) == 1.2\n",
 }
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'>&\x1b[2J\u202e\ud800</pre></mark>"
 VOID = {"meta", "br", "img", "link"}
@@ -64,29 +67,26 @@ REQUIREMENTS = [
     requirement("R4", "words that stand nowhere"),
     requirement("R5", "", page=9),
 ]
-STATUSES = {"R1": "guarded", "R2": "executed", "R3": "stubbed", "R4": "missing", "R5": "missing"}
+STATUSES = {"R1": "run", "R2": "located", "R3": "stubbed"}
 
 
 def traced(
-    body: str = BODY, requirements: list[dict[str, Any]] | None = None, files: dict[str, str] | None = None
+    body: str = BODY,
+    requirements: list[dict[str, Any]] | None = None,
+    files: dict[str, str] | None = None,
+    verified_by: Sequence[str] = ("own tests (1)",),
 ) -> Traced:
     requirements, files = requirements or REQUIREMENTS, CODE if files is None else files
-    identifiers = {row["id"] for row in requirements}
-    places = [
-        place for path, text in files.items() if path.endswith(".py") for place in find_places(path, text, identifiers)
-    ]
+    plan = {"paper": {"title": "Slow Waiting"}, "requirements": requirements, "file_structure": [], "components": []}
+    table = build_table(plan, files, NOTHING)
+    judged = {"verdict": "differs", "by": "a model", "line": 4, "sentence": "It waits twice."}
     rows = [
-        {
-            "id": row["id"],
-            "text": row["text"],
-            "status": STATUSES.get(row["id"], "missing"),
-            "places": [place.name for place in places if place.identifier == row["id"] and not place.is_test],
-            "tests": [place.name for place in places if place.identifier == row["id"] and place.is_test],
-        }
-        for row in requirements
+        {"text": row["text"], "status": STATUSES.get(row["id"], "unlocated"), **known}
+        | ({"tests": ["tests/test_wait.py::test_waits"], "measured": True, "judged": judged} if row["id"] == "R1" else {})
+        for row, known in zip(requirements, table, strict=True)
     ]
     paper: Markdown = compose_markdown({"title": "Slow Waiting"}, body)
-    return Traced(paper, {"paper": {"title": "Slow Waiting"}, "requirements": requirements}, rows, places, files)
+    return Traced(paper, plan, rows, locate_demands(plan, files), files, verified_by)
 
 
 class Seen(HTMLParser):
@@ -146,23 +146,35 @@ def test_the_page_shows_paper_and_code_with_links_both_ways() -> None:
     seen = assert_sound(page)
     assert page.startswith(PAGE_START)
     assert "default-src 'none'" in page
-    for name in ("quote-R1", "quote-R2", "quote-R3", "R1", "R5", "code-1-1", "code-1-4", "code-1-9", "code-2-1"):
+    for name in ("quote-R1", "quote-R2", "quote-R3", "R1", "R5", "code-1-1", "code-1-4", "code-1-9"):
         assert seen.ids[name] == 1, name
-    for link in ("#quote-R1", "#code-1-4", "#code-2-1", "#R1", "#requirements", "#paper", "#code"):
+    for link in ("#quote-R1", "#code-1-4", "#R1", "#requirements", "#paper", "#code"):
         assert link in seen.links, link
 
 
-def test_the_counts_and_the_statuses_are_said_in_words() -> None:
-    words = Seen(render_page(traced())).words
-    assert "5 requirements: 1 guarded 1 executed 1 stubbed 2 missing" in words
+@pytest.mark.parametrize(
+    ("verified_by", "told"),
+    [
+        (["own tests (1)"], "Checked by its own tests only; 2 of 5"),
+        (["own tests (1)", "reviewer"], "Checked by own tests (1), reviewer; 2 of 5"),
+        ([], "2 of 5"),
+    ],
+    ids=["own tests", "a reviewer, too", "nobody"],
+)
+def test_who_vouches_the_counts_and_what_is_known_of_a_row_are_said_in_words(verified_by: list[str], told: str) -> None:
+    words = Seen(render_page(traced(verified_by=verified_by))).words
+    counts = "requirements located, 1 run by passing tests, 1 stub, 1 reviewed, 1 differs."
+    assert f"{told} {counts}" in words
+    assert "a model: differs, line 4: It waits twice." in words
     assert "the plan says 0.1, model/wait.py:RATE is 0.2" in words
+    assert "tests/test_wait.py::test_waits" in words
     assert "nowhere" in words
 
 
 def test_a_quote_is_marked_on_its_own_page_and_over_line_ends() -> None:
     page = render_page(traced())
     seen = Seen(page)
-    assert ("guarded", "We wait, and measure") in seen.marked
+    assert ("run", "We wait, and measure") in seen.marked
     assert page.index('id="quote-R1"') > page.index('id="page-2"')
     marked = "".join(words for status, words in seen.marked if status == "stubbed")
     assert marked.split() == ["the", "cross-entropy", "loss", "of", "the", "waiter.", "We", "use"]
@@ -192,16 +204,16 @@ def test_the_code_has_every_line_once_and_the_innermost_status() -> None:
     lines = re.findall(r'<span class="line ([a-z]*)"[^>]*>(.*?)</span>', page)
     assert len(lines) == sum(text.count("\n") for text in CODE.values())
     shown = [(kind, unescape(re.sub(r"<a .*", "", text))) for kind, text in lines]
-    assert ("guarded", "def wait(room):") in shown
+    assert ("run", "def wait(room):") in shown
     assert ("stubbed", "        raise NotImplementedError") in shown
-    assert ("test", "    assert wait(1) == 1.2") in shown
+    assert ("", "    assert wait(1) == 1.2") in shown
     assert ("", "# Waiting") in shown
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
 def test_lines_are_counted_as_python_counts_them(end: str) -> None:
     text = end.join(["x = 'a\x0cb\u2028c'", "", "RATE = 1  # R1", ""])
-    assert '<span class="line guarded" data-n="3" id="code-0-3">RATE = 1' in render_page(traced(files={"a.py": text}))
+    assert '<span class="line run" data-n="3" id="code-0-3">RATE = 1' in render_page(traced(files={"a.py": text}))
 
 
 def test_a_task_without_code_has_a_page() -> None:

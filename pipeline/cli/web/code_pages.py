@@ -15,18 +15,17 @@ from typing import Any, NamedTuple
 from phases.evidence.demands import demands_of
 from phases.evidence.locate import find_tests, read_sources
 from phases.evidence.places import Place, split_lines
-from phases.evidence.traceability import describe_judgement
+from phases.evidence.traceability import count_evidence, describe_counts, describe_judgement, open_requirements
 from phases.pages.results_page import describe_results
 from phases.workspace.workspace import Workspace
 from pipeline.base.safe_tree import read_beneath, walk_files
 from pipeline.cli.cost import sum_costs
 from pipeline.cli.results import read_curves
-from pipeline.cli.trace import STATUSES, collect_page, read_code, read_trace
+from pipeline.cli.trace import collect_page, read_code, read_trace
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, Site, WebFile
 from pipeline.cli.web.overview_page import head_of
 from pipeline.engine.store import TaskStore
 
-_CHECKED = ("guarded", "run")
 _MOST_LINES, _MOST_TESTS, _TEST_LINES = 40, 4, 16
 _LARGEST_SHOWN, _LARGEST_FILE, _LARGEST_ZIP, _MOST_FILES = 400_000, 64 << 20, 256 << 20, 5000
 _MOST_LOG_ROWS, _LARGEST_LOG = 500, 64 << 20
@@ -54,9 +53,9 @@ def show_trace(site: Site, request: PageRequest) -> HtmlPage:
     sources = read_sources(workspace) if workspace else {}
     planned = {row["id"]: row for row in demands_of(plan)}
     made = [_describe_requirement(row, planned.get(row["id"], {}), workspace, places, sources) for row in rows]
-    counts = {status: sum(row["status"] == status for row in rows) for status in STATUSES}
-    is_open = request.query.get("only") == "open"
-    shown = [row for row in made if not is_open or row["status"] not in _CHECKED]
+    counts = describe_counts(count_evidence(rows))
+    is_open, unmet = request.query.get("only") == "open", {row["id"] for row in open_requirements(rows)}
+    shown = [row for row in made if not is_open or row["id"] in unmet]
     return HtmlPage("trace.html", {**head, "rows": shown, "counts": counts, "total": len(rows), "only_open": is_open})
 
 
