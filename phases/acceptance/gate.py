@@ -239,9 +239,7 @@ def _refusal_decision(
     notes: tuple[str, ...],
     verification: Mapping[str, Any],
 ) -> dict[str, Any]:
-    left = request.most - request.continues
-    attempt = request.continues + 1
-    rejection = Rejection(attempt, request.most, source, reasons, notes, context.unchanged, max(left - 1, 0))
+    rejection = Rejection(request.continues + 1, request.most, source, reasons, notes, context.unchanged)
     block = "\n\n".join([*(f"{reason.fact}\n{reason.output}".strip() for reason in reasons), *notes])
     return {
         **_empty_decision(verification),
