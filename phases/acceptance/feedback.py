@@ -52,8 +52,11 @@ class Rejection(NamedTuple):
     """What hooks add though nothing is wrong."""
     unchanged: bool = False
     """The workspace is as it was at the last check."""
-    left: int = 0
-    """Attempts that are left."""
+
+    @property
+    def left(self) -> int:
+        """The number of endings that are left."""
+        return max(self.most + 1 - self.attempt, 0)
 
 
 def build_feedback(rejection: Rejection) -> str:
@@ -83,12 +86,14 @@ def gate_rejection_text(report: GateReport) -> str:
 
 
 def rejection_lines(rejection: Rejection) -> list[str]:
-    """Return the same for the user at a terminal."""
+    """Return the same for a person at a terminal."""
     whys = [f"{_clean_line(reason.key, _LONGEST_KEY)}: {_shorten_fact(reason.fact)}" for reason in rejection.reasons]
     whys = whys or [f"note of {_clean_line(note, _WIDTH)}" for note in rejection.notes] or ["no reason was given"]
     more = [f"and {len(whys) - _NAMED_FOR_PEOPLE} more"] if len(whys) > _NAMED_FOR_PEOPLE else []
     named = "; ".join([*whys[:_NAMED_FOR_PEOPLE], *more])
-    first = f"not accepted (attempt {rejection.attempt} of {rejection.most + 1}): {named}; {_attempts_left(rejection.left)}"
+    first = (
+        f"not accepted (attempt {rejection.attempt} of {rejection.most + 1}): {named}; {_attempts_left(rejection.left)}"
+    )
     outputs = [lines for reason in rejection.reasons if (lines := _last_lines(reason))]
     each = max(_LINES_FOR_PEOPLE // len(outputs), 1) if outputs else 0
     return [first, *[line for lines in outputs for line in lines[-each:]][:_LINES_FOR_PEOPLE]]
@@ -97,7 +102,7 @@ def rejection_lines(rejection: Rejection) -> list[str]:
 def _what_next(rejection: Rejection) -> str:
     unchanged = "Nothing has changed since the last check. " if rejection.unchanged else ""
     order = "Fix the cause" if rejection.reasons else "Take the note into account"
-    left = f" {_attempts_left(rejection.left).capitalize()}." if rejection.left > 0 else ""
+    left = f" {_attempts_left(rejection.left).capitalize()}." if rejection.left else ""
     return f"{unchanged}{order} and finish again.{left}"
 
 

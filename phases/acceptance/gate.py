@@ -243,8 +243,7 @@ def _refusal_decision(
     notes: tuple[str, ...],
     verification: Mapping[str, Any],
 ) -> dict[str, Any]:
-    left = max(request.most - request.continues, 0)
-    rejection = Rejection(request.continues + 1, request.most, source, reasons, notes, context.unchanged, left)
+    rejection = Rejection(request.continues + 1, request.most, source, reasons, notes, context.unchanged)
     block = "\n\n".join([*(f"{reason.fact}\n{reason.output}".strip() for reason in reasons), *notes])
     return {
         **_empty_decision(verification),

@@ -93,9 +93,8 @@ def main(connection: int) -> int:
         return NO_ROOM
     if not child:
         return _become_command(order, connection)
-    # Before anything is told: a pipe must end with the last process of the command, not with this one.
+    # Before the end is told: a pipe must end with the last process of the command, not with this one.
     _release_streams()
-    _tell(connection, TELLS_PID, str(child))
     outcome = _wait_for_end(child, ended, connection, time.monotonic() + order.seconds)
     if outcome == TELLS_TIMEOUT and order.grace:
         _ask_to_end(child, connection, order.grace)
@@ -171,6 +170,7 @@ def _become_command(order: Order, connection: int) -> int:
             signal.signal(number, signal.SIG_DFL)  # Python ignores some of them, and what is ignored stays so
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.setsid()
+        _tell(connection, TELLS_PID, str(os.getpid()))  # before the command, which may end its parent
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
         if order.is_confined:

@@ -109,7 +109,7 @@ def test_a_refusal_goes_back_to_the_model_and_its_repair_is_accepted(tmp_path: P
     assert (ended["stop_reason"], model.asked) == ("accepted", 3)
     [told] = feedback_in(list(model.requests[2].messages))
     assert "tests failed" in told
-    assert 'attempt="1" of="3" source="hook:user:tests"' in told
+    assert 'attempt="1" of="4" source="hook:user:tests"' in told
     assert model.requests[2].messages[-2].text == "done"  # its own answer, refused, stands before it
     order = names_of(events(task), "hook_blocked", "acceptance_decided")
     assert order == ["hook_blocked", "acceptance_decided", "acceptance_decided"]
@@ -324,7 +324,7 @@ def test_a_hook_that_changes_files_is_refused_by_name_unless_it_may(tmp_path: Pa
 
 
 def test_a_hook_that_never_stops_changing_files_is_refused_though_it_may(tmp_path: Path) -> None:
-    hooks = mounting(item("noise", "date +%N >> a.py", allow_writes=True), most_continues=0)
+    hooks = mounting(item("noise", "date +1%N >> a.py", allow_writes=True), most_continues=0)
     ended = made(tmp_path / "task", says(write("a.py", CODE)), hooks)
     assert ended["stop_reason"] == "accept_continue_exhausted"
     assert "changes files each time that it is run: a.py" in ended["attempts"][0]["reason"]

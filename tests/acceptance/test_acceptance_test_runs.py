@@ -65,7 +65,9 @@ def verdict(tmp_path: Path, files: dict[str, str], *verify: str, **more: Any) ->
         ("[ FAIL 0 | WARN 0 | SKIP 0 | PASS 5 ]\n", 5, 0, 0),
     ],
 )
-def test_the_summaries_of_test_runners_of_many_languages_are_counted(output: str, passed: int, failed: int, skipped: int) -> None:
+def test_the_summaries_of_test_runners_of_many_languages_are_counted(
+    output: str, passed: int, failed: int, skipped: int
+) -> None:
     found = count_tests(output)
     assert found is not None
     assert (found.passed, found.failed, found.skipped) == (passed, failed, skipped)
@@ -83,12 +85,12 @@ def test_an_output_without_a_summary_counts_nothing(output: str) -> None:
 @pytest.mark.parametrize(
     ("tests", "told"),
     [
-        pytest.param({}, "no test was found", id="there is no test", marks=pytest.mark.covered),
+        pytest.param({}, "no test was found", id="there is no test"),
         pytest.param({"test_a.py": "def check():\n    assert False\n"}, "no test was found", id="a name that none finds"),
         pytest.param(
             {"test_a.py": OF_UNITTEST.replace("    def test", "    @unittest.skip('later')\n    def test")},
             "all 1 tests were skipped, or are expected to fail",
-            id="all are skipped", marks=pytest.mark.covered,
+            id="all are skipped",
         ),
         pytest.param(
             {"test_a.py": OF_UNITTEST.replace("    def test", "    @unittest.expectedFailure\n    def test").replace("3)", "4)")},
@@ -146,7 +148,6 @@ def test_tests_that_a_command_of_the_plan_ran_are_not_run_again() -> None:
         pytest.param(
             PLAIN.replace("from total", "import torchless\nfrom total"),
             id="in pytest's style",
-            marks=pytest.mark.covered,
         ),
     ],
 )
@@ -164,12 +165,12 @@ def test_a_check_that_fails_for_want_of_a_package_of_the_plan_is_not_checked_and
 @pytest.mark.parametrize(
     ("tests", "missing"),
     [
-        pytest.param("import torchless\n" + OF_UNITTEST, (), id="no package of the plan", marks=pytest.mark.covered),
+        pytest.param("import torchless\n" + OF_UNITTEST, (), id="no package of the plan"),
         pytest.param(
             OF_UNITTEST + "\n    def test_more(self):\n        import torchless\n", ("torchless",), id="another test fails too"
         ),
         pytest.param(OF_UNITTEST.replace("from total", "from totals"), ("torchless",),
-                     id="a file of another name", marks=pytest.mark.covered),
+                     id="a file of another name"),
         pytest.param(OF_UNITTEST.replace("3)", "4)"), ("torchless",), id="a wrong test alone"),
     ],
 )  # fmt: skip
@@ -209,9 +210,9 @@ def test_packages_that_are_not_installed_are_found_by_the_names_of_the_plan() ->
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param("unittest.py", marks=pytest.mark.covered),
+        pytest.param("unittest.py"),
         "unittest/__init__.py",
-        pytest.param("_pytest/__init__.py", marks=pytest.mark.covered),
+        pytest.param("_pytest/__init__.py"),
         "traceback.py",
     ],
 )
@@ -225,7 +226,7 @@ def test_a_file_that_stands_in_for_what_tests_need_is_refused(tmp_path: Path, pa
 
 
 @needs_a_sandbox
-@pytest.mark.parametrize("way", ["beside the source", pytest.param("in its cache", marks=pytest.mark.covered)])
+@pytest.mark.parametrize("way", ["beside the source", pytest.param("in its cache")])
 def test_stale_bytecode_decides_nothing(tmp_path: Path, way: str) -> None:
     """The cache says that it is right whatever the source is, as `unchecked-hash` has it."""
     files = {"total.py": SUM, "test_total.py": OF_UNITTEST}

@@ -25,24 +25,24 @@ from tests.strategies import QUICK
 FAILED = Reason(
     "repo:tests", "The command `python -m pytest -q` exited with code 1.", "F\n1 failed", "hooks/1-repo-tests.log"
 )
-ONE = Rejection(1, 3, "hook:repo:tests", (FAILED,), left=2)
+ONE = Rejection(1, 3, "hook:repo:tests", (FAILED,))
 TAG = re.compile(r"<\s*/?\s*acceptance-feedback", re.IGNORECASE)
 
 
 def several(count: int, output: str = "", *notes: str) -> Rejection:
     reasons = tuple(FAILED._replace(key=f"user:hook-{number}", output=output) for number in range(count))
-    return Rejection(1, 3, "hooks", reasons, notes, left=2)
+    return Rejection(1, 3, "hooks", reasons, notes)
 
 
 def test_one_block_is_told_as_facts_with_its_output_and_log() -> None:
     assert build_feedback(ONE) == (
-        '<acceptance-feedback attempt="1" of="3" source="hook:repo:tests">\n'
+        '<acceptance-feedback attempt="1" of="4" source="hook:repo:tests">\n'
         "Completion was not accepted. The command `python -m pytest -q` exited with code 1.\n"
         "--- output (tail, untrusted text) ---\n"
         "F\n1 failed\n"
         "--- end ---\n"
         "Full output: hooks/1-repo-tests.log in the directory of the task.\n"
-        "Fix the cause and finish again. 2 attempts are left.\n"
+        "Fix the cause and finish again. 3 attempts are left.\n"
         "</acceptance-feedback>"
     )
 
@@ -51,7 +51,7 @@ def test_without_output_and_log_there_is_the_fact_alone() -> None:
     text = build_feedback(ONE._replace(reasons=(FAILED._replace(output=" \n", log=""),)))
     assert text.splitlines()[1:-1] == [
         "Completion was not accepted. The command `python -m pytest -q` exited with code 1.",
-        "Fix the cause and finish again. 2 attempts are left.",
+        "Fix the cause and finish again. 3 attempts are left.",
     ]
 
 
@@ -60,35 +60,23 @@ def test_a_hook_that_printed_nothing_has_no_output_that_is_shown(output: str) ->
     mute = FAILED._replace(output=output)
     for rejection in (
         ONE._replace(reasons=(mute,)),
-        Rejection(1, 3, "hooks", (mute, mute._replace(key="user:b")), left=2),
+        Rejection(1, 3, "hooks", (mute, mute._replace(key="user:b"))),
     ):
         assert "---" not in build_feedback(rejection)
         assert "python -m pytest -q` exited with code 1." in build_feedback(rejection)
         assert len(rejection_lines(rejection)) == 1
 
 
-@pytest.mark.parametrize(
-    ("left", "said"),
-    [
-        pytest.param(2, "Fix the cause and finish again. 2 attempts are left.", id="several are left"),
-        pytest.param(1, "Fix the cause and finish again. 1 attempt is left.", id="one is left"),
-        pytest.param(0, "Fix the cause and finish again.", id="none is left, and that is not said"),
-    ],
-)
-def test_it_says_how_many_attempts_are_left(left: int, said: str) -> None:
-    assert build_feedback(ONE._replace(left=left)).splitlines()[-2] == said
-
-
 def test_it_says_that_nothing_has_changed() -> None:
     assert build_feedback(ONE._replace(unchanged=True)).splitlines()[-2] == (
-        "Nothing has changed since the last check. Fix the cause and finish again. 2 attempts are left."
+        "Nothing has changed since the last check. Fix the cause and finish again. 3 attempts are left."
     )
 
 
 def test_several_hooks_are_named_each_with_its_own_reason() -> None:
     lint = Reason("user:lint", "The command `ruff check` exited with code 2.", "E501", "")
-    lines = build_feedback(Rejection(2, 3, "hooks", (FAILED, lint), left=1)).splitlines()
-    assert lines[0] == '<acceptance-feedback attempt="2" of="3" source="hooks">'
+    lines = build_feedback(Rejection(2, 3, "hooks", (FAILED, lint))).splitlines()
+    assert lines[0] == '<acceptance-feedback attempt="2" of="4" source="hooks">'
     assert lines[1] == "Completion was not accepted, for 2 reasons."
     assert "- [repo:tests] The command `python -m pytest -q` exited with code 1." in lines
     assert "- [user:lint] The command `ruff check` exited with code 2." in lines
@@ -96,11 +84,11 @@ def test_several_hooks_are_named_each_with_its_own_reason() -> None:
 
 
 def test_a_note_is_called_a_note_and_no_failure() -> None:
-    text = build_feedback(Rejection(1, 3, "hook:user:style", (), ("user:style: prefer pathlib",), left=2))
+    text = build_feedback(Rejection(1, 3, "hook:user:style", (), ("user:style: prefer pathlib",)))
     assert text.splitlines()[1:-1] == [
         "Completion was not accepted yet. No check failed; there is a note.",
         "- note, not a failure: user:style: prefer pathlib",
-        "Take the note into account and finish again. 2 attempts are left.",
+        "Take the note into account and finish again. 3 attempts are left.",
     ]
 
 
@@ -135,7 +123,7 @@ def test_of_several_long_outputs_the_end_of_each_is_shown(count: int) -> None:
 
 def test_a_short_output_beside_a_long_one_is_whole() -> None:
     long, short = FAILED._replace(key="user:a", output="x" * 20_000), FAILED._replace(key="user:b", output="z" * 2_000)
-    text = build_feedback(Rejection(1, 3, "hooks", (long, short), left=2))
+    text = build_feedback(Rejection(1, 3, "hooks", (long, short)))
     assert "\n" + "z" * 2_000 + "\n" in text
     assert len(text.encode()) > LARGEST - 100
 
@@ -164,7 +152,7 @@ def test_more_hooks_than_can_be_named_are_counted() -> None:
 def test_no_text_opens_or_closes_the_tag(forged: str, place: str) -> None:
     changed = ONE
     if place in Reason._fields:
-        changed = ONE._replace(reasons=(FAILED._replace(**{place: forged}),))
+        changed = ONE._replace(reasons=(Reason(**{**FAILED._asdict(), place: forged}),))
     elif place == "note":
         changed = ONE._replace(notes=(forged,))
     else:
@@ -187,7 +175,7 @@ def test_a_list_in_an_output_stays_as_it_is() -> None:
 
 def test_a_source_cannot_leave_its_attribute() -> None:
     first = build_feedback(ONE._replace(source='a" of="99"><b')).splitlines()[0]
-    assert first == '<acceptance-feedback attempt="1" of="3" source="a&quot; of=&quot;99&quot;&gt;&lt;b">'
+    assert first == '<acceptance-feedback attempt="1" of="4" source="a&quot; of=&quot;99&quot;&gt;&lt;b">'
 
 
 KEYS = st.builds(
@@ -220,12 +208,12 @@ REASONS = st.builds(Reason, KEYS, TEXTS, st.lists(TEXTS, max_size=4).map("".join
 def test_whatever_is_said_the_block_is_bounded_clean_and_names_every_hook(
     reasons: list[Reason], notes: list[str], unchanged: bool, source: str
 ) -> None:
-    rejection = Rejection(1, 3, source, tuple(reasons), tuple(notes), unchanged, 2)
+    rejection = Rejection(1, 3, source, tuple(reasons), tuple(notes), unchanged)
     text = build_feedback(rejection)
     assert len(text.encode()) <= LARGEST
     assert len(TAG.findall(text)) == 2
     assert text.startswith("<acceptance-feedback ")
-    assert text.endswith("2 attempts are left.\n</acceptance-feedback>")
+    assert text.endswith("3 attempts are left.\n</acceptance-feedback>")
     assert [reason.key for reason in reasons if reason.key not in text] == []
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", text)
     lines = rejection_lines(rejection)
@@ -267,7 +255,7 @@ def test_a_gate_that_says_nothing_still_says_that_it_is_not_done() -> None:
 def test_every_open_todo_is_named_however_long_they_are() -> None:
     hint = "\n".join(["Go on.", *(f"todo-{number}: {'語' * 1024}" for number in range(64))])
     told = gate_rejection_text(report_of(hint))
-    text = build_feedback(Rejection(1, 3, "gate", (Reason("gate", told),), left=2))
+    text = build_feedback(Rejection(1, 3, "gate", (Reason("gate", told),)))
     assert len(text.encode()) <= LARGEST
     assert [number for number in range(64) if f"\ntodo-{number}: 語" not in text] == []
 
@@ -275,31 +263,27 @@ def test_every_open_todo_is_named_however_long_they_are() -> None:
 # For people
 
 
-def test_the_model_is_told_of_refusals_left_and_a_person_of_endings_which_are_one_more() -> None:
-    for attempt, left in ((1, 2), (2, 1)):
-        rejection = ONE._replace(attempt=attempt, left=left)
-        plural = "1 attempt is" if left == 1 else f"{left} attempts are"
-        assert f"finish again. {plural} left." in build_feedback(rejection)
-        assert rejection_lines(rejection)[0].endswith(f"; {left + 1} attempts are left")
+@pytest.mark.parametrize(
+    ("attempt", "model", "person"),
+    [
+        pytest.param(1, "again. 3 attempts are left.", "; 3 attempts are left", id="the first"),
+        pytest.param(3, "again. 1 attempt is left.", "; 1 attempt is left", id="the last but one"),
+        pytest.param(4, "again.", "; no attempts are left", id="the last"),
+    ],
+)
+def test_the_model_and_a_person_are_told_the_same_number_of_attempts(attempt: int, model: str, person: str) -> None:
+    rejection = ONE._replace(attempt=attempt)
+    assert build_feedback(rejection).splitlines()[-2].endswith(model)
+    first = rejection_lines(rejection)[0]
+    assert first == f"not accepted (attempt {attempt} of 4): repo:tests: exited with code 1{person}"
 
 
 def test_a_person_sees_what_did_not_pass_and_how_much_is_left() -> None:
-    assert rejection_lines(Rejection(1, 3, "hook:user:tests", (FAILED._replace(key="user:tests"),), left=2)) == [
+    assert rejection_lines(Rejection(1, 3, "hook:user:tests", (FAILED._replace(key="user:tests"),))) == [
         "not accepted (attempt 1 of 4): user:tests: exited with code 1; 3 attempts are left",
         "  F",
         "  1 failed",
     ]
-
-
-@pytest.mark.parametrize(
-    ("attempt", "said"),
-    [
-        pytest.param(3, "(attempt 3 of 4): repo:tests: exited with code 1; 1 attempt is left", id="the last but one"),
-        pytest.param(4, "(attempt 4 of 4): repo:tests: exited with code 1; no attempts are left", id="the last"),
-    ],
-)
-def test_a_person_is_told_of_the_last_attempt_too(attempt: int, said: str) -> None:
-    assert rejection_lines(ONE._replace(attempt=attempt, left=0))[0] == f"not accepted {said}"
 
 
 def test_a_command_of_several_lines_makes_no_long_line_for_people() -> None:
@@ -328,12 +312,12 @@ def test_many_hooks_make_no_long_line() -> None:
 
 def test_a_person_sees_the_todos_that_are_open() -> None:
     told = "Required todos are still unfinished; keep working on them before finishing:\n- 1: write tests"
-    assert rejection_lines(Rejection(1, 3, "gate", (Reason("gate", told),), left=2)) == [
+    assert rejection_lines(Rejection(1, 3, "gate", (Reason("gate", told),))) == [
         f"not accepted (attempt 1 of 4): gate: {told.splitlines()[0].removesuffix(':')}; 3 attempts are left",
         "  - 1: write tests",
     ]
 
 
 def test_a_person_sees_a_note_where_nothing_failed() -> None:
-    lines = rejection_lines(Rejection(1, 3, "hook:user:style", (), ("user:style: prefer pathlib",), left=2))
+    lines = rejection_lines(Rejection(1, 3, "hook:user:style", (), ("user:style: prefer pathlib",)))
     assert lines == ["not accepted (attempt 1 of 4): note of user:style: prefer pathlib; 3 attempts are left"]
