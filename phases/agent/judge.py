@@ -11,14 +11,14 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from phases.evidence.demands import demands_of, is_value
 from phases.evidence.locate import find_tests, locate_demands, read_sources
-from phases.evidence.places import TEXT, Place, is_test_file, split_lines
-from phases.evidence.traceability import DIFFERENT
+from phases.evidence.places import MODULE, TEXT, Place, is_test_file, split_lines
+from phases.evidence.traceability import DIFFERENT, MEETS, UNCLEAR
 from phases.llm.conversation import Conversation, Unusable, question_digest
 from phases.llm.journal import Journal
 from phases.llm.ledger import Ledger
@@ -27,14 +27,17 @@ from phases.planning.model.material import as_data, strip_invisible
 from phases.readers.markdown import PAGE_MARK
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import FormatError, StorageError
-from pipeline.base.files import make_directory, read_bytes
+from pipeline.base.files import make_directory, read_bytes, sha256
 from pipeline.base.formats import parse_json, parse_markdown
 
-MEETS, CANNOT_TELL = "meets", "cannot tell"
-_MOST_LINES, _MOST_FILES, _MOST_TESTS, _MOST_REPAIRS = 200, 20, 6, 2
+_MOST_LINES, _MOST_FILES, _MOST_TESTS, _MOST_REPAIRS = 800, 20, 6, 2
+_MOST_OF_FILE = 20_000
+"""Characters of a file of Python that is shown whole."""
+_MOST_CHARACTERS = 100_000
+"""Of the code and the tests of one question; of a model with a small window a quarter of that."""
 _AROUND = 3000
 """Characters of the paper before and after a quote that are sent with it: about a page, whatever page they are on."""
-_FEWEST_LETTERS, _MOST_NAMED = 10, 20
+_FEWEST_LETTERS, _MOST_NAMED, _MOST_PATHS = 10, 20, 3
 _GAP = "    …\n"
 _EQUATION = re.compile(r"\b(?:eqs?|equations?|formulas?)\b.{1,20}", re.IGNORECASE)
 _SCHEMA: dict[str, Any] = {
@@ -47,10 +50,11 @@ _SCHEMA: dict[str, Any] = {
             "items": {
                 "type": "object",
                 "additionalProperties": False,
-                "required": ["id", "verdict", "line", "sentence"],
+                "required": ["id", "verdict", "sentence"],
                 "properties": {
                     "id": {"type": "string", "maxLength": 20},
-                    "verdict": {"enum": [MEETS, DIFFERENT, CANNOT_TELL]},
+                    "verdict": {"enum": [MEETS, DIFFERENT, UNCLEAR]},
+                    "file": {"type": "string", "maxLength": 300},
                     "line": {"type": "integer", "minimum": 0},
                     "sentence": {"type": "string", "maxLength": 600},
                 },
@@ -69,11 +73,11 @@ Give one verdict on each requirement that you are asked for, with its values, an
 what the paper says; "differs" where a formula, a step, a constant or an order is another one, or where a part is left out;
 "cannot tell" where what you are given does not decide it. A requirement whose status is not "stated" is an assumption of the
 plan: hold the code against its text. Work the formula out for one small input by hand before you say "meets". Tests that
-assert a wrong value prove nothing. "line" is the line of the code that decides (0 for none), "sentence" says why in one plain
-sentence.
+assert a wrong value prove nothing. "file" and "line" are the line of the code that decides ("" and 0 for none), "sentence" says
+why in one plain sentence.
 
 Reply with one JSON object and nothing else:
-{"judgements": [{"id": "R3", "verdict": "differs", "line": 12, "sentence": "It divides by n, and equation (4) by n - 1."}]}"""
+{"judgements": [{"id": "R3", "verdict": "differs", "file": "a.py", "line": 12, "sentence": "Equation (4) divides by n - 1."}]}"""
 Breach = Callable[[Mapping[str, Any], Any], str | None]
 Row = Mapping[str, Any]
 Sources = Mapping[str, str]
@@ -83,6 +87,7 @@ Sources = Mapping[str, str]
 class Judgement(NamedTuple):
     verdict: str
     """meets, differs or cannot tell."""
+    file: str
     line: int
     sentence: str
 
@@ -114,26 +119,31 @@ class Judge:
     tell: Callable[[str], None] = lambda text: None
     """Tells the user something that stays on the screen."""
 
+    _known: dict[str, tuple[str, Judgement]] = field(default_factory=dict)
+    """By id: a digest of what was shown for it, and the verdict. What has not changed is not asked again."""
+
     def review(self, workspace: Workspace, evidence: Sequence[Row]) -> list[dict[str, Any]]:
         """Return the rows of evidence, each with its verdict; without one where no reply could be used.
 
         Raises PhaseError if the model cannot be asked, Paused at a limit.
         """
-        judgements = self._judge(read_sources(workspace), {row["id"]: row["tests"] for row in evidence})
+        sources, paper = read_sources(workspace), _read_paper(self.paper)
+        items = [item for item in _items_of(self.plan, sources, evidence) if item.code]
+        digests = {str(item.row["id"]): _digest_of(item, sources) for item in items}
+        stale = [item for item in items if self._known.get(item.row["id"], ("",))[0] != digests[item.row["id"]]]
+        batches = _batches(stale, sources, min(_MOST_CHARACTERS, self.model.window))
+        for number, batch in enumerate(batches, 1):
+            label = _label_of(batch)
+            self.progress(f"{self.model.name} reviews {label}: part {number} of {len(batches)}")
+            wanted = {str(item.row["id"]) for item in batch}
+            for name, said in self._ask(label, wanted, _question(label, batch, paper, sources)).items():
+                self._known[name] = (digests[name], said)
+        judgements = dict[str, Judgement]()
+        for item in items:
+            digest, judgement = self._known.get(item.row["id"], ("", None))
+            if judgement and digest == digests[item.row["id"]]:
+                judgements.update({row["id"]: judgement for row in (item.row, *item.values)})
         return [{**row, **self._as_field(judgements.get(row["id"]))} for row in evidence]
-
-    def _judge(self, sources: Sources, tests: Mapping[str, Sequence[str]]) -> dict[str, Judgement]:
-        paper, judgements = _read_paper(self.paper), dict[str, Judgement]()
-        files = _group_by_file(_items_of(self.plan, sources, tests))
-        for number, (path, items) in enumerate(files.items(), 1):
-            self.progress(
-                f"{self.model.name} reviews {len(items)} requirements of {path}: file {number} of {len(files)}"
-            )
-            given = self._ask(path, {str(item.row["id"]) for item in items}, _question(path, items, paper, sources))
-            for item in items:
-                if said := given.get(item.row["id"]):
-                    judgements.update({row["id"]: said for row in (item.row, *item.values)})
-        return judgements
 
     def skip(self, why: str) -> None:
         """Tell the user that the code is not judged."""
@@ -142,9 +152,7 @@ class Judge:
     def _as_field(self, said: Judgement | None) -> dict[str, Any]:
         if said is None:
             return {}
-        return {
-            "judged": {"verdict": said.verdict, "by": self.model.name, "line": said.line, "sentence": said.sentence}
-        }
+        return {"judged": {"by": self.model.name, **said._asdict()}}
 
     def _ask(self, path: str, wanted: Set[str], messages: Sequence[Message]) -> dict[str, Judgement]:
         """The verdicts on the requirements of one file, as far as the replies give them."""
@@ -195,25 +203,84 @@ def _single_verdicts(rows: Sequence[Row], wanted: Set[str]) -> dict[str, Judgeme
     """The verdicts that were asked for, without those that contradict each other."""
     counts = Counter(name for name, _ in {(row["id"], row["verdict"]) for row in rows})
     return {
-        row["id"]: Judgement(row["verdict"], row["line"], " ".join(strip_invisible(row["sentence"]).split()))
+        row["id"]: Judgement(
+            row["verdict"], _clean(row.get("file", "")), row.get("line", 0), _clean(row["sentence"])
+        )
         for row in rows
         if row["id"] in wanted and counts[row["id"]] == 1
     }
 
 
-def _items_of(plan: Mapping[str, Any], sources: Sources, tests: Mapping[str, Sequence[str]]) -> list[_Item]:
-    """Return what gets a verdict. `tests`: by id, the names of tests that run it."""
-    demands, places = demands_of(plan), locate_demands(plan, sources)
+def _clean(text: str) -> str:
+    return " ".join(strip_invisible(text).split())
+
+
+def _items_of(plan: Mapping[str, Any], sources: Sources, evidence: Sequence[Row]) -> list[_Item]:
+    """Return what gets a verdict, in the plan's order."""
+    demands, places, seen = demands_of(plan), locate_demands(plan, sources), {row["id"]: row for row in evidence}
     owners = {row["id"]: _owner_of(row, demands) for row in demands if is_value(row)}
+    files = [_whole_file(path) for path in sources if is_test_file(path)]
     items = []
     for row in demands:
         if owners.get(row["id"]):
             continue
         values = [value for value in demands if owners.get(value["id"]) == row["id"]]
         names = {row["id"], *(value["id"] for value in values)}
-        code = [place for place in places if place.identifier in names] or _all_code(sources)
-        items.append(_Item(row, values, code, find_tests(tests.get(row["id"], ())[:_MOST_TESTS], sources)))
+        code = [_to_show(place, sources) for place in places if place.identifier in names]
+        code += [
+            _whole_file(file["path"])
+            for file in plan["file_structure"]
+            if names & {*file.get("implements", ())} and not file["path"].endswith(".py") and file["path"] in sources
+        ]
+        told = seen.get(row["id"], {})
+        tests = find_tests(told.get("tests", ())[:_MOST_TESTS], sources)
+        # which tests run it was not measured, so any of them may
+        tests = tests if told.get("measured", True) else files
+        items.append(_Item(row, values, code or _all_code(sources), tests))
     return items
+
+
+def _whole_file(path: str) -> Place:
+    return Place("", path, "(file)", 1, _MOST_LINES, TEXT)
+
+
+def _to_show(place: Place, sources: Sources) -> Place:
+    """Return what is shown of a place: its file, with what the place calls there; of a large one in Python its own lines.
+
+    In other languages a citation does not say where its code ends.
+    """
+    is_whole = not place.path.endswith(".py") or place.kind in (MODULE, TEXT)
+    return _whole_file(place.path) if is_whole or len(sources.get(place.path, "")) <= _MOST_OF_FILE else place
+
+
+def _digest_of(item: _Item, sources: Sources) -> str:
+    shown = [json.dumps(_describe_item(item), ensure_ascii=False), *_excerpts("", [*item.code, *item.tests], sources, _unframed)]
+    return sha256("\n".join(shown).encode("utf-8", "surrogatepass"))
+
+
+def _batches(items: Sequence[_Item], sources: Sources, room: int) -> list[list[_Item]]:
+    """Return the items in as few parts as the room for their code and tests allows, those of one file together."""
+    groups = dict[str, list[_Item]]()
+    for item in items:
+        groups.setdefault(item.code[0].path, []).append(item)
+    batches = list[list[_Item]]()
+    for group in groups.values():
+        if batches and _size_of([*batches[-1], *group], sources) <= room:
+            batches[-1].extend(group)
+        else:
+            batches.append(list(group))
+    return batches
+
+
+def _size_of(items: Sequence[_Item], sources: Sources) -> int:
+    places = [place for item in items for place in (*item.code, *item.tests)]
+    return sum(map(len, _excerpts("", places, sources, _unframed)))
+
+
+def _label_of(items: Sequence[_Item]) -> str:
+    paths = list(dict.fromkeys(item.code[0].path for item in items))
+    more = f" and {len(paths) - _MOST_PATHS} more files" if len(paths) > _MOST_PATHS else ""
+    return f"{', '.join(paths[:_MOST_PATHS])}{more}"
 
 
 def _owner_of(value: Row, demands: Sequence[Row]) -> str:
@@ -233,26 +300,17 @@ def _all_code(sources: Sources) -> list[Place]:
     paths = [
         path for path in sources if not is_test_file(path) and not path.endswith((".md", ".json", ".toml", ".txt"))
     ]
-    return [Place("", path, "(file)", 1, _MOST_LINES, TEXT) for path in paths[:_MOST_FILES]]
+    return [_whole_file(path) for path in paths[:_MOST_FILES]]
 
 
-def _group_by_file(items: Sequence[_Item]) -> dict[str, list[_Item]]:
-    """The items that there is code for, by the file that it is in first."""
-    groups = dict[str, list[_Item]]()
-    for item in items:
-        if item.code:
-            groups.setdefault(item.code[0].path, []).append(item)
-    return groups
-
-
-def _question(path: str, items: Sequence[_Item], paper: str, sources: Sources) -> list[Message]:
+def _question(label: str, items: Sequence[_Item], paper: str, sources: Sources) -> list[Message]:
     rows = [row for item in items for row in (item.row, *item.values)]
     parts = [
         *_passages(paper, rows),
         *(as_data("REQUIREMENT", json.dumps(_describe_item(item), ensure_ascii=False)) for item in items),
-        *_excerpts("CODE", [place for item in items for place in item.code], sources),
-        *_excerpts("TESTS", [place for item in items for place in item.tests], sources),
-        f"Judge {', '.join(str(item.row['id']) for item in items)} of {path}. Reply with the JSON object.",
+        *_excerpts("CODE", list(dict.fromkeys(place for item in items for place in item.code)), sources),
+        *_excerpts("TESTS", list(dict.fromkeys(place for item in items for place in item.tests)), sources),
+        f"Judge {', '.join(str(item.row['id']) for item in items)} of {label}. Reply with the JSON object.",
     ]
     return [Message("system", _SYSTEM), Message("user", "\n\n".join(parts))]
 
@@ -260,7 +318,7 @@ def _question(path: str, items: Sequence[_Item], paper: str, sources: Sources) -
 def _describe_item(item: _Item) -> dict[str, Any]:
     row, source = item.row, item.row["source"]
     described = {
-        **{name: row.get(name) for name in ("id", "kind", "status", "text")},
+        **{name: row.get(name) for name in ("id", "kind", "status", "text", "formula")},
         "page": source["page"],
         "quote": "" if source["quote"] in row["text"] else source["quote"],
         "values": [value["text"] for value in item.values],
@@ -274,7 +332,9 @@ def _name_places(places: Sequence[Place]) -> list[str]:
     return list(dict.fromkeys(f"{place.name}, lines {place.first} to {place.last}" for place in places))
 
 
-def _excerpts(name: str, places: Sequence[Place], sources: Sources) -> Iterator[str]:
+def _excerpts(
+    name: str, places: Sequence[Place], sources: Sources, frame: Callable[[str, str], str] = as_data
+) -> Iterator[str]:
     """The lines of these places, a part a file, each line once however many places it is in."""
     wanted: dict[str, set[int]] = {}
     for place in places:
@@ -284,7 +344,12 @@ def _excerpts(name: str, places: Sequence[Place], sources: Sources) -> Iterator[
         shown = [number for number in sorted(numbers) if number <= len(lines)]
         gaps = {number for before, number in pairwise(shown) if number > before + 1}
         text = [f"{_GAP * (number in gaps)}{number:>5}  {lines[number - 1]}" for number in shown]
-        yield as_data(name, strip_invisible("\n".join([path, *text])))
+        rest = len(lines) - shown[-1] if shown else 0
+        yield frame(name, strip_invisible("\n".join([path, *text, *([f"    … {rest} more lines"] if rest else [])])))
+
+
+def _unframed(name: str, text: str) -> str:
+    return text
 
 
 def _passages(paper: str, rows: Sequence[Row]) -> Iterator[str]:

@@ -6,6 +6,7 @@ Everything here is observed and reported. Nothing here decides whether work is a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -50,7 +51,11 @@ def build_table(
     places = dict[str, list[Place]]()
     for place in locate_demands(plan, sources):
         places.setdefault(place.identifier, []).append(place)
-    rows = [_observe(row, places.get(str(row["id"]), []), sources, seen) for row in demands_of(plan)]
+    tests = {name: _tests_running(found, sources, seen) for name, found in places.items()}
+    counts = Counter(test for running in tests.values() for test in running)
+    # a test that runs little else comes first: what a whole class of tests sets up counts for each of them
+    first = {name: sorted(running, key=lambda test: (counts[test], test)) for name, running in tests.items()}
+    rows = [_observe(row, places.get(row["id"], []), first.get(row["id"], []), seen) for row in demands_of(plan)]
     jobs = [job for row in rows for job in _jobs_for(row, places.get(row["id"], []), sources, seen, changes)]
     results = run_jobs(jobs) if run_jobs and jobs else {}
     return [_with_trials(row, jobs, results) for row in rows]
@@ -77,11 +82,8 @@ def _is_stub(place: Place) -> bool:
     return place.is_stub and not place.is_abstract and place.kind not in _NO_LINES
 
 
-def _observe(
-    demand: Mapping[str, Any], places: Sequence[Place], sources: Mapping[str, str], seen: Observation
-) -> Row:
-    tests = _tests_running(places, sources, seen)
-    own = sorted(test for test in tests if not test.startswith(OF_USER))
+def _observe(demand: Mapping[str, Any], places: Sequence[Place], tests: Sequence[str], seen: Observation) -> Row:
+    own = [test for test in tests if not test.startswith(OF_USER)]
     stubs = [place for place in places if _is_stub(place)]
     measured = any(place.path.endswith(seen.suffixes) for place in places) and not seen.is_blind
     level = UNLOCATED if not places else STUBBED if stubs else RUN if tests else LOCATED

@@ -11,8 +11,8 @@ from phases.evidence.observation import NOTHING
 from phases.evidence.table import GUARDED, LEVELS, LOCATED, RUN, STUBBED, UNLOCATED, build_table
 from phases.workspace.workspace import Workspace
 
-DIFFERENT = "differs"
-"""The reviewer's verdict on code that does not do what the paper says."""
+MEETS, DIFFERENT, UNCLEAR = "meets", "differs", "cannot tell"
+"""The reviewer's verdicts."""
 _KEPT = ("how", "note", "places", "tests", "test_count", "user_tests", "measured", "noticed", "tried", "missed")
 
 
@@ -37,7 +37,8 @@ def _trace_row(requirement: Mapping[str, Any], known: Mapping[str, Any]) -> dict
 
 
 def count_evidence(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the counts that every report shows: {total, unlocated, stubbed, located, run, guarded, differing, reviewed}.
+    """Return the counts that every report shows: {total, unlocated, stubbed, located, run, guarded, measured, tried, reviewed,
+    differing, unclear}.
 
     Levels add up: what is guarded is also run, and what is run is also located. `rows` are those of the document.
     """
@@ -54,6 +55,7 @@ def count_evidence(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "tried": sum(row["tried"] for row in rows),
         "reviewed": len(judged),
         "differing": judged.count(DIFFERENT),
+        "unclear": judged.count(UNCLEAR),
     }
 
 
@@ -64,13 +66,16 @@ def open_requirements(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def describe_counts(counts: Mapping[str, Any]) -> str:
-    """Return the counts in words: "40 of 42 requirements located, 38 run by passing tests"."""
+    """Return the counts in words: "40 of 42 requirements and values located, 38 run by passing tests"."""
     total, differing = counts["total"], counts["differing"]
-    words = [f"{counts['located']} of {total} requirements located"]
+    meet = counts["reviewed"] - differing - counts["unclear"]
+    words = [f"{counts['located']} of {total} requirements and values located"]
     words += [f"{counts['run']} run by passing tests" if counts["measured"] else "test coverage was not measured"]
     words += [f"{counts['guarded']} guarded"] if counts["tried"] else []
     words += [f"{counts['stubbed']} stub{'s' * (counts['stubbed'] > 1)}"] if counts["stubbed"] else []
-    words += [f"{counts['reviewed']} reviewed, {differing} differ{'s' * (differing == 1)}"] if counts["reviewed"] else []
+    if counts["reviewed"]:
+        words += [f"{meet} meet{'s' * (meet == 1)} the paper by the reviewer", f"{differing} differ{'s' * (differing == 1)}"]
+        words += [f"{counts['unclear']} it cannot tell"] if counts["unclear"] else []
     return ", ".join(words) if total else "no requirements"
 
 
@@ -90,5 +95,5 @@ def describe_judgement(row: Mapping[str, Any]) -> str:
     judged = row.get("judged")
     if not judged:
         return ""
-    line = f", line {judged['line']}" if judged["line"] else ""
-    return f"{judged['by']}: {judged['verdict']}{line}: {judged['sentence']}"
+    line = f" in {judged['file']}, line {judged['line']}" if judged["file"] and judged["line"] else ""
+    return f"{judged['verdict']}{line}: {judged['sentence']} ({judged['by']})"

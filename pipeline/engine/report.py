@@ -25,13 +25,15 @@ from pipeline.engine.store import TaskStore
 COMPLETED, INCOMPLETE, WARNING = "completed", "incomplete", "warning"
 ERROR, CANCELLED, PAUSED = "error", "cancelled", "paused"
 EXIT_CODES = {COMPLETED: 0, WARNING: 0, ERROR: 1, INCOMPLETE: 3, PAUSED: 5}
+_COUNTS = (
+    *("total", "unlocated", "stubbed", "located", "run", "guarded"),
+    *("measured", "tried", "reviewed", "differing", "unclear"),
+)
 _EMPTY: dict[str, Any] = {
     "input_verdict": None,
     "files": {"planned": 0, "written": 0, "missing": []},
     "requirements": {
-        **dict.fromkeys(
-            ("total", "unlocated", "stubbed", "located", "run", "guarded", "measured", "tried", "reviewed", "differing"), 0
-        ),
+        **dict.fromkeys(_COUNTS, 0),
         "open": [],
     },
     "usage": {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0},

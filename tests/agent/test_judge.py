@@ -188,7 +188,7 @@ def test_no_line_of_code_or_test_is_sent_twice(tmp_path: Path) -> None:
     assert "test_other" not in request
     [code], [tests] = parts_of(request, "CODE"), parts_of(request, "TESTS")
     for path, text in (("model.py", code), ("tests/test_model.py", tests)):
-        lines = [line for line in text.splitlines()[1:] if line != "    …"]
+        lines = [line for line in text.splitlines()[1:] if not line.startswith("    …")]
         numbers = [int(line[:5]) for line in lines]
         assert numbers == sorted(set(numbers))
         assert [line[7:] for line in lines] == [CODE[path].split("\n")[number - 1] for number in numbers]
@@ -197,10 +197,10 @@ def test_no_line_of_code_or_test_is_sent_twice(tmp_path: Path) -> None:
 def test_lines_between_two_places_are_marked_as_left_out(tmp_path: Path) -> None:
     rows = [requirement("R2", "x"), requirement("R5", "y")]
     place = Place(tmp_path, requirements=rows, values=())
-    far = "\n".join(["def one():", '    """R2"""', "    return 1", *["X = 1"] * 9, "def two():", '    """R5"""', ""])
+    far = "\n".join(["def one():", '    """R2"""', "    return 1", *["X = 1"] * 9000, "def two():", '    """R5"""', ""])
     (tmp_path / "code" / "model.py").write_text(far)
     [code] = parts_of(place.sent(), "CODE")
-    assert (code.count("    …"), code.count("X = 1")) == (1, 0)
+    assert (code.count("    …\n"), code.count("X = 1")) == (1, 0)
 
 
 # What it is sent of the paper
@@ -299,7 +299,7 @@ def test_a_verdict_is_noted_with_who_gave_it_and_a_value_shares_that_of_its_requ
     judged = Place(
         tmp_path, lambda names: [says(name, "differs" if name == "R2" else "meets") for name in names]
     ).review()
-    assert judged["R1"] == {"verdict": "meets", "by": "tiny", "line": 1, "sentence": "It says so."}
+    assert judged["R1"] == {"verdict": "meets", "by": "tiny", "file": "", "line": 1, "sentence": "It says so."}
     assert {name for name, row in judged.items() if row["verdict"] == "differs"} == {"R2", "V1"}
 
 
@@ -310,9 +310,9 @@ def test_a_verdict_is_noted_with_who_gave_it_and_a_value_shares_that_of_its_requ
     ("changed", "again"),
     [
         pytest.param("", [], id="nothing"),
-        pytest.param("model.py", ["model.py"], id="one file of two"),
-        pytest.param("other.py", ["other.py"], id="the other one"),
-        pytest.param("tests/test_model.py", ["model.py"], id="the tests of one"),
+        pytest.param("model.py", ["R1, R2, R3 of model.py"], id="one file of two"),
+        pytest.param("other.py", ["R5 of other.py"], id="the other one"),
+        pytest.param("tests/test_model.py", ["R2, R3 of model.py"], id="the tests of one"),
         pytest.param("README.md", [], id="a file that is not reviewed"),
     ],
 )
@@ -327,12 +327,49 @@ def test_a_second_look_asks_about_what_changed_and_pays_for_nothing_else(
         before = place.workspace.read(changed) if place.workspace.exists(changed) else ""
         place.workspace.write(changed, before.replace("0.5", "0.25").replace("+ 1", "+ 2").replace("1 == 1", "3 == 3"))
     assert place.review() == first
-    assert [text.rpartition(" of ")[2].partition(". Reply")[0] for text in place.model.requests[asked:]] == again
-    assert asked == 2
+    assert [text.rpartition("Judge ")[2].partition(". Reply")[0] for text in place.model.requests[asked:]] == again
+    assert asked == 1
 
 
-def test_of_a_long_place_the_first_two_hundred_lines_are_sent(tmp_path: Path) -> None:
+def test_of_a_long_place_the_first_eight_hundred_lines_are_sent_and_the_cut_is_marked(tmp_path: Path) -> None:
     place = Place(tmp_path, requirements=[requirement("R2", "x")], values=())
-    (tmp_path / "code" / "model.py").write_text('def one():\n    """R2"""\n' + "    x = 1\n" * 500)
+    (tmp_path / "code" / "model.py").write_text('def one():\n    """R2"""\n' + "    x = 1\n" * 1000)
     [code] = parts_of(place.sent(), "CODE")
-    assert len(code.splitlines()) == 1 + 200
+    assert len(code.splitlines()) == 1 + 800 + 1
+    assert code.endswith("\n    … 203 more lines")
+
+
+# How much of the code it is sent at once
+
+
+def test_small_files_are_asked_about_in_one_request_and_large_ones_apart(tmp_path: Path) -> None:
+    for name, lines, count in (("small", 3, 1), ("large", 750, 2)):
+        place = Place(tmp_path / name, requirements=[requirement("R5", "x"), requirement("R6", "y")], values=())
+        for path, cited in (("a.py", "R5"), ("b.py", "R6")):
+            place.workspace.write(path, f'def one():\n    """{cited}"""\n' + f"    x = {'1' * 80}\n" * lines)
+        assert set(place.review()) == {"R5", "R6"}
+        assert len(place.model.requests) == count
+
+
+@pytest.mark.parametrize(
+    ("files", "test"),
+    [
+        ({"form.js": "// R2\nfunction check() {}\n\n// R3\nfunction other() {}\n"}, "tests/form.test.js"),
+        ({"index.html": "<!-- R2 -->\n<form></form>\n", "form.css": "/* R3 */\nform {}\n"}, "tests/page.test.mjs"),
+        ({"src/lib.rs": "// R2\nfn halve() {}\n", "src/main.rs": "// R3\nfn main() {}\n"}, "tests/lib_test.rs"),
+    ],
+    ids=["JavaScript", "a page", "Rust"],
+)
+def test_of_other_languages_whole_files_and_all_tests_are_sent(
+    files: Mapping[str, str], test: str, tmp_path: Path
+) -> None:
+    plan = [{"path": path} for path in files]
+    place = Place(tmp_path, requirements=ROWS[1:3], values=(), files=plan)
+    for path, text in {**files, test: "halves(1)\n"}.items():
+        place.workspace.write(path, text)
+    place.judge.review(place.workspace, [{"id": name, "tests": [], "measured": False} for name in ("R2", "R3")])
+    [request] = place.model.requests
+    code = "\n".join(parts_of(request, "CODE"))
+    for text in files.values():
+        assert all(line in code for line in text.splitlines())
+    assert "halves(1)" in "\n".join(parts_of(request, "TESTS"))

@@ -178,7 +178,7 @@ def test_the_counts_of_every_report_add_up() -> None:
     levels = ["guarded", "run", "run", "located", "stubbed", "unlocated"]
     counts = count_evidence([{"status": level, **common} for level in levels])
     assert counts["located"] + counts["stubbed"] + counts["unlocated"] == counts["total"] == 6
-    assert describe_counts(counts) == "4 of 6 requirements located, 3 run by passing tests, 1 stub"
+    assert describe_counts(counts) == "4 of 6 requirements and values located, 3 run by passing tests, 1 stub"
 
 
 @pytest.mark.parametrize(

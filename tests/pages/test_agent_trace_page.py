@@ -163,7 +163,7 @@ def test_the_page_shows_paper_and_code_with_links_both_ways() -> None:
 )
 def test_who_vouches_the_counts_and_what_is_known_of_a_row_are_said_in_words(verified_by: list[str], told: str) -> None:
     words = Seen(render_page(traced(verified_by=verified_by))).words
-    counts = "requirements located, 1 run by passing tests, 1 stub, 1 reviewed, 1 differs."
+    counts = "requirements and values located, 1 run by passing tests, 1 stub, 0 meet the paper by the reviewer, 1 differs."
     assert f"{told} {counts}" in words
     assert "a model: differs, line 4: It waits twice." in words
     assert "the plan says 0.1, model/wait.py:RATE is 0.2" in words

@@ -22,13 +22,14 @@ from phases.acceptance.checks.module_imports import (
 from phases.acceptance.checks.planned_files import file_problems, find_shadows, find_test_detectors
 from phases.acceptance.checks.test_runs import WITH_PYTEST, SuiteCounts, count_tests, counts_row, find_tests_not_run
 from phases.acceptance.feedback import frame_output
+from phases.evidence.demands import demands_of
 from phases.evidence.locate import read_sources
 from phases.evidence.look import EvidenceSetting, Look
 from phases.evidence.observation import FAILED, Observation
 from phases.evidence.places import is_test_file
 from phases.evidence.stubs import text_stubs
 from phases.evidence.table import LOCATED, RUN, UNLOCATED, find_below, find_stubs
-from phases.evidence.traceability import DIFFERENT, describe_judgement
+from phases.evidence.traceability import DIFFERENT, MEETS, describe_judgement
 from phases.sandbox.box import NONE, CommandResult
 from phases.sandbox.probe import probe_best
 from phases.workspace import syntax
@@ -102,9 +103,12 @@ def check_code(
             rows = list(review(workspace, rows))
     finally:
         look.end()
-    facts.doubts.extend([*_doubt_files(sources), *doubts, *_unlocated(rows), *_doubt_differing(rows)])
+    # the user is asked about what the plan assumes; that code chose otherwise is for him to know, and no doubt about the code
+    assumed = {row["id"] for row in demands_of(plan) if row.get("status") == "missing"}
+    differing = _describe_differing([row for row in rows if row["id"] not in assumed])
+    facts.doubts.extend([*_doubt_files(sources), *doubts, *_unlocated(rows), *differing])
     seen_here = {"tree_sha256": tree_digest(workspace), "sandbox": commands.box.kind, "missing_packages": list(missing)}
-    verification = {**seen_here, **_build_verification(facts, rows, doubts)}
+    verification = {**seen_here, **_build_verification(facts, rows, doubts, differing)}
     return {"block": "\n\n".join(facts.problems) or None, "verification": verification}
 
 
@@ -118,25 +122,27 @@ def _add_below(facts: _Facts, rows: Sequence[Row], level: str) -> None:
         facts.doubts.append(f"whether {len(unknown)} of {len(rows)} requirements are `{level}` cannot be seen here")
 
 
-def _build_verification(facts: _Facts, rows: Sequence[Row], doubts: Sequence[str]) -> Row:
+def _build_verification(
+    facts: _Facts, rows: Sequence[Row], doubts: Sequence[str], differing: Sequence[str]
+) -> Row:
     """Return what was run and seen, as the journal keeps it."""
     return {
         "verified": bool(facts.rows) and not facts.problems and not facts.doubts,
         "commands": facts.rows,
         "why": "; ".join(facts.doubts) or ("" if facts.rows else "nothing was run: the plan has no check commands"),
         "doubts": facts.doubts,
-        "verified_by": _list_verifiers(facts, rows),
+        "verified_by": _list_verifiers(facts, rows, is_reviewed=not differing),
         "advice": _advise(rows, doubts),
         "evidence": rows,
     }
 
 
-def _list_verifiers(facts: _Facts, rows: Sequence[Row]) -> list[str]:
+def _list_verifiers(facts: _Facts, rows: Sequence[Row], *, is_reviewed: bool) -> list[str]:
     """Return who vouches for the code: its own tests with their count, the user's tests, the reviewer."""
     passed = sum(row["tests"]["passed"] for row in facts.rows if "tests" in row and row["command"] != _USER_TESTS)
     given = any(row["command"] == _USER_TESTS and row["exit_code"] == 0 for row in facts.rows)
-    judged = [row["judged"]["verdict"] for row in rows if row.get("judged")]
-    reviewed = ["reviewer"] if judged and DIFFERENT not in judged else []
+    meets = sum(row.get("judged", {}).get("verdict") == MEETS for row in rows)
+    reviewed = [f"reviewer ({meets} of {len(rows)})" if meets < len(rows) else "reviewer"] if meets and is_reviewed else []
     return [*([f"own tests ({passed})"] if passed else []), *(["your tests"] if given else []), *reviewed]
 
 
@@ -146,7 +152,7 @@ def _advise(rows: Sequence[Row], doubts: Sequence[str]) -> list[str]:
     values = [f"{row['id']}: {row['note']}" for row in rows if row["level"] == RUN and row["note"]]
     missed = [f"{row['id']}: its tests also pass with {line}" for row in rows for line in row["missed"]]
     points = [
-        *_doubt_differing(rows),
+        *_describe_differing(rows),
         *doubts,
         *_unlocated(rows),
         *([f"no passing test runs the code of {_join(idle)}"] if idle else []),
@@ -308,13 +314,13 @@ def _unlocated(rows: Sequence[Row]) -> list[str]:
     return [f"{len(names)} of {len(rows)} requirements were not located in the code: {_join(names)}"] if names else []
 
 
-def _doubt_differing(rows: Sequence[Row]) -> list[str]:
+def _describe_differing(rows: Sequence[Row]) -> list[str]:
     """Return what the reviewer finds to differ; values that share the verdict of their requirement are named with it."""
     found = dict[str, list[str]]()
     for row in rows:
         if row.get("judged", {}).get("verdict") == DIFFERENT:
             found.setdefault(describe_judgement(row), []).append(row["id"])
-    return [f"{', '.join(names)}: {said}" for said, names in found.items()][:MOST_NAMED]
+    return [f"{', '.join(names)} {said}" for said, names in found.items()][:MOST_NAMED]
 
 
 def _other_files(sources: Mapping[str, str], planned: Collection[str]) -> Iterator[tuple[str, str]]:
