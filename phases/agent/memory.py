@@ -31,6 +31,7 @@ _PART_FOR_FILES, _MOST_FOR_FILES = 4, 24_000
 _MOST_PICTURES = 16
 _SHRINK = 0.6
 _LONGEST_TOLD = 2000
+_WRITING = ("Write", "Edit")
 _TELLING = ("file_path", "command", "pattern", "description")
 
 
@@ -187,6 +188,8 @@ class Memory:
         if sum(file.tokens for file in self._done) > most:
             while self._done and sum(file.tokens for file in self._done) > most // 2:
                 self._done.pop(0)
+            if not self._done and (unread := _results_in(messages)):
+                self._recent.append([Message("user", unread)])
             self._keep_feedback()
             self._fold()
         self._begin_step()
@@ -307,6 +310,25 @@ class Memory:
 
     def _outline(self) -> None:
         self._brief = True
+
+
+def _results_in(turn: Sequence[Message]) -> str:
+    """Return what the last calls gave that did not write a file, and the paths of those that did; empty if there are none.
+
+    Nobody has read them yet when the turn that they are in makes way.
+    """
+    last = next((message for message in reversed(turn) if message.calls), None)
+    calls = {call.id: call for call in last.calls} if last else {}
+    other = {name: call for name, call in calls.items() if call.name not in _WRITING}
+    results = [(call, message.text) for message in turn if (call := other.get(message.call_id or ""))]
+    if not results:
+        return ""
+    wrote = [str(call.arguments.get("file_path", "")) for call in calls.values() if call.name in _WRITING]
+    lines = [f"In your last reply you wrote {', '.join(wrote)}."] if wrote else []
+    for call, text in results:
+        what = next((str(call.arguments[name]) for name in _TELLING if name in call.arguments), "")
+        lines.append(f"{call.name} {' '.join(what.split())[:_LONGEST_TOLD]} gave:\n{text}")
+    return "\n".join(lines)
 
 
 def _summarize_turn(turn: Sequence[Message]) -> list[str]:

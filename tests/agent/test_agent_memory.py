@@ -106,6 +106,23 @@ def test_files_make_way_for_the_turn_at_hand_and_its_sections_of_the_paper_come_
     assert shown.messages()[-1].text.startswith("line 1")
 
 
+@pytest.mark.parametrize("lines", [30, 30_000], ids=["files that stay", "files that make way"])
+@pytest.mark.parametrize("last", [True, False], ids=["after the last file", "before others"])
+def test_what_commands_of_the_last_reply_printed_is_shown_once_whatever_makes_way(lines: int, last: bool) -> None:
+    shown = memory(paths=["a.py"] if last else ["a.py", "b.py"])
+    write = ToolCall("w", "Write", {"file_path": "a.py", "content": "x\n" * lines})
+    more = ToolCall("r", "Write", {"file_path": "README.md", "content": "x"})
+    shown.heard(Reply("ok", "", (write, more, ToolCall("t", "Bash", {"command": "pytest -q"}))))
+    shown.observed("w", "written", {"a.py": {"interface": "a.py: def meet()", "sound": True}})
+    shown.observed("r", "written", {})
+    shown.observed("t", "41 passed", {})
+    shown.turn_over()
+    told = [message.text for message in shown.messages()]
+    assert sum("41 passed" in text for text in told) == 1
+    if lines > 1000:
+        assert any("you wrote a.py, README.md." in text and "Bash pytest -q gave:" in text for text in told)
+
+
 def test_why_the_work_was_refused_stays_when_the_turns_around_it_make_way() -> None:
     shown = memory(paths=["a.py", "b.py", "c.py"])
     written(shown, "a.py")
