@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,12 +11,14 @@ from pipeline.base.errors import ContractError
 
 NAME = "experiments.yaml"
 METRICS = "metrics.json"
+_LONGEST_NAME = 40
 
 
 class Experiment(NamedTuple):
     """One experiment in the size that was asked for."""
 
     name: str
+    """As the code gives it, with a dash for what can be in no file's name."""
     command: str
     """Empty where the code has none in this size."""
     results: tuple[str, ...]
@@ -58,7 +61,7 @@ def read_declared(
 def _experiment_of(row: Mapping[str, Any], size: str) -> Experiment:
     results = row["results"]
     return Experiment(
-        row["name"],
+        re.sub(r"[^\w-]+", "-", row["name"])[:_LONGEST_NAME].strip("-") or "experiment",
         row.get(size, ""),
         tuple(results),
         results if isinstance(results, Mapping) else {},

@@ -13,23 +13,24 @@ from pipeline.base.files import sha256
 
 GUIDE = "AGENTS.md"
 RULES = """\
-- What meets a requirement names it, with section and page: functions in their docstrings, constants in a comment.
-- A requirement counts as met when a passing test names it, runs its code, and fails when that code is changed.
-- What is not implemented raises NotImplementedError. None of the paper's results is written into the code.
+- Code says in a docstring or comment which part it implements: a requirement's id, or its section, equation or algorithm.
+- Tests fail if the code is wrong: they assert numbers worked out by hand, and relations that the text states.
+- No stub is called done, and none of the paper's results is written into the code.
 """
 """What the exported code says of itself, too."""
 _TEXT = f"""# For whoever changes this code
 
-It implements a research paper. It was written from a plan, which cites the paper for each requirement.
+It implements a research paper or a request, and was written from a plan that cites it for each requirement.
 
-- ../paper.md is the paper, ../initial_plan.txt the plan: a requirement is R and a number, a value V and one.
-- ../traceability.json says where each is in the code and which tests check it, ../report.json how the work ended.
-- The tests: the commands under validation_approach in the plan, here; mostly `python -m pytest`.
+- ../paper.md is that text, ../initial_plan.txt the plan: a requirement is R and a number, a value V and a number.
+- ../traceability.json says where each is in the code and which tests run it, ../report.json how the work ended.
+- The checks are the commands under validation_approach in the plan; run them here.
 {RULES}- Leave .pipeline as it is. `pipeline verify` checks the code again; `pipeline trace` shows what is known of a requirement.
 """
 _DIGESTS = frozenset(
     (
         sha256(_TEXT.encode()),
+        "2759b96c80b044fb7e0247f8ae5973f7354e489c10f2062bd14c012013799ebe",
         "00a910ffc2bf108aae50569fa8161eb3ab9e840c6ceefa9bb33d9297f58801cc",
         "af7748eb788eefef0c560b95f8c7909c541fd65f80dc0c30cb0a668e3952f46b",
     )

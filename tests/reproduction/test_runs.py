@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -136,3 +137,21 @@ def test_links_among_what_it_leaves_are_not_followed(tmp_path: Path) -> None:
     code = "import os; os.symlink('/etc/passwd', 'results/predictions.csv')"
     found = reproduce(tmp_path, {"study.py": code, "experiments.yaml": declare()})
     assert found["experiments"][0]["files"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("main", "main"), ("Fig. 3: noise (GSM)", "Fig-3-noise-GSM"), ("../../etc/x", "etc-x"), ("实验 一", "实验-一"),
+        ("...", "experiment"), ("x" * 200, "x" * 40),
+    ],
+)  # fmt: skip
+def test_an_experiment_may_have_any_name_and_runs_in_a_directory_of_its_own(
+    name: str, safe: str, tmp_path: Path
+) -> None:
+    code = 'import json\njson.dump({"E1": 10.0}, open("results/metrics.json", "w"))\n'
+    declared = declare().replace("name: main", f"name: {json.dumps(name)}")
+    found = reproduce(tmp_path, {"study.py": code, "experiments.yaml": declared})
+    assert [row["name"] for row in found["experiments"]] == [safe]
+    assert (tmp_path / "task" / "results" / f"{safe}-full" / "run.json").is_file()
+    assert found["experiments"][0]["status"] == "done"

@@ -17,6 +17,7 @@ WRITTEN = (
     "00a910ffc2bf108aae50569fa8161eb3ab9e840c6ceefa9bb33d9297f58801cc",
     "af7748eb788eefef0c560b95f8c7909c541fd65f80dc0c30cb0a668e3952f46b",
     "2759b96c80b044fb7e0247f8ae5973f7354e489c10f2062bd14c012013799ebe",
+    "e25dadf190c054c8ad1ec7befa29537b82d66821079b4b03ed95feef6d7c8bc1",
 )
 """The digests of all texts that tasks were given, the newest last. None ever leaves this list."""
 
