@@ -106,6 +106,7 @@ def assignment_in(
     supervisor: str = "off",
     hooks: HookSetting = HookSetting(),  # noqa: B008 - frozen
     tell: Callable[[str], None] = lambda text: None,
+    judge: Model | None = None,
     **limits: Any,
 ) -> Assignment:
     """Phase 09 in a folder, as the phase itself would ask for it."""
@@ -126,6 +127,7 @@ def assignment_in(
         hooks=hooks,
         cache_directory=os.path.dirname(os.path.dirname(shared_python())),
         tell=tell,
+        judge=judge,
     )
 
 

@@ -35,15 +35,14 @@ _FIRST = """You implement a research paper from an approved plan. The current di
   changed to what this plan says; leave the others as they are.
 - The code is the paper's method itself, complete and readable: no placeholders, no TODO, nothing hard-coded to please a test.
   Packages that may be imported beside the standard library: {packages}.
-- Docstrings of functions and classes that meet a requirement name it with its section and page, like `R3, section 2.1, page 4`;
-  a constant does so in a comment behind its value.
-- A requirement counts when a passing test names it (R3 in its name or docstring), runs its code, and fails when that code is
-  changed. Assert numbers that the paper's formula gives for inputs that you worked out by hand.
+- Say in a docstring or comment which part of the paper a function implements, like `R3, section 2.1, equation 4`.
+- Write tests that fail if the code is wrong: assert numbers that you worked out by hand from the paper's formulas, and the
+  relations that the paper states. Test names need no ids.
 - What you really cannot implement raises NotImplementedError. A stub is never called done.
 - Where the plan has expected_results, write experiments.yaml: `experiments:`, a list of `name`, `results` (their ids), `quick`
   and `full` (the commands that run it small, and as the paper did).
 - When every file is written, run the plan's verify_commands and mend what fails. Then end. Checks decide whether it is done:
-  what they refuse is your next prompt. Leave .pipeline and whatever decides there as it is.
+  what fails is your next prompt, or advice, once. Leave .pipeline and whatever decides there as it is.
 """
 
 
