@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from phases.evidence.traceability import describe_evidence
 from phases.sandbox.box import NONE
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.plain_yaml import dump_yaml
@@ -48,13 +49,16 @@ def report(there: Ground) -> Any:
 
 
 def assert_ended(there: Ground, ended: Ended, status: str, code: int, *, verified: bool) -> None:
-    """The code, the screen, the report and `status` say the same."""
+    """The code, the screen, the report and `status` say the same: the status, why, who vouches for the code, and the counts."""
     assert ended.code == code, ended.out + ended.err
     assert "Traceback" not in ended.err
     told = report(there)
     assert (told["status"], told["exit_code"], told["verified"]) == (status, code, verified)
     state = json.loads(there.call("status", "paper", "--json").out)
-    assert (state["status"], state["reason"]) == (status, told["reason"])
+    names = ("reason", "verified_by", "requirements")
+    assert (state["status"], *(state[name] for name in names)) == (status, *(told[name] for name in names))
+    for shown in (ended.out, there.call("status", "paper").out):
+        assert describe_evidence(told["requirements"], told["verified_by"]).lower() in " ".join(shown.lower().split())
 
 
 def assert_said(ended: Ended, *words: str) -> None:
