@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from phases.evidence.traceability import describe_evidence
 from phases.sandbox.box import NONE
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.plain_yaml import dump_yaml
@@ -48,13 +49,16 @@ def report(there: Ground) -> Any:
 
 
 def assert_ended(there: Ground, ended: Ended, status: str, code: int, *, verified: bool) -> None:
-    """The code, the screen, the report and `status` say the same."""
+    """The code, the screen, the report and `status` say the same: the status, why, who vouches for the code, and the counts."""
     assert ended.code == code, ended.out + ended.err
     assert "Traceback" not in ended.err
     told = report(there)
     assert (told["status"], told["exit_code"], told["verified"]) == (status, code, verified)
     state = json.loads(there.call("status", "paper", "--json").out)
-    assert (state["status"], state["reason"]) == (status, told["reason"])
+    names = ("reason", "verified_by", "requirements")
+    assert (state["status"], *(state[name] for name in names)) == (status, *(told[name] for name in names))
+    for shown in (ended.out, there.call("status", "paper").out):
+        assert describe_evidence(told["requirements"], told["verified_by"]).lower() in " ".join(shown.lower().split())
 
 
 def assert_said(ended: Ended, *words: str) -> None:
@@ -404,23 +408,51 @@ FAKED: Turn = [
 
 
 @pytest.mark.slow
-def test_faked_work_with_a_vacuous_test_is_refused_with_each_reason_and_accepted_once_mended(tmp_path: Path) -> None:
+def test_a_stub_is_refused_by_name_and_its_repair_is_accepted(tmp_path: Path) -> None:
     there = looping(tmp_path, [FAKED, DONE, WRITES, *[DONE] * 3], "--supervisor", "off")
     ended = there.call()
     assert_ended(there, ended, "completed", 0, verified=True)
     rows = [json.loads(line) for line in (there.task / "journal.jsonl").read_text().splitlines()]
     refused = next(row["result"]["feedback"] for row in rows if row["kind"] == "verdict")
-    assert "R1 is a stub: decay.py:averaged does nothing with what it is given" in refused
-    assert "R3 is a stub: data.py:gaussians does nothing yet" in refused
-    assert "R2 is" in refused
+    assert "data.py:gaussians is a stub" in refused
 
 
 @pytest.mark.slow
-def test_faked_work_that_nobody_mends_is_incomplete_and_names_what_is_open(tmp_path: Path) -> None:
+def test_a_stub_that_nobody_mends_is_incomplete_and_named_as_open(tmp_path: Path) -> None:
     there = looping(tmp_path, [FAKED, DONE, DONE, DONE, DONE], "--supervisor", "off")
     ended = there.call()
     assert_ended(there, ended, "incomplete", 3, verified=False)
     told = report(there)["requirements"]
-    assert (told["implemented"], [row["id"] for row in told["missing"]]) == (0, ["R1", "R2", "R3"])
-    assert "R1" in ended.out
-    assert "implemented" not in ended.out.lower().replace("not implemented", "")
+    assert (told["stubbed"], [row["id"] for row in told["open"]]) == (1, ["R3"])
+    assert "Open: 1 of 3 requirements and values of the paper (1 stubbed)" in ended.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("body", "doubt"),
+    [
+        ("return 0.05", "a constant whatever it is given"),
+        ("import random\n    return random.random()", "random values whatever it is given"),
+        ("return {1.0: 0.05}.get(weight)", "constants for inputs that it knows"),
+    ],
+    ids=["a constant", "random numbers", "a table of answers"],
+)
+def test_faked_work_without_a_stub_ends_with_a_doubt_and_nobody_but_its_own_tests(
+    body: str, doubt: str, tmp_path: Path
+) -> None:
+    fakes = [
+        (
+            name,
+            {
+                **given,
+                "content": given["content"].replace("return 0.05", body).replace("raise NotImpl", "return [count] #"),
+            },
+        )
+        for name, given in FAKED
+    ]
+    there = looping(tmp_path, [fakes, *[DONE] * 6], "--supervisor", "off")
+    ended = there.call()
+    assert_ended(there, ended, "warning", 0, verified=False)
+    assert f"decay.py:averaged returns {doubt} (R1)" in report(there)["reason"]
+    assert "1 of 1 tests assert nothing" in report(there)["reason"]
+    assert report(there)["verified_by"] == ["own tests (1)"]
