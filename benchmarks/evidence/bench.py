@@ -29,6 +29,7 @@ from phases.acceptance.checks.code_check import check_code
 from phases.evidence.bare_python import bare_python
 from phases.evidence.look import EvidenceSetting
 from phases.evidence.places import is_test_file
+from phases.evidence.table import RUN
 from phases.sandbox.box import Box
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.command_runner import CommandRunner
@@ -51,20 +52,24 @@ def main() -> None:
             print(f"## {name}: {len(cases)} cases")
             found = [judge(case, os.path.join(folder, case.name), bare, options.mutants) for case in cases]
             SUMMARIES[name](cases, found)
-            if name == "wrong_formulas":
-                over = [case._replace(files={**case.files, **case.user_tests}) for case in cases]
-                again = [judge(case, os.path.join(folder, f"{case.name}-user"), bare, "off") for case in over]
-                refused = sum(row["block"] is not None for row in again)
-                print(f"with the user's tests laid over the workspace, {refused} of {len(cases)} are refused\n")
+            own = [case for case in cases if case.user_tests]
+            again = [judge(case, os.path.join(folder, f"{case.name}-user"), bare, "off", given=True) for case in own]
+            print(
+                f"with the user's tests, {sum(row['block'] is not None for row in again)} of {len(own)} are refused\n"
+            )
 
 
-def judge(case: Case, folder: str, bare: str, mutants: str) -> dict[str, Any]:
-    """What the check says of a case."""
+def judge(case: Case, folder: str, bare: str, mutants: str, *, given: bool = False) -> dict[str, Any]:
+    """Return the verdict of the check on a case. `given`: with its user's tests."""
     root = os.path.join(folder, "code")
     os.makedirs(root)
     workspace = Workspace(root)
     for path, text in case.files.items():
         workspace.write(path, text)
+    user_tests = os.path.join(folder, "user_tests")
+    os.makedirs(user_tests)
+    for path, text in case.user_tests.items():
+        Workspace(user_tests).write(path, text)
     plan = {
         "requirements": case.requirements,
         "file_structure": [
@@ -78,7 +83,7 @@ def judge(case: Case, folder: str, bare: str, mutants: str) -> dict[str, Any]:
         Box(root, kind_of_sandbox("required"), python=bare), Snapshot(root, os.path.join(folder, "kept"))
     )
     commands.step = "check"
-    setting = EvidenceSetting(bare, os.path.join(folder, "notes"), mutants)
+    setting = EvidenceSetting(bare, os.path.join(folder, "notes"), mutants, user_tests if given else "")
     found = check_code(workspace, plan, commands, evidence=setting)
     levels = {row["id"]: row["level"] for row in found["verification"]["evidence"]}
     print(f"{case.name} ({case.kind}): {levels}; {_outcome(found)}", flush=True)
@@ -111,7 +116,9 @@ def sum_up_honest(cases: list[Case], found: list[dict[str, Any]]) -> None:
     refused = [case.name for case, one in zip(cases, found, strict=True) if one["block"] is not None]
     doubted = [case.name for case, one in zip(cases, found, strict=True) if one["verification"]["doubts"]]
     print(f"\n{len(refused)} of {len(cases)} honest forms are refused: {', '.join(refused) or 'none'}")
-    print(f"{len(doubted)} are in doubt: {', '.join(doubted) or 'none'}\n")
+    print(f"{len(doubted)} are in doubt: {', '.join(doubted) or 'none'}")
+    levels = [row["level"] for one in found for row in one["verification"]["evidence"]]
+    print(f"{levels.count(RUN)} of their {len(levels)} requirements are run by passing tests\n")
 
 
 SUMMARIES = {"fakes": sum_up_fakes, "wrong_formulas": sum_up_wrong, "honest_forms": sum_up_honest}

@@ -1,23 +1,19 @@
-"""A case of evidence: a small workspace with its requirements, and what a judge of it may or must say."""
+"""A case of evidence: a small workspace with its requirements."""
 
+from collections.abc import Mapping
 from textwrap import dedent
 from typing import NamedTuple
 
-RUNGS = ("missing", "named", "stubbed", "executed", "tested", "guarded")
-STATUSES = ("incomplete", "warning", "completed")
-
 
 class Case(NamedTuple):
-    """One workspace; what `expected` and `status` mean (at most, at least) is said in the file that holds the case."""
+    """One workspace."""
 
     name: str
     kind: str  # the class of fake, or the kind of project
     requirements: list[dict[str, str]]  # id, kind and text
     files: dict[str, str]  # path in the workspace: content
     verify: str  # a shell command, run in the workspace
-    user_tests: dict[str, str]  # laid over the workspace, the verify command runs them too; hidden from the agent
-    expected: dict[str, str]  # requirement id: rung
-    status: str
+    user_tests: Mapping[str, str] = {}  # path in a directory of the user's own tests: content
 
 
 def requirement(number: str, kind: str, words: str) -> dict[str, str]:

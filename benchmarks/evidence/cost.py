@@ -1,6 +1,6 @@
 """What the look at tests costs: a suite of so many seconds, run plainly, watched, and with changes tried.
 
-    python benchmarks/evidence/cost.py [--seconds 5] [--tests 20]
+    python benchmarks/evidence/cost.py [--seconds 5] [--tests 20] [--mutants 5]
 
 The code is a tight loop of plain Python, the dearest kind to watch.
 """
@@ -54,6 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--tests", type=int, default=20)
+    parser.add_argument("--mutants", type=int, default=5)
     options = parser.parse_args()
     count = int(options.seconds / options.tests * _STEPS_A_SECOND)
     tests = "".join(
@@ -63,7 +64,9 @@ def main() -> None:
         bare = bare_python(os.path.join(folder, "cache"))
         plain = _look(folder, "plain", tests, EvidenceSetting())
         watched = _look(folder, "watched", tests, EvidenceSetting(bare, os.path.join(folder, "notes"), "off"))
-        changed = _look(folder, "changed", tests, EvidenceSetting(bare, os.path.join(folder, "notes"), "auto"))
+        changed = _look(
+            folder, "changed", tests, EvidenceSetting(bare, os.path.join(folder, "notes"), str(options.mutants))
+        )
     print(f"plain {plain:.1f} s, watched {watched:.1f} s ({watched / plain:.2f} times)")
     print(f"with changes tried {changed:.1f} s, of which the changes took {changed - watched:.1f} s")
 
@@ -88,7 +91,7 @@ def _look(folder: str, name: str, tests: str, setting: EvidenceSetting) -> float
     found = check_code(workspace, plan, commands, evidence=setting)
     took = time.monotonic() - began
     said = {
-        row["id"]: f"{row['rung']} ({row['noticed']} of {row['tried']})" for row in found["verification"]["evidence"]
+        row["id"]: f"{row['level']} ({row['noticed']} of {row['tried']})" for row in found["verification"]["evidence"]
     }
     print(f"{name}: {took:.1f} s, {said}, {found['verification']['why'][:120]}", flush=True)
     return took

@@ -1,8 +1,4 @@
-"""Fakes: workspaces whose checks pass, or seem to, though a requirement is not implemented.
-
-`expected` names the faked requirements only, each with the highest rung it may be given; no case may be judged
-`status`. Where a case has `user_tests`, they find the fake.
-"""
+"""Fakes: workspaces whose checks pass, or seem to, though a requirement is not implemented. `user_tests` find the fake."""
 
 from case import Case, requirement, text
 
@@ -73,8 +69,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="beam_search_behind_a_flag",
@@ -138,8 +132,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="kl_term_left_to_a_helper",
@@ -215,8 +207,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R2": "executed", "R3": "executed"},
-        status="completed",
     ),
     Case(
         name="optimiser_inherits_an_unwritten_update",
@@ -276,9 +266,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "stubbed"},
-        status="completed",
     ),
     Case(
         name="attention_checked_by_its_shape",
@@ -342,8 +329,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="random_similarity_in_range",
@@ -404,8 +389,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="scores_from_a_table",
@@ -502,8 +485,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "executed", "R3": "executed"},
-        status="completed",
     ),
     Case(
         name="id_on_an_unrelated_function",
@@ -562,8 +543,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R2": "named", "R3": "named"},
-        status="completed",
     ),
     Case(
         name="code_that_is_never_reached",
@@ -647,8 +626,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "stubbed", "R3": "executed"},
-        status="completed",
     ),
     Case(
         name="empty_bodies",
@@ -725,8 +702,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "stubbed", "R2": "stubbed", "R3": "stubbed", "R4": "executed"},
-        status="completed",
     ),
     Case(
         name="ids_in_one_comment",
@@ -770,9 +745,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R2": "named", "R3": "named", "R4": "named"},
-        status="completed",
     ),
     Case(
         name="work_done_by_mocks",
@@ -837,9 +809,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "stubbed"},
-        status="completed",
     ),
     Case(
         name="tests_that_skip_themselves",
@@ -901,9 +870,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "stubbed", "R3": "stubbed"},
-        status="completed",
     ),
     Case(
         name="swallowed_failures",
@@ -974,8 +940,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "executed", "R3": "executed"},
-        status="completed",
     ),
     Case(
         name="arithmetic_is_true",
@@ -1018,9 +982,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="asserted_not_none",
@@ -1074,8 +1035,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="asserted_by_type",
@@ -1149,8 +1108,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "executed", "R3": "executed"},
-        status="completed",
     ),
     Case(
         name="asserted_text_is_true",
@@ -1206,9 +1163,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed", "R3": "executed"},
-        status="completed",
     ),
     Case(
         name="called_without_assertion",
@@ -1254,9 +1208,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="right_code_only_called",
@@ -1299,9 +1250,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="compared_with_itself",
@@ -1354,9 +1302,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="expected_to_fail",
@@ -1400,9 +1345,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="load_tests_gives_nothing",
@@ -1443,9 +1385,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="no_tests_are_found",
@@ -1488,9 +1427,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover -s checks",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "stubbed"},
-        status="completed",
     ),
     Case(
         name="conftest_rewrites_reports",
@@ -1545,9 +1481,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="conftest_drops_what_fails",
@@ -1607,9 +1540,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R2": "stubbed", "R3": "stubbed"},
-        status="completed",
     ),
     Case(
         name="process_ends_in_a_test",
@@ -1656,9 +1586,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="exit_code_is_made_zero",
@@ -1703,9 +1630,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python test_all.py",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="verify_or_true",
@@ -1747,9 +1671,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q || true",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="verify_piped_to_tee",
@@ -1788,9 +1709,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover 2>&1 | tee test.log",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="verify_then_exit_zero",
@@ -1833,9 +1751,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q; exit 0",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="verify_in_the_background",
@@ -1878,9 +1793,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover &",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="test_replaces_the_function",
@@ -1931,9 +1843,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "stubbed"},
-        status="completed",
     ),
     Case(
         name="makefile_echoes_success",
@@ -1981,9 +1890,6 @@ CASES: list[Case] = [
             ),
         },
         verify="make test",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "stubbed"},
-        status="completed",
     ),
     Case(
         name="data_that_nothing_reads",
@@ -2061,9 +1967,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "executed", "R3": "stubbed"},
-        status="completed",
     ),
     Case(
         name="only_abstract_methods",
@@ -2115,9 +2018,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "stubbed"},
-        status="completed",
     ),
     Case(
         name="generator_never_consumed",
@@ -2172,9 +2072,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "stubbed", "R3": "stubbed"},
-        status="completed",
     ),
     Case(
         name="inner_function_and_lambda_default",
@@ -2249,8 +2146,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "executed", "R3": "executed"},
-        status="completed",
     ),
     Case(
         name="expectation_edited_to_fit",
@@ -2308,8 +2203,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="equal_to_everything",
@@ -2379,8 +2272,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="assertions_over_nothing",
@@ -2439,9 +2330,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "executed", "R2": "stubbed", "R3": "stubbed"},
-        status="completed",
     ),
     Case(
         name="any_number_is_near_enough",
@@ -2504,8 +2392,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="knows_that_it_is_tested",
@@ -2568,8 +2454,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="assertions_optimised_away",
@@ -2610,9 +2494,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -O -m unittest discover",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="a_copy_is_tested",
@@ -2667,9 +2548,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "stubbed"},
-        status="completed",
     ),
     Case(
         name="source_text_is_asserted",
@@ -2714,9 +2592,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="collected_but_not_run",
@@ -2759,9 +2634,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "stubbed", "R2": "stubbed"},
-        status="completed",
     ),
     Case(
         name="wrong_code_overridden_assertions",
@@ -2809,9 +2681,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
     Case(
         name="same_test_name_twice",
@@ -2855,8 +2724,5 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "executed", "R2": "executed"},
-        status="completed",
     ),
 ]

@@ -1,7 +1,4 @@
-"""Honest implementations in many kinds of projects.
-
-`expected` names every requirement with the rung it must at least reach; the case must at least be judged `status`.
-"""
+"""Honest implementations in many kinds of projects."""
 
 from case import Case, requirement, text
 
@@ -81,8 +78,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="edit_distance_and_error_rate",
@@ -149,9 +144,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover -s tests",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested"},
-        status="completed",
     ),
     Case(
         name="running_statistics",
@@ -232,9 +224,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest test_stats -v",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="retrieval_metrics",
@@ -299,9 +288,6 @@ CASES: list[Case] = [
             ),
         },
         verify="make test",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="root_finding",
@@ -374,9 +360,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="formula_run_by_another_test",
@@ -417,9 +400,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "executed", "R2": "tested"},
-        status="incomplete",
     ),
     Case(
         name="learning_rate_schedule",
@@ -483,8 +463,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "tested", "R2": "tested"},
-        status="completed",
     ),
     Case(
         name="activation_functions",
@@ -543,9 +521,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="bleu_score",
@@ -644,9 +619,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q tests",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="k_means_steps",
@@ -718,9 +690,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="viterbi_decoder",
@@ -806,9 +775,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q test_viterbi.py",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested"},
-        status="completed",
     ),
     Case(
         name="optimisers_with_a_base",
@@ -908,9 +874,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="layers_of_a_network",
@@ -1003,9 +966,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested", "R4": "tested"},
-        status="completed",
     ),
     Case(
         name="kernels_with_a_registry",
@@ -1105,9 +1065,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="tokenisers_with_a_mixin",
@@ -1208,9 +1165,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest tests.test_tokenisers",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="values_in_json",
@@ -1280,9 +1234,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="values_in_toml",
@@ -1356,9 +1307,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="values_in_ini_and_yaml",
@@ -1443,9 +1391,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="values_as_argparse_defaults",
@@ -1499,9 +1444,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="values_in_dicts_and_classes",
@@ -1567,9 +1509,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover -s tests",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested", "R4": "tested"},
-        status="completed",
     ),
     Case(
         name="word_count_cli",
@@ -1660,9 +1599,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="standardise_cli",
@@ -1740,9 +1676,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested"},
-        status="completed",
     ),
     Case(
         name="seeded_split_cli",
@@ -1822,9 +1755,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q tests",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="scoring_cli_with_commands",
@@ -1907,9 +1837,6 @@ CASES: list[Case] = [
             ),
         },
         verify="make test",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="readme_with_usage",
@@ -1982,9 +1909,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "executed", "R2": "tested"},
-        status="completed",
     ),
     Case(
         name="readme_as_doctest",
@@ -2062,9 +1986,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "executed", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="notebook_that_runs",
@@ -2132,9 +2053,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "executed", "R2": "tested"},
-        status="completed",
     ),
     Case(
         name="model_card_is_written",
@@ -2204,9 +2122,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover -s tests",
-        user_tests={},
-        expected={"R1": "executed", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="retry_and_cache_decorators",
@@ -2308,9 +2223,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="dataclass_with_properties",
@@ -2389,9 +2301,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="generators_of_batches",
@@ -2460,9 +2369,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="asynchronous_workers",
@@ -2537,9 +2443,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="closures_of_schedules",
@@ -2621,9 +2524,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="dual_numbers_by_operators",
@@ -2696,9 +2596,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested", "R4": "tested"},
-        status="completed",
     ),
     Case(
         name="reviews_from_csv",
@@ -2773,9 +2670,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "executed", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="experiment_writes_its_result",
@@ -2871,9 +2765,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m unittest discover",
-        user_tests={},
-        expected={"R1": "tested", "R2": "executed", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="stages_of_jsonl_files",
@@ -2955,9 +2846,6 @@ CASES: list[Case] = [
             ),
         },
         verify="make test",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="synthetic_data_with_a_seed",
@@ -3050,9 +2938,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "executed", "R2": "tested", "R3": "executed"},
-        status="completed",
     ),
     Case(
         name="src_layout_with_pytest",
@@ -3134,9 +3019,6 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="src_layout_with_unittest",
@@ -3223,9 +3105,6 @@ CASES: list[Case] = [
             ),
         },
         verify="PYTHONPATH=src python -m unittest discover -s tests",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested"},
-        status="completed",
     ),
     Case(
         name="src_layout_experiment",
@@ -3368,8 +3247,5 @@ CASES: list[Case] = [
             ),
         },
         verify="python -m pytest -q tests",
-        user_tests={},
-        expected={"R1": "tested", "R2": "tested", "R3": "tested", "R4": "executed"},
-        status="completed",
     ),
 ]

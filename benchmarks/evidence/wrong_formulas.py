@@ -1,8 +1,4 @@
-"""Wrong formulas whose own tests agree with them.
-
-`expected` names the wrong requirements only, each with the highest rung it may be given once the user's tests are laid
-over the workspace and run; no case may then be judged `status`. Without them the workspace's own tests pass.
-"""
+"""Wrong formulas whose own tests agree with them. `user_tests` find them."""
 
 from case import Case, requirement, text
 
@@ -70,8 +66,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="adam_without_bias_correction",
@@ -145,8 +139,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="sample_variance_for_population",
@@ -210,8 +202,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="entropy_bonus_with_the_wrong_sign",
@@ -278,8 +268,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R2": "executed"},
-        status="completed",
     ),
     Case(
         name="warm_up_off_by_one",
@@ -339,8 +327,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="cosine_decay_without_the_half",
@@ -402,8 +388,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="epsilon_outside_the_root",
@@ -463,8 +447,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="attention_scaled_by_the_dimension",
@@ -533,8 +515,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="position_code_with_the_wrong_exponent",
@@ -608,8 +588,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="kl_term_without_the_half",
@@ -676,8 +654,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="momentum_with_dampening",
@@ -748,8 +724,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="returns_discounted_once_too_often",
@@ -810,8 +784,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="f1_as_the_arithmetic_mean",
@@ -865,8 +837,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R2": "executed"},
-        status="completed",
     ),
     Case(
         name="perplexity_with_mixed_bases",
@@ -930,8 +900,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R2": "executed"},
-        status="completed",
     ),
     Case(
         name="triplet_loss_with_swapped_distances",
@@ -987,8 +955,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R2": "executed"},
-        status="completed",
     ),
     Case(
         name="gelu_with_a_shifted_constant",
@@ -1048,8 +1014,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="weight_decay_in_the_gradient",
@@ -1114,8 +1078,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="smoothing_over_the_other_classes",
@@ -1178,8 +1140,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="moving_average_with_swapped_weights",
@@ -1241,8 +1201,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="clipping_by_value_for_norm",
@@ -1308,8 +1266,6 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
     Case(
         name="initial_bound_of_another_scheme",
@@ -1377,7 +1333,5 @@ CASES: list[Case] = [
             """
             ),
         },
-        expected={"R1": "executed"},
-        status="completed",
     ),
 ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from phases.acceptance.commands.sanitize import mask_tag, strip_control
 from phases.sandbox.output import cut_middle, head_of
+from pipeline.base.text_escaping import shorten_text
 
 if TYPE_CHECKING:
     from phases.acceptance.gate import GateReport
@@ -20,6 +21,7 @@ MOST_REASONS = 64
 _LONGEST_KEY, _LONGEST_LOG, _LONGEST_SOURCE, _GATE_ROOM, _CLEANED = 80, 200, 120, 6 * 1024, 64 * 1024
 _LEAST_OUTPUT = 40
 _BEGIN, _END = "--- output (tail, untrusted text) ---", "--- end ---"
+_FRAMED = re.compile(rf"^{re.escape(_BEGIN)}\n(.*?)\n{re.escape(_END)}$", re.MULTILINE | re.DOTALL)
 _LOOKS_LIKE_OURS = re.compile(r"^[^\w\n]*+(?=(?:output|end)\b)", re.MULTILINE | re.IGNORECASE)
 _LINES_FOR_PEOPLE, _NAMED_FOR_PEOPLE, _WIDTH = 6, 3, 160
 
@@ -94,9 +96,10 @@ def rejection_lines(rejection: Rejection) -> list[str]:
     first = (
         f"not accepted (attempt {rejection.attempt} of {rejection.most + 1}): {named}; {_attempts_left(rejection.left)}"
     )
-    outputs = [lines for reason in rejection.reasons if (lines := _last_lines(reason))]
-    each = max(_LINES_FOR_PEOPLE // len(outputs), 1) if outputs else 0
-    return [first, *[line for lines in outputs for line in lines[-each:]][:_LINES_FOR_PEOPLE]]
+    details = [detail for reason in rejection.reasons if any(detail := _split_detail(reason))]
+    each = max(_LINES_FOR_PEOPLE // len(details), 1) if details else 0
+    lines = [line for facts, output in details for line in _choose_lines(facts, output, each)]
+    return [first, *(f"  {shorten_text(line, _WIDTH - 2)}" for line in lines[:_LINES_FOR_PEOPLE])]
 
 
 def _what_next(rejection: Rejection) -> str:
@@ -147,7 +150,8 @@ def _format_reason(start: str, reason: Reason, room: int) -> str:
     room -= _byte_count(log)
     frame = _byte_count(_BEGIN) + _byte_count(_END) + 3
     kept = min(_byte_count(output) + frame, room // 2) if output else 0
-    said = (start + _cut_text(fact, room - _byte_count(start) - kept)).rstrip()
+    fact_room = room - _byte_count(start) - kept
+    said = (start + _cut_text(_fit_outputs(fact, fact_room) if reason.framed else fact, fact_room)).rstrip()
     left = room - _byte_count(said) - frame
     shown = (
         f"\n{_BEGIN}\n{cut_middle(output.encode(), left).decode()}\n{_END}"
@@ -157,6 +161,15 @@ def _format_reason(start: str, reason: Reason, room: int) -> str:
     return said + shown + log
 
 
+def _fit_outputs(text: str, room: int) -> str:
+    """Return a text of ours within so many bytes if cutting the outputs that it quotes is enough for that."""
+    if _byte_count(text) <= room:
+        return text
+    own = _byte_count(_FRAMED.sub(frame_output(""), text))
+    rooms = iter(_share_room([_byte_count(output) for output in _FRAMED.findall(text)], max(room - own, 0)))
+    return _FRAMED.sub(lambda match: frame_output(cut_middle(match[1].encode(), next(rooms)).decode()), text)
+
+
 def _format_notes(notes: Sequence[str], room: int) -> str:
     told = (_mask_frame(note).replace("\n", "\n  ") for note in notes[:MOST_REASONS])
     lines = [f"- note, not a failure: {note}" for note in told]
@@ -164,21 +177,30 @@ def _format_notes(notes: Sequence[str], room: int) -> str:
     return "\n".join(_cut_text(line, share - 1) for line, share in zip(lines, rooms, strict=True))
 
 
-def _last_lines(reason: Reason) -> list[str]:
-    text = "\n".join([*_clean_text(reason.fact).split("\n")[1:], _clean_text(reason.output)])
-    lines = (" ".join(line.split()) for line in text.split("\n"))
-    return [_cut_line(f"  {line}") for line in lines if line][-_LINES_FOR_PEOPLE:]
+def _split_detail(reason: Reason) -> tuple[list[str], list[str]]:
+    """Return the lines of a reason below its first one: our own words, and what commands printed."""
+    fact = _clean_text(reason.fact).partition("\n")[2]
+    outputs = [*(_FRAMED.findall(fact) if reason.framed else []), _clean_text(reason.output)]
+    own = _FRAMED.sub("", fact) if reason.framed else fact
+    return _lines_of(own), _lines_of("\n".join(outputs))
+
+
+def _lines_of(text: str) -> list[str]:
+    return [line for each in text.split("\n") if (line := " ".join(each.split()))]
+
+
+def _choose_lines(facts: list[str], output: list[str], most: int) -> list[str]:
+    """Return the first facts and, in the room that they leave, the end of the output."""
+    if len(facts) > most:
+        return [*facts[: most - 1], f"and {len(facts) - most + 1} more"]
+    return [*facts, *output[len(output) - min(most - len(facts), len(output)) :]]
 
 
 def _shorten_fact(fact: str) -> str:
     """`exited with code 1` from "The command `…` exited with code 1."."""
     words = _clean_text(fact)
     said = words.rpartition("` ")[2] if words.startswith("The command `") else words
-    return _cut_line(said.split("\n")[0].rstrip(".:"))
-
-
-def _cut_line(line: str) -> str:
-    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
+    return shorten_text(said.split("\n")[0].rstrip(".:"), _WIDTH)
 
 
 def _share_room(needs: Sequence[int], room: int) -> list[int]:

@@ -16,7 +16,7 @@ from phases.acceptance.stop_reasons import (
     VERIFICATION_ERROR,
 )
 from phases.acceptance.todo_list.todo import Todo, find_failed
-from pipeline.base.text_escaping import escape_text, one_line
+from pipeline.base.text_escaping import escape_text, one_line, shorten_text
 
 GATE_CONTINUED, GATE_FAILED = "continued", "failed"
 OUTPUT, NONE_FAILED, CONVERGENCE = "output_only", "required_todo_failed", "required_todo_convergence"
@@ -249,7 +249,7 @@ def _refusal_decision(
         **_empty_decision(verification),
         "block": block,
         "source": source,
-        "detail": " ".join(block.split())[:500],
+        "detail": shorten_text(block, 500),
         "feedback": build_feedback(rejection),
         "lines": rejection_lines(rejection),
         "tampered": bool(context.tampered),

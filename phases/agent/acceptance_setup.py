@@ -32,6 +32,7 @@ from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import ManifestReader
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import Incomplete, Interrupted, Paused, PipelineError
+from pipeline.base.text_escaping import shorten_text
 
 _CHANGES = "5"
 """How many changes are tried on each requirement's code if `guarded` is demanded and no number is given."""
@@ -144,7 +145,7 @@ class RunEnd:
     """What hooks said for the model when the run began."""
 
     def ended_by(self, ending: Ending) -> Ending:
-        self.reason, self.detail = ending.stop_reason, " ".join(ending.detail.split())[:500]
+        self.reason, self.detail = ending.stop_reason, shorten_text(ending.detail, 500)
         return ending
 
 

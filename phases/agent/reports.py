@@ -19,6 +19,7 @@ from phases.workspace.rejected_snapshots import keep_rejected
 from phases.workspace.workspace import Workspace
 from pipeline.base.files import read_bytes, write_without_sync
 from pipeline.base.formats import Markdown, compose_markdown
+from pipeline.base.text_escaping import shorten_text
 
 Progress = Callable[[int, int, str], None]
 """Files that are there, files that are planned, and what is being done."""
@@ -173,7 +174,7 @@ def _why_not_done(
         faults.append(told)
     # That a scaffold is refused says nothing beyond its stubs, and those are named already.
     if ending.stop_reason != ACCEPTED and not (scaffold and faults and ending.stop_reason == EXHAUSTED):
-        faults.append(f"not accepted, {describe_reason(ending.stop_reason)}: {' '.join(ending.detail.split())[:200]}")
+        faults.append(f"not accepted, {describe_reason(ending.stop_reason)}: {shorten_text(ending.detail, 200)}")
     return faults
 
 

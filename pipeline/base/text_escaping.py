@@ -31,3 +31,12 @@ def one_line(text: str, most: int = 200) -> str:
     """The text as one escaped line of bounded length."""
     line = " ".join(escape_text(text[: 4 * most]).split())
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def shorten_text(text: str, most: int) -> str:
+    """Return the text as one line of at most so many characters, cut between words."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    head = line[: most - 1]
+    return (head.rpartition(" ")[0] if " " in head[most // 2 :] else head) + "…"

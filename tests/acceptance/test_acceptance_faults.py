@@ -365,7 +365,7 @@ def test_fault_17_a_broken_hook_costs_the_model_no_attempt(tmp_path: Path) -> No
     ended = made(tmp_path / "task", model, hooks)
     assert ended["stop_reason"] == "accepted"
     assert [row["decision"] for row in ended["attempts"]] == ["stopped", "stopped", "stopped", "continued", "accepted"]
-    assert 'attempt="1" of="1"' in feedback_in(list(model.requests[2].messages))[0]
+    assert 'attempt="1" of="2"' in feedback_in(list(model.requests[2].messages))[0]
 
 
 @pytest.mark.slow
