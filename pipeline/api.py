@@ -21,11 +21,11 @@ from pipeline.base.errors import Interrupted, Paused, PipelineError
 from pipeline.base.logs import Echo
 from pipeline.base.threads import start_thread
 from pipeline.cli.assembly import discover_phases, open_task, settings_from
+from pipeline.cli.next_steps import next_steps
 from pipeline.cli.read import read_document
 from pipeline.cli.review import choose_reviewer, make_decision, user_name
 from pipeline.cli.run_task import carry_out, check_settings
 from pipeline.cli.status import describe_task
-from pipeline.cli.summary import next_steps
 from pipeline.cli.task_factory import find_or_make_task
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.phase import Decision

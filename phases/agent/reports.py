@@ -197,5 +197,6 @@ def _status_of(ending: Ending, faults: list[str]) -> tuple[str, str]:
     if faults:
         return INCOMPLETE, ""
     if not ending.verification["verified"]:
-        return WARNING, f"accepted, and not verified: {ending.verification['why']}"
+        how = "with doubts" if ending.verification.get("doubts") else "but not verified"
+        return WARNING, f"accepted, {how}: {ending.verification['why']}"
     return COMPLETED, ""

@@ -17,8 +17,8 @@ from pipeline.cli.assembly import (
     relative_path,
     settings_from,
 )
+from pipeline.cli.next_steps import next_steps
 from pipeline.cli.output import notify, print_text
-from pipeline.cli.summary import next_steps
 from pipeline.cli.task_factory import NOT_BEGUN, PACKED, safe_name
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.seal import day_of_key, make_key

@@ -86,4 +86,4 @@ def _final_text(final: Row) -> str:
         return f"Not accepted: {final['stop_reason']}"
     if final["verified"]:
         return "Accepted, and verified"
-    return f"Accepted, and not verified: {' '.join(str(final['why_not']).split())[:400]}"
+    return f"Accepted, with doubts: {' '.join(str(final['why_not']).split())[:400]}"

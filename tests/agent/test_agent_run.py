@@ -48,7 +48,7 @@ def test_eight_files_written_one_a_turn_end_completed_with_eight_files(tmp_path:
 def test_without_checks_that_passed_nothing_is_completed(tmp_path: Path) -> None:
     made = carry_out(tmp_path / "task", says(*writes(EIGHT)), small_plan(*EIGHT))["implementation"]
     assert (made["status"], made["stop_reason"], made["verification"]["verified"]) == ("warning", "accepted", False)
-    assert "accepted, and not verified: nothing was run" in made["reason"]
+    assert "accepted, but not verified: nothing was run" in made["reason"]
 
 
 def test_a_resume_with_three_finished_files_writes_the_other_five_only(tmp_path: Path) -> None:

@@ -96,9 +96,9 @@ def test_work_that_a_broken_hook_said_nothing_of_is_a_warning_with_the_reason(tm
     ended = there.call()
     assert_ended(there, ended, "warning", 0, verified=False)
     for told in (ended.out, report(there)["reason"]):
-        assert "accepted, and not verified: user:tests gave no verdict: " in told
+        assert "accepted, with doubts: user:tests gave no verdict: " in told
         assert "127" in told
-    assert "Accepted, and not verified: user:tests gave no verdict" in there.call("show", "paper", "acceptance").out
+    assert "Accepted, with doubts: user:tests gave no verdict" in there.call("show", "paper", "acceptance").out
 
 
 @pytest.mark.slow

@@ -112,7 +112,7 @@ def test_accepted_work_says_whether_it_was_verified(tmp_path: Path) -> None:
     lines = command("show", "paper", "acceptance").out.splitlines()
     assert lines[0].startswith("Attempt 1, turn ")
     verified = command.document("paper", "acceptance.json")["verified"]
-    assert lines[-1].startswith("Accepted, and verified" if verified else "Accepted, and not verified: ")
+    assert lines[-1].startswith("Accepted, and verified" if verified else "Accepted, with doubts: ")
 
 
 @pytest.mark.slow

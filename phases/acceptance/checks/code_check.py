@@ -233,7 +233,7 @@ def _run_check(
     row, counts = _row_of(command, finished), count_tests(finished.output)
     counts = _add_row(facts, row, counts, look)
     if finished.exit_code == _NO_PROGRAM and (program := _missing_program(finished.output, command)):
-        facts.doubts.append(f"not checked: the program {program} of `{command}` was not found in the sandbox")
+        facts.doubts.append(f"`{command}` was not run: {program} was not found; --programs DIR shows commands its directory")
     elif finished.exit_code != 0:
         tops = packages_missing_in_tests(finished.output, missing)
         lacking.update(dict.fromkeys(tops))

@@ -10,9 +10,10 @@ from typing import Any
 from pipeline.base.errors import UsageError
 from pipeline.cli.assembly import locate_task
 from pipeline.cli.cost import sum_costs
+from pipeline.cli.next_steps import next_steps
 from pipeline.cli.output import rewrite_commands
 from pipeline.cli.status import describe_task
-from pipeline.cli.summary import next_steps, untold_evidence
+from pipeline.cli.summary import untold_evidence
 from pipeline.cli.web.commands import Ended, run_command_to_end, start_command
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site
 from pipeline.cli.web.tasks_page import count_requirements, read_title
