@@ -7,6 +7,7 @@ import platform
 from collections.abc import Collection
 from typing import Any
 
+from phases.acceptance.checks.missing_programs import find_tools
 from phases.agent.tools.commands import SECONDS
 from phases.sandbox.box import MOUNTED, NONE, Box
 from phases.sandbox.devices import describe_cards
@@ -30,8 +31,7 @@ def machine_facts(box: Box = Box("", NONE), missing: Collection[str] = ()) -> di
         "network": "none",
         "seconds_a_command": {"usual": SECONDS, "most": box.limits.seconds},
         **({"data_to_read": data} if data else {}),
-        **(
-            {"programs_not_here": f"{', '.join(missing)}: write the code and its tests all the same"} if missing else {}
-        ),
+        "programs": ", ".join(find_tools(box)) or "Python alone",
+        **({"programs_not_here": f"{', '.join(missing)}: write code and tests all the same"} if missing else {}),
         "importable": "the standard library, pytest, coverage, packages_installed",
     }

@@ -25,8 +25,8 @@ Code:
 - Use only the packages that the plan names. `packages_installed` lists those that are there when checks run; the standard
   library, pytest and coverage always are.
 - Say in a docstring or comment which part of the paper a function implements, like `R3, section 2.1, equation 4`.
-- Equations, algorithms and tables of the paper go before the words of the plan. Each file comes with the sections that its
-  requirements cite; the whole paper is ../paper.md, for Bash to read.
+- Equations, algorithms and tables of the paper go before the words of the plan. The next file comes with the sections that its
+  requirements cite; the whole paper is ../paper.md: read what you need of it before you write several files in one reply.
 - Write tests that fail if the code is wrong: assert numbers that you worked out by hand from the paper's formulas, and the
   relations that the paper states. Test names need no ids.
 - Deliver what a user wants to have: README.md says what the code does, how to install and run it, where each part of the paper
@@ -38,9 +38,9 @@ Work:
 - If plan and paper are silent on something that changes results, ask with AskUser: once, at most three times.
 - If the plan has expected_results, write experiments.yaml: `experiments:`, a list of `name`, `results` (the ids that it gives,
   like E1), `quick` and `full` (the commands that run it small, and as the paper did), and `stand_in`, the name of a data set, if
-  made-up data takes its place, or `data`, the names of what it reads at /data/NAME. A command leaves in results/ what its figures
-  are computed from: predictions.csv (result,seed,row,y_pred,y_true[,y_score]), measurements.csv (result,value), or metrics.json
-  ({"E1": 17.5}). A figure of the paper is a target and appears nowhere in the code.
+  made-up data takes its place, or `data`, the names of what it reads at /data/NAME. Each runs in a copy of its own, and leaves
+  in results/ what its figures are computed from: predictions.csv (result,seed,row,y_pred,y_true[,y_score]), measurements.csv
+  (result,value), or metrics.json ({"E1": 17.5}). A figure of the paper is a target and appears nowhere in the code.
 - Complete the required todos (all, unless you say otherwise).
 
 Finishing:

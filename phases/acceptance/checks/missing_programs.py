@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,11 @@ from phases.acceptance.configuration.missing_programs import find_unknown_progra
 from phases.sandbox.box import Box
 from phases.sandbox.bubblewrap import build_search_path
 
+_TOOLS = (
+    *("node", "npm", "gcc", "g++", "make", "cmake", "go", "cargo", "java", "javac", "ruby", "php", "perl", "Rscript", "julia"),
+    *("dotnet", "ghc", "ocaml", "elixir", "swift"),
+)
+"""Programs that a model is told of if they are there; it would have to try them out one by one."""
 _WITH_PYTHON = frozenset({"python", "python3", "pytest", "coverage"})
 
 
@@ -20,6 +26,12 @@ def missing_programs(plan: Mapping[str, Any], box: Box) -> dict[str, str]:
     setup = {str(name).partition(">")[0].partition("=")[0].strip() for name in plan["environment_setup"]["packages"]}
     found = find_unknown_programs(plan["validation_approach"]["verify_commands"], build_search_path(box, ""))
     return {name: command for name, command in found.items() if name not in {*_WITH_PYTHON, *setup}}
+
+
+def find_tools(box: Box) -> list[str]:
+    """Return the compilers and interpreters that commands in this box find, beside Python."""
+    path = build_search_path(box, "")
+    return [name for name in _TOOLS if shutil.which(name, path=path)]
 
 
 def describe_missing_programs(missing: Mapping[str, str]) -> list[str]:
