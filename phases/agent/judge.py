@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from phases.evidence.locate import find_tests, locate_demands, read_sources
 from phases.evidence.places import MODULE, TEXT, Place, is_test_file, split_lines
 from phases.evidence.traceability import DIFFERENT, MEETS, UNCLEAR
 from phases.llm.conversation import Conversation, Unusable, question_digest
-from phases.llm.journal import Journal
+from phases.llm.journal import Journal, read_journal_lines
 from phases.llm.ledger import Ledger
 from phases.llm.model import OK, Message, Model
 from phases.planning.model.material import as_data, strip_invisible
@@ -39,6 +39,7 @@ _AROUND = 3000
 """Characters of the paper before and after a quote that are sent with it: about a page, whatever page they are on."""
 _FEWEST_LETTERS, _MOST_NAMED, _MOST_PATHS = 10, 20, 3
 _GAP = "    …\n"
+_JOURNAL, _SHOWN = "judge-", "shown"
 _EQUATION = re.compile(r"\b(?:eqs?|equations?|formulas?)\b.{1,20}", re.IGNORECASE)
 _SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -119,8 +120,8 @@ class Judge:
     tell: Callable[[str], None] = lambda text: None
     """Tells the user something that stays on the screen."""
 
-    _known: dict[str, tuple[str, Judgement]] = field(default_factory=dict)
-    """By id: a digest of what was shown for it, and the verdict. What has not changed is not asked again."""
+    _known: dict[str, Judgement] | None = None
+    """Verdicts by a digest of what was shown for them: what has not changed is not asked again, nor in a run that goes on."""
 
     def review(self, workspace: Workspace, evidence: Sequence[Row]) -> list[dict[str, Any]]:
         """Return the rows of evidence, each with its verdict; without one where no reply could be used.
@@ -130,18 +131,18 @@ class Judge:
         sources, paper = read_sources(workspace), _read_paper(self.paper)
         items = [item for item in _items_of(self.plan, sources, evidence) if item.code]
         digests = {str(item.row["id"]): _digest_of(item, sources) for item in items}
-        stale = [item for item in items if self._known.get(item.row["id"], ("",))[0] != digests[item.row["id"]]]
+        known = self._known = self._read_verdicts() if self._known is None else self._known
+        stale = [item for item in items if digests[item.row["id"]] not in known]
         batches = _batches(stale, sources, min(_MOST_CHARACTERS, self.model.window))
         for number, batch in enumerate(batches, 1):
             label = _label_of(batch)
             self.progress(f"{self.model.name} reviews {label}: part {number} of {len(batches)}")
-            wanted = {str(item.row["id"]) for item in batch}
-            for name, said in self._ask(label, wanted, _question(label, batch, paper, sources)).items():
-                self._known[name] = (digests[name], said)
+            shown = {str(item.row["id"]): digests[item.row["id"]] for item in batch}
+            given = self._ask(label, shown, _question(label, batch, paper, sources))
+            known |= {shown[name]: said for name, said in given.items()}
         judgements = dict[str, Judgement]()
         for item in items:
-            digest, judgement = self._known.get(item.row["id"], ("", None))
-            if judgement and digest == digests[item.row["id"]]:
+            if judgement := known.get(digests[item.row["id"]]):
                 judgements.update({row["id"]: judgement for row in (item.row, *item.values)})
         return [{**row, **self._as_field(judgements.get(row["id"]))} for row in evidence]
 
@@ -154,17 +155,39 @@ class Judge:
             return {}
         return {"judged": {"by": self.model.name, **said._asdict()}}
 
-    def _ask(self, path: str, wanted: Set[str], messages: Sequence[Message]) -> dict[str, Judgement]:
-        """The verdicts on the requirements of one file, as far as the replies give them."""
-        digest = question_digest(messages, _SCHEMA)
+    def _read_verdicts(self) -> dict[str, Judgement]:
+        """Return what this model has answered in an earlier start of the run."""
+        known = dict[str, Judgement]()
+        names = sorted(os.listdir(self.directory)) if os.path.isdir(self.directory) else []
+        for name in names:
+            if name.startswith(_JOURNAL) and name.endswith(".jsonl"):
+                shown, replies = _read_replies(os.path.join(self.directory, name))
+                for reply in replies:
+                    if (reply["outcome"], reply["model"]) == (OK, self.model.name):
+                        judged, _ = self._parse(reply["text"])
+                        known |= {shown[name]: said for name, said in _single_verdicts(judged, shown.keys()).items()}
+        return known
+
+    def _name_question(self, digest: str) -> str:
+        """Return a name for a question and its journal; another one where another model has answered it."""
+        name = digest[:16]
+        path = os.path.join(self.directory, f"{_JOURNAL}{name}.jsonl")
+        others = os.path.exists(path) and any(reply["model"] != self.model.name for reply in _read_replies(path)[1])
+        return sha256(f"{digest} {self.model.name}".encode())[:16] if others else name
+
+    def _ask(self, path: str, shown: Mapping[str, str], messages: Sequence[Message]) -> dict[str, Judgement]:
+        """Return the verdicts on these requirements, as far as replies give them. `shown`: by id, a digest of what is shown."""
+        digest, wanted = question_digest(messages, _SCHEMA), shown.keys()
         self.in_place()
         make_directory(self.directory)
-        thread = f"explore-judge-{digest[:16]}"
+        name = self._name_question(digest)
+        thread = f"explore-judge-{name}"
         journal = Journal(
-            os.path.join(self.directory, f"judge-{digest[:16]}.jsonl"),
+            os.path.join(self.directory, f"{_JOURNAL}{name}.jsonl"),
             {"thread": thread, "prompt_sha256": digest, "of_run": 0},
             self.run,
             self.in_place,
+            begun={_SHOWN: dict(shown)},
             clean=self.clean,
         )
         conversation = Conversation(self.model, journal, self.ledger, thread)
@@ -197,6 +220,13 @@ class Judge:
             return [], f"it is not a JSON object: {error}"
         fault = self.breach(_SCHEMA, value)
         return ([], fault) if fault else (value["judgements"], "")
+
+
+def _read_replies(path: str) -> tuple[Mapping[str, str], list[Row]]:
+    """Return what a question showed, a digest by id, and the replies to it so far."""
+    rows = [row for _, row in read_journal_lines(path)]
+    shown = rows[0].get("begun", {}).get(_SHOWN, {}) if rows else {}
+    return shown, [row["result"] for row in rows if row["kind"] == "reply"]
 
 
 def _single_verdicts(rows: Sequence[Row], wanted: Set[str]) -> dict[str, Judgement]:

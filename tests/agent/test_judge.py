@@ -331,6 +331,26 @@ def test_a_second_look_asks_about_what_changed_and_pays_for_nothing_else(
     assert asked == 1
 
 
+def test_a_change_that_is_taken_back_and_a_run_that_goes_on_pay_for_nothing_again(tmp_path: Path) -> None:
+    place = Place(tmp_path, requirements=ROWS[:3], values=())
+    first, before = place.review(), place.workspace.read("model.py")
+    for text, asked in ((before.replace("0.5", "0.25"), 2), (before, 2)):
+        place.workspace.write("model.py", text)
+        assert (place.review(), len(place.model.requests)) == (first, asked)
+    for journal in (tmp_path / "explorations").iterdir():
+        journal.write_text(journal.read_text() + '{"kind": "reply", "key"')  # a kill cut the last line off
+    again = Place(tmp_path, requirements=ROWS[:3], values=())
+    assert (again.review(), again.model.requests) == (first, [])
+
+
+def test_what_another_model_answered_is_not_taken_for_its_own(tmp_path: Path) -> None:
+    Place(tmp_path, requirements=ROWS[:3], values=()).review()
+    other = Place(tmp_path, requirements=ROWS[:3], values=())
+    other.model.name = "other"
+    assert {row["by"] for row in other.review().values()} == {"other"}
+    assert len(other.model.requests) == 1
+
+
 def test_of_a_long_place_the_first_eight_hundred_lines_are_sent_and_the_cut_is_marked(tmp_path: Path) -> None:
     place = Place(tmp_path, requirements=[requirement("R2", "x")], values=())
     (tmp_path / "code" / "model.py").write_text('def one():\n    """R2"""\n' + "    x = 1\n" * 1000)
