@@ -10,18 +10,20 @@ from typing import Any
 from phases.evidence.demands import demands_of, is_value
 from phases.evidence.names import find_by_name
 from phases.evidence.places import (
+    CLASS,
     FUNCTION,
-    MODULE,
     PLANNED,
     TEXT,
     Place,
     find_places,
     is_test_file,
+    last_names,
     read_keys,
     split_lines,
     walk_definitions,
+    whole_module,
 )
-from phases.evidence.stubs import Function, is_stub
+from phases.evidence.stubs import Function, is_stub, last_word
 from phases.workspace.syntax import parse_python
 from phases.workspace.workspace import Workspace, WorkspaceError
 
@@ -49,14 +51,15 @@ def locate_demands(plan: Mapping[str, Any], sources: Mapping[str, str]) -> list[
     demands = demands_of(plan)
     keys = {str(row["id"]): _keys_of(row) for row in demands}
     cited = _cited_places(sources, {key for wanted in keys.values() for key in wanted})
-    by_name, wholes = find_by_name(plan, sources), _whole_files(plan, sources)
+    overrides = _find_overrides(sources)
+    by_name, wholes = find_by_name(plan, sources), _whole_files(plan, sources, overrides)
     found = list[Place]()
     for row in demands:
         name = str(row["id"])
         at = next((cited[key] for key in keys[name] if key in cited), [])
         planned, named = list(_planned_places(row, plan, wholes)), by_name.get(name, [])
         at = at or (named or planned if is_value(row) else planned or named)
-        found += [place._replace(identifier=name) for place in at]
+        found += [other._replace(identifier=name) for place in at for other in _with_overrides(place, overrides)]
     return found
 
 
@@ -88,21 +91,71 @@ def _planned_places(row: Mapping[str, Any], plan: Mapping[str, Any], wholes: Map
             yield wholes[file["path"]]
 
 
-def _whole_files(plan: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, Place]:
+def _whole_files(plan: Mapping[str, Any], sources: Mapping[str, str], overrides: Collection[str]) -> dict[str, Place]:
     """Return the planned files that are there and are no tests, as places without an id."""
     paths = [file["path"] for file in plan["file_structure"]]
-    return {path: _whole_file(path, sources[path]) for path in paths if path in sources and not is_test_file(path)}
+    return {
+        path: _whole_file(path, sources[path], overrides)
+        for path in paths
+        if path in sources and not is_test_file(path)
+    }
 
 
-def _whole_file(path: str, source: str) -> Place:
+def _whole_file(path: str, source: str, overrides: Collection[str]) -> Place:
     tree = parse_python(source) if path.endswith(".py") else None
     count = len(split_lines(source))
     if tree is None:
         return Place("", path, path.rsplit("/", 1)[-1], 1, count, TEXT, how=PLANNED)
-    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
-    stub = bool(functions) and all(map(is_stub, functions))
-    body = tuple((each.body[0].lineno, each.end_lineno or each.lineno) for each in functions) or ((1, count),)
-    return Place("", path, "(module)", 1, count, MODULE, is_stub=stub, body=body, how=PLANNED)
+    return whole_module(path, tree, count, overrides)._replace(how=PLANNED)
+
+
+def _find_overrides(sources: Mapping[str, str]) -> dict[str, list[Place]]:
+    """Return the methods that do something by each `Class.method` of a class above theirs."""
+    trees = {path: parse_python(text) for path, text in sources.items() if path.endswith(".py")}
+    classes = [
+        (path, one.symbol, one.node)
+        for path, tree in trees.items()
+        if tree and not is_test_file(path)
+        for one in walk_definitions(tree)
+        if isinstance(one.node, ast.ClassDef)
+    ]
+    parents = dict[str, set[str]]()
+    for _, _, node in classes:
+        bases = (base.value if isinstance(base, ast.Subscript) else base for base in node.bases)
+        parents.setdefault(node.name, set()).update(map(last_word, bases))
+    found = dict[str, list[Place]]()
+    for path, symbol, node in classes:
+        methods = [each for each in node.body if isinstance(each, Function) and not is_stub(each)]
+        for method in methods:
+            end = method.end_lineno or method.lineno
+            place = Place(
+                "", path, f"{symbol}.{method.name}", method.lineno, end, FUNCTION, body=((method.body[0].lineno, end),)
+            )
+            for parent in _ancestors(node.name, parents):
+                found.setdefault(f"{parent}.{method.name}", []).append(place)
+    return found
+
+
+def _ancestors(name: str, parents: Mapping[str, Collection[str]]) -> set[str]:
+    found, todo = set[str](), [name]
+    while todo:
+        todo += (new := set(parents.get(todo.pop(), ())) - found)
+        found |= new
+    return found - {name, ""}
+
+
+def _with_overrides(place: Place, overrides: Mapping[str, Sequence[Place]]) -> list[Place]:
+    """Return a place and, if it leaves its work to subclasses, the methods of theirs that do it."""
+    if not (place.is_stub or place.is_abstract) or place.kind not in (FUNCTION, CLASS):
+        return [place]
+    own = place.symbol.rpartition(".")[2]
+    keys = (
+        [last_names(place.symbol)]
+        if place.kind == FUNCTION
+        else [key for key in overrides if key.startswith(f"{own}.")]
+    )
+    methods = [method._replace(how=place.how) for key in keys for method in overrides.get(key, ())]
+    return [place._replace(is_abstract=True), *methods] if methods else [place]
 
 
 def find_tests(names: Sequence[str], sources: Mapping[str, str]) -> list[Place]:

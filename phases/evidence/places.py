@@ -13,7 +13,7 @@ import tokenize
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from phases.evidence.stubs import Function, Value, is_abstract, is_protocol, is_stub, is_trivial
+from phases.evidence.stubs import Function, Value, is_abstract, is_protocol, is_stub
 from phases.workspace.syntax import parse_python
 
 FUNCTION, CLASS, MODULE, VALUE, DATA, TEXT = "function", "class", "module", "value", "data", "text"
@@ -50,8 +50,6 @@ class Place(NamedTuple):
     """function, class, module, value, data or text."""
     is_stub: bool = False
     """It does nothing: it passes, returns nothing, or raises NotImplementedError."""
-    is_trivial: bool = False
-    """It does nothing with what it is given: it never looks at it, or gives it back as it is."""
     is_abstract: bool = False
     """It says what others implement, and is no work of its own."""
     value: ast.expr | None = None
@@ -65,10 +63,6 @@ class Place(NamedTuple):
     def name(self) -> str:
         return f"{self.path}:{self.symbol}"
 
-    @property
-    def is_value(self) -> bool:
-        return self.kind in (VALUE, DATA)
-
 
 class _Named(NamedTuple):
     """A definition, with what stands around it."""
@@ -78,7 +72,6 @@ class _Named(NamedTuple):
     after: int
     """The line that what stands before it ends in: a comment is its own from there on."""
     inside: Function | ast.ClassDef | None
-    is_method_of_plain_class: bool
 
 
 def find_places(path: str, source: str, wanted: Collection[str]) -> list[Place]:
@@ -217,10 +210,7 @@ class _PythonFile:
         for name in self._known([ast.get_docstring(tree, clean=False) or ""]):
             if name in there:
                 continue
-            functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
-            stub = bool(functions) and all(is_stub(one) for one in functions)
-            body = tuple(map(_body_of, functions)) or ((1, len(self._lines)),)
-            yield Place(name, self._path, "(module)", 1, len(self._lines), MODULE, is_stub=stub, body=body)
+            yield whole_module(self._path, tree, len(self._lines))._replace(identifier=name)
 
     def _most_specific(self, found: Sequence[Place], named: Sequence[_Named]) -> Iterator[Place]:
         """Yield the places, without a class of which a method names the same requirement."""
@@ -269,13 +259,34 @@ class _PythonFile:
             return Place(identifier, self._path, one.symbol, *span, VALUE, is_stub=stub, value=node.value)
         kind = FUNCTION if isinstance(node, Function) else CLASS
         stub = is_stub(node)
-        trivial = isinstance(node, Function) and _is_trivial(node, one)
-        abstract = is_abstract(node) or (isinstance(one.inside, ast.ClassDef) and is_protocol(one.inside))
+        abstract = is_definition_alone(one)
         functions = (
             [node] if isinstance(node, Function) else [each for each in ast.walk(node) if isinstance(each, Function)]
         )
         body = tuple(map(_body_of, functions))
-        return Place(identifier, self._path, one.symbol, *span, kind, stub, trivial, abstract, body=body)
+        return Place(identifier, self._path, one.symbol, *span, kind, stub, abstract, body=body)
+
+
+def whole_module(path: str, tree: ast.Module, count: int, overrides: Collection[str] = ()) -> Place:
+    """Return a Python file of so many lines as a place. `overrides`: each `Class.method` that a subclass implements."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    own = [
+        one.node
+        for one in walk_definitions(tree)
+        if isinstance(one.node, Function) and not is_definition_alone(one) and last_names(one.symbol) not in overrides
+    ]
+    body = tuple(map(_body_of, functions)) or ((1, count),)
+    return Place("", path, "(module)", 1, count, MODULE, is_stub=bool(own) and all(map(is_stub, own)), body=body)
+
+
+def is_definition_alone(one: _Named) -> bool:
+    """Return whether a definition says what others implement: it is abstract, or part of a protocol."""
+    return is_abstract(one.node) or (isinstance(one.inside, ast.ClassDef) and is_protocol(one.inside))
+
+
+def last_names(symbol: str) -> str:
+    """Return the last two names of a dotted symbol: `Class.method`."""
+    return ".".join(symbol.split(".")[-2:])
 
 
 def _body_of(function: Function) -> tuple[int, int]:
@@ -302,16 +313,15 @@ def walk_definitions(tree: ast.Module) -> Iterator[_Named]:
     todo: list[tuple[str, int, Function | ast.ClassDef | None, list[ast.stmt]]] = [("", 0, None, tree.body)]
     while todo:
         prefix, after, inside, body = todo.pop()
-        plain = isinstance(inside, ast.ClassDef) and not inside.bases
         for node in body:
             if isinstance(node, Function | ast.ClassDef):
-                yield _Named(node, prefix + node.name, after, inside, plain)
+                yield _Named(node, prefix + node.name, after, inside)
                 todo.append((f"{prefix}{node.name}.", node.lineno, node, node.body))
             elif isinstance(node, Value):
                 target = node.targets[0] if isinstance(node, ast.Assign) else node.target
                 if isinstance(target, (ast.Name, ast.Attribute)):
                     name = target.id if isinstance(target, ast.Name) else target.attr
-                    yield _Named(node, prefix + name, after, inside, plain)
+                    yield _Named(node, prefix + name, after, inside)
             else:
                 todo += [(prefix, node.lineno, inside, block) for block in _inner_blocks(node)]
             after = node.end_lineno or node.lineno
@@ -359,8 +369,3 @@ def _data_places(path: str, source: str, wanted: Collection[str]) -> list[Place]
 def _first_line(node: Function | ast.ClassDef | Value) -> int:
     decorators = [] if isinstance(node, Value) else node.decorator_list
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def _is_trivial(node: Function, one: _Named) -> bool:
-    in_class = isinstance(one.inside, ast.ClassDef)
-    return is_trivial(node, inside_class=in_class, is_method_of_plain_class=one.is_method_of_plain_class)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Value = ast.Assign | ast.AnnAssign
@@ -12,26 +12,49 @@ SETS_UP = ("__init__", "__post_init__", "__new__", "__repr__", "__str__")
 """What makes or shows an object, and is no work of its own."""
 
 
-_SAYS_SO = r"""["'](?:TODO|not (?:yet )?implemented|unimplemented)\b"""
-_UNWRITTEN = re.compile(
-    rf"\bthrow\s+(?:new\s+)?\w*(?:Error|Exception)\w*\s*\(\s*{_SAYS_SO}|\bpanic!?\(\s*{_SAYS_SO}"
-    r"|\b(?:todo|unimplemented)!\s*\(|\bNotImplementedException\s*\("
-    r"|\{\s*(?://\s*TODO[^\n]*\n\s*|/\*\s*TODO[^*]*\*/\s*)\}",
-    re.IGNORECASE,
-)
+_TODO = r"""["'`]TODO\s*(?:["'`:]|implement)"""
+_SAYS_SO = r"""["'`](?i:not (?:yet )?implemented|unimplemented)\b"""
+_THROWS = r"\bthrow\s+(?:new\s+)?\w*(?:Error|Exception)\w*\s*\(\s*|\bpanic!?\(\s*"
+_UNWRITTEN = re.compile(rf"(?:{_THROWS}){_TODO}|\btodo!\s*\(|\{{\s*(?://\s*TODO[^\n]*\n\s*|/\*\s*TODO[^*]*\*/\s*)\}}")
+"""What is unfinished wherever it is."""
+_GIVES_UP = re.compile(rf"(?:{_THROWS}){_SAYS_SO}|\bunimplemented!\s*\(|\bthrow\s+new\s+NotImplementedException\s*\(")
+"""What makes a stub of a function if the function does nothing else."""
+_BEGINS_FUNCTION = re.compile(r"\)[^(){};=]*(?:=>\s*)?\{?\s*\Z")
+_BEGINS_BRANCH = re.compile(r"\b(?:if|for|while|switch|catch|match|when)\b")
+_COMMENTS = re.compile(r"(?:\s*(?://[^\n]*|/\*[^*]*\*/))+\Z")
+_CLASS = re.compile(r"\bclass\s+(\w+)")
+_EXTENDS = re.compile(r"(?:\bextends\s+|\bclass\s+\w+\s*:\s*(?:public\s+)?)(\w+)")
+_LONGEST_HEAD = 2000
 _LOREM = re.compile(r"\blorem ipsum\b", re.IGNORECASE)
 _PAGES = (".html", ".htm", ".svelte", ".vue", ".jsx", ".tsx")
 _NO_CODE = (".py", ".md", ".rst", ".txt", ".json", ".yaml", ".yml", ".toml", ".csv", ".css")
 
 
-def text_stubs(path: str, text: str) -> Iterator[tuple[int, str]]:
-    """Yield the line and a description of each stub in a file that is no Python, and of filler text in a page."""
-    patterns = [] if path.endswith(_NO_CODE) else [(_UNWRITTEN, "is not implemented")]
-    patterns += [(_LOREM, "is filler text")] if path.endswith(_PAGES) else []
-    for pattern, what in patterns:
-        for match in pattern.finditer(text):
-            line = text.count("\n", 0, match.start()) + 1
-            yield line, f"`{' '.join(match[0].split())[:60]}` {what}"
+def text_stubs(path: str, text: str, bases: Collection[str] = ()) -> Iterator[tuple[int, str]]:
+    """Yield the line and a description of each stub in a file that is no Python, and of filler text in a page.
+
+    `bases`: the classes that others extend, whose methods may leave the work to them.
+    """
+    found = [] if path.endswith(_NO_CODE) else [(match, "is not implemented") for match in _find_unwritten(text, bases)]
+    found += [(match, "is filler text") for match in _LOREM.finditer(text) if path.endswith(_PAGES)]
+    for match, what in found:
+        line = text.count("\n", 0, match.start()) + 1
+        yield line, f"`{text.split(chr(10))[line - 1].strip()[:60]}` {what}"
+
+
+def _find_unwritten(text: str, bases: Collection[str]) -> Iterator[re.Match[str]]:
+    yield from _UNWRITTEN.finditer(text)
+    for match in _GIVES_UP.finditer(text):
+        before = _COMMENTS.sub("", text[max(0, match.start() - _LONGEST_HEAD) : match.start()].rstrip())
+        opening = before[before.rfind("\n") + 1 :]
+        is_body = _BEGINS_FUNCTION.search(opening) and not _BEGINS_BRANCH.search(opening)
+        if is_body and not set(_CLASS.findall(text, 0, match.start())[-1:]) & set(bases):
+            yield match
+
+
+def extended_classes(texts: Iterable[str]) -> set[str]:
+    """Return the names of the classes that others extend, in languages that are not parsed."""
+    return {name for text in texts for name in _EXTENDS.findall(text)}
 
 
 def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False) -> bool:
@@ -45,8 +68,14 @@ def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False
     if isinstance(node, ast.ClassDef):
         methods = [child for child in node.body if isinstance(child, Function)]
         working = [method for method in methods if method.name not in SETS_UP] or methods
-        return all(is_stub(method) for method in working) if working else all(_is_nothing(child) for child in node.body)
+        if not working:
+            return not node.bases and all(
+                _is_nothing(child) for child in node.body
+            )  # an error, or its base with a name
+        return all(is_stub(method) for method in working)
     rest = [child for child in node.body if not _is_text(child)]
+    if rest and isinstance(rest[-1], ast.Return) and _is_empty(rest[-1].value) and not ast.unparse(node.args):
+        return False  # by default there are none
     returns = any(isinstance(child, (ast.Return, ast.Yield, ast.YieldFrom)) for child in ast.walk(node))
     return all(map(_is_nothing, rest)) or gives_up(rest[0]) or (gives_up(rest[-1]) and not returns)
 
@@ -59,12 +88,16 @@ def _is_nothing(node: ast.stmt) -> bool:
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
     if isinstance(node, ast.Return):
-        empty = isinstance(node.value, (ast.List, ast.Tuple)) and not node.value.elts
-        empty = empty or (isinstance(node.value, ast.Dict) and not node.value.keys)
-        return empty or node.value is None or (isinstance(node.value, ast.Constant) and node.value.value in (None, ...))
+        is_none = isinstance(node.value, ast.Constant) and node.value.value in (None, ...)
+        return is_none or node.value is None or _is_empty(node.value)
     return gives_up(node) or isinstance(
         node, (ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Delete)
     )
+
+
+def _is_empty(node: ast.expr | None) -> bool:
+    """Return whether an expression is an empty list, tuple or dict."""
+    return (isinstance(node, (ast.List, ast.Tuple)) and not node.elts) or (isinstance(node, ast.Dict) and not node.keys)
 
 
 def gives_up(node: ast.stmt) -> bool:
@@ -74,32 +107,13 @@ def gives_up(node: ast.stmt) -> bool:
     return False
 
 
-def is_trivial(node: Function, *, inside_class: bool, is_method_of_plain_class: bool) -> bool:
-    """Whether a function is given something and does nothing with it. An override may have to take what it does not need."""
-    if node.name.startswith("__") or (inside_class and not is_method_of_plain_class):
-        return False
-    given = {each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
-    given |= {each.arg for each in (node.args.vararg, node.args.kwarg) if each}
-    wanted = {name for name in given if name not in ("self", "cls") and not name.startswith("_")}
-    if not wanted:
-        return False
-    *before, last = [child for child in node.body if not _is_nothing(child)] or [ast.Pass()]
-    renamed = all(
-        isinstance(child, ast.Assign) and isinstance(child.value, (ast.Name, ast.Constant)) for child in before
-    )
-    if renamed and isinstance(last, ast.Return):
-        names = wanted | {each.id for child in before for each in ast.walk(child) if isinstance(each, ast.Name)}
-        if isinstance(last.value, ast.Constant) or (isinstance(last.value, ast.Name) and last.value.id in names):
-            return True
-    read = {child.id for child in ast.walk(node) if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)}
-    return not read & given
-
-
 def is_abstract(node: ast.AST) -> bool:
     if isinstance(node, ast.ClassDef):
         methods = [child for child in node.body if isinstance(child, Function) and child.name not in SETS_UP]
         return is_protocol(node) or (bool(methods) and all(map(is_abstract, methods)))
-    return any("abstract" in last_word(mark) for mark in getattr(node, "decorator_list", ()))
+    return any(
+        "abstract" in last_word(mark) or last_word(mark) == "overload" for mark in getattr(node, "decorator_list", ())
+    )
 
 
 def is_protocol(node: ast.ClassDef) -> bool:

@@ -27,7 +27,7 @@ from phases.evidence.locate import read_sources
 from phases.evidence.look import EvidenceSetting, Look
 from phases.evidence.observation import FAILED, Observation
 from phases.evidence.places import is_test_file
-from phases.evidence.stubs import text_stubs
+from phases.evidence.stubs import extended_classes, text_stubs
 from phases.evidence.table import LOCATED, RUN, UNLOCATED, find_below, find_stubs
 from phases.evidence.traceability import DIFFERENT, MEETS, describe_judgement
 from phases.sandbox.box import NONE, CommandResult
@@ -175,8 +175,12 @@ def _file_facts(
     others = dict(_other_files(sources, planned))
     faults = [f"{path} does not parse: {why}" for path, text in others.items() if (why := _parse_fault(path, text))]
     stubs = list(dict.fromkeys(place.name for place in find_stubs(plan, sources)))
+    bases = extended_classes(text for path, text in sources.items() if not path.endswith(".py"))
     texts = [
-        f"{path}, line {line}: {what}" for path in planned for line, what in text_stubs(path, sources.get(path, ""))
+        f"{path}, line {line}: {what}"
+        for path in planned
+        if not is_test_file(path)
+        for line, what in text_stubs(path, sources.get(path, ""), bases)
     ]
     return [
         *file_problems(workspace, plan),
