@@ -356,7 +356,7 @@ def test_of_a_long_place_the_first_eight_hundred_lines_are_sent_and_the_cut_is_m
     (tmp_path / "code" / "model.py").write_text('def one():\n    """R2"""\n' + "    x = 1\n" * 1000)
     [code] = parts_of(place.sent(), "CODE")
     assert len(code.splitlines()) == 1 + 800 + 1
-    assert code.endswith("\n    … 203 more lines")
+    assert code.endswith("\n    … 202 more lines")
 
 
 # How much of the code it is sent at once
