@@ -94,6 +94,8 @@ def check_code(
             _execute(facts, plan, sources, missing, look)
         seen = look.observe(sources)
         _add_test_facts(facts, seen)
+        if facts.lacking:  # which tests would run what cannot be seen without these packages
+            seen = seen._replace(is_blind=True)
         rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
         if commands.box.kind != NONE:
             commands.take_back()
