@@ -326,7 +326,10 @@ def _describe_differing(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         if row.get("judged", {}).get("verdict") == DIFFERENT:
             found.setdefault(describe_judgement(row), []).append(row["id"])
-    return [f"{', '.join(names)} {said}" for said, names in found.items()][:MOST_NAMED]
+    return [
+        f"{', '.join(names)} {said if len(names) == 1 else said.replace(DIFFERENT, 'differ', 1)}"
+        for said, names in found.items()
+    ][:MOST_NAMED]
 
 
 def _other_files(sources: Mapping[str, str], planned: Collection[str]) -> Iterator[tuple[str, str]]:
