@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.acceptance.checks.planned_files import decides_checks
+from phases.acceptance.gate import ADVICE
 from phases.acceptance.hook import BLOCK, FAILED, PASS, STOP
 
 Row = Mapping[str, Any]
 _MARKS = {PASS: "passed", BLOCK: "blocked", FAILED: "broken", STOP: "stopped"}
+ADVISED = "advised"
+"""The decision that accepts the facts and asks once for improvements; it uses no attempt up."""
 _LONGEST_COMMAND = 50
 _LINES, _WIDTH = 6, 150
 
@@ -74,6 +77,8 @@ def format_attempts(attempts: Sequence[Row], verdict: str) -> list[str]:
                 lines += [f"           all of it: {hook['log']}"] if hook["log"] else []
         lines += [f"  check    {_shorten_line(describe_check(check))}" for check in attempt.get("checks", ())]
         lines += _gate_lines(attempt)
+        if attempt["decision"] == ADVISED:
+            lines += [f"  advice   {_shorten_line(line.removeprefix('- '))}" for line in attempt["reason"].split("\n")[1:]]
         lines.append("")
     return [*lines, verdict]
 
@@ -108,12 +113,12 @@ def _hook_row(key: Row, result: Row) -> dict[str, Any]:
 
 
 def _decision_fields(verdict: Row) -> dict[str, Any]:
-    stopped, refused = bool(verdict["stop"]), verdict["block"] is not None
+    stopped, refused, advised = bool(verdict["stop"]), verdict["block"] is not None, verdict["source"] == ADVICE
     return {
-        "decision": "stopped" if stopped else "continued" if refused else "accepted",
+        "decision": "stopped" if stopped else ADVISED if advised else "continued" if refused else "accepted",
         "stop_reason": verdict["stop"] or ("accept_continue" if refused else "accepted"),
         "source": verdict["source"],
-        "reason": verdict["detail"],
+        "reason": verdict["block"] if advised else verdict["detail"],
         "verified": verdict["verification"]["verified"],
         "gate": verdict["gate"],
         "checks": summarize_checks(verdict["verification"]),
@@ -130,6 +135,8 @@ def describe_attempt(attempt: Row) -> str:
         return "cut off before there was a decision"
     if attempt["decision"] == "stopped":
         return f"the run was ended ({attempt['stop_reason']})"
+    if attempt["decision"] == ADVISED:
+        return "the checks pass, and advice was given"
     return f"not accepted by {attempt['source'].removeprefix('hook:')}"
 
 

@@ -70,7 +70,8 @@ def describe_counts(counts: Mapping[str, Any]) -> str:
     total, differing = counts["total"], counts["differing"]
     meet = counts["reviewed"] - differing - counts["unclear"]
     words = [f"{counts['located']} of {total} requirements and values located"]
-    words += [f"{counts['run']} run by passing tests" if counts["measured"] else "test coverage was not measured"]
+    is_measured = counts["measured"] or counts["run"]
+    words += [f"{counts['run']} run by passing tests" if is_measured else "test coverage was not measured"]
     words += [f"{counts['guarded']} guarded"] if counts["tried"] else []
     words += [f"{counts['stubbed']} stub{'s' * (counts['stubbed'] > 1)}"] if counts["stubbed"] else []
     if counts["reviewed"]:

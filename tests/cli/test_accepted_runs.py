@@ -96,7 +96,7 @@ def test_work_that_a_broken_hook_said_nothing_of_is_a_warning_with_the_reason(tm
     ended = there.call()
     assert_ended(there, ended, "warning", 0, verified=False)
     for told in (ended.out, report(there)["reason"]):
-        assert "accepted, with doubts: user:tests gave no verdict: " in told
+        assert "accepted, but not verified: user:tests gave no verdict: " in told
         assert "127" in told
     assert "Accepted, with doubts: user:tests gave no verdict" in there.call("show", "paper", "acceptance").out
 
@@ -339,6 +339,17 @@ def test_the_screen_says_which_hook_refuses_why_and_how_many_attempts_are_left(t
     for part in ("Attempt 1, turn 2: not accepted by user:tests", "FAILED 42", "hooks/1-user-tests.log"):
         assert part in shown
     assert "Attempt 2" in shown
+
+
+def test_advice_is_told_as_advice_and_uses_no_attempt_up(tmp_path: Path) -> None:
+    idle: Turn = [("Write", {"file_path": "extra.py", "content": 'def halved(x):\n    """R1"""\n    return x / 2\n'})]
+    there = looping(tmp_path, [[*WRITES, *idle], *[DONE] * 3], "--max-acceptance-continues", "0")
+    ended = there.call()
+    assert_ended(there, ended, "warning", 0, verified=False)
+    shown = there.call("show", "paper", "acceptance").out
+    assert "Attempt 1, turn 2: the checks pass, and advice was given" in shown
+    assert "advice   no passing test runs 1 of the 2 functions that cite requirements: extra.py:halved" in shown
+    assert "Attempt 1 again, turn 3: accepted, not verified" in shown
 
 
 @pytest.mark.slow

@@ -52,7 +52,8 @@ def test_a_missing_package_is_told_three_times_and_ends_as_a_warning_that_costs_
     assert ended.code == 0, ended.err
     assert "torchless is not installed here: what needs it cannot be checked" in ended.err
     assert "Task paper: warning." in ended.out
-    assert "were not executed here: torchless is not installed here" in " ".join(ended.out.split())
+    assert "with doubts: not checked: torchless is not installed here." in " ".join(ended.out.split())
+    assert "located, test coverage was not measured" in ended.out
     assert "resume paper --install allowed" in ended.out
     report = command.document("paper", "report.json")
     assert (report["status"], report["verified"], report["missing_packages"]) == ("warning", False, ["torchless"])

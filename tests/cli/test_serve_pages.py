@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from phases.evidence.traceability import describe_evidence
 from pipeline.base.files import sha256
 from pipeline.base.text_escaping import escape_text
 from pipeline.cli.assembly import settings_from
@@ -257,7 +258,11 @@ def test_a_run_begins_with_a_file_and_its_page_shows_it_to_the_end(client: Clien
     assert place == "/t/My-paper"
     wait_until(lambda: status_of(folder, "My-paper") == "incomplete", "an offline run ends so")
     assert "Slow Waiting for Everyone" in client.get(place).text
-    assert "tested" in client.get("/").text
+    told = Elements(client.get("/").text).text
+    assert re.search(r"[1-9][0-9]* of [0-9]+ run by tests", told)
+    report = json.loads((folder / "tasks" / "My-paper" / "report.json").read_text())
+    for page in (place, f"{place}/trace"):
+        assert describe_evidence(report["requirements"], report["verified_by"]) in Elements(client.get(page).text).text
 
 
 def test_several_files_are_a_batch_with_its_papers_and_its_bill(client: Client, folder: Path) -> None:
@@ -419,7 +424,9 @@ def plant(folder: Path, payload: str) -> None:
     report = json.loads((task / "report.json").read_text())
     (task / "report.json").write_text(json.dumps({**report, "reason": payload}))
     trace = json.loads((task / "traceability.json").read_text())
-    trace["requirements"] = [{**row, "text": payload, "why": payload} for row in trace["requirements"]]
+    judged = {"verdict": "differs", "by": payload, "file": payload, "line": 1, "sentence": payload}
+    told = {"text": payload, "note": payload, "judged": judged}
+    trace["requirements"] = [{**row, **told} for row in trace["requirements"]]
     (task / "traceability.json").write_text(json.dumps(trace))
     import yaml
 

@@ -79,7 +79,7 @@ def traced(
     requirements, files = requirements or REQUIREMENTS, CODE if files is None else files
     plan = {"paper": {"title": "Slow Waiting"}, "requirements": requirements, "file_structure": [], "components": []}
     table = build_table(plan, files, NOTHING)
-    judged = {"verdict": "differs", "by": "a model", "line": 4, "sentence": "It waits twice."}
+    judged = {"verdict": "differs", "by": "a model", "file": "model/wait.py", "line": 4, "sentence": "It waits twice."}
     rows = [
         {"text": row["text"], "status": STATUSES.get(row["id"], "unlocated"), **known}
         | ({"tests": ["tests/test_wait.py::test_waits"], "measured": True, "judged": judged} if row["id"] == "R1" else {})
@@ -165,7 +165,7 @@ def test_who_vouches_the_counts_and_what_is_known_of_a_row_are_said_in_words(ver
     words = Seen(render_page(traced(verified_by=verified_by))).words
     counts = "requirements and values located, 1 run by passing tests, 1 stub, 0 meet the paper by the reviewer, 1 differs."
     assert f"{told} {counts}" in words
-    assert "a model: differs, line 4: It waits twice." in words
+    assert "differs in model/wait.py, line 4: It waits twice. (a model)" in words
     assert "the plan says 0.1, model/wait.py:RATE is 0.2" in words
     assert "tests/test_wait.py::test_waits" in words
     assert "nowhere" in words

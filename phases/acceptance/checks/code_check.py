@@ -94,6 +94,8 @@ def check_code(
             _execute(facts, plan, sources, missing, look)
         seen = look.observe(sources)
         _add_test_facts(facts, seen)
+        if facts.lacking:  # which tests would run what cannot be seen without these packages
+            seen = seen._replace(is_blind=True)
         rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
         if commands.box.kind != NONE:
             commands.take_back()
@@ -324,7 +326,10 @@ def _describe_differing(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         if row.get("judged", {}).get("verdict") == DIFFERENT:
             found.setdefault(describe_judgement(row), []).append(row["id"])
-    return [f"{', '.join(names)} {said}" for said, names in found.items()][:MOST_NAMED]
+    return [
+        f"{', '.join(names)} {said if len(names) == 1 else said.replace(DIFFERENT, 'differ', 1)}"
+        for said, names in found.items()
+    ][:MOST_NAMED]
 
 
 def _other_files(sources: Mapping[str, str], planned: Collection[str]) -> Iterator[tuple[str, str]]:
