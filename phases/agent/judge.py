@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from phases.evidence.demands import demands_of, is_value
 from phases.evidence.locate import find_tests, locate_demands, read_sources
 from phases.evidence.places import TEXT, Place, is_test_file, split_lines
-from phases.evidence.traceability import DIFFERENT
+from phases.evidence.traceability import DIFFERENT, MET
 from phases.llm.conversation import Conversation, Unusable, question_digest
 from phases.llm.journal import Journal
 from phases.llm.ledger import Ledger
@@ -30,7 +30,7 @@ from pipeline.base.errors import FormatError, StorageError
 from pipeline.base.files import make_directory, read_bytes
 from pipeline.base.formats import parse_json, parse_markdown
 
-MEETS, CANNOT_TELL = "meets", "cannot tell"
+CANNOT_TELL = "cannot tell"
 _MOST_LINES, _MOST_FILES, _MOST_TESTS, _MOST_REPAIRS = 200, 20, 6, 2
 _AROUND = 3000
 """Characters of the paper before and after a quote that are sent with it: about a page, whatever page they are on."""
@@ -50,7 +50,7 @@ _SCHEMA: dict[str, Any] = {
                 "required": ["id", "verdict", "line", "sentence"],
                 "properties": {
                     "id": {"type": "string", "maxLength": 20},
-                    "verdict": {"enum": [MEETS, DIFFERENT, CANNOT_TELL]},
+                    "verdict": {"enum": [MET, DIFFERENT, CANNOT_TELL]},
                     "line": {"type": "integer", "minimum": 0},
                     "sentence": {"type": "string", "maxLength": 600},
                 },

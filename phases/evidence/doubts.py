@@ -17,7 +17,7 @@ from phases.evidence.locate import locate_demands
 from phases.evidence.names import words_of
 from phases.evidence.observation import Observation
 from phases.evidence.places import CITED, FUNCTION, VALUE, Place, is_test_file, split_lines
-from phases.evidence.stubs import Function, gives_up, is_stub, last_word
+from phases.evidence.stubs import Function, gives_up, has_none, is_stub, last_word
 from phases.workspace.syntax import parse_python
 
 _WORKED_OUT = ("equation", "algorithm", "model", "loss", "metric", "baseline")
@@ -67,7 +67,10 @@ def _doubt_functions(
     code: Sequence[tuple[Place, Function]], demands: Mapping[str, Any], trees: Mapping[str, ast.Module]
 ) -> Iterator[str]:
     for place, node in _distinct(code):
-        if demands[place.identifier].get("kind") in _WORKED_OUT:
+        kind = demands[place.identifier].get("kind")
+        if has_none(node) and kind in (*_WORKED_OUT, "dataset", "experiment"):
+            yield f"{place.name} returns nothing ({place.identifier})"
+        elif kind in _WORKED_OUT:
             if _is_looked_up(node, trees[place.path]):
                 yield f"{place.name} returns constants for inputs that it knows ({place.identifier})"
             elif _is_random(node):
@@ -165,17 +168,19 @@ def _doubt_words(places: Sequence[Place], demands: Mapping[str, Any], sources: M
         name: words_of(str(demands[name]["text"])) - _ORDINARY for name in texts if str(demands[name]["text"]).isascii()
     }
     strange = [name for name, words in own.items() if words and not words & texts[name]]
+    if not any("the" in str(demands[name]["text"]).lower().split() for name in own):
+        return  # perhaps another language than the code's
     if len(strange) >= _LEAST_COPIES and 2 * len(strange) >= len(own):
         named = ", ".join(strange[:_MOST_NAMED])
         yield f"the code that cites {named} shares no word with them ({len(strange)} of {len(own)} requirements)"
 
 
 def _doubt_values(places: Sequence[Place], sources: Mapping[str, str]) -> Iterator[str]:
-    """Yield values that nothing reads."""
+    """Yield constants of modules that nothing reads."""
     for place in places:
-        name = place.symbol.rpartition(".")[2]
-        if place.kind == VALUE and is_value({"id": place.identifier}) and name.isidentifier():
-            pattern = re.compile(rf"\b{re.escape(name)}\b")
+        is_constant = split_lines(sources[place.path])[place.first - 1].startswith(place.symbol)
+        if place.kind == VALUE and is_value({"id": place.identifier}) and is_constant:
+            pattern = re.compile(rf"\b{re.escape(place.symbol)}\b")
             if sum(len(pattern.findall(text)) for path, text in sources.items() if not is_test_file(path)) == 1:
                 yield f"nothing reads {place.name} ({place.identifier})"
 

@@ -11,8 +11,8 @@ from phases.evidence.observation import NOTHING
 from phases.evidence.table import GUARDED, LEVELS, LOCATED, RUN, STUBBED, UNLOCATED, build_table
 from phases.workspace.workspace import Workspace
 
-DIFFERENT = "differs"
-"""The reviewer's verdict on code that does not do what the paper says."""
+MET, DIFFERENT = "meets", "differs"
+"""The reviewer's verdicts on code that does what the paper says, and on code that does not."""
 _KEPT = ("how", "note", "places", "tests", "test_count", "user_tests", "measured", "noticed", "tried", "missed")
 
 
