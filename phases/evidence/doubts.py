@@ -17,7 +17,7 @@ from phases.evidence.locate import locate_demands
 from phases.evidence.names import words_of
 from phases.evidence.observation import Observation
 from phases.evidence.places import CITED, FUNCTION, VALUE, Place, is_test_file, split_lines
-from phases.evidence.stubs import Function, gives_up, is_stub, last_word
+from phases.evidence.stubs import Function, gives_up, has_none, is_stub, last_word
 from phases.workspace.syntax import parse_python
 
 _WORKED_OUT = ("equation", "algorithm", "model", "loss", "metric", "baseline")
@@ -62,10 +62,12 @@ def _doubt_functions(
     code: Sequence[tuple[Place, Function]], demands: Mapping[str, Any], trees: Mapping[str, ast.Module]
 ) -> Iterator[str]:
     for place, node in _distinct(code):
+        kind = demands[place.identifier].get("kind")
         said = "random values whatever it is given" if _is_random(node) else ""
         said = said or ("a constant whatever it is given" if _is_constant(node) else "")
         said = "constants for inputs that it knows" if _is_looked_up(node, trees[place.path]) else said
-        if said and demands[place.identifier].get("kind") in _WORKED_OUT:
+        said = "nothing" if has_none(node) else said if kind in _WORKED_OUT else ""
+        if said and kind in (*_WORKED_OUT, "dataset", "experiment"):
             yield f"{place.name} returns {said} ({place.identifier})"
 
 
@@ -153,17 +155,19 @@ def _doubt_words(places: Sequence[Place], demands: Mapping[str, Any], sources: M
         texts.setdefault(place.identifier, set()).update(words_of(f"{place.path} {place.symbol} {' '.join(lines)}"))
     own = {name: words_of(said) - _ORDINARY for name in texts if (said := str(demands[name]["text"])).isascii()}
     strange = [name for name, words in own.items() if words and not words & texts[name]]
+    if not any("the" in str(demands[name]["text"]).lower().split() for name in own):
+        return  # perhaps another language than the code's
     if len(strange) >= _LEAST_COPIES and 2 * len(strange) >= len(own):
         named = ", ".join(strange[:_MOST_NAMED])
         yield f"the code that cites {named} shares no word with them ({len(strange)} of {len(own)} requirements)"
 
 
 def _doubt_values(places: Sequence[Place], sources: Mapping[str, str]) -> Iterator[str]:
-    """Yield values that nothing reads."""
+    """Yield constants of modules that nothing reads."""
     for place in places:
-        name = place.symbol.rpartition(".")[2]
-        if place.kind == VALUE and is_value({"id": place.identifier}) and name.isidentifier():
-            pattern = re.compile(rf"\b{re.escape(name)}\b")
+        is_constant = split_lines(sources[place.path])[place.first - 1].startswith(place.symbol)
+        if place.kind == VALUE and is_value({"id": place.identifier}) and is_constant:
+            pattern = re.compile(rf"\b{re.escape(place.symbol)}\b")
             if sum(len(pattern.findall(text)) for path, text in sources.items() if not is_test_file(path)) == 1:
                 yield f"nothing reads {place.name} ({place.identifier})"
 

@@ -19,9 +19,8 @@ from phases.workspace.syntax import parse_python
 FUNCTION, CLASS, MODULE, VALUE, DATA, TEXT = "function", "class", "module", "value", "data", "text"
 CITED, PLANNED, BY_NAME = "cited", "planned", "named"
 _RANGE = re.compile(r"\b([RV])([0-9]+)\s*(?:-|–|—|\.\.\.?|\bto\b|\bthrough\b)\s*\1?([0-9]+)\b")
-_ID = re.compile(
-    r"\b[RV][0-9]+\b(?![ _-]?(?:[Ss]core|[Ss]quared|[Ss]tatistic|[Mm]etric|[Cc]oefficient))"
-)  # no R2 score
+_ID = re.compile(r"\b(?!R2[ _-]?(?i:score|squared|statistic|metric|coefficient))[RV][0-9]+\b")
+"""Ids, but for the measure R2."""
 _TEST_DIRECTORIES = frozenset(("test", "tests", "spec", "__tests__"))
 _TEST_NAME = re.compile(
     r"^test_|_test\.|[._-](?:test|spec)\.[a-z]+$|(?:Test|Tests)\.(?:java|cs|kt)$|^(?:conftest|runtests)\."

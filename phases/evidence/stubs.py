@@ -74,10 +74,16 @@ def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False
             )  # an error, or its base with a name
         return all(is_stub(method) for method in working)
     rest = [child for child in node.body if not _is_text(child)]
-    if rest and isinstance(rest[-1], ast.Return) and _is_empty(rest[-1].value) and not ast.unparse(node.args):
-        return False  # by default there are none
     returns = any(isinstance(child, (ast.Return, ast.Yield, ast.YieldFrom)) for child in ast.walk(node))
-    return all(map(_is_nothing, rest)) or gives_up(rest[0]) or (gives_up(rest[-1]) and not returns)
+    gives = rest and (gives_up(rest[0]) or (gives_up(rest[-1]) and not returns))
+    return not has_none(node) and bool(all(map(_is_nothing, rest)) or gives)
+
+
+def has_none(node: Function) -> bool:
+    """Return whether a function without arguments only returns an empty container: perhaps there are none by default."""
+    *before, last = node.body
+    is_empty = isinstance(last, ast.Return) and _is_empty(last.value)
+    return is_empty and all(map(_is_nothing, before)) and not ast.unparse(node.args)
 
 
 def _is_text(node: ast.stmt) -> bool:

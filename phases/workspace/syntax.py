@@ -15,7 +15,31 @@ LARGEST_PYTHON = 512 * 1024
 """Bytes of a Python file that is looked at: of a hostile one, so many may take the parser 2 s and 500 MB already."""
 _LONG_CHAIN = re.compile(rf"(?<!\w)\w++(?:[\s\\]*+\.[\s\\]*+\w++){{{_MOST_DOTS}}}")
 """The parser needs memory by the square of the parts of an imported name: 400 KB of them would take tens of GB."""
+_TEST_DIRECTORIES, _DATA_DIRECTORIES = (
+    ("test", "tests", "spec", "__tests__"),
+    ("data", "fixtures", "testdata", "resources"),
+)
+_CODE = (
+    ".py",
+    ".js",
+    ".ts",
+    ".jsx",
+    ".tsx",
+    ".mjs",
+    ".rs",
+    ".go",
+    ".java",
+    ".c",
+    ".cpp",
+    ".cs",
+    ".jl",
+    ".R",
+    ".rb",
+    ".php",
+)
 _MARKERS = ("__init__.py", "py.typed", ".gitkeep", ".keep")
+_MAY_HAVE_COMMENTS = re.compile(r"(?:^|/)(?:[tj]sconfig[^/]*|devcontainer)\.json$")
+"""JSON by name, and read by tools that allow comments and commas before a bracket."""
 _FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What the parser of Python raises over a hostile text."""
 
@@ -31,7 +55,7 @@ def find_syntax_fault(path: str, text: str) -> str | None:
     if path.endswith((".py", ".pyi")):
         fault = _parse_or_fault(text)
         return None if isinstance(fault, ast.Module) else fault
-    if path.endswith(".json"):
+    if path.endswith(".json") and not _MAY_HAVE_COMMENTS.search(path):
         return _json_fault(text)
     return _toml_fault(text) if path.endswith(".toml") else None
 
@@ -44,13 +68,22 @@ def planned_file_fault(workspace: Workspace, path: str) -> str | None:
         return f"is planned and not there ({error})"
     if not text.strip():
         return None if may_be_empty(path) else "is empty"
+    if is_test_data(path):
+        return None
     fault = find_syntax_fault(path, text)
     return f"does not parse: {fault}" if fault else None
 
 
 def may_be_empty(path: str) -> bool:
-    """Whether a file of this name does its work by being there: it marks a package, or keeps a directory."""
-    return path.rsplit("/", 1)[-1] in _MARKERS
+    """Whether a file of this name does its work by being there: it marks a package, keeps a directory, or is given to a test."""
+    return path.rsplit("/", 1)[-1] in _MARKERS or is_test_data(path)
+
+
+def is_test_data(path: str) -> bool:
+    """Return whether a file is what tests are given, which may be empty or broken on purpose."""
+    directories = set(path.split("/")[:-1])
+    is_given = bool(directories & {"data", "resources"}) or not path.endswith(_CODE)
+    return bool(directories & {"fixtures", "testdata"}) or (is_given and bool(directories & set(_TEST_DIRECTORIES)))
 
 
 def _parse_or_fault(source: str) -> ast.Module | str:

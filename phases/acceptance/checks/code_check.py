@@ -44,7 +44,12 @@ _STANDS_IN = "replaces a module of Python or of a test runner"
 _USER_TESTS = "pytest user_tests (the user's own tests)"
 _NO_TESTS, _NO_PROGRAM = 5, 127
 """Exit codes: of pytest if it found no test, of a shell if it found no program."""
-_NOT_FOUND = re.compile(r"(?:^|[:\s])([\w.+-]+): (?:command )?not found$", re.MULTILINE)
+_NOT_FOUND = re.compile(
+    r"(?:^|[:\s])([\w.+-]+): (?:command )?not found$|^make(?:\[\d+\])?: ([\w.+-]+): No such file or directory$",
+    re.MULTILINE,
+)
+_OF_MAKE = re.compile(r"^make(?:\[\d+\])?: \*\*\* .* Error 127$", re.MULTILINE)
+_SEVERAL = re.compile(r"[;\n]")
 _PARSED = (".py", ".json", ".toml")
 _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
 """Of files that the plan does not name; later ones are not parsed."""
@@ -65,6 +70,8 @@ class _Facts(NamedTuple):
     """What keeps the work from being verified, and is no problem that the model can mend."""
     lacking: list[str]
     """Packages of the plan for whose lack something could not be run."""
+    advice: list[str]
+    """Doubts that the model can perhaps mend."""
 
 
 def check_code(
@@ -85,7 +92,7 @@ def check_code(
     The caller sets `commands.step`. Raises StorageError.
     """
     sources = read_sources(workspace)
-    facts = _Facts([], _file_facts(workspace, plan, sources, untouched), [], [])
+    facts = _Facts([], _file_facts(workspace, plan, sources, untouched), [], [], [])
     look = Look(evidence, commands)
     try:
         if commands.box.kind == NONE:
@@ -110,7 +117,7 @@ def check_code(
     differing = _describe_differing([row for row in rows if row["id"] not in assumed])
     facts.doubts.extend([*_doubt_files(sources), *doubts, *_unlocated(rows), *differing])
     seen_here = {"tree_sha256": tree_digest(workspace), "sandbox": commands.box.kind, "missing_packages": list(missing)}
-    verification = {**seen_here, **_build_verification(facts, rows, doubts, differing)}
+    verification = {**seen_here, **_build_verification(facts, rows, [*facts.advice, *doubts], differing)}
     return {"block": "\n\n".join(facts.problems) or None, "verification": verification}
 
 
@@ -196,18 +203,22 @@ def _file_facts(
 def _execute(
     facts: _Facts, plan: Mapping[str, Any], sources: Mapping[str, str], missing: Sequence[str], look: Look
 ) -> None:
-    """Import the planned modules, run the checks and the tests that these leave out, and ask the program for its help."""
+    """Run the checks and the tests that these leave out, import the planned modules, and ask the program for its help."""
     planned = [row["path"] for row in plan["file_structure"]]
     python = {path: text for path, text in sources.items() if path.endswith(".py")}
-    imports = import_planned([path for path in planned if path in python], missing, look)
-    facts.problems.extend(_cut_list(imports.faults, "modules that cannot be imported"))
-    lacking, counts = dict.fromkeys(imports.lacking), list[SuiteCounts]()
+    lacking, counts = dict[str, None](), list[SuiteCounts]()
     checks = plan["validation_approach"]["verify_commands"]
     for number, command in enumerate(checks, 1):
         look.report("runs check", number, len(checks), command)
         counts += _run_check(facts, command, look, missing, lacking)
     if find_tests_not_run(python, counts):
         counts += _run_check(facts, WITH_PYTEST, look, missing, lacking)
+    seen = look.observe(sources)  # what a passing test runs can be imported, in the way that the work has it
+    sound = [path for path in planned if path in python and syntax.parse_python(python[path])]
+    idle = [path for path in sound if not seen.tests_of(path, ((1, len(python[path])),))]
+    imports = import_planned(idle, missing, look)
+    facts.problems.extend(_cut_list(imports.faults, "modules that cannot be imported"))
+    lacking.update(dict.fromkeys(imports.lacking))
     if facts.rows and counts and not any(each.run for each in counts) and not lacking:
         if missing and any(each.skipped for each in counts):
             lacking.update(dict.fromkeys(missing))
@@ -235,11 +246,15 @@ def _run_check(
     facts: _Facts, command: str, look: Look, missing: Sequence[str], lacking: dict[str, None]
 ) -> list[SuiteCounts]:
     """Run one check command; return what it counted. No part of it may hide a failure of another."""
-    finished = look.run(f"set -e\n{command}", look.seconds)
+    # a pipe that ends early is forgiven without -e alone, and what asks for the code of a command wants it to go on
+    stops = "set -e\n" if _SEVERAL.search(command) and "$?" not in command else ""
+    finished = look.run(f"{stops}{command}", look.seconds)
     row, counts = _row_of(command, finished), count_tests(finished.output)
     counts = _add_row(facts, row, counts, look)
-    if finished.exit_code == _NO_PROGRAM and (program := _missing_program(finished.output, command)):
+    if program := _missing_program(finished):
         facts.doubts.append(f"`{command}` was not run: {program} was not found; --programs DIR shows commands its directory")
+        # a file of the work names it, perhaps wrongly
+        facts.advice.extend([] if program in re.findall(r"[\w.+-]+", command) else facts.doubts[-1:])
     elif finished.exit_code != 0:
         tops = packages_missing_in_tests(finished.output, missing)
         lacking.update(dict.fromkeys(tops))
@@ -261,10 +276,11 @@ def _add_row(facts: _Facts, row: Row, counts: SuiteCounts | None, look: Look) ->
     return counts
 
 
-def _missing_program(output: str, command: str) -> str:
-    """Return the program of a command that the machine lacks; empty if a script of the workspace is what was not found."""
-    words = set(re.findall(r"[\w.+-]+", command))
-    return next((name for name in _NOT_FOUND.findall(output) if name in words), "")
+def _missing_program(finished: CommandResult) -> str:
+    """Return the program that a command needs and the machine lacks; empty if it failed for another reason."""
+    if finished.exit_code != _NO_PROGRAM and not (finished.exit_code and _OF_MAKE.search(finished.output)):
+        return ""
+    return next((match[1] or match[2] for match in _NOT_FOUND.finditer(finished.output)), "")
 
 
 def _ask_program(
@@ -335,7 +351,9 @@ def _describe_differing(rows: Sequence[Row]) -> list[str]:
 def _other_files(sources: Mapping[str, str], planned: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield files that the plan does not name and that have a format to check, up to a total size."""
     environments = tuple(path.removesuffix("pyvenv.cfg") for path in sources if path.endswith("/pyvenv.cfg"))
-    wanted = [path for path in sources if path.endswith(_PARSED) and path not in planned]
+    wanted = [
+        path for path in sources if path.endswith(_PARSED) and path not in planned and not syntax.is_test_data(path)
+    ]
     wanted = [
         path for path in wanted if not path.startswith(environments) and not set(path.split("/")) & set(_INSTALLED)
     ]
@@ -352,7 +370,7 @@ def _parse_fault(path: str, text: str) -> str | None:
     """Return why an unplanned file does not parse. JSON may hold NaN, or a value on each line, whatever its name says."""
     if not path.endswith(".json"):
         return syntax.find_syntax_fault(path, text)
-    fault = _json_fault(text)
+    fault = _json_fault(text) if syntax.find_syntax_fault(path, text) else None
     lines = [line for line in text.split("\n") if line.strip()] if fault else []
     return None if len(lines) > 1 and all(_json_fault(line) is None for line in lines) else fault
 

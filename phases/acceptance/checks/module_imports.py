@@ -90,7 +90,8 @@ def help_commands(path: str, text: str) -> tuple[str, str]:
     *directories, name = path.split("/")
     base, package = ([directories[0]], directories[1:]) if directories[:1] in (["src"], ["lib"]) else ([], directories)
     module = ".".join([*package, *([] if name == "__main__.py" else [name.removesuffix(".py")])])
-    found_in = f"PYTHONPATH={shlex.quote('/'.join(base) or '.')} "
+    above = ["/".join([*base, *package[:depth]]) or "." for depth in range(max(len(package), 1))]
+    found_in = f"PYTHONPATH={shlex.quote(':'.join(above))} "
     as_module, as_file = f"{found_in}python -m {module} --help", f"{found_in}python {shlex.quote(path)} --help"
     if not package or not module.replace(".", "").isidentifier():
         return as_file, as_file

@@ -3,8 +3,8 @@
     import_modules.py PATHS SECONDS
 
 PATHS is a JSON list of Python files. A line is {path, error, missing}: `error` is empty if the module could be imported under
-one of its names, ended the process by sys.exit, asked for a file or input that is not there, or ran longer than SECONDS;
-`missing` is the module that could not be found, if that was the error.
+one of its names, ended the process by sys.exit, asked for a file, an argument or input that is not there, or ran longer than
+SECONDS; `missing` is the module that could not be found, if that was the error.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ def _become_importer(paths: list[str], write: int) -> None:
     for descriptor in range(3):
         os.dup2(nothing, descriptor)
     for path in paths:
+        sys.argv = [path]
         error, missing = _import_file(path)
         os.write(write, (json.dumps({"path": path, "error": error[-_LONGEST:], "missing": missing}) + "\n").encode())
     os._exit(0)
@@ -86,6 +87,8 @@ def _import_file(path: str) -> tuple[str, str]:
         except _HARMLESS:
             return "", ""
         except BaseException as fault:  # noqa: BLE001 - code of a stranger may raise anything
+            if _asks_caller(fault):
+                return "", ""
             found = fault.name or "" if isinstance(fault, ModuleNotFoundError) else ""
             # Under another name it may be found; a fault of the code itself is the same under each.
             if not error or missing:
@@ -97,12 +100,20 @@ def _import_file(path: str) -> tuple[str, str]:
     return error, missing
 
 
+def _asks_caller(fault: BaseException) -> bool:
+    """Return whether a script failed for want of an argument or a variable of its environment."""
+    lines = [frame.line or "" for frame in traceback.extract_tb(fault.__traceback__)]
+    return isinstance(fault, (LookupError, ValueError)) and any(
+        "sys.argv" in line or "environ" in line for line in lines
+    )
+
+
 def _names_of(path: str) -> Iterator[tuple[str, str]]:
     """Yield the directories from which a file may be imported, each with its dotted name there."""
     parts = path.removesuffix(".py").split("/")
     parts = parts[:-1] if parts[-1] == "__init__" else parts
     first = [1, 0] if parts[0] in ("src", "lib") else [0]
-    for start in dict.fromkeys([*first, len(parts) - 1]):
+    for start in dict.fromkeys([*first, *range(1, len(parts))]):
         if parts[start:] and all(part.isidentifier() for part in parts[start:]):
             yield "/".join(parts[:start]) or ".", ".".join(parts[start:])
 
