@@ -52,7 +52,7 @@ PHASE = Phase(
     reads=("initial_plan.txt", "plan_review.json", _INDEX),
     writes=(*_DOCUMENTS, "generate_code/"),
     # limits are not among them: a higher limit goes on with the same work (decision 42)
-    settings=("model", "code_model", "sandbox", "install"),
+    settings=("model", "code_model", "sandbox", "install", "programs"),
     owns=(
         *(
             "generate_code",

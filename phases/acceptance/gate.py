@@ -98,7 +98,7 @@ _TAMPERED = "acceptance"
 ADVICE = "advice"
 """The source of a decision that accepts the facts and asks once for improvements."""
 _ADVICE = (
-    "The checks pass. Improve what is worth improving of the following, then finish; this will not be asked again."
+    "Nothing is refused. Improve what is worth improving of the following, then finish; this will not be asked again."
 )
 _ADVISED = "the checks pass; what could be improved was told to the model, once"
 Outcome = Mapping[str, Any]
@@ -216,6 +216,7 @@ def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -
         "sandbox": inner.get("sandbox", "none"),
         "commands": inner.get("commands", []),
         "missing_packages": inner.get("missing_packages", []),
+        "missing_programs": inner.get("missing_programs", []),
         "doubts": doubts,
         "evidence": inner.get("evidence", []),
     }

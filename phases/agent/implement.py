@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from phases.acceptance.checks.missing_programs import missing_programs
 from phases.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK, describe_reason
 from phases.acceptance.todo_list.todos import plan_todos, todo_rows
 from phases.acceptance.tool_hooks import read_subagents
@@ -275,7 +276,8 @@ def _work_to_ending(
 ) -> Ending:
     """Lets it work to an ending. Whatever else comes is passed on, and kernel-report.json says it."""
     once_more = isinstance(state.conversation.model, GivenCode) and state.replaying
-    state.holds = (lambda ending: False) if once_more else partial(_is_current, workspace, commands, missing)
+    programs = list(missing_programs(assignment.plan, commands.box))
+    state.holds = (lambda ending: False) if once_more else partial(_is_current, workspace, commands, missing, programs)
     try:
         return run_loop(state)
     except (Paused, Incomplete) as error:
@@ -349,13 +351,17 @@ def _in_report(ending: Ending) -> str:
     return "stuck_cycle" if ending.stop_reason == STUCK else ending.stop_reason
 
 
-def _is_current(workspace: Workspace, commands: CommandRunner, missing: Sequence[str], ending: Ending) -> bool:
-    """Whether a verdict is still about this tree, in this sandbox, with these packages."""
+def _is_current(
+    workspace: Workspace, commands: CommandRunner, missing: Sequence[str], programs: Sequence[str], ending: Ending
+) -> bool:
+    """Whether a verdict is still about this tree, in this sandbox, with these packages and programs."""
     boxed = ending.stop_reason != HOOK_TAMPERED  # then nothing was run
     same_box = not boxed or ending.verification["sandbox"] == commands.box.kind
     # Another set of packages may let checks run that could not, so the same tree is judged once more.
     same_packages = ending.verification.get("missing_packages", list(missing)) == list(missing)
-    return bool(same_box and same_packages and ending.verification["tree_sha256"] == tree_digest(workspace))
+    same_programs = ending.verification.get("missing_programs", list(programs)) == list(programs)
+    same_machine = same_box and same_packages and same_programs
+    return bool(same_machine and ending.verification["tree_sha256"] == tree_digest(workspace))
 
 
 _FILES_A_TURN, _TURNS_BESIDE = 5, 10

@@ -20,7 +20,7 @@ work. Paths are relative to the workspace.
 
 Code:
 - Write each file that the plan lists under `write`, whole, with Write; several in one reply if you can. Change a file with Edit.
-  The last files that you wrote stay in view; of older ones you see the interface, and can Read them again.
+  What you wrote last stays in view while there is room; of older files you see the interface, and can Read them again.
 - The code is the paper's method itself: complete and readable, with no placeholder, and nothing hard-coded to please a test.
 - Use only the packages that the plan names. `packages_installed` lists those that are there when checks run; the standard
   library, pytest and coverage always are.

@@ -137,6 +137,7 @@ def report_of(documents: Mapping[str, Any]) -> dict[str, Any]:
         "checks": summarize_checks(checked),
         "deciding_files": deciding_files(documents["acceptance.json"]["attempts"]),
         "missing_packages": checked.get("missing_packages", []),
+        "missing_programs": checked.get("missing_programs", []),
         "sandbox": checked["sandbox"],
         "questions": done.get("questions", []),
         "reference_files": done.get("reference_files", []),

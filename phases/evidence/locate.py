@@ -27,18 +27,22 @@ from phases.evidence.stubs import Function, is_stub, last_word
 from phases.workspace.syntax import parse_python
 from phases.workspace.workspace import Workspace, WorkspaceError
 
+_BUILT = frozenset(("target", "node_modules", "__pycache__", "site-packages"))
+"""Directories of what tools made or fetched."""
 _TAG = re.compile(r"\\tag\{([^{}]+)\}")
 
 
 def read_sources(workspace: Workspace) -> dict[str, str]:
-    """Return the text files of a workspace by path, without hidden ones; unreadable files are left out."""
+    """Return the text files of a workspace by path, without hidden, built and binary ones, and those that cannot be read."""
     sources = {}
     for path in workspace.paths():
-        if not any(part.startswith(".") for part in path.split("/")):
+        if not any(part.startswith(".") or part in _BUILT for part in path.split("/")[:-1]):
             try:
-                sources[path] = workspace.read(path)
+                text = workspace.read(path)
             except WorkspaceError:
                 continue
+            if "\0" not in text and not path.rsplit("/", 1)[-1].startswith("."):
+                sources[path] = text
     return sources
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+
+from phases.sandbox.box import OFF, Box
 
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where a command finds programs, bash among them, whatever the PATH of the user says."""
@@ -28,6 +31,16 @@ def shell_words(command: str) -> list[str]:
 
 def has_bash() -> bool:
     return shutil.which("bash", path=SEARCH_PATH) is not None
+
+
+def build_search_path(box: Box, fallback: str) -> str:
+    """Where programs are looked for: the python that was asked for first, then directories that the user shows; with the
+    user's own rights also where the user's shell looks.
+    """
+    first = [os.path.join(box.python, "bin")] if box.python else []
+    shown = [path for folder in box.programs for path in (os.path.join(folder, "bin"), folder) if os.path.isdir(path)]
+    own = os.get_exec_path() if box.kind == OFF else []
+    return os.pathsep.join(dict.fromkeys([*first, fallback, *shown, *own, SEARCH_PATH]))
 
 
 def why_no_command(command: str) -> str:

@@ -8,8 +8,7 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from phases.sandbox.bash import SEARCH_PATH
-from phases.sandbox.box import OFF, Box
+from phases.sandbox.box import Box
 from phases.sandbox.landlock import SYSTEM
 
 TMP = "/tmp"  # noqa: S108 - inside the sandbox this is an empty directory of its own
@@ -55,16 +54,6 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
             argv += ["--ro-bind", path, path]
     argv += ["--remount-ro", "/dev", "--remount-ro", "/"]
     return [*argv, "--", python[0], "-I", "-S", CONFINE, *command]
-
-
-def build_search_path(box: Box, fallback: str) -> str:
-    """Where programs are looked for: the python that was asked for first, then directories that the user shows; with the
-    user's own rights also where the user's shell looks.
-    """
-    first = [os.path.join(box.python, "bin")] if box.python else []
-    shown = [path for folder in box.programs for path in (os.path.join(folder, "bin"), folder) if os.path.isdir(path)]
-    own = os.get_exec_path() if box.kind == OFF else []
-    return os.pathsep.join(dict.fromkeys([*first, fallback, *shown, *own, SEARCH_PATH]))
 
 
 def find_bubblewrap() -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from phases.sandbox.bash import has_bash, shell_words, why_no_command
+from phases.sandbox.bash import build_search_path, has_bash, shell_words, why_no_command
 from phases.sandbox.box import (
     BUBBLEWRAP,
     DOCKER,
@@ -25,7 +25,7 @@ from phases.sandbox.box import (
     Listener,
     format_bytes,
 )
-from phases.sandbox.bubblewrap import BIN, TMP, build_search_path, wrap_command
+from phases.sandbox.bubblewrap import BIN, TMP, wrap_command
 from phases.sandbox.containers import (
     engine_environment,
     find_first_process,

@@ -145,6 +145,11 @@ def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
         ]
     if report.get("missing_packages"):
         steps += [(f"pipeline resume {name} --install allowed", "install the plan's packages, and check again")]
+    if programs := report.get("missing_programs"):
+        from phases.acceptance.checks.missing_programs import programs_option  # imported here: TAB must import no phase
+
+        told = f"show commands the directory of {', '.join(programs)}, and check again"
+        steps += [(f"pipeline resume {name} {programs_option(programs[0])}", told)]
     steps += [(f"pipeline show {name} plan", "read the plan")]
     if store.exists("traceability.json"):
         steps += [(f"pipeline trace {name}", "where each requirement is in the code")]

@@ -276,7 +276,7 @@ def _run_phases(
     find = store.graph.find
     run = RunRequest(
         settings=values,
-        open_model=lambda phase: _open_model(values, phase, judges_only="judge_again" in options),
+        open_model=lambda phase: _open_model(values, phase, stands_in=_stands_in(phase, options)),
         review=audience.choose_reviewer(store, values),
         ask=partial(audience.ask, values),
         record=record,
@@ -323,10 +323,15 @@ def _refuse_unready_models(store: TaskStore, run: RunRequest) -> None:
                 )
 
 
-def _open_model(values: dict[str, Any], phase: str, *, judges_only: bool) -> object:
-    """The model of a phase; who stands for it where code is only judged."""
+def _stands_in(phase: str, options: dict[str, Any]) -> bool:
+    """Return whether code is only judged, so that this phase's model is not asked: CI has no key. A named judge is."""
+    return "judge_again" in options and (phase == "implement" or (phase == "judge" and not options.get("judge")))
+
+
+def _open_model(values: dict[str, Any], phase: str, *, stands_in: bool) -> object:
+    """The model of a phase, or who stands in for it and gives what it said before."""
     model = open_model(values, phase)
-    if not judges_only or phase != "implement":
+    if not stands_in:
         return model
     from phases.agent.given_code import GivenCode  # imported here: TAB must import no phase
     from phases.llm.model import as_model

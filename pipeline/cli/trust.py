@@ -259,15 +259,27 @@ def _check_python(setting: str) -> str:
 
 def _check_programs(setting: str) -> str:
     paths = [os.path.abspath(os.path.expanduser(path)) for path in filter(None, setting.split(os.pathsep))]
-    for path in paths:
-        if not os.path.isdir(path):
-            raise UsageError(f"--programs names {path}, and there is no such directory")
-        if store := credential_store(path, os.path.expanduser("~")):
-            raise UsageError(
-                f"--programs names {path}, where {store} is, and commands of a model could read it; name the directory of the "
-                "programs alone (for Rust: the one that `rustc --print sysroot` prints)"
-            )
-    return os.pathsep.join(paths)
+    return os.pathsep.join(map(_check_program_directory, paths))
+
+
+def _check_program_directory(path: str) -> str:
+    """Return the directory to show: a compiler finds its libraries beside its `bin`."""
+    if not os.path.isdir(path):
+        raise UsageError(f"--programs names {path}, and there is no such directory")
+    if any(os.path.lexists(os.path.join(path, name)) for name in ("rustup", "bin/rustup")):
+        raise UsageError(
+            f"--programs names {path}, where rustup's stand-ins for a toolchain are; name the toolchain itself: "
+            '--programs "$(rustc --print sysroot)"'
+        )
+    home, above = os.path.expanduser("~"), os.path.dirname(path)
+    if os.path.basename(path) == "bin" and os.path.isdir(os.path.join(above, "lib")) and not credential_store(above, home):
+        return above
+    if store := credential_store(path, home):
+        raise UsageError(
+            f"--programs names {path}, where {store} is, and commands of a model could read it; name the directory of the "
+            "programs alone"
+        )
+    return path
 
 
 def _check_notes(setting: str) -> str:

@@ -60,8 +60,7 @@ def verify_command(task: str | None, paper: str | None, code: str | None, **give
     pipeline verify paper --tests my_tests/
     pipeline verify --paper paper.pdf --code ../their_code
     """
-    # what a run asks by itself, a check of finished code asks only if it is told to: CI has no key
-    options = {**dict.fromkeys(("fast", "password", "redo", "add_usd")), **given, "judge": given["judge"] or "off"}
+    options = {**dict.fromkeys(("fast", "password", "redo", "add_usd")), **given}
     if (paper or code) and (task or not (paper and code)):
         raise UsageError("verify takes a task, or --paper together with --code")
     if paper and code:

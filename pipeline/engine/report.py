@@ -43,6 +43,7 @@ _EMPTY: dict[str, Any] = {
     "sandbox": None,
     "checks": [],
     "missing_packages": [],
+    "missing_programs": [],
     "questions": [],
     "reference_files": [],
 }

@@ -194,7 +194,7 @@ def test_a_program_that_the_machine_lacks_is_a_doubt_and_no_fault(command: str, 
     files = {"net/model.py": "X = 1\n"}
     verdict = checked(tmp_path, files, plan=plan_of(files, (command,)))
     assert verdict["block"] is None
-    assert "was not found; --programs DIR" in verdict["verification"]["why"]
+    assert "was not found (--programs DIR)" in verdict["verification"]["why"]
     assert verdict["verification"]["verified"] is False
 
 

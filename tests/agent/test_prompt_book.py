@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent import explore, judge, prompt
+from phases.agent import explore, prompt, review_question
 from phases.agent.earlier_code import order_files
 from phases.agent.memory import Memory
 from phases.agent.session import Session
@@ -55,7 +55,7 @@ def flat(text: str) -> str:
 
 @pytest.mark.parametrize(
     "text",
-    [prompt.SYSTEM, prompt._LIBRARY, explore._SYSTEM, judge._SYSTEM, attempts.WHAT_NEXT],
+    [prompt.SYSTEM, prompt._LIBRARY, explore._SYSTEM, review_question.SYSTEM, attempts.WHAT_NEXT],
     ids=["the implementer", "other people's code", "a sub-agent", "the judge", "the tables"],
 )
 def test_every_sentence_stands_in_the_book(text: str) -> None:

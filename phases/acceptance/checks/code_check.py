@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.acceptance.checks.missing_packages import packages_missing_in_tests
+from phases.acceptance.checks.missing_programs import missing_programs, programs_option
 from phases.acceptance.checks.module_imports import (
     ask_for_help,
     asks_same_program,
@@ -106,24 +107,28 @@ def check_code(
         rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
         if commands.box.kind != NONE:
             commands.take_back()
-        if evidence.require and not facts.problems:
-            _add_below(facts, rows, evidence.require)
+        _add_below(facts, rows, evidence.require)
         if review and not facts.problems:
             rows = list(review(workspace, rows))
     finally:
         look.end()
-    # the user is asked about what the plan assumes; that code chose otherwise is for him to know, and no doubt about the code
-    assumed = {row["id"] for row in demands_of(plan) if row.get("status") == "missing"}
-    differing = _describe_differing([row for row in rows if row["id"] not in assumed])
+    differing = _describe_differing(_without_assumptions(rows, plan))
     facts.doubts.extend([*_doubt_files(sources), *doubts, *_unlocated(rows), *differing])
-    seen_here = {"tree_sha256": tree_digest(workspace), "sandbox": commands.box.kind, "missing_packages": list(missing)}
+    lacking = {"missing_packages": list(missing), "missing_programs": list(missing_programs(plan, commands.box))}
+    seen_here = {"tree_sha256": tree_digest(workspace), "sandbox": commands.box.kind, **lacking}
     verification = {**seen_here, **_build_verification(facts, rows, [*facts.advice, *doubts], differing)}
     return {"block": "\n\n".join(facts.problems) or None, "verification": verification}
 
 
+def _without_assumptions(rows: Sequence[Row], plan: Mapping[str, Any]) -> list[Row]:
+    """Return the rows of what the text says. That code chose otherwise than the plan assumed is no doubt about it."""
+    assumed = {row["id"] for row in demands_of(plan) if row.get("status") == "missing"}
+    return [row for row in rows if row["id"] not in assumed]
+
+
 def _add_below(facts: _Facts, rows: Sequence[Row], level: str) -> None:
-    """Add the requirements that are below the level that the user demands."""
-    below, unknown = find_below(rows, level)
+    """Add the requirements that are below the level that the user demands, once nothing else is wrong."""
+    below, unknown = find_below(rows, level) if level and not facts.problems else ([], [])
     if below:
         lines = "\n".join(below)
         facts.problems.append(f"the user requires `{level}` of every requirement, and {len(below)} are below it:\n{lines}")
@@ -224,7 +229,7 @@ def _execute(
             lacking.update(dict.fromkeys(missing))
         else:
             facts.problems.append(_no_test_ran(facts.rows, counts))
-    elif facts.rows and not counts and not lacking:
+    elif facts.rows and not counts and not lacking and not missing_programs(plan, look.box):
         facts.doubts.append(
             "no check command printed the summary of a test runner, so it is unknown whether a test ran"
         )
@@ -252,7 +257,7 @@ def _run_check(
     row, counts = _row_of(command, finished), count_tests(finished.output)
     counts = _add_row(facts, row, counts, look)
     if program := _missing_program(finished):
-        facts.doubts.append(f"`{command}` was not run: {program} was not found; --programs DIR shows commands its directory")
+        facts.doubts.append(f"`{command}` was not run: {program} was not found ({programs_option(program)})")
         # a file of the work names it, perhaps wrongly
         facts.advice.extend([] if program in re.findall(r"[\w.+-]+", command) else facts.doubts[-1:])
     elif finished.exit_code != 0:
