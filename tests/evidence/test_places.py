@@ -125,6 +125,33 @@ def test_a_file_over_the_limit_implements_nothing(tmp_path: Path) -> None:
     assert (row["status"], row["places"]) == ("unlocated", [])
 
 
+BASE = 'class Base:\n    def score(self, x):\n        """R1: the score."""\n        raise NotImplementedError\n'
+SUB = "\n\nclass Dot(Base):\n    def score(self, x):\n        return 2 * x\n"
+GENERIC = "class Outer:\n    class Dot(Base[int]):\n        def score(self, x):\n            return 2 * x\n"
+OVERRIDES = [
+    pytest.param({"a.py": BASE + SUB}, ["a.py:Dot.score"], id="in the same file"),
+    pytest.param({"a.py": BASE, "b.py": GENERIC}, ["b.py:Outer.Dot.score"], id="in another file"),
+    pytest.param({"a.py": BASE.replace("Base:", "Base(ABC):").replace(
+        "    def", "    @abstractmethod\n    def"), "b.py": SUB}, ["b.py:Dot.score"], id="of an abstract method"),
+    pytest.param({"a.py": 'class Base:\n    """R1."""\n    def score(self, x):\n        ...\n' + SUB}, ["a.py:Dot.score"],
+                 id="of a class"),
+    pytest.param({"a.py": BASE + SUB.replace("return 2 * x", "pass")}, [], id="that are stubs themselves"),
+    pytest.param({"a.py": BASE + "\n\nclass Dot(Base):\n    rate = 0.9\n"}, [], id="that define nothing"),
+    pytest.param({"a.py": BASE + SUB.replace("score", "rate")}, [], id="of another method"),
+    pytest.param({"a.py": BASE, "tests/test_a.py": SUB}, [], id="in a test"),
+    pytest.param({"a.py": BASE + SUB.replace("(Base)", "")}, [], id="in a class that derives from nothing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "places"), OVERRIDES)
+def test_a_method_that_subclasses_define_is_located_there_and_is_no_stub(
+    files: dict[str, str], places: list[str], tmp_path: Path
+) -> None:
+    [row] = traced(tmp_path, files)["requirements"]
+    status, own = ("located", row["places"][1:]) if places else ("stubbed", [])
+    assert (row["status"], own) == (status, places)
+
+
 @pytest.mark.parametrize(
     ("path", "places"), [("more.py", ["more.py:wait"]), ("deep/er/more.py", ["deep/er/more.py:wait"]), (".hidden/more.py", [])]
 )  # fmt: skip
