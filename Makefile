@@ -12,7 +12,7 @@ run: .venv/program ## the main job on the project's own example paper; exit code
 	@.venv/bin/pipeline run --fast examples/averaged-perceptron/paper.pdf || [ $$? -eq 3 ]
 
 demo: .venv/program ## the agent at work on the example paper, from recorded replies: a failing test, a repair, acceptance
-	@.venv/bin/pipeline run --fast examples/averaged-perceptron/paper.pdf --id demo --review auto --model replay:examples/averaged-perceptron/replies.jsonl --mutants 1
+	@.venv/bin/pipeline run --fast examples/averaged-perceptron/paper.pdf --id demo --review auto --model replay:examples/averaged-perceptron/replies.jsonl
 
 reproduce: demo ## the experiments of the demo, on streams that its code has never seen, and the paper's tables beside them
 	@.venv/bin/python examples/averaged-perceptron/held_out.py tasks/demo-held-out

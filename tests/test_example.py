@@ -195,10 +195,9 @@ def test_a_quote_stands_in_the_paper_on_its_page_and_in_its_section(requirement:
 # The code
 
 
-def test_every_requirement_is_named_by_code_that_does_something_and_by_a_test(tmp_path: Path) -> None:
+def test_every_requirement_is_cited_by_code_that_does_something(tmp_path: Path) -> None:
     traced = trace_requirements(Workspace(str(played(tmp_path))), plan())["requirements"]
-    assert [row["id"] for row in traced if row["status"] != "named"] == []
-    assert [row["id"] for row in traced if not row["tests"]] == []
+    assert {(row["status"], row["how"]) for row in traced} == {("located", "cited")}
 
 
 def test_a_requirement_is_implemented_in_the_files_that_the_plan_says(tmp_path: Path) -> None:

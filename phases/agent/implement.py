@@ -72,13 +72,8 @@ from pipeline.base.files import sync_tree
 from pipeline.base.logs import logger
 
 _MOST_LOGGED = 300
-_EVIDENCE_RULES = 2
 _OLDER_SUPERVISION = (
     "this work began under older rules of supervision: what is recorded of it stands; from here on today's rules hold"
-)
-_OLDER_RULES = (
-    "this work began under older rules: what is recorded of it stands; from here on requirements that are open, and checks "
-    "that ran no test, keep it from being accepted"
 )
 
 
@@ -319,10 +314,8 @@ def _tell_beforehand(assignment: Assignment, session: Session, missing: Sequence
         assignment.tell(f"--gpu {box.gpu}: no such graphics card is here, so checks run without one")
     if os.path.isdir(assignment.places.user_tests):
         assignment.tell("the code must pass your own tests, which lie in user_tests/; without that folder it need not")
-    rules = rules_of(session.journal.begun)
-    if session.journal.replaying and rules < _EVIDENCE_RULES:
-        assignment.tell(_OLDER_RULES)
-    if session.journal.replaying and rules < RULES and assignment.supervisor != OFF:
+    is_older = rules_of(session.journal.begun) < RULES
+    if session.journal.replaying and is_older and assignment.supervisor != OFF:
         assignment.tell(_OLDER_SUPERVISION)
 
 

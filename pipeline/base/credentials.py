@@ -36,7 +36,7 @@ _SECRETS_OF = {
         r"logins\.json|key[34]\.db|cookies\.sqlite|Login Data|Cookies|Web Data|Local State",
     ),
     "the passwords of this machine": (r"etc/(?:g?shadow-?|sudoers(?:\.d/.*)?|master\.passwd)",),
-    "the keys of this program": (r"\.config/pipeline/(?:config\.yaml|seal-key|task-key)",),
+    "the keys of this program": (r"\.config/pipeline/(?:config\.yaml|seal-key)",),
 }
 """What is kept where: ends of paths, from a stroke on."""
 _PLACES = tuple(

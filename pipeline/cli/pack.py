@@ -21,7 +21,7 @@ from pipeline.cli.next_steps import next_steps
 from pipeline.cli.output import notify, print_text
 from pipeline.cli.task_factory import NOT_BEGUN, PACKED, safe_name
 from pipeline.engine.catalog import Catalog
-from pipeline.engine.seal import day_of_key, make_key
+from pipeline.engine.seal import has_key, make_key
 
 
 @click.command("pack")
@@ -73,7 +73,7 @@ def unpack_command(file: str, wanted_id: str | None, tasks_dir: str | None) -> N
         raise UsageError(f"--id {wanted_id!r} is not a safe directory name; try --id {safe_name(wanted_id)}")
     settings = settings_from({"tasks_dir": tasks_dir})
     make_key(config_directory())
-    if day_of_key(config_directory()) is None:
+    if not has_key(config_directory()):
         raise UsageError(
             f"no key can be kept in {config_directory()}, so nobody could tell whose task this is; make it writable first"
         )

@@ -15,17 +15,15 @@ from typing import Any, NamedTuple
 from pipeline.base.credentials import credential_store
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.http.blacklist import join_blacklists
-from pipeline.base.logs import utc_timestamp
 from pipeline.cli.assembly import command_name, config_directory, effective_settings
 from pipeline.cli.user_tests import check_held_out, check_user_tests
 from pipeline.engine.catalog import NAME as CATALOG
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.phase import OFF, TYPED
-from pipeline.engine.seal import SEAL, day_of_key, is_sealed
+from pipeline.engine.seal import has_key, is_sealed
 from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
-_OLD_KEY = "task-key"
 _NAMED = ("references", "mirror", "lookup", "data", "python")
 _OPENED = (("sandbox", "off"), ("install", "allowed"), ("allow_data", "yes"))
 _REVIEWS = ("auto", "", "ask", "file")
@@ -51,9 +49,8 @@ def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, 
     # sealed by its content and not by its place: a task directory may be moved and copied (decision 125)
     if is_sealed(task, config_directory()):
         return SettingsInForce(said, True, "")
-    if _is_begun_here(store, settings, task):
-        kept = f"task {store.id} was in your list before its settings were sealed: they are kept, and sealed now"
-        return SettingsInForce(said, True, kept if day_of_key(config_directory()) else "")
+    if not has_key(config_directory()) and _is_in_own_list(store, settings, task):
+        return SettingsInForce(said, True, "")
     values = {**_stricter_settings(settings._asdict(), task["settings"], flags), "source": task["source"]}
     if leads_out(store.root, task["source"]):
         # decision 5: the task has a copy, so it can go on without the file that it names
@@ -164,30 +161,16 @@ def _own_copy(store: TaskStore) -> str:
     return os.path.join(folder, names[0]) if len(names) == 1 else folder
 
 
-def _is_begun_here(store: TaskStore, settings: Settings, task: Mapping[str, Any]) -> bool:
-    """Whether a task of an earlier version stood in the user's own list before there was a key, or there can be none.
-
-    The day of the key bounds it: a directory that came later is newer on this disk, whatever its files say of themselves.
-    """
-    if str(task.get("seal", "")).startswith(SEAL) or not _is_opened_by_user(task):
+def _is_in_own_list(store: TaskStore, settings: Settings, task: Mapping[str, Any]) -> bool:
+    """Return whether a task stands in the user's own list and opens nothing: all that is known where no key can be kept."""
+    said, folder = task["settings"], os.path.abspath(settings.tasks_dir)
+    if any(said.get(name) for name in _NAMED) or any(said.get(name) == value for name, value in _OPENED):
         return False
-    folder = os.path.abspath(settings.tasks_dir)
     paths = (folder, os.path.join(folder, CATALOG), store.root, store.path("task.json"))
-    if os.path.dirname(store.root) != folder or not all(map(_is_own, paths)):
+    if said.get("gpu", "none") != "none" or os.path.dirname(store.root) != folder or not all(map(_is_own, paths)):
         return False
     entry = Catalog(folder).read().entries.get(store.id)
-    if entry is None or entry.source != task["source"]:
-        return False
-    day = day_of_key(config_directory())
-    return day is None or (entry.at <= utc_timestamp(day) and os.stat(paths[-1]).st_ctime <= day)
-
-
-def _is_opened_by_user(task: Mapping[str, Any]) -> bool:
-    """Folders, services and open doors had a seal before, too; it was bound to a place, so only that it is there can be seen."""
-    settings = task["settings"]
-    said = any(settings.get(name) for name in _NAMED) or any(settings.get(name) == value for name, value in _OPENED)
-    said = said or settings.get("gpu", "none") != "none"
-    return not said or ("seal" in task and os.path.exists(os.path.join(config_directory(), _OLD_KEY)))
+    return entry is not None and entry.source == task["source"]
 
 
 def _is_own(path: str) -> bool:

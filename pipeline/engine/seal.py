@@ -14,12 +14,11 @@ from typing import Any
 from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes, write_durable
 
-SEAL = "2:"
-"""What a seal begins with. One of an earlier version does not, and was on folders, services and open doors alone."""
+_SEAL = "2:"
+"""What a seal begins with: its version."""
 _KEY, _KEY_BYTES = "seal-key", 32
-_SEALED = ("id", "created", "source", "settings")
-_SEALED_LATER = ("said",)
-"""Where they are there: the seals of earlier releases are on the others alone."""
+_SEALED = ("id", "created", "source", "settings", "said")
+"""As far as they are there."""
 
 
 def seal_task(task: Mapping[str, Any], directory: str) -> dict[str, Any]:
@@ -41,14 +40,13 @@ def is_sealed(task: Mapping[str, Any], directory: str) -> bool:
 
 
 def make_key(directory: str) -> None:
-    """Makes the key where there is none, before anything is added to the list of the tasks: only what stood there before is
-    the user's own without a seal."""
+    """Make the key if there is none and one can be kept."""
     _read_key(directory, make=True)
 
 
-def day_of_key(directory: str) -> float | None:
-    """When the key was made, in seconds; None where there is none."""
-    return os.stat(os.path.join(directory, _KEY)).st_mtime if _read_key(directory, make=False) else None
+def has_key(directory: str) -> bool:
+    """Return whether this user has a key."""
+    return _read_key(directory, make=False) is not None
 
 
 def sign_digest(digest: str, directory: str) -> str:
@@ -68,8 +66,8 @@ def _compute_seal(task: Mapping[str, Any], directory: str, *, make: bool) -> str
     import json  # late: most commands look at no seal
 
     # decision 125: by its content and not by its place, which changes with every copy.
-    sealed = (*_SEALED, *(name for name in _SEALED_LATER if name in task))
-    return _sign(json.dumps([task[name] for name in sealed], sort_keys=True), directory, make=make)
+    sealed = [task[name] for name in _SEALED if name in task]
+    return _sign(json.dumps(sealed, sort_keys=True), directory, make=make)
 
 
 def _sign(text: str, directory: str, *, make: bool) -> str | None:
@@ -78,7 +76,7 @@ def _sign(text: str, directory: str, *, make: bool) -> str | None:
         return None
     import hmac  # late: a task without a key has no seal to compute
 
-    return SEAL + hmac.new(key, text.encode(), "sha256").hexdigest()
+    return _SEAL + hmac.new(key, text.encode(), "sha256").hexdigest()
 
 
 def _read_key(directory: str, *, make: bool) -> bytes | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tarfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +14,9 @@ import pytest
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.seal import is_sealed
 from pipeline.engine.settings import Settings
-from tests.papers import PAPER, ROOT, Command, paper
+from tests.papers import PAPER, Command, paper
 
 SECRET = "aws_secret_access_key = 'sk-very-secret'\n"
-OLD = ROOT / "tests" / "old_tasks"
 
 
 @pytest.fixture
@@ -372,81 +369,6 @@ def test_first_runs_at_once_have_one_key(tmp_path: Path) -> None:
         assert "adopt" not in command("resume", f"t{number}", "--until", "00").err
 
 
-# Tasks of earlier versions
-
-
-def old_task(tmp_path: Path, name: str) -> Command:
-    with tarfile.open(OLD / f"{name}.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    return Command(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", [pytest.param("finished", marks=pytest.mark.slow), "waiting", "full"])
-def test_a_task_of_an_earlier_version_in_its_user_s_list_keeps_its_settings_and_is_sealed_once(
-    name: str, tmp_path: Path
-) -> None:
-    command = old_task(tmp_path, name)
-    settings = command.document("paper", "task.json")["settings"]
-    first, second = command("resume", "paper"), command("resume", "paper")
-    assert first.code == second.code == {"waiting": 5}.get(name, 3)
-    told = "task paper was in your list before its settings were sealed: they are kept, and sealed now\n"
-    assert first.err.startswith(told)
-    assert "sealed" not in second.err + second.out
-    assert "adopt" not in first.err
-    assert command.document("paper", "task.json")["settings"].items() >= settings.items()  # and those that are new
-
-
-def test_a_killed_task_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
-    command = old_task(tmp_path, "killed")
-    ended = command("resume", "paper", "--model", f"replay:{command.folder}/recording.jsonl", "--until", "08")
-    assert (ended.code, ended.complaints) == (0, [])
-    assert "sealed now" in ended.err
-    assert "adopt" not in ended.err
-
-
-@pytest.mark.parametrize(
-    "way",
-    [
-        "alone",
-        "elsewhere",
-        pytest.param("later", marks=pytest.mark.slow),
-        "of another source",
-        pytest.param("open to all", marks=pytest.mark.slow),
-    ],
-)
-def test_an_old_task_that_is_not_surely_one_s_own_is_not_obeyed(way: str, tmp_path: Path) -> None:
-    command = old_task(tmp_path, "waiting")
-    tasks, task = command.folder / "tasks", command.task("paper")
-    named: str | Path = "paper"
-    if way == "alone":
-        (tasks / "tasks.jsonl").unlink()
-    elif way == "elsewhere":
-        shutil.copytree(tasks, command.folder / "downloads")
-        named = command.folder / "downloads" / "paper"
-    elif way == "later":
-        command("run", "--fast", paper(command.folder, PAPER), "--id", "mine", "--until", "01")
-        time.sleep(0.05)
-        shutil.rmtree(task)
-        again = tmp_path / "again"
-        again.mkdir()
-        shutil.move(old_task(again, "waiting").task("paper"), task)
-    elif way == "of another source":
-        edit(task / "task.json", lambda document: document.update(source="/home/you/.aws/credentials"))
-    else:
-        task.chmod(0o777)
-    ended = command("resume", named, "--until", "05")
-    assert "pipeline adopt" in ended.err
-    assert "sealed now" not in ended.err
-    assert "seal" not in json.loads((Path(named) if way == "elsewhere" else task).joinpath("task.json").read_text())
-
-
-@pytest.mark.slow
-def test_a_door_that_an_old_task_opens_needs_a_sign_of_the_old_key(tmp_path: Path) -> None:
-    command = old_task(tmp_path, "full")
-    (command.home / ".config" / "pipeline" / "task-key").unlink()
-    assert "pipeline adopt paper" in command("resume", "paper", "--until", "05").err
-
-
 def test_where_no_key_can_be_kept_a_run_is_as_before(tmp_path: Path) -> None:
     command = Command(tmp_path, XDG_CONFIG_HOME="/proc/nowhere")
     ended = command("run", "--fast", paper(tmp_path, PAPER), "--max-usd", "3", "--until", "02")
@@ -455,3 +377,22 @@ def test_where_no_key_can_be_kept_a_run_is_as_before(tmp_path: Path) -> None:
     again = command("resume", "paper", "--until", "03")
     assert (again.code, "adopt" in again.err) == (0, False)
     assert command.document("paper", "task.json")["settings"]["max_usd"] == 3
+
+
+@pytest.mark.parametrize("way", ["no list", "elsewhere", "of another source", "open to all", "opens a door"])
+def test_where_no_key_can_be_kept_what_is_not_surely_one_s_own_is_not_obeyed(way: str, tmp_path: Path) -> None:
+    command = Command(tmp_path, XDG_CONFIG_HOME="/proc/nowhere")
+    command("run", "--fast", paper(tmp_path, PAPER), "--until", "02")
+    task, named = command.task("paper"), "paper"
+    if way == "no list":
+        (command.folder / "tasks" / "tasks.jsonl").unlink()
+    elif way == "elsewhere":
+        shutil.copytree(command.folder / "tasks", command.folder / "downloads")
+        named = str(command.folder / "downloads" / "paper")
+    elif way == "of another source":
+        edit(task / "task.json", lambda document: document.update(source="/home/you/.aws/credentials"))
+    elif way == "open to all":
+        task.chmod(0o777)
+    else:
+        edit(task / "task.json", lambda document: document["settings"].update(sandbox="off"))
+    assert "pipeline adopt" in command("resume", named, "--until", "02").err

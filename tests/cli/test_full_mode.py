@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -536,12 +535,3 @@ def test_fetched_code_that_is_gone_as_a_whole_is_told(tmp_path: Path, mirror: Pa
     shutil.rmtree(command.task("paper") / "code_base" / "bob__encoders")
     assert "07 repositories would run: code_base/bob__encoders is missing" in command("why", "paper").out
     assert command("check", "paper").code == 1
-
-
-def test_fetched_code_of_a_task_of_an_earlier_release_is_up_to_date(tmp_path: Path) -> None:
-    with tarfile.open(Path(__file__).parents[1] / "old_tasks" / "full.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    command = Command(tmp_path / "full")
-    assert command("why", "paper").out.splitlines()[0] == "paper: everything is up to date"
-    (command.task("paper") / "code_base/bob__encoders/LICENSE").unlink()
-    assert "code_base/bob__encoders/LICENSE is missing" in command("why", "paper").out

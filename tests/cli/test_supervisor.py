@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tarfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -333,36 +332,3 @@ def test_a_task_that_there_is_not_is_a_usage_error(command: Command) -> None:
 def test_what_these_tests_write_fits_the_schemas() -> None:
     contracts = Contracts()
     assert contracts.breach(contracts.schema("kernel-report.json"), report()) is None
-
-
-# Runs of before
-
-
-@pytest.fixture
-def led_before(tmp_path: Path) -> Command:
-    """A task that a supervisor led, as the version before rules had a number left it."""
-    with tarfile.open(Path(__file__).parent.parent / "old_tasks" / "led.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    return Command(tmp_path / "led")
-
-
-def test_a_run_that_was_led_under_older_rules_is_shown_and_its_decisions_are_taken_as_they_are(
-    led_before: Command,
-) -> None:
-    assert "takeover" in led_before("supervisor", "paper").out
-    ended = led_before("supervisor", "paper", "--replay")
-    assert ended.code == 0
-    assert "made under older rules" in ended.out
-
-
-def test_a_run_that_was_led_under_older_rules_is_gone_on_with_under_todays(led_before: Command) -> None:
-    task = led_before.task("paper")
-    rows = (task / "journal.jsonl").read_text().splitlines()
-    (task / "journal.jsonl").write_text("\n".join(rows[:-1]) + "\n")
-    (task / "implementation.json").unlink()
-    before = (task / "kernel" / "supervisor-events.jsonl").read_text()
-    ended = led_before("resume", "paper", "--code-model", f"replay:{led_before.folder / 'recording.jsonl'}")
-    assert ended.code == 0, ended.err
-    assert ended.err.count("this work began under older rules of supervision") == 1
-    assert (task / "kernel" / "supervisor-events.jsonl").read_text().startswith(before)
-    assert led_before("supervisor", "paper", "--replay").code == 0
