@@ -85,13 +85,15 @@ def _is_stub(place: Place) -> bool:
 def _observe(demand: Mapping[str, Any], places: Sequence[Place], tests: Sequence[str], seen: Observation) -> Row:
     own = [test for test in tests if not test.startswith(OF_USER)]
     stubs = [place for place in places if _is_stub(place)]
-    measured = any(place.path.endswith(seen.suffixes) for place in places) and not seen.is_blind
+    has_lines = [place for place in places if place.kind not in _NO_LINES and place.body]
+    has_lines += [place for place in places if place.kind == TEXT and place.path.endswith(seen.suffixes)]
+    measured = bool(has_lines or tests) and not seen.is_blind
     level = UNLOCATED if not places else STUBBED if stubs else RUN if tests else LOCATED
     note = f"{describe_places(stubs)} does nothing yet" if stubs else value_difference(demand, places)
-    if not note and level == LOCATED:
-        note = (
-            f"no passing test runs {describe_places(places)}" if measured else "which lines tests run was not measured"
-        )
+    if not note and level == LOCATED and measured:
+        note = f"no passing test runs {describe_places(has_lines)}"
+    elif not note and level == LOCATED and any(place.kind in (DATA, TEXT) for place in places):
+        note = "which lines tests run was not measured"
     return {
         "id": str(demand["id"]),
         "level": level,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from phases.acceptance.checks import module_imports
-from phases.acceptance.checks.code_check import MOST_NAMED, check_code
+from phases.acceptance.checks.code_check import MOST_NAMED, Reviewer, check_code
 from phases.acceptance.checks.module_imports import find_program
-from phases.evidence.look import EvidenceSetting
+from phases.evidence.look import OFF, EvidenceSetting
 from phases.evidence.stubs import text_stubs
 from phases.sandbox.box import NONE, Box, Limits
 from phases.sandbox.commands import kind_of_sandbox
@@ -66,14 +66,16 @@ def checked(
     untouched: tuple[str, ...] = (),
     missing: tuple[str, ...] = (),
     seconds: int = Limits().seconds,
+    mutants: str = OFF,
+    review: Reviewer | None = None,
 ) -> dict[str, Any]:
     """The verdict on these files."""
     workspace = written(tmp_path, files)
-    evidence = EvidenceSetting(shared_python(), str(tmp_path / "task" / "evidence"))
+    evidence = EvidenceSetting(shared_python(), str(tmp_path / "task" / "evidence"), mutants)
     box = Box(workspace.root, kind, python=shared_python(), limits=Limits(seconds=seconds))
     commands = CommandRunner(box, Snapshot(workspace.root, str(tmp_path / "task" / "kept")))
     commands.step = "verdict-1"
-    verdict = check_code(workspace, dict(plan or plan_of(HEALTHY)), commands, untouched, missing, evidence)
+    verdict = check_code(workspace, dict(plan or plan_of(HEALTHY)), commands, untouched, missing, evidence, review)
     commands.settled()
     assert verdict["verification"]["tree_sha256"] == tree_digest(workspace)
     return verdict

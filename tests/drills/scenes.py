@@ -220,7 +220,16 @@ SAID = (
     ("implement", 11, _turn("", ("Bash", {"command": f"echo two >> log.txt; {CHECK}"}))),
     ("implement", 12, _turn("Done.")),
 )
-"""What the model of recorded() and served() says, in order: thread, turn, and the words with the calls."""
+"""What the model of recorded() says, in order: thread, turn, and the words with the calls."""
+
+
+def _review(name: str) -> tuple[str, int, tuple[str, Sequence[tuple[str, dict[str, Any]]]]]:
+    verdict = {"id": name, "verdict": "meets", "line": 0, "sentence": "It does what the paper says."}
+    return "explore-judge", 1, _turn(json.dumps({"judgements": [verdict]}))
+
+
+SERVED = (*SAID, *map(_review, _QUOTES))
+"""What a served model says, which also reviews the work, one file after another."""
 
 
 def chain(base: Path, count: int = 4) -> Ground:
@@ -280,8 +289,8 @@ def recorded(base: Path, *, tools: bool = True) -> Ground:
 
 
 def spoken(place: int) -> Says:
-    """The words of SAID, as a server says them."""
-    _, _, (text, calls) = SAID[place]
+    """The words of SERVED, as a server says them."""
+    _, _, (text, calls) = SERVED[place]
     named = [Call(name, json.dumps(arguments), f"s{place}-{at}") for at, (name, arguments) in enumerate(calls)]
     return Says(text, named, piece=300)
 
@@ -290,7 +299,7 @@ class Voice:
     """The script of a server, whoever asks how often: a question that was asked before gets the same answer, any other the next.
 
     `instead` has other answers: at a place of the script, what is said there when it is asked for the first time, the
-    second time and so on; after that, and where nothing else stands, it is what SAID has next.
+    second time and so on; after that, and where nothing else stands, it is what SERVED has next.
     """
 
     def __init__(self, instead: Mapping[int, Sequence[Answer]] | None = None) -> None:
@@ -307,7 +316,7 @@ class Voice:
         if times < len(others):
             return others[times]
         said = self._said.setdefault(place, len(self._said))
-        return spoken(said) if said < len(SAID) else Status(400, error_body("the script is over"))
+        return spoken(said) if said < len(SERVED) else Status(400, error_body("the script is over"))
 
 
 def modelled(base: Path, *model: str, **extra: str) -> Ground:

@@ -113,7 +113,7 @@ def test_the_scene_is_refused_twice_with_different_words_and_then_accepted(whole
     verdicts = [row["result"] for turn in CLAIMS for row in _rows_of(whole, "verdict", turn)]
     assert [row["source"] for row in verdicts] == ["hook:user:tests", "hook:user:tests", ""]
     for number, (row, words) in enumerate(zip(verdicts, REFUSALS, strict=False), 1):
-        assert f'attempt="{number}" of="3"' in row["feedback"]
+        assert f'attempt="{number}" of="4"' in row["feedback"]
         assert words in row["feedback"]
     assert [row["key"]["round"] for row in _rows_of(whole, "hook", FIRST)] == [1] * 5 + [2] * 5
     assert {row["key"]["round"] for row in _rows_of(whole, "hook", SECOND)} == {1}
@@ -351,7 +351,7 @@ def test_a_hook_that_the_user_adds_after_a_kill_is_asked_before_anything_is_acce
         (THIRD, 2, "hook:user:late", "continued"),
         (THIRD + 1, 1, "", "accepted"),
     ]
-    assert 'attempt="3" of="3" source="hook:user:late"' in bench.of_kind("verdict")[2]["result"]["feedback"]
+    assert 'attempt="3" of="4" source="hook:user:late"' in bench.of_kind("verdict")[2]["result"]["feedback"]
     assert _walked_again(bench) == []
 
 
@@ -499,7 +499,7 @@ def _count_is_right(bench: Bench) -> bool:
     """Each refusal is told with its own number, and a claim that was looked at twice has one."""
     told = [row["result"]["feedback"] for row in bench.of_kind("verdict") if row["result"]["feedback"]]
     return len(told) == len(REFUSALS) and all(
-        f'attempt="{number}" of="3"' in text and words in text
+        f'attempt="{number}" of="4"' in text and words in text
         for number, (text, words) in enumerate(zip(told, REFUSALS, strict=True), 1)
     )
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 from collections import Counter
@@ -205,7 +206,7 @@ class Killer:
 
 
 MOMENTS = ("before", "amid", "after")
-POINTS_OF_THE_SERVER = [(request, moment) for request in range(len(scenes.SAID)) for moment in MOMENTS]
+POINTS_OF_THE_SERVER = [(request, moment) for request in range(len(scenes.SERVED)) for moment in MOMENTS]
 
 
 @shares(16, few=3)
@@ -272,12 +273,12 @@ def _all_said(ground: Ground, voice: scenes.Voice, kills: int) -> list[str]:
         return ["nothing was done"]
     again = sum(times.values()) - len(times)
     found = [] if again <= kills else [f"{again} requests were asked again, and there were {kills} kills"]
-    if sorted(times) != list(range(len(scenes.SAID))):
-        found.append(f"it asked for the answers {sorted(times)}, and there are {len(scenes.SAID)}")
+    if sorted(times) != list(range(len(scenes.SERVED))):
+        found.append(f"it asked for the answers {sorted(times)}, and there are {len(scenes.SERVED)}")
     code = {path: (ground.task / "generate_code" / path).read_text() for path in ("log.txt", "decay.py")}
     if code["log.txt"] != "one\ntwo\n" or "BETA * weight" not in code["decay.py"]:
         found.append(f"the code is another: {code}")
-    return found + ledger_faults(ground, len(scenes.SAID))
+    return found + ledger_faults(ground, scenes.SERVED)
 
 
 def _replies_on_disk(ground: Ground) -> int:
@@ -298,7 +299,7 @@ def undisturbed_on(ground: Ground) -> Undisturbed:
     ground.fresh()
     launched(ground, 0)
     assert differences(settled_tree(ground), tree) == []
-    assert ledger_faults(ground, len(scenes.SAID)) == []
+    assert ledger_faults(ground) == []
     return Undisturbed(ground, tree, len((ground.base / "events").read_text().splitlines()))
 
 
@@ -310,7 +311,7 @@ def problems_afterwards(undisturbed: Undisturbed) -> list[str]:
     if ended.code != 0 or "Traceback" in ended.err:
         return [*found, f"going on ends with {ended.code}: {last_words(ended)}"]
     found += differences(settled_tree(ground), undisturbed.tree)
-    return found + ledger_faults(ground, len(scenes.SAID)) + _left_over(ground)
+    return found + ledger_faults(ground) + _left_over(ground)
 
 
 def settled_tree(ground: Ground) -> dict[str, Any]:
@@ -329,16 +330,17 @@ def settled_tree(ground: Ground) -> dict[str, Any]:
     return tree
 
 
-def ledger_faults(ground: Ground, calls: int) -> list[str]:
+def ledger_faults(ground: Ground, said: Sequence[tuple[str, int, Any]] = scenes.SAID) -> list[str]:
     """Every call must stand in the ledger, once; beside them stand those that a kill cut off, which are paid for, too."""
     answered = [
         row for row in _rows(ground.task / "logs" / "llm.jsonl") if "the run ended in this call" not in row["detail"]
     ]
     rows = [(row["thread"], row["run"], row["turn"]) for row in answered]
     found = [f"{key} stands {times} times in the ledger" for key, times in Counter(rows).items() if times > 1]
-    wanted = {(thread, 1, turn) for thread, turn, _ in scenes.SAID}
-    if set(rows) != wanted or len(wanted) != calls:
-        found.append(f"the ledger has not the calls that were made: {sorted(set(rows) ^ wanted)}")
+    wanted = Counter((thread, 1, turn) for thread, turn, _ in said)
+    there = Counter((re.sub("(?<=judge)-.*", "", thread), run, turn) for thread, run, turn in set(rows))
+    if there != wanted:
+        found.append(f"the ledger has not the calls that were made: {sorted((there - wanted) + (wanted - there))}")
     return found
 
 

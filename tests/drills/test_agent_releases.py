@@ -45,7 +45,7 @@ KILLS = (1, 4, 9)
 
 
 class Killer:
-    """Says what SAID has, after a plan that is none; at the places of KILLS the run is killed instead, once each."""
+    """Says what SERVED has, after a plan that is none; at the places of KILLS the run is killed instead, once each."""
 
     def __init__(self) -> None:
         self.said: list[Any] = []
@@ -75,7 +75,7 @@ def test_a_run_that_is_killed_goes_on_under_other_prompts_and_asks_nothing_again
             ended = ground.wait(killer.running)
             told.append(ended.err.count("the prompts have changed since this work began"))
             assert ended.code == (0 if number == 3 else -signal.SIGKILL), last_words(ended)
-    assert len(killer.said) == 1 + len(scenes.SAID)
+    assert len(killer.said) == 1 + len(scenes.SERVED)
     assert told == [0, 1, 1, 1], "it is said once a run, of the work that goes on"
     assert "Release 3" in json.dumps(killer.said[-1])
     assert not list(ground.task.glob("*.prev"))

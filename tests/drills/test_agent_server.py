@@ -38,7 +38,7 @@ pytestmark = pytest.mark.slow
 pytest.importorskip("openai", reason="the openai package is not installed")
 
 KEY = "sk-canary-0123456789-0123456789"
-CALLS = len(scenes.SAID)
+CALLS = len(scenes.SERVED)
 EVIL = "evil.py"
 
 
