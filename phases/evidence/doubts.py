@@ -27,9 +27,8 @@ _ASSERTS = re.compile(r"assert|raises|check|expect|verify|fail|compare|should|wa
 _OF_TYPE = ("isinstance", "callable", "hasattr", "str", "repr")
 _LEAST_COPIES, _MOST_NAMED = 3, 5
 _ORDINARY = frozenset(
-    ("a", "an", "and", "are", "as", "at", "be", "by", "each", "for", "from", "if", "in", "is", "it", "its", "of", "on", "or",
-     "return", "self", "that", "the", "this", "to", "we", "with")
-)  # fmt: skip
+    "a an and are as at be by each for from if in is it its of on or return self that the this to we with".split()
+)
 
 
 def find_doubts(plan: Mapping[str, Any], sources: Mapping[str, str], seen: Observation) -> list[str]:
@@ -63,8 +62,8 @@ def _doubt_functions(
 ) -> Iterator[str]:
     for place, node in _distinct(code):
         kind = demands[place.identifier].get("kind")
-        said = "random values whatever it is given" if _is_random(node) else ""
-        said = said or ("a constant whatever it is given" if _is_constant(node) else "")
+        said = "a constant" if _is_constant(node) else "random values" if _is_random(node) else ""
+        said = f"{said} whatever it is given" if said else ""
         said = "constants for inputs that it knows" if _is_looked_up(node, trees[place.path]) else said
         said = "nothing" if has_none(node) else said if kind in _WORKED_OUT else ""
         if said and kind in (*_WORKED_OUT, "dataset", "experiment"):
@@ -155,9 +154,8 @@ def _doubt_words(places: Sequence[Place], demands: Mapping[str, Any], sources: M
         texts.setdefault(place.identifier, set()).update(words_of(f"{place.path} {place.symbol} {' '.join(lines)}"))
     own = {name: words_of(said) - _ORDINARY for name in texts if (said := str(demands[name]["text"])).isascii()}
     strange = [name for name, words in own.items() if words and not words & texts[name]]
-    if not any("the" in str(demands[name]["text"]).lower().split() for name in own):
-        return  # perhaps another language than the code's
-    if len(strange) >= _LEAST_COPIES and 2 * len(strange) >= len(own):
+    is_english = any("the" in str(demands[name]["text"]).lower().split() for name in own)  # as names in code mostly are
+    if is_english and len(strange) >= _LEAST_COPIES and 2 * len(strange) >= len(own):
         named = ", ".join(strange[:_MOST_NAMED])
         yield f"the code that cites {named} shares no word with them ({len(strange)} of {len(own)} requirements)"
 

@@ -14,7 +14,7 @@ from phases.evidence.mutants import Job
 from phases.evidence.observation import NOTHING, Observation, Watch
 from phases.evidence.table import build_table
 from phases.evidence.trials import run_trials
-from phases.sandbox.box import NONE, Box, CommandResult
+from phases.sandbox.box import NONE, CommandResult
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.workspace import Workspace
 
@@ -46,11 +46,6 @@ class Look:
         self._number = 0
         if self._watch:
             self._watch.begin()
-
-    @property
-    def box(self) -> Box:
-        """What the checks run in."""
-        return self._commands.box
 
     @property
     def seconds(self) -> int:

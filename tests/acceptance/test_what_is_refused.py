@@ -248,9 +248,9 @@ def test_a_base_method_and_a_guard_are_no_stubs_in_other_languages(path: str, te
 def test_a_program_that_the_machine_lacks_costs_no_attempt(files: Files, verify: str, tmp_path: Path) -> None:
     files = {"average.py": UNLABELLED, **files}
     verdict = checked(tmp_path, files, plan=plan_of(files, MEAN, verify=(verify,)))
-    told = f"not checked: the program cargo-of-nobody of `{verify}` was not found in the sandbox"
+    told = f"`{verify}` was not run: cargo-of-nobody was not found (--programs DIR)"
     assert verdict["block"] is None
-    assert told in verdict["verification"]["why"]
+    assert verdict["verification"]["why"] == told
     is_ours = verify.startswith("cargo")
     assert (told in verdict["verification"]["advice"]) is not is_ours, (
         "what a file of the work names, the work may mend"
@@ -277,7 +277,10 @@ def reviewer(*verdicts: str) -> Reviewer:
     """One that gives these verdicts, whatever it reads."""
 
     def review(workspace: Workspace, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        said = ({"verdict": verdict, "by": "model", "line": 7, "sentence": "It takes no lock."} for verdict in verdicts)
+        said = (
+            {"verdict": verdict, "by": "model", "file": "queues.py", "line": 7, "sentence": "It takes no lock."}
+            for verdict in verdicts
+        )
         return [{**row, "judged": judged} for row, judged in zip(rows, said, strict=True)]
 
     return review
@@ -293,7 +296,7 @@ def reviewer(*verdicts: str) -> Reviewer:
         ),
         pytest.param(
             {"queues.py": QUEUE, "test_a.py": OF_QUEUE}, reviewer("differs"), ["own tests (1)"],
-            ["R1: model: differs, line 7: It takes no lock."], id="a reviewer finds a difference",
+            ["R1 differs in queues.py, line 7: It takes no lock. (model)"], id="a reviewer finds a difference",
         ),
         pytest.param(
             {"queues.py": QUEUE, "test_a.py": OF_QUEUE}, reviewer("cannot tell"), ["own tests (1)"], [],

@@ -73,6 +73,8 @@ class _Facts(NamedTuple):
     """Packages of the plan for whose lack something could not be run."""
     advice: list[str]
     """Doubts that the model can perhaps mend."""
+    absent: list[str]
+    """Programs that check commands needed and did not find."""
 
 
 def check_code(
@@ -93,7 +95,7 @@ def check_code(
     The caller sets `commands.step`. Raises StorageError.
     """
     sources = read_sources(workspace)
-    facts = _Facts([], _file_facts(workspace, plan, sources, untouched), [], [], [])
+    facts = _Facts([], _file_facts(workspace, plan, sources, untouched), [], [], [], [])
     look = Look(evidence, commands)
     try:
         if commands.box.kind == NONE:
@@ -229,7 +231,7 @@ def _execute(
             lacking.update(dict.fromkeys(missing))
         else:
             facts.problems.append(_no_test_ran(facts.rows, counts))
-    elif facts.rows and not counts and not lacking and not missing_programs(plan, look.box):
+    elif facts.rows and not counts and not lacking and not facts.absent:
         facts.doubts.append(
             "no check command printed the summary of a test runner, so it is unknown whether a test ran"
         )
@@ -257,6 +259,7 @@ def _run_check(
     row, counts = _row_of(command, finished), count_tests(finished.output)
     counts = _add_row(facts, row, counts, look)
     if program := _missing_program(finished):
+        facts.absent.append(program)
         facts.doubts.append(f"`{command}` was not run: {program} was not found ({programs_option(program)})")
         # a file of the work names it, perhaps wrongly
         facts.advice.extend([] if program in re.findall(r"[\w.+-]+", command) else facts.doubts[-1:])
