@@ -27,8 +27,9 @@ _ASSERTS = re.compile(r"assert|raises|check|expect|verify|fail|compare|should|wa
 _OF_TYPE = ("isinstance", "callable", "hasattr", "str", "repr")
 _LEAST_COPIES, _MOST_NAMED = 3, 5
 _ORDINARY = frozenset(
-    "a an and are as at be by each for from if in is it its of on or return self that the this to we with".split()
-)
+    ("a", "an", "and", "are", "as", "at", "be", "by", "each", "for", "from", "if", "in", "is", "it", "its", "of", "on", "or",
+     "return", "self", "that", "the", "this", "to", "we", "with")
+)  # fmt: skip
 
 
 def find_doubts(plan: Mapping[str, Any], sources: Mapping[str, str], seen: Observation) -> list[str]:
@@ -62,8 +63,7 @@ def _doubt_functions(
 ) -> Iterator[str]:
     for place, node in _distinct(code):
         kind = demands[place.identifier].get("kind")
-        said = "a constant" if _is_constant(node) else "random values" if _is_random(node) else ""
-        said = f"{said} whatever it is given" if said else ""
+        said = "a constant for any input" if _is_constant(node) else "random values" if _is_random(node) else ""
         said = "constants for inputs that it knows" if _is_looked_up(node, trees[place.path]) else said
         said = "nothing" if has_none(node) else said if kind in _WORKED_OUT else ""
         if said and kind in (*_WORKED_OUT, "dataset", "experiment"):

@@ -442,8 +442,8 @@ def test_a_stub_that_nobody_mends_is_incomplete_and_named_as_open(tmp_path: Path
 @pytest.mark.parametrize(
     ("body", "doubt"),
     [
-        ("return 0.05", "a constant whatever it is given"),
-        ("import random\n    return random.random()", "random values whatever it is given"),
+        ("return 0.05", "a constant for any input"),
+        ("import random\n    return random.random()", "random values"),
         ("return {1.0: 0.05}.get(weight)", "constants for inputs that it knows"),
     ],
     ids=["a constant", "random numbers", "a table of answers"],

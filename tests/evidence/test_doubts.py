@@ -41,7 +41,7 @@ def test_nonsense_of_one_shape_with_its_own_tests_is_in_doubt() -> None:
     ("code", "told"),
     [
         pytest.param(
-            'def mean(v):\n    """R1"""\n    return 2.0\n', "returns a constant whatever it is given", id="a constant"
+            'def mean(v):\n    """R1"""\n    return 2.0\n', "returns a constant for any input", id="a constant"
         ),
         pytest.param(
             'TABLE = {1: 2.0, 3: 4.0}\n\n\ndef mean(v):\n    """R1"""\n    return TABLE[v]\n',
