@@ -85,7 +85,7 @@ def test_advice_is_given_once_and_facts_alone_decide_after_it(
     made = carry_out(tmp_path / "task", model, PLAN, judge=Judges(answer))["implementation"]
     assert (made["status"], made["stop_reason"], model.asked) == (status, "accepted", 3 + len(after))
     assert (told_to(model), made["verification"]["verified_by"]) == (told, verified_by)
-    assert ("R2 differs" in made["reason"]) == (status == "warning")
+    assert ("R2 differ" in made["reason"]) == (status == "warning")
 
 
 @pytest.mark.parametrize(
