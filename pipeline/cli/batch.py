@@ -20,7 +20,7 @@ from pipeline.cli.task_factory import PACKED, name_source
 
 _LISTS = (".txt", ".csv")
 _WORST_FIRST = (70, 1, 2, 4, 75, 3, 5)
-_HEADER = ("PAPER", "STATUS", "TESTED", "SECONDS", "USD", "WHY")
+_HEADER = ("PAPER", "STATUS", "EVIDENCE", "SECONDS", "USD", "WHY")
 _COUNTS = ("unlocated", "stubbed", "located", "run", "guarded")
 
 
@@ -166,10 +166,10 @@ def _read_list(path: str) -> list[str]:
 
 
 def _row(paper: Paper) -> tuple[str, ...]:
-    total = paper.requirements
-    run = f"{paper.counts.get('run', 0)} of {total}" if total else ""
+    level = "run" if paper.counts.get("measured") else "located"
+    evidence = f"{paper.counts.get(level, 0)} of {paper.requirements} {level}" if paper.requirements else ""
     why = paper.reason if len(paper.reason) <= 70 else paper.reason[:69].rpartition(" ")[0].rstrip(" ;:,") + " …"
-    return paper.name, paper.status, run, f"{paper.seconds:.1f}", f"{paper.usd:.2f}", why
+    return paper.name, paper.status, evidence, f"{paper.seconds:.1f}", f"{paper.usd:.2f}", why
 
 
 def _total(papers: list[Paper]) -> str:

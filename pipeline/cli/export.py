@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from phases.evidence.demands import demands_of
-from phases.evidence.traceability import count_evidence, describe_counts
+from phases.evidence.traceability import count_evidence, describe_evidence
 from phases.sandbox.git import run_git
 from phases.sandbox.installs import read_requirement
 from phases.sandbox.locks import LockedPackage, render_requirements
@@ -37,6 +37,7 @@ from pipeline.cli.assembly import (
 )
 from pipeline.cli.output import notify, print_text
 from pipeline.cli.task_factory import safe_name
+from pipeline.cli.trace import read_verifiers
 from pipeline.engine.phase import is_placeholder
 from pipeline.engine.store import TaskStore
 
@@ -136,9 +137,10 @@ def _summarize(store: TaskStore) -> str:
     if not is_served(model):
         rules = "by rules, without a model: constants of the paper, and stubs"
         author = {"offline": rules, GIVEN_CODE: "elsewhere"}.get(model, "by a recording")
-    told = describe_counts(count_evidence(store.load("traceability.json")["requirements"]))
-    reason = " ".join(str(report["reason"]).split())
-    return f"Code written {author}, from the paper's text. It ended {report['status']}: {reason}. {told[:1].upper()}{told[1:]}."
+    counts = count_evidence(store.load("traceability.json")["requirements"])
+    told, reason = describe_evidence(counts, read_verifiers(store)), " ".join(str(report["reason"]).split())
+    evidence = "" if told in reason else f" {told[:1].upper()}{told[1:]}."
+    return f"Code written {author}, from the paper's text. It ended {report['status']}: {reason}.{evidence}"
 
 
 def _render_readme(store: TaskStore) -> str:

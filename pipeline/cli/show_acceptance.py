@@ -11,12 +11,14 @@ from phases.llm.journal import read_journal
 from phases.workspace.task_paths import task_paths
 from pipeline.base.errors import PhaseError
 from pipeline.cli.assembly import command_name
-from pipeline.cli.output import Answer, print_advice, print_text
+from pipeline.cli.output import Answer, print_advice, print_text, wrap_text
 from pipeline.engine.lock import holder_of
 from pipeline.engine.stamps import DONE
 from pipeline.engine.store import TaskStore
 
 _DOCUMENT = "acceptance.json"
+_HANGING = 11
+"""Columns of the words before what a hook, a check or an advice says."""
 _FINAL = ("stop_reason", "verified", "why_not", "tree_sha256", "max_continues", "refused_todo_changes")
 _FAULTS = (KeyError, TypeError, ValueError, AttributeError)
 """What telling of a row runs into that says other things than a run writes."""
@@ -39,8 +41,8 @@ def find_attempts(store: TaskStore) -> Answer:
 
 def _show_attempts(lines: Sequence[str], verdict: str) -> None:
     for line in lines:
-        print_text(line)
-    print_advice(verdict)
+        print_text(wrap_text(line, hanging=_HANGING))
+    print_advice(wrap_text(verdict))
 
 
 def _report_lines(path: str, rows: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:

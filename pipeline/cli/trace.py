@@ -10,7 +10,7 @@ import click
 from phases.evidence.demands import demands_of
 from phases.evidence.locate import find_tests, locate_demands, read_sources
 from phases.evidence.places import Place, split_lines
-from phases.evidence.traceability import count_evidence, describe_counts, describe_judgement
+from phases.evidence.traceability import count_evidence, describe_evidence, describe_judgement
 from phases.planning.plan_words import read_aloud
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import UsageError
@@ -55,12 +55,13 @@ def trace_command(store: TaskStore, requirement: str | None, html: str | None, f
         else ()
     )
     workspace, places = read_code(store, plan)
+    verified_by = read_verifiers(store)
     rows = _choose_rows(join_plan(rows, plan), requirement)
     if html:
         _write_page(store, plan, (workspace, places), html)
     return Answer(
-        {"task": store.id, "counts": count_evidence(rows), "requirements": rows},
-        lambda: _show_whole(rows[0], workspace, places) if requirement else _show_all(store.id, rows),
+        {"task": store.id, "verified_by": verified_by, "counts": count_evidence(rows), "requirements": rows},
+        lambda: _show_whole(rows[0], workspace, places) if requirement else _show_all(store.id, rows, verified_by),
         _TOO_LITTLE if is_under else 0,
         told,
     )
@@ -73,6 +74,12 @@ def read_trace(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
             f"task {store.id} has no traceability.json yet: phase 09 writes it; go on with: pipeline resume {command_name(store)}"
         )
     return store.load("traceability.json")["requirements"], store.load("initial_plan.txt")
+
+
+def read_verifiers(store: TaskStore) -> list[str]:
+    """Return who vouches for the code that was traced."""
+    done = store.load("implementation.json") if store.exists("implementation.json") else {"verification": {}}
+    return list(done["verification"].get("verified_by", ()))
 
 
 def read_code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None, list[Place]]:
@@ -110,8 +117,8 @@ def _choose_rows(rows: list[dict[str, Any]], requirement: str | None) -> list[di
     return found
 
 
-def _show_all(name: str, rows: list[dict[str, Any]]) -> None:
-    print_text(wrap_text(f"{name}: {describe_counts(count_evidence(rows))}", hanging=4))
+def _show_all(name: str, rows: list[dict[str, Any]], verified_by: list[str]) -> None:
+    print_text(wrap_text(f"{name}: {describe_evidence(count_evidence(rows), verified_by)}", hanging=4))
     for row in rows:
         text = " ".join(read_aloud(row["text"]).split())
         _show_row(row, text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…")
@@ -166,5 +173,4 @@ def collect_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace |
     files = {path: workspace.read(path) for path in there} if workspace else {}
     shown = {path: text for path, text in files.items() if "\x00" not in text}
     rows = store.load("traceability.json")["requirements"]
-    checked = store.load("implementation.json")["verification"] if store.exists("implementation.json") else {}
-    return Traced(store.load("paper.md"), plan, rows, places, shown, checked.get("verified_by", ()))
+    return Traced(store.load("paper.md"), plan, rows, places, shown, read_verifiers(store))

@@ -102,9 +102,10 @@ def test_a_requirement_wraps_at_the_width_of_the_terminal_and_its_formulas_are_t
     row: dict[str, object] = {"id": "R1", "status": "run", "kind": "model", "note": "It notes this. " * 9, "tried": 0}
     row |= {"text": "It takes $B_{t}$ of the words. " * 6, "places": ["a.py:f"], "tests": [], "measured": True}
     row |= {"source": {"section": "3", "page": 1, "quote": "the words $y_{t}$ " * 9}}
-    trace._show_all("paper", [row])
+    trace._show_all("paper", [row], ["own tests (12)"])
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) < 80
+    assert "paper: checked by its own tests only; 1 of 1" in shown
     assert "It takes B_t of the words." in shown
     assert "the words y_t the" in shown
 

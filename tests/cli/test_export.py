@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from phases.evidence.traceability import describe_counts
 from phases.pages.notebook import Walk, render_notebook
 from phases.workspace.guide_file import GUIDE
 from tests.papers import Command, copy_command, paper
@@ -65,7 +66,7 @@ def test_a_notebook_is_valid_and_writes_the_same_code(command: Command) -> None:
 
 def test_what_a_paper_says_is_shown_and_does_nothing() -> None:
     evil = "<img src=x onerror=alert(1)> [click](javascript:x) `a` | b"
-    row = {"id": "R1", "text": evil, "status": "named", "places": ["a`b.py:c"], "source": {"section": evil, "page": 0}}
+    row = {"id": "R1", "text": evil, "status": "located", "places": ["a`b.py:c"], "source": {"section": evil, "page": 0}}
     made = render_notebook(Walk("n", evil, evil, (), [row], {"a b.py": "x = 1\n", "e.py": ""}, (), ()))
     nbformat.validate(nbformat.from_dict(made))  # type: ignore[no-untyped-call]  # as above
     shown = "".join(cell["source"] for cell in made["cells"] if cell["cell_type"] == "markdown")
@@ -91,6 +92,8 @@ def test_a_zip_holds_the_code_what_it_is_worth_and_how_to_run_it(command: Comman
         "requirements.txt",
     ]
     assert b"| R1: " in held["REPRODUCTION.md"]
+    counts = command.document("paper", "report.json")["requirements"]
+    assert describe_counts(counts) in held["REPRODUCTION.md"].decode()
     assert b"No code of other people was shown" in held["LICENCES.md"]
     assert b"      python -m unittest discover" in held["AGENTS.md"]
     assert modes["paper/reproduce.sh"] & 0o111

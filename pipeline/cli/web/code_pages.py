@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from phases.evidence.demands import demands_of
 from phases.evidence.locate import find_tests, read_sources
 from phases.evidence.places import Place, split_lines
-from phases.evidence.traceability import count_evidence, describe_counts, describe_judgement, open_requirements
+from phases.evidence.traceability import count_evidence, describe_evidence, describe_judgement, open_requirements
 from phases.pages.results_page import describe_results
 from phases.workspace.workspace import Workspace
 from pipeline.base.safe_tree import read_beneath, walk_files
 from pipeline.cli.cost import sum_costs
 from pipeline.cli.results import read_curves
-from pipeline.cli.trace import collect_page, read_code, read_trace
+from pipeline.cli.trace import collect_page, read_code, read_trace, read_verifiers
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, Site, WebFile
 from pipeline.cli.web.overview_page import head_of
 from pipeline.engine.store import TaskStore
@@ -53,7 +53,7 @@ def show_trace(site: Site, request: PageRequest) -> HtmlPage:
     sources = read_sources(workspace) if workspace else {}
     planned = {row["id"]: row for row in demands_of(plan)}
     made = [_describe_requirement(row, planned.get(row["id"], {}), workspace, places, sources) for row in rows]
-    counts = describe_counts(count_evidence(rows))
+    counts = describe_evidence(count_evidence(rows), read_verifiers(store))
     is_open, unmet = request.query.get("only") == "open", {row["id"] for row in open_requirements(rows)}
     shown = [row for row in made if not is_open or row["id"] in unmet]
     return HtmlPage("trace.html", {**head, "rows": shown, "counts": counts, "total": len(rows), "only_open": is_open})
