@@ -77,7 +77,7 @@ def test_a_run_that_is_killed_goes_on_under_other_prompts_and_asks_nothing_again
             assert ended.code == (0 if number == 3 else -signal.SIGKILL), last_words(ended)
     assert len(killer.said) == 1 + len(scenes.SERVED)
     assert told == [0, 1, 1, 1], "it is said once a run, of the work that goes on"
-    assert "Release 3" in json.dumps(killer.said[-1])
+    assert "Release 3" in json.dumps(killer.said[len(scenes.SAID)])
     assert not list(ground.task.glob("*.prev"))
     log = (ground.task / "logs" / "system.jsonl").read_text()
     assert log.count("recorded replies are used as they are") == 3
