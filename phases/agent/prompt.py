@@ -26,7 +26,7 @@ Code:
   library, pytest and coverage always are.
 - Say in a docstring or comment which part of the paper a function implements, like `R3, section 2.1, equation 4`.
 - Equations, algorithms and tables of the paper go before the words of the plan. The next file comes with the sections that its
-  requirements cite; the whole paper is ../paper.md: read what you need of it before you write several files in one reply.
+  requirements cite; the whole paper is ../paper.md: print what you need of it with Bash before you write several files at once.
 - Write tests that fail if the code is wrong: assert numbers that you worked out by hand from the paper's formulas, and the
   relations that the paper states. Test names need no ids.
 - Deliver what a user wants to have: README.md says what the code does, how to install and run it, where each part of the paper
