@@ -106,7 +106,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     if not session.journal.replaying:
         snapshot.clear()  # of other work: it must not be gone back to
         commands.jobs.forget()
-        _tell_expected(state, plan, session, tell)
+        _tell_expected(state, assignment, session)
     at_work = commands.jobs.at_work(session.journal.rows(), box)
     with notify_hooks(acceptance, assignment.tell, resumed=session.journal.replaying) as end, at_work:
         state.hook_messages = end.said
@@ -319,10 +319,11 @@ def _tell_beforehand(assignment: Assignment, session: Session, missing: Sequence
         assignment.tell(_OLDER_SUPERVISION)
 
 
-def _tell_expected(state: AgentState, plan: Mapping[str, Any], session: Session, tell: Callable[[str], None]) -> None:
+def _tell_expected(state: AgentState, assignment: Assignment, session: Session) -> None:
     talk, begins = state.conversation, not session.journal.rows()
-    if told := talk.ledger.expect(expected_work(plan, session.write), session.journal.run, talk.model, begins=begins):
-        tell(told)
+    work = expected_work(assignment.plan, session.write, is_reviewed=assignment.judge is not None)
+    if told := talk.ledger.expect(work, session.journal.run, talk.model, begins=begins):
+        assignment.tell(told)
 
 
 def _with_files(error: Paused | Incomplete, assignment: Assignment, workspace: Workspace) -> Paused | Incomplete:
@@ -357,25 +358,30 @@ def _is_current(
     return bool(same_machine and ending.verification["tree_sha256"] == tree_digest(workspace))
 
 
-_FILES_A_TURN, _TURNS_BESIDE = 5, 10
-_SHOWN_A_FILE, _SHOWN_BESIDE = 400, 5500
-_WRITTEN_A_FILE, _WRITTEN_A_TURN = 1100, 100
-"""Turns and tokens of live runs on two papers in November 2026: 19 and 22 files, 14 turns each, 415,000 and 403,000 tokens read.
+_FILES_A_TURN, _TURNS_BESIDE = 7, 2
+_SHOWN_A_FILE, _SHOWN_BESIDE = 150, 6000
+_WRITTEN_A_FILE, _WRITTEN_A_TURN = 1050, 100
+"""Turns and tokens of live runs in November 2026: papers of 25 and 18 files, and a page of 10, in 5, 6 and 3 turns.
 
-A current model writes about five files a turn; in the other turns it runs its tests, mends what is refused and claims the end.
+A current model writes ten files and more a turn; in the other turns it runs its tests, mends what fails and claims the end.
 """
+_VERDICTS = 6
+"""A reviewer reads the plan's rows and the code once, and writes a part in so many of the former."""
 
 
 def price_code(plan: Mapping[str, Any], model: object, ledger: str) -> dict[str, Price]:
     """Return the price of a plan's code with this model, as `DryRun` takes it; empty where it is free or not known."""
     asked = as_model(model)
-    work = expected_work(plan, [row["path"] for row in plan["file_structure"]])
+    work = expected_work(plan, [row["path"] for row in plan["file_structure"]], is_reviewed=True)
     price = price_work(work, asked, ledger) if asked else None
     return {"the code": price} if price else {}
 
 
-def expected_work(plan: Mapping[str, Any], write: Sequence[str]) -> Work:
-    """Return what the code of a plan will take, by a rule of thumb."""
-    files, turns = len(write), round(len(write) / _FILES_A_TURN) + _TURNS_BESIDE
-    shown = tokens_of(json.dumps(plan)) + _SHOWN_BESIDE + files * _SHOWN_A_FILE
-    return Work("implement", turns, turns * shown, files * _WRITTEN_A_FILE + turns * _WRITTEN_A_TURN)
+def expected_work(plan: Mapping[str, Any], write: Sequence[str], *, is_reviewed: bool) -> Work:
+    """Return what the code of a plan will take, by a rule of thumb; with the reviewer's look at it, if there is one."""
+    files, turns = len(write), round(len(write) / _FILES_A_TURN + _TURNS_BESIDE)
+    rows, code = tokens_of(json.dumps(plan)), files * _WRITTEN_A_FILE
+    shown, written = rows + _SHOWN_BESIDE + files * _SHOWN_A_FILE, code + turns * _WRITTEN_A_TURN
+    if not is_reviewed:
+        return Work("implement", turns, turns * shown, written)
+    return Work("implement", turns + 1, turns * shown + rows + code, written + rows // _VERDICTS)

@@ -34,7 +34,7 @@ class Vendor(Scripted):
         super().__init__(self._answer)
         self.name, self._thinks, self._chance, self._before = name, thinks, random.Random(seed), 0.0
         self._density, self._left = self._chance.uniform(0.7, 0.8), [*files]
-        self._repairs = self._chance.randrange(5, 15)
+        self._repairs = self._chance.randrange(1, 6)
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         return tokens_in * IN + tokens_out * OUT
@@ -77,17 +77,26 @@ def run(tasks: Path, seed: int, **more: Any) -> tuple[float, float]:
 
 @pytest.mark.parametrize(
     ("files", "plan_tokens", "turns", "read", "wrote"),
-    [(19, 16_100, 14, 414_652, 21_140), (22, 14_500, 14, 403_044, 28_000), (6, 3_000, 10, 130_000, 8_500)],
-    ids=["a paper that needs torch", "a paper of 7 pages, 12 modules", "a small service"],
+    [(25, 15_100, 5, 114_436, 26_218), (18, 15_159, 6, 134_063, 22_247), (10, 4_506, 3, 47_069, 11_553)],
+    ids=["a paper of 7 pages, 12 modules", "a paper of 6 pages", "a page in HTML, CSS and JavaScript"],
 )
 def test_the_rule_of_thumb_gives_what_live_runs_took(
     files: int, plan_tokens: int, turns: int, read: int, wrote: int
 ) -> None:
     """Without a task to learn from: a run is expected within a third of what it takes."""
     names = [f"part{number}.py" for number in range(files)]
-    expected = expected_work({"text": "x" * 4 * plan_tokens}, names)
+    expected = expected_work({"text": "x" * 3 * plan_tokens}, names, is_reviewed=False)
     for figure, true in ((expected.turns, turns), (expected.tokens_in, read), (expected.tokens_out, wrote)):
         assert true / 1.33 <= figure <= true * 1.33, (figure, true)
+
+
+@pytest.mark.parametrize(("files", "plan_tokens", "read", "wrote"), [(18, 15_159, 36_506, 2_200), (10, 4_506, 13_867, 1_033)])
+def test_the_look_of_a_reviewer_is_in_the_estimate(files: int, plan_tokens: int, read: int, wrote: int) -> None:
+    plan, names = {"text": "x" * 3 * plan_tokens}, [f"part{number}.py" for number in range(files)]
+    alone, reviewed = (expected_work(plan, names, is_reviewed=given) for given in (False, True))
+    assert reviewed.turns == alone.turns + 1
+    for figure, true in ((reviewed.tokens_in - alone.tokens_in, read), (reviewed.tokens_out - alone.tokens_out, wrote)):
+        assert true / 1.5 <= figure <= true * 1.5, (figure, true)
 
 
 @pytest.mark.slow
