@@ -18,12 +18,15 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _report(documents: Documents) -> dict[str, Any]:
-    from phases.reproduction.compare import count_verdicts  # late, as above
+    from phases.reproduction.compare import REPRODUCED, count_verdicts  # late, as above
 
     results = documents[_RESULTS]
-    counts = {"size": results["size"], "cells": len(results["cells"]), "verdicts": count_verdicts(results["cells"])}
+    cells, verdicts = len(results["cells"]), count_verdicts(results["cells"])
+    counts = {"size": results["size"], "cells": cells, "verdicts": verdicts}
     data = {"data": results["data"]} if "data" in results else {}
-    return {"reproduction": {**counts, "sentence": results["sentence"], **data}}
+    found = verdicts.get(REPRODUCED, 0) if results["held_out"] else 0
+    by = {"verified_by": [f"held-out figures ({found} of {cells})"]} if found else {}
+    return {"reproduction": {**counts, "sentence": results["sentence"], **data}, **by}
 
 
 PHASE = Phase(

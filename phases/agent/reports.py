@@ -13,7 +13,7 @@ from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOM
 from phases.acceptance.todo_list.todos import find_refused_changes
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
-from phases.evidence.traceability import count_evidence, describe_evidence, open_requirements
+from phases.evidence.traceability import count_evidence, open_requirements
 from phases.workspace.guide_file import is_guide
 from phases.workspace.rejected_snapshots import keep_rejected
 from phases.workspace.workspace import Workspace
@@ -84,7 +84,7 @@ def implementation_document(
     return {
         "version": 1,
         "status": status,
-        "reason": "; ".join([written, *(faults or [doubt or _describe_verified(verification, traced)])]),
+        "reason": "; ".join([written, *(faults or [doubt or "the checks pass"])]),
         "stop_reason": ending.stop_reason,
         "turns": ending.turns,
         "scaffold": scaffold,
@@ -182,13 +182,6 @@ def _why_not_done(
 def _describe_open(counts: Mapping[str, Any]) -> str:
     """Return how many requirements are stubs; empty if none is."""
     return f"{counts['stubbed']} of {counts['total']} requirements are only stubs" if counts["stubbed"] else ""
-
-
-def _describe_verified(verification: Mapping[str, Any], traced: Mapping[str, Any]) -> str:
-    """Return who vouches for the code, and the counts of the evidence."""
-    verifiers = verification.get("verified_by", ())
-    told = describe_evidence(count_evidence(traced["requirements"]), verifiers)
-    return told if verifiers else "; ".join(filter(None, ["checks passed", told]))
 
 
 def _status_of(ending: Ending, faults: list[str]) -> tuple[str, str]:

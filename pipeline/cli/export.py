@@ -37,7 +37,6 @@ from pipeline.cli.assembly import (
 )
 from pipeline.cli.output import notify, print_text
 from pipeline.cli.task_factory import safe_name
-from pipeline.cli.trace import read_verifiers
 from pipeline.engine.phase import is_placeholder
 from pipeline.engine.store import TaskStore
 
@@ -138,9 +137,8 @@ def _summarize(store: TaskStore) -> str:
         rules = "by rules, without a model: constants of the paper, and stubs"
         author = {"offline": rules, GIVEN_CODE: "elsewhere"}.get(model, "by a recording")
     counts = count_evidence(store.load("traceability.json")["requirements"])
-    told, reason = describe_evidence(counts, read_verifiers(store)), " ".join(str(report["reason"]).split())
-    evidence = "" if told in reason else f" {told[:1].upper()}{told[1:]}."
-    return f"Code written {author}, from the paper's text. It ended {report['status']}: {reason}.{evidence}"
+    told, reason = describe_evidence(counts, report.get("verified_by", ())), " ".join(str(report["reason"]).split())
+    return f"Code written {author}, from the paper's text. It ended {report['status']}: {reason}. {told[:1].upper()}{told[1:]}."
 
 
 def _render_readme(store: TaskStore) -> str:

@@ -19,7 +19,7 @@ from pipeline.cli.output import (
     rewrite_commands,
     wrap_text,
 )
-from pipeline.cli.summary import count_repositories, untold_evidence
+from pipeline.cli.summary import count_repositories, evidence_of
 from pipeline.cli.task_factory import NOT_BEGUN
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.activity import read_activity
@@ -55,7 +55,7 @@ def _show_state(state: dict[str, Any], root: str) -> None:
         [_phase_row(phase, root) for phase in state["phases"]],
         header=("PHASE", "STATUS", "SECONDS", "RUNS", "WHAT NOW"),
     )
-    if evidence := untold_evidence(state):
+    if evidence := evidence_of(state):
         print_text(wrap_text(f"evidence: {evidence}", hanging=4))
     if state["repositories"]:
         print_text(f"repositories: {state['repositories']}")

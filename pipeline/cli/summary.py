@@ -87,18 +87,15 @@ def _check_lines(report: dict[str, Any]) -> list[str]:
     from phases.acceptance.attempt_report import describe_check  # imported here: TAB must import no phase
 
     told = [f"  {describe_check(check)}" for check in report.get("checks", ())]
-    told += [wrap_text(f"  {_to_sentence(evidence)}", hanging=2)] if (evidence := untold_evidence(report)) else []
+    told += [wrap_text(f"  {_to_sentence(evidence)}", hanging=2)] if (evidence := evidence_of(report)) else []
     return ["", "Checks:", *told] if told else []
 
 
-def untold_evidence(report: Mapping[str, Any]) -> str:
-    """Return who vouches for the code and the counts of its evidence; empty if the reason of the status says it."""
-    if not report["requirements"]:  # the run has not ended
-        return ""
+def evidence_of(report: Mapping[str, Any]) -> str:
+    """Return who vouches for the code and the counts of its evidence, in words; empty if the run has not ended."""
     from phases.evidence.traceability import describe_evidence  # imported here: as above
 
-    told = describe_evidence(report["requirements"], report.get("verified_by", ()))
-    return "" if told in report["reason"] else told
+    return describe_evidence(report["requirements"], report["verified_by"]) if report["requirements"] else ""
 
 
 def _reproduction_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:

@@ -77,9 +77,9 @@ def read_trace(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 
 def read_verifiers(store: TaskStore) -> list[str]:
-    """Return who vouches for the code that was traced."""
-    done = store.load("implementation.json") if store.exists("implementation.json") else {"verification": {}}
-    return list(done["verification"].get("verified_by", ()))
+    """Return who vouches for the code, by the report of the last run."""
+    report = store.load("report.json") if store.exists("report.json") else {}
+    return list(report.get("verified_by", ()))
 
 
 def read_code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None, list[Place]]:

@@ -156,5 +156,6 @@ def _collect_facts(store: TaskStore, stale: Collection[Phase] = ()) -> tuple[dic
             error = PhaseBug(f"phase {phase.label} reports the status {told['status']!r}, and there is no such status")
         if error:
             return facts, error
-        facts.update(told)
+        by = [*facts.get("verified_by", ()), *told.get("verified_by", ())]
+        facts.update({**told, **({"verified_by": by} if by else {})})
     return facts, None

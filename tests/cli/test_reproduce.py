@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from phases.evidence.traceability import describe_evidence
 from phases.sandbox.box import NONE
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.cli.assembly import effective_settings
@@ -382,19 +383,25 @@ def test_data_that_are_held_out_need_labels(task: Command, tmp_path: Path) -> No
     assert "there is no labels/NAME.csv in it" in ended.err
 
 
-def test_labels_that_are_held_out_decide(task: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("flip", "verdict", "ours", "vouches"),
+    [(1, "differs", 80.8, []), (0, "reproduced", 19.2, ["held-out figures (2 of 2)"])],
+    ids=["other labels", "those of the paper"],
+)
+def test_labels_that_are_held_out_decide_and_what_they_reproduce_vouches_for_the_code(
+    flip: int, verdict: str, ours: float, vouches: list[str], task: Command, tmp_path: Path
+) -> None:
     labels = tmp_path / "mine" / "labels"
     labels.mkdir(parents=True)
     draw = random.Random(1)
     true = [draw.randrange(2) for _ in range(2000)][1000:]
-    (labels / "test.csv").write_text("row,y_true\n" + "".join(f"{row},{1 - y}\n" for row, y in enumerate(true)))
-    task("reproduce", TASK, "--held-out", tmp_path / "mine")
+    (labels / "test.csv").write_text("row,y_true\n" + "".join(f"{row},{y ^ flip}\n" for row, y in enumerate(true)))
+    ended = task("reproduce", TASK, "--held-out", tmp_path / "mine")
     (first, _) = task("results", TASK, "--json").json()["cells"]
-    assert (first["verdict"], first["known_from"], first["ours"]) == (
-        "differs",
-        "labels held back",
-        pytest.approx(80.8),
-    )
+    assert (first["verdict"], first["known_from"], first["ours"]) == (verdict, "labels held back", pytest.approx(ours))
+    verified_by = task.document(TASK, "report.json")["verified_by"]
+    assert verified_by == ["own tests (1)", *vouches]
+    assert describe_evidence(task.document(TASK, "report.json")["requirements"], verified_by)[1:] in ended.out
     assert not any("labels" in name for name in os.listdir(task.task(TASK) / "results" / "part-1-full"))
 
 

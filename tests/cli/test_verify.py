@@ -84,7 +84,7 @@ def test_the_tests_of_the_user_decide_and_what_they_ran_is_told(there: Ground) -
     ended = there.call("verify", "paper", "--tests", put_tests(there, PASSES))
     assert_ended(there, ended, "completed", 0, verified=True)
     assert report(there)["verified_by"] == ["own tests (3)", "your tests"]
-    assert "checked by own tests (3), your tests; 3 of 3 requirements and values located" in " ".join(ended.out.split())
+    assert "Checked by own tests (3), your tests; 3 of 3 requirements and values located" in " ".join(ended.out.split())
     assert "yours  test_mine.py::test_runs" in there.call("trace", "paper").out
 
 
@@ -211,7 +211,7 @@ def test_a_reviewer_who_agrees_vouches_for_the_code(there: Ground) -> None:
         there.extra.update(PIPELINE_BASE_URL=server.base_url, PIPELINE_API_KEY="none")
         ended = there.call("verify", "paper", "--judge", "compatible:tiny")
     assert_ended(there, ended, "completed", 0, verified=True)
-    assert "checked by own tests (3), reviewer; 3 of 3 requirements and values located" in " ".join(ended.out.split())
+    assert "Checked by own tests (3), reviewer; 3 of 3 requirements and values located" in " ".join(ended.out.split())
     there.call("verify", "paper", "--judge", "offline").assert_failed("rules cannot judge code")
 
 

@@ -13,7 +13,7 @@ from pipeline.cli.cost import sum_costs
 from pipeline.cli.next_steps import next_steps
 from pipeline.cli.output import rewrite_commands
 from pipeline.cli.status import describe_task
-from pipeline.cli.summary import untold_evidence
+from pipeline.cli.summary import evidence_of
 from pipeline.cli.web.commands import Ended, run_command_to_end, start_command
 from pipeline.cli.web.exchange import HtmlPage, NotThere, PageRequest, SeeOther, Site
 from pipeline.cli.web.tasks_page import count_requirements, read_title
@@ -51,7 +51,7 @@ def head_of(site: Site, store: TaskStore) -> dict[str, Any]:
         "state": state,
         "status": "waits for you" if waits and not state["holder"] else state["status"],
         "reason": _why_it_stands(store, state, waits),
-        "untold_evidence": untold_evidence(state),
+        "evidence_told": evidence_of(state),
         "stranger": rewrite_commands(in_force.told),
         "waits": waits and not state["holder"],
         "has": {name: store.exists(document) for name, document in _TABS.items()},
