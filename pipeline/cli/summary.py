@@ -86,7 +86,7 @@ def _check_lines(report: dict[str, Any]) -> list[str]:
     """The commands that checked the code, how many tests each ran, and what that shows."""
     from phases.acceptance.attempt_report import describe_check  # imported here: TAB must import no phase
 
-    told = [f"  {describe_check(check)}" for check in report.get("checks", ())]
+    told = [wrap_text(f"  {describe_check(check)}", hanging=4) for check in report.get("checks", ())]
     told += [wrap_text(f"  {_to_sentence(evidence)}", hanging=2)] if (evidence := evidence_of(report)) else []
     return ["", "Checks:", *told] if told else []
 
