@@ -11,6 +11,7 @@ from phases.evidence.demands import demands_of, is_value
 from phases.evidence.names import find_by_name
 from phases.evidence.places import (
     CLASS,
+    DATA,
     FUNCTION,
     PLANNED,
     TEXT,
@@ -57,12 +58,14 @@ def locate_demands(plan: Mapping[str, Any], sources: Mapping[str, str]) -> list[
     cited = _cited_places(sources, {key for wanted in keys.values() for key in wanted})
     overrides = _find_overrides(sources)
     by_name, wholes = find_by_name(plan, sources), _whole_files(plan, sources, overrides)
+    # a requirement may be about the tests themselves; which tests run these says nothing
+    tests = {path: Place("", path, "(file)", 1, 1, DATA, how=PLANNED) for path in sources if is_test_file(path)}
     found = list[Place]()
     for row in demands:
         name = str(row["id"])
         at = next((cited[key] for key in keys[name] if key in cited), [])
         planned, named = list(_planned_places(row, plan, wholes)), by_name.get(name, [])
-        at = at or (named or planned if is_value(row) else planned or named)
+        at = at or (named or planned if is_value(row) else planned or named) or list(_planned_places(row, plan, tests))
         found += [other._replace(identifier=name) for place in at for other in _with_overrides(place, overrides)]
     return found
 

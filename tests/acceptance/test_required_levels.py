@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.checks.code_check import check_code
+from phases.acceptance.checks.code_check import Reviewer, check_code
 from phases.acceptance.checks.missing_programs import describe_missing_programs, missing_programs
 from phases.evidence.look import EvidenceSetting
 from phases.evidence.table import find_below
@@ -43,10 +43,17 @@ MEAN = {"id": "R2", "kind": "equation", "text": "Take the mean."}
 SPREAD = {"id": "R3", "kind": "equation", "text": "Take the spread."}
 
 
-def verdict_of(tmp_path: Path, require: str, test: str, *requirements: dict[str, Any]) -> dict[str, Any]:
+def verdict_of(
+    tmp_path: Path,
+    require: str,
+    test: str,
+    *requirements: dict[str, Any],
+    code: str = CODE,
+    review: Reviewer | None = None,
+) -> dict[str, Any]:
     root = tmp_path / "task" / "generate_code"
     root.mkdir(parents=True)
-    (root / "sums.py").write_text(CODE)
+    (root / "sums.py").write_text(code)
     (root / "test_sums.py").write_text(TESTS.format(test))
     checks = {"verify_commands": ["python -m unittest"]}
     plan = {
@@ -57,7 +64,7 @@ def verdict_of(tmp_path: Path, require: str, test: str, *requirements: dict[str,
     commands.step = "verdict-1"
     mutants = "5" if require == "guarded" else "off"
     evidence = EvidenceSetting(shared_python(), str(tmp_path / "task" / "evidence"), mutants, require=require)
-    verdict = check_code(Workspace(str(root)), plan, commands, evidence=evidence)
+    verdict = check_code(Workspace(str(root)), plan, commands, evidence=evidence, review=review)
     commands.settled()
     return verdict
 
@@ -139,3 +146,30 @@ def test_with_the_users_own_rights_commands_find_what_his_shell_finds(
     (tmp_path / "work").mkdir()
     monkeypatch.setenv("PATH", f"{tmp_path}/tools", prepend=os.pathsep)
     assert run_command(Box(str(tmp_path / "work"), OFF), "no-cargo").output.split() == ["compiled"]
+
+
+@needs_a_sandbox
+@pytest.mark.parametrize(
+    ("verdicts", "doubts"),
+    [
+        (None, ["sums.py:total returns a constant for any input (R1)"]),
+        (("meets", "meets"), []),
+        (("meets", None), ["sums.py:total returns a constant for any input (R1)"]),
+        (("differs", "meets"), ["R1 differs: It is a constant. (model)"]),
+    ],
+    ids=["nobody has read it", "all was read", "a part was read", "a difference was found"],
+)
+def test_signs_of_fake_work_are_told_where_no_reviewer_has_read_all(
+    verdicts: tuple[str | None, ...] | None, doubts: list[str], tmp_path: Path
+) -> None:
+    def review(workspace: Workspace, rows: Any) -> list[dict[str, Any]]:
+        said = {"by": "model", "file": "", "line": 0, "sentence": "It is a constant."}
+        return [
+            {**row, **({"judged": {"verdict": verdict, **said}} if verdict else {})}
+            for row, verdict in zip(rows, verdicts or (), strict=True)
+        ]
+
+    code = 'def total(values):\n    """Return the sum of all values (R1, R2)."""\n    return 12\n'
+    rows = (TOTAL, MEAN)
+    verdict = verdict_of(tmp_path, "", EXACT.replace("14", "12"), *rows, code=code, review=review if verdicts else None)
+    assert (verdict["block"], verdict["verification"]["doubts"]) == (None, doubts)

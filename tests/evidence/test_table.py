@@ -197,3 +197,18 @@ def test_a_test_is_found_by_the_name_that_a_run_noted() -> None:
     files = {"tests/test_a.py": "class TestA:\n    def test_b(self):\n        assert 1\n\n\ndef test_c():\n    pass\n"}
     names = ["tests/test_a.py::TestA::test_b", "tests/test_a.py::test_c", "tests/test_a.py::gone", "gone.py::test"]
     assert [(place.symbol, place.first) for place in find_tests(names, files)] == [("TestA.test_b", 2), ("test_c", 6)]
+
+
+@pytest.mark.parametrize(
+    ("path", "level"),
+    [
+        ("tests/test_api.py", "located"),
+        ("tests/__init__.py", "located"),
+        ("web/form.test.js", "located"),
+        ("x.md", "unlocated"),
+    ],
+)
+def test_a_requirement_on_the_tests_is_located_in_the_tests_that_the_plan_names(path: str, level: str) -> None:
+    plan = plan_of("The service has tests.") | {"file_structure": [{"path": path, "implements": ["R1"]}]}
+    files = {"tests/test_api.py": "", "tests/__init__.py": "", "web/form.test.js": "", "x.py": "Y = 1\n"}
+    assert row_of(files, seen_by("tests/test_api.py::test_it", path="x.py", line=1), plan)["level"] == level
