@@ -102,12 +102,13 @@ class Judge:
         known = self._known = self._read_verdicts() if self._known is None else self._known
         stale = [item for item in items if digests[item.row["id"]] not in known]
         is_asked = type(self.model) is not GivenCode  # else what it said before is known, and nobody is there to ask
-        batches = batch_items(stale if is_asked else [], sources, min(MOST_CHARACTERS, self.model.window))
+        room, is_first = min(MOST_CHARACTERS, self.model.window), 2 * len(stale) > len(items)
+        batches = batch_items(stale if is_asked else [], sources, room, is_first=is_first)
         for number, batch in enumerate(batches, 1):
             label = describe_batch(batch)
             self.progress(f"{self.model.name} reviews {label}: part {number} of {len(batches)}")
             shown = {str(item.row["id"]): digests[item.row["id"]] for item in batch}
-            given = self._ask(label, shown, build_question(label, batch, paper, sources))
+            given = self._ask(label, shown, build_question(label, batch, paper, sources, is_first=is_first))
             known |= {shown[name]: said for name, said in given.items()}
         judgements = dict[str, Judgement]()
         for item in items:
@@ -137,7 +138,7 @@ class Judge:
                         known |= {shown[name]: said for name, said in _single_verdicts(judged, shown.keys()).items()}
         return known
 
-    def _namebuild_question(self, digest: str) -> str:
+    def _name_question(self, digest: str) -> str:
         """Return a name for a question and its journal; another one where another model has answered it."""
         name = digest[:16]
         path = os.path.join(self.directory, f"{_JOURNAL}{name}.jsonl")
@@ -149,7 +150,7 @@ class Judge:
         digest, wanted = question_digest(messages, _SCHEMA), shown.keys()
         self.in_place()
         make_directory(self.directory)
-        name = self._namebuild_question(digest)
+        name = self._name_question(digest)
         thread = f"explore-judge-{name}"
         journal = Journal(
             os.path.join(self.directory, f"{_JOURNAL}{name}.jsonl"),
@@ -202,9 +203,7 @@ def _single_verdicts(rows: Sequence[Row], wanted: Set[str]) -> dict[str, Judgeme
     """The verdicts that were asked for, without those that contradict each other."""
     counts = Counter(name for name, _ in {(row["id"], row["verdict"]) for row in rows})
     return {
-        row["id"]: Judgement(
-            row["verdict"], _clean(row.get("file", "")), row.get("line", 0), _clean(row["sentence"])
-        )
+        row["id"]: Judgement(row["verdict"], _clean(row.get("file", "")), row.get("line", 0), _clean(row["sentence"]))
         for row in rows
         if row["id"] in wanted and counts[row["id"]] == 1
     }

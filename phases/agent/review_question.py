@@ -107,29 +107,29 @@ def digest_item(item: Item, sources: Sources) -> str:
     return sha256("\n".join(shown).encode("utf-8", "surrogatepass"))
 
 
-def batch_items(items: Sequence[Item], sources: Sources, room: int) -> list[list[Item]]:
+def batch_items(items: Sequence[Item], sources: Sources, room: int, *, is_first: bool) -> list[list[Item]]:
     """Return the items in as few parts as the room for their code and tests allows, those of one file together."""
     groups = dict[str, list[Item]]()
     for item in items:
         groups.setdefault(item.code[0].path, []).append(item)
     batches = list[list[Item]]()
     for group in groups.values():
-        if batches and _size_of([*batches[-1], *group], sources) <= room:
+        if batches and _size_of([*batches[-1], *group], sources, is_first) <= room:
             batches[-1].extend(group)
         else:
             batches.append(list(group))
     return batches
 
 
-def _size_of(items: Sequence[Item], sources: Sources) -> int:
-    places = [*_code_of(items, sources), *(place for item in items for place in item.tests)]
+def _size_of(items: Sequence[Item], sources: Sources, is_first: bool) -> int:
+    places = [*_code_of(items, sources, is_first), *(place for item in items for place in item.tests)]
     return sum(map(len, _excerpts("", places, sources, _unframed)))
 
 
-def _code_of(items: Sequence[Item], sources: Sources) -> list[Place]:
+def _code_of(items: Sequence[Item], sources: Sources, is_first: bool) -> list[Place]:
     """Return what is shown of the code: all of it if it is small, so that nothing that is called is unseen; else their places."""
     everything = _all_code(sources)
-    is_small = sum(len(sources[place.path]) for place in everything) <= _MOST_OF_ALL
+    is_small = is_first and sum(len(sources[place.path]) for place in everything) <= _MOST_OF_ALL
     return list(dict.fromkeys([*(everything if is_small else []), *(place for item in items for place in item.code)]))
 
 
@@ -159,12 +159,13 @@ def _all_code(sources: Sources) -> list[Place]:
     return [_whole_file(path) for path in paths[:_MOST_FILES]]
 
 
-def build_question(label: str, items: Sequence[Item], paper: str, sources: Sources) -> list[Message]:
+def build_question(label: str, items: Sequence[Item], paper: str, sources: Sources, *, is_first: bool) -> list[Message]:
+    """Return the messages of one question. `is_first`: the look is at all of the work, and not at what changed since."""
     rows = [row for item in items for row in (item.row, *item.values)]
     parts = [
         *_passages(paper, rows),
         *(as_data("REQUIREMENT", json.dumps(_describe_item(item), ensure_ascii=False)) for item in items),
-        *_excerpts("CODE", _code_of(items, sources), sources),
+        *_excerpts("CODE", _code_of(items, sources, is_first), sources),
         *_excerpts("TESTS", list(dict.fromkeys(place for item in items for place in item.tests)), sources),
         f"Judge {', '.join(str(item.row['id']) for item in items)} of {label}. Reply with the JSON object.",
     ]
@@ -184,7 +185,10 @@ def _describe_item(item: Item) -> dict[str, Any]:
 
 
 def _name_places(places: Sequence[Place]) -> list[str]:
-    names = (place.path if place.symbol == _FILE else f"{place.name}, lines {place.first} to {place.last}" for place in places)
+    names = (
+        place.path if place.symbol == _FILE else f"{place.name}, lines {place.first} to {place.last}"
+        for place in places
+    )
     return list(dict.fromkeys(names))
 
 
@@ -201,7 +205,9 @@ def _excerpts(
         gaps = {number for before, number in pairwise(shown) if number > before + 1}
         text = [f"{_GAP * (number in gaps)}{number:>5}  {lines[number - 1]}" for number in shown]
         rest = len(lines) - shown[-1] - (lines[-1] == "") if shown else 0
-        yield frame(name, strip_invisible("\n".join([path, *text, *([f"    … {rest} more lines"] if rest > 0 else [])])))
+        yield frame(
+            name, strip_invisible("\n".join([path, *text, *([f"    … {rest} more lines"] if rest > 0 else [])]))
+        )
 
 
 def _unframed(name: str, text: str) -> str:
