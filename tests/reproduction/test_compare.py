@@ -189,9 +189,14 @@ def test_what_is_declared_twice_or_of_nothing_is_told(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["../a", "a/b", "", "-a", "a b"])
-def test_a_name_that_leads_elsewhere_is_refused(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "safe"), [("../a", "a"), ("a/b", "a-b"), ("-a", "a"), ("a b", "a-b"), ("..", "experiment")])
+def test_a_name_leads_nowhere_else(name: str, safe: str, tmp_path: Path) -> None:
     found = _declared(tmp_path, f"experiments:\n  - {{name: '{name}', full: x, results: [E1]}}\n")
+    assert ([one.name for one in found.experiments], found.faults) == ([safe], ())
+
+
+def test_an_experiment_without_a_name_is_refused(tmp_path: Path) -> None:
+    found = _declared(tmp_path, "experiments:\n  - {name: '', full: x, results: [E1]}\n")
     assert not found.experiments
     assert "name" in found.faults[0]
 
