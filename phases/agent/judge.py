@@ -113,7 +113,9 @@ class Judge:
         judgements = dict[str, Judgement]()
         for item in items:
             if judgement := known.get(digests[item.row["id"]]):
-                judgements.update({row["id"]: judgement for row in (item.row, *item.values)})
+                # what differs may be in the requirement alone
+                rows = (item.row, *item.values) if judgement.verdict == MEETS else (item.row,)
+                judgements.update({row["id"]: judgement for row in rows})
         return [{**row, **self._as_field(judgements.get(row["id"]))} for row in evidence]
 
     def skip(self, why: str) -> None:

@@ -295,12 +295,13 @@ def test_the_same_verdict_twice_is_one_verdict(tmp_path: Path) -> None:
     assert (len(place.model.requests), place.notes) == (1, [])
 
 
-def test_a_verdict_is_noted_with_who_gave_it_and_a_value_shares_that_of_its_requirement(tmp_path: Path) -> None:
+def test_a_verdict_is_noted_with_who_gave_it_and_a_value_is_met_with_its_requirement(tmp_path: Path) -> None:
     judged = Place(
         tmp_path, lambda names: [says(name, "differs" if name == "R2" else "meets") for name in names]
     ).review()
     assert judged["R1"] == {"verdict": "meets", "by": "tiny", "file": "", "line": 1, "sentence": "It says so."}
-    assert {name for name, row in judged.items() if row["verdict"] == "differs"} == {"R2", "V1"}
+    assert {name for name, row in judged.items() if row["verdict"] == "differs"} == {"R2"}
+    assert "V1" not in judged
 
 
 # What a second look costs
