@@ -277,11 +277,8 @@ def reviewer(*verdicts: str) -> Reviewer:
     """One that gives these verdicts, whatever it reads."""
 
     def review(workspace: Workspace, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        said = (
-            {"verdict": verdict, "by": "model", "file": "queues.py", "line": 7, "sentence": "It takes no lock."}
-            for verdict in verdicts
-        )
-        return [{**row, "judged": judged} for row, judged in zip(rows, said, strict=True)]
+        said = {"by": "model", "file": "queues.py", "line": 7, "sentence": "It takes no lock."}
+        return [{**row, "judged": {**said, "verdict": verdict}} for row, verdict in zip(rows, verdicts, strict=True)]
 
     return review
 
@@ -348,7 +345,7 @@ class Other(Base):
         self.size = 7 * 9
 def plain(signal):
     """R5."""
-    return [each / max(signal) for each in signal]
+    return [2 * each / max(signal) for each in signal]
 '''
 OF_CHANGED = """import datetime
 import pytest
@@ -397,12 +394,10 @@ def test_a_change_is_noticed_by_a_failure_of_any_kind(tried: dict[str, dict[str,
 
 
 @needs_a_sandbox
-def test_changes_that_tests_of_a_relation_do_not_notice_are_named_and_refuse_nothing(
-    tried: dict[str, dict[str, Any]],
-) -> None:
+def test_changes_that_a_test_of_a_relation_does_not_notice_are_named(tried: dict[str, dict[str, Any]]) -> None:
     row = tried["R5"]
     assert row["tests"] == ["test_a.py::test_the_loudness_has_no_influence"]
-    assert len(row["missed"]) == row["tried"] - row["noticed"]
+    assert row["missed"] == ["steps.py, line 28: 2 → 3"]
 
 
 # what is told
