@@ -106,7 +106,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     if not session.journal.replaying:
         snapshot.clear()  # of other work: it must not be gone back to
         commands.jobs.forget()
-        _tell_expected(state, assignment, session)
+        _tell_expected(state, assignment, session, tell)
     at_work = commands.jobs.at_work(session.journal.rows(), box)
     with notify_hooks(acceptance, assignment.tell, resumed=session.journal.replaying) as end, at_work:
         state.hook_messages = end.said
@@ -319,11 +319,13 @@ def _tell_beforehand(assignment: Assignment, session: Session, missing: Sequence
         assignment.tell(_OLDER_SUPERVISION)
 
 
-def _tell_expected(state: AgentState, assignment: Assignment, session: Session) -> None:
+def _tell_expected(
+    state: AgentState, assignment: Assignment, session: Session, tell: Callable[[str], None]
+) -> None:
     talk, begins = state.conversation, not session.journal.rows()
     work = expected_work(assignment.plan, session.write, is_reviewed=assignment.judge is not None)
     if told := talk.ledger.expect(work, session.journal.run, talk.model, begins=begins):
-        assignment.tell(told)
+        tell(told)
 
 
 def _with_files(error: Paused | Incomplete, assignment: Assignment, workspace: Workspace) -> Paused | Incomplete:
