@@ -63,7 +63,7 @@ def _doubt_functions(
 ) -> Iterator[str]:
     for place, node in _distinct(code):
         kind = demands[place.identifier].get("kind")
-        said = "a constant for any input" if _is_constant(node) else "random values" if _is_random(node) else ""
+        said = "random values" if _is_random(node) else "a constant for any input" if _is_constant(node) else ""
         said = "constants for inputs that it knows" if _is_looked_up(node, trees[place.path]) else said
         said = "nothing" if has_none(node) else said if kind in _WORKED_OUT else ""
         if said and kind in (*_WORKED_OUT, "dataset", "experiment"):
