@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from phases.workspace.workspace import Workspace
 
 MEETS, DIFFERENT, UNCLEAR = "meets", "differs", "cannot tell"
 """The reviewer's verdicts."""
+_ID = re.compile(r"\b[RV][0-9]+\b")
 _KEPT = ("how", "note", "places", "tests", "test_count", "user_tests", "measured", "noticed", "tried", "missed")
 
 
@@ -89,6 +91,16 @@ def describe_evidence(counts: Mapping[str, Any], verified_by: Sequence[str]) -> 
     """Return who vouches for the code and the counts, as every screen and page says it; empty if there is neither."""
     told = describe_counts(counts) if counts["total"] else ""
     return "; ".join(filter(None, [_describe_verifiers(verified_by), told]))
+
+
+def find_unread(doubts: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the doubts about requirements that no reviewer has decided on: who has read the code knows better.
+
+    `rows` are those of a table of evidence. A doubt that names no requirement is about all of them.
+    """
+    read = {row["id"] for row in rows if row.get("judged", {}).get("verdict") in (MEETS, DIFFERENT)}
+    everything = {str(row["id"]) for row in rows}
+    return [doubt for doubt in doubts if not (everything & {*_ID.findall(doubt)} or everything) <= read]
 
 
 def describe_judgement(row: Mapping[str, Any]) -> str:

@@ -154,12 +154,13 @@ def test_with_the_users_own_rights_commands_find_what_his_shell_finds(
     [
         (None, ["sums.py:total returns a constant for any input (R1)"]),
         (("meets", "meets"), []),
-        (("meets", None), ["sums.py:total returns a constant for any input (R1)"]),
+        (("meets", None), []),
+        ((None, "meets"), ["sums.py:total returns a constant for any input (R1)"]),
         (("differs", "meets"), ["R1 differs: It is a constant. (model)"]),
     ],
-    ids=["nobody has read it", "all was read", "a part was read", "a difference was found"],
+    ids=["nobody has read it", "all was read", "it was read", "another part was read", "a difference was found"],
 )
-def test_signs_of_fake_work_are_told_where_no_reviewer_has_read_all(
+def test_a_sign_of_fake_work_is_told_where_no_reviewer_has_decided(
     verdicts: tuple[str | None, ...] | None, doubts: list[str], tmp_path: Path
 ) -> None:
     def review(workspace: Workspace, rows: Any) -> list[dict[str, Any]]:

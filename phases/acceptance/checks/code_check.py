@@ -30,7 +30,7 @@ from phases.evidence.observation import FAILED, Observation
 from phases.evidence.places import is_test_file
 from phases.evidence.stubs import extended_classes, text_stubs
 from phases.evidence.table import LOCATED, RUN, UNLOCATED, find_below, find_stubs
-from phases.evidence.traceability import DIFFERENT, MEETS, describe_judgement
+from phases.evidence.traceability import DIFFERENT, MEETS, describe_judgement, find_unread
 from phases.sandbox.box import NONE, CommandResult
 from phases.sandbox.probe import probe_best
 from phases.workspace import syntax
@@ -115,9 +115,7 @@ def check_code(
     finally:
         look.end()
     differing = _describe_differing(_without_assumptions(rows, plan))
-    # signs of fake work are for want of a reader: who has read all of it knows better
-    signs = [] if rows and all(row.get("judged") for row in rows) else doubts
-    facts.doubts.extend([*_doubt_files(sources), *signs, *_unlocated(rows), *differing])
+    facts.doubts.extend([*_doubt_files(sources), *find_unread(doubts, rows), *_unlocated(rows), *differing])
     lacking = {"missing_packages": list(missing), "missing_programs": list(missing_programs(plan, commands.box))}
     seen_here = {"tree_sha256": tree_digest(workspace), "sandbox": commands.box.kind, **lacking}
     verification = {**seen_here, **_build_verification(facts, rows, [*facts.advice, *doubts], differing)}
