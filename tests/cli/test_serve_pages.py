@@ -270,8 +270,9 @@ def test_several_files_are_a_batch_with_its_papers_and_its_bill(client: Client, 
     files = {"lab/One.md": text + b"\nOne.\n", "lab/Two.md": text + b"\nTwo.\n", "lab/notes.bin": b"\x00"}
     client.send_files(files, review="auto")
     wait_until(lambda: all(is_ended(folder, name) for name in ("One", "Two")), "both papers are done")
+    # the list is written after the reports; what is no paper is none of the batch
+    wait_until(lambda: "lab 2 papers 2 incomplete $0" in Elements(client.get("/").text).text, "the list says so")
     shown = Elements(client.get("/").text)
-    assert "lab 2 papers 2 incomplete $0" in shown.text, "what is no paper is none of the batch"
     (link,) = {attributes["href"] for _, attributes in shown.found if attributes.get("href", "").startswith("/?batch=")}
     own = Elements(client.get(link).text)
     links = {attributes.get("href") for tag, attributes in own.found if tag == "a"}
