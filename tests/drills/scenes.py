@@ -223,13 +223,11 @@ SAID = (
 """What the model of recorded() says, in order: thread, turn, and the words with the calls."""
 
 
-def _review(name: str) -> tuple[str, int, tuple[str, Sequence[tuple[str, dict[str, Any]]]]]:
-    verdict = {"id": name, "verdict": "meets", "line": 0, "sentence": "It does what the paper says."}
-    return "explore-judge", 1, _turn(json.dumps({"judgements": [verdict]}))
-
-
-SERVED = (*SAID, *map(_review, _QUOTES))
-"""What a served model says, which also reviews the work, one file after another."""
+_VERDICTS = [
+    {"id": name, "verdict": "meets", "line": 0, "sentence": "It does what the paper says."} for name in _QUOTES
+]
+SERVED = (*SAID, ("explore-judge", 1, _turn(json.dumps({"judgements": _VERDICTS}))))
+"""What a served model says, which also reviews the work."""
 
 
 def chain(base: Path, count: int = 4) -> Ground:
