@@ -82,9 +82,8 @@ def test_a_file_edited_by_hand_between_two_runs_is_left_as_it_is(whole: Path, tm
     made = carry_out(folder, model)
     assert config.read_text() == "MINE = 1\n"
     assert model.asked == 0
-    statuses = {row["id"]: row["status"] for row in made["traceability"]["requirements"]}
-    values = [row["id"] for row in PLAN["values"]]
-    assert {statuses[identifier] for identifier in values} == {"missing"}
+    found = {row["id"]: row["how"] for row in made["traceability"]["requirements"]}
+    assert {found[row["id"]] for row in PLAN["values"]} == {"planned"}, "the file holds none of them any more"
 
 
 @pytest.mark.slow

@@ -397,7 +397,7 @@ def test_a_run_killed_in_planning_and_in_writing_gives_back_what_was_thought_and
         *(Says("", (LOOK,), thinks="I look."), hang, Says("", both, thinks="Two."), Says("done", thinks="Done.")),
     )
     with ThinkingServer(*script) as server:
-        served_there = ("--model", "vllm:tiny", "--base-url", server.base_url)
+        served_there = ("--model", "vllm:tiny", "--base-url", server.base_url, "--judge", "off")
         for arguments in (("run", "--fast", "paper.md", "--id", "task", "--review", "auto"), ("resume", "task")):
             with command.start(*arguments, *served_there, PIPELINE_CONTEXT_TOKENS="100000") as process:
                 assert server.hangs.wait(HANGS)

@@ -231,19 +231,6 @@ def test_the_setting_is_said_like_any_other_and_stays_with_the_task(command: Com
     assert (refused.code, "must be a whole number" in refused.err) == (2, True)
 
 
-@pytest.mark.slow
-def test_a_task_that_was_made_before_the_setting_stays_finished(command: Command) -> None:
-    assert command("run", "--fast", "paper.md", "--until", "plan").code == 0
-    path = command.task("paper") / "task.json"
-    document = json.loads(path.read_text(encoding="utf-8"))
-    del document["settings"]["max_output_tokens"], document["seal"]
-    (command.home / ".config" / "pipeline" / "seal-key").unlink()
-    path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    before = command.attempts("paper")
-    assert command("resume", "paper", "--until", "plan", "--max-output-tokens", "70000").code == 0
-    assert command.attempts("paper") == before
-
-
 def test_a_small_check_of_a_model_is_one_call(command: Command) -> None:
     with LlmServer(thinking(16)) as server:
         command.configure(f"model: compatible:tiny\nbase_url: {server.base_url}\n")
