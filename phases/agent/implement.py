@@ -363,7 +363,7 @@ def _is_current(
 _FILES_A_TURN, _TURNS_BESIDE = 7, 2
 _SHOWN_A_FILE, _SHOWN_BESIDE = 150, 6000
 _WRITTEN_A_FILE, _WRITTEN_A_TURN = 1050, 100
-"""Turns and tokens of live runs in November 2026: papers of 25 and 18 files, and a page of 10, in 5, 6 and 3 turns.
+"""Turns and tokens of live runs in November 2026: papers of 25 and 18 files and a page of 10, in 5, 6 and 3 turns.
 
 A current model writes ten files and more a turn; in the other turns it runs its tests, mends what fails and claims the end.
 """

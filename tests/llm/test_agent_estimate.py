@@ -78,7 +78,7 @@ def run(tasks: Path, seed: int, **more: Any) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("files", "plan_tokens", "turns", "read", "wrote"),
     [(25, 15_100, 5, 114_436, 26_218), (18, 15_159, 6, 134_063, 22_247), (10, 4_506, 3, 47_069, 11_553)],
-    ids=["a paper of 7 pages, 12 modules", "a paper of 6 pages", "a page in HTML, CSS and JavaScript"],
+    ids=["a paper of 7 pages, 12 modules", "a paper of 4 pages", "a page in HTML, CSS and JavaScript"],
 )
 def test_the_rule_of_thumb_gives_what_live_runs_took(
     files: int, plan_tokens: int, turns: int, read: int, wrote: int
