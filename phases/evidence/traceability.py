@@ -94,13 +94,12 @@ def describe_evidence(counts: Mapping[str, Any], verified_by: Sequence[str]) -> 
 
 
 def find_unread(doubts: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the doubts about requirements that no reviewer has decided on: who has read the code knows better.
+    """Return the doubts but for those about requirements on which a reviewer has decided: who has read the code knows better.
 
-    `rows` are those of a table of evidence. A doubt that names no requirement is about all of them.
+    `rows` are those of a table of evidence. A doubt that names no requirement, about tests say, is nothing that was asked.
     """
     read = {row["id"] for row in rows if row.get("judged", {}).get("verdict") in (MEETS, DIFFERENT)}
-    everything = {str(row["id"]) for row in rows}
-    return [doubt for doubt in doubts if not (everything & {*_ID.findall(doubt)} or everything) <= read]
+    return [doubt for doubt in doubts if not (named := {*_ID.findall(doubt)}) or not named <= read]
 
 
 def describe_judgement(row: Mapping[str, Any]) -> str:

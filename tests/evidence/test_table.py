@@ -10,7 +10,7 @@ from phases.evidence.locate import find_tests
 from phases.evidence.observation import FAILED, PASSED, Observation
 from phases.evidence.places import is_test_file
 from phases.evidence.table import build_table, find_stubs
-from phases.evidence.traceability import count_evidence, describe_counts
+from phases.evidence.traceability import count_evidence, describe_counts, find_unread
 
 CODE = 'def score(x):\n    """The score."""\n    return 2 * x\n'
 CITED = CODE.replace("The score.", "R1: the score.")
@@ -212,3 +212,18 @@ def test_a_requirement_on_the_tests_is_located_in_the_tests_that_the_plan_names(
     plan = plan_of("The service has tests.") | {"file_structure": [{"path": path, "implements": ["R1"]}]}
     files = {"tests/test_api.py": "", "tests/__init__.py": "", "web/form.test.js": "", "x.py": "Y = 1\n"}
     assert row_of(files, seen_by("tests/test_api.py::test_it", path="x.py", line=1), plan)["level"] == level
+
+
+@pytest.mark.parametrize(
+    ("doubt", "stays"),
+    [
+        ("a.py:f returns a constant for any input (R1)", False),
+        ("a.py:g returns a constant for any input (R2)", True),
+        ("the code that cites R1, R2 shares no word with them (2 of 2 requirements)", True),
+        ("5 of 6 tests assert nothing: test_a", True),
+        ("test_a.py replaces assertEqual by one that cannot fail", True),
+    ],
+)
+def test_a_reviewer_settles_doubts_about_the_requirements_it_decided_on_and_no_others(doubt: str, stays: bool) -> None:
+    rows = [{"id": "R1", "judged": {"verdict": "meets"}}, {"id": "R2", "judged": {"verdict": "cannot tell"}}]
+    assert find_unread([doubt], rows) == [doubt] * stays
