@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from phases.evidence.node_coverage import SUFFIXES, read_node_coverage
+from phases.workspace.tree import open_root, remove_tree
 from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes
 
@@ -64,13 +64,17 @@ class Watch:
         self.notes = notes
 
     def begin(self) -> None:
-        """Forgets what an earlier look noted."""
-        shutil.rmtree(self.notes, ignore_errors=True)
+        """Make an empty directory for the notes. Raises StorageError."""
+        self.end()
         os.makedirs(self.notes, mode=0o700, exist_ok=True)
 
     def end(self) -> None:
-        """Leaves nothing behind."""
-        shutil.rmtree(self.notes, ignore_errors=True)
+        """Delete the notes, whatever rights a check gave them. Raises StorageError: a finished phase would never retry."""
+        if os.path.lexists(self.notes):
+            with open_root(self.notes, verb="remove") as notes:
+                for name in os.listdir(notes):
+                    remove_tree(notes, name)
+                os.rmdir(self.notes)
 
     def variables(self, workspace: str) -> dict[str, str]:
         """What makes the Pythons of a command note what they do."""

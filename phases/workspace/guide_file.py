@@ -5,10 +5,11 @@ One text for every task, so that it is known by its digest: it is nobody's work,
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Collection
 
-from phases.workspace.workspace import Workspace
+from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.files import sha256
 
 GUIDE = "AGENTS.md"
@@ -48,3 +49,9 @@ def write_guide(workspace: Workspace, planned: Collection[str]) -> None:
     path = os.path.join(workspace.root, GUIDE)
     if not os.path.lexists(path) and GUIDE.casefold() not in map(str.casefold, planned):
         workspace.write(GUIDE, _TEXT)
+
+
+def remove_unfinished_guide(workspace: Workspace) -> None:
+    """Remove what a kill within `write_guide` left: a later look at the tree would take it for work."""
+    with contextlib.suppress(WorkspaceError):
+        workspace.remove(f".{GUIDE}.tmp")

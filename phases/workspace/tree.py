@@ -58,13 +58,13 @@ class TreeEntry(NamedTuple):
 
 
 @contextmanager
-def open_root(path: str) -> Iterator[int]:
-    """The directory, held open. Raises StorageError, also for what goes wrong beneath it."""
+def open_root(path: str, verb: str = "copy or restore") -> Iterator[int]:
+    """The directory, held open. Raises StorageError, also for what goes wrong beneath it; `verb`: what was being done."""
     try:
         with open_directory(path, opener=_open_up) as root:
             yield root
     except OSError as error:
-        raise storage_error("copy or restore", path, error) from error
+        raise storage_error(verb, path, error) from error
 
 
 def list_entries(root: int) -> list[TreeEntry]:

@@ -6,11 +6,13 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.evidence.observation import FAILED, PASSED, Watch, read_rows
 from phases.evidence.places import find_places, read_ids
+from pipeline.base.errors import StorageError
 from tests.strategies import QUICK
 
 
@@ -27,6 +29,26 @@ def test_a_test_with_parameters_passed_where_all_of_them_did(tmp_path: Path) -> 
     seen = watch.collect()
     assert (dict(seen.tests), seen.lines, seen.is_blind) == ({"a::b": FAILED, "a::c": PASSED}, {}, False)
     assert (watch.count("1"), watch.count("2")) == ((3, 1, 0), None)
+
+
+def test_notes_that_a_check_closed_or_nested_are_deleted_with_their_directory(tmp_path: Path) -> None:
+    watch = observe(tmp_path)
+    inner = tmp_path / "notes" / "node" / "deep"
+    inner.mkdir(parents=True)
+    (inner / "coverage.json").write_text("{}")
+    for directory in (inner, inner.parent, tmp_path / "notes"):
+        directory.chmod(0)
+    watch.end()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_in_the_place_of_the_notes_is_told_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "letter").write_text("mine")
+    (tmp_path / "notes").symlink_to("private")
+    with pytest.raises(StorageError, match=r"cannot remove .*notes"):
+        Watch(str(tmp_path / "notes")).begin()
+    assert (tmp_path / "private" / "letter").read_text() == "mine"
 
 
 def test_a_run_that_began_and_did_not_end_is_seen(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.workspace.guide_file import GUIDE, is_guide, write_guide
+from phases.workspace.guide_file import GUIDE, is_guide, remove_unfinished_guide, write_guide
 from phases.workspace.manifest import ManifestReader, tree_digest
 from phases.workspace.workspace import Workspace
 from pipeline.base.files import sha256
@@ -29,6 +29,14 @@ def test_it_is_in_no_manifest_and_changes_no_verdict(tmp_path: Path) -> None:
     write_guide(workspace, ["main.py"])
     assert (tmp_path / GUIDE).read_text().startswith("# For whoever changes this code\n")
     assert (tree_digest(workspace), ManifestReader().take(workspace)) == before
+
+
+def test_what_a_kill_left_of_its_writing_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    for name in (f".{GUIDE}.tmp", ".main.py.tmp", GUIDE):
+        (tmp_path / name).write_text("half")
+    for _ in range(2):
+        remove_unfinished_guide(Workspace(str(tmp_path)))
+        assert sorted(path.name for path in tmp_path.iterdir()) == [".main.py.tmp", GUIDE]
 
 
 def test_every_text_that_a_task_was_given_is_known(tmp_path: Path) -> None:
