@@ -11,7 +11,6 @@ from phases.supervision.enums import NodeType, OutputSignal, ToolClass
 from phases.supervision.facts import Action, Call, Task
 from phases.supervision.graph import Node, StepUse
 
-_READS_LIKE_A_DELEGATE = 3
 _PER_PLANNED_FILE = 2
 
 
@@ -30,7 +29,6 @@ _S = OutputSignal
 CONTRACTS = {
     NodeType.INSPECT: Contract((), 5, 'Read or search what the goal touches, or say "step done".', explicit_done=True),
     NodeType.SEARCH: Contract((_S.FILE_READ, _S.SEARCH_COMPLETED), 4, "Read or search something that the work needs."),
-    NodeType.READ: Contract((_S.FILE_READ,), 3, "Read the file."),
     NodeType.EDIT: Contract((_S.FILE_WRITTEN,), 8, "Write the files that the goal asks for."),
     NodeType.VERIFY: Contract(
         (_S.TEST_PASSED, _S.VERIFICATION_DONE),
@@ -42,9 +40,6 @@ CONTRACTS = {
     ),
     NodeType.FALLBACK: Contract(
         (_S.FILE_WRITTEN, _S.TEST_PASSED), 4, "Write the code another way, or run the checks until they pass."
-    ),
-    NodeType.DELEGATE: Contract(
-        (_S.DELEGATE_DONE,), 6, "Delegate the exploration, or read and search three times yourself."
     ),
 }
 
@@ -66,8 +61,6 @@ def is_completed(node: Node, contract: Contract, use: StepUse, open_files: int, 
         return said_done
     if node.type in (NodeType.EDIT, NodeType.FALLBACK) and open_files > 0:
         return False
-    if node.type is NodeType.DELEGATE and use.reads >= _READS_LIKE_A_DELEGATE:
-        return True
     return any(signal in use.signals for signal in contract.required)
 
 
