@@ -199,11 +199,14 @@ def test_off_says_and_keeps_back_nothing_and_ends_no_run(player: Player) -> None
 
 @LEADING
 @pytest.mark.parametrize("wrong", DRIFTS)
-def test_a_drift_gets_one_word_within_six_rounds_that_names_the_next_open_file(wrong: Wrong, mode: str) -> None:
-    played = play(Player(wrong, written=_BEFORE), mode, turns=_BEFORE + 6)
-    assert len(played.words) == 1
-    assert TASK.planned_files[_BEFORE] in played.words[0][1]
-    assert not played.led
+def test_a_drift_gets_one_word_within_six_rounds_that_names_the_next_open_file_and_is_then_led(
+    wrong: Wrong, mode: str
+) -> None:
+    played = play(Player(wrong, written=_BEFORE), mode)
+    (turn, text), *more = [(at, text) for at, text in played.words if at < played.led]
+    assert more == []
+    assert _BEFORE < turn <= _BEFORE + 6
+    assert TASK.planned_files[_BEFORE] in text
 
 
 @LEADING
@@ -254,12 +257,17 @@ def a_helper_script_and_the_check(paths: Sequence[str]) -> list[Sequence[Do]]:
     return [[put("scripts/probe.py")], [runs("python scripts/probe.py", "12")], [checks]]
 
 
+def a_few_rounds_elsewhere_between_planned_files(paths: Sequence[str]) -> list[Sequence[Do]]:
+    return [[put(paths[_BEFORE + at // 5])] if at % 5 == 4 else squares(at, paths) for at in range(15)]
+
+
 HEALTHY = [
     planned_files_with_their_check,
     new_tests_in_any_directory,
     debugging_of_planned_files,
     reading_what_is_there,
     a_helper_script_and_the_check,
+    a_few_rounds_elsewhere_between_planned_files,
 ]
 
 
