@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.effects import Injection
-from phases.supervision.enums import CorrectionKind, ExecutionMode, TaskIntent, ToolClass
+from phases.supervision.enums import LED, CorrectionKind, ExecutionMode, ToolClass
 from phases.supervision.facts import Action, CallResult, GateVerdict, Round, Task
 from phases.supervision.workspace_snapshot import DiskFacts
 from tests.supervision_runs import CHECK, MODERATE, broken, check, ran, read, setting_of, write
@@ -26,7 +26,6 @@ PLANNED = (
 TASK = replace(MODERATE, planned_files=PLANNED, from_nothing=True)
 NOTES = Task(
     "Notes on the paper",
-    TaskIntent.DOCS,
     tuple(f"notes/part{number}.md" for number in range(9)),
     (CHECK,),
     from_nothing=True,
@@ -193,7 +192,9 @@ def play(model: Model, mode: str, task: Task = TASK, *, turns: int = 70) -> Play
     )
     made = Played()
     for turn in range(1, turns + 1):
-        bridge.begin()
+        text = bridge.begin()
+        if bridge.state.phase.phase in LED:  # the block that stands before the model in each led round
+            made.told[-1] = [*made.told[-1], Injection(CorrectionKind.TAKEOVER, text)]
         made.graph = made.graph or (turn if bridge.state.graph.graph else 0)
         made.forced = made.forced or (turn if bridge.state.mode.execution_mode is ExecutionMode.FORCED else 0)
         calls = model(made.told)
@@ -208,10 +209,10 @@ def play(model: Model, mode: str, task: Task = TASK, *, turns: int = 70) -> Play
         passed = not missing and not checks(files).result.failed
         failures = tuple(f"{path} is not written" for path in missing) or ("the check fails",)
         verdict = None if calls else GateVerdict(passed, () if passed else failures)
-        text = "" if calls else "Done."
-        out = bridge.end(
-            Round(turn, text=text, token_ratio=0.01, open_files=len(missing), missing=missing[:8]), verdict
+        said = Round(
+            turn, text="" if calls else "Done.", token_ratio=0.01, open_files=len(missing), missing=missing[:8]
         )
+        out = bridge.end(replace(said, next_file=next(iter(missing), "")), verdict)
         made.told.append(out.injections)
         phase = bridge.state.phase
         made.stall, made.led = bridge.state.progress.stall, made.led or (turn if phase.takeovers else 0)

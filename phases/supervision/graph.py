@@ -169,8 +169,6 @@ class Evaluated:
     signals: tuple[ModeSignal, ...] = ()
     graph_failed: bool = False
     """It failed just now."""
-    exhausted: bool = False
-    """A fallback was wanted, and none is left."""
     moved: bool = False
     """A step became done, or the cursor moved."""
     entries: tuple[TimelineEntry, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phases.supervision import graph_cursor, graph_executor
-from phases.supervision.effects import Effects, TimelineEntry, failure_entry, recovery_entry
+from phases.supervision.effects import Effects, failure_entry, recovery_entry
 from phases.supervision.enums import (
     FAULTS,
     LED,
@@ -16,10 +16,7 @@ from phases.supervision.enums import (
     NodeStatus,
     NodeType,
     OutputSignal,
-    StopReason,
-    SupervisorMode,
     TaskPhase,
-    TimelineEvent,
 )
 from phases.supervision.execution_mode import clear_recovery, is_forced, lower_tier, submit_signals
 from phases.supervision.facts import GateVerdict, Round, Task
@@ -61,11 +58,8 @@ def evaluate_graph(
         evaluated = evaluate_round(state.graph, turn, setting.task, leave=leave)
     out.note(*evaluated.entries)
     state = replace(state, graph=evaluated.run)
-    if evaluated.graph_failed:
-        if state.graphs_failed and (state.phase.phase in LED or setting.policy.mode is SupervisorMode.STRICT):
-            _no_way_left(setting, out)
-        state = _graph_lost(replace(state, graphs_failed=state.graphs_failed + 1))
-    return state, evaluated
+    # A graph without a way on ends nothing: the budget of a takeover does, or a stall that stays.
+    return (_graph_lost(state) if evaluated.graph_failed else state), evaluated
 
 
 def _why_left(state: KernelState, setting: Setting) -> FallbackReason | None:
@@ -90,13 +84,6 @@ def settle_recovery(state: KernelState, setting: Setting) -> KernelState:
     if not state.mode.recovery_pending or open_refusals(state) or open_graph or state.phase.phase in LED:
         return state
     return replace(state, mode=clear_recovery(state.mode))
-
-
-def _no_way_left(setting: Setting, out: Effects) -> None:
-    if setting.policy.shadow:
-        out.note(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, "would_fail:no_way_through_graph"))
-        return
-    out.end(StopReason.USER_CHECKPOINT, "no way through the task graph is left")
 
 
 def _graph_lost(state: KernelState) -> KernelState:
@@ -185,14 +172,13 @@ def force_switch(run: GraphRun, reason: FallbackReason, at: int) -> Evaluated:
     """The cursor's step has failed: on to its fallback. A step that only serves the work is skipped where it has none."""
     before = run.graph
     if before is None or not before.active:
-        return Evaluated(run, exhausted=before is not None and before.status is GraphStatus.FAILED)
+        return Evaluated(run)
     graph = switch_branch(before, reason, at)
     run = replace(replace_graph(run, graph), use=StepUse())
     about = {"nodeId": before.cursor.node_id, "branchId": graph.cursor.branch_id}
     if graph.status is GraphStatus.FAILED:
         entry = failure_entry(f"graph_failed:{reason}", **about)
-        gone = Evaluated(run, (ModeSignal.RECOVERY_PENDING,), moved=True, entries=(entry,))
-        return replace(gone, graph_failed=True, exhausted=True)
+        return Evaluated(run, (ModeSignal.RECOVERY_PENDING,), graph_failed=True, moved=True, entries=(entry,))
     switched = graph.branch.is_fallback
     entry = recovery_entry(f"{'graph_switch' if switched else 'graph_skip'}:{reason}", **about)
     signals = (ModeSignal.BRANCH_SWITCHED,) if switched else ()

@@ -293,14 +293,17 @@ _SHORTEST_NAME = 3
 
 
 def count_drift(before: int, turn: Round, task: Task) -> int:
-    """Return the rounds that wrote or ran something off the plan, since one touched a planned file, a test or a check.
+    """Return the rounds that went by off the plan, since one touched a planned file, a test or a check.
 
-    Rounds that only look, or only keep notes, say nothing either way: the stall counts those that bring nothing new.
+    Reading says nothing either way: the stall counts what brings nothing new. Nor do searches and notes where code stands
+    already and nothing off the plan has been written or run yet: that is how one finds one's way.
     """
     done = [action for action in turn.actions if action.result.executed]
     if not task.planned_files or any(_serves(action, task) for action in done):
         return 0
-    return before + any(action.call.tool_class in _ACTS and not _frames(action.call.path) for action in done)
+    acts = any(action.call.tool_class in _ACTS and not _frames(action.call.path) for action in done)
+    looks = bool(done) and all(action.call.tool_class is ToolClass.READ for action in done)
+    return before + (acts or ((before > 0 or task.from_nothing) and bool(done) and not looks))
 
 
 def _serves(action: Action, task: Task) -> bool:

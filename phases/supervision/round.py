@@ -69,7 +69,6 @@ def start_round(state: KernelState, setting: Setting, out: Effects) -> KernelSta
     # decision 58: the stable rounds vouch for these lines, else the same ones force the next round.
     if decision.kind == EXIT_FORCED:
         ledger = replace(ledger, diff_lines=0)
-        state = replace(state, graphs_failed=0)
     counts = _count_modes(state.counts, after.execution_mode, state.phase.phase, switched=switched)
     return replace(state, mode=after, ledger=ledger, resumed=False, counts=counts)
 

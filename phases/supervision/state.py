@@ -91,7 +91,5 @@ class KernelState:
     next_file: str = ""
     """The first of them."""
     last: LastRound = field(default_factory=LastRound)
-    graphs_failed: int = 0
-    """Since forced mode was entered."""
     stopped: StopReason | None = None
     counts: Counts = field(default_factory=Counts)

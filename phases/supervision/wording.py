@@ -29,7 +29,7 @@ _TODO = {
     DeviationSignal.FILE_LOOP: (
         "read the whole file and the first failing test, say in one sentence why it fails, then make one change."
     ),
-    DeviationSignal.SCOPE_CREEP: "move this code into the planned files, or say why the plan cannot hold it.",
+    DeviationSignal.SCOPE_CREEP: "move this code into the planned files, or say why the plan cannot hold it",
 }
 _OTHER_WAY = "read what the first error names, then try another way. Do not send the same call again."
 _USE_RESULTS = (
@@ -68,7 +68,7 @@ def hint_text(signal: Signal, progress: Progress, assertion: str, open_step: str
         case DeviationSignal.GOAL_DRIFT:
             quoted, todo = (), open_step
         case DeviationSignal.SCOPE_CREEP:
-            quoted, todo = (), _TODO[signal.kind]
+            quoted, todo = (), f"{_TODO[signal.kind]}; then {open_step}"
         case _:
             ways = _worst_ways(progress)
             quoted = tuple(f"{way.count} times: {_describe_way(way)}" for way in ways)
