@@ -111,9 +111,7 @@ class FactExtractor:
         like = check is None and (self._holds_check(command) or looks_like_check(command))
         ended = _ended_well(row, check, like=like)
         failed = bool(row["failed"]) if ended is None else not ended
-        told = (
-            summarize_check(text) if failed and (check or like) else summarize_result(text, failed=failed, check=False)
-        )
+        told = summarize_check(text) if failed and (check or like) else summarize_result(text, failed=failed)
         tests = failed and bool(check or like)
         return CallResult(
             executed=True,

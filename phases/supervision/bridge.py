@@ -46,9 +46,8 @@ class SupervisorBridge:
             out = Effects()
             self._step(lambda: start_round(self.state, self.setting, out))
             self._note(out)
-            if (
-                self.state.graph.graph is not None or self.state.phase.phase is not SupervisorPhase.FREE
-            ):  # else nobody leads
+            led = self.state.phase.phase is not SupervisorPhase.FREE
+            if led or self.state.graph.graph is not None:
                 self._context = self._guarded(lambda: context_of(self.state, self.setting), "")
         return self._context
 

@@ -7,7 +7,7 @@ compares the two.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from phases.supervision.enums import DeviationSignal, SupervisorMode
 from phases.supervision.signals import SIGNALS
@@ -124,8 +124,6 @@ class BranchLimits:
         3, "Failures of one call, with nothing changed since, before it is kept back.", least=1
     )
     error_repeat_max: int = count(3, "Times that one error may come again before the graph takes another way.")
-    RETIRED: ClassVar = ("fileEditMax",)
-    """Keys of older files, which nothing reads."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from phases.supervision.enums import (
     ModeSignal,
     SupervisorMode,
     SupervisorPhase,
-    ToolClass,
 )
 
 ENTER_FORCED, EXIT_FORCED, KEEP = "enter_forced", "exit_forced", "keep"
@@ -24,12 +23,11 @@ _NO_REASONS = (ModeSignal.RECOVERY_PENDING, ModeSignal.ENGINE_FAIL_SAFE)
 
 @dataclass(frozen=True)
 class ModeState:
-    """All that L1 remembers (section 5.1). No other module makes one with another execution_mode."""
+    """All that L1 remembers (section 5.1). No other module changes its execution_mode."""
 
     execution_mode: ExecutionMode = ExecutionMode.FREE
     lock_remaining: int = 0
     entered_by: tuple[ModeSignal, ...] = ()
-    entered_by_primary: ModeSignal | None = None
     entered_at_round: int = 0
     task_bearing_since_entry: int = 0
     forced_degraded_tier: DegradedTier | None = None
@@ -43,7 +41,7 @@ class ModeState:
 
 @dataclass(frozen=True)
 class ModeContext:
-    """What a decision is made of. No goal, no intent, no domain is among it."""
+    """What a decision is made of. The task is no part of it."""
 
     mode: SupervisorMode
     floor: ExecutionMode
@@ -99,18 +97,13 @@ def evaluate_mode(context: ModeContext, config: ModeLimits) -> ModeDecision:
 
 
 def _while_free(context: ModeContext, config: ModeLimits) -> ModeDecision:
-    reasons = [*context.state.pending_signals, *_reasons_of_run(context, config)]
+    reasons = [*context.state.pending_signals, *signals_of_run(context.runtime, config)]
     if context.floor is ExecutionMode.FORCED:
         reasons.append(ModeSignal.EXPLICIT_IMPL)
     if context.phase in LED:
         reasons.append(ModeSignal.TAKEOVER_FLOOR)
     ordered = _order_signals(reasons)
     return ModeDecision(ENTER_FORCED, ordered) if ordered else ModeDecision(KEEP)
-
-
-def _reasons_of_run(context: ModeContext, config: ModeLimits) -> tuple[ModeSignal, ...]:
-    # decision 56: a round that only looks gives no reason.
-    return () if only_looks(context.runtime) else signals_of_run(context.runtime, config)
 
 
 def _order_signals(reasons: Iterable[ModeSignal]) -> tuple[ModeSignal, ...]:
@@ -148,16 +141,10 @@ def _may_exit(context: ModeContext, config: ModeLimits) -> bool:
     )
 
 
-_READ_ONLY = frozenset((ToolClass.READ, ToolClass.SEARCH, ToolClass.NEUTRAL))
-_STALLED = 4
-"""From so often on, to look is no harmless thing any more."""
-
-
 @dataclass(frozen=True)
 class RuntimeState:
     """What L1 looks at before a round: of the round before it, but for what says otherwise."""
 
-    round: int = 0
     task_graph_active: bool = False
     pending_step_count: int = 0
     """Pending or running steps of the current branch."""
@@ -176,10 +163,6 @@ class RuntimeState:
     stable_rounds: int = 0
     edit_step_open: bool = False
     """The active graph has an edit step that is pending or running."""
-    tool_classes: tuple[ToolClass, ...] = ()
-    """Of the calls of the last round, executed or not."""
-    consecutive_failures: int = 0
-    """How often the worst that goes wrong came again."""
 
 
 def signals_of_run(state: RuntimeState, config: ModeLimits) -> tuple[ModeSignal, ...]:
@@ -195,27 +178,6 @@ def signals_of_run(state: RuntimeState, config: ModeLimits) -> tuple[ModeSignal,
         ModeSignal.EXPLICIT_IMPL: state.edit_step_open,
     }
     return tuple(signal for signal, held in holds.items() if held)
-
-
-def only_looks(state: RuntimeState) -> bool:
-    """Whether nothing is under way and nothing goes wrong: the round only read or searched."""
-    open_work = (
-        state.task_graph_active
-        or state.edit_step_open
-        or state.pending_step_count > 0
-        or state.write_targets > 0
-        or state.planned_write_targets > 0
-        or state.accumulated_diff_lines > 0
-    )
-    trouble = (
-        state.branch_switched
-        or state.checkpoint_resumed
-        or not state.last_tool_success
-        or state.recovery_pending
-        or state.branch_debt > 0
-        or state.consecutive_failures >= _STALLED
-    )
-    return not open_work and not trouble and _READ_ONLY.issuperset(state.tool_classes)
 
 
 def apply_decision(
@@ -249,19 +211,17 @@ def _enter_forced(
     state: ModeState, decision: ModeDecision, at: int, config: ModeLimits
 ) -> tuple[ModeState, tuple[TimelineEntry, ...]]:
     """A tier that was lowered before (a graph that could not be made) stays: entering mends no graph."""
-    primary = decision.reasons[0] if decision.reasons else None
     entered = replace(
         drain_signals(state),
         execution_mode=ExecutionMode.FORCED,
         lock_remaining=config.mode_lock_rounds,
         entered_by=decision.reasons,
-        entered_by_primary=primary,
         entered_at_round=at,
         task_bearing_since_entry=0,
         last_decision=ENTER_FORCED,
     )
     told = switch_entry(
-        f"free->forced: {primary}",
+        f"free->forced: {decision.reasons[0]}",
         enteredBy=[reason.value for reason in decision.reasons],
         round=at,
         human=decision.human,

@@ -10,14 +10,7 @@ from dataclasses import dataclass, replace
 
 from phases.supervision.bounded_map import add_keys
 from phases.supervision.effects import Effects, TimelineEntry, recovery_entry
-from phases.supervision.enums import (
-    LED,
-    GateAction,
-    ModeSignal,
-    StopReason,
-    SupervisorMode,
-    TimelineEvent,
-)
+from phases.supervision.enums import LED, GateAction, ModeSignal, StopReason, SupervisorMode, TimelineEvent
 from phases.supervision.execution_mode import is_forced, submit_signals
 from phases.supervision.facts import Call, describe_call
 from phases.supervision.progress import Fruitless, way_label

@@ -120,12 +120,6 @@ class Progress:
     """Of the calls of the round that is going on."""
 
     @property
-    def trouble(self) -> int:
-        """How often the worst came again: rounds of the stall, runs of a check that fails alike, edits of one file."""
-        plateaus = (plateau.count for plateau in self.plateaus.values())
-        return max(self.rounds, max(plateaus, default=0), max(self.edits.values(), default=0))
-
-    @property
     def rounds(self) -> int:
         """The stall in whole rounds."""
         return self.stall // 2

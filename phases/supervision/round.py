@@ -192,7 +192,6 @@ def runtime_of(state: KernelState, setting: Setting) -> RuntimeState:
     """The run as L1 sees it (section 5.1)."""
     drives = setting.policy.task_graph and state.graph.graph is not None and is_active(state.graph)
     return RuntimeState(
-        round=state.round,
         task_graph_active=drives,
         pending_step_count=pending_steps(state.graph) if drives else 0,
         write_targets=state.last.write_targets,
@@ -205,8 +204,6 @@ def runtime_of(state: KernelState, setting: Setting) -> RuntimeState:
         branch_debt=open_refusals(state) if state.refused else 0,
         stable_rounds=state.ledger.stable_rounds,
         edit_step_open=drives and has_pending_edit(state.graph),
-        tool_classes=state.last.tool_classes,
-        consecutive_failures=state.progress.trouble,
     )
 
 
@@ -222,5 +219,4 @@ def _last_round(turn: Round, *, branch_switched: bool) -> LastRound:
             {action.call.path for action in skipped if action.call.tool_class is ToolClass.WRITE}
         ),
         tool_success=not done or len(failed) < len(done),
-        tool_classes=tuple(sorted({action.call.tool_class for action in turn.actions})),
     )

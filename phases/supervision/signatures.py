@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 _LONGEST_KEY, _LONGEST_LINE, _LONGEST_ERROR = 200, 160, 200
-_MOST_FAILURES = 50
 _END = 4000
 _LAST_LINES = 10
 # Each pattern begins with a character that is looked for fast; only then is the boundary before it looked at.
@@ -44,19 +43,14 @@ def signature_of(tool: str, arguments: Mapping[str, Any]) -> str:
     return digest_of_text(text)
 
 
-def summarize_result(text: str, *, failed: bool, check: bool) -> ResultSummary:
-    """What a result says. Of a long one that failed, only both ends are read for words; the rest goes into its digest."""
+def summarize_result(text: str, *, failed: bool) -> ResultSummary:
+    """Return what a result says. Of a long one that failed, only both ends are read for words; the digest covers it whole."""
     if not failed:
         return ResultSummary(digest_of_text(_without_stamps(text)))
     said = normalize_text(_telling_lines(text))
     failures = _failures_of_text(said)
     error = " ".join((failures[0] if failures else "").split())[:_LONGEST_ERROR]
-    return ResultSummary(_digest_of_failed(text, said, failures), error, failures[:_MOST_FAILURES] if check else ())
-
-
-def digest_of_result(text: str, *, failed: bool = True) -> str:
-    """Two results that say the same have one. What did not fail says another thing where a duration or a place differs."""
-    return summarize_result(text, failed=failed, check=False).digest
+    return ResultSummary(_digest_of_failed(text, said, failures), error)
 
 
 def command_key(command: str) -> str:
@@ -79,16 +73,11 @@ def normalize_text(text: str) -> str:
     return text
 
 
-def failures_in(output: str) -> tuple[str, ...]:
-    """The lines that say what fails, sorted, each once: of any test runner, none is known by name.
+def failing_lines(output: str) -> tuple[str, ...]:
+    """Return the lines at both ends that say what fails, sorted, each once: of any test runner, none is known by name.
 
     An output that says nothing of the kind gives its last line that is not empty.
     """
-    return _failures_of_text(normalize_text(output))[:_MOST_FAILURES]
-
-
-def failing_lines(output: str) -> tuple[str, ...]:
-    """The same, with the ends of a long output alone, and in no bound."""
     return _failures_of_text(normalize_text(_telling_lines(output)))
 
 

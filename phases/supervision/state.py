@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from phases.supervision.config import Config
-from phases.supervision.enums import StopReason, ToolClass
+from phases.supervision.enums import StopReason
 from phases.supervision.execution_mode import ModeState
 from phases.supervision.facts import Task
 from phases.supervision.graph import GraphRun
@@ -34,7 +34,6 @@ class LastRound:
     write_targets: int = 0
     planned_write_targets: int = 0
     tool_success: bool = True
-    tool_classes: tuple[ToolClass, ...] = ()
 
 
 @dataclass(frozen=True)

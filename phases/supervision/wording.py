@@ -76,7 +76,7 @@ def hint_text(signal: Signal, progress: Progress, assertion: str, open_step: str
             todo = (
                 f"{limit}, and {_LIMITED}" if limit else _OTHER_WAY if any(way.error for way in ways) else _USE_RESULTS
             )
-    told = describe_signal(signal, progress) if signal.kind not in _STALLS else _describe_stalled(signal, progress)
+    told = describe_signal(signal, progress) if signal.kind not in _STALLS else _describe_stalled(progress)
     return _fit([(f"Seen {_QUOTED}:", _quote_few(quoted))], f"[Supervision] {told[:1].upper()}{told[1:]}.", todo)
 
 
@@ -111,7 +111,7 @@ def describe_stall(progress: Progress) -> str:
 _STALLS = (DeviationSignal.NO_PROGRESS, DeviationSignal.TOOL_REPEAT_FAIL)
 
 
-def _describe_stalled(signal: Signal, progress: Progress) -> str:
+def _describe_stalled(progress: Progress) -> str:
     return f"nothing new has come of the rounds since round {progress.since}"
 
 

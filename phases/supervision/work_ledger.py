@@ -38,8 +38,6 @@ class FailureRecord:
     count: int
     round: int
     """The last one."""
-    check: bool = False
-    """The call ran one of the plan's checks."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,6 @@ class WorkLedger:
     stable_rounds: int = 0
     recent_tools: tuple[ToolRecord, ...] = ()
     recent_failures: tuple[FailureRecord, ...] = ()
-    background: tuple[str, ...] = ()
-    """Commands that were started and not waited for."""
 
 
 def check_fails(ledger: WorkLedger) -> bool:
@@ -84,8 +80,6 @@ def after_action(
     failures = _with_failure(failures, call, result, turn) if result.failed else _without_failures(failures, call)
     tools = (*ledger.recent_tools, ToolRecord(turn, call.tool, describe_call(call), result.failed))
     ledger = replace(ledger, recent_tools=tools[-_RECENT_TOOLS:], recent_failures=failures)
-    if result.background:
-        ledger = replace(ledger, background=(*ledger.background, describe_call(call))[-_RECENT_FAILURES:])
     if result.changed:
         ledger = _count_write(ledger, result, turn)
     if not call.verify or result.background:
@@ -120,7 +114,7 @@ def _with_failure(
     signature = f"{call.signature} {result.digest}"
     known = next((row for row in before if row.signature == signature), None)
     count = (known.count if known else 0) + 1
-    row = FailureRecord(signature, call.tool, describe_call(call), result.error[:200], count, turn, call.verify)
+    row = FailureRecord(signature, call.tool, describe_call(call), result.error[:200], count, turn)
     return (*(other for other in before if other.signature != signature), row)[-_RECENT_FAILURES:]
 
 
@@ -156,25 +150,16 @@ def _count_check(
         return ledger, False
     if result.failed:
         told = " ".join((result.told or " ".join(result.failures or (result.error,))).split())[:300] or key
-        failing = _with_check(ledger.failing_checks, key)
-        ledger = replace(ledger, test_summary=FAILED, build_output=told, failing_checks=failing, passed_since_write=())
-        ledger = replace(ledger, assertion=result.told)
-        return ledger, False
+        ledger = replace(ledger, test_summary=FAILED, build_output=told, assertion=result.told, passed_since_write=())
+        return replace(ledger, failing_checks=_with_check(ledger.failing_checks, key)), False
     passed = tuple(dict.fromkeys((*ledger.passed_since_write, key)))
     failing = tuple(check for check in ledger.failing_checks if check != key)
-    output = ledger.build_output if failing else ""
-    ledger = replace(ledger, passed_since_write=passed, failing_checks=failing, build_output=output)
-    ledger = ledger if failing else replace(ledger, assertion="")
+    ledger = replace(ledger, passed_since_write=passed, failing_checks=failing)
+    ledger = ledger if failing else replace(ledger, build_output="", assertion="")
     whole = set(map(command_key, checks)) <= set(passed)
     return (_reset_verified(ledger), True) if whole else (ledger, False)
 
 
 def _reset_verified(ledger: WorkLedger) -> WorkLedger:
-    return replace(
-        ledger,
-        test_summary=PASSED,
-        diff_lines=0,
-        failing_checks=(),
-        build_output="",
-        assertion="",
-    )
+    ledger = replace(ledger, test_summary=PASSED, diff_lines=0)
+    return replace(ledger, failing_checks=(), build_output="", assertion="")

@@ -18,11 +18,9 @@ from phases.supervision.enums import (
     DegradedTier,
     ExecutionMode,
     ModeSignal,
-    RiskLevel,
     SupervisorMode,
     SupervisorPhase,
     TimelineEvent,
-    ToolClass,
 )
 from phases.supervision.execution_mode import (
     ENTER_FORCED,
@@ -38,10 +36,7 @@ from phases.supervision.execution_mode import (
     drain_signals,
     evaluate_mode,
     lower_tier,
-    next_tier,
     raise_tier,
-    risk_level,
-    risk_score,
     signals_of_run,
     submit_signals,
 )
@@ -52,7 +47,6 @@ IDLE = RuntimeState(stable_rounds=2)
 FORCED = ModeState(
     execution_mode=ExecutionMode.FORCED,
     entered_by=(ModeSignal.TOOL_FAILURE,),
-    entered_by_primary=ModeSignal.TOOL_FAILURE,
     entered_at_round=3,
     task_bearing_since_entry=1,
     last_decision=ENTER_FORCED,
@@ -143,61 +137,6 @@ def test_many_written_files_force_the_next_round(threshold: int, files: int, exp
     assert decision.reasons == ((ModeSignal.MULTI_WRITE,) if expected == ENTER_FORCED else ())
 
 
-# Risk (section 5.5)
-
-L0_BREAKERS: list[dict[str, Any]] = [
-    {"task_graph_active": True},
-    {"pending_step_count": 1},
-    {"write_targets": 1},
-    {"planned_write_targets": 1},
-    {"accumulated_diff_lines": 1},
-    {"branch_switched": True},
-    {"checkpoint_resumed": True},
-    {"last_tool_success": False},
-    {"recovery_pending": True},
-    {"branch_debt": 1},
-    {"edit_step_open": True},
-    {"tool_classes": (ToolClass.READ, ToolClass.EXEC)},
-    {"tool_classes": (ToolClass.WRITE,)},
-    {"tool_classes": (ToolClass.DELEGATE,)},
-]
-
-
-def test_a_round_that_only_looks_is_of_the_lowest_risk() -> None:
-    looks = RuntimeState(tool_classes=(ToolClass.READ, ToolClass.SEARCH, ToolClass.NEUTRAL), stable_rounds=4)
-    assert risk_level(looks, CONFIG) is RiskLevel.L0
-
-
-@pytest.mark.parametrize("fields", L0_BREAKERS, ids=lambda fields: " ".join(f"{k}={v}" for k, v in fields.items()))
-def test_anything_under_way_is_more_than_looking(fields: dict[str, Any]) -> None:
-    runtime = replace(RuntimeState(), **fields)
-    expected = RiskLevel.L2 if signals_of_run(runtime, CONFIG) else RiskLevel.L1
-    assert risk_level(runtime, CONFIG) is expected
-
-
-@pytest.mark.parametrize(
-    ("level", "fields", "score"),
-    [
-        (RiskLevel.L0, {}, 0.2),
-        (RiskLevel.L1, {}, 0.5),
-        (RiskLevel.L2, {}, 0.7),
-        (RiskLevel.L1, {"files_changed": 1}, 0.5),
-        (RiskLevel.L1, {"files_changed": 2}, 0.55),
-        (RiskLevel.L1, {"files_changed": 99}, 0.7),
-        (RiskLevel.L1, {"consecutive_failures": 2}, 0.6),
-        (RiskLevel.L1, {"consecutive_failures": 9}, 0.7),
-        (RiskLevel.L1, {"irreversible": True}, 0.6),
-        (RiskLevel.L1, {"manifest_touched": True}, 0.6),
-        (RiskLevel.L1, {"files_changed": 2, "consecutive_failures": 1}, 0.6),
-        (RiskLevel.L0, {"files_changed": 99, "consecutive_failures": 9}, 0.4),
-        (RiskLevel.L2, {"files_changed": 99, "consecutive_failures": 9, "irreversible": True}, 1.0),
-    ],
-    ids=str,
-)
-def test_the_score_is_the_level_and_what_makes_it_worse(level: RiskLevel, fields: dict[str, Any], score: float) -> None:
-    assert risk_score(replace(RuntimeState(), **fields), level) == score
-
-
 # The table of section 5.3
 
 
@@ -241,23 +180,6 @@ def test_off_decides_nothing(state: ModeState) -> None:
 def test_free_mode_ends_where_there_is_a_reason(given_context: ModeContext, reasons: tuple[str, ...]) -> None:
     decision = evaluate_mode(given_context, CONFIG)
     assert decision == ModeDecision(ENTER_FORCED if reasons else KEEP, tuple(ModeSignal(one) for one in reasons))
-
-
-@pytest.mark.parametrize(
-    ("mode", "signals", "kind"),
-    [
-        pytest.param(SupervisorMode.ADAPTIVE, (), KEEP, id="adaptive keeps free"),
-        pytest.param(SupervisorMode.ADAPTIVE, (ModeSignal.TOOL_FAILURE,), ENTER_FORCED, id="a submitted signal counts"),
-        pytest.param(SupervisorMode.STRICT, (), ENTER_FORCED, id="strict does not ask for the risk"),
-    ],
-)
-def test_in_adaptive_a_round_without_risk_is_forced_by_no_derived_signal(
-    mode: SupervisorMode, signals: tuple[ModeSignal, ...], kind: str
-) -> None:
-    quiet = context(
-        submit_signals(ModeState(), *signals), RuntimeState(pending_step_count=2), mode=mode, risk=RiskLevel.L0
-    )
-    assert evaluate_mode(quiet, CONFIG).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -358,7 +280,6 @@ def test_what_forced_is_told_strongest_first_and_once() -> None:
         ModeSignal.PENDING_STEPS,
         ModeSignal.MULTI_WRITE,
     )
-    assert run.state.entered_by_primary is ModeSignal.CHECKPOINT_RESUMED
     assert decision.human == "forced because checkpoint_resumed + pending_steps + multi_write"
     assert run.state.recovery_pending
     assert entries[0].payload["human"] == decision.human
@@ -451,7 +372,7 @@ def test_only_forced_rounds_count_as_bringing_the_task_on() -> None:
 
 
 def test_leaving_forced_mode_forgets_all_of_it() -> None:
-    state = replace(FORCED, forced_degraded_tier=DegradedTier.WRITE_INTENT, lock_remaining=0)
+    state = replace(FORCED, forced_degraded_tier=DegradedTier.STEP_QUEUE, lock_remaining=0)
     assert apply_decision(state, ModeDecision(EXIT_FORCED), round=8, config=CONFIG)[0] == ModeState(
         last_decision=EXIT_FORCED
     )
@@ -464,7 +385,6 @@ def test_entering_locks_and_begins_to_count() -> None:
         execution_mode=ExecutionMode.FORCED,
         lock_remaining=CONFIG.mode_lock_rounds,
         entered_by=(ModeSignal.TOOL_FAILURE,),
-        entered_by_primary=ModeSignal.TOOL_FAILURE,
         entered_at_round=6,
         last_decision=ENTER_FORCED,
     )
@@ -506,10 +426,7 @@ def test_the_event_log_tells_of_changes_and_of_no_round_that_stays_the_same() ->
         (None, DegradedTier.GRAPH, DegradedTier.GRAPH),
         (None, DegradedTier.STEP_QUEUE, DegradedTier.STEP_QUEUE),
         (DegradedTier.GRAPH, DegradedTier.STEP_QUEUE, DegradedTier.STEP_QUEUE),
-        (DegradedTier.GRAPH, DegradedTier.WRITE_INTENT, DegradedTier.WRITE_INTENT),
         (DegradedTier.STEP_QUEUE, DegradedTier.GRAPH, DegradedTier.STEP_QUEUE),
-        (DegradedTier.WRITE_INTENT, DegradedTier.STEP_QUEUE, DegradedTier.WRITE_INTENT),
-        (DegradedTier.WRITE_INTENT, DegradedTier.WRITE_INTENT, DegradedTier.WRITE_INTENT),
     ],
     ids=str,
 )
@@ -517,28 +434,8 @@ def test_a_tier_only_falls(now: DegradedTier | None, wanted: DegradedTier, expec
     assert lower_tier(replace(FORCED, forced_degraded_tier=now), wanted).forced_degraded_tier is expected
 
 
-@given(st.lists(st.sampled_from(DegradedTier), max_size=12))
-@settings(max_examples=50, deadline=None)
-def test_a_failing_graph_never_frees_and_never_raises_its_tier(tiers: list[DegradedTier]) -> None:
-    state, seen = FORCED, [-1]
-    for tier in tiers:
-        state = lower_tier(state, tier)
-        seen.append(list(DegradedTier).index(state.forced_degraded_tier or tier))
-    assert seen == sorted(seen)
-    assert state.execution_mode is ExecutionMode.FORCED
-
-
 def test_a_new_graph_drives_again() -> None:
-    assert raise_tier(lower_tier(FORCED, DegradedTier.WRITE_INTENT)).forced_degraded_tier is DegradedTier.GRAPH
-
-
-def test_under_the_last_tier_there_is_none() -> None:
-    assert [next_tier(tier) for tier in (None, *DegradedTier)] == [
-        DegradedTier.STEP_QUEUE,
-        DegradedTier.STEP_QUEUE,
-        DegradedTier.WRITE_INTENT,
-        None,
-    ]
+    assert raise_tier(lower_tier(FORCED, DegradedTier.STEP_QUEUE)).forced_degraded_tier is DegradedTier.GRAPH
 
 
 def test_a_graph_that_could_not_be_made_in_strict_leaves_forced_mode_on_the_step_queue() -> None:
@@ -568,7 +465,6 @@ RUNTIMES = st.builds(
     branch_debt=st.integers(0, 1),
     stable_rounds=COUNTS,
     edit_step_open=st.booleans(),
-    tool_classes=st.lists(st.sampled_from(ToolClass), max_size=3).map(tuple),
 )
 ROUNDS = st.lists(
     st.tuples(
@@ -640,18 +536,9 @@ def test_reasons_are_told_in_their_order_and_a_state_survives_its_file(rows: lis
         if not decision.fail_safe:
             assert list(decision.reasons) == [signal for signal in ENTERS if signal in decision.reasons]
         assert bool(decision.reasons) == (decision.kind == ENTER_FORCED)
-        assert run.state.entered_by_primary is (run.state.entered_by[0] if run.state.entered_by else None)
         assert bool(run.state.entered_by) == (run.state.execution_mode is ExecutionMode.FORCED)
         assert from_json(ModeState, to_json(run.state)) == run.state
 
 
-@given(RUNTIMES)
-@settings(max_examples=60, deadline=None)
-def test_a_reason_in_the_run_is_the_highest_risk_and_looking_gives_none(runtime: RuntimeState) -> None:
-    level, derived = risk_level(runtime, CONFIG), signals_of_run(runtime, CONFIG)
-    assert (level is RiskLevel.L2) == bool(derived)
-    assert 0.0 <= risk_score(runtime, level) <= (0.4 if level is RiskLevel.L0 else 1.0)
-
-
 def test_no_decision_knows_more_of_the_task_than_its_context_holds() -> None:
-    assert set(modes.ModeContext.__annotations__) == {"mode", "floor", "phase", "state", "runtime", "risk"}
+    assert set(modes.ModeContext.__annotations__) == {"mode", "floor", "phase", "state", "runtime"}

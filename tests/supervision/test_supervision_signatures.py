@@ -7,8 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from phases.supervision.signatures import (
-    digest_of_result,
-    failures_in,
+    failing_lines,
     failures_of_check,
     has_passed,
     normalize_text,
@@ -20,7 +19,7 @@ LONG = "".join(f"step {number}: loss 0.{number}\n" for number in range(2000))
 
 
 def digest(text: str, *, failed: bool) -> str:
-    return summarize_result(text, failed=failed, check=False).digest
+    return summarize_result(text, failed=failed).digest
 
 
 POLLED = [
@@ -61,9 +60,7 @@ def test_addresses_and_dates_never_make_a_result_another_one(before: str, after:
 )
 def test_a_failure_is_the_same_at_another_time_and_place(before: str, after: str, long: bool) -> None:
     around = LONG if long else ""
-    assert summarize_result(around + before, failed=True, check=True) == summarize_result(
-        around + after, failed=True, check=True
-    )
+    assert summarize_result(around + before, failed=True) == summarize_result(around + after, failed=True)
 
 
 @pytest.mark.parametrize("long", [False, True], ids=["a short one", "a long one"])
@@ -85,12 +82,9 @@ def test_what_differs_in_the_middle_of_a_long_failure_makes_it_another_one_but_f
 
 def test_a_failure_is_told_by_its_lines_and_a_success_by_none() -> None:
     text = "collected 2 items\nFAILED test_b in 0.2s\nFAILED test_a in 0.1s\n2 failed\n"
-    told = summarize_result(text, failed=True, check=True)
-    assert told.failures == ("<n> failed", "FAILED test_a in <duration>", "FAILED test_b in <duration>")
-    assert told.error == told.failures[0]
-    assert told.failures == failures_in(text)
-    assert summarize_result(text, failed=True, check=False) == told._replace(failures=())
-    assert summarize_result(text, failed=False, check=True)[1:] == ("", ())
+    assert failing_lines(text) == ("<n> failed", "FAILED test_a in <duration>", "FAILED test_b in <duration>")
+    assert summarize_result(text, failed=True)[1:] == ("<n> failed", ())
+    assert summarize_result(text, failed=False)[1:] == ("", ())
 
 
 @pytest.mark.parametrize(
@@ -105,14 +99,13 @@ def test_a_failure_is_told_by_its_lines_and_a_success_by_none() -> None:
     ],
 )
 def test_of_a_long_failure_both_ends_are_read(text: str, failures: tuple[str, ...]) -> None:
-    told = summarize_result(text, failed=True, check=True)
-    assert (told.failures, told.error) == (failures, (*failures, "")[0])
+    assert (failing_lines(text), summarize_result(text, failed=True).error) == (failures, (*failures, "")[0])
 
 
 def test_a_line_that_is_cut_is_not_read() -> None:
     """Where it is cut differs from run to run."""
     lines = "".join(f"FAILED test_{'x' * 140}_{number:04}\n" for number in range(60))
-    told = summarize_result(f"{lines}1 failed in 0.12s", failed=True, check=True).failures
+    told = failing_lines(f"{lines}1 failed in 0.12s")
     assert told[0] == "<n> failed in <duration>"
     assert {len(line) for line in told[1:]} == {157}
 
@@ -127,15 +120,14 @@ TEXTS = st.lists(
 
 
 @pytest.mark.slow
-@given(TEXTS, st.booleans(), st.booleans())
-@example("", True, True)
+@given(TEXTS, st.booleans())
+@example("", True)
 @settings(max_examples=150, deadline=None)
-def test_any_text_is_told_in_small_pieces_and_always_in_the_same_way(text: str, failed: bool, check: bool) -> None:
-    told = summarize_result(text, failed=failed, check=check)
-    assert told == summarize_result(text, failed=failed, check=check)
-    assert digest_of_result(text, failed=failed) == told.digest
-    assert (len(told.digest), len(told.error) <= 200, len(told.failures) <= 50) == (16, True, True)
-    assert all("\n" not in line and 0 < len(line) <= 160 for line in told.failures)
+def test_any_text_is_told_in_small_pieces_and_always_in_the_same_way(text: str, failed: bool) -> None:
+    told = summarize_result(text, failed=failed)
+    assert told == summarize_result(text, failed=failed)
+    assert (len(told.digest), len(told.error) <= 200) == (16, True)
+    assert all("\n" not in line and 0 < len(line) <= 160 for line in failing_lines(text))
 
 
 @pytest.mark.parametrize(
