@@ -8,18 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from phases.supervision.config import AdaptiveFree, ModeLimits, RecoveryLimits
+from phases.supervision.config import ModeLimits, RecoveryLimits
 from phases.supervision.enums import (
-    CorrectionKind,
-    CorrectionSource,
     DecisionKind,
     DeviationSignal,
     ExecutionMode,
     ModeSignal,
-    RiskLevel,
     SupervisorMode,
     SupervisorPhase,
-    ToolClass,
 )
 from phases.supervision.execution_mode import (
     ENTER_FORCED,
@@ -31,7 +27,7 @@ from phases.supervision.execution_mode import (
     RuntimeState,
 )
 from phases.supervision.l2_phases import PhaseContext, PhaseDecision, PhaseState
-from phases.supervision.signals import Signal
+from phases.supervision.signals import TOLD, Signal
 
 FREE, TAKEOVER, PENDING, COOLDOWN = SupervisorPhase
 S = ModeSignal
@@ -49,27 +45,6 @@ DERIVED: tuple[tuple[ModeSignal, Callable[[RuntimeState, ModeLimits], bool]], ..
     (S.EXPLICIT_IMPL, lambda run, _: run.edit_step_open),
 )
 PRECEDENCE = (*(signal for signal, _ in DERIVED), S.TAKEOVER_FLOOR, S.LOOP_DETECTED, S.ENGINE_FAIL_SAFE)
-
-# 5.5: what must all hold for L0
-
-QUIET: tuple[tuple[str, Callable[[RuntimeState], bool]], ...] = (
-    ("no graph", lambda run: not run.task_graph_active),
-    ("no pending", lambda run: run.pending_step_count == 0),
-    ("no writes done", lambda run: run.write_targets == 0),
-    ("no writes planned", lambda run: run.planned_write_targets == 0),
-    ("diff 0", lambda run: run.accumulated_diff_lines == 0),
-    ("no branch switch", lambda run: not run.branch_switched),
-    ("no resume", lambda run: not run.checkpoint_resumed),
-    ("no failure", lambda run: run.last_tool_success),
-    ("no recovery", lambda run: not run.recovery_pending),
-    ("no debt", lambda run: run.branch_debt == 0),
-    ("no edit node", lambda run: not run.edit_step_open),
-    (
-        "classes within read-only",
-        lambda run: set(run.tool_classes) <= {ToolClass.READ, ToolClass.SEARCH, ToolClass.NEUTRAL},
-    ),
-)
-BASE = {RiskLevel.L0: 0.2, RiskLevel.L1: 0.5, RiskLevel.L2: 0.7}
 
 # 5.3: why forced mode is kept, before its exit is thought of
 
@@ -100,26 +75,6 @@ STRONG: tuple[tuple[DeviationSignal, float], ...] = (
 def derived(run: RuntimeState, limits: ModeLimits) -> tuple[ModeSignal, ...]:
     """5.2, the last column."""
     return tuple(signal for signal, holds in DERIVED if holds(run, limits))
-
-
-def risk(run: RuntimeState, limits: ModeLimits) -> RiskLevel:
-    """5.5, the levels."""
-    if all(holds(run) for _, holds in QUIET):
-        return RiskLevel.L0
-    return RiskLevel.L2 if derived(run, limits) else RiskLevel.L1
-
-
-def score(run: RuntimeState, level: RiskLevel) -> float:
-    """5.5, the recommended formula."""
-    total = (
-        BASE[level]
-        + 0.05 * min(4, max(0, run.files_changed - 1))
-        + 0.05 * min(4, run.consecutive_failures)
-        + 0.10 * run.irreversible
-        + 0.10 * run.manifest_touched
-    )
-    total = max(0.0, min(1.0, total))
-    return min(total, 0.4) if level is RiskLevel.L0 else total
 
 
 def submitted(state: ModeState, signals: tuple[ModeSignal, ...]) -> ModeState:
@@ -166,7 +121,6 @@ def applied(
             execution_mode=ExecutionMode.FORCED,
             lock_remaining=limits.mode_lock_rounds,
             entered_by=decision.reasons,
-            entered_by_primary=decision.reasons[0],
             entered_at_round=turn,
             task_bearing_since_entry=0,
             last_decision="enter_forced",
@@ -191,38 +145,14 @@ def worked(state: ModeState, *, task_bearing: bool) -> ModeState:
     return state
 
 
-def led(state: PhaseState, context: PhaseContext, free: AdaptiveFree, recovery: RecoveryLimits) -> PhaseDecision:
-    """7.2, for adaptive; strict and off never leave free."""
-    if context.mode is not SupervisorMode.ADAPTIVE:
-        return PhaseDecision(DecisionKind.CONTINUE, next=state)
-    return {FREE: _from_free, TAKEOVER: _from_takeover, PENDING: _from_pending, COOLDOWN: _from_cooldown}[state.phase](
-        state, context, free, recovery
-    )
-
-
-def may_correct(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase) -> bool:
-    """Section 8, the boundary."""
-    ours = source is CorrectionSource.SUPERVISOR
-    if kind is CorrectionKind.TAKEOVER and (not ours or phase is FREE):
-        return False
-    if phase is TAKEOVER:
-        return ours
-    if phase in (PENDING, COOLDOWN):
-        return ours or kind not in (CorrectionKind.TAKEOVER, CorrectionKind.RECOVERY)
-    return True
-
-
-def counts(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase) -> bool:
-    """Section 8, budgetCountable."""
-    ours = source is CorrectionSource.SUPERVISOR
-    return phase is FREE and ours and kind in (CorrectionKind.RECOVERY, CorrectionKind.GRAPH_HINT)
+def led(state: PhaseState, context: PhaseContext, recovery: RecoveryLimits) -> PhaseDecision:
+    """7.2."""
+    rows = {FREE: _from_free, TAKEOVER: _from_takeover, PENDING: _from_pending, COOLDOWN: _from_cooldown}
+    return rows[state.phase](state, context, recovery)
 
 
 def _reasons(context: ModeContext, limits: ModeLimits) -> tuple[ModeSignal, ...]:
-    found = set(context.state.pending_signals) - {S.RECOVERY_PENDING}
-    level = risk(context.runtime, limits) if context.risk is None else context.risk
-    if not (context.mode is SupervisorMode.ADAPTIVE and level is RiskLevel.L0):
-        found |= set(derived(context.runtime, limits))
+    found = set(context.state.pending_signals) - {S.RECOVERY_PENDING} | set(derived(context.runtime, limits))
     if context.floor is ExecutionMode.FORCED:
         found.add(S.EXPLICIT_IMPL)
     if context.phase in (TAKEOVER, PENDING):
@@ -230,10 +160,9 @@ def _reasons(context: ModeContext, limits: ModeLimits) -> tuple[ModeSignal, ...]
     return tuple(sorted(found, key=PRECEDENCE.index))
 
 
-def _from_free(state: PhaseState, context: PhaseContext, free: AdaptiveFree, _: RecoveryLimits) -> PhaseDecision:
-    asked_for = any(signal.kind is DeviationSignal.USER_FORCE_TAKEOVER for signal in context.live)
-    risky = context.risk_score >= free.risk_threshold or asked_for
-    if not (context.critical and risky and context.live):
+def _from_free(state: PhaseState, context: PhaseContext, _: RecoveryLimits) -> PhaseDecision:
+    told = tuple(signal for signal in context.live if signal.stage == TOLD)
+    if not told:
         return PhaseDecision(DecisionKind.CONTINUE, next=state)
     after = PhaseState(
         phase=TAKEOVER,
@@ -241,13 +170,11 @@ def _from_free(state: PhaseState, context: PhaseContext, free: AdaptiveFree, _: 
         takeovers=state.takeovers + 1,
         handoffs=state.handoffs,
     )
-    reason = ",".join(f"{signal.kind.value}:{signal.value:g}" for signal in context.live)
-    return PhaseDecision(DecisionKind.TAKEOVER, reason=reason, signals=context.live, next=after)
+    reason = ",".join(f"{signal.kind.value}:{signal.value:g}" for signal in told)
+    return PhaseDecision(DecisionKind.TAKEOVER, reason=reason, signals=told, next=after)
 
 
-def _from_takeover(
-    state: PhaseState, context: PhaseContext, _: AdaptiveFree, recovery: RecoveryLimits
-) -> PhaseDecision:
+def _from_takeover(state: PhaseState, context: PhaseContext, recovery: RecoveryLimits) -> PhaseDecision:
     if context.exhausted:
         return PhaseDecision(DecisionKind.FAIL, reason="checkpoint", next=state)
     if context.now or context.failed_round:
@@ -256,12 +183,12 @@ def _from_takeover(
         return PhaseDecision(DecisionKind.CONTINUE, next=state)
     stable, effective = state.stable_rounds + 1, state.effective_rounds + context.meaningful
     counted = replace(state, stable_rounds=stable, effective_rounds=effective)
-    if stable >= recovery.stability_window_rounds and effective >= 1 and not context.check_failed:
+    if stable >= recovery.stability_window_rounds and effective >= 1 and context.proof and not context.check_failed:
         return PhaseDecision(DecisionKind.HANDOFF_PENDING, next=replace(counted, phase=PENDING))
     return PhaseDecision(DecisionKind.CONTINUE, next=counted)
 
 
-def _from_pending(state: PhaseState, context: PhaseContext, _: AdaptiveFree, recovery: RecoveryLimits) -> PhaseDecision:
+def _from_pending(state: PhaseState, context: PhaseContext, recovery: RecoveryLimits) -> PhaseDecision:
     if context.now or context.failed_round or context.check_failed:
         back = replace(state, phase=TAKEOVER, stable_rounds=0, effective_rounds=0)
         return PhaseDecision(DecisionKind.CONTINUE, rerun_recovery=len(context.now) > 0, next=back)
@@ -271,15 +198,13 @@ def _from_pending(state: PhaseState, context: PhaseContext, _: AdaptiveFree, rec
     return PhaseDecision(DecisionKind.HANDOFF, next=after)
 
 
-def _from_cooldown(
-    state: PhaseState, context: PhaseContext, free: AdaptiveFree, recovery: RecoveryLimits
-) -> PhaseDecision:
+def _from_cooldown(state: PhaseState, context: PhaseContext, recovery: RecoveryLimits) -> PhaseDecision:
     reset = PhaseState(takeovers=state.takeovers, handoffs=state.handoffs)
     if any(_is_strong(signal) for signal in context.live):
-        return _from_free(reset, context, free, recovery)
+        return _from_free(reset, context, recovery)
     left = state.cooldown_remaining - 1
     return PhaseDecision(DecisionKind.CONTINUE, next=replace(state, cooldown_remaining=left) if left > 0 else reset)
 
 
 def _is_strong(signal: Signal) -> bool:
-    return any(signal.kind is kind and signal.value >= least for kind, least in STRONG)
+    return signal.stage == TOLD and any(signal.kind is kind and signal.value >= least for kind, least in STRONG)

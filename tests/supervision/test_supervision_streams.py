@@ -11,20 +11,16 @@ from typing import Any
 
 import pytest
 
-from phases.supervision import corrections, execution_mode, l2_phases
-from phases.supervision.config import AdaptiveFree, ModeLimits, RecoveryLimits
+from phases.supervision import execution_mode, l2_phases
+from phases.supervision.config import ModeLimits, RecoveryLimits
 from phases.supervision.effects import TimelineEntry
 from phases.supervision.enums import (
     FAULTS,
-    CorrectionKind,
-    CorrectionSource,
     DeviationSignal,
     ExecutionMode,
     ModeSignal,
-    RiskLevel,
     SupervisorMode,
     SupervisorPhase,
-    ToolClass,
 )
 from phases.supervision.execution_mode import (
     ModeContext,
@@ -34,12 +30,10 @@ from phases.supervision.execution_mode import (
     apply_decision,
     clear_recovery,
     count_round,
-    risk_level,
     signals_of_run,
 )
-from phases.supervision.execution_mode import risk_score as risk_risk_score
 from phases.supervision.l2_phases import PhaseContext, PhaseState
-from phases.supervision.signals import Signal
+from phases.supervision.signals import BLOCKED, HINTED, TOLD, Signal
 from tests import supervision_tables as tables
 
 STREAMS, SHARES = 1000, 10
@@ -79,7 +73,6 @@ class Stream:
     calm: float
     """How likely a round is that disturbs nothing: without them nothing would ever end."""
     limits: ModeLimits
-    free: AdaptiveFree
     recovery: RecoveryLimits
 
 
@@ -93,8 +86,6 @@ class Given:
     phase: SupervisorPhase
     submitted: tuple[ModeSignal, ...]
     runtime: RuntimeState
-    risk: RiskLevel | None
-    """As somebody else classified the round, rightly or not; None: as it is."""
     task_bearing: bool
     settled: bool
     """What was pending of a recovery is settled."""
@@ -110,23 +101,17 @@ def stream_of(seed: int) -> Stream:
         coupled=dice.random() < 0.6,
         calm=dice.choice((0.2, 0.6, 0.85, 0.97)),
         limits=dice.choice(SETTINGS),
-        free=AdaptiveFree(risk_threshold=dice.choice((0.6, 0.5, 0.3))),
         recovery=dice.choice(RECOVERIES),
     )
 
 
-def runtime_of(dice: random.Random, number: int, *, calm: bool) -> RuntimeState:
+def runtime_of(dice: random.Random, *, calm: bool) -> RuntimeState:
     if calm:
         return RuntimeState(
-            round=number,
-            tool_classes=tuple(dice.choices(tuple(ToolClass), k=dice.randint(0, 3))),
             stable_rounds=dice.randint(0, 5),
-            files_changed=dice.choice((0, 1, 7)),
             accumulated_diff_lines=dice.choice((0, 0, 1, 50)),
         )
-    failed = dice.random() < 0.3
     return RuntimeState(
-        round=number,
         task_graph_active=dice.random() < 0.15,
         pending_step_count=dice.choice((0, 0, 0, 1, 2, 3)),
         write_targets=dice.choice((0, 0, 1, 2, 3, 4, 5)),
@@ -134,34 +119,31 @@ def runtime_of(dice: random.Random, number: int, *, calm: bool) -> RuntimeState:
         accumulated_diff_lines=dice.choice((0, 0, 50, 51, 200, 201, 400, 401)),
         branch_switched=dice.random() < 0.1,
         checkpoint_resumed=dice.random() < 0.05,
-        last_tool_success=not failed,
+        last_tool_success=dice.random() < 0.7,
         recovery_pending=dice.random() < 0.1,
         branch_debt=dice.choice((0, 0, 0, 0, 1)),
         stable_rounds=dice.randint(0, 5),
         edit_step_open=dice.random() < 0.15,
-        tool_classes=tuple(dice.choices(tuple(ToolClass), k=dice.randint(0, 3))),
-        files_changed=dice.randint(0, 9),
-        consecutive_failures=dice.randint(1, 6) if failed else 0,
-        manifest_touched=dice.random() < 0.2,
-        irreversible=dice.random() < 0.1,
     )
 
 
 def signals_of(dice: random.Random, number: int) -> tuple[Signal, ...]:
     kinds = dice.sample(tuple(DeviationSignal), dice.choices((0, 1, 2), (5, 3, 1))[0])
     return tuple(
-        Signal(kind, dice.choice((0.35, 3, 4, 5, 6)), dice.randint(max(0, number - 3), number)) for kind in kinds
+        Signal(
+            kind,
+            dice.choice((0.35, 3, 4, 5, 6)),
+            dice.randint(max(0, number - 3), number),
+            stage=dice.choice((HINTED, BLOCKED, TOLD)),
+        )
+        for kind in kinds
     )
 
 
-def context_of(stream: Stream, dice: random.Random, number: int, who: SupervisorMode) -> PhaseContext:
-    level = dice.choice(tuple(RiskLevel))
+def context_of(stream: Stream, dice: random.Random, number: int) -> PhaseContext:
     now = () if dice.random() < stream.calm else signals_of(dice, number)
     older = signals_of(dice, number)
     return PhaseContext(
-        mode=who,
-        critical=dice.random() < 0.85,
-        risk_score=tables.score(runtime_of(dice, number, calm=False), level),
         round=number - (dice.random() < 0.1),  # now and then the same round is decided twice
         now=now,
         live=(*older, *(signal for signal in now if signal.kind not in {other.kind for other in older})),
@@ -169,6 +151,7 @@ def context_of(stream: Stream, dice: random.Random, number: int, who: Supervisor
         exhausted=dice.choices(("", "rounds", "tokens", "retries"), (40, 1, 1, 1))[0],
         failed_round=dice.random() < 0.6 * (1 - stream.calm),
         check_failed=dice.random() < 0.8 * (1 - stream.calm),
+        proof=dice.random() < 0.7,
     )
 
 
@@ -183,11 +166,10 @@ def given(stream: Stream, dice: random.Random, number: int, l2: PhaseState) -> G
         floor=dice.choice(tuple(ExecutionMode)) if stream.mixed else floor,
         phase=l2.phase if stream.coupled else dice.choices(tuple(SupervisorPhase), (6, 1, 1, 2))[0],
         submitted=() if quiet else tuple(dice.choices(SUBMITTED, k=dice.randint(1, 4))),
-        runtime=runtime_of(dice, number, calm=calm),
-        risk=dice.choice((*RiskLevel, *[None] * 7)),
+        runtime=runtime_of(dice, calm=calm),
         task_bearing=dice.random() < 0.6,
         settled=dice.random() < 0.3,
-        context=context_of(stream, dice, number, who),
+        context=context_of(stream, dice, number),
     )
 
 
@@ -196,7 +178,7 @@ def must_look(state: ModeState, here: Given, limits: ModeLimits) -> bool:
     if here.mode is SupervisorMode.OFF:
         return False
     if state.execution_mode is ExecutionMode.FREE:
-        return not (here.mode is SupervisorMode.ADAPTIVE and here.risk is RiskLevel.L0)
+        return True
     context = ModeContext(here.mode, here.floor, here.phase, state, here.runtime)
     return not any(holds(context, limits) for _, holds in tables.HELD)
 
@@ -216,7 +198,7 @@ def unlike(stream: Stream, here: Given, what: str, ours: Any, theirs: Any) -> st
     runtime = "cannot be read" if isinstance(here.runtime, Broken) else repr(here.runtime)
     return (
         f"stream {stream.seed}, round {here.number}: {what} differs:{differing}"
-        f"\n  {stream}\n  mode {here.mode}, floor {here.floor}, phase {here.phase}, risk {here.risk}, submitted {here.submitted}"
+        f"\n  {stream}\n  mode {here.mode}, floor {here.floor}, phase {here.phase}, submitted {here.submitted}"
         f"\n  runtime {runtime}\n  context {here.context}\n  tables {ours!r}\n  product {theirs!r}"
     )
 
@@ -227,14 +209,10 @@ def l1_round(
     """Each thing that both say of a round of L1: what it is, the tables, the product, and the state after it."""
     limits = stream.limits
     if not broken:
-        level = tables.risk(here.runtime, limits)
         yield "derived", tables.derived(here.runtime, limits), signals_of_run(here.runtime, limits), state
-        yield "risk", level, risk_level(here.runtime, limits), state
-        theirs = risk_risk_score(here.runtime, level)
-        yield "score", round(tables.score(here.runtime, level), 9), round(theirs, 9), state
     ours, product = tables.submitted(state, here.submitted), execution_mode.submit_signals(state, *here.submitted)
     yield "submitted", in_any_order(ours), in_any_order(product), ours
-    context = ModeContext(here.mode, here.floor, here.phase, ours, here.runtime, here.risk)
+    context = ModeContext(here.mode, here.floor, here.phase, ours, here.runtime)
     decision = tables.decided(context, limits, broken=broken)
     yield "decision", decision, execution_mode.evaluate_mode(replace(context, state=product), limits), ours
     applied, told = tables.applied(ours, decision, turn=here.number, limits=limits)
@@ -265,8 +243,8 @@ def driven(stream: Stream) -> Counter[str]:
             l1 = after
             if isinstance(ours, ModeDecision):
                 seen[" ".join(filter(None, (ours.kind, ours.denied, "fail-safe" * ours.fail_safe)))] += 1
-        decision = tables.led(l2, here.context, stream.free, stream.recovery)
-        product = l2_phases.compute_next(l2, here.context, stream.free, stream.recovery)
+        decision = tables.led(l2, here.context, stream.recovery)
+        product = l2_phases.compute_next(l2, here.context, stream.recovery)
         assert decision == product, unlike(stream, here, f"L2 decision from {l2}", decision, product)
         committed = product.next
         seen[f"{l2.phase}: {decision.kind} -> {committed.phase}{' again' * decision.rerun_recovery}"] += 1
@@ -309,65 +287,3 @@ def test_both_decide_alike_in_every_round_of_every_stream(share: int) -> None:
     for seed in range(share, STREAMS, SHARES):
         seen += driven(stream_of(seed))
     assert seen.keys() >= EVERYTHING, f"never came up: {sorted(EVERYTHING - seen.keys())}"
-
-
-Y, N = True, False
-MATRIX: dict[SupervisorPhase, dict[CorrectionSource, tuple[bool, bool, bool, bool]]] = {
-    # takeover, recovery, graph_hint, shadow_diagnostic
-    SupervisorPhase.FREE: {
-        CorrectionSource.SUPERVISOR: (N, Y, Y, Y),
-        CorrectionSource.LIFECYCLE: (N, Y, Y, Y),
-        CorrectionSource.MEMORY: (N, Y, Y, Y),
-        CorrectionSource.COMPACTION: (N, Y, Y, Y),
-    },
-    SupervisorPhase.TAKEOVER: {
-        CorrectionSource.SUPERVISOR: (Y, Y, Y, Y),
-        CorrectionSource.LIFECYCLE: (N, N, N, N),
-        CorrectionSource.MEMORY: (N, N, N, N),
-        CorrectionSource.COMPACTION: (N, N, N, N),
-    },
-    SupervisorPhase.HANDOFF_PENDING: {
-        CorrectionSource.SUPERVISOR: (Y, Y, Y, Y),
-        CorrectionSource.LIFECYCLE: (N, N, Y, Y),
-        CorrectionSource.MEMORY: (N, N, Y, Y),
-        CorrectionSource.COMPACTION: (N, N, Y, Y),
-    },
-    SupervisorPhase.COOLDOWN: {
-        CorrectionSource.SUPERVISOR: (Y, Y, Y, Y),
-        CorrectionSource.LIFECYCLE: (N, N, Y, Y),
-        CorrectionSource.MEMORY: (N, N, Y, Y),
-        CorrectionSource.COMPACTION: (N, N, Y, Y),
-    },
-}
-KINDS = (
-    CorrectionKind.TAKEOVER,
-    CorrectionKind.RECOVERY,
-    CorrectionKind.GRAPH_HINT,
-    CorrectionKind.SHADOW_DIAGNOSTIC,
-)
-CELLS = [
-    pytest.param(kind, source, phase, allowed, id=f"{kind} of {source} in {phase}")
-    for phase, rows in MATRIX.items()
-    for source, row in rows.items()
-    for kind, allowed in zip(KINDS, row, strict=True)
-]
-
-
-@pytest.mark.parametrize(("kind", "source", "phase", "allowed"), CELLS)
-def test_the_boundary_lets_through_what_the_matrix_allows(
-    kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase, allowed: bool
-) -> None:
-    reason = corrections.why_out_of_bounds(kind, source, phase)
-    assert (reason == "") is allowed, reason
-    assert tables.may_correct(kind, source, phase) is allowed
-    assert corrections.is_countable(kind, source, phase) is tables.counts(kind, source, phase)
-
-
-def test_of_64_cells_36_are_allowed_and_two_are_counted() -> None:
-    everything = [(kind, source, phase) for kind in KINDS for source in CorrectionSource for phase in SupervisorPhase]
-    assert len(everything) == len(CELLS) == 64
-    assert sum(corrections.why_out_of_bounds(*cell) == "" for cell in everything) == 36
-    assert {cell for cell in everything if corrections.is_countable(*cell)} == {
-        (CorrectionKind.RECOVERY, CorrectionSource.SUPERVISOR, SupervisorPhase.FREE),
-        (CorrectionKind.GRAPH_HINT, CorrectionSource.SUPERVISOR, SupervisorPhase.FREE),
-    }
