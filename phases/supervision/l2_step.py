@@ -158,13 +158,14 @@ Disk = Callable[[], DiskFacts]
 
 def take_over(state: KernelState, setting: Setting, decision: PhaseDecision, disk: Disk, out: Effects) -> KernelState:
     """Section 7.3: the phase is committed already; then the floor of L1, the main path, and one block before each round."""
+    seen = [signal for signal in decision.signals if signal.kind is not DeviationSignal.USER_FORCE_TAKEOVER]
     state = replace(
         state,
         mode=submit_signals(state.mode, ModeSignal.RECOVERY_PENDING),
         recovery=RecoveryBudget(),
         recovery_failed=False,
         proved=False,
-        tried=tuple(dict.fromkeys(describe_signal(signal, state.progress) for signal in decision.signals)),
+        tried=tuple(dict.fromkeys(describe_signal(signal, state.progress) for signal in seen)),
         progress=begin_takeover(state.progress, state.round),
         observer=without_stall(state.observer),
     )

@@ -295,10 +295,11 @@ _SHORTEST_NAME = 3
 def count_drift(before: int, turn: Round, task: Task) -> int:
     """Return the rounds that went by off the plan, since one touched a planned file, a test or a check.
 
-    Reading says nothing either way: the stall counts what brings nothing new. Nor do searches and notes where code stands
-    already and nothing off the plan has been written or run yet: that is how one finds one's way.
+    Reading says nothing either way: the stall counts what brings nothing new. Nor does what failed for want of something that
+    the machine lacks; nor do searches and notes where code stands already and nothing off the plan has been written or run yet:
+    that is how one finds one's way.
     """
-    done = [action for action in turn.actions if action.result.executed]
+    done = [action for action in turn.actions if action.result.executed and not action.result.limit]
     if not task.planned_files or any(_serves(action, task) for action in done):
         return 0
     acts = any(action.call.tool_class in _ACTS and not _frames(action.call.path) for action in done)

@@ -94,8 +94,6 @@ def describe_signal(signal: Signal, progress: Progress) -> str:
             return f"{count} files were written that the plan does not name, the last {about}"
         case DeviationSignal.CYCLE:
             return f"the same calls came round again ({about}), each time with the same result"
-        case DeviationSignal.USER_FORCE_TAKEOVER:
-            return "the user asked that the supervisor leads"
     return describe_stall(progress)
 
 

@@ -9,6 +9,7 @@ import pytest
 from phases.agent.rollback import takes_back
 from phases.supervision.enums import SupervisorPhase
 from phases.supervision.facts import GateVerdict
+from phases.supervision.wording import LEADS
 from tests.supervision.test_supervision_healthy_runs import CHECK, Asked, Run, edit, name, read, run, shown, write
 
 PATIENCE = 40
@@ -106,8 +107,8 @@ def test_a_takeover_of_nothing_begins_with_the_first_file_and_ends_with_the_last
     here = Run(3, CHECK)
     here.bridge.take_over()
     here.round(read(0))
-    context = here.bridge.begin()
-    assert "Write or modify code" in context
+    told = here.bridge.begin()
+    assert told == f"{LEADS}\nNext: write {name(0)}, a planned file that is open, then run `{CHECK}`."
     here.rounds([write(0), write(1), run(CHECK), write(2)])
     assert here.refused == []
 

@@ -121,6 +121,7 @@ def test_a_test_is_known_by_its_path(path: str, expected: bool) -> None:
 # Drift: rounds that acted off the plan, since one touched it
 
 OFF = write("helper.py")
+LACKS = replace(ran("nvcc a.cu"), result=replace(ran(failed=True).result, limit="the program nvcc is not there"))
 
 
 @pytest.mark.parametrize(
@@ -135,6 +136,7 @@ OFF = write("helper.py")
         pytest.param(2, blocked(write()), False, 2, id="a planned file, kept back"),
         pytest.param(2, OFF, False, 3, id="another file"),
         pytest.param(2, ran("python -c 'print(4)'"), False, 3, id="a command about nothing of the plan"),
+        pytest.param(2, LACKS, False, 2, id="a command for which the machine lacks something"),
         pytest.param(2, write("README.md"), False, 3, id="what frames a package, once a drift began"),
         pytest.param(0, write("README.md"), False, 0, id="what frames a package, where none began"),
         pytest.param(2, read(), False, 2, id="what is read says nothing"),
