@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phases.supervision.config import Config, Layers
 from phases.supervision.effects import Effects
-from phases.supervision.enums import CorrectionKind, DeviationSignal, ProgressClass, StopReason, SupervisorPhase
+from phases.supervision.enums import DeviationSignal, ProgressClass, StopReason, SupervisorPhase
 from phases.supervision.facts import Action, GateVerdict
 from phases.supervision.gate import gate_call
 from phases.supervision.progress import Progress
@@ -151,12 +152,10 @@ def test_a_stall_for_what_the_machine_lacks_is_named_and_never_led() -> None:
 
 def test_a_stall_gets_a_word_then_calls_are_kept_back_then_it_is_led_then_it_ends() -> None:
     run = Supervision()
-    run.round(write("src/a.py"))
-    turns = run.rounds(*[broken()] * 8)
+    turns = run.rounds(*[broken()] * 16)
     assert [named(turn)[0][1] for turn in turns if named(turn)][:3] == [HINTED, BLOCKED, TOLD]
     assert [bool(turn.refused[0]) for turn in turns[4:6]] == [True, True]
-    kinds = [said.kind for turn in turns for said in turn.out.injections]
-    assert kinds[:2] == [CorrectionKind.RECOVERY, CorrectionKind.TAKEOVER]
+    assert [(at, turn.state.phase.phase) for at, turn in enumerate(turns) if turn.said] == [(3, SupervisorPhase.FREE)]
     stop = next(turn.out.stop for turn in turns if turn.out.stop)
     assert stop.reason is StopReason.CIRCUIT_BREAKER
     assert "broken.py" in stop.detail
@@ -185,14 +184,14 @@ def strays(run: Supervision, number: int) -> Turn:
         (lambda run, number: run.round(broken()), DeviationSignal.TOOL_REPEAT_FAIL),
         (lambda run, number: run.round(read(f"{number % 2}.md")), DeviationSignal.CYCLE),
         (lambda run, number: run.round(read("a.md")), DeviationSignal.NO_PROGRESS),
-        (lambda run, number: run.round(read(f"{number}.md"), text="zzz qqq xxx"), DeviationSignal.GOAL_DRIFT),
+        (lambda run, number: run.round(ran(f"echo {number}")), DeviationSignal.GOAL_DRIFT),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_every_detector_speaks_then_blocks_then_tells_l2(
     trouble: Callable[[Supervision, int], Turn], kind: DeviationSignal
 ) -> None:
-    run, stages = Supervision("strict"), list[int]()
+    run, stages = Supervision("strict", Config(layers=Layers(recovery_supervisor=False))), list[int]()
     for number in range(20):
         stages += [stage for name, stage in named(trouble(run, number)) if name == kind]
     assert stages[0] == HINTED
@@ -261,10 +260,13 @@ def test_what_was_short_for_a_moment_may_be_tried_again() -> None:
     assert {run.round(ran("pip download x", error="connection timed out")).refused for _ in range(5)} == {("",)}
 
 
-def test_strict_keeps_nothing_back_that_goes_well() -> None:
+def test_what_goes_well_is_kept_back_only_once_a_stall_of_it_was_told_of() -> None:
     run = Supervision("strict")
-    turns = run.rounds(*[read("a.md")] * 12)
-    assert {turn.refused for turn in turns} == {("",)}
+    turns = run.rounds(*[read("a.md")] * 7)
+    told = next(at for at, turn in enumerate(turns) if turn.said)
+    assert {turn.refused for turn in turns[: told + 1]} == {("",)}
+    assert "Use that result" in turns[-1].refused[0]
+    assert run.round(read("b.md")).refused == ("",)
 
 
 def test_strict_keeps_back_what_takes_work_back_and_goes_on() -> None:
