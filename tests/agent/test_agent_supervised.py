@@ -17,6 +17,7 @@ from phases.llm.model import Reply, Request
 from phases.sandbox.box import NONE
 from phases.sandbox.commands import kind_of_sandbox
 from phases.supervision.config import RULES
+from phases.supervision.wording import HANDED_BACK
 from pipeline.base.errors import Paused, PhaseError
 from pipeline.base.files import sha256
 from tests.agents import CONTRACTS, Scripted, assignment_in, call, says, small_plan, tree, write
@@ -154,7 +155,9 @@ def test_a_healthy_run_is_never_touched(mode: str, tmp_path: Path) -> None:
     told = report(tmp_path)
     assert told["interventions"] == {"hints": 0, "blocks": 0, "takeovers": 0}
     assert (told["mode"], told["stopReason"], told["rounds"]) == (mode, "model_done", len(healthy()))
-    assert "[Supervision]" not in "".join(map(said, model.requests))
+    texts = [text for request in model.requests for text in said(request).split("[Supervision] ")[1:]]
+    assert all(text.startswith("Current step: ") for text in texts), "but for its steps, strict says nothing"
+    assert bool(texts) is (mode == "strict")
     assert again(tmp_path) == []
 
 
@@ -227,7 +230,7 @@ def test_a_takeover_is_told_once_stays_before_the_model_while_it_is_led_and_goes
     first, last = shown.index(1), len(shown) - 1 - shown[::-1].index(1)
     assert all(shown[first : last + 1])
     assert last < len(shown) - 1
-    assert sum("control returned to you" in said(request) for request in model.requests) >= 1
+    assert HANDED_BACK in said(model.requests[last + 1])
 
 
 @pytest.fixture(scope="module")
