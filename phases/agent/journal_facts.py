@@ -132,11 +132,13 @@ class FactExtractor:
         )
 
     def _was_forgotten(self, call: ToolCall, row: Mapping[str, Any]) -> bool:
-        """Whether a whole file is shown that was shown before: Read says so only where the conversation no longer has it."""
+        """Whether a whole file is shown that was shown before. Read does so where the conversation no longer has it, and where a
+        part is asked for, which is no sign of that.
+        """
         shown = dict(row["seen"]) if self._classes.get(call.name) is ToolClass.READ else {}
         again = any(self._shown.get(path) == digest for path, digest in shown.items())
         self._shown.update(shown)
-        return again
+        return again and not call.arguments.keys() & {"offset", "limit"}
 
     def _check_in(self, command: str) -> CheckCommand | None:
         return find_check(command, self._checks) if command else None

@@ -7,13 +7,18 @@ import os
 import socket
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.agent import workspace_facts
+from phases.agent.journal_facts import FactExtractor
+from phases.agent.tools.files import file_tools
+from phases.agent.tools.toolbox import Notes, Toolbox
 from phases.agent.workspace_facts import read_disk_facts
+from phases.llm.model import ToolCall
 from phases.supervision.recovery import check_safety
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.work_ledger import WorkLedger
@@ -23,6 +28,7 @@ from phases.workspace.syntax import LARGEST_PYTHON
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.errors import StorageError
 from pipeline.base.files import sha256
+from pipeline.engine.contract import Contracts
 from tests.rows import later
 from tests.strategies import FEW
 
@@ -222,6 +228,57 @@ def test_after_one_fault_nothing_more_is_parsed(root: Path, monkeypatch: pytest.
     monkeypatch.setattr(workspace_facts, "syntax", SimpleNamespace(find_syntax_fault=watched))
     told(root, planned=("model.py", "train.py", "extra.py"))
     assert parsed == ["model.py", "train.py"]
+
+
+# What is read again because the conversation no longer shows it
+
+
+class Conversation:
+    """The tools for files, with the facts of what they answer."""
+
+    def __init__(self, root: Path) -> None:
+        self.notes, self.root = Notes(), root
+        self.tools = Toolbox(file_tools(Workspace(str(root)), self.notes, None), Contracts().breach)
+        self.facts = FactExtractor(PLANNED, {}, [], [], self.tools.kinds())
+
+    def forgot(self, name: str = "Read", **arguments: Any) -> bool:
+        """Whether a call reads what was forgotten."""
+        call = ToolCall("c1", name, {"file_path": "model.py", **arguments})
+        return self.facts.result(call, {**self.tools.answer(call), "files": {}}).forgotten
+
+
+@pytest.fixture
+def conversation(root: Path) -> Conversation:
+    write(root, model="a = 1\n", train="t = 1\n")
+    return Conversation(root)
+
+
+def test_a_file_that_the_conversation_lost_is_read_again_as_forgotten_each_time(conversation: Conversation) -> None:
+    assert not conversation.forgot()
+    for paths in (None, ["model.py"], None):
+        conversation.notes.forget(paths)
+        assert conversation.forgot()
+        assert not conversation.forgot(), "it is shown above"
+
+
+def test_what_was_not_shown_whole_or_reads_otherwise_now_was_not_forgotten(conversation: Conversation) -> None:
+    assert not conversation.forgot(limit=1)
+    conversation.notes.forget()
+    assert not conversation.forgot(file_path="train.py")
+    assert not conversation.forgot("Write", content="a = 2\n")
+    conversation.notes.forget()
+    assert not conversation.forgot(), "its own Write was never shown by a Read"
+    write(conversation.root, model="a = 3\n")
+    conversation.notes.forget()
+    assert not conversation.forgot()
+
+
+@pytest.mark.parametrize("part", [{"offset": 1}, {"limit": 99}, {"offset": 1, "limit": 1}])
+def test_a_part_that_is_asked_for_again_and_again_was_not_forgotten(
+    part: dict[str, int], conversation: Conversation
+) -> None:
+    """Read shows a part whether or not the conversation shows it still."""
+    assert [conversation.forgot(**part) for _ in range(3)] == [False] * 3
 
 
 # Hostile workspaces
