@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -263,41 +262,6 @@ def test_a_run_that_is_cut_off_at_any_turn_is_led_and_handed_back_all_the_same(
     assert again(tmp_path / "cut") == []
 
 
-# beyond help
-
-
-@pytest.mark.slow
-def test_a_run_that_never_recovers_stops_for_its_user_with_all_work_kept_and_can_be_gone_on_with(
-    tmp_path: Path,
-) -> None:
-    with pytest.raises(Paused, match=r"5 of 9 files written.*user_checkpoint.*pipeline supervisor") as stopped:
-        supervised(tmp_path, Scripted(looping(helped=False)))
-    assert stopped.value.stop_reason == "user_checkpoint"
-    told = report(tmp_path)
-    assert (told["stopReason"], told["takeovers"], told["handoffs"]) == ("user_checkpoint", 1, 0)
-    assert sorted(tree(tmp_path)) == sorted(PATHS[:5])
-    assert again(tmp_path) == []
-    turns = sum(1 for line in (tmp_path / "journal.jsonl").read_text().splitlines() if '"kind": "reply"' in line)
-    rest = [write("total.py", RIGHT), *(write(path, "N = 1\n") for path in PATHS[5:]), call("Bash", command=CHECK)]
-    mender = Scripted(lambda request: dict(enumerate(rest, turns + 1)).get(request.turn, Reply("ok", "done")))
-    made = supervised(tmp_path, mender)
-    assert made["stop_reason"] == "accepted"
-    assert mender.requests[0].turn == turns + 1
-    assert report(tmp_path)["stopReason"] == "model_done"
-    assert again(tmp_path) == []
-
-
-@pytest.mark.slow
-def test_a_resume_without_a_better_idea_stops_again_and_does_not_stop_at_once(tmp_path: Path) -> None:
-    stubborn = Scripted(looping(helped=False))
-    for _ in range(4):
-        before = stubborn.asked
-        with pytest.raises(Paused, match="supervision stopped the run"):
-            supervised(tmp_path, stubborn)
-        assert stubborn.asked > before + 3
-    assert again(tmp_path) == []
-
-
 # what comes from outside
 
 
@@ -325,28 +289,6 @@ def test_the_mode_may_be_changed_when_a_run_is_gone_on_with(tmp_path: Path) -> N
     assert again(tmp_path) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("content", "wrong"),
-    [
-        pytest.param("{", "line 1", id="no JSON"),
-        pytest.param('{"modus": "off"}', "modus", id="an unknown key"),
-        pytest.param('{"triggers": {"toolRepeatFailMin": -1}}', "toolRepeatFailMin", id="out of range"),
-        pytest.param('{"mode": "wild"}', "wild", id="an unknown mode"),
-        pytest.param("[]", "object", id="no object"),
-    ],
-)
-def test_settings_that_cannot_be_used_supervise_nobody_and_say_so(content: str, wrong: str, tmp_path: Path) -> None:
-    (tmp_path / "kernel").mkdir()
-    (tmp_path / "kernel" / "supervisor-config.json").write_text(content)
-    made = supervised(tmp_path, says(*healthy()), "strict")
-    assert made["stop_reason"] == "accepted"
-    told = report(tmp_path)
-    assert told["mode"] == "off"
-    assert wrong in told["warning"]
-    assert not (tmp_path / "kernel" / "supervisor-events.jsonl").exists()
-
-
 def test_settings_of_the_task_count_and_stay_those_of_the_run(tmp_path: Path) -> None:
     (tmp_path / "kernel").mkdir()
     settings = {"mode": "strict", "executionMode": {"modeLockRounds": 5.0}}
@@ -372,42 +314,6 @@ def test_the_model_is_told_when_half_a_quarter_and_a_tenth_of_a_limit_are_left(t
     longer = says(*healthy())
     supervised(tmp_path / "short", longer, max_turns=100)
     assert again(tmp_path / "short") == []
-
-
-@pytest.mark.slow
-def test_shadow_says_what_it_would_do_and_does_nothing(tmp_path: Path) -> None:
-    (tmp_path / "kernel").mkdir()
-    (tmp_path / "kernel" / "supervisor-config.json").write_text('{"shadow": true}')
-    model = Scripted(lambda request: looping(helped=False)(request) if request.turn < 30 else Reply("ok", "done"))
-    made = supervised(tmp_path, model)
-    assert made["stop_reason"] == "accept_continue_exhausted"
-    assert "[Supervision]" not in "".join(map(said, model.requests))
-    assert not (tmp_path / "kernel" / "task-graph.json").exists()
-    told = "\n".join(events(tmp_path))
-    assert "shadow_diagnostic file_loop" in told
-    assert "would_recover:template_graph" in told
-    assert report(tmp_path)["phaseRounds"]["takeover"] == 0
-
-
-# replay can fail
-
-
-@pytest.mark.slow
-def test_a_decision_that_was_changed_on_the_disk_is_found_by_a_replay(tmp_path: Path) -> None:
-    supervised(tmp_path / "run", Scripted(looping(helped=True)))
-    for number, (name, old, new) in enumerate(
-        [
-            ("kernel/supervisor-events.jsonl", "file_loop:4", "file_loop:9"),
-            ("journal.jsonl", "2 != 3", "2 != 4"),
-            ("journal.jsonl", '"turn": 10, "request": "', '"turn": 10, "request": "0'),
-        ]
-    ):
-        folder = tmp_path / f"tampered{number}"
-        shutil.copytree(tmp_path / "run", folder)
-        text = (folder / name).read_text()
-        assert old in text
-        (folder / name).write_text(text.replace(old, new, 1))
-        assert again(folder) != [], (name, old)
 
 
 # what must not be lost

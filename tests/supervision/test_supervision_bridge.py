@@ -21,10 +21,9 @@ from phases.supervision.enums import (
     SupervisorMode,
     SupervisorPhase,
 )
-from phases.supervision.facts import GateVerdict, Task
+from phases.supervision.facts import Task
 from phases.supervision.graph import GraphRun, TaskGraph
 from phases.supervision.l2_phases import RecoveryBudget
-from phases.supervision.round import runtime_of
 from phases.supervision.state import KernelState
 from phases.supervision.workspace_snapshot import DiskFacts
 from tests.supervision_runs import (
@@ -205,25 +204,11 @@ def test_scenario_13_a_takeover_forces_by_itself_until_its_cooldown() -> None:
     assert run.state.round == 9, "the cooldown ended with this very round"
 
 
-def test_scenario_15_in_free_mode_both_calls_are_made_and_nothing_is_said_of_the_step() -> None:
-    run = Supervision("strict", Config(layers=Layers(mode_engine=False)))
-    turn = run.round(read("src/b.py"), write("src/a.py"))
-    assert (run.mode, graph_of(run).status) == (FREE, GraphStatus.RUNNING)
-    assert (turn.refused, turn.said) == (("", ""), [])
-    assert dict(run.state.ledger.files) == {"src/a.py": 1}
-
-
 def test_scenario_18_a_command_that_failed_twice_is_kept_back_however_it_is_written() -> None:
     run = forced()
     make = ran("make  all", error="boom")
     run.rounds(make, make, make)
     assert "make all failed 3 times" in run.round(make).refused[0]
-
-
-def test_scenario_18_a_success_begins_anew() -> None:
-    run = forced()
-    run.rounds(ran("make", error="boom"), ran("make"), ran("make", error="boom"))
-    assert run.round(ran("make", error="boom")).refused == ("",)
 
 
 def test_scenario_19_a_graph_that_can_not_be_made_lowers_the_tier_and_the_run_goes_on(
@@ -252,14 +237,6 @@ def test_scenario_24_twenty_clean_rounds_end_in_no_other_branch() -> None:
     assert [said for turn in turns for said in turn.said] == []
 
 
-def test_scenario_25_a_write_before_the_check_opens_the_edit_and_a_failed_check_costs_a_try() -> None:
-    run = on_verify()
-    assert run.round(write("src/a.py", 1)).refused == ("",)
-    run.round(check("test_a"))
-    assert (step(run), graph_of(run).nodes["node-04"].retry_count) == (NodeType.EDIT, 1)
-    assert run.round(write("src/a.py", 2)).refused == ("",)
-
-
 def test_scenario_25_a_check_whose_tries_are_spent_leads_to_its_own_fallback() -> None:
     run = on_verify()
     for number in range(3):
@@ -284,17 +261,6 @@ def test_scenario_26_a_fallback_of_the_edit_replaces_it_and_the_check_is_still_t
     assert graph_of(run).nodes["node-04"].status is NodeStatus.DONE
 
 
-def test_scenario_26_a_fallback_of_the_check_asks_for_the_check_again() -> None:
-    run = on_verify()
-    for number in range(3):
-        run.round(check(f"test_{number}"))
-        if number < 2:
-            run.round(write("src/b.py", number))
-    run.round(write("src/c.py"))
-    verify = graph_of(run).nodes["node-04"]
-    assert (graph_of(run).current.id, verify.status, verify.retry_count) == ("node-04", NodeStatus.RUNNING, 0)
-
-
 def test_scenario_27_a_graph_without_another_way_fails_and_frees_and_ends_nothing() -> None:
     run, turns = on_verify(), list[Turn]()
     while graph_of(run).status is GraphStatus.RUNNING and len(turns) < 30:
@@ -307,34 +273,12 @@ def test_scenario_27_a_graph_without_another_way_fails_and_frees_and_ends_nothin
     assert (after.context, after.refused, after.out.stop) == ("", ("",), None)
 
 
-def test_scenario_28_a_write_after_a_passed_check_opens_the_check_again() -> None:
-    """Where calls are kept back, such a write is: the graph of a run in free mode follows it."""
-    run = Supervision("strict", Config(layers=Layers(mode_engine=False)))
-    run.rounds(read(), write("src/a.py"), check())
-    run.round(verdict=GateVerdict(passed=True))
-    assert (graph_of(run).status, graph_of(run).progress) == (GraphStatus.DONE, 100)
-    run.round(write("src/a.py", 1))
-    assert graph_of(run).nodes["node-04"].status is not NodeStatus.DONE
-    assert graph_of(run).status is GraphStatus.RUNNING
-    assert graph_of(run).progress < 100
-
-
 def test_scenario_29_in_a_takeover_the_branch_switches_without_a_word() -> None:
     run = taken_over(disk=replace(SOUND, present=MODERATE.planned_files))
     assert step(run) is NodeType.EDIT
     turns = run.rounds(*[broken("a")] * 3)
     assert graph_of(run).branch.is_fallback
     assert [said for turn in turns for said in turn.said] == []
-
-
-def test_scenario_31_fallbacks_that_were_not_taken_are_no_pending_steps() -> None:
-    run = on_verify()
-    run.round(check())
-    run.round(text="The work in short.")
-    graph = graph_of(run)
-    assert [graph.nodes[name].status for name in ("node-fb01", "node-fb02")] == [NodeStatus.PENDING] * 2
-    assert (graph.status, graph_executor.pending_steps(run.state.graph)) == (GraphStatus.DONE, 0)
-    assert runtime_of(run.state, run.bridge.setting).pending_step_count == 0
 
 
 # L2
@@ -384,14 +328,6 @@ def test_scenario_34_a_calm_takeover_is_handed_back_on_time(window: int, expecte
     told = [reason for reason in events(turns) if reason.startswith("handoff")]
     assert told == ["handoff handoff_pending", "handoff handoff", "handoff cooldown_over"]
     assert (run.state.recovery, run.state.mode.recovery_pending) == (RecoveryBudget(), False)
-
-
-def test_scenario_34_a_signal_in_the_third_round_puts_the_handback_off() -> None:
-    run = taken_over()
-    calm(run, 1)
-    run.bridge.take_over()
-    phases = [turn.state.phase.phase for turn in calm(run, 4)]
-    assert phases == [P.TAKEOVER] * 3 + [P.HANDOFF_PENDING]
 
 
 def test_scenario_34_a_signal_before_the_handback_runs_the_recovery_again() -> None:
@@ -554,10 +490,6 @@ def test_scenario_42_a_resumed_run_is_forced_by_that_once() -> None:
     assert turns[-1].begun.mode.execution_mode is FREE
 
 
-def test_scenario_42_a_new_task_begins_with_nothing() -> None:
-    assert Supervision().state == KernelState()
-
-
 def test_scenario_46_a_recovery_leads_from_the_next_round_on() -> None:
     run = taken_over()
     turn = run.round(read(), open_files=1)
@@ -632,22 +564,6 @@ def test_graphs_are_numbered_over_the_whole_run_and_takeovers_counted() -> None:
     run.round(read())
     assert graph_of(run).graph_id == "graph-2"
     assert kernel_report(run.state, run.bridge.setting, stop_reason=None, detail="", warning="")["takeovers"] == 1
-
-
-def test_a_loop_of_fix_and_check_never_ends_at_a_wall() -> None:
-    """The check is kept back until a file changes: then a step that waits for the check must let a file be changed."""
-    run = on_edit()
-    for _ in range(7):
-        run.round(write("src/a.py"), check("test_a"))
-    turns = [run.round(write("src/b.py", number), check("test_a")) for number in range(2)]
-    assert [turn.refused for turn in turns if "" not in turn.refused] == []
-
-
-def test_without_verify_commands_nobody_is_told_to_run_them() -> None:
-    """A takeover that could build no graph leads by steps: one that nothing can end is none."""
-    run = taken_over(task=replace(MODERATE, verify_commands=()), disk=UNMERGED, open_files=0)
-    turn = run.round(write("src/a.py", 1))
-    assert turn.refused == ("",)
 
 
 def test_lines_that_forced_a_run_do_not_force_it_again_once_it_was_stable() -> None:

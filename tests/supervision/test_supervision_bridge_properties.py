@@ -14,23 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phases.supervision.config import Config, Layers, ModeLimits, RecoveryLimits
-from phases.supervision.effects import Effects
 from phases.supervision.enums import (
     LED,
     DegradedTier,
     ExecutionMode,
-    GateAction,
     ModeSignal,
-    NodeType,
     SupervisorMode,
     SupervisorPhase,
     ToolClass,
 )
 from phases.supervision.facts import Action, GateVerdict, Task
-from phases.supervision.gate import gate_call
-from phases.supervision.graph_executor import is_active
 from phases.supervision.l2_phases import PhaseState, RecoveryBudget
-from phases.supervision.round import start_round as begun_next
 from phases.supervision.serialization import to_json
 from phases.supervision.state import KernelState
 from phases.supervision.wording import HANDED_BACK, LEADS, MOST_WORDS
@@ -368,25 +362,6 @@ def test_nothing_that_a_takeover_put_before_the_model_outlives_it(script: Script
         assert (LEADS in turn.context) is (turn.begun.phase.phase in LED)
         if turn.state.phase.phase in (SupervisorPhase.FREE, SupervisorPhase.COOLDOWN):
             assert turn.state.recovery == RecoveryBudget()
-
-
-WORKING = (NodeType.EDIT, NodeType.VERIFY, NodeType.FALLBACK)
-
-
-@pytest.mark.slow
-@given(scripts("adaptive", "strict"))
-@settings(QUICK, max_examples=60)
-def test_in_no_step_of_the_work_both_a_fix_and_a_check_are_kept_back(script: Script) -> None:
-    """A check that waits for a change, in a step that waits for a check, would be a wall."""
-    run = script.begun()
-    for turn in turns_of(script, run):
-        graph, setting = turn.state.graph, run.bridge.setting
-        if graph.graph is None or not is_active(graph) or graph.graph.current.type not in WORKING:
-            continue
-        begun = begun_next(turn.state, setting, Effects())
-        fix, checks = write("src/a.py", 99, new=True), [check(command=one) for one in setting.task.verify_commands]
-        answers = [gate_call(begun, setting, action.call, Effects())[1] for action in (fix, *checks)]
-        assert [answer for answer in answers if answer.action is GateAction.EXECUTE] or turn.state.stopped
 
 
 # A run that is walked again, or goes on elsewhere

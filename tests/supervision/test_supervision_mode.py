@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from phases.supervision import execution_mode as modes
 from phases.supervision.config import ModeLimits
@@ -40,7 +37,6 @@ from phases.supervision.execution_mode import (
     signals_of_run,
     submit_signals,
 )
-from phases.supervision.serialization import from_json, to_json
 
 CONFIG = ModeLimits()
 IDLE = RuntimeState(stable_rounds=2)
@@ -51,7 +47,6 @@ FORCED = ModeState(
     task_bearing_since_entry=1,
     last_decision=ENTER_FORCED,
 )
-ENTERS = tuple(ModeSignal)[: tuple(ModeSignal).index(ModeSignal.RECOVERY_PENDING)]
 
 
 def context(
@@ -123,18 +118,6 @@ class Run:
 )  # fmt: skip
 def test_a_signal_is_derived_just_where_its_row_says(runtime: RuntimeState, signals: tuple[str, ...]) -> None:
     assert signals_of_run(runtime, CONFIG) == signals
-
-
-@pytest.mark.parametrize(
-    ("threshold", "files", "expected"),
-    [(1, 2, ENTER_FORCED), (1, 1, KEEP), (2, 2, KEEP)],
-    ids=["two files over one", "one file", "two files, two allowed"],
-)
-def test_many_written_files_force_the_next_round(threshold: int, files: int, expected: str) -> None:
-    run = Run(config=ModeLimits(write_targets_enter_threshold=threshold))
-    decision, _ = run.step(RuntimeState(write_targets=files))
-    assert decision.kind == expected
-    assert decision.reasons == ((ModeSignal.MULTI_WRITE,) if expected == ENTER_FORCED else ())
 
 
 # The table of section 5.3
@@ -338,33 +321,6 @@ def test_recovery_holds_forced_mode_until_it_is_cleared_and_no_longer(sticks: bo
     assert run.steps(1) == [EXIT_FORCED]
 
 
-def test_strict_never_ends_forced_mode_and_says_so_once() -> None:
-    run = Run(mode=SupervisorMode.STRICT, floor=ExecutionMode.FORCED)
-    told = [run.step() for _ in range(11)]
-    assert [decision.denied or decision.kind for decision, _ in told] == [ENTER_FORCED] + ["strict_floor"] * 10
-    reasons = [entry.reason for _, entries in told for entry in entries]
-    assert reasons == ["free->forced: explicit_impl", "denied:strict_floor"]
-
-
-def test_a_takeover_pins_forced_mode_until_its_cooldown() -> None:
-    run = Run(phase=SupervisorPhase.TAKEOVER)
-    decision, _ = run.step()
-    assert (decision.kind, decision.reasons) == (ENTER_FORCED, (ModeSignal.TAKEOVER_FLOOR,))
-    assert run.steps(5) == ["takeover_floor"] * 5
-    run.phase = SupervisorPhase.HANDOFF_PENDING
-    assert run.steps(1) == ["takeover_floor"]
-    run.phase = SupervisorPhase.COOLDOWN
-    assert run.steps(1) == [EXIT_FORCED]
-
-
-def test_off_stays_free_whatever_fails() -> None:
-    run = Run(mode=SupervisorMode.OFF)
-    loud = RuntimeState(last_tool_success=False, task_graph_active=True)
-    told = [run.step(loud, ModeSignal.TOOL_FAILURE, ModeSignal.LOOP_DETECTED) for _ in range(5)]
-    assert [entries for _, entries in told] == [()] * 5
-    assert run.state.execution_mode is ExecutionMode.FREE
-
-
 def test_only_forced_rounds_count_as_bringing_the_task_on() -> None:
     assert count_round(ModeState(), task_bearing=True) == ModeState()
     assert count_round(FORCED, task_bearing=False) == FORCED
@@ -438,106 +394,7 @@ def test_a_new_graph_drives_again() -> None:
     assert raise_tier(lower_tier(FORCED, DegradedTier.STEP_QUEUE)).forced_degraded_tier is DegradedTier.GRAPH
 
 
-def test_a_graph_that_could_not_be_made_in_strict_leaves_forced_mode_on_the_step_queue() -> None:
-    lost = submit_signals(lower_tier(ModeState(), DegradedTier.STEP_QUEUE), ModeSignal.RECOVERY_PENDING)
-    run = Run(mode=SupervisorMode.STRICT, floor=ExecutionMode.FORCED, state=lost)
-    _, entries = run.step()
-    assert run.state.execution_mode is ExecutionMode.FORCED
-    assert run.state.forced_degraded_tier is DegradedTier.STEP_QUEUE
-    assert run.state.recovery_pending
-    assert entries[0].payload["degradedTier"] == "step_queue"
-
-
 # Whatever happens
-
-COUNTS = st.integers(0, 5)
-RUNTIMES = st.builds(
-    RuntimeState,
-    task_graph_active=st.booleans(),
-    pending_step_count=COUNTS,
-    write_targets=st.integers(0, 6),
-    planned_write_targets=st.integers(0, 1),
-    accumulated_diff_lines=st.sampled_from([0, 1, 400, 401]),
-    branch_switched=st.booleans(),
-    checkpoint_resumed=st.booleans(),
-    last_tool_success=st.booleans(),
-    recovery_pending=st.booleans(),
-    branch_debt=st.integers(0, 1),
-    stable_rounds=COUNTS,
-    edit_step_open=st.booleans(),
-)
-ROUNDS = st.lists(
-    st.tuples(
-        st.one_of(st.just(IDLE), RUNTIMES, st.builds(Broken, st.just("stable_rounds"), st.just(ValueError))),
-        st.lists(st.sampled_from(ModeSignal), max_size=3),
-        st.one_of(st.just(SupervisorPhase.FREE), st.sampled_from(SupervisorPhase)),
-        st.booleans(),
-        st.booleans(),
-    ),
-    min_size=1,
-    max_size=25,
-)
-CONFIGS = st.builds(ModeLimits, mode_lock_rounds=st.integers(0, 3), forced_min_dwell_rounds=st.integers(0, 3))
-RoundRow = tuple[RuntimeState, list[ModeSignal], SupervisorPhase, bool, bool]
-
-
-def driven(run: Run, rows: Iterable[RoundRow]) -> Iterable[tuple[ModeState, ModeDecision]]:
-    """The state before each decision, and the decision."""
-    for runtime, signals, phase, bearing, clears in rows:
-        run.phase = phase
-        if clears:
-            run.state = clear_recovery(run.state)
-        before = run.state
-        yield before, run.step(runtime, *signals, bearing=bearing)[0]
-
-
-@pytest.mark.slow
-@given(ROUNDS, CONFIGS)
-@settings(max_examples=60, deadline=None)
-def test_forced_mode_never_ends_before_its_lock_and_its_dwell(rows: list[RoundRow], config: ModeLimits) -> None:
-    run, entered, borne = Run(config=config), 0, 0
-    for (_, _, _, bearing, _), (before, decision) in zip(rows, driven(run, rows), strict=True):
-        if decision.kind == EXIT_FORCED:
-            assert before.execution_mode is ExecutionMode.FORCED
-            assert run.round - entered > config.mode_lock_rounds
-            assert borne >= config.forced_min_dwell_rounds
-            assert not before.recovery_pending
-        if decision.kind == ENTER_FORCED:
-            assert before.execution_mode is ExecutionMode.FREE
-            entered, borne = run.round, 0
-        borne += bearing
-
-
-@pytest.mark.slow
-@given(ROUNDS)
-@settings(max_examples=40, deadline=None)
-def test_strict_is_forced_from_its_first_round_to_its_last(rows: list[RoundRow]) -> None:
-    run = Run(mode=SupervisorMode.STRICT, floor=ExecutionMode.FORCED)
-    for _ in driven(run, rows):
-        assert run.state.execution_mode is ExecutionMode.FORCED
-
-
-@pytest.mark.slow
-@given(ROUNDS)
-@settings(max_examples=40, deadline=None)
-def test_off_is_free_from_its_first_round_to_its_last(rows: list[RoundRow]) -> None:
-    run = Run(mode=SupervisorMode.OFF)
-    for _, decision in driven(run, rows):
-        assert decision == ModeDecision(KEEP)
-        assert run.state.execution_mode is ExecutionMode.FREE
-
-
-@pytest.mark.slow
-@given(ROUNDS)
-@settings(max_examples=60, deadline=None)
-def test_reasons_are_told_in_their_order_and_a_state_survives_its_file(rows: list[RoundRow]) -> None:
-    run = Run()
-    for _, decision in driven(run, rows):
-        if not decision.fail_safe:
-            assert list(decision.reasons) == [signal for signal in ENTERS if signal in decision.reasons]
-        assert bool(decision.reasons) == (decision.kind == ENTER_FORCED)
-        assert bool(run.state.entered_by) == (run.state.execution_mode is ExecutionMode.FORCED)
-        assert from_json(ModeState, to_json(run.state)) == run.state
 
 
 def test_no_decision_knows_more_of_the_task_than_its_context_holds() -> None:

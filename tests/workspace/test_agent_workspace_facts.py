@@ -275,7 +275,7 @@ def test_what_was_not_shown_whole_or_reads_otherwise_now_was_not_forgotten(conve
 
 @pytest.mark.parametrize("part", [{"offset": 1}, {"limit": 99}, {"offset": 1, "limit": 1}])
 def test_a_part_that_is_asked_for_again_and_again_was_not_forgotten(
-    part: dict[str, int], conversation: Conversation
+    part: dict[str, Any], conversation: Conversation
 ) -> None:
     """Read shows a part whether or not the conversation shows it still."""
     assert [conversation.forgot(**part) for _ in range(3)] == [False] * 3
