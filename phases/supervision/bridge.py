@@ -40,7 +40,7 @@ class SupervisorBridge:
         return self.setting.policy.auto_decision
 
     def begin(self) -> str:
-        """Decides on the mode of the next round, once, and says what the model is told for that round alone."""
+        """Decide on the mode of the next round, once, and return what the model is told for that round alone."""
         if self._context is None:
             self._context = ""
             out = Effects()
@@ -57,7 +57,7 @@ class SupervisorBridge:
         return is_forced(self.state.mode)
 
     def gate(self, call: Call) -> str:
-        """Why a call must not be executed, as its result; empty where it may. What else there is to say comes with the end."""
+        """Return why a call must not be executed, as its result; empty where it may. The rest is said at the end of the round."""
         if not call.rollback and not is_forced(self.state.mode):  # free mode keeps nothing back
             return ""
         let = self.state, GateDecision(GateAction.EXECUTE)
@@ -66,13 +66,13 @@ class SupervisorBridge:
         return "" if decision.action is GateAction.EXECUTE else refusal_text(decision.reason)
 
     def record(self, call: Call, result: CallResult) -> None:
-        """Takes in what came of a call, also of one that was kept back."""
+        """Take in what came of a call, also of one that was kept back."""
         unseen = self.state, Action(call, result)
         self.state, action = self._guarded(lambda: record_result(self.state, self.setting, call, result), unseen)
         self._actions.append(action)
 
     def end(self, turn: Round, verdict: GateVerdict | None = None) -> Effects:
-        """Ends a round; `turn` brings what is not of single calls. Says what is to be told to the model, and whether to stop."""
+        """End a round; `turn` brings what is not of single calls. Return what the model is told, and whether to stop."""
         out, turn = self._out, replace(turn, number=self.state.round, actions=tuple(self._actions))
         self._out, self._actions, self._context = Effects(), [], None
         self._step(lambda: end_round(self.state, self.setting, turn, out, verdict))
@@ -93,7 +93,7 @@ class SupervisorBridge:
         return step_l2(state, self.setting, turn, observed, before, self._disk, out) if observed else state
 
     def resumed(self) -> None:
-        """The run was cut off, or stopped, and goes on: what was accumulated goes, and L1 looks closely."""
+        """Go on with a run that was cut off, or stopped: what was accumulated goes, and L1 looks closely."""
         state = self.state
         # decision 54: a resume is a person's word, so what counted against the work begins anew.
         if state.stopped:
@@ -105,7 +105,7 @@ class SupervisorBridge:
         self._entry(failure_entry("checkpoint_resumed"))
 
     def set_to(self, setting: Setting) -> None:
-        """Goes on with other settings: what is counted stays, what was decided is decided anew."""
+        """Go on with other settings: what is counted stays, what was decided is decided anew."""
         self.setting, self.state, self._context = setting, self._anew(), None
 
     def _anew(self) -> KernelState:
@@ -123,23 +123,23 @@ class SupervisorBridge:
         )
 
     def go_on_from(self, lines: int) -> None:
-        """The event log has so many lines already, of another kernel."""
+        """Number the lines from here on: the event log has so many already, of another kernel."""
         self._seq = lines
 
     def take_over(self) -> None:
-        """The user asks for a takeover after the next round."""
+        """Note that the user asks for a takeover after the next round."""
         self.state = replace(self.state, force_takeover=True)
 
     def timed_out(self, which: str) -> None:
         self._entry(TimelineEntry(TimelineEvent.TIMEOUT, which))
 
     def lines(self) -> list[dict[str, Any]]:
-        """The lines for the event log since this was asked last."""
+        """Return the lines for the event log since this was asked last."""
         lines, self._lines = self._lines, []
         return lines
 
     def _step(self, step: Callable[[], KernelState]) -> bool:
-        """The state after a step. One that fails is logged, and leaves the state as it was: supervision may err, work goes on."""
+        """Take a step. One that fails is logged, and leaves the state as it was: supervision may err, work goes on."""
         before = self.state
         self.state = self._guarded(step, before)
         return self.state is not before

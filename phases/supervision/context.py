@@ -43,9 +43,9 @@ def next_action(state: KernelState, setting: Setting) -> str:
     """Return what brings the work on, by what is known of it: an open file, a failing check, a check that has not run."""
     passed = set(map(command_key, state.ledger.passed_since_write))
     check = next((one for one in setting.task.verify_commands if command_key(one) not in passed), "")
-    run = f"run `{quote_text(check, 120)}`" if check else "run it once"
+    run = f"run `{quote_text(check, 120)}`" if check else "run what showed the failure"
     if state.next_file:
-        return f"write {quote_text(state.next_file)}, a planned file that is open, then {run}."
+        return f"write {quote_text(state.next_file)}, a planned file that is open{f', then {run}' if check else ''}."
     if check_fails(state.ledger):
         return _MEND.format(check=run)
     return f"{run}." if check else _END

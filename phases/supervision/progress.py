@@ -136,7 +136,7 @@ def begin_takeover(state: Progress, at: int) -> Progress:
 
 
 def count_action(state: Progress, action: Action, turn: int) -> Progress:
-    """Takes one call in. What is kept back has the result that it had: to ask again is to repeat."""
+    """Take one call in. What is kept back has the result that it had: to ask again is to repeat."""
     key = _result_key(action)
     if action.result.forgotten:  # to look again is no repetition
         state = replace(state, known=tuple(one for one in state.known if one != key))
@@ -188,7 +188,7 @@ def count_round(state: Progress, turn: Round, *, check_fails: bool) -> Progress:
 
 
 def count_verdict(state: Progress, verdict: GateVerdict) -> Progress:
-    """The same, after the completion gate has looked at the whole work."""
+    """Return the state after the completion gate has looked at the whole work."""
     if verdict.passed:
         return replace(_settle_checks(state), stall=0, learned=0)
     if verdict.limit:  # the refusal has named it

@@ -90,7 +90,7 @@ def record_result(state: KernelState, setting: Setting, call: Call, result: Call
 def end_round(
     state: KernelState, setting: Setting, turn: Round, out: Effects, verdict: GateVerdict | None = None
 ) -> KernelState:
-    """The end of a round, as L1 and the graph count it. What is submitted here is decided on before the next round."""
+    """End a round, as L1 and the graph count it. What is submitted here is decided on before the next round."""
     progress = count_round(state.progress, turn, check_fails=check_fails(state.ledger))
     state, evaluated = _follow_graph(replace(state, progress=progress), setting, turn, verdict, out)
     switched = ModeSignal.BRANCH_SWITCHED in evaluated.signals

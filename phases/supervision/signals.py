@@ -1,8 +1,7 @@
 """The signals of trouble: what each counts, what it does, and the setting that says from which count on it is raised.
 
 A new signal takes a member of `DeviationSignal`, a row here, its setting in config.py (`signal_setting`) and its detector in
-observer.py; then `python -m scripts.kernel_schema` writes the schema. test_supervision_signals.py names whatever of
-these was forgotten.
+observer.py; then `python -m scripts.kernel_schema` writes the schema. test_supervision_signals.py names what was forgotten.
 """
 
 from __future__ import annotations
