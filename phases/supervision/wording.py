@@ -19,9 +19,8 @@ _WORKSPACE = re.compile(r"(?:/[^\s:'\"]*)?/generate_code/")
 HANDED_BACK = (
     "[Supervision] The work is stable again, and control is handed back to you. Run the checks after each change."
 )
-LEADS = (
-    "[Supervision] You are being led: take the next step below, and nothing else, until control is handed back."
-)_LIMITED = "no command mends that. Say so in your summary, and do what can be done without it."
+LEADS = "[Supervision] You are being led: take the next step below, and nothing else, until control is handed back."
+_LIMITED = "no command mends that. Say so in your summary, and do what can be done without it."
 _TODO = {
     DeviationSignal.ERROR_PLATEAU: (
         "the changes do not reach the cause. Read the code that the first failure names, say in one sentence why it fails, "
