@@ -81,7 +81,7 @@ def _stop_hopeless(
     state: KernelState, setting: Setting, now: tuple[Signal, ...], before: ObserverState, out: Effects
 ) -> None:
     """Ends what goes on after a word, calls that were kept back and, where somebody leads, a takeover."""
-    if is_hopeless(state.observer, before, state.progress, setting.config.triggers):
+    if is_hopeless(before, state.progress, setting.config.triggers, led=state.phase.phase in LED):
         since, told = state.progress.since, describe_stall(state.progress)
         cycle = any(signal.kind is DeviationSignal.CYCLE for signal in now)
         out.note(failure_entry("stalled", since=since, why=told))
