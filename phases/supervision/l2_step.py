@@ -90,7 +90,7 @@ def _stop_hopeless(
             f"nothing new has come of the rounds since round {since}, though the model was told so: {told}",
         )
         return
-    # decision 67: no limit on turns should be the only end where nobody takes over.
+    # No limit on turns should be the only end where takeovers are switched off.
     led = setting.policy.recovery_supervisor
     worst = next((one for one in now if one.value >= SIGNALS[one.kind].stops_from and not led), None)
     if worst:
