@@ -183,7 +183,7 @@ def build_state(
     pictures = PictureStore(assignment.places.pictures, assignment.in_place) if sees_pictures(model) else None
 
     def tools(notes: Notes) -> list[Tool]:
-        return [*file_tools(workspace, notes, pictures), *search_tools(workspace)]
+        return [*file_tools(workspace, notes, pictures, assignment.find_fault), *search_tools(workspace)]
 
     def looking(notes: Notes) -> Toolbox:
         return Toolbox([tool for tool in tools(notes) if tool.reads_only], assignment.breach)
