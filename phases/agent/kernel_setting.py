@@ -14,7 +14,7 @@ OFF, FACTS = "off", "facts"
 RULES_KEY = "rules"
 """In the header of a journal, under `begun`: the number of the rules of supervision."""
 RULES = 4
-"""What a model was told follows from them; raise this where one is changed (decision 427)."""
+"""What a model was told follows from them; raise this where one is changed (decision 433)."""
 
 
 def read_wanted(work: Assignment) -> tuple[dict[str, Any], str]:
