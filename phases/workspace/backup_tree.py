@@ -36,7 +36,7 @@ def back_up_tree(workspace: str, target: str) -> bool:
 
 
 def remove_directory(path: str) -> None:
-    """Remove a directory that commands wrote in, whatever rights they gave it. Raises StorageError, also for a link in its place."""
+    """Remove a directory that commands wrote in, whatever rights they gave it. Raises StorageError; a link is not followed."""
     if os.path.lexists(path):
         with open_root(path, verb="remove") as root:
             for name in os.listdir(root):
