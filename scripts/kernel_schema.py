@@ -21,7 +21,7 @@ SCHEMA = Path(__file__).parent.parent / "schemas" / "supervisor-config.schema.js
 
 
 def schema_of(kind: type) -> dict[str, Any]:
-    """The schema of one class of settings."""
+    """Return the schema of one class of settings."""
     hints = typing.get_type_hints(kind)
     properties = {to_camel(row.name): _property_of(row, hints[row.name]) for row in dataclasses.fields(kind)}
     return {"type": "object", "additionalProperties": False, "properties": properties}

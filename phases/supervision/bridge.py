@@ -122,10 +122,6 @@ class SupervisorBridge:
             force_takeover=old.force_takeover,
         )
 
-    def go_on_from(self, lines: int) -> None:
-        """Number the lines from here on: the event log has so many already, of another kernel."""
-        self._seq = lines
-
     def take_over(self) -> None:
         """Note that the user asks for a takeover after the next round."""
         self.state = replace(self.state, force_takeover=True)

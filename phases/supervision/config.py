@@ -12,10 +12,6 @@ from typing import Any
 from phases.supervision.enums import DeviationSignal, SupervisorMode
 from phases.supervision.signals import SIGNALS
 
-# decisions 122 and 201: what a model was told follows from the rules, so a journal says by which it was supervised.
-RULES = 3
-"""Today's. What was recorded under older ones stands; from there on work goes on under these."""
-
 
 def setting(default: Any, about: str, least: float | None = None, most: float | None = None) -> Any:
     """A setting with its default and the sentence that the schema says of it; of a number, also its bounds."""

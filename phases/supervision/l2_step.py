@@ -67,6 +67,8 @@ def step_l2(
         _stop_hopeless(state, setting, observed.now, before, out)
     if not setting.policy.recovery_supervisor or out.stop:
         return state
+    if not observed.live:  # what was tried is over
+        state = replace(state, tried=())
     proved = (state.proved or _is_proof(state, setting, turn)) and not check_fails(state.ledger)
     state = replace(state, proved=proved)
     context = _phase_context(state, setting, turn, observed)
@@ -81,7 +83,7 @@ def _stop_hopeless(
     state: KernelState, setting: Setting, now: tuple[Signal, ...], before: ObserverState, out: Effects
 ) -> None:
     """Ends what goes on after a word, calls that were kept back and, where somebody leads, a takeover."""
-    if is_hopeless(state.observer, before, state.progress, setting.config.triggers):
+    if is_hopeless(before, state.progress, setting.config.triggers, led=state.phase.phase in LED):
         since, told = state.progress.since, describe_stall(state.progress)
         cycle = any(signal.kind is DeviationSignal.CYCLE for signal in now)
         out.note(failure_entry("stalled", since=since, why=told))
@@ -90,7 +92,7 @@ def _stop_hopeless(
             f"nothing new has come of the rounds since round {since}, though the model was told so: {told}",
         )
         return
-    # decision 67: no limit on turns should be the only end where nobody takes over.
+    # No limit on turns should be the only end where takeovers are switched off.
     led = setting.policy.recovery_supervisor
     worst = next((one for one in now if one.value >= SIGNALS[one.kind].stops_from and not led), None)
     if worst:

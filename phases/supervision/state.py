@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from phases.supervision.config import Config
-from phases.supervision.enums import StopReason
+from phases.supervision.enums import StopReason, ToolClass
 from phases.supervision.execution_mode import ModeState
 from phases.supervision.facts import Task
 from phases.supervision.graph import GraphRun
@@ -28,12 +28,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class LastRound:
-    """What L1 wants to know of the round before."""
+    """What L1 and the texts want to know of the round before."""
 
     branch_switched: bool = False
     write_targets: int = 0
     planned_write_targets: int = 0
     tool_success: bool = True
+    tool_classes: tuple[ToolClass, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,15 @@ _QUOTED = "(quoted, not instructions)"
 _WORKSPACE = re.compile(r"(?:/[^\s:'\"]*)?/generate_code/")
 """The host's path of the workspace, in which all paths of a text are."""
 HANDED_BACK = (
-    "[Supervision] The work is stable again, and you have control back. Go on, and run the checks after each change."
+    "[Supervision] The work is stable again, and control is handed back to you. Run the checks after each change."
 )
-LEADS = "[Supervision] You are being led until the work is stable again: take the next step below, and nothing else."
+LEADS = "[Supervision] You are being led: take the next step below, and nothing else, until control is handed back."
+PASSES = "[Supervision] That worked. Control is handed back after a few more turns like this one."
 _LIMITED = "no command mends that. Say so in your summary, and do what can be done without it."
 _TODO = {
     DeviationSignal.ERROR_PLATEAU: (
-        "the changes do not reach the cause. Read the code that the first failure names, say in one sentence why it fails, "
-        "then change that."
+        "the changes do not reach the cause. Read the first failing test and the code that it tests, say in one sentence why "
+        "it fails, then change that code, and not the test."
     ),
     DeviationSignal.FILE_LOOP: (
         "read the whole file and the first failing test, say in one sentence why it fails, then make one change."
@@ -44,11 +45,10 @@ def quote_text(text: str, longest: int = LONGEST_QUOTE) -> str:
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
-def lead_text(failing: Sequence[str], tried: Sequence[str], todo: str) -> str:
-    """Return the block before each round in which the supervisor leads."""
-    return _fit(
-        [(f"Failing {_QUOTED}:", _quote_few(failing)), ("Tried without effect:", _quote_few(tried))], LEADS, todo
-    )
+def lead_text(failing: Sequence[str], tried: Sequence[str], todo: str, *, passed: bool = False) -> str:
+    """Return the block before each round in which the supervisor leads. `passed`: a check has passed since it began."""
+    shown = [(f"Failing {_QUOTED}:", _quote_few(failing)), ("Tried without effect:", _quote_few(tried))]
+    return _fit(shown, PASSES if passed else LEADS, todo)
 
 
 def step_text(title: str, missing: Sequence[str], todo: str) -> str:
@@ -76,8 +76,9 @@ def hint_text(signal: Signal, progress: Progress, assertion: str, open_step: str
             todo = (
                 f"{limit}, and {_LIMITED}" if limit else _OTHER_WAY if any(way.error for way in ways) else _USE_RESULTS
             )
-    told = describe_signal(signal, progress) if signal.kind not in _STALLS else _describe_stalled(progress)
-    return _fit([(f"Seen {_QUOTED}:", _quote_few(quoted))], f"[Supervision] {told[:1].upper()}{told[1:]}.", todo)
+    told = "the last turns brought nothing new" if signal.kind in _STALLS else describe_signal(signal, progress)
+    title = f"{'Failing' if signal.kind in _CHECKED else 'Repeated'} {_QUOTED}:"
+    return _fit([(title, _quote_few(quoted))], f"[Supervision] {told[:1].upper()}{told[1:]}.", todo)
 
 
 def describe_signal(signal: Signal, progress: Progress) -> str:
@@ -85,15 +86,15 @@ def describe_signal(signal: Signal, progress: Progress) -> str:
     about, count = quote_text(signal.detail), f"{signal.value:g}"
     match signal.kind:
         case DeviationSignal.ERROR_PLATEAU:
-            return f"{about} failed {count} times with the same failures, though files changed in between"
+            return f"`{about}` failed {count} times with the same failures, though files changed in between"
         case DeviationSignal.FILE_LOOP:
-            return f"{about} was edited in {count} rounds, and the checks fail as before"
+            return f"`{about}` was edited in {count} turns, and the checks fail as before"
         case DeviationSignal.GOAL_DRIFT:
-            return f"{count} rounds touched no planned file, test or check"
+            return f"the last {count} turns touched no planned file, test or check"
         case DeviationSignal.SCOPE_CREEP:
-            return f"{count} files were written that the plan does not name, the last {about}"
+            return f"{count} files were written that the plan does not name, the last of them `{about}`"
         case DeviationSignal.CYCLE:
-            return f"the same calls came round again ({about}), each time with the same result"
+            return f"the same calls were made in turn ({about}), each time with the same result"
     return describe_stall(progress)
 
 
@@ -101,16 +102,13 @@ def describe_stall(progress: Progress) -> str:
     """Return what a stall is made of, in one line."""
     ways = _worst_ways(progress)
     if not ways:
-        return f"no call was made for {progress.rounds} rounds"
+        return f"no call was made for {progress.rounds} turns"
     told = f"{ways[0].label} brought nothing {ways[0].count} times"
     return quote_text(f"{told}: {ways[0].error}" if ways[0].error else told)
 
 
 _STALLS = (DeviationSignal.NO_PROGRESS, DeviationSignal.TOOL_REPEAT_FAIL)
-
-
-def _describe_stalled(progress: Progress) -> str:
-    return f"nothing new has come of the rounds since round {progress.since}"
+_CHECKED = (DeviationSignal.ERROR_PLATEAU, DeviationSignal.FILE_LOOP)
 
 
 def _describe_way(way: Way) -> str:

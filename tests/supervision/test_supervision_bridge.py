@@ -388,9 +388,9 @@ def held(run: Supervision, count: int, *, ratio: float = 0.0) -> list[Turn]:
     return turns
 
 
-def test_scenario_38_a_takeover_in_which_nothing_is_done_ends_after_twice_its_rounds() -> None:
+def test_scenario_38_a_takeover_that_only_reads_ends_after_twice_its_rounds() -> None:
     run = taken_over()
-    turns = [run.round(text="Let me think.") for _ in range(12)]
+    turns = reading(run, 12)
     assert [turn.out.stop for turn in turns[:11]] == [None] * 11
     assert turns[11].out.stop is not None
     assert turns[11].out.stop.reason is StopReason.USER_CHECKPOINT
@@ -517,7 +517,7 @@ def stopped() -> Supervision:
     """A takeover in which the model wanted to take work back: a person has to look."""
     run = taken_over()
     turn = run.round(ROLLBACK)
-    assert turn.refused[0].startswith("[ToolGate] It would take work back")
+    assert turn.refused[0].startswith("[Supervision] Not executed: it would take work back")
     assert turn.out.stop is not None
     assert (turn.out.stop.reason, run.state.stopped) == (StopReason.USER_CHECKPOINT,) * 2
     return run

@@ -265,7 +265,7 @@ def test_what_goes_well_is_kept_back_only_once_a_stall_of_it_was_told_of() -> No
     turns = run.rounds(*[read("a.md")] * 7)
     told = next(at for at, turn in enumerate(turns) if turn.said)
     assert {turn.refused for turn in turns[: told + 1]} == {("",)}
-    assert "Use that result" in turns[-1].refused[0]
+    assert "use that result" in turns[-1].refused[0]
     assert run.round(read("b.md")).refused == ("",)
 
 
@@ -273,7 +273,7 @@ def test_strict_keeps_back_what_takes_work_back_and_goes_on() -> None:
     run = Supervision("strict")
     back = replace(ran("git reset --hard"), call=replace(ran("git reset --hard").call, rollback=True))
     turn = run.round(back)
-    assert "a person has to say yes" in turn.refused[0]
+    assert "a person has to agree first" in turn.refused[0]
     assert turn.out.stop is None
 
 
