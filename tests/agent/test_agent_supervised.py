@@ -240,7 +240,7 @@ def test_a_takeover_is_told_once_stays_before_the_model_while_it_is_led_and_goes
     first, last = shown.index(1), len(shown) - 1 - shown[::-1].index(1)
     assert all(shown[first : last + 1])
     assert last < len(shown) - 1
-    assert HANDED_BACK in said(model.requests[last + 1])
+    assert any(HANDED_BACK in said(request) for request in model.requests[last + 1 :])
 
 
 @pytest.fixture(scope="module")
@@ -364,25 +364,6 @@ def test_the_reason_in_the_report_is_that_of_the_code_as_it_is_in_the_end(tmp_pa
     made = supervised(tmp_path, says(*healthy()))
     assert made["verification"]["verified"] is False
     assert report(tmp_path)["stopReason"] != "model_done"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "kernel/supervisor-events.jsonl",
-        pytest.param("kernel/checkpoint.json", marks=pytest.mark.slow),
-        pytest.param("kernel/take-over", marks=pytest.mark.slow),
-        pytest.param("kernel", marks=pytest.mark.slow),
-    ],
-)
-def test_files_of_the_supervision_that_cannot_be_written_stop_no_run(name: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    if name == "kernel":
-        path.write_text("in the way")
-    else:
-        path.mkdir(parents=True)
-    made = supervised(tmp_path, Scripted(looping(helped=True)))
-    assert made["stop_reason"] == "accepted"
 
 
 @pytest.mark.slow
