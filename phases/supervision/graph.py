@@ -51,11 +51,9 @@ class Branch:
     id: str
     node_ids: tuple[str, ...]
     is_fallback: bool = False
-    source_branch_id: str | None = None
     failed_node_id: str = ""
     reason: FallbackReason | None = None
     attempt_count: int = 0
-    max_attempts: int = 1
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,6 @@ class GraphRun:
     use: StepUse = field(default_factory=StepUse)
     round: int = 0
     """The one that is going on."""
-    planned_files: int = 0
     open_files: int = 0
     """As of the last round: planned files that are not there, or not sound."""
     missing: tuple[str, ...] = ()

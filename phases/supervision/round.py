@@ -156,8 +156,7 @@ def _follow_graph(
     """What the round is to the graph. Without one, it is noted how far the work is."""
     if state.graph.graph is not None or verdict or not setting.policy.task_graph:
         return evaluate_graph(state, setting, turn, verdict, out)
-    planned = len(setting.task.planned_files)
-    run = replace(state.graph, open_files=turn.open_files, round=turn.number + 1, planned_files=planned)
+    run = replace(state.graph, open_files=turn.open_files, round=turn.number + 1)
     return replace(state, graph=run), Evaluated(run)
 
 
