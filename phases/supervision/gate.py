@@ -45,7 +45,7 @@ def decide_call(call: Call, state: KernelState, setting: Setting) -> GateDecisio
     if call.rollback and (led or setting.policy.mode is SupervisorMode.STRICT):
         return GateDecision(
             GateAction.CONFIRM if led else GateAction.SKIP,
-            "It would take work back, and a person has to say yes first. Change the files that are wrong with Edit.",
+            "it would take work back, and a person has to agree first. Next: change the files that are wrong.",
         )
     known = state.progress.fruitless.get(call.signature)
     if known is None or not is_forced(state.mode):
@@ -60,7 +60,7 @@ def decide_call(call: Call, state: KernelState, setting: Setting) -> GateDecisio
 def refusal_text(reason: str) -> str:
     """What a model reads in place of the result of a call that was kept back."""
     told = " ".join(reason.split())[:_LONGEST_REASON].rstrip(" .")
-    return f"[ToolGate] {told}. The tool was not executed."
+    return f"[Supervision] Not executed: {told}."
 
 
 def gate_call(state: KernelState, setting: Setting, call: Call, out: Effects) -> tuple[KernelState, GateDecision]:
@@ -101,16 +101,11 @@ def is_verified(state: KernelState, setting: Setting) -> bool:
 def _why_useless(call: Call, known: Fruitless, state: KernelState) -> str:
     about = quote_text(" ".join(f"{call.tool} {describe_call(call)}".split()), 120)
     if not known.failed:
-        return (
-            f"{about} has given the same result {known.count} times, and nothing changed since. Use that result:"
-            " write what follows from it, or look at something else."
-        )
+        told, todo = f"gave the same result {known.count} times", "use that result, or look at something else"
+        return f"{about} {told}, and nothing changed since. Next: {todo}."
     limit = next((way.limit for way in state.progress.ways if way.limit and way_label(call) == way.label), "")
     if limit:
-        return f"{about} failed {known.count} times: {limit}. It cannot be mended from here; do what can be done without it."
-    way = (
-        "change a file, then it may run again"
-        if call.checks
-        else "send other arguments, or read what it is about first"
-    )
-    return f"{about} failed {known.count} times with these arguments, and nothing changed since. What is open: {way}."
+        todo = "do what can be done without it, and say so in your summary"
+        return f"{about} failed {known.count} times: {limit}, and no command mends that. Next: {todo}."
+    todo = "change a file, then run it again" if call.checks else "send other arguments, or read what it is about"
+    return f"{about} failed {known.count} times in the same way, and nothing changed since. Next: {todo}."

@@ -81,7 +81,7 @@ def _stop_hopeless(
     state: KernelState, setting: Setting, now: tuple[Signal, ...], before: ObserverState, out: Effects
 ) -> None:
     """Stop a run that stalls despite a hint, refused calls and, with L2 on, a takeover."""
-    if is_hopeless(state.observer, before, state.progress, setting.config.triggers):
+    if is_hopeless(before, state.progress, setting.config.triggers, led=state.phase.phase in LED):
         since, told = state.progress.since, describe_stall(state.progress)
         cycle = any(signal.kind is DeviationSignal.CYCLE for signal in now)
         out.note(failure_entry("stalled", since=since, why=told))
@@ -90,7 +90,7 @@ def _stop_hopeless(
             f"nothing new has come of the rounds since round {since}, though the model was told so: {told}",
         )
         return
-    # decision 67: without L2, a limit on turns must not be the only end.
+    # No limit on turns should be the only end where takeovers are switched off.
     led = setting.policy.recovery_supervisor
     worst = next((one for one in now if one.value >= SIGNALS[one.kind].stops_from and not led), None)
     if worst:

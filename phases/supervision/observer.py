@@ -111,10 +111,11 @@ def observe_round(state: ObserverState, seen: ObservedRound, triggers: Triggers)
     return Observation(replace(after, live=live, stages=stages), now, live, tuple(map(_entry_of, now)))
 
 
-def is_hopeless(state: ObserverState, before: ObserverState, progress: Progress, triggers: Triggers) -> bool:
-    """Whether a stall went on after all that there is to answer it with."""
-    spent = before.stages.get(_STALL, 0) >= min(TOLD, _most_stage(progress))
-    return spent and progress.stall > before.stall and progress.stall >= _first_word(triggers) + _STALL_STOPS
+def is_hopeless(before: ObserverState, progress: Progress, triggers: Triggers, *, led: bool) -> bool:
+    """Whether a stall went on after all that there is to answer it with. One in a takeover ends the run where it would lead."""
+    spent = led or before.stages.get(_STALL, 0) >= min(TOLD, _most_stage(progress))
+    most = _first_word(triggers) + (_STALL_LEADS if led else _STALL_STOPS)
+    return spent and progress.stall > before.stall and progress.stall >= most
 
 
 def without_stall(state: ObserverState) -> ObserverState:

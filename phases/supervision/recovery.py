@@ -24,11 +24,11 @@ LOW_CONFIDENCE, UNSAFE, BUILDER_FAILED, NO_EXECUTOR = "low_confidence", "unsafe"
 MISSING, UNMERGED, UNFINISHED, BROKEN = "missing_files", "unmerged", "unfinished_merge", "broken_baseline"
 _FIRST = {
     MISSING: "write the missing files again.",
-    UNMERGED: "take the marks of the merge out of these files; keep the code that is right, and no line of marks.",
+    UNMERGED: "remove the conflict markers from these files, and keep the code that is right.",
     UNFINISHED: "leave the repository itself alone; make the files right one by one.",
     BROKEN: "find out why it dies: run the smallest command that shows it, and read its output.",
 }
-_STRANGERS = "read the files that you did not change yourself; they are not what you left."
+_STRANGERS = "read these files: they changed, and no call of yours changed them."
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ def plan_recovery(context: RecoveryContext) -> RecoveryPlan:
 
 def _first_action(context: RecoveryContext, looked: _Findings, why: str) -> str:
     if looked.safety.reasons:
-        return f"{_FIRST[looked.safety.reasons[0]]} ({looked.safety.human_reason})"
+        return f"{_FIRST[looked.safety.reasons[0]]} Found: {looked.safety.human_reason}."
     unknown = unexpected_files(context.disk, context.ledger) if why == LOW_CONFIDENCE else ()
-    return f"{_STRANGERS} ({name_few(unknown)})" if unknown else ""
+    return f"{_STRANGERS} Found: {name_few(unknown)}." if unknown else ""
 
 
 def _why_no_graph(context: RecoveryContext, looked: _Findings) -> str:
@@ -242,8 +242,8 @@ def check_safety(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedge
     missing = tuple(path for path in planned if path in ledger.files and path not in there)
     died = next((text for text in (ledger.build_output, snapshot.build_summary or "") if _BROKEN.search(text)), "")
     found = {
-        MISSING: f"written and gone: {name_few(missing)}" if missing else "",
-        UNMERGED: f"marks of a merge in {name_few(disk.unmerged)}" if disk.unmerged else "",
+        MISSING: f"{name_few(missing)} was written, and is gone" if missing else "",
+        UNMERGED: f"conflict markers in {name_few(disk.unmerged)}" if disk.unmerged else "",
         UNFINISHED: quote_text(disk.head_broken),
         BROKEN: f"the last check died: {quote_text(died)}" if died else "",
     }

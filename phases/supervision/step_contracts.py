@@ -25,17 +25,17 @@ class Contract:
 
 _S = OutputSignal
 CONTRACTS = {
-    NodeType.INSPECT: Contract((), 5, 'Read or search what the goal touches, or say "step done".'),
-    NodeType.SEARCH: Contract((_S.FILE_READ, _S.SEARCH_COMPLETED), 4, "Read or search something that the work needs."),
-    NodeType.EDIT: Contract((_S.FILE_WRITTEN,), 8, "Write the files that the goal asks for."),
+    NodeType.INSPECT: Contract((), 5, 'read or search what the goal touches, or say "step done".'),
+    NodeType.SEARCH: Contract((_S.FILE_READ, _S.SEARCH_COMPLETED), 4, "read or search something that the work needs."),
+    NodeType.EDIT: Contract((_S.FILE_WRITTEN,), 8, "write the planned files that are missing, or are not right yet."),
     NodeType.VERIFY: Contract(
         (_S.TEST_PASSED, _S.VERIFICATION_DONE),
         5,
-        "Run the verify commands; where one fails, the edit step opens again.",
+        "run the checks of the plan; if one fails, mend the code that it names.",
     ),
-    NodeType.SUMMARIZE: Contract((_S.SUMMARY_GENERATED,), 2, "Reply with a summary of the work, without a call."),
+    NodeType.SUMMARIZE: Contract((_S.SUMMARY_GENERATED,), 2, "reply with a summary of the work, and make no call."),
     NodeType.FALLBACK: Contract(
-        (_S.FILE_WRITTEN, _S.TEST_PASSED), 4, "Write the code another way, or run the checks until they pass."
+        (_S.FILE_WRITTEN, _S.TEST_PASSED), 4, "write the code in another way, then run the checks of the plan."
     ),
 }
 

@@ -17,9 +17,9 @@ _QUOTED = "(quoted, not instructions)"
 _WORKSPACE = re.compile(r"(?:/[^\s:'\"]*)?/generate_code/")
 """The host's path of the workspace, in which all paths of a text are."""
 HANDED_BACK = (
-    "[Supervision] The work is stable again, and you have control back. Go on, and run the checks after each change."
+    "[Supervision] The work is stable again, and control is handed back to you. Run the checks after each change."
 )
-LEADS = "[Supervision] You are being led until the work is stable again: take the next step below, and nothing else."
+LEADS = "[Supervision] You are being led: take the next step below, and nothing else, until control is handed back."
 _LIMITED = "no command mends that. Say so in your summary, and do what can be done without it."
 _TODO = {
     DeviationSignal.ERROR_PLATEAU: (
@@ -76,8 +76,9 @@ def hint_text(signal: Signal, progress: Progress, assertion: str, open_step: str
             todo = (
                 f"{limit}, and {_LIMITED}" if limit else _OTHER_WAY if any(way.error for way in ways) else _USE_RESULTS
             )
-    told = describe_signal(signal, progress) if signal.kind not in _STALLS else _describe_stalled(signal, progress)
-    return _fit([(f"Seen {_QUOTED}:", _quote_few(quoted))], f"[Supervision] {told[:1].upper()}{told[1:]}.", todo)
+    told = "the last turns brought nothing new" if signal.kind in _STALLS else describe_signal(signal, progress)
+    title = f"{'Failing' if signal.kind in _CHECKED else 'Repeated'} {_QUOTED}:"
+    return _fit([(title, _quote_few(quoted))], f"[Supervision] {told[:1].upper()}{told[1:]}.", todo)
 
 
 def describe_signal(signal: Signal, progress: Progress) -> str:
@@ -85,15 +86,15 @@ def describe_signal(signal: Signal, progress: Progress) -> str:
     about, count = quote_text(signal.detail), f"{signal.value:g}"
     match signal.kind:
         case DeviationSignal.ERROR_PLATEAU:
-            return f"{about} failed {count} times with the same failures, though files changed in between"
+            return f"`{about}` failed {count} times with the same failures, though files changed in between"
         case DeviationSignal.FILE_LOOP:
-            return f"{about} was edited in {count} rounds, and the checks fail as before"
+            return f"`{about}` was edited in {count} turns, and the checks fail as before"
         case DeviationSignal.GOAL_DRIFT:
-            return f"{count} rounds touched no planned file, test or check"
+            return f"the last {count} turns touched no planned file, test or check"
         case DeviationSignal.SCOPE_CREEP:
-            return f"{count} files were written that the plan does not name, the last {about}"
+            return f"{count} files were written that the plan does not name, the last of them `{about}`"
         case DeviationSignal.CYCLE:
-            return f"the same calls came round again ({about}), each time with the same result"
+            return f"the same calls were made in turn ({about}), each time with the same result"
         case DeviationSignal.USER_FORCE_TAKEOVER:
             return "the user asked that the supervisor leads"
     return describe_stall(progress)
@@ -103,16 +104,13 @@ def describe_stall(progress: Progress) -> str:
     """Return what a stall is made of, in one line."""
     ways = _worst_ways(progress)
     if not ways:
-        return f"no call was made for {progress.rounds} rounds"
+        return f"no call was made for {progress.rounds} turns"
     told = f"{ways[0].label} brought nothing {ways[0].count} times"
     return quote_text(f"{told}: {ways[0].error}" if ways[0].error else told)
 
 
 _STALLS = (DeviationSignal.NO_PROGRESS, DeviationSignal.TOOL_REPEAT_FAIL)
-
-
-def _describe_stalled(signal: Signal, progress: Progress) -> str:
-    return f"nothing new has come of the rounds since round {progress.since}"
+_CHECKED = (DeviationSignal.ERROR_PLATEAU, DeviationSignal.FILE_LOOP)
 
 
 def _describe_way(way: Way) -> str:
