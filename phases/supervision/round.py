@@ -136,18 +136,22 @@ def observe_end(
 
 
 def _answer(state: KernelState, setting: Setting, observed: Observation, out: Effects) -> KernelState:
-    """The first two steps of the answer to what goes wrong: a word, then forced mode, which keeps calls back."""
+    """In shadow, log the hints; else ask for forced mode, which refuses calls, where the observer blocks."""
     if setting.policy.shadow:
         # decision 64: shadow says and keeps back nothing.
         out.note(*(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_say:{one.kind}") for one in observed.hints))
         return state
-    # One block a turn: the first is the worst. Who is led reads the block of the takeover instead.
-    if observed.hints and state.phase.phase not in LED:
-        text = hint_text(observed.hints[0], state.progress, state.ledger.assertion, next_action(state, setting))
-        kinds = ",".join(signal.kind for signal in observed.hints)
-        out.note(recovery_entry(f"hint:{kinds}", text=text, assertion=state.ledger.assertion))
-        state = send_text(state, setting, CorrectionKind.RECOVERY, text, out)
     return replace(state, mode=submit_signals(state.mode, ModeSignal.LOOP_DETECTED)) if observed.state.blocks else state
+
+
+def send_hint(state: KernelState, setting: Setting, observed: Observation, out: Effects) -> KernelState:
+    """Tell the model of the first new trouble, once L2 has decided: a model that is led reads the lead block alone."""
+    if not observed.hints or setting.policy.shadow or state.phase.phase in LED:
+        return state
+    text = hint_text(observed.hints[0], state.progress, state.ledger.assertion, next_action(state, setting))
+    kinds = ",".join(signal.kind for signal in observed.hints)
+    out.note(recovery_entry(f"hint:{kinds}", text=text, assertion=state.ledger.assertion))
+    return send_text(state, setting, CorrectionKind.RECOVERY, text, out)
 
 
 def _follow_graph(
