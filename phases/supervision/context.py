@@ -11,7 +11,7 @@ from phases.supervision.step_contracts import CONTRACTS
 from phases.supervision.wording import lead_text, quote_text, step_text
 from phases.supervision.work_ledger import check_fails
 
-_MEND = "read the code that the first failure names, say in one sentence why it fails, make one change, then {check}."
+_MEND = "read the code that the first failure names, say in one sentence why it fails, make one change, {check}."
 _END = "say in your summary what is done, and what cannot be done here."
 
 
@@ -43,9 +43,11 @@ def next_action(state: KernelState, setting: Setting) -> str:
     """Return what brings the work on, by what is known of it: an open file, a failing check, a check that has not run."""
     passed = set(map(command_key, state.ledger.passed_since_write))
     check = next((one for one in setting.task.verify_commands if command_key(one) not in passed), "")
-    run = f"run `{quote_text(check, 120)}`" if check else "run it once"
+    run = f"run `{quote_text(check, 120)}`"
     if state.next_file:
-        return f"write {quote_text(state.next_file)}, a planned file that is open, then {run}."
+        # with a planned test still to be written, the check would fail for want of it
+        then = f", then {run}" if check and state.open_files <= 1 else ""
+        return f"write {quote_text(state.next_file)}, a planned file that is open{then}."
     if check_fails(state.ledger):
-        return _MEND.format(check=run)
+        return _MEND.format(check=f"then {run}" if check else "then run the check that failed")
     return f"{run}." if check else _END
