@@ -82,7 +82,7 @@ def plan_recovery(context: RecoveryContext) -> RecoveryPlan:
     looked = _Findings(snapshot, trust, safety)
     why = _why_no_graph(context, looked)
     if not why:
-        graph = build_retrospective(context.task, snapshot, context.ledger, graph_id=context.graph_id, at=context.round)
+        graph = build_retrospective(context.task, snapshot, graph_id=context.graph_id, at=context.round)
         looked, why = _Findings(snapshot, trust, safety, graph), "" if graph else BUILDER_FAILED
     tier = _choose_tier(context, why)
     graph = None if context.shadow else looked.graph
@@ -164,7 +164,7 @@ def weigh_snapshot(snapshot: WorkspaceSnapshot, evidence: SnapshotEvidence, weig
     weighted = {
         "gitClean": (weights.git_clean, _clean_factor(evidence.disk, evidence.ledger)),
         "snapshotAge": (weights.snapshot_age, _age_factor(evidence.round - snapshot.at)),
-        "verifyPassed": (weights.verify_passed, _verify_factor(snapshot, evidence.ledger)),
+        "verifyPassed": (weights.verify_passed, _verify_factor(snapshot)),
         "repoContextMatch": (weights.repo_context_match, _match_factor(evidence.disk, evidence.ledger)),
         "buildSignal": (weights.build_signal, _build_factor(snapshot)),
     }
@@ -192,13 +192,9 @@ def _age_factor(age: int) -> float:
     return min(1.0, max(0.0, (_OLD_ROUNDS - age) / (_OLD_ROUNDS - _FRESH_ROUNDS)))
 
 
-def _verify_factor(snapshot: WorkspaceSnapshot, ledger: WorkLedger) -> float:
+def _verify_factor(snapshot: WorkspaceSnapshot) -> float:
     """Return how well the result of the checks is known: a failure is known too."""
-    if snapshot.test_summary not in (PASSED, FAILED):
-        return UNKNOWN
-    if snapshot.test_summary != ledger.test_summary or ledger.last_write_round > ledger.last_verify_round:
-        return 0.25
-    return 1.0 if snapshot.test_summary == PASSED else 0.8
+    return {PASSED: 1.0, FAILED: 0.8}.get(snapshot.test_summary or "", UNKNOWN)
 
 
 def _match_factor(disk: DiskFacts, ledger: WorkLedger) -> float:
@@ -211,12 +207,12 @@ def _match_factor(disk: DiskFacts, ledger: WorkLedger) -> float:
 
 def _build_factor(snapshot: WorkspaceSnapshot) -> float:
     """Return whether the code builds: a failing test does not say so, code that does not parse does."""
-    summary = (snapshot.build_summary or "").casefold()
-    if summary.startswith((ERROR, "fail")):
+    summary = snapshot.build_summary or ""
+    if summary.startswith(ERROR):
         return 0.0
     if snapshot.test_summary == FAILED:
         return UNKNOWN
-    if summary.startswith((OK, "pass")):
+    if summary == OK:
         return 1.0
     return 0.9 if snapshot.test_summary == PASSED else UNKNOWN
 
@@ -254,23 +250,20 @@ def check_safety(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedge
 _LOOKING = (NodeType.INSPECT, NodeType.SEARCH)
 
 
-def build_retrospective(
-    task: Task, snapshot: WorkspaceSnapshot, ledger: WorkLedger, *, graph_id: str, at: int
-) -> TaskGraph | None:
+def build_retrospective(task: Task, snapshot: WorkspaceSnapshot, *, graph_id: str, at: int) -> TaskGraph | None:
     """Return the graph with its finished steps marked; None if it cannot be built."""
     try:
         graph = build_graph(task, graph_id=graph_id, at=at)
-        for step in _steps_standing(graph, snapshot, ledger):
+        for step in _steps_standing(graph, snapshot):
             graph = close_step(graph, step, NodeStatus.DONE, at)
         return to_first_open(graph, at)
     except FAULTS:
         return None
 
 
-def _steps_standing(graph: TaskGraph, snapshot: WorkspaceSnapshot, ledger: WorkLedger) -> tuple[str, ...]:
+def _steps_standing(graph: TaskGraph, snapshot: WorkspaceSnapshot) -> tuple[str, ...]:
     """Return the steps that the workspace shows to be done; never the summary."""
-    passed = snapshot.test_summary == PASSED == ledger.test_summary
-    verified = passed and ledger.last_write_round <= ledger.last_verify_round
-    # An edit never counts as done: present files do not make it complete.
-    kinds = {*(_LOOKING if snapshot.changed else ()), *((NodeType.VERIFY,) if verified else ())}
+    # An edit never counts as done: present files do not make it complete. A write after a passed check takes it back.
+    checked = (NodeType.VERIFY,) if snapshot.test_summary == PASSED else ()
+    kinds = {*(_LOOKING if snapshot.changed else ()), *checked}
     return tuple(name for name in graph.main_branch.node_ids if graph.nodes[name].type in kinds)
