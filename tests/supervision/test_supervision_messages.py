@@ -83,7 +83,7 @@ def test_a_shadow_logs_what_it_would_say_and_says_nothing(kind: CorrectionKind) 
     assert out.injections == []
     after = send_text(state, setting_of("adaptive"), kind, "text", out)
     assert [said.text for said in out.injections] == ["text"]
-    assert (after.spoke_at, after.counts.hints) == (7, 1)
+    assert (after.spoke_at, after.counts.hints) == (7, kind is CorrectionKind.RECOVERY), "a handback is no hint"
 
 
 # What is quoted
