@@ -60,10 +60,9 @@ def move_cursor(graph: TaskGraph, step: str) -> TaskGraph:
     )
 
 
-def fresh_tries(graph: TaskGraph, *steps: str) -> TaskGraph:
-    """Give steps all their tries again."""
-    fresh = {step: replace(graph.nodes[step], retry_count=0) for step in steps}
-    return replace(graph, nodes={**graph.nodes, **fresh})
+def fresh_tries(graph: TaskGraph, step: str) -> TaskGraph:
+    """Give a step all its tries again."""
+    return replace(graph, nodes={**graph.nodes, step: replace(graph.nodes[step], retry_count=0)})
 
 
 def pass_over(graph: TaskGraph, target: int, at: int) -> TaskGraph:

@@ -113,7 +113,7 @@ def track_call(run: GraphRun, action: Action, task: Task) -> GraphRun:
         return run
     at = max(run.round, graph.updated_at)
     if call.tool_class is ToolClass.WRITE and action.ok:
-        run = _back_at_edit(replace_graph(run, _stale_checks(graph, at)), at)
+        run = _back_at_edit(replace_graph(run, _stale_check(graph, at)), at)
     run = _sync_call(run, action, at)
     if run.graph is None or not run.graph.active:
         return run
@@ -138,15 +138,15 @@ def replace_graph(run: GraphRun, graph: TaskGraph) -> GraphRun:
     return replace(run, graph=graph, use=StepUse())
 
 
-def _stale_checks(graph: TaskGraph, at: int) -> TaskGraph:
+def _stale_check(graph: TaskGraph, at: int) -> TaskGraph:
     """Return the graph after a write: a check that was done is pending again, and the edit is open."""
-    checks = [step for step in graph.main_branch.node_ids if graph.nodes[step].type is NodeType.VERIFY]
-    done = [step for step in checks if graph.nodes[step].status is NodeStatus.DONE]
-    if not done:
+    main = graph.main_branch.node_ids
+    check = next(step for step in main if graph.nodes[step].type is NodeType.VERIFY)
+    if graph.nodes[check].status is not NodeStatus.DONE:
         return graph
-    graph, main = graph_cursor.fresh_tries(graph, *done), graph.main_branch.node_ids
-    if graph.branch.is_fallback or graph.cursor.node_index < main.index(done[0]):
-        return graph_cursor.reopen_steps(graph, *done, at=at)
+    graph = graph_cursor.fresh_tries(graph, check)
+    if graph.branch.is_fallback or graph.cursor.node_index < main.index(check):
+        return graph_cursor.reopen_steps(graph, check, at=at)
     return graph_cursor.rewind_to_edit(graph, at)
 
 
