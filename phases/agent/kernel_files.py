@@ -33,11 +33,6 @@ class KernelFiles:
 
     # But for the report nothing here is synced: what can be made again from the journal need not be waited for (decision 55).
 
-    @property
-    def lines(self) -> int:
-        """How many lines the event log has."""
-        return self._written
-
     def request(self) -> bool:
         """Whether the user asked for a takeover."""
         return os.path.isfile(self._path(REQUEST))

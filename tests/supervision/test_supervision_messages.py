@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phases.supervision.config import Config, Layers
 from phases.supervision.effects import Effects
 from phases.supervision.enums import CorrectionKind, DeviationSignal, SupervisorPhase, TimelineEvent
 from phases.supervision.facts import Action
@@ -20,15 +21,21 @@ from tests.supervision_runs import Supervision, as_written, broken, check, ran, 
 # One block a turn
 
 
-@pytest.mark.parametrize("word", ["adaptive", "strict"])
-def test_a_second_trouble_in_the_round_of_a_takeover_gets_no_word_of_its_own(word: str) -> None:
-    run = Supervision(word, disk=as_written)
+@pytest.mark.parametrize(
+    ("word", "leads", "said"),
+    [("adaptive", True, [0, 1, 0, 0]), ("strict", True, [0, 1, 0, 0]), ("adaptive", False, [0, 1, 0, 1])],
+    ids=["adaptive", "strict", "where nobody may lead"],
+)
+def test_a_second_trouble_gets_a_word_of_its_own_but_in_the_round_of_a_takeover(
+    word: str, leads: bool, said: list[int]
+) -> None:
+    run = Supervision(word, Config(layers=Layers(recovery_supervisor=leads)), disk=as_written)
     run.round(write("src/a.py", new=True), write("src/b.py", new=True), check("test_a"))
     turns = [run.round(write("src/a.py", number), check("test_a")) for number in range(4)]
-    assert run.phase is SupervisorPhase.TAKEOVER
-    assert DeviationSignal.FILE_LOOP in {signal.kind for signal in run.state.observer.live}
-    assert [len(turn.said) for turn in turns] == [0, 1, 0, 0]
+    assert [len(turn.said) for turn in turns] == said
     assert "failed 3 times with the same failures" in turns[1].said[0]
+    assert DeviationSignal.FILE_LOOP in {signal.kind for signal in run.state.observer.live}
+    assert (run.phase is SupervisorPhase.TAKEOVER) == leads
 
 
 @pytest.mark.parametrize("word", ["adaptive", "strict"])
