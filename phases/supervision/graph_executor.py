@@ -140,12 +140,11 @@ def replace_graph(run: GraphRun, graph: TaskGraph) -> GraphRun:
 
 def _stale_check(graph: TaskGraph, at: int) -> TaskGraph:
     """Return the graph after a write: a check that was done is pending again, and the edit is open."""
-    main = graph.main_branch.node_ids
-    check = next(step for step in main if graph.nodes[step].type is NodeType.VERIFY)
+    check = next(step for step in graph.main_branch.node_ids if graph.nodes[step].type is NodeType.VERIFY)
     if graph.nodes[check].status is not NodeStatus.DONE:
         return graph
     graph = graph_cursor.fresh_tries(graph, check)
-    if graph.branch.is_fallback or graph.cursor.node_index < main.index(check):
+    if graph.branch.is_fallback:
         return graph_cursor.reopen_steps(graph, check, at=at)
     return graph_cursor.rewind_to_edit(graph, at)
 
