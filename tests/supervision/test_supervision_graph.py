@@ -291,6 +291,13 @@ def test_a_fix_in_the_reply_of_a_failed_check_opens_the_edit_again_and_costs_one
     assert (work.at, work.tries(VERIFY)) == (VERIFY, kind is VERIFY)
 
 
+def test_fixes_in_the_reply_of_a_failed_check_cost_no_more_than_all_tries() -> None:
+    work = Work()
+    for _ in range(5):
+        work.to(VERIFY).round(BROKE, WRITE)
+    assert (work.tries(VERIFY), work.graph.branch_history) == (2, ())
+
+
 def test_a_second_part_of_a_fix_opens_the_edit_again_and_costs_no_more() -> None:
     work = Work().to(VERIFY)
     work.round(BROKE)
@@ -362,6 +369,23 @@ def test_a_fallback_is_taken_once_and_then_the_graph_has_failed(kind: NodeType) 
     assert (again.graph_failed, again.signals) == (False, ())
     assert not graph_executor.is_active(work.run)
     assert graph_executor.pending_steps(work.run) == 0
+
+
+def test_a_write_on_a_fallback_of_the_edit_asks_again_for_a_check_that_was_done() -> None:
+    work = Work().to(EDIT)
+    work.run = replace(work.run, graph=graph_cursor.close_step(work.graph, "node-04", DONE, 1))
+    work.switch()
+    work.call(WRITE)
+    assert (work.at, work.status(VERIFY)) == (FALLBACK, PENDING)
+
+
+def test_a_check_that_fails_on_a_fallback_costs_one_try_and_the_second_one_fails_the_graph() -> None:
+    work = Work().to(EDIT)
+    work.switch()
+    work.round(BROKE)
+    work.round(READ)
+    assert (work.at, work.tries(FALLBACK)) == (FALLBACK, 1)
+    assert work.round(BROKE).graph_failed
 
 
 def test_a_fallback_that_was_taken_is_not_taken_again_when_its_step_fails_once_more() -> None:
