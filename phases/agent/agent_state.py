@@ -78,8 +78,8 @@ class Supervisor(Protocol):
     def end_turn(self, reply: Reply, verdict: Mapping[str, Any] | None) -> str:
         """Ends a turn; returns what a person should know of it. Raises Paused where it stops the run."""
 
-    def close(self, stop_reason: str, detail: str) -> None:
-        """Writes down how the run ended."""
+    def close(self, stop_reason: str, detail: str, *, ended: bool = False) -> None:
+        """Write down how the run ended. Raises StorageError where it has `ended` and that cannot be kept."""
 
 
 class Unsupervised:
@@ -103,7 +103,7 @@ class Unsupervised:
     def end_turn(self, reply: Reply, verdict: Mapping[str, Any] | None) -> str:
         return ""
 
-    def close(self, stop_reason: str, detail: str) -> None: ...
+    def close(self, stop_reason: str, detail: str, *, ended: bool = False) -> None: ...
 
 
 @dataclass(frozen=True)

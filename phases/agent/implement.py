@@ -109,7 +109,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
         state.hook_messages = end.said
         state.attempt = open_attempt(os.path.dirname(places.workspace))
         ending = end.ended_by(_work_to_ending(state, assignment, workspace, commands, missing))
-    state.supervisor.close(_in_report(ending), ending.detail)
+    state.supervisor.close(_in_report(ending), ending.detail, ended=True)
     detail = ending.detail.partition("\n")[0][:_MOST_LOGGED]
     logger.info("the agent ended after {} turns: {} {}", ending.turns, describe_reason(ending.stop_reason), detail)
     snapshot.clear()

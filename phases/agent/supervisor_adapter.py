@@ -206,7 +206,8 @@ class KernelSupervisor:
             return "the supervisor leads from here"
         return "the supervisor hands the work back" if now.handoffs > before.handoffs else ""
 
-    def close(self, stop_reason: str, detail: str) -> None:
+    def close(self, stop_reason: str, detail: str, *, ended: bool = False) -> None:
+        """Write how the run was supervised. Raises StorageError where the run has `ended` and a file could not be kept."""
         if self.bridge.on:
             self._write_down("ended")
         if self.bridge.on or self.warning:
@@ -214,6 +215,8 @@ class KernelSupervisor:
             self.files.report(
                 kernel_report(self.bridge.state, setting, stop_reason=stop_reason, detail=detail, warning=warning)
             )
+        if ended:
+            self.files.settle()
 
     def _setting(self, pinned: Mapping[str, Any]) -> Setting:
         return setting_from(pinned, self.plan, there=self.journal.begun["before"])
