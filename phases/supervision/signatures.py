@@ -74,9 +74,9 @@ def normalize_text(text: str) -> str:
 
 
 def failing_lines(output: str) -> tuple[str, ...]:
-    """Return the lines at both ends that say what fails, sorted, each once: of any test runner, none is known by name.
+    """Return the lines that say what fails, sorted, of any test runner; of a long output only both ends are read.
 
-    An output that says nothing of the kind gives its last line that is not empty.
+    An output without such a line gives its last line that is not empty.
     """
     return _failures_of_text(normalize_text(_telling_lines(output)))
 
