@@ -267,7 +267,7 @@ def test_a_run_that_is_cut_off_at_any_turn_is_led_and_handed_back_all_the_same(
 def test_a_run_that_never_recovers_stops_for_its_user_with_all_work_kept_and_can_be_gone_on_with(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(Paused, match=r"5 of 9 files written.*user_checkpoint.*pipeline supervisor") as stopped:
+    with pytest.raises(Paused, match=r"5 of 9 files written; supervision stopped the run: .*pipeline supervisor") as stopped:
         supervised(tmp_path, Scripted(looping(helped=False)))
     assert stopped.value.stop_reason == "user_checkpoint"
     told = report(tmp_path)
