@@ -37,19 +37,19 @@ _STEPS: Mapping[str, str] = {
 }
 
 
-def render_page(view: View) -> str:
-    """Return the page, as HTML."""
+def render_page(view: View, name: str = "") -> str:
+    """Return the page, as HTML; `name` is the task as a command takes it, where that is not its id."""
     title = f"Supervision of {view.task}"
-    values = {"title": title, **describe_supervision(view)}
+    values = {"title": title, **describe_supervision(view, name)}
     return render_file(PAGE_START, title, "supervision_file.html", values, ("timeline", "steps"))
 
 
-def describe_supervision(view: View) -> dict[str, Any]:
+def describe_supervision(view: View, name: str = "") -> dict[str, Any]:
     """Return the values of the templates."""
     rows = timeline_rows(view.events)
     return {
         "state": describe_state(view),
-        "next": next_steps(view),
+        "next": next_steps(view, name),
         "take_over_asked": view.take_over_asked,
         "damage": view.damage[:_MOST_DAMAGE],
         "events": rows[:MOST_ROWS],
@@ -84,14 +84,14 @@ def describe_state(view: View) -> list[tuple[str, str]]:
     return [(label, one_line(text, _LONGEST_DETAIL)) for label, text in rows if text and label not in past]
 
 
-def next_steps(view: View) -> list[str]:
+def next_steps(view: View, name: str = "") -> list[str]:
     """Return what a user can do after a stop by supervision; nothing in any other state."""
     if not (view.over and view.report and view.report["stopReason"] in tuple(StopReason)):
         return []
     return [
-        f"if the check asks for the wrong thing, change it in the plan: pipeline review {view.task}",
-        f"correct the code or the test yourself, in the task's generate_code/, then: pipeline resume {view.task}",
-        f"let the model try again: pipeline resume {view.task}, or without supervision, with --supervisor off",
+        f"if the check asks for the wrong thing, change it in the plan: pipeline review {name or view.task}",
+        f"correct the code or the test yourself, in the task's generate_code/, then: pipeline resume {name or view.task}",
+        f"let the model try again: pipeline resume {name or view.task}; without supervision, with --supervisor off",
     ]
 
 

@@ -64,7 +64,7 @@ def supervisor_command(store: TaskStore, html: str | None, **flags: bool) -> Ans
     if flags["replay"]:
         return _compute_replay(store)
     view = read_view(store.root, store.id, schema_check(store), running=holder_of(store.root) is not None)
-    return _ask_for_takeover(store, view) if flags["take_over"] else _show_view(view, html)
+    return _ask_for_takeover(store, view) if flags["take_over"] else _show_view(view, html, command_name(store))
 
 
 def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
@@ -74,15 +74,15 @@ def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
         raise UsageError(f"{' and '.join(named)} are two things to do; ask for one of them")
 
 
-def _show_view(view: View, html: str | None) -> Answer:
+def _show_view(view: View, html: str | None, name: str) -> Answer:
     """One screen, one page, or one JSON object. The exit code tells of damage too."""
     if html and not view.empty:
-        write_page(html, PAGE_START, lambda: render_page(view))
+        write_page(html, PAGE_START, lambda: render_page(view, name))
     problems = _list_damage(view)
-    return Answer(lambda: _as_json(view), lambda: _print_view(view), 1 if problems else 0, problems)
+    return Answer(lambda: _as_json(view, name), lambda: _print_view(view, name), 1 if problems else 0, problems)
 
 
-def _print_view(view: View) -> None:
+def _print_view(view: View, name: str) -> None:
     if view.empty:
         asked = " (a takeover is asked for)" if view.take_over_asked else ""
         print_text(f"Task {view.task} was not supervised: supervision was off, or phase 09 has not started yet{asked}")
@@ -96,7 +96,7 @@ def _print_view(view: View) -> None:
     if view.graph:
         print_text(f"\nSteps, {describe_steps(view.graph)}")
         print_pairs(step_rows(view.graph))
-    for number, step in enumerate(next_steps(view), 1):
+    for number, step in enumerate(next_steps(view, name), 1):
         print_advice(("\nWhat you can do:\n" if number == 1 else "") + f"  {number}. {step}")
 
 
@@ -113,7 +113,7 @@ def _list_damage(view: View) -> list[str]:
     return [*found, f"damaged: {more} more"] if more > 0 else found
 
 
-def _as_json(view: View) -> dict[str, Any]:
+def _as_json(view: View, name: str) -> dict[str, Any]:
     leader, since = lead_of(view.events)
     return {
         "task": view.task,
@@ -125,7 +125,7 @@ def _as_json(view: View) -> dict[str, Any]:
         "led_since": since,
         "gated_since": gated_since(view.events) or None,
         "take_over_asked": view.take_over_asked,
-        "next": next_steps(view),
+        "next": next_steps(view, name),
         "report": view.report,
         "timeline": [row._asdict() for row in timeline_rows(view.events)],
         "events": view.events,

@@ -514,13 +514,15 @@ def test_the_check_that_does_not_pass_stands_above_the_turns(client: Client) -> 
 
 
 def test_each_attempt_and_what_the_supervisor_said_stand_beside_their_turns(client: Client, folder: Path) -> None:
-    from tests.supervised import takeover_log, write_files
+    from tests.supervised import report, takeover_log, write_files
 
-    write_files(folder / "tasks" / "paper", takeover_log().lines)
+    write_files(folder / "tasks" / "paper", takeover_log().lines, told=report(stopReason="user_checkpoint"))
     shown = Elements(client.get("/t/paper/live").text)
     assert re.search(r"Acceptance Turn \d+ : not accepted by internal:code", shown.text)
     assert "turn 10 takeover" in shown.text
     assert "turn 14" in shown.text, "when it was handed back"
+    assert "Led by the model, since turn 15" in shown.text
+    assert "pipeline resume paper" in shown.text
     links = {attributes.get("href") for tag, attributes in shown.found if tag == "a"}
     assert "#turn-10" in links
 

@@ -59,6 +59,8 @@ def test_the_screen_ends_with_what_to_type_after_a_stop(supervised: Command) -> 
     assert [line[:4] for line in told.splitlines()] == ["  1.", "  2.", "  3."]
     assert "pipeline resume paper" in told
     assert supervised("supervisor", "paper", "--json").json()["led_by"] == "supervisor"
+    (supervised.folder / "tasks").rename(supervised.folder / "elsewhere")
+    assert "pipeline resume elsewhere/paper" in supervised("supervisor", "--tasks-dir", "elsewhere", "paper").out
 
 
 def test_without_a_task_it_is_about_the_newest(supervised: Command) -> None:
