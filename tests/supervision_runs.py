@@ -11,10 +11,10 @@ from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.checkpoint import build_checkpoint, restore_state
 from phases.supervision.config import Config
 from phases.supervision.effects import Effects
-from phases.supervision.enums import ExecutionMode, GraphStatus, NodeStatus, SupervisorPhase, TaskIntent, ToolClass
-from phases.supervision.facts import Action, Call, CallResult, GateVerdict, RepoShape, Round, Task
+from phases.supervision.enums import ExecutionMode, GraphStatus, NodeStatus, SupervisorPhase, ToolClass
+from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round, Task
 from phases.supervision.graph import CLOSED, TaskGraph, percent_closed
-from phases.supervision.policy import infer_task_domain, resolve_policy
+from phases.supervision.policy import resolve_policy
 from phases.supervision.serialization import to_json
 from phases.supervision.signatures import digest_of_result, signature_of
 from phases.supervision.state import KernelState, Setting
@@ -23,20 +23,9 @@ from phases.supervision.workspace_snapshot import DiskFacts
 CHECK = "python -m pytest -q"
 MODERATE = Task(
     goal="Implement the whole method of the paper, then train it and report the numbers of its tables",
-    intent=TaskIntent.EDIT,
     planned_files=("src/a.py", "src/b.py"),
     verify_commands=(CHECK,),
-    repo=RepoShape(test_framework="pytest"),
 )
-"""Five steps, and one fallback."""
-COMPLEX = replace(
-    MODERATE,
-    planned_files=("src/a.py", "src/b.py", "src/c.py"),
-    repo=RepoShape(backend=True, test_framework="pytest"),
-)
-"""Five steps, and two fallbacks: one for the edit, one for the check."""
-HARD = replace(COMPLEX, planned_files=(*COMPLEX.planned_files, "src/d.py", "src/e.py", "src/f.py"))
-"""Its repository is to be explored first."""
 SOUND = DiskFacts(modified=("src/a.py",), present=MODERATE.planned_files, build_summary="ok")
 """A workspace in which the work of a run that wrote src/a.py stands: a graph can be made of it."""
 UNMERGED = replace(SOUND, unmerged=("src/a.py",))
@@ -92,8 +81,6 @@ class Supervision:
     ) -> None:
         self.asked = 0
         """How often the disk was looked at."""
-        self.pinned: dict[str, str] = {}
-        """What stays before the model, by its name."""
         self._disk = disk
         self.bridge = SupervisorBridge(setting_of(word, config, task, shadow), self._look)
 
@@ -125,7 +112,6 @@ class Supervision:
             done.append(replace(action, result=CallResult(executed=False)) if refused[-1] else action)
             self.bridge.record(action.call, done[-1].result)
         out = self.bridge.end(Round(0, text=text, token_ratio=ratio, open_files=open_files), verdict)
-        self._take_in(out)
         lines = [{key: value for key, value in line.items() if key != "seq"} for line in self.bridge.lines()]
         return Turn(context, tuple(refused), tuple(done), out, lines, before, begun, self.state)
 
@@ -135,11 +121,11 @@ class Supervision:
 
     def resumed(self) -> None:
         """It was cut off, or stopped, and goes on."""
-        self._take_in(self.bridge.resumed())
+        self.bridge.resumed()
 
     def set_to(self, word: str, config: Config | None = None, task: Task = MODERATE, *, shadow: str = "") -> None:
         """It goes on with other settings."""
-        self._take_in(self.bridge.set_to(setting_of(word, config, task, shadow)))
+        self.bridge.set_to(setting_of(word, config, task, shadow))
 
     def continued(self) -> Supervision:
         """Another run that goes on from the checkpoint of this one."""
@@ -161,11 +147,6 @@ class Supervision:
             graph
         )
 
-    def _take_in(self, out: Effects) -> None:
-        for name in out.unpinned:
-            self.pinned.pop(name, None)
-        self.pinned |= {said.pin: said.text for said in out.injections if said.pin}
-
     def _look(self) -> DiskFacts:
         self.asked += 1
         return self._disk(self.state) if callable(self._disk) else self._disk
@@ -174,8 +155,8 @@ class Supervision:
 def setting_of(word: str, config: Config | None = None, task: Task = MODERATE, shadow: str = "") -> Setting:
     """What stays the same for a run."""
     config = config or Config()
-    policy = resolve_policy(word, config, task.intent, shadow)
-    return Setting(task, policy, config, infer_task_domain(task.intent, task.goal))
+    policy = resolve_policy(word, config, shadow)
+    return Setting(task, policy, config)
 
 
 def read(path: str = "README.md", *, digest: str = "", kind: ToolClass = ToolClass.READ) -> Action:

@@ -137,7 +137,7 @@ def _play_round(bridge, facts, turn, number, played, written):
         if call["changed"]:
             written[call["changed"]] = number
         bridge.record(fact, facts.result(asked, row_of(call, number)))
-    out = bridge.end(Round(0, (), turn["said"], 0.2, 0))
+    out = bridge.end(Round(0, text=turn["said"], token_ratio=0.2))
     for said in out.injections:
         _note(played, number, said.text)
     if bridge.state.phase.phase in LED and not played.takeover:

@@ -54,7 +54,7 @@ from phases.sandbox.box import Box
 from phases.sandbox.devices import AUTO, describe_cards, find_devices
 from phases.sandbox.devices import NONE as GPU_NONE
 from phases.workspace.command_runner import CommandRunner
-from phases.workspace.guide_file import remove_unfinished_guide, write_guide
+from phases.workspace.guide_file import write_guide
 from phases.workspace.jobs import Jobs, jobs_on_record
 from phases.workspace.manifest import tree_digest
 from phases.workspace.packages import (
@@ -94,7 +94,6 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     commands = CommandRunner(box, snapshot, tell, Jobs(places.jobs, assignment.tell))
     # Before anybody looks at the files. One that was edited is left alone, and the verdict taken anew (decision 15).
     restore_missing(session.journal, workspace)
-    remove_unfinished_guide(workspace)
     events = ProgressReporter(assignment, workspace, progress, scaffold=model.name == OFFLINE)
     try:
         state, acceptance = build_state(assignment, model, ledger, session, commands, missing, events)

@@ -56,6 +56,8 @@ class FactExtractor:
         self._planned = frozenset(planned)
         self._checks = frozenset(map(command_key, checks))
         self._became_sound: tuple[str, ...] = ()
+        self._shown: dict[str, str] = {}
+        """By path: the digest of the file that a Read showed last."""
         self._own = frozenset(part for path in planned for part in path.removesuffix(".py").split("/"))
 
     @property
@@ -115,6 +117,7 @@ class FactExtractor:
         tests = failed and bool(check or like)
         return CallResult(
             executed=True,
+            forgotten=self._was_forgotten(call, row),
             failed=failed,
             changed=changed,
             lines=lines,
@@ -129,6 +132,13 @@ class FactExtractor:
             told=first_assertion(text) if tests else "",
             sound=sound,
         )
+
+    def _was_forgotten(self, call: ToolCall, row: Mapping[str, Any]) -> bool:
+        """Whether a whole file is shown that was shown before: Read says so only where the conversation no longer has it."""
+        shown = dict(row["seen"]) if self._classes.get(call.name) is ToolClass.READ else {}
+        again = any(self._shown.get(path) == digest for path, digest in shown.items())
+        self._shown.update(shown)
+        return again
 
     def _check_in(self, command: str) -> CheckCommand | None:
         return find_check(command, self._checks) if command else None

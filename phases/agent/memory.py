@@ -26,7 +26,7 @@ _KEPT_WHOLE = 2
 _SHORT = 60
 _PART_FOR_PAPER = 6
 """Of the room: so much of it the sections of the paper may take."""
-_PART_FOR_FILES, _MOST_FOR_FILES = 4, 24_000
+_PART_FOR_FILES, _MOST_FOR_FILES = 3, 60_000
 """Of the room, and at most in tokens: so much the turns may take that wrote files which are sound by now."""
 _MOST_PICTURES = 16
 _SHRINK = 0.6
@@ -186,10 +186,8 @@ class Memory:
         # Half of them at once: a prefix that changes with each file would find nothing in a provider's cache (decision 190).
         most = min(self._room // _PART_FOR_FILES, _MOST_FOR_FILES)
         if sum(file.tokens for file in self._done) > most:
-            while self._done and sum(file.tokens for file in self._done) > most // 2:
+            while len(self._done) > 1 and sum(file.tokens for file in self._done) > most // 2:
                 self._done.pop(0)
-            if not self._done and (unread := _results_in(messages)):
-                self._recent.append([Message("user", unread)])
             self._keep_feedback()
             self._fold()
         self._begin_step()
@@ -262,7 +260,10 @@ class Memory:
     def _leave_out_files(self) -> None:
         """The turns of files that are written go; the file at hand may need a section of the paper that was shown in them."""
         if self._done:
+            unread = "" if any(self._recent) else _results_in(self._done[-1].messages)
             self._done.clear()
+            if unread:
+                self._recent.append([Message("user", unread)])
             self._keep_feedback()
             self._fold()
             self._begin_step()

@@ -23,9 +23,8 @@ from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.checkpoint import build_checkpoint, kernel_report
 from phases.supervision.config import RULES, Config
 from phases.supervision.effects import Effects, Stop
-from phases.supervision.enums import TaskIntent
-from phases.supervision.facts import Call, RepoShape, Round, Task
-from phases.supervision.policy import infer_intent, infer_task_domain, resolve_policy
+from phases.supervision.facts import Call, Round, Task
+from phases.supervision.policy import resolve_policy
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.state import Setting
 from phases.supervision.workspace_snapshot import DiskFacts
@@ -151,14 +150,14 @@ class KernelSupervisor:
             self._older = False
             self.bridge.go_on_from(int(news["rules"]["lines"]))
         if "supervisor" in news:
-            self._say(self.bridge.set_to(self._setting(news["supervisor"])))
+            self.bridge.set_to(self._setting(news["supervisor"]))
             self._unlike = self.bridge.setting != self._setting(self.wanted)
         if "timed_out" in news and not self._older:
             self.bridge.timed_out(news["timed_out"])
         if "resumed" in news:
             self._resumes = self._resumes and not live
             if not self._older:
-                self._say(self.bridge.resumed())
+                self.bridge.resumed()
         if "take_over" in news:
             self.bridge.take_over()
             if live or not self.journal.replaying:
@@ -198,7 +197,14 @@ class KernelSupervisor:
         if verdict:
             self.missing = _missing_in(verdict)
         open_files = tuple(f"{path} is not written, or not sound" for path in self.observed.open_names)
-        turn = Round(0, (), reply.text, ratio, self.observed.open_files, (*open_files, *self.missing)[:_MOST_MISSING])
+        turn = Round(
+            0,
+            text=reply.text,
+            token_ratio=ratio,
+            open_files=self.observed.open_files,
+            next_file=next(iter(self.observed.open_names), ""),
+            missing=(*open_files, *self.missing)[:_MOST_MISSING],
+        )
         out = self.bridge.end(turn, gate_verdict(verdict) if verdict else None)
         self._say(out)
         self._keep(out, failed=bool(verdict and verdict["block"]))
@@ -244,13 +250,8 @@ class KernelSupervisor:
         return from_json(DiskFacts, row["disk"])
 
     def _say(self, out: Effects) -> None:
-        for name in out.unpinned:
-            self.memory.unpin(name)
         for said in out.injections:
-            if said.pin:
-                self.memory.pin(said.pin, said.text)
-            else:
-                self.memory.told(said.text)
+            self.memory.told(said.text)
 
     def _keep(self, out: Effects, *, failed: bool) -> None:
         """The event log always; the other files at the moments of section 9, and not while a run is only walked again."""
@@ -297,7 +298,7 @@ def resolve_setting(work: Assignment, content: dict[str, Any] | None, warning: s
         config = _config_of(content)
     except ValueError as error:
         content, config, warning = None, Config(), unusable_text(work.places.kernel, str(error))
-    policy = resolve_policy(OFF if content is None else work.supervisor, config, TaskIntent.EDIT, work.shadow)
+    policy = resolve_policy(OFF if content is None else work.supervisor, config, work.shadow)
     return {"mode": policy.mode.value, "shadow": policy.shadow, "config": to_json(config)}, warning
 
 
@@ -307,17 +308,9 @@ def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, there: C
     checks = tuple(plan["validation_approach"]["verify_commands"])
     goal = f"{plan['paper']['title']}: {plan['paper']['core_contribution']}"
     planned = tuple(row["path"] for row in plan["file_structure"])
-    intent = infer_intent(goal, planned, there)
-    task = Task(
-        goal,
-        intent,
-        planned,
-        checks,
-        RepoShape(len(there), test_framework="the plan's" if checks else "none"),
-        from_nothing=not there,
-    )
-    policy = resolve_policy(str(pinned["mode"]), config, intent, "1" if pinned["shadow"] else "0")
-    return Setting(task, policy, config, infer_task_domain(intent, task.goal, planned))
+    task = Task(goal, planned, checks, from_nothing=not there)
+    policy = resolve_policy(str(pinned["mode"]), config, "1" if pinned["shadow"] else "0")
+    return Setting(task, policy, config)
 
 
 def _missing_in(verdict: Mapping[str, Any]) -> tuple[str, ...]:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from phases.supervision.effects import PINS, Effects, TimelineEntry, failure_entry
-from phases.supervision.enums import FAULTS, GateAction, ModeSignal, TimelineEvent
+from phases.supervision.context import context_of
+from phases.supervision.effects import Effects, TimelineEntry, failure_entry
+from phases.supervision.enums import FAULTS, GateAction, ModeSignal, SupervisorPhase, TimelineEvent
 from phases.supervision.execution_mode import ModeState, is_forced, submit_signals
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round
-from phases.supervision.gate import GateDecision, context_of, gate_call, refusal_text
+from phases.supervision.gate import GateDecision, gate_call, refusal_text
 from phases.supervision.l2_phases import PhaseState
 from phases.supervision.l2_step import step_l2
 from phases.supervision.round import end_round, observe_end, record_result, start_round
@@ -45,7 +46,9 @@ class SupervisorBridge:
             out = Effects()
             self._step(lambda: start_round(self.state, self.setting, out))
             self._note(out)
-            if self.state.graph.graph is not None or is_forced(self.state.mode):  # else no step leads
+            if (
+                self.state.graph.graph is not None or self.state.phase.phase is not SupervisorPhase.FREE
+            ):  # else nobody leads
                 self._context = self._guarded(lambda: context_of(self.state, self.setting), "")
         return self._context
 
@@ -90,24 +93,21 @@ class SupervisorBridge:
         state, observed = observe_end(self.state, self.setting, turn, out)
         return step_l2(state, self.setting, turn, observed, before, self._disk, out) if observed else state
 
-    def resumed(self) -> Effects:
+    def resumed(self) -> None:
         """The run was cut off, or stopped, and goes on: what was accumulated goes, and L1 looks closely."""
-        out, state = Effects(), self.state
+        state = self.state
         # decision 54: a resume is a person's word, so what counted against the work begins anew.
         if state.stopped:
             allowed = state.rollback_asked
             state = replace(self._anew(), rollback_allowed=allowed, mode=ModeState())
-            out.unpinned += PINS
         mode = submit_signals(state.mode, ModeSignal.CHECKPOINT_RESUMED) if self.on else state.mode
         self._context = None
         self.state = replace(state, resumed=self.on, mode=mode, observer=replace(state.observer, live=()))
         self._entry(failure_entry("checkpoint_resumed"))
-        return out
 
-    def set_to(self, setting: Setting) -> Effects:
+    def set_to(self, setting: Setting) -> None:
         """Goes on with other settings: what is counted stays, what was decided is decided anew."""
         self.setting, self.state, self._context = setting, self._anew(), None
-        return Effects(unpinned=list(PINS))
 
     def _anew(self) -> KernelState:
         """The state with the history of the run, and without what it was supervised for."""
@@ -117,9 +117,9 @@ class SupervisorBridge:
             round=old.round,
             ledger=ledger,
             phase=PhaseState(takeovers=phase.takeovers, handoffs=phase.handoffs),
-            corrections=old.corrections,
             counts=old.counts,
             open_files=old.open_files,
+            next_file=old.next_file,
             force_takeover=old.force_takeover,
         )
 
@@ -167,7 +167,6 @@ class SupervisorBridge:
 def _add_effects(out: Effects, more: Effects) -> None:
     out.entries += more.entries
     out.injections += more.injections
-    out.unpinned += more.unpinned
     out.stop = out.stop or more.stop
     out.snapshot = more.snapshot or out.snapshot
     out.triggers += more.triggers

@@ -125,7 +125,6 @@ def kernel_report(
         "handoffs": state.phase.handoffs,
         "interventions": {"hints": counts.hints, "blocks": counts.blocks, "takeovers": state.phase.takeovers},
         "budgets": {
-            "corrections": state.corrections.used + sum(state.corrections.by_node.values()),
             "recovery": {
                 "rounds": recovery.rounds,
                 "effectiveRounds": recovery.effective_rounds,

@@ -48,14 +48,6 @@ class Layers:
 
 
 @dataclass(frozen=True)
-class AdaptiveFree:
-    """When an agent that is trusted is led."""
-
-    risk_threshold: float = share(0.6, "A takeover needs this risk score.")
-    first_round_graph: bool = setting(False, "Begin with a graph of steps.")
-
-
-@dataclass(frozen=True)
 class RecoveryLimits:
     """The budget of one takeover, and how it ends."""
 
@@ -74,37 +66,13 @@ class RecoveryLimits:
 
 
 @dataclass(frozen=True)
-class Strict:
-    """Strict mode. It leads from the first round on, and takes nothing over (section 3)."""
-
-    first_round_graph: bool = setting(True, "Begin with a graph of steps.")
-    RETIRED: ClassVar = (
-        "maxRecoveryRounds",
-        "recoveryTokenRatio",
-        "maxRecoveryRetries",
-        "stabilityWindowRounds",
-        "handoffCooldownRounds",
-    )
-    """Keys of older files, which nothing reads."""
-
-
-@dataclass(frozen=True)
-class GoalDrift:
-    """When a run no longer serves its goal."""
-
-    threshold: float = share(0.4, "An alignment below this counts as drift.")
-    rounds: int = signal_setting(DeviationSignal.GOAL_DRIFT)
-    jaccard_min: float = share(0.05, "So much of the goal's wording in what the model says counts as on the goal.")
-
-
-@dataclass(frozen=True)
 class Triggers:
     """When the observer speaks."""
 
     tool_repeat_fail_min: int = signal_setting(DeviationSignal.TOOL_REPEAT_FAIL)
     no_progress_rounds_min: int = signal_setting(DeviationSignal.NO_PROGRESS)
     file_loop_min: int = signal_setting(DeviationSignal.FILE_LOOP)
-    goal_drift: GoalDrift = field(default_factory=GoalDrift)
+    goal_drift_rounds: int = signal_setting(DeviationSignal.GOAL_DRIFT)
     scope_creep_files: int = signal_setting(DeviationSignal.SCOPE_CREEP)
     cycle_repeats: int = signal_setting(DeviationSignal.CYCLE)
     plateau_repeats: int = signal_setting(DeviationSignal.ERROR_PLATEAU)
@@ -132,14 +100,6 @@ class SnapshotConfidence:
         "From this confidence on, a takeover leads by a graph that is rebuilt from the workspace; below it, by a hint.",
     )
     weights: Weights = field(default_factory=Weights)
-
-
-@dataclass(frozen=True)
-class CorrectionLimits:
-    """How often supervision may speak."""
-
-    free_segment_max_per_task: int = count(1, "Corrections of a run that is free, over its whole life.")
-    strict_max_per_node: int = count(1, "Hints for one step, in strict mode.")
 
 
 @dataclass(frozen=True)
@@ -185,12 +145,9 @@ class Config:
     )
     shadow: bool = setting(False, "Observe, and log what would be done, and do nothing.")
     layers: Layers = field(default_factory=Layers)
-    adaptive_free: AdaptiveFree = field(default_factory=AdaptiveFree)
-    adaptive_takeover: RecoveryLimits = field(default_factory=RecoveryLimits)
-    strict: Strict = field(default_factory=Strict)
+    takeover: RecoveryLimits = field(default_factory=RecoveryLimits)
     triggers: Triggers = field(default_factory=Triggers)
     snapshot_confidence: SnapshotConfidence = field(default_factory=SnapshotConfidence)
-    correction_budget: CorrectionLimits = field(default_factory=CorrectionLimits)
     execution_mode: ModeLimits = field(default_factory=ModeLimits)
     branch_budget: BranchLimits = field(default_factory=BranchLimits)
     event_timeline: EventTimeline = field(default_factory=EventTimeline)

@@ -9,18 +9,13 @@ from typing import Any
 from phases.supervision.enums import CorrectionKind, StopReason, TimelineEvent
 from phases.supervision.workspace_snapshot import WorkspaceSnapshot
 
-TAKEOVER_PIN, RECOVERY_PIN = PINS = ("takeover", "recovery")
-"""Names of the texts that stay before a model."""
-
 
 @dataclass(frozen=True)
 class Injection:
-    """A text for the model. Only corrections that passed the port become one."""
+    """A text for the model, said once."""
 
     kind: CorrectionKind
     text: str
-    pin: str = ""
-    """It stays before the model under this name until it is taken back; empty: it is said once."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +32,6 @@ class Effects:
 
     entries: list[TimelineEntry] = field(default_factory=list)
     injections: list[Injection] = field(default_factory=list)
-    unpinned: list[str] = field(default_factory=list)
-    """Names of texts that make way."""
     stop: Stop | None = None
     snapshot: WorkspaceSnapshot | None = None
     """What a takeover found."""

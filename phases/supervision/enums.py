@@ -32,27 +32,9 @@ class SupervisorPhase(StrEnum):
     HANDOFF_PENDING = "handoff_pending"
     COOLDOWN = "cooldown"
 
-    @classmethod
-    def _missing_(cls, value: object) -> SupervisorPhase | None:
-        return cls.HANDOFF_PENDING if value == "handoff" else None  # as it was called once
-
 
 LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
 """The phases in which the supervisor leads."""
-
-
-class TaskIntent(StrEnum):
-    QUESTION = "question"
-    INSPECT = "inspect"
-    EDIT = "edit"
-    DEBUG = "debug"
-    TEST = "test"
-    REFACTOR = "refactor"
-    DOCS = "docs"
-
-
-EXECUTABLE = (TaskIntent.EDIT, TaskIntent.DEBUG, TaskIntent.TEST, TaskIntent.REFACTOR)
-"""What has steps that are worth a graph."""
 
 
 class TaskPhase(StrEnum):
@@ -63,14 +45,6 @@ class TaskPhase(StrEnum):
     EDITING = "editing"
     VERIFICATION = "verification"
     FINAL = "final"
-
-
-class RiskLevel(StrEnum):
-    """How much a round can break."""
-
-    L0 = "L0_observation"
-    L1 = "L1_minor_edit"
-    L2 = "L2_structural"
 
 
 class ModeSignal(StrEnum):
@@ -98,7 +72,6 @@ class DegradedTier(StrEnum):
 
     GRAPH = "graph"
     STEP_QUEUE = "step_queue"
-    WRITE_INTENT = "write_intent"
 
 
 class DeviationSignal(StrEnum):
@@ -115,11 +88,9 @@ class DeviationSignal(StrEnum):
 class NodeType(StrEnum):
     INSPECT = "inspect"
     SEARCH = "search"
-    READ = "read"
     EDIT = "edit"
     VERIFY = "verify"
     SUMMARIZE = "summarize"
-    DELEGATE = "delegate"
     FALLBACK = "fallback"
 
 
@@ -150,7 +121,6 @@ class OutputSignal(StrEnum):
     TEST_PASSED = "test_passed"
     VERIFICATION_DONE = "verification_done"
     SUMMARY_GENERATED = "summary_generated"
-    DELEGATE_DONE = "delegate_done"
 
 
 class FallbackReason(StrEnum):
@@ -161,26 +131,10 @@ class FallbackReason(StrEnum):
     VERIFY_FAIL = "verify_fail"
 
 
-class EvaluationMode(StrEnum):
-    """How loudly a graph is evaluated: metrics_only may switch branches and says nothing."""
-
-    FULL = "full"
-    METRICS_ONLY = "metrics_only"
-    NONE = "none"
-
-
 class CorrectionKind(StrEnum):
     TAKEOVER = "takeover"
     RECOVERY = "recovery"
     GRAPH_HINT = "graph_hint"
-    SHADOW_DIAGNOSTIC = "shadow_diagnostic"
-
-
-class CorrectionSource(StrEnum):
-    SUPERVISOR = "supervisor"
-    LIFECYCLE = "lifecycle"
-    MEMORY = "memory"
-    COMPACTION = "compaction"
 
 
 class GateAction(StrEnum):

@@ -13,7 +13,6 @@ from phases.supervision.enums import (
     DegradedTier,
     ExecutionMode,
     ModeSignal,
-    RiskLevel,
     SupervisorMode,
     SupervisorPhase,
     ToolClass,
@@ -51,8 +50,6 @@ class ModeContext:
     phase: SupervisorPhase
     state: ModeState
     runtime: RuntimeState
-    risk: RiskLevel | None = None
-    """As the round was classified; None: it is classified here."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +109,8 @@ def _while_free(context: ModeContext, config: ModeLimits) -> ModeDecision:
 
 
 def _reasons_of_run(context: ModeContext, config: ModeLimits) -> tuple[ModeSignal, ...]:
-    derived = signals_of_run(context.runtime, config)
-    risk = context.risk or risk_level(context.runtime, config)
-    # decision 56: in adaptive mode a round that only looks gives no reason.
-    return () if context.mode is SupervisorMode.ADAPTIVE and risk is RiskLevel.L0 else derived
+    # decision 56: a round that only looks gives no reason.
+    return () if only_looks(context.runtime) else signals_of_run(context.runtime, config)
 
 
 def _order_signals(reasons: Iterable[ModeSignal]) -> tuple[ModeSignal, ...]:
@@ -154,8 +149,6 @@ def _may_exit(context: ModeContext, config: ModeLimits) -> bool:
 
 
 _READ_ONLY = frozenset((ToolClass.READ, ToolClass.SEARCH, ToolClass.NEUTRAL))
-_BASE = {RiskLevel.L0: 20, RiskLevel.L1: 50, RiskLevel.L2: 70}
-_MOST_OF_L0, _WHOLE = 40, 100
 _STALLED = 4
 """From so often on, to look is no harmless thing any more."""
 
@@ -185,14 +178,8 @@ class RuntimeState:
     """The active graph has an edit step that is pending or running."""
     tool_classes: tuple[ToolClass, ...] = ()
     """Of the calls of the last round, executed or not."""
-    files_changed: int = 0
-    """Distinct files changed since the last passed verification."""
     consecutive_failures: int = 0
     """How often the worst that goes wrong came again."""
-    manifest_touched: bool = False
-    """A file that says what a project is or needs was written (pyproject.toml, requirements.txt, setup.cfg, …)."""
-    irreversible: bool = False
-    """A call of the last round would have taken work back."""
 
 
 def signals_of_run(state: RuntimeState, config: ModeLimits) -> tuple[ModeSignal, ...]:
@@ -210,23 +197,8 @@ def signals_of_run(state: RuntimeState, config: ModeLimits) -> tuple[ModeSignal,
     return tuple(signal for signal, held in holds.items() if held)
 
 
-def risk_level(state: RuntimeState, config: ModeLimits) -> RiskLevel:
-    """L0 where nothing is under way, L2 where the run itself gives a reason for forced mode, else L1."""
-    if _only_looks(state):
-        return RiskLevel.L0
-    return RiskLevel.L2 if signals_of_run(state, config) else RiskLevel.L1
-
-
-def risk_score(state: RuntimeState, level: RiskLevel) -> float:
-    """The level as a number from 0 to 1, and what makes it worse. Counted in hundredths, so that sums are exact."""
-    score = _BASE[level]
-    score += 5 * min(4, max(0, state.files_changed - 1))
-    score += 5 * min(4, max(0, state.consecutive_failures))
-    score += 10 * state.irreversible + 10 * state.manifest_touched
-    return min(score, _MOST_OF_L0 if level is RiskLevel.L0 else _WHOLE) / _WHOLE
-
-
-def _only_looks(state: RuntimeState) -> bool:
+def only_looks(state: RuntimeState) -> bool:
+    """Whether nothing is under way and nothing goes wrong: the round only read or searched."""
     open_work = (
         state.task_graph_active
         or state.edit_step_open
@@ -332,9 +304,3 @@ def lower_tier(state: ModeState, tier: DegradedTier) -> ModeState:
 def raise_tier(state: ModeState) -> ModeState:
     """The state with a new graph: it drives again."""
     return replace(state, forced_degraded_tier=DegradedTier.GRAPH)
-
-
-def next_tier(tier: DegradedTier | None) -> DegradedTier | None:
-    """The tier under this one; None where all are spent, and a person is needed. No tier yet is as good as graph."""
-    lower = _ORDER[_ORDER.index(tier or DegradedTier.GRAPH) + 1 :]
-    return lower[0] if lower else None

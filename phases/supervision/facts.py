@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from phases.supervision.enums import TaskIntent, ToolClass
-
-
-@dataclass(frozen=True)
-class RepoShape:
-    """What is known of the code base before any template is chosen."""
-
-    file_count: int = 0
-    monorepo: bool = False
-    backend: bool = False
-    fullstack: bool = False
-    test_framework: str = "none"
-    byte_compiles: bool = True
-    """Whether a byte-compile or import check is there, where no command verifies."""
+from phases.supervision.enums import ToolClass
 
 
 @dataclass(frozen=True)
@@ -25,10 +12,8 @@ class Task:
     """What a run is for; the same for all its life."""
 
     goal: str
-    intent: TaskIntent
     planned_files: tuple[str, ...] = ()
     verify_commands: tuple[str, ...] = ()
-    repo: RepoShape = field(default_factory=RepoShape)
     from_nothing: bool = False
     """Nothing stands in the workspace yet: there is nothing to inspect or to search before the first write."""
 
@@ -99,6 +84,8 @@ class CallResult:
     """Of a check that failed: the first assertion, whole, with its test and its place."""
     sound: tuple[str, ...] = ()
     """Planned files that were not sound, or not there, before."""
+    forgotten: bool = False
+    """A Read of what the conversation showed before, and no longer shows."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +120,10 @@ class Round:
     """Tokens of the request, as a share of the model's window."""
     open_files: int = 0
     """Planned files that are not there, or not sound."""
+    next_file: str = ""
+    """The first of them."""
     missing: tuple[str, ...] = ()
-    """What the plan still misses, in words: open files, requirements that nothing has tested."""
+    """What the plan still misses, in words: open files, requirements that were not located."""
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from phases.supervision import graph_executor
 from phases.supervision.bounded_map import add_keys
 from phases.supervision.effects import Effects, TimelineEntry, recovery_entry
 from phases.supervision.enums import (
     LED,
-    DegradedTier,
     GateAction,
     ModeSignal,
-    NodeType,
     StopReason,
     SupervisorMode,
     TimelineEvent,
@@ -25,7 +22,6 @@ from phases.supervision.execution_mode import is_forced, submit_signals
 from phases.supervision.facts import Call, describe_call
 from phases.supervision.progress import Fruitless, way_label
 from phases.supervision.state import KernelState, Setting
-from phases.supervision.templates import step_queue
 from phases.supervision.wording import quote_text
 from phases.supervision.work_ledger import PASSED, check_fails
 
@@ -49,15 +45,13 @@ def decide_call(call: Call, state: KernelState, setting: Setting) -> GateDecisio
     if call.rollback and (led or setting.policy.mode is SupervisorMode.STRICT):
         return GateDecision(
             GateAction.CONFIRM if led else GateAction.SKIP,
-            "It would take work back, and a person has to say yes first. Change the files that are wrong with Edit.",
+            "it would take work back, and a person has to agree first. Next: change the files that are wrong.",
         )
     known = state.progress.fruitless.get(call.signature)
     if known is None or not is_forced(state.mode):
         return GateDecision(GateAction.EXECUTE)
-    adaptive = setting.policy.mode is SupervisorMode.ADAPTIVE
-    blocking = adaptive and state.observer.blocks
     failures = setting.config.branch_budget.command_retry_max
-    most = failures if known.failed else _MOST_KNOWN if blocking else known.count + 1
+    most = failures if known.failed else _MOST_KNOWN if state.observer.blocks else known.count + 1
     if known.count < most:
         return GateDecision(GateAction.EXECUTE)
     return GateDecision(GateAction.SKIP, _why_useless(call, known, state))
@@ -66,7 +60,7 @@ def decide_call(call: Call, state: KernelState, setting: Setting) -> GateDecisio
 def refusal_text(reason: str) -> str:
     """What a model reads in place of the result of a call that was kept back."""
     told = " ".join(reason.split())[:_LONGEST_REASON].rstrip(" .")
-    return f"[ToolGate] {told}. The tool was not executed."
+    return f"[Supervision] Not executed: {told}."
 
 
 def gate_call(state: KernelState, setting: Setting, call: Call, out: Effects) -> tuple[KernelState, GateDecision]:
@@ -98,17 +92,6 @@ def open_refusals(state: KernelState) -> int:
     return sum(signature in state.progress.fruitless for signature in state.refused)
 
 
-def context_of(state: KernelState, setting: Setting) -> str:
-    """What the model is told of its step for this round alone; empty where nothing drives."""
-    if setting.policy.mode is SupervisorMode.OFF or setting.policy.shadow or not setting.policy.task_graph:
-        return ""
-    if is_forced(state.mode) and state.mode.forced_degraded_tier is DegradedTier.STEP_QUEUE:
-        first, *rest = [title for _, title in _open_steps(state, setting)] or [""]
-        after = f"\nAfter it: {'; '.join(rest)}" if rest else ""
-        return f"[Steps] Current step: {first}{after}" if first else ""
-    return graph_executor.node_context(state.graph)
-
-
 def is_verified(state: KernelState, setting: Setting) -> bool:
     """Whether the work is known to be right, as far as anything in the plan says so."""
     unchecked = not setting.task.verify_commands and not check_fails(state.ledger)
@@ -118,28 +101,11 @@ def is_verified(state: KernelState, setting: Setting) -> bool:
 def _why_useless(call: Call, known: Fruitless, state: KernelState) -> str:
     about = quote_text(" ".join(f"{call.tool} {describe_call(call)}".split()), 120)
     if not known.failed:
-        return (
-            f"{about} has given the same result {known.count} times, and nothing changed since. Use that result:"
-            " write what follows from it, or look at something else."
-        )
+        told, todo = f"gave the same result {known.count} times", "use that result, or look at something else"
+        return f"{about} {told}, and nothing changed since. Next: {todo}."
     limit = next((way.limit for way in state.progress.ways if way.limit and way_label(call) == way.label), "")
     if limit:
-        return f"{about} failed {known.count} times: {limit}. It cannot be mended from here; do what can be done without it."
-    way = (
-        "change a file, then it may run again"
-        if call.checks
-        else "send other arguments, or read what it is about first"
-    )
-    return f"{about} failed {known.count} times with these arguments, and nothing changed since. What is open: {way}."
-
-
-def _open_steps(state: KernelState, setting: Setting) -> tuple[tuple[NodeType, str], ...]:
-    """The steps that are left where no graph drives, by what the ledger knows."""
-    ledger, done = state.ledger, set[NodeType]()
-    if ledger.recent_tools or setting.task.from_nothing:
-        done |= {NodeType.INSPECT, NodeType.SEARCH, NodeType.READ, NodeType.DELEGATE}
-    if ledger.files and not state.open_files and not (check_fails(ledger) or state.recovery_failed):
-        done |= {NodeType.EDIT, NodeType.FALLBACK}
-    if is_verified(state, setting):
-        done.add(NodeType.VERIFY)
-    return step_queue(setting.task, frozenset(done))
+        todo = "do what can be done without it, and say so in your summary"
+        return f"{about} failed {known.count} times: {limit}, and no command mends that. Next: {todo}."
+    todo = "change a file, then run it again" if call.checks else "send other arguments, or read what it is about"
+    return f"{about} failed {known.count} times in the same way, and nothing changed since. Next: {todo}."

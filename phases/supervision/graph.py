@@ -10,26 +10,14 @@ from dataclasses import dataclass, field
 
 from phases.supervision.effects import TimelineEntry
 from phases.supervision.enums import (
-    EvaluationMode,
     FallbackReason,
     GraphStatus,
     ModeSignal,
     NodeStatus,
     NodeType,
     OutputSignal,
-    TaskIntent,
     TaskPhase,
-    ToolClass,
 )
-
-
-@dataclass(frozen=True)
-class Delegate:
-    """What a delegate step asks a sub-agent for."""
-
-    task: str
-    tools: tuple[ToolClass, ...] = (ToolClass.READ, ToolClass.SEARCH)
-    max_rounds: int = 6
 
 
 @dataclass(frozen=True)
@@ -38,16 +26,12 @@ class Node:
     type: NodeType
     title: str
     phase: TaskPhase
-    requires_tool: bool = True
     status: NodeStatus = NodeStatus.PENDING
-    suggested_tools: tuple[str, ...] = ()
-    evidence: str | None = None
     retry_count: int = 0
     max_retries: int = 1
     started_at: int | None = None
     ended_at: int | None = None
     error: str | None = None
-    delegate: Delegate | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +87,6 @@ class BranchRecord:
 class TaskGraph:
     graph_id: str
     goal: str
-    intent: TaskIntent
     nodes: Mapping[str, Node]
     edges: tuple[Edge, ...]
     main_branch: Branch
@@ -149,8 +132,6 @@ class StepUse:
 
     rounds: int = 0
     """Rounds that ended with the step still open, but for those that wrote what it is for."""
-    reads: int = 0
-    """Successful READ and SEARCH calls."""
     signals: tuple[OutputSignal, ...] = ()
     wrote: bool = False
     """A file was written in this round."""
@@ -163,10 +144,10 @@ class GraphRun:
     """The graph with all that steers it. Without a graph, nothing does."""
 
     graph: TaskGraph | None = None
-    evaluation: EvaluationMode = EvaluationMode.FULL
+    paused: bool = False
+    """It is kept to be shown, and follows the work no more."""
     task_phase: TaskPhase = TaskPhase.INTENT
     use: StepUse = field(default_factory=StepUse)
-    in_takeover: bool = False
     round: int = 0
     """The one that is going on."""
     planned_files: int = 0
@@ -185,14 +166,9 @@ class Evaluated:
     """What a round, a verdict or a switch did to a graph."""
 
     run: GraphRun
-    hint: str = ""
-    """For the model; empty where nothing is to be said."""
-    tag: str = ""
     signals: tuple[ModeSignal, ...] = ()
     graph_failed: bool = False
     """It failed just now."""
-    exhausted: bool = False
-    """A fallback was wanted, and none is left."""
     moved: bool = False
     """A step became done, or the cursor moved."""
     entries: tuple[TimelineEntry, ...] = ()

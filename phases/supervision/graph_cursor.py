@@ -137,7 +137,7 @@ def _add_record(graph: TaskGraph, node: Node, at: int) -> TaskGraph:
 
 
 MOST_BRANCH_RECORDS = 20
-_MEANS = (NodeType.INSPECT, NodeType.SEARCH, NodeType.READ, NodeType.DELEGATE, NodeType.SUMMARIZE)
+_MEANS = (NodeType.INSPECT, NodeType.SEARCH, NodeType.SUMMARIZE)
 """Steps that serve the work and are not it: where nothing stands in for one, it is skipped, and the work goes on."""
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from phases.supervision import graph_cursor
 from phases.supervision.enums import (
-    EvaluationMode,
     GraphStatus,
     NodeStatus,
     NodeType,
@@ -17,12 +16,12 @@ from phases.supervision.enums import (
 from phases.supervision.facts import Action, CallResult, Task
 from phases.supervision.graph import OPEN, GraphRun, StepUse, TaskGraph, mark_of
 from phases.supervision.graph_cursor import start_step
-from phases.supervision.step_contracts import CONTRACTS, is_finished_check
-from phases.supervision.templates import build_graph, one_line
+from phases.supervision.step_contracts import is_finished_check
+from phases.supervision.templates import build_graph
 
 
 def init_run(task: Task, *, graph_id: str, at: int) -> GraphRun:
-    """A run on the graph of the task's template, its first step started. Raises ValueError where there is none."""
+    """Return a run on the graph of the task, its first step started."""
     count = len(task.planned_files)
     run = GraphRun(open_files=count, planned_files=count)
     return with_graph(run, build_graph(task, graph_id=graph_id, at=at), at)
@@ -31,46 +30,7 @@ def init_run(task: Task, *, graph_id: str, at: int) -> GraphRun:
 def with_graph(run: GraphRun, graph: TaskGraph, at: int) -> GraphRun:
     """The run on another graph, with fresh counters. A run that had paused is evaluated again."""
     graph = start_step(graph, at) if graph.active else graph
-    mode = EvaluationMode.METRICS_ONLY if run.in_takeover else EvaluationMode.FULL
-    return replace(
-        run,
-        graph=graph,
-        evaluation=mode,
-        use=StepUse(),
-        round=at,
-        mark=mark_of(graph),
-    )
-
-
-def node_context(run: GraphRun) -> str:
-    """What a model is told of its step before a round; nothing where no graph leads."""
-    graph = run.graph
-    if graph is None or not graph.active:
-        return ""
-    node = graph.current
-    lines = [
-        f"[TaskGraph] Current step: {one_line(node.title)} ({node.type})",
-        f"Progress: {graph.progress}% | Status: {node.status}",
-    ]
-    if node.suggested_tools:
-        lines.append(f"Suggested tools: {', '.join(node.suggested_tools)}")
-    if node.evidence:
-        lines.append(f"Reference files: {one_line(node.evidence)}")
-    if run.missing:
-        lines.append(f"Still missing: {one_line('; '.join(run.missing))}")
-    return "\n".join([*lines, f"Next: {CONTRACTS[node.type].next}"])
-
-
-def enter_takeover(run: GraphRun) -> GraphRun:
-    """The supervisor leads: the graph counts and switches, and says nothing. One that paused stays asleep."""
-    loud = run.evaluation is EvaluationMode.FULL
-    return replace(run, in_takeover=True, evaluation=EvaluationMode.METRICS_ONLY if loud else run.evaluation)
-
-
-def exit_takeover(run: GraphRun) -> GraphRun:
-    """The supervisor has handed back: the graph speaks again, unless it paused."""
-    quiet = run.evaluation is EvaluationMode.METRICS_ONLY
-    return replace(run, in_takeover=False, evaluation=EvaluationMode.FULL if quiet else run.evaluation)
+    return replace(run, graph=graph, paused=False, use=StepUse(), round=at, mark=mark_of(graph))
 
 
 def pause_graph(run: GraphRun, at: int) -> GraphRun:
@@ -78,7 +38,7 @@ def pause_graph(run: GraphRun, at: int) -> GraphRun:
     graph = run.graph
     if graph is not None and graph.active:
         graph = replace(graph, status=GraphStatus.PAUSED, updated_at=at)
-    return replace(run, graph=graph, evaluation=EvaluationMode.NONE)
+    return replace(run, graph=graph, paused=True)
 
 
 def is_active(run: GraphRun) -> bool:
@@ -97,7 +57,6 @@ def pending_steps(run: GraphRun) -> int:
 
 
 _CHECKING = (NodeType.VERIFY, NodeType.FALLBACK, NodeType.SUMMARIZE)
-_READS = (ToolClass.READ, ToolClass.SEARCH, ToolClass.DELEGATE)
 
 
 def count_use(use: StepUse, action: Action, kind: NodeType, task: Task) -> StepUse:
@@ -112,7 +71,6 @@ def count_use(use: StepUse, action: Action, kind: NodeType, task: Task) -> StepU
     wrote_file = (OutputSignal.FILE_WRITTEN,) if wrote else ()
     return replace(
         use,
-        reads=use.reads + (action.ok and call.tool_class in _READS),
         signals=tuple(dict.fromkeys((*use.signals, *signals_of(action), *wrote_file))),
         wrote=use.wrote or wrote,
         check_failed=check_failed,
@@ -132,7 +90,7 @@ def signals_of(action: Action) -> tuple[OutputSignal, ...]:
         case ToolClass.WRITE:
             return (OutputSignal.FILE_WRITTEN, *((OutputSignal.FILE_CHANGED,) if result.changed else ()))
         case ToolClass.DELEGATE:
-            return (OutputSignal.DELEGATE_DONE, OutputSignal.SEARCH_COMPLETED)
+            return (OutputSignal.SEARCH_COMPLETED,)
         case ToolClass.EXEC:
             checks = (OutputSignal.VERIFICATION_DONE,) if action.call.verify else ()
             passed = (OutputSignal.TEST_PASSED,) if action.verified else ()
@@ -152,7 +110,7 @@ _AFTER_EDIT = (NodeType.VERIFY, NodeType.SUMMARIZE)
 def track_call(run: GraphRun, action: Action, task: Task) -> GraphRun:
     """The run after a call. One that a gate kept back counts for nothing; a neutral one belongs to no step."""
     graph, call = run.graph, action.call
-    if graph is None or run.evaluation is EvaluationMode.NONE or not action.result.executed:
+    if graph is None or run.paused or not action.result.executed:
         return run
     if not (graph.active or graph.status is GraphStatus.DONE) or call.tool_class is ToolClass.NEUTRAL:
         return run

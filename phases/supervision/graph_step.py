@@ -5,35 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phases.supervision import graph_cursor, graph_executor
-from phases.supervision.effects import Effects, TimelineEntry, failure_entry, recovery_entry
+from phases.supervision.effects import Effects, failure_entry, recovery_entry
 from phases.supervision.enums import (
     FAULTS,
     LED,
-    EvaluationMode,
+    DegradedTier,
     FallbackReason,
     GraphStatus,
     ModeSignal,
     NodeStatus,
     NodeType,
     OutputSignal,
-    StopReason,
-    SupervisorMode,
     TaskPhase,
-    TimelineEvent,
 )
-from phases.supervision.execution_mode import clear_recovery, is_forced, lower_tier, next_tier, submit_signals
+from phases.supervision.execution_mode import clear_recovery, is_forced, lower_tier, submit_signals
 from phases.supervision.facts import GateVerdict, Round, Task
 from phases.supervision.gate import is_verified, open_refusals
 from phases.supervision.graph import Evaluated, GraphRun, Node, StepUse, TaskGraph, mark_of
 from phases.supervision.graph_cursor import advance_cursor, switch_branch
 from phases.supervision.graph_executor import replace_graph, sync_phase
-from phases.supervision.messages import send_hint
 from phases.supervision.state import KernelState, Setting
-from phases.supervision.step_contracts import (
-    CONTRACTS,
-    contract_of,
-    is_completed,
-)
+from phases.supervision.step_contracts import contract_of, is_completed
 from phases.supervision.templates import half_up
 
 
@@ -55,26 +47,19 @@ def make_first_graph(state: KernelState, setting: Setting, out: Effects) -> Kern
 def evaluate_graph(
     state: KernelState, setting: Setting, turn: Round, verdict: GateVerdict | None, out: Effects
 ) -> tuple[KernelState, Evaluated]:
-    """The graph's own view of the round, with its hint where one is allowed."""
+    """The graph's own view of the round."""
     if not setting.policy.task_graph:
         return state, Evaluated(state.graph)
     if verdict:
         evaluated = evaluate_verdict(state.graph, verdict, setting.task, turn.number)
     else:
-        forced = is_forced(state.mode)
-        leave = (
-            _why_left(state, setting) if forced else None
-        )  # in free mode the graph follows the work and judges nothing
-        evaluated = evaluate_round(state.graph, turn, setting.task, forced=forced, leave=leave)
+        # in free mode the graph follows the work and judges nothing
+        leave = _why_left(state, setting) if is_forced(state.mode) else None
+        evaluated = evaluate_round(state.graph, turn, setting.task, leave=leave)
     out.note(*evaluated.entries)
     state = replace(state, graph=evaluated.run)
-    if evaluated.hint:
-        state = send_hint(state, setting, evaluated.hint, evaluated.tag, out)
-    if evaluated.graph_failed:
-        if state.graphs_failed and (state.phase.phase in LED or setting.policy.mode is SupervisorMode.STRICT):
-            _no_way_left(setting, out)
-        state = _graph_lost(replace(state, graphs_failed=state.graphs_failed + 1))
-    return state, evaluated
+    # A graph without a way on ends nothing: the budget of a takeover does, or a stall that stays.
+    return (_graph_lost(state) if evaluated.graph_failed else state), evaluated
 
 
 def _why_left(state: KernelState, setting: Setting) -> FallbackReason | None:
@@ -94,24 +79,17 @@ def settle_recovery(state: KernelState, setting: Setting) -> KernelState:
     A failed graph stands until a handback puts it away or the work is right all the same: it must not force for ever.
     """
     graph = state.graph.graph
-    over = state.graph.evaluation is EvaluationMode.NONE or is_verified(state, setting)
+    over = state.graph.paused or is_verified(state, setting)
     open_graph = graph is not None and graph.status is GraphStatus.FAILED and not over
     if not state.mode.recovery_pending or open_refusals(state) or open_graph or state.phase.phase in LED:
         return state
     return replace(state, mode=clear_recovery(state.mode))
 
 
-def _no_way_left(setting: Setting, out: Effects) -> None:
-    if setting.policy.shadow:
-        out.note(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, "would_fail:no_way_through_graph"))
-        return
-    out.end(StopReason.USER_CHECKPOINT, "no way through the task graph is left")
-
-
 def _graph_lost(state: KernelState) -> KernelState:
     # Axiom I7: a lost graph must not set free a model that was forced for a reason; only the tier moves, by one.
-    mode, below = submit_signals(state.mode, ModeSignal.RECOVERY_PENDING), next_tier(state.mode.forced_degraded_tier)
-    return replace(state, mode=lower_tier(mode, below) if below else mode)
+    mode = submit_signals(state.mode, ModeSignal.RECOVERY_PENDING)
+    return replace(state, mode=lower_tier(mode, DegradedTier.STEP_QUEUE))
 
 
 _EXTENSION = 0.2
@@ -119,20 +97,17 @@ _STEP_DONE = "step done"
 _LOOK_AT_TEXT = 4_000
 
 
-def evaluate_round(
-    run: GraphRun, turn: Round, task: Task, *, forced: bool, leave: FallbackReason | None = None
-) -> Evaluated:
+def evaluate_round(run: GraphRun, turn: Round, task: Task, *, leave: FallbackReason | None = None) -> Evaluated:
     """The graph at the end of a round. `leave`: why the step is to be given up, where something speaks against it."""
     run = replace(run, open_files=turn.open_files, round=turn.number + 1, planned_files=len(task.planned_files))
     run = replace(run, missing=turn.missing)
-    if run.graph is None or not run.graph.active or run.evaluation is EvaluationMode.NONE:
+    if run.graph is None or not run.graph.active or run.paused:
         return Evaluated(run)
     outcome = _settle_round(run, run.graph, turn, task, leave)
     graph = outcome.run.graph
     mark = mark_of(graph) if graph else ""
     use = replace(outcome.run.use, wrote=False, check_failed="")
-    outcome = replace(outcome, run=replace(outcome.run, use=use, mark=mark), moved=outcome.moved or mark != run.mark)
-    return mute_hint(outcome, forced=forced)
+    return replace(outcome, run=replace(outcome.run, use=use, mark=mark), moved=outcome.moved or mark != run.mark)
 
 
 def evaluate_verdict(run: GraphRun, verdict: GateVerdict, task: Task, at: int) -> Evaluated:
@@ -143,7 +118,7 @@ def evaluate_verdict(run: GraphRun, verdict: GateVerdict, task: Task, at: int) -
     graph = run.graph
     run = replace(run, planned_files=len(task.planned_files), round=at + 1)
     follows = graph and (graph.active or graph.status is GraphStatus.DONE)
-    if graph is None or not follows or run.evaluation is EvaluationMode.NONE:
+    if graph is None or not follows or run.paused:
         return Evaluated(run)
     if not verdict.passed:
         why = " ".join(" ".join(verdict.failures[:3]).split())[:200] or "the completion gate failed"
@@ -153,7 +128,7 @@ def evaluate_verdict(run: GraphRun, verdict: GateVerdict, task: Task, at: int) -
     else:
         outcome = Evaluated(run)
     after = outcome.run.graph
-    return mute_hint(replace(outcome, run=replace(outcome.run, mark=mark_of(after) if after else "")), forced=True)
+    return replace(outcome, run=replace(outcome.run, mark=mark_of(after) if after else ""))
 
 
 def _settle_round(run: GraphRun, graph: TaskGraph, turn: Round, task: Task, reason: FallbackReason | None) -> Evaluated:
@@ -193,34 +168,21 @@ def _close_all(graph: TaskGraph, at: int) -> TaskGraph:
     return graph_cursor.pass_over(graph, len(graph.main_branch.node_ids), at) if graph.active else graph
 
 
-EVALUATE_ROUND = "evaluate_round"
-_REASONS = {
-    FallbackReason.RETRIES_EXCEEDED: "its tries are spent",
-    FallbackReason.REPEATED_FAILURE: "one call failed the same way again and again",
-    FallbackReason.NO_PROGRESS: "it made no progress",
-    FallbackReason.INVALID_OUTPUT: "it did not bring about what it is for",
-    FallbackReason.VERIFY_FAIL: "its checks fail, and its tries are spent",
-}
-
-
 def force_switch(run: GraphRun, reason: FallbackReason, at: int) -> Evaluated:
     """The cursor's step has failed: on to its fallback. A step that only serves the work is skipped where it has none."""
     before = run.graph
     if before is None or not before.active:
-        return Evaluated(run, exhausted=before is not None and before.status is GraphStatus.FAILED)
+        return Evaluated(run)
     graph = switch_branch(before, reason, at)
     run = replace(replace_graph(run, graph), use=StepUse())
     about = {"nodeId": before.cursor.node_id, "branchId": graph.cursor.branch_id}
-    said = f"[TaskGraph] The step {before.current.title!r} was given up: {_REASONS[reason]}. "
     if graph.status is GraphStatus.FAILED:
-        said += "No other way is planned. Keep what works, and take the open steps one by one."
         entry = failure_entry(f"graph_failed:{reason}", **about)
-        gone = Evaluated(run, said, EVALUATE_ROUND, (ModeSignal.RECOVERY_PENDING,), moved=True, entries=(entry,))
-        return replace(gone, graph_failed=True, exhausted=True)
+        return Evaluated(run, (ModeSignal.RECOVERY_PENDING,), graph_failed=True, moved=True, entries=(entry,))
     switched = graph.branch.is_fallback
     entry = recovery_entry(f"{'graph_switch' if switched else 'graph_skip'}:{reason}", **about)
     signals = (ModeSignal.BRANCH_SWITCHED,) if switched else ()
-    return Evaluated(run, said + _now(graph), EVALUATE_ROUND, signals, moved=True, entries=(entry,))
+    return Evaluated(run, signals, moved=True, entries=(entry,))
 
 
 def check_failed(run: GraphRun, why: str, at: int, *, repeated: bool = False) -> Evaluated:
@@ -232,24 +194,9 @@ def check_failed(run: GraphRun, why: str, at: int, *, repeated: bool = False) ->
         graph = graph_cursor.count_retry(graph, verify.id, at, why)
         if verify.type is not NodeType.FALLBACK:
             graph = graph_cursor.rewind_to_edit(graph, verify.id, at)
-        left = verify.max_retries - verify.retry_count - 1
-        said = f"[TaskGraph] A check failed (quoted, not an instruction): {why}. {_now(graph)} Tries left after this one: {left}."
-        return Evaluated(replace_graph(run, graph), said, EVALUATE_ROUND, moved=True)
+        return Evaluated(replace_graph(run, graph), moved=True)
     reason = FallbackReason.REPEATED_FAILURE if repeated else FallbackReason.VERIFY_FAIL
     return force_switch(replace(run, graph=_move_onto(graph, verify, at)), reason, at)
-
-
-def mute_hint(outcome: Evaluated, *, forced: bool) -> Evaluated:
-    """Without its text, unless the graph leads and may speak."""
-    speaks = forced and outcome.run.evaluation is EvaluationMode.FULL and outcome.hint
-    return outcome if speaks else replace(outcome, hint="", tag="")
-
-
-def _now(graph: TaskGraph) -> str:
-    node = graph.current
-    if not graph.active:
-        return "All steps are closed."
-    return f"Now: {node.title} ({node.type}). {CONTRACTS[node.type].next}"
 
 
 def _step_of_check(graph: TaskGraph) -> Node | None:

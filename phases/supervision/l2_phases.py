@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from phases.supervision.config import AdaptiveFree, RecoveryLimits
+from phases.supervision.config import RecoveryLimits
 from phases.supervision.effects import TimelineEntry
 from phases.supervision.enums import (
     DecisionKind,
-    DeviationSignal,
     ProgressClass,
-    SupervisorMode,
     SupervisorPhase,
     TimelineEvent,
 )
@@ -37,10 +35,6 @@ class PhaseState:
 
 @dataclass(frozen=True)
 class PhaseContext:
-    mode: SupervisorMode
-    critical: bool
-    """Of the task's domain."""
-    risk_score: float
     round: int
     now: tuple[Signal, ...] = ()
     """Of this round alone: what takeover and handoff_pending look at."""
@@ -71,19 +65,15 @@ class PhaseDecision:
     next: PhaseState = field(default_factory=PhaseState)
 
 
-def compute_next(
-    state: PhaseState, context: PhaseContext, free: AdaptiveFree, recovery: RecoveryLimits
-) -> PhaseDecision:
-    """The table of section 7.2, in its order; nothing is changed by asking."""
-    if context.mode is not SupervisorMode.ADAPTIVE:
-        return _stay_in(state)
+def compute_next(state: PhaseState, context: PhaseContext, recovery: RecoveryLimits) -> PhaseDecision:
+    """Return what the table of section 7.2 says, in its order; nothing is changed by asking."""
     if state.phase is SupervisorPhase.TAKEOVER:
         return _in_takeover(state, context, recovery)
     if state.phase is SupervisorPhase.HANDOFF_PENDING:
         return _in_handoff_pending(state, context, recovery)
     if state.phase is SupervisorPhase.COOLDOWN:
-        return _in_cooldown(state, context, free)
-    return _in_free(state, context, free)
+        return _in_cooldown(state, context)
+    return _in_free(state, context)
 
 
 def shadow_entries(decision: PhaseDecision) -> tuple[TimelineEntry, ...]:
@@ -99,13 +89,10 @@ def _stay_in(state: PhaseState) -> PhaseDecision:
     return PhaseDecision(DecisionKind.CONTINUE, next=state)
 
 
-def _in_free(state: PhaseState, context: PhaseContext, free: AdaptiveFree) -> PhaseDecision:
-    asked_for = any(signal.kind is DeviationSignal.USER_FORCE_TAKEOVER for signal in context.live)
-    # A person who asks for a takeover gets one at any risk.
-    risky = context.risk_score >= free.risk_threshold or asked_for
-    # What was only told of, or kept back, is not answered by a takeover yet.
+def _in_free(state: PhaseState, context: PhaseContext) -> PhaseDecision:
+    # decision 428: one condition. What was only told of, or kept back, is not answered by a takeover yet.
     due = tuple(signal for signal in context.live if signal.stage >= TOLD)
-    if not (context.critical and risky and due):
+    if not due:
         return _stay_in(state)
     # The last of each kind says enough: the list may hold three of one.
     latest = {signal.kind: signal for signal in due}
@@ -150,10 +137,10 @@ def _in_handoff_pending(state: PhaseState, context: PhaseContext, recovery: Reco
     return PhaseDecision(DecisionKind.HANDOFF, next=handed)
 
 
-def _in_cooldown(state: PhaseState, context: PhaseContext, free: AdaptiveFree) -> PhaseDecision:
+def _in_cooldown(state: PhaseState, context: PhaseContext) -> PhaseDecision:
     released = PhaseState(takeovers=state.takeovers, handoffs=state.handoffs)
     if any(signal.value >= SIGNALS[signal.kind].strong_from and signal.stage >= TOLD for signal in context.live):
-        return _in_free(released, context, free)
+        return _in_free(released, context)
     left = state.cooldown_remaining - 1
     return _stay_in(replace(state, cooldown_remaining=left) if left > 0 else released)
 
@@ -214,9 +201,9 @@ def settle_round(
 
 
 def find_exhausted(budget: RecoveryBudget, recovery: RecoveryLimits) -> str:
-    """Which part is spent: rounds, tokens or retries; empty where none is. A part is spent when it is over its most."""
+    """Return which part is spent: rounds, tokens or retries; empty where none is."""
     most = recovery.max_recovery_rounds
-    if budget.effective_rounds > most * (1 + budget.extended) or budget.rounds > most * (2 + budget.extended):
+    if budget.effective_rounds > most * (1 + budget.extended) or budget.rounds >= most * (2 + budget.extended):
         return ROUNDS
     if budget.peak_token_ratio > recovery.recovery_token_ratio:
         return TOKENS

@@ -6,15 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from phases.supervision import graph_executor
-from phases.supervision.corrections import Correction
-from phases.supervision.effects import (
-    PINS,
-    RECOVERY_PIN,
-    TAKEOVER_PIN,
-    Effects,
-    TimelineEntry,
-    failure_entry,
-)
+from phases.supervision.context import lead_block
+from phases.supervision.effects import Effects, TimelineEntry, failure_entry
 from phases.supervision.effects import recovery_entry as entry_of_recovery
 from phases.supervision.enums import (
     LED,
@@ -26,7 +19,6 @@ from phases.supervision.enums import (
     ProgressClass,
     RecoveryTier,
     StopReason,
-    SupervisorMode,
     SupervisorPhase,
     TaskPhase,
     TimelineEvent,
@@ -35,8 +27,6 @@ from phases.supervision.execution_mode import (
     clear_recovery,
     lower_tier,
     raise_tier,
-    risk_level,
-    risk_score,
     submit_signals,
 )
 from phases.supervision.facts import Round
@@ -52,15 +42,13 @@ from phases.supervision.l2_phases import (
     settle_round,
     shadow_entries,
 )
-from phases.supervision.messages import send_correction
-from phases.supervision.observer import Observation, ObserverState, is_hopeless
-from phases.supervision.policy import is_critical
-from phases.supervision.progress import is_run_of_check
-from phases.supervision.recovery import RecoveryContext, plan_recovery
-from phases.supervision.round import runtime_of
+from phases.supervision.messages import send_text
+from phases.supervision.observer import Observation, ObserverState, is_hopeless, without_stall
+from phases.supervision.progress import begin_takeover, is_run_of_check
+from phases.supervision.recovery import RecoveryContext, RecoveryPlan, plan_recovery
 from phases.supervision.signals import SIGNALS, Signal
 from phases.supervision.state import KernelState, Setting
-from phases.supervision.wording import describe_stall, evidence_lines, handoff_text, takeover_text
+from phases.supervision.wording import HANDED_BACK, describe_signal, describe_stall
 from phases.supervision.work_ledger import check_fails
 from phases.supervision.workspace_snapshot import DiskFacts
 
@@ -77,7 +65,7 @@ def step_l2(
     """`before`: the observer before this round."""
     if not setting.policy.shadow:
         _stop_hopeless(state, setting, observed.now, before, out)
-    if not setting.policy.recovery_supervisor or setting.policy.mode is not SupervisorMode.ADAPTIVE or out.stop:
+    if not setting.policy.recovery_supervisor or out.stop:
         return state
     proved = (state.proved or _is_proof(state, setting, turn)) and not check_fails(state.ledger)
     state = replace(state, proved=proved)
@@ -85,7 +73,7 @@ def step_l2(
     if setting.policy.shadow:
         return step_shadow(state, setting, turn, context, disk, out)
     state, context = _pay_recovery(state, setting, turn, context, out)
-    decision = compute_next(state.phase, context, setting.config.adaptive_free, setting.config.adaptive_takeover)
+    decision = compute_next(state.phase, context, setting.config.takeover)
     return _commit_decision(state, setting, decision, disk, out)
 
 
@@ -93,7 +81,7 @@ def _stop_hopeless(
     state: KernelState, setting: Setting, now: tuple[Signal, ...], before: ObserverState, out: Effects
 ) -> None:
     """Ends what goes on after a word, calls that were kept back and, where somebody leads, a takeover."""
-    if is_hopeless(state.observer, before, state.progress, setting.config.triggers):
+    if is_hopeless(before, state.progress, setting.config.triggers, led=state.phase.phase in LED):
         since, told = state.progress.since, describe_stall(state.progress)
         cycle = any(signal.kind is DeviationSignal.CYCLE for signal in now)
         out.note(failure_entry("stalled", since=since, why=told))
@@ -102,8 +90,8 @@ def _stop_hopeless(
             f"nothing new has come of the rounds since round {since}, though the model was told so: {told}",
         )
         return
-    # decision 67: no limit on turns should be the only end where nobody takes over.
-    led = setting.policy.recovery_supervisor and setting.policy.mode is SupervisorMode.ADAPTIVE
+    # No limit on turns should be the only end where takeovers are switched off.
+    led = setting.policy.recovery_supervisor
     worst = next((one for one in now if one.value >= SIGNALS[one.kind].stops_from and not led), None)
     if worst:
         out.note(failure_entry("checkpoint", why=worst.reason))
@@ -111,11 +99,8 @@ def _stop_hopeless(
 
 
 def _phase_context(state: KernelState, setting: Setting, turn: Round, observed: Observation) -> PhaseContext:
-    runtime, progress = runtime_of(state, setting), state.progress.last
+    progress = state.progress.last
     return PhaseContext(
-        setting.policy.mode,
-        is_critical(setting.domain),
-        risk_score(runtime, risk_level(runtime, setting.config.execution_mode)),
         turn.number,
         observed.now,
         observed.live,
@@ -140,7 +125,7 @@ def _pay_recovery(
     """The recovery budget after this round; only a takeover costs."""
     if state.phase.phase not in LED:
         return state, context
-    spent = settle_round(state.recovery, turn, state.progress.last, setting.config.adaptive_takeover)
+    spent = settle_round(state.recovery, turn, state.progress.last, setting.config.takeover)
     if spent.extended:
         out.note(failure_entry(f"budget_extended:{ROUNDS}"))
     return replace(state, recovery=spent.budget), replace(context, exhausted=spent.which)
@@ -160,7 +145,8 @@ def _commit_decision(
         return give_up(state, setting, out)
     elif before is SupervisorPhase.HANDOFF_PENDING:
         out.note(TimelineEntry(TimelineEvent.HANDOFF, "handoff_withdrawn"))
-        return recover_work(state, setting, "handoff_withdrawn", disk, out) if decision.rerun_recovery else state
+        if decision.rerun_recovery:
+            return _follow_plan(state, setting, _plan_of(state, setting, "handoff_withdrawn", disk), out)
     elif before is SupervisorPhase.COOLDOWN and state.phase.phase is SupervisorPhase.FREE:
         out.note(TimelineEntry(TimelineEvent.HANDOFF, "cooldown_over"))
     return state
@@ -171,48 +157,43 @@ Disk = Callable[[], DiskFacts]
 
 
 def take_over(state: KernelState, setting: Setting, decision: PhaseDecision, disk: Disk, out: Effects) -> KernelState:
-    """Section 7.3: the phase is committed already; then exactly one text, the floor of L1, and the main path."""
-    reasons = [signal.reason + (f" ({signal.detail})" if signal.detail else "") for signal in decision.signals]
-    text = takeover_text(
-        setting.task.goal,
-        decision.reason,
-        reasons,
-        setting.domain,
-        evidence_lines(state.ledger, setting.task.verify_commands),
-    )
-    out.note(entry_of_recovery(decision.reason, signals=reasons, text=text, assertion=state.ledger.assertion))
+    """Section 7.3: the phase is committed already; then the floor of L1, the main path, and one block before each round."""
     state = replace(
         state,
         mode=submit_signals(state.mode, ModeSignal.RECOVERY_PENDING),
         recovery=RecoveryBudget(),
         recovery_failed=False,
         proved=False,
-        graph=graph_executor.enter_takeover(state.graph),
-        # A recovery may need the very call that was kept back just now.
-        progress=replace(state.progress, fruitless={}),
+        tried=tuple(dict.fromkeys(describe_signal(signal, state.progress) for signal in decision.signals)),
+        progress=begin_takeover(state.progress, state.round),
+        observer=without_stall(state.observer),
     )
-    state = send_correction(state, setting, Correction(CorrectionKind.TAKEOVER, text), out, pin=TAKEOVER_PIN)
+    reasons = [signal.reason + (f" ({signal.detail})" if signal.detail else "") for signal in decision.signals]
+    plan = _plan_of(state, setting, decision.reason, disk)
+    text = lead_block(replace(state, first_action=plan.first_action), setting)
+    out.note(entry_of_recovery(decision.reason, signals=reasons, text=text, assertion=state.ledger.assertion))
     out.triggers.append("takeover")
-    return recover_work(state, setting, decision.reason, disk, out)
+    return _follow_plan(state, setting, plan, out)
 
 
-def recover_work(state: KernelState, setting: Setting, reason: str, disk: Disk, out: Effects) -> KernelState:
+def _plan_of(state: KernelState, setting: Setting, reason: str, disk: Disk) -> RecoveryPlan:
+    return plan_recovery(recovery_of(state, setting, reason, disk()))
+
+
+def _follow_plan(state: KernelState, setting: Setting, made: RecoveryPlan, out: Effects) -> KernelState:
     """The recovery main path (section 7.6)."""
-    facts = disk()
-    made = plan_recovery(recovery_of(state, setting, reason, facts))
     out.note(*made.entries)
     out.snapshot = made.snapshot
     if made.tier is RecoveryTier.MANUAL_CHECKPOINT:
         out.end(StopReason.USER_CHECKPOINT, f"a second recovery found no way either ({made.why})")
         return state
-    # What cannot be rebuilt is not guessed: a hint, and a queue of steps below the graph.
+    state = replace(state, first_action=made.first_action)
+    # What cannot be rebuilt is not guessed: the next action alone leads.
     if made.graph is None:
-        state = send_correction(state, setting, Correction(CorrectionKind.RECOVERY, made.text), out, pin=RECOVERY_PIN)
         return replace(state, recovery_failed=True, mode=lower_tier(state.mode, DegradedTier.STEP_QUEUE))
     run = replace(state.graph, planned_files=len(setting.task.planned_files), open_files=state.open_files)
-    graph = graph_executor.enter_takeover(graph_executor.with_graph(run, made.graph, state.round))
     # Who has worked has looked: a takeover begins where the work stands.
-    graph = sync_phase(graph, TaskPhase.EDITING, state.round)
+    graph = sync_phase(graph_executor.with_graph(run, made.graph, state.round), TaskPhase.EDITING, state.round)
     counts = replace(state.counts, graphs=state.counts.graphs + 1)
     return replace(state, graph=graph, mode=raise_tier(state.mode), recovery_failed=False, counts=counts)
 
@@ -225,7 +206,6 @@ def recovery_of(state: KernelState, setting: Setting, reason: str, disk: DiskFac
         setting.config.snapshot_confidence,
         state.round,
         f"graph-{state.counts.graphs + 1}",
-        setting.domain,
         reason,
         tier_failed_before=state.recovery_failed,
         has_executor=setting.policy.task_graph,
@@ -236,12 +216,14 @@ def recovery_of(state: KernelState, setting: Setting, reason: str, disk: DiskFac
 def hand_back(state: KernelState, setting: Setting, out: Effects) -> KernelState:
     """Section 7.4: everything that the takeover brought about is taken back, so that nothing forces for ever."""
     out.note(TimelineEntry(TimelineEvent.HANDOFF, "handoff"))
-    out.unpinned += PINS
     out.triggers.append("handoff")
-    state = send_correction(state, setting, Correction(CorrectionKind.GRAPH_HINT, handoff_text()), out)
+    state = send_text(state, setting, CorrectionKind.GRAPH_HINT, HANDED_BACK, out)
+    strict = setting.policy.first_round_graph
     return replace(
         state,
-        graph=graph_executor.pause_graph(graph_executor.exit_takeover(state.graph), state.round),
+        tried=(),
+        first_action="",
+        graph=state.graph if strict else graph_executor.pause_graph(state.graph, state.round),
         mode=clear_recovery(state.mode),
         observer=ObserverState(),
         recovery=RecoveryBudget(),
@@ -251,7 +233,7 @@ def hand_back(state: KernelState, setting: Setting, out: Effects) -> KernelState
 
 def give_up(state: KernelState, setting: Setting, out: Effects) -> KernelState:
     """The budget is spent: a person has to look."""
-    which = find_exhausted(state.recovery, setting.config.adaptive_takeover)
+    which = find_exhausted(state.recovery, setting.config.takeover)
     out.note(failure_entry(f"budget_exhausted:{which}"), failure_entry("checkpoint"))
     kinds = {signal.kind for signal in state.observer.live}
     reason = StopReason.STUCK_CYCLE if DeviationSignal.CYCLE in kinds else StopReason.USER_CHECKPOINT
@@ -268,11 +250,11 @@ def step_shadow(
     state: KernelState, setting: Setting, turn: Round, context: PhaseContext, disk: Disk, out: Effects
 ) -> KernelState:
     """The virtual machine goes on as the real one would; nothing else changes."""
-    virtual, budget, config = state.shadow_phase, state.shadow_recovery, setting.config.adaptive_takeover
+    virtual, budget, config = state.shadow_phase, state.shadow_recovery, setting.config.takeover
     if virtual.phase in LED:
         spent = settle_round(budget, turn, state.progress.last, config)
         budget, context = spent.budget, replace(context, exhausted=spent.which)
-    decision = compute_next(virtual, context, setting.config.adaptive_free, config)
+    decision = compute_next(virtual, context, config)
     out.note(*shadow_entries(decision))
     if decision.kind is DecisionKind.TAKEOVER:
         budget = RecoveryBudget()

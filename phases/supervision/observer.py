@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from phases.supervision.config import GoalDrift, Triggers
+from phases.supervision.config import Triggers
 from phases.supervision.effects import TimelineEntry, failure_entry
-from phases.supervision.enums import DeviationSignal, ProgressClass, TaskIntent, TimelineEvent, ToolClass
+from phases.supervision.enums import DeviationSignal, TimelineEvent, ToolClass
 from phases.supervision.facts import Action, Round, Task
-from phases.supervision.progress import MOST_LEARNED, Progress, edits_of, find_period, is_note, is_run_of_check
+from phases.supervision.progress import Progress, edits_of, find_period, is_run_of_check
 from phases.supervision.signals import BLOCKED, HINTED, SIGNALS, TOLD, Signal
 
 _KEPT_OF_A_KIND = 3
@@ -38,7 +38,7 @@ class ObserverState:
     strayed: tuple[str, ...] = ()
     """Files written beside those of the plan."""
     drift_rounds: int = 0
-    """In a row, with an alignment below the threshold and nothing new seen."""
+    """Rounds that acted off the plan, since one touched it."""
 
     @property
     def blocks(self) -> bool:
@@ -88,43 +88,39 @@ class _Look:
     seen: ObservedRound
     before: ObserverState
     after: ObserverState
-    aligned: Alignment
     triggers: Triggers
 
 
 def observe_round(state: ObserverState, seen: ObservedRound, triggers: Triggers) -> Observation:
     """The state after a round, with all that speaks against it."""
-    aligned = measure_alignment(seen.round, seen.task, seen.progress, triggers.goal_drift.jaccard_min)
-    # decision 56: who learns what was not known yet does not drift, unless it goes on and on; nor who checks the work.
-    drifts = (
-        aligned.value < triggers.goal_drift.threshold
-        and seen.progress.learned > MOST_LEARNED
-        and not any(map(is_run_of_check, seen.round.actions))
-    )
     strayed = dict.fromkeys(
         (*state.strayed, *(path for action in seen.round.actions for path in _strays(action, seen.task)))
     )
     after = replace(
         state,
-        drift_rounds=state.drift_rounds + 1 if drifts else 0,
+        drift_rounds=count_drift(state.drift_rounds, seen.round, seen.task),
         strayed=tuple(strayed)[-_MOST_FILES:],
         stall=seen.progress.stall,
     )
-    look = _Look(seen, state, after, aligned, triggers)
+    look = _Look(seen, state, after, triggers)
     found = [trouble for detect in DETECTORS for trouble in detect(look)]
     found = [trouble for trouble in found if trouble.signal.kind not in triggers.disabled]
     stages = {trouble.key: _next_stage(state.stages.get(trouble.key, 0), trouble) for trouble in found}
     now = tuple(replace(one.signal, stage=stages[one.key]) for one in found if one.fresh)
-    live = _last_of_each_kind((*_still_live(state.live, seen, triggers, drifts=drifts), *now))
-    return Observation(
-        replace(after, live=live, stages=stages), now, live, tuple(_entry_of(signal, aligned) for signal in now)
-    )
+    live = _last_of_each_kind((*_still_live(state.live, seen, triggers, drifts=after.drift_rounds > 0), *now))
+    return Observation(replace(after, live=live, stages=stages), now, live, tuple(map(_entry_of, now)))
 
 
-def is_hopeless(state: ObserverState, before: ObserverState, progress: Progress, triggers: Triggers) -> bool:
-    """Whether a stall went on after all that there is to answer it with."""
-    spent = before.stages.get(_STALL, 0) >= min(TOLD, _most_stage(progress))
-    return spent and progress.stall > before.stall and progress.stall >= _first_word(triggers) + _STALL_STOPS
+def is_hopeless(before: ObserverState, progress: Progress, triggers: Triggers, *, led: bool) -> bool:
+    """Whether a stall went on after all that there is to answer it with. One in a takeover ends the run where it would lead."""
+    spent = led or before.stages.get(_STALL, 0) >= min(TOLD, _most_stage(progress))
+    most = _first_word(triggers) + (_STALL_LEADS if led else _STALL_STOPS)
+    return spent and progress.stall > before.stall and progress.stall >= most
+
+
+def without_stall(state: ObserverState) -> ObserverState:
+    """Return the state of an observer for which no stall has begun."""
+    return replace(state, stall=0, stages={key: stage for key, stage in state.stages.items() if key != _STALL})
 
 
 def _next_stage(before: int, trouble: _Trouble) -> int:
@@ -199,10 +195,10 @@ def _file_loops(look: _Look) -> Iterable[_Trouble]:
 
 
 def _drifts(look: _Look) -> Iterable[_Trouble]:
-    rounds, least = look.after.drift_rounds, max(1, look.triggers.goal_drift.rounds)
+    rounds, least = look.after.drift_rounds, look.triggers.goal_drift_rounds
     if rounds >= least:
-        signal = _signal_of(DeviationSignal.GOAL_DRIFT, look.aligned.value, look.seen.round)
-        yield _Trouble("drift", signal, rounds - least)
+        signal = _signal_of(DeviationSignal.GOAL_DRIFT, rounds, look.seen.round, look.seen.round.next_file)
+        yield _Trouble("drift", signal, rounds - least, rounds > look.before.drift_rounds)
 
 
 def _creeps(look: _Look) -> Iterable[_Trouble]:
@@ -256,11 +252,9 @@ def _last_of_each_kind(signals: tuple[Signal, ...]) -> tuple[Signal, ...]:
     return tuple(reversed(kept))
 
 
-def _entry_of(signal: Signal, aligned: Alignment) -> TimelineEntry:
+def _entry_of(signal: Signal) -> TimelineEntry:
     if signal.kind is DeviationSignal.GOAL_DRIFT:
-        return TimelineEntry(
-            TimelineEvent.DRIFT, signal.reason, {"factors": dict(aligned.factors), "stage": signal.stage}
-        )
+        return TimelineEntry(TimelineEvent.DRIFT, signal.reason, {"stage": signal.stage})
     return failure_entry(signal.reason, detail=signal.detail, stage=signal.stage)
 
 
@@ -282,7 +276,7 @@ def is_outside(path: str, task: Task) -> bool:
     """
     folder, _, name = path.rpartition("/")
     # decision 68: files that frame a package are inside every plan.
-    if not task.planned_files or path in task.planned_files or name in _FRAME or name.startswith(".") or is_test(path):
+    if not task.planned_files or path in task.planned_files or _frames(path) or name.startswith(".") or is_test(path):
         return False
     return bool(folder) and any(planned.rpartition("/")[0] == folder for planned in task.planned_files)
 
@@ -293,72 +287,46 @@ def is_test(path: str) -> bool:
     return any(part.startswith("test") or part.partition(".")[0].endswith(_TEST) for part in parts)
 
 
-_READING_INTENTS = (TaskIntent.QUESTION, TaskIntent.INSPECT)
-_READS = (ToolClass.READ, ToolClass.SEARCH)
-_MOSTLY = 0.6
-_LONGEST_TEXT = 4000
-_WORD = re.compile(r"[^\W_]{2,}")
+_ACTS = (ToolClass.WRITE, ToolClass.EXEC)
+_NAME = re.compile(r"[\w./-]+")
+_SHORTEST_NAME = 3
+"""Of a module or a directory in a command: a shorter word is any word."""
 
 
-@dataclass(frozen=True)
-class Alignment:
-    """From 0 to 1, and what it is made of."""
+def count_drift(before: int, turn: Round, task: Task) -> int:
+    """Return the rounds that went by off the plan, since one touched a planned file, a test or a check.
 
-    value: float
-    factors: Mapping[str, float]
-
-
-def measure_alignment(
-    turn: Round, task: Task, progress: Progress, jaccard_min: float = GoalDrift.jaccard_min
-) -> Alignment:
-    """The alignment of one round. The progress is the one after it."""
-    factors = {
-        "toolIntent": _tool_factor(turn, task),
-        "fileIntent": _file_factor(turn, task),
-        "text": _text_factor(turn, task, jaccard_min),
-        "progress": _progress_factor(progress),
-    }
-    return Alignment(round(sum(factors.values()) / len(factors), 3), factors)
+    Reading says nothing either way: the stall counts what brings nothing new. Nor do searches and notes where code stands
+    already and nothing off the plan has been written or run yet: that is how one finds one's way.
+    """
+    done = [action for action in turn.actions if action.result.executed]
+    if not task.planned_files or any(_serves(action, task) for action in done):
+        return 0
+    acts = any(action.call.tool_class in _ACTS and not _frames(action.call.path) for action in done)
+    looks = bool(done) and all(action.call.tool_class is ToolClass.READ for action in done)
+    return before + (acts or ((before > 0 or task.from_nothing) and bool(done) and not looks))
 
 
-def bigram_similarity(goal: str, said: str) -> float:
-    """Jaccard's measure on the pairs of letters that stand beside each other in a word; 0 where there are none."""
-    # decision 71: against a long goal, pairs of words never agree.
-    one, other = _bigrams_of(goal[:_LONGEST_TEXT]), _bigrams_of(said[:_LONGEST_TEXT])
-    return len(one & other) / len(one | other) if one and other else 0.0
-
-
-def _tool_factor(turn: Round, task: Task) -> float:
-    classes = [action.call.tool_class for action in turn.actions if not is_note(action)]
-    if not classes:
-        return 1.0
-    reads = sum(kind in _READS for kind in classes) / len(classes)
-    writes = classes.count(ToolClass.WRITE) / len(classes)
-    if task.intent in _READING_INTENTS:
-        return 0.4 + 0.6 * reads
-    # Reading alone brings code no further, whatever is read.
-    return 0.2 if not writes and reads > _MOSTLY else 0.4 + 0.6 * writes
-
-
-def _file_factor(turn: Round, task: Task) -> float:
-    if task.intent in _READING_INTENTS or any(action.result.changed for action in turn.actions):
-        return 1.0
-    return 0.3 if any(action.call.tool_class is ToolClass.WRITE for action in turn.actions) else 0.2
-
-
-def _text_factor(turn: Round, task: Task, jaccard_min: float) -> float:
-    if not turn.text.strip():
-        return 0.3
-    alike = bigram_similarity(task.goal, turn.text)
-    return min(1.0, 0.5 + 2 * alike) if alike >= jaccard_min else min(1.0, 5 * alike)
-
-
-def _progress_factor(progress: Progress) -> float:
-    lost = 0.4 if progress.rounds >= 3 else 0.2 if progress.rounds == 2 else 0.0
-    return 1.0 - lost - (0.2 if progress.last is ProgressClass.ALL_FAILED_OR_BLOCKED else 0.0)
+def _serves(action: Action, task: Task) -> bool:
+    """Whether a call touched a planned file, a test or a check, or named one of the plan's files or packages in a command."""
+    paths = (action.call.path, *action.result.changed)
+    if is_run_of_check(action) or any(path in task.planned_files or (path and is_test(path)) for path in paths):
+        return True
+    words = set(_NAME.findall(action.call.command))
+    return bool(words) and not words.isdisjoint(_names_of(task.planned_files))
 
 
 @lru_cache(maxsize=8)
-def _bigrams_of(text: str) -> frozenset[str]:
-    words = _WORD.findall(text.casefold())
-    return frozenset(word[at : at + 2] for word in words for at in range(len(word) - 1))
+def _names_of(planned: tuple[str, ...]) -> frozenset[str]:
+    """The ways in which a command names planned files: the path, the file, its module, and the directories that it lies in."""
+    names = set(planned)
+    for path in planned:
+        *folders, name = path.split("/")
+        stem = name.partition(".")[0]
+        names |= {name, ".".join((*folders, stem)), path.removesuffix(".py").replace("/", ".")}
+        names |= {word for word in (*folders, stem) if len(word) >= _SHORTEST_NAME}
+    return frozenset(names)
+
+
+def _frames(path: str) -> bool:
+    return path.rpartition("/")[2] in _FRAME

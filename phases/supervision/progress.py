@@ -136,9 +136,16 @@ def begin_round(state: Progress) -> Progress:
     return replace(state, grown=(), gains=())
 
 
+def begin_takeover(state: Progress, at: int) -> Progress:
+    """The state when somebody begins to lead: the stall starts anew, and who is led may look at everything once more."""
+    return replace(state, fruitless={}, stall=0, ways=(), known=(), since=at)
+
+
 def count_action(state: Progress, action: Action, turn: int) -> Progress:
     """Takes one call in. What is kept back has the result that it had: to ask again is to repeat."""
     key = _result_key(action)
+    if action.result.forgotten:  # to look again is no repetition
+        state = replace(state, known=tuple(one for one in state.known if one != key))
     if not action.result.executed:
         key = next((mark.result for mark in reversed(state.marks) if mark.signature == action.call.signature), key)
     gain = _gain_of(state, action, key)
@@ -160,8 +167,8 @@ def count_action(state: Progress, action: Action, turn: int) -> Progress:
     return _with_way(state, action, label, turn) if gain >= Gain.NEW_FAILURE else state
 
 
-def count_round(state: Progress, turn: Round, *, check_fails: bool, led: bool = False) -> Progress:
-    """The state at the end of a round, which is worth what the best of its calls is. Who is `led` may look again."""
+def count_round(state: Progress, turn: Round, *, check_fails: bool) -> Progress:
+    """The state at the end of a round, which is worth what the best of its calls is."""
     gains, state = state.gains, replace(state, gains=())
     state = replace(state, last=_class_of(turn, gains), edits=_count_edits(state.edits, turn) if check_fails else {})
     best = min(gains, default=None)
@@ -180,8 +187,7 @@ def count_round(state: Progress, turn: Round, *, check_fails: bool, led: bool = 
         less = _NEWS_RUN if ran else less
         stall = max(0, stall - less)
     else:
-        looks = led and best is Gain.AGAIN and any(action.ok for action in turn.actions)
-        stall += _SILENT if best is None or looks else _POINTS[best]
+        stall += _SILENT if best is None else _POINTS[best]
     ways = tuple(way for way in state.ways if turn.number - way.round < _WAY_AGE)  # failures age
     since = state.since if state.stall else turn.number
     return replace(state, stall=stall, since=since, learned=learned, ways=ways)

@@ -15,27 +15,19 @@ from phases.supervision.enums import FAULTS, GraphStatus, NodeStatus, NodeType, 
 from phases.supervision.facts import Task
 from phases.supervision.graph import Cursor, NodeRecord, TaskGraph, percent_closed
 from phases.supervision.templates import build_graph
-from phases.supervision.wording import quote_text, recovery_text
+from phases.supervision.wording import quote_text
 from phases.supervision.work_ledger import FAILED, PASSED, WorkLedger
 from phases.supervision.workspace_snapshot import ERROR, OK, DiskFacts, WorkspaceSnapshot, name_few, snapshot_of
 
 LOW_CONFIDENCE, UNSAFE, BUILDER_FAILED, NO_EXECUTOR = "low_confidence", "unsafe", "builder_failed", "no_executor"
-_WHY = {
-    LOW_CONFIDENCE: "too little of it is known to be your own work",
-    UNSAFE: "it is not fit to be built upon",
-    BUILDER_FAILED: "no plan of steps fits the task",
-    NO_EXECUTOR: "plans of steps are switched off",
-}
-
 MISSING, UNMERGED, UNFINISHED, BROKEN = "missing_files", "unmerged", "unfinished_merge", "broken_baseline"
 _FIRST = {
     MISSING: "write the missing files again.",
-    UNMERGED: "take the marks of the merge out of these files; keep the code that is right, and no line of marks.",
+    UNMERGED: "remove the conflict markers from these files, and keep the code that is right.",
     UNFINISHED: "leave the repository itself alone; make the files right one by one.",
     BROKEN: "find out why it dies: run the smallest command that shows it, and read what it prints.",
 }
-_STRANGERS = "read the files that you did not change yourself; they are not what you left."
-_OPEN = "write the first planned file that is not there."
+_STRANGERS = "read these files: they changed, and no call of yours changed them."
 
 
 @dataclass(frozen=True)
@@ -46,7 +38,6 @@ class RecoveryContext:
     config: SnapshotConfidence
     round: int
     graph_id: str
-    domain: str
     reason: str
     """Of the takeover: its signals."""
     tier_failed_before: bool = False
@@ -58,7 +49,7 @@ class RecoveryContext:
 
 @dataclass(frozen=True)
 class RecoveryPlan:
-    """How the takeover leads. In shadow mode there is neither graph nor text: nothing is to be changed."""
+    """How the takeover leads. In shadow mode there is no graph: nothing is to be changed."""
 
     tier: RecoveryTier
     graph: TaskGraph | None
@@ -66,8 +57,8 @@ class RecoveryPlan:
     """Of a hint or a stop: why there is no graph."""
     snapshot: WorkspaceSnapshot
     confidence: Confidence
-    text: str = ""
-    """Of the strong hint, for the model."""
+    first_action: str = ""
+    """Of the strong hint: what this very workspace wants before all else."""
     entries: tuple[TimelineEntry, ...] = ()
 
 
@@ -96,27 +87,15 @@ def plan_recovery(context: RecoveryContext) -> RecoveryPlan:
     told = _recovery_entry(context, looked, tier, why)
     live = not context.shadow
     graph = looked.built.graph if live and tier is RecoveryTier.TEMPLATE_GRAPH else None
-    text = _hint_text(context, looked, why) if live and tier is RecoveryTier.STRONG_HINT else ""
-    return RecoveryPlan(tier, graph, why, snapshot, trust, text, (told,))
+    first = _first_action(context, looked, why) if tier is RecoveryTier.STRONG_HINT else ""
+    return RecoveryPlan(tier, graph, why, snapshot, trust, first, (told,))
 
 
-def _hint_text(context: RecoveryContext, looked: _Findings, why: str) -> str:
-    """The one message of a strong hint, with the step that this very workspace wants first."""
-    there = set(context.disk.present)
-    absent = [path for path in context.task.planned_files if path not in there]
+def _first_action(context: RecoveryContext, looked: _Findings, why: str) -> str:
+    if looked.safety.reasons:
+        return f"{_FIRST[looked.safety.reasons[0]]} Found: {looked.safety.human_reason}."
     unknown = unexpected_files(context.disk, context.ledger) if why == LOW_CONFIDENCE else ()
-    evidence = (
-        looked.safety.human_reason,
-        f"changed by no call of yours: {name_few(unknown)}" if unknown else "",
-        f"the last check failed: {context.ledger.build_output}" if context.ledger.build_output else "",
-        looked.snapshot.build_summary if looked.snapshot.build_summary not in (None, OK) else "",
-        f"planned and not there: {name_few(absent)}" if absent else "",
-        f"the files, against the beginning: {looked.snapshot.git_summary}",
-    )
-    told = recovery_text(_WHY[why.partition(":")[0]], context.task.goal, [line for line in evidence if line])
-    first = [_FIRST[reason] for reason in looked.safety.reasons]
-    first += [_STRANGERS] if unknown else [_OPEN] if absent else []
-    return f"{told}\nBefore that: {first[0]}" if first else told
+    return f"{_STRANGERS} Found: {name_few(unknown)}." if unknown else ""
 
 
 def _why_no_graph(context: RecoveryContext, looked: _Findings) -> str:
@@ -157,7 +136,6 @@ def _entry_payload(context: RecoveryContext, looked: _Findings) -> Mapping[str, 
         "snapshotId": looked.snapshot.snapshot_id,
         "confidence": looked.confidence.value,
         "factors": dict(looked.confidence.factors),
-        "domain": str(context.domain),
         "takeover": quote_text(context.reason),
         **{key: value for key, value in more.items() if value != ""},
     }
@@ -266,8 +244,8 @@ def check_safety(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedge
     missing = tuple(path for path in planned if path in ledger.files and path not in there)
     died = next((text for text in (ledger.build_output, snapshot.build_summary or "") if _BROKEN.search(text)), "")
     found = {
-        MISSING: f"written and gone: {name_few(missing)}" if missing else "",
-        UNMERGED: f"marks of a merge in {name_few(disk.unmerged)}" if disk.unmerged else "",
+        MISSING: f"{name_few(missing)} was written, and is gone" if missing else "",
+        UNMERGED: f"conflict markers in {name_few(disk.unmerged)}" if disk.unmerged else "",
         UNFINISHED: quote_text(disk.head_broken),
         BROKEN: f"the last check died: {quote_text(died)}" if died else "",
     }
@@ -275,8 +253,8 @@ def check_safety(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedge
     return Safety(not reasons, reasons, "; ".join(found[reason] for reason in reasons))
 
 
-EMPTY_TEMPLATE, BUILD_THREW = "empty_template", "build_threw"
-_LOOKING = (NodeType.INSPECT, NodeType.SEARCH, NodeType.READ, NodeType.DELEGATE)
+BUILD_THREW = "build_threw"
+_LOOKING = (NodeType.INSPECT, NodeType.SEARCH)
 
 
 @dataclass(frozen=True)
@@ -294,15 +272,8 @@ def build_retrospective(
     """Never raises: a builder that does is a reason."""
     try:
         graph = build_graph(task, graph_id=graph_id, at=at)
-    except ValueError:
-        return Retrospective(ok=False, reason=EMPTY_TEMPLATE)
-    except FAULTS:
-        return Retrospective(ok=False, reason=BUILD_THREW)
-    try:
         done = _steps_standing(graph, snapshot, ledger)
         total = len(graph.main_branch.node_ids)
-        if not total:
-            return Retrospective(ok=False, reason=EMPTY_TEMPLATE)
         return Retrospective(True, _mark_done(graph, done, at), len(done), total)
     except FAULTS:  # a graph that does not hold together is a fault of its builder
         return Retrospective(ok=False, reason=BUILD_THREW)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phases.supervision.corrections import Correction
+from phases.supervision.context import next_action
 from phases.supervision.effects import Effects, TimelineEntry, recovery_entry
 from phases.supervision.enums import (
     LED,
@@ -34,7 +34,7 @@ from phases.supervision.gate import open_refusals
 from phases.supervision.graph import Evaluated, GraphRun
 from phases.supervision.graph_executor import has_pending_edit, is_active, pending_steps, track_call
 from phases.supervision.graph_step import evaluate_graph, make_first_graph, settle_recovery
-from phases.supervision.messages import send_warning
+from phases.supervision.messages import send_text
 from phases.supervision.observer import Observation, ObservedRound, observe_round
 from phases.supervision.progress import (
     begin_round,
@@ -69,7 +69,6 @@ def start_round(state: KernelState, setting: Setting, out: Effects) -> KernelSta
     # decision 58: the stable rounds vouch for these lines, else the same ones force the next round.
     if decision.kind == EXIT_FORCED:
         ledger = replace(ledger, diff_lines=0)
-        state = replace(state, graphs_failed=0)
     counts = _count_modes(state.counts, after.execution_mode, state.phase.phase, switched=switched)
     return replace(state, mode=after, ledger=ledger, resumed=False, counts=counts)
 
@@ -92,8 +91,7 @@ def end_round(
     state: KernelState, setting: Setting, turn: Round, out: Effects, verdict: GateVerdict | None = None
 ) -> KernelState:
     """The end of a round, as L1 and the graph count it. What is submitted here is decided on before the next round."""
-    led = state.phase.phase in LED
-    progress = count_round(state.progress, turn, check_fails=check_fails(state.ledger), led=led)
+    progress = count_round(state.progress, turn, check_fails=check_fails(state.ledger))
     state, evaluated = _follow_graph(replace(state, progress=progress), setting, turn, verdict, out)
     switched = ModeSignal.BRANCH_SWITCHED in evaluated.signals
     ledger = state.ledger
@@ -115,6 +113,7 @@ def end_round(
         mode=mode_after_round(mode, task_bearing=bearing),
         last=_last_round(turn, branch_switched=switched),
         open_files=turn.open_files,
+        next_file=turn.next_file,
     )
     return settle_recovery(state, setting) if state.mode.recovery_pending else state
 
@@ -138,16 +137,16 @@ def observe_end(
 
 def _answer(state: KernelState, setting: Setting, observed: Observation, out: Effects) -> KernelState:
     """The first two steps of the answer to what goes wrong: a word, then forced mode, which keeps calls back."""
-    told = [hint_text(signal, state.progress, state.ledger.assertion) for signal in observed.hints]
     if setting.policy.shadow:
         # decision 64: shadow says and keeps back nothing.
         out.note(*(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_say:{one.kind}") for one in observed.hints))
         return state
-    if told:
-        text = "\n\n".join(told)
+    # One block a turn: the first is the worst. Who is led reads the block of the takeover instead.
+    if observed.hints and state.phase.phase not in LED:
+        text = hint_text(observed.hints[0], state.progress, state.ledger.assertion, next_action(state, setting))
         kinds = ",".join(signal.kind for signal in observed.hints)
         out.note(recovery_entry(f"hint:{kinds}", text=text, assertion=state.ledger.assertion))
-        state = send_warning(state, setting, Correction(CorrectionKind.RECOVERY, text), out)
+        state = send_text(state, setting, CorrectionKind.RECOVERY, text, out)
     return replace(state, mode=submit_signals(state.mode, ModeSignal.LOOP_DETECTED)) if observed.state.blocks else state
 
 
@@ -207,10 +206,7 @@ def runtime_of(state: KernelState, setting: Setting) -> RuntimeState:
         stable_rounds=state.ledger.stable_rounds,
         edit_step_open=drives and has_pending_edit(state.graph),
         tool_classes=state.last.tool_classes,
-        files_changed=state.ledger.files_changed,
         consecutive_failures=state.progress.trouble,
-        manifest_touched=state.ledger.manifest_touched,
-        irreversible=state.last.irreversible,
     )
 
 
@@ -227,5 +223,4 @@ def _last_round(turn: Round, *, branch_switched: bool) -> LastRound:
         ),
         tool_success=not done or len(failed) < len(done),
         tool_classes=tuple(sorted({action.call.tool_class for action in turn.actions})),
-        irreversible=any(action.call.rollback for action in turn.actions),
     )

@@ -48,7 +48,11 @@ SIGNALS: Mapping[DeviationSignal, SignalRule] = {
     DeviationSignal.FILE_LOOP: SignalRule(
         "So many edits of one file while the checks fail in the same way are a signal.", "file_loop_min", 4
     ),
-    DeviationSignal.GOAL_DRIFT: SignalRule("So many rounds of drift in a row are a signal.", "goal_drift.rounds", 3),
+    DeviationSignal.GOAL_DRIFT: SignalRule(
+        "So many rounds that wrote or ran something, and touched no planned file, test or check, are a signal.",
+        "goal_drift_rounds",
+        5,
+    ),
     DeviationSignal.SCOPE_CREEP: SignalRule(
         "So many files beside those of the plan, in their directories, are a signal.", "scope_creep_files", 3
     ),
@@ -74,7 +78,7 @@ HINTED, BLOCKED, TOLD = 1, 2, 3
 
 @dataclass(frozen=True)
 class Signal:
-    """What the observer saw. `value` is its number: a count, rounds, or an alignment."""
+    """What the observer saw. `value` is its number: a count, or rounds."""
 
     kind: DeviationSignal
     value: float

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from phases.supervision.config import Config
-from phases.supervision.corrections import CorrectionBudget
 from phases.supervision.enums import StopReason, ToolClass
 from phases.supervision.execution_mode import ModeState
 from phases.supervision.facts import Task
 from phases.supervision.graph import GraphRun
 from phases.supervision.l2_phases import PhaseState, RecoveryBudget
 from phases.supervision.observer import ObserverState
-from phases.supervision.policy import GlobalModePolicy, TaskDomain
+from phases.supervision.policy import GlobalModePolicy
 from phases.supervision.progress import Progress
 from phases.supervision.work_ledger import WorkLedger
 
@@ -25,7 +24,6 @@ class Setting:
     task: Task
     policy: GlobalModePolicy
     config: Config
-    domain: TaskDomain
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,6 @@ class LastRound:
     planned_write_targets: int = 0
     tool_success: bool = True
     tool_classes: tuple[ToolClass, ...] = ()
-    irreversible: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,12 @@ class KernelState:
     recovery: RecoveryBudget = field(default_factory=RecoveryBudget)
     shadow_recovery: RecoveryBudget = field(default_factory=RecoveryBudget)
     """Of the virtual takeover."""
-    corrections: CorrectionBudget = field(default_factory=CorrectionBudget)
+    tried: tuple[str, ...] = ()
+    """Of a takeover: what had brought nothing before it, in words."""
+    first_action: str = ""
+    """Of a takeover: what its workspace wants before all else; empty where that is nothing of its own."""
+    spoke_at: int = 0
+    """The last round after which the model was told something."""
     recovery_failed: bool = False
     """The last recovery could give no more than a hint."""
     proved: bool = False
@@ -86,8 +88,8 @@ class KernelState:
     """The graph of the first round was made, or could not be."""
     open_files: int = 0
     """Planned files that are not there, or not sound."""
+    next_file: str = ""
+    """The first of them."""
     last: LastRound = field(default_factory=LastRound)
-    graphs_failed: int = 0
-    """Since forced mode was entered."""
     stopped: StopReason | None = None
     counts: Counts = field(default_factory=Counts)

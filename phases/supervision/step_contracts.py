@@ -11,7 +11,6 @@ from phases.supervision.enums import NodeType, OutputSignal, ToolClass
 from phases.supervision.facts import Action, Call, Task
 from phases.supervision.graph import Node, StepUse
 
-_READS_LIKE_A_DELEGATE = 3
 _PER_PLANNED_FILE = 2
 
 
@@ -28,23 +27,19 @@ class Contract:
 
 _S = OutputSignal
 CONTRACTS = {
-    NodeType.INSPECT: Contract((), 5, 'Read or search what the goal touches, or say "step done".', explicit_done=True),
-    NodeType.SEARCH: Contract((_S.FILE_READ, _S.SEARCH_COMPLETED), 4, "Read or search something that the work needs."),
-    NodeType.READ: Contract((_S.FILE_READ,), 3, "Read the file."),
-    NodeType.EDIT: Contract((_S.FILE_WRITTEN,), 8, "Write the files that the goal asks for."),
+    NodeType.INSPECT: Contract((), 5, 'read or search what the goal touches, or say "step done".', explicit_done=True),
+    NodeType.SEARCH: Contract((_S.FILE_READ, _S.SEARCH_COMPLETED), 4, "read or search something that the work needs."),
+    NodeType.EDIT: Contract((_S.FILE_WRITTEN,), 8, "write the planned files that are missing, or are not right yet."),
     NodeType.VERIFY: Contract(
         (_S.TEST_PASSED, _S.VERIFICATION_DONE),
         5,
-        "Run the verify commands; where one fails, the edit step opens again.",
+        "run the checks of the plan; if one fails, mend the code that it names.",
     ),
     NodeType.SUMMARIZE: Contract(
-        (_S.SUMMARY_GENERATED,), 2, "Reply with a summary of the work, without a call.", explicit_done=True
+        (_S.SUMMARY_GENERATED,), 2, "reply with a summary of the work, and make no call.", explicit_done=True
     ),
     NodeType.FALLBACK: Contract(
-        (_S.FILE_WRITTEN, _S.TEST_PASSED), 4, "Write the code another way, or run the checks until they pass."
-    ),
-    NodeType.DELEGATE: Contract(
-        (_S.DELEGATE_DONE,), 6, "Delegate the exploration, or read and search three times yourself."
+        (_S.FILE_WRITTEN, _S.TEST_PASSED), 4, "write the code in another way, then run the checks of the plan."
     ),
 }
 
@@ -66,8 +61,6 @@ def is_completed(node: Node, contract: Contract, use: StepUse, open_files: int, 
         return said_done
     if node.type in (NodeType.EDIT, NodeType.FALLBACK) and open_files > 0:
         return False
-    if node.type is NodeType.DELEGATE and use.reads >= _READS_LIKE_A_DELEGATE:
-        return True
     return any(signal in use.signals for signal in contract.required)
 
 

@@ -11,11 +11,9 @@ from phases.supervision.signatures import command_key
 
 PASSED, FAILED, REQUIRED = "passed", "failed", "required"
 _MOST_FILES = 500
-_MOST_UNVERIFIED = 50
 _RECENT_TOOLS, _RECENT_FAILURES = 20, 10
 _FAILURE_AGE = 20
 """A failure that did not come again for so many rounds says nothing any more."""
-_MANIFESTS = ("pyproject.toml", "requirements.txt", "setup.cfg", "setup.py", "environment.yml", "package.json")
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,6 @@ class WorkLedger:
 
     files: Mapping[str, int] = field(default_factory=dict)
     """Path -> round of its last change, the oldest left out over a bound."""
-    files_changed: int = 0
-    """Distinct ones, since the last passed verification."""
-    unverified: tuple[str, ...] = ()
-    """The last of them."""
     diff_lines: int = 0
     """Added and removed since the last passed verification, or since forced mode was last left."""
     last_write_round: int = 0
@@ -68,7 +62,6 @@ class WorkLedger:
     """The error of the last of them, in one line; empty where no check is known to fail."""
     assertion: str = ""
     """The first assertion of the last of them, whole."""
-    manifest_touched: bool = False
     stable_rounds: int = 0
     recent_tools: tuple[ToolRecord, ...] = ()
     recent_failures: tuple[FailureRecord, ...] = ()
@@ -142,21 +135,16 @@ def _with_check(before: tuple[str, ...], check: str) -> tuple[str, ...]:
 
 def _count_write(ledger: WorkLedger, result: CallResult, turn: int) -> WorkLedger:
     files = {**ledger.files, **dict.fromkeys(result.changed, turn)}
-    new = tuple(path for path in result.changed if path not in ledger.unverified)
     while len(files) > _MOST_FILES:
         del files[min(files, key=lambda path: files[path])]
     return replace(
         ledger,
         files=files,
-        files_changed=ledger.files_changed + len(new),
-        unverified=(*ledger.unverified, *new)[-_MOST_UNVERIFIED:],
         diff_lines=ledger.diff_lines + result.lines,
         last_write_round=turn,
         # Only where a check has run before: in a plan without checks none is wanting.
         test_summary=REQUIRED if ledger.test_summary else None,
         passed_since_write=(),
-        manifest_touched=ledger.manifest_touched
-        or any(path.rpartition("/")[2] in _MANIFESTS for path in result.changed),
     )
 
 
@@ -185,10 +173,7 @@ def _reset_verified(ledger: WorkLedger) -> WorkLedger:
     return replace(
         ledger,
         test_summary=PASSED,
-        files_changed=0,
-        unverified=(),
         diff_lines=0,
-        manifest_touched=False,
         failing_checks=(),
         build_output="",
         assertion="",

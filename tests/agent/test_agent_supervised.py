@@ -40,7 +40,7 @@ TEST = (
     "    def test_the_sum(self):\n        self.assertEqual(total([1, 2]), 3)\n"
 )
 RIGHT = "def total(values):\n    return sum(values)\n"
-_LEADS = "The supervisor leads from here"
+_LEADS = "You are being led"
 
 
 def wrong(number: int) -> str:

@@ -87,8 +87,9 @@ def calls_of(ground: Ground, names: str = CHANGING) -> list[Call]:
 
 def call_with(ground: Ground, fault: str, call: Call, *, for_ever: bool = False) -> Ended:
     """Runs the drill's command with a fault (`signal=KILL`, `error=ENOSPC`) at that call, or from it on."""
-    # Under seccomp-bpf strace takes an injected signal and never sends it: a drill that can then only pass.
-    before = _strace(call.name, ground.base / "faults", others=ground.tools or fault.startswith("signal"))
+    # Followed, a check of the code would meet the fault at its own Nth call, and its exit code would tell so; and under
+    # seccomp-bpf strace takes an injected signal and never sends it.
+    before = _strace(call.name, ground.base / "faults", others=True)
     when = f"{call.nth}{'+' * for_ever}"
     return ground.call(before=[*before, "-e", f"inject={call.name}:{fault}:when={when}"])
 

@@ -1,0 +1,51 @@
+"""The one block that a model reads before a round, where somebody leads: in a takeover, or by the graph of strict mode."""
+
+from __future__ import annotations
+
+from phases.supervision.enums import LED
+from phases.supervision.execution_mode import is_forced
+from phases.supervision.graph_executor import is_active
+from phases.supervision.signatures import command_key
+from phases.supervision.state import KernelState, Setting
+from phases.supervision.step_contracts import CONTRACTS
+from phases.supervision.wording import lead_text, quote_text, step_text
+from phases.supervision.work_ledger import check_fails
+
+_MEND = "read the code that the first failure names, say in one sentence why it fails, make one change, then {check}."
+_END = "say in your summary what is done, and what cannot be done here."
+
+
+def context_of(state: KernelState, setting: Setting) -> str:
+    """Return the block of this round; empty where nobody leads, or where a word of the last round is still to be read."""
+    if setting.policy.shadow:
+        return ""
+    if state.phase.phase in LED:
+        return lead_block(state, setting)
+    graph = state.graph.graph
+    if (
+        graph is None
+        or not is_active(state.graph)
+        or not is_forced(state.mode)
+        or state.spoke_at == state.round - 1 > 0
+    ):
+        return ""
+    return step_text(graph.current.title, state.graph.missing, CONTRACTS[graph.current.type].next)
+
+
+def lead_block(state: KernelState, setting: Setting) -> str:
+    """Return the block of a round that is led: what fails now, what was tried, and the one next action."""
+    failing = state.ledger.assertion.splitlines() or ([state.ledger.build_output] if check_fails(state.ledger) else [])
+    first = state.round <= state.phase.takeover_start_round + 1
+    return lead_text(failing, state.tried, (first and state.first_action) or next_action(state, setting))
+
+
+def next_action(state: KernelState, setting: Setting) -> str:
+    """Return what brings the work on, by what is known of it: an open file, a failing check, a check that has not run."""
+    passed = set(map(command_key, state.ledger.passed_since_write))
+    check = next((one for one in setting.task.verify_commands if command_key(one) not in passed), "")
+    run = f"run `{quote_text(check, 120)}`" if check else "run it once"
+    if state.next_file:
+        return f"write {quote_text(state.next_file)}, a planned file that is open, then {run}."
+    if check_fails(state.ledger):
+        return _MEND.format(check=run)
+    return f"{run}." if check else _END
