@@ -77,7 +77,7 @@ def graph(**changes: Any) -> Document:
     names = [step["id"] for step in steps]
     taken = {"id": "branch-fb-1", "nodeIds": names[4:5], "failedNodeId": "node-03", "attemptCount": 1}
     cursor = {"branchId": "branch-fb-1", "nodeId": "node-fb01", "nodeIndex": 0}
-    fixed = {"graphId": "graph-1", "version": 1, "goal": "Write the model", "intent": "edit", "status": "running"}
+    fixed = {"graphId": "graph-1", "version": 1, "goal": "Write the model", "status": "running"}
     return fixed | {
         "progress": 40,
         "createdAt": 0,
@@ -93,7 +93,7 @@ def graph(**changes: Any) -> Document:
 
 
 def _step(name: str, kind: str, title: str, **more: Any) -> Document:
-    fixed = {"id": name, "type": kind, "title": title, "phase": "editing", "requiresTool": True, "status": "pending"}
+    fixed = {"id": name, "type": kind, "title": title, "phase": "editing", "status": "pending"}
     return {**fixed, "retryCount": 0, "maxRetries": 1, **more}
 
 

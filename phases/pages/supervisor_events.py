@@ -29,8 +29,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "free->forced": ("mode", "calls that bring nothing are kept back from here on"),
     "forced->free": ("mode", "every call is let through again"),
     "hint": ("hint", "the model was told"),
-    "graph_hint": ("hint", "the model was told that the turn did not do what its step is for"),
-    "strong_hint": ("hint", "no list of steps could be made, so the model was told what the workspace shows"),
+    "strong_hint": ("steps", "no list of steps could be made, so one next action leads the work"),
     "kept_back": ("kept back", "a call was kept back"),
     "task_graph_init": ("steps", "a list of steps leads the work"),
     "template_graph": ("steps", "a list of steps leads the work; {rest} of them are done in the workspace already"),
@@ -57,7 +56,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "would_fail": ("shadow", "the run would have been stopped"),
 }
 """First word of a reason -> (kind, what happened)."""
-_HIDDEN = ("denied", "graph_hint_dropped", "recovery_boundary_rejected", "would_handoff_pending", "would_recover")
+_HIDDEN = ("denied", "would_handoff_pending", "would_recover")
 """Reasons that change nothing for a user; --json has them."""
 _REASONS: Mapping[str, str] = {
     "checkpoint_resumed": "the run was resumed",

@@ -147,7 +147,7 @@ def _since(events: Sequence[Document], holds: Callable[[Document], bool]) -> int
 
 def _takeover_budget(view: View) -> str:
     """What a takeover may use; once the run is over, also what it used."""
-    most = view.config.adaptive_takeover
+    most = view.config.takeover
     spent = view.report["budgets"]["recovery"] if view.over and view.report else {}
     turns = most.max_recovery_rounds * (2 if spent.get("extended") else 1)
     used = [f"{spent[key]:g} of " if spent else "" for key in ("effectiveRounds", "retries")]

@@ -164,7 +164,7 @@ def test_the_settings_that_are_printed_can_be_saved_and_are_then_in_force(comman
     printed = command("supervisor", "paper", "--config")
     assert (printed.code, printed.json()) == (0, to_json(Config()))
     changed = printed.json()
-    changed["adaptiveTakeover"]["maxRecoveryRounds"] = 9
+    changed["takeover"]["maxRecoveryRounds"] = 9
     kernel = command.task("paper") / "kernel"
     kernel.mkdir()
     (kernel / "supervisor-config.json").write_text(json.dumps(changed))

@@ -82,7 +82,11 @@ def traced(
     judged = {"verdict": "differs", "by": "a model", "file": "model/wait.py", "line": 4, "sentence": "It waits twice."}
     rows = [
         {"text": row["text"], "status": STATUSES.get(row["id"], "unlocated"), **known}
-        | ({"tests": ["tests/test_wait.py::test_waits"], "measured": True, "judged": judged} if row["id"] == "R1" else {})
+        | (
+            {"tests": ["tests/test_wait.py::test_waits"], "measured": True, "judged": judged}
+            if row["id"] == "R1"
+            else {}
+        )
         for row, known in zip(requirements, table, strict=True)
     ]
     paper: Markdown = compose_markdown({"title": "Slow Waiting"}, body)
@@ -163,7 +167,9 @@ def test_the_page_shows_paper_and_code_with_links_both_ways() -> None:
 )
 def test_who_vouches_the_counts_and_what_is_known_of_a_row_are_said_in_words(verified_by: list[str], told: str) -> None:
     words = Seen(render_page(traced(verified_by=verified_by))).words
-    counts = "requirements and values located, 1 run by passing tests, 1 stub, 0 meet the paper by the reviewer, 1 differs."
+    counts = (
+        "requirements and values located, 1 run by passing tests, 1 stub, 0 meet the paper by the reviewer, 1 differs."
+    )
     assert f"{told} {counts}" in words
     assert "differs in model/wait.py, line 4: It waits twice. (a model)" in words
     assert "the plan says 0.1, model/wait.py:RATE is 0.2" in words

@@ -103,8 +103,8 @@ def test_the_defaults_fit_their_schema_and_give_the_settings_again() -> None:
         pytest.param({"triggers": {"nonsense": 1}}, id="one that is deeper"),
         pytest.param({"mode": "wild"}, id="a mode that is not known"),
         pytest.param({"triggers": {"noProgressRoundsMin": 0}}, id="a window of no round"),
-        pytest.param({"adaptiveTakeover": {"handoffCooldownRounds": -1}}, id="a negative window"),
-        pytest.param({"adaptiveTakeover": {"recoveryTokenRatio": 1.01}}, id="more than the whole"),
+        pytest.param({"takeover": {"handoffCooldownRounds": -1}}, id="a negative window"),
+        pytest.param({"takeover": {"recoveryTokenRatio": 1.01}}, id="more than the whole"),
         pytest.param({"snapshotConfidence": {"weights": {"gitClean": -0.1}}}, id="a negative weight"),
         pytest.param({"branchBudget": {"commandRetryMax": 1001}}, id="a count out of range"),
         pytest.param({"branchBudget": {"commandRetryMax": 2.5}}, id="half an edit"),
@@ -297,7 +297,7 @@ def row_of(event: str, reason: str, payload: Mapping[str, Any]) -> TimelineRow:
             "strong_hint:unsafe:missing_files",
             {},
             (
-                "hint: no list of steps could be made, so the model was told what the workspace shows: "
+                "steps: no list of steps could be made, so one next action leads the work: "
                 "the workspace is not fit to build on"
             ),
         ),
