@@ -117,7 +117,9 @@ def test_what_a_model_wrote_cannot_drive_the_terminal(supervised: Command) -> No
         for line in takeover_log().lines
     ]
     told = report(stopReason=hostile, detail=hostile, warning=hostile)
-    write_files(supervised.task("paper"), lines, drawn=graph(goal=hostile), told=told)
+    drawn = graph()
+    drawn["nodes"]["node-01"]["title"] = hostile
+    write_files(supervised.task("paper"), lines, drawn=drawn, told=told)
     for arguments in ((), ("--json",), ("--html", "page.html")):
         ended = supervised("supervisor", "paper", *arguments)
         assert ended.code == 0, ended.err

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from html import unescape
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from phases.evidence.observation import NOTHING
 from phases.evidence.table import build_table
 from phases.pages.trace_page import MOST_LINES, PAGE_START, Traced, render_page
 from pipeline.base.formats import Markdown, compose_markdown
+from tests.sound_pages import Seen, assert_sound
 from tests.strategies import NASTY, QUICK
 
 BODY = """<!-- page 1 -->
@@ -46,7 +45,6 @@ CODE = {
     "tests/test_wait.py": "def test_waits():\n    assert wait(1) == 1.2\n",
 }
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'>&\x1b[2J\u202e\ud800</pre></mark>"
-VOID = {"meta", "br", "img", "link"}
 
 
 def requirement(identifier: str, quote: str, *, page: int = 2, **more: Any) -> dict[str, Any]:
@@ -93,65 +91,13 @@ def traced(
     return Traced(paper, plan, rows, locate_demands(plan, files), files, verified_by)
 
 
-class Seen(HTMLParser):
-    """What a browser makes of a page: its tags, its ids, its links, its text, and whether its tags are closed in order."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: Counter[str] = Counter()
-        self.attributes: set[str] = set()
-        self.ids: Counter[str] = Counter()
-        self.links: list[str] = []
-        self.marked: list[tuple[str, str]] = []
-        self.words = ""
-        self._open: list[tuple[str, str]] = []
-        self.feed(page)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.tags[tag] += 1
-        self.attributes |= set(found)
-        self.ids.update([value for name, value in attrs if name == "id" and value])
-        self.links += [value for name, value in attrs if name == "href" and value]
-        if tag in ("th", "td", "tr", "tbody", "thead"):
-            return  # their ends may be left out
-        if tag not in VOID:
-            self._open.append((tag, found.get("class") or ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in ("th", "td", "tr", "tbody", "thead"):
-            assert self._open.pop()[0] == tag
-
-    def handle_data(self, data: str) -> None:
-        if not self._open or self._open[-1][0] != "style":
-            self.words += data
-        if self._open and self._open[-1][0] == "mark":
-            self.marked.append((self._open[-1][1], data))
-
-
-def assert_sound(page: str) -> Seen:
-    """Every link leads to a place on the page, every id is one, and nothing can run or load."""
-    seen = Seen(page)
-    assert [link for link in seen.links if not link.startswith("#")] == []
-    assert [link for link in seen.links if link[1:] not in seen.ids] == []
-    assert [name for name, count in seen.ids.items() if count > 1] == []
-    assert not {"script", "img", "iframe", "object", "embed", "link", "svg", "form", "base"} & set(seen.tags)
-    assert not {name for name in seen.attributes if name.startswith("on")} | ({"src", "style"} & seen.attributes)
-    assert "url(" not in page
-    assert "@import" not in page
-    page.encode("utf-8")
-    return seen
-
-
 def test_the_page_shows_paper_and_code_with_links_both_ways() -> None:
     page = render_page(traced())
     seen = assert_sound(page)
     assert page.startswith(PAGE_START)
     assert "default-src 'none'" in page
     for name in ("quote-R1", "quote-R2", "quote-R3", "R1", "R5", "code-1-1", "code-1-4", "code-1-9"):
-        assert seen.ids[name] == 1, name
+        assert name in seen.ids, name
     for link in ("#quote-R1", "#code-1-4", "#R1", "#requirements", "#paper", "#code"):
         assert link in seen.links, link
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ from hypothesis import strategies as st
 from phases.pages.supervisor_events import TimelineRow, describe_reason, timeline_rows
 from phases.pages.supervisor_page import (
     MOST_ROWS,
-    PAGE_START,
     describe_state,
     gated_since,
     lead_of,
@@ -42,11 +39,11 @@ from phases.supervision.serialization import from_json, to_json
 from phases.supervision.work_ledger import FailureRecord, ToolRecord
 from phases.supervision.workspace_snapshot import WorkspaceSnapshot
 from pipeline.engine.contract import Contracts
+from tests.sound_pages import assert_sound
 from tests.strategies import NASTY, QUICK
 from tests.supervised import PYTEST, Log, graph, led_log, report, takeover_log, view_of, write_files
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'>&\x1b[2J\u202e</svg></title>"
-VOID, OPEN_ENDED = {"meta"}, {"th", "td", "tr", "tbody", "thead", "dt", "dd", "li"}
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -471,53 +468,6 @@ def test_each_step_has_its_state_and_a_fallback_is_below_the_step_that_it_replac
 
 
 # The page
-
-
-class Seen(HTMLParser):
-    """The tags, attributes, ids, links and words of a page; it raises for a tag that is not closed in order."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.words = ""
-        self._open: list[str] = []
-        self.feed(page)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-        self.ids += [value for name, value in attrs if name == "id" and value]
-        self.links += [value for name, value in attrs if name == "href" and value]
-        if tag not in VOID | OPEN_ENDED:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in OPEN_ENDED:
-            assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self._open[-1:] != ["style"]:
-            self.words += data
-
-
-def assert_sound(page: str) -> Seen:
-    """Every link leads to a place on the page, every id is one, and nothing can run or load."""
-    seen = Seen(page)
-    assert page.startswith(PAGE_START)
-    assert "default-src 'none'" in page
-    assert [link for link in seen.links if not link.startswith("#") or link[1:] not in seen.ids] == []
-    assert len(seen.ids) == len(set(seen.ids))
-    assert not {"script", "img", "image", "use", "iframe", "object", "embed", "link", "form", "base"} & seen.tags
-    assert not {name for name in seen.attributes if name.startswith("on")} | ({"src", "style"} & seen.attributes)
-    for pattern in ("url(", "@import", "http:", "https:"):
-        assert not re.search(rf'"[^"<>]*{re.escape(pattern)}[^"<>]*"', page), pattern
-    page.encode("utf-8")
-    return seen
 
 
 def test_the_page_shows_state_timeline_steps_and_what_to_type(tmp_path: Path) -> None:
