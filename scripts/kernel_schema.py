@@ -21,12 +21,9 @@ SCHEMA = Path(__file__).parent.parent / "schemas" / "supervisor-config.schema.js
 
 
 def schema_of(kind: type) -> dict[str, Any]:
-    """The schema of one class of settings. Keys that are retired may stand in old files, and say nothing."""
+    """Return the schema of one class of settings."""
     hints = typing.get_type_hints(kind)
     properties = {to_camel(row.name): _property_of(row, hints[row.name]) for row in dataclasses.fields(kind)}
-    properties |= {
-        key: {"description": "Not read any more.", "deprecated": True} for key in getattr(kind, "RETIRED", ())
-    }
     return {"type": "object", "additionalProperties": False, "properties": properties}
 
 

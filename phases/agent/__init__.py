@@ -14,5 +14,4 @@ __all__ = [
     "reference_context",
     "reports",
     "rewind",
-    "supervisor_replay",
 ]

@@ -47,17 +47,6 @@ class AgentEvents(Protocol):
         """The work was not accepted, for the `number`-th time, as it stands in the workspace now."""
 
 
-class NoEvents:
-    """Of a run that is only replayed."""
-
-    def begin_turn(self, turn: int) -> None: ...
-    def end_turn(self, turn: int, what: str, interfaces: Mapping[str, str]) -> None: ...
-    def working(self, what: str) -> None: ...
-    def receiving(self, characters: int) -> None: ...
-    def say(self, line: str) -> None: ...
-    def rejected(self, number: int, tree_sha256: str) -> None: ...
-
-
 class Supervisor(Protocol):
     """Watches over a run: see supervisor_adapter.py."""
 
@@ -89,8 +78,8 @@ class Supervisor(Protocol):
     def end_turn(self, reply: Reply, verdict: Mapping[str, Any] | None) -> str:
         """Ends a turn; returns what a person should know of it. Raises Paused where it stops the run."""
 
-    def close(self, stop_reason: str, detail: str) -> None:
-        """Writes down how the run ended."""
+    def close(self, stop_reason: str, detail: str, *, ended: bool = False) -> None:
+        """Write down how the run ended. Raises StorageError where it has `ended` and that cannot be kept."""
 
 
 class Unsupervised:
@@ -114,7 +103,7 @@ class Unsupervised:
     def end_turn(self, reply: Reply, verdict: Mapping[str, Any] | None) -> str:
         return ""
 
-    def close(self, stop_reason: str, detail: str) -> None: ...
+    def close(self, stop_reason: str, detail: str, *, ended: bool = False) -> None: ...
 
 
 @dataclass(frozen=True)

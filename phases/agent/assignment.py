@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from phases.acceptance.hook_registry import MOST_CONTINUES, HookSetting
 from phases.agent.reference_context import ReferenceContext, reference_context_of
+from phases.agent.tools.files import find_parse_fault
 from phases.evidence.bare_python import make_bare_python
 from phases.llm.model import Model, as_model
+from phases.reproduction.declared import NAME as EXPERIMENTS
+from phases.reproduction.declared import parse_declared
 from phases.sandbox.box import Box, limits_from, with_machine
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.data_sets import provide_data
 from phases.workspace.packages import ALLOWED, PackageRules, package_rules
 from phases.workspace.task_paths import TaskPaths, task_paths
 from pipeline.base.files import read_bytes
-from pipeline.engine.phase import Context
+from pipeline.engine.phase import Checker, Context
 
 _MOST_TURNS = 400
 
@@ -56,6 +60,8 @@ class Assignment(NamedTuple):
     """Tells the user something that stays on the screen."""
     ask: Callable[[str, Sequence[str]], str | None] = lambda question, options: None
     """Asks the user: question and options; None where nobody answers."""
+    find_fault: Callable[[str, str], str] = find_parse_fault
+    """Says, from path and text, why a file of the workspace is of no use to what reads it; empty where it is."""
     in_place: Callable[[], None] = lambda: None
     """Raises when the task directory is no longer where it was."""
 
@@ -133,8 +139,19 @@ def assignment_of(
         library=reference_context_of(index, ctx.paths.root, ctx.cache_directory),
         tell=ctx.tell,
         ask=ctx.ask,
+        find_fault=partial(_find_fault, plan, contracts),
         in_place=ctx.in_place,
     )
+
+
+def _find_fault(plan: Mapping[str, Any], contracts: Checker, path: str, text: str) -> str:
+    """Say why a file does not parse, or why phase 10 could not use what it declares."""
+    if path != EXPERIMENTS:
+        return find_parse_fault(path, text)
+    known = {row["id"] for row in plan.get("expected_results", ())}
+    parse = partial(contracts.parse, EXPERIMENTS, writer="you")
+    faults = parse_declared(text.encode(), "full", known, parse).faults
+    return f"cannot be used: {'; '.join(faults[:3])}" if faults else ""
 
 
 def _judge_of(ctx: Context) -> Model | None:

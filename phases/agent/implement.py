@@ -13,12 +13,12 @@ from phases.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK, descr
 from phases.acceptance.todo_list.todos import plan_todos, todo_rows
 from phases.acceptance.tool_hooks import read_subagents
 from phases.agent.acceptance_setup import Acceptance, build_acceptance, notify_hooks
-from phases.agent.agent_state import AgentEvents, AgentState, Ending, NoEvents, RunTodos, Supervisor, Unsupervised
+from phases.agent.agent_state import AgentEvents, AgentState, Ending, RunTodos, Supervisor, Unsupervised
 from phases.agent.assignment import Assignment
 from phases.agent.earlier_code import OFFLINE, restore_missing
 from phases.agent.explore import Explorers
 from phases.agent.given_code import GivenCode
-from phases.agent.kernel_setting import OFF, RULES, is_unsupervised, read_wanted, rules_of
+from phases.agent.kernel_setting import is_unsupervised, read_wanted
 from phases.agent.loop import run_loop
 from phases.agent.memory import Memory
 from phases.agent.reference_context import excerpts_shown, group_by_file
@@ -72,9 +72,6 @@ from pipeline.base.files import sync_tree
 from pipeline.base.logs import logger
 
 _MOST_LOGGED = 300
-_OLDER_SUPERVISION = (
-    "this work began under older rules of supervision: what is recorded of it stands; from here on today's rules hold"
-)
 
 
 def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> dict[str, Any]:
@@ -112,7 +109,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
         state.hook_messages = end.said
         state.attempt = open_attempt(os.path.dirname(places.workspace))
         ending = end.ended_by(_work_to_ending(state, assignment, workspace, commands, missing))
-    state.supervisor.close(_in_report(ending), ending.detail)
+    state.supervisor.close(_in_report(ending), ending.detail, ended=True)
     detail = ending.detail.partition("\n")[0][:_MOST_LOGGED]
     logger.info("the agent ended after {} turns: {} {}", ending.turns, describe_reason(ending.stop_reason), detail)
     snapshot.clear()
@@ -172,18 +169,17 @@ def build_state(
     ledger: Ledger,
     session: Session,
     commands: CommandRunner,
-    missing: Sequence[str] = (),
-    events: AgentEvents | None = None,
+    missing: Sequence[str],
+    events: AgentEvents,
 ) -> tuple[AgentState, Acceptance]:
-    """Everything that the loop works with; nothing is asked or done yet. `events` is None where a run is only replayed."""
-    events = events or NoEvents()
+    """Return everything that the loop works with; nothing is asked or done yet."""
     root, notes, clean = assignment.places.workspace, Notes(), partial(redact_value, secrets=model.secrets)
     acceptance = build_acceptance(assignment, session, Workspace(root), commands, model, missing, events.working)
     workspace, todo_list = Workspace(root, tuple(acceptance.protected.checksums)), RunTodos(plan_todos(assignment.plan))
     pictures = PictureStore(assignment.places.pictures, assignment.in_place) if sees_pictures(model) else None
 
     def tools(notes: Notes) -> list[Tool]:
-        return [*file_tools(workspace, notes, pictures), *search_tools(workspace)]
+        return [*file_tools(workspace, notes, pictures, assignment.find_fault), *search_tools(workspace)]
 
     def looking(notes: Notes) -> Toolbox:
         return Toolbox([tool for tool in tools(notes) if tool.reads_only], assignment.breach)
@@ -258,7 +254,6 @@ def _choose_supervisor(
     if warning:
         commands.tell(warning)
     if is_unsupervised(session.journal, wanted, warning):
-        rules_of(session.journal.begun)  # rules of a later version are refused all the same
         return Unsupervised()
     # Imported here: with supervision off the kernel is not loaded.
     from phases.agent.supervisor_adapter import build_supervisor
@@ -314,14 +309,9 @@ def _tell_beforehand(assignment: Assignment, session: Session, missing: Sequence
         assignment.tell(f"--gpu {box.gpu}: no such graphics card is here, so checks run without one")
     if os.path.isdir(assignment.places.user_tests):
         assignment.tell("the code must pass your own tests, which lie in user_tests/; without that folder it need not")
-    is_older = rules_of(session.journal.begun) < RULES
-    if session.journal.replaying and is_older and assignment.supervisor != OFF:
-        assignment.tell(_OLDER_SUPERVISION)
 
 
-def _tell_expected(
-    state: AgentState, assignment: Assignment, session: Session, tell: Callable[[str], None]
-) -> None:
+def _tell_expected(state: AgentState, assignment: Assignment, session: Session, tell: Callable[[str], None]) -> None:
     talk, begins = state.conversation, not session.journal.rows()
     work = expected_work(assignment.plan, session.write, is_reviewed=assignment.judge is not None)
     if told := talk.ledger.expect(work, session.journal.run, talk.model, begins=begins):

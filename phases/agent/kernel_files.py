@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pipeline.base.errors import PipelineError, StorageError
-from pipeline.base.files import make_directory, read_bytes, set_aside, write_durable, write_without_sync
+from pipeline.base.files import make_directory, read_bytes, set_aside, storage_error, write_durable, write_without_sync
 from pipeline.base.jsonl import append_without_sync, drop_torn_tail, row_line
 
 CONFIG, EVENTS, GRAPH, CHECKPOINT = (
@@ -23,20 +23,18 @@ OWN = (EVENTS, GRAPH, CHECKPOINT, SNAPSHOTS)
 class KernelFiles:
     """The directory `kernel` of one task, and kernel-report.json beside it.
 
-    A disk that takes no file is told of once, and stops nothing: the journal holds all that these files say.
+    A disk that takes no file is told of once, and stops no work: the journal holds all that these files say, and `settle` says at
+    the end whether a resume is to write them again.
     """
 
     def __init__(self, directory: str, report: str, in_place: Callable[[], None], tell: Callable[[str], None]) -> None:
         self.directory, self._report, self._in_place, self._tell = directory, report, in_place, tell
         self._graph, self._told, self._written = b"", False, 0
-        self._try(self._count)
+        self._lost: dict[str, StorageError] = {}
+        """By name: the files whose last writing failed."""
+        self._try(EVENTS, self._count)
 
     # But for the report nothing here is synced: what can be made again from the journal need not be waited for (decision 55).
-
-    @property
-    def lines(self) -> int:
-        """How many lines the event log has."""
-        return self._written
 
     def request(self) -> bool:
         """Whether the user asked for a takeover."""
@@ -44,7 +42,7 @@ class KernelFiles:
 
     def request_is_met(self) -> None:
         """Takes the request away, once it is on record."""
-        self._try(lambda: os.unlink(self._path(REQUEST)))
+        self._try(REQUEST, lambda: os.unlink(self._path(REQUEST)))
 
     def last_stop(self) -> str:
         """Why the run before ended, as far as its report says so."""
@@ -60,31 +58,37 @@ class KernelFiles:
         if new:
             now = int(time.time() * 1000)
             data = b"\n".join(row_line({**line, "ts": now}) for line in new)
-            self._try(lambda: append_without_sync(self._ready(EVENTS), data))
+            self._try(EVENTS, lambda: append_without_sync(self._ready(EVENTS), data))
             self._written = new[-1]["seq"]
 
     def graph(self, graph: Mapping[str, Any]) -> None:
         """Writes the task graph, where it is another one than before."""
         data = _json_bytes(graph)
         if data != self._graph:
-            self._try(lambda: write_without_sync(self._ready(GRAPH), data))
+            self._try(GRAPH, lambda: write_without_sync(self._ready(GRAPH), data))
             self._graph = data
 
     def checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
         """Writes the checkpoint, on one line: it is large, for programs, and indenting costs ten times as much."""
         data = row_line(checkpoint) + b"\n"
-        self._try(lambda: write_without_sync(self._ready(CHECKPOINT), data))
+        self._try(CHECKPOINT, lambda: write_without_sync(self._ready(CHECKPOINT), data))
 
     def snapshot(self, snapshot: Mapping[str, Any]) -> None:
         """Writes what a takeover found in the workspace."""
-        self._try(lambda: make_directory(self._ready(SNAPSHOTS)))
+        self._try(SNAPSHOTS, lambda: make_directory(self._ready(SNAPSHOTS)))
         name = os.path.join(SNAPSHOTS, f"{snapshot['snapshotId']}.json")
-        self._try(lambda: write_without_sync(self._ready(name), _json_bytes(snapshot)))
+        self._try(name, lambda: write_without_sync(self._ready(name), _json_bytes(snapshot)))
 
     def report(self, report: Mapping[str, Any]) -> None:
         self._in_place()
         # people look here for how a run ended, after a power cut too; it is written once
-        self._try(lambda: write_durable(self._report, _json_bytes(report)))
+        self._try(self._report, lambda: write_durable(self._report, _json_bytes(report)))
+
+    def settle(self) -> None:
+        """Raise StorageError where a file is not as it should be: a phase that ended well never writes it again."""
+        self._lost.pop(REQUEST, None)  # whoever took it away has met it
+        for error in self._lost.values():
+            raise error
 
     def _path(self, name: str) -> str:
         return os.path.join(self.directory, name)
@@ -94,13 +98,17 @@ class KernelFiles:
         make_directory(self.directory)
         return self._path(name)
 
-    def _try(self, write: Callable[[], None]) -> None:
+    def _try(self, name: str, write: Callable[[], None]) -> None:
         try:
             write()
         except (StorageError, OSError) as error:
             if not self._told:
                 self._tell(f"supervision cannot keep its files: {error}")
             self._told = True
+            self._lost.setdefault(name, error if isinstance(error, StorageError) else storage_error("write", name, error))
+        else:
+            if name != EVENTS:  # a later line does not bring back one that was lost
+                self._lost.pop(name, None)
 
     def _count(self) -> None:
         """How many lines the event log has. A line that a crash tore is written again."""

@@ -8,15 +8,13 @@ from typing import Any
 from phases.agent.assignment import Assignment
 from phases.agent.kernel_files import read_settings
 from phases.llm.journal import Journal
-from pipeline.base.errors import PhaseError
 
 OFF, FACTS = "off", "facts"
 """A mode; and the kind of the journal rows that say what a supervisor learned from outside."""
 RULES_KEY = "rules"
-"""In the header of a journal, under `begun`."""
-# What was recorded under older rules stands; from there on work goes on under today's (decision 201).
-FIRST_RULES, RULES = 1, 3
-"""Those of journals that name none, and today's: the same as in supervision/config.py, which is not loaded for them."""
+"""In the header of a journal, under `begun`: the number of the rules of supervision."""
+RULES = 4
+"""What a model was told follows from them; raise this where one is changed (decision 433)."""
 
 
 def read_wanted(work: Assignment) -> tuple[dict[str, Any], str]:
@@ -37,14 +35,3 @@ def is_unsupervised(journal: Journal, wanted: Mapping[str, Any], warning: str) -
     """Whether nobody supervises this run, nor did at any time. A warning about the settings goes into the supervisor's report."""
     was_told = any(row["kind"] == FACTS for row in journal.rows())
     return wanted["mode"] == OFF == journal.begun["supervisor"]["mode"] and not (warning or was_told)
-
-
-def rules_of(begun: Mapping[str, Any]) -> int:
-    """The rules that work began under. Raises PhaseError for rules of a later version."""
-    rules = begun.get(RULES_KEY, FIRST_RULES)
-    if rules not in range(FIRST_RULES, RULES + 1):
-        raise PhaseError(
-            f"journal.jsonl: this work is supervised under rules {rules}, and this version of pipeline knows rules "
-            f"{FIRST_RULES} to {RULES}; continue with the version that started it, or start afresh with --redo implement"
-        )
-    return int(rules)

@@ -118,7 +118,7 @@ def begin_session(
     make_directory(places.workspace)
     journal = Journal(places.journal, header, run, work.in_place, begun={**everything, **begun}, clean=clean)
     journal.on_other_question = work.tell
-    if not journal.begun.keys() >= {*everything, *fixed} - {"references", RULES_KEY, _MACHINE, _REQUIRE}:
+    if not journal.begun.keys() >= {*everything, *fixed} - {"references", _MACHINE, _REQUIRE}:
         raise PhaseError(
             f"{places.journal}, line 1: does not say how the work began; start afresh with --redo implement"
         )

@@ -11,7 +11,7 @@ from typing import Any
 from phases.agent.assignment import Assignment
 from phases.agent.journal_facts import FactExtractor, gate_verdict
 from phases.agent.kernel_files import KernelFiles, unusable_text
-from phases.agent.kernel_setting import OFF, read_wanted, rules_of
+from phases.agent.kernel_setting import OFF, RULES, RULES_KEY, read_wanted
 from phases.agent.memory import Memory
 from phases.agent.session import Session
 from phases.agent.tools.toolbox import ToolKind
@@ -21,7 +21,7 @@ from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, ToolCall
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.checkpoint import build_checkpoint, kernel_report
-from phases.supervision.config import RULES, Config
+from phases.supervision.config import Config
 from phases.supervision.effects import Effects, Stop
 from phases.supervision.facts import Call, Round, Task
 from phases.supervision.policy import resolve_policy
@@ -29,11 +29,11 @@ from phases.supervision.serialization import from_json, to_json
 from phases.supervision.state import Setting
 from phases.supervision.workspace_snapshot import DiskFacts
 from phases.workspace.workspace import Workspace
-from pipeline.base.errors import Paused
+from pipeline.base.errors import Paused, PhaseError
 
+_ANEW = "--redo implement"
 SNAPSHOT, STOP = "snapshot", "stop"
 """Kinds of journal rows: what a takeover found, and that it stopped the run."""
-_KEPT_BACK = "kept back under older rules"
 _MOST_MISSING = 8
 _NOTICES = (10, 25, 50)
 """At so many percent left of a limit, the model is told."""
@@ -49,7 +49,17 @@ def build_supervisor(
     kinds: Mapping[str, ToolKind],
     tell: Callable[[str], None],
 ) -> KernelSupervisor:
-    """The supervisor of a run that has begun. `kinds`: of the tools, by name; `tell` says what a user should know."""
+    """Return the supervisor of a run that has begun. `kinds`: of the tools, by name; `tell` says what a user should know.
+
+    Raises PhaseError for work that began under other rules: a resume walks it again, and would part from what is recorded.
+    """
+    if (rules := session.journal.begun.get(RULES_KEY)) != RULES:
+        raise PhaseError(
+            f"this work began under rules {rules} of supervision, and this version of pipeline goes by rules {RULES}, "
+            "so it cannot be continued; begin it anew, with what is there kept aside: "
+            f"pipeline resume {assignment.task} {_ANEW}",
+            flag=_ANEW,
+        )
     plan, places = assignment.plan, assignment.places
     wanted, warning = read_wanted(assignment)
     done = [path for path in session.planned if path not in session.write]
@@ -104,15 +114,9 @@ class KernelSupervisor:
     """Why supervision stops the run."""
 
     def __post_init__(self) -> None:
-        self._older = rules_of(self.journal.begun) < RULES
         self.bridge = SupervisorBridge(self._setting(self.journal.begun["supervisor"]), self._disk)
         self._unlike = self.bridge.setting != self._setting(self.wanted)
         self._resumes = any(row["kind"] == "reply" for row in self.journal.rows())
-
-    @property
-    def watches(self) -> bool:
-        """Whether the kernel is at work: not in off, and not while what was done under older rules is walked again."""
-        return self.bridge.on and not self._older
 
     @property
     def acts(self) -> bool:
@@ -128,8 +132,6 @@ class KernelSupervisor:
     def news(self) -> dict[str, Any]:
         """What the kernel should be told now, and nobody wrote down yet; empty where that is nothing."""
         news: dict[str, Any] = {}
-        if self._older:
-            news["rules"] = {"number": RULES, "lines": self.files.lines}
         if self._unlike:
             news["supervisor"] = dict(self.wanted)
         if self.wanted["mode"] == OFF:
@@ -146,18 +148,14 @@ class KernelSupervisor:
 
     def ingest(self, news: Mapping[str, Any], live: bool) -> None:
         """Learns what came from outside. `live`: from this very start of the run, and not from an earlier one."""
-        if "rules" in news:
-            self._older = False
-            self.bridge.go_on_from(int(news["rules"]["lines"]))
         if "supervisor" in news:
             self.bridge.set_to(self._setting(news["supervisor"]))
             self._unlike = self.bridge.setting != self._setting(self.wanted)
-        if "timed_out" in news and not self._older:
+        if "timed_out" in news:
             self.bridge.timed_out(news["timed_out"])
         if "resumed" in news:
             self._resumes = self._resumes and not live
-            if not self._older:
-                self.bridge.resumed()
+            self.bridge.resumed()
         if "take_over" in news:
             self.bridge.take_over()
             if live or not self.journal.replaying:
@@ -168,14 +166,11 @@ class KernelSupervisor:
                 self.memory.told(told)
 
     def brief(self) -> str:
-        return self.bridge.begin() if self.watches else ""
+        return self.bridge.begin() if self.bridge.on else ""
 
     def refuse(self, call: ToolCall) -> str:
-        self._call = self.observed.call(call) if self.watches else None
-        if self._call:
-            return self.bridge.gate(self._call)
-        # What older rules kept back stays so: its text is the recorded one.
-        return _KEPT_BACK if self._older and self.journal.next_key.get("kept_back") else ""
+        self._call = self.observed.call(call) if self.bridge.on else None
+        return self.bridge.gate(self._call) if self._call else ""
 
     def observe(self, call: ToolCall, result: Mapping[str, Any]) -> None:
         # Off now, it may be switched on by a resume, which must know what was written until then.
@@ -188,9 +183,7 @@ class KernelSupervisor:
         """Ends a turn that was of use, and says what a person should know of it. Raises Paused where supervision stops the run:
         its work is kept.
         """
-        if self._older:
-            self._pass_over()
-        if not self.watches:
+        if not self.bridge.on:
             return ""
         before = self.bridge.state.phase
         ratio = reply.tokens_in / max(self.memory.window, 1)
@@ -215,22 +208,20 @@ class KernelSupervisor:
             return "the supervisor leads from here"
         return "the supervisor hands the work back" if now.handoffs > before.handoffs else ""
 
-    def close(self, stop_reason: str, detail: str) -> None:
-        if self.watches:
+    def close(self, stop_reason: str, detail: str, *, ended: bool = False) -> None:
+        """Write how the run was supervised. Raises StorageError where the run has `ended` and a file could not be kept."""
+        if self.bridge.on:
             self._write_down("ended")
-        if self.watches or self.warning:
+        if self.bridge.on or self.warning:
             setting, warning, detail = self.bridge.setting, self.warning, self._stopped or detail
             self.files.report(
                 kernel_report(self.bridge.state, setting, stop_reason=stop_reason, detail=detail, warning=warning)
             )
+        if ended:
+            self.files.settle()
 
     def _setting(self, pinned: Mapping[str, Any]) -> Setting:
         return setting_from(pinned, self.plan, there=self.journal.begun["before"])
-
-    def _pass_over(self) -> None:
-        """Takes the rows that a supervisor of older rules left at the end of a turn."""
-        while self.journal.next_kind in (SNAPSHOT, STOP):
-            self.journal.replay_or_record(self.journal.next_kind, self.journal.next_key, dict)
 
     def _notice(self) -> dict[str, Any] | None:
         """How much is left of the limit that is nearest, where that was not said yet. A limit that was raised is said anew."""
@@ -264,7 +255,7 @@ class KernelSupervisor:
             self._write_down(",".join(dict.fromkeys(triggers)))
 
     def _log(self) -> None:
-        first = {"schemaVersion": 1, "taskId": self.task, "turn": self.turn, "rules": RULES}
+        first = {"schemaVersion": 1, "taskId": self.task, "turn": self.turn}
         lines = [{**first, **line} for line in self.bridge.lines()]
         most = self.bridge.setting.config.event_timeline.max_events_in_checkpoint
         self._tail = [*self._tail, *lines][-most:] if most else []

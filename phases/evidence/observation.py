@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from phases.evidence.node_coverage import SUFFIXES, read_node_coverage
-from phases.workspace.tree import open_root, remove_tree
+from phases.workspace.backup_tree import remove_directory
 from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes
 
@@ -70,11 +70,7 @@ class Watch:
 
     def end(self) -> None:
         """Delete the notes, whatever rights a check gave them. Raises StorageError: a finished phase would never retry."""
-        if os.path.lexists(self.notes):
-            with open_root(self.notes, verb="remove") as notes:
-                for name in os.listdir(notes):
-                    remove_tree(notes, name)
-                os.rmdir(self.notes)
+        remove_directory(self.notes)
 
     def variables(self, workspace: str) -> dict[str, str]:
         """What makes the Pythons of a command note what they do."""

@@ -34,14 +34,12 @@ class Journal:
         *,
         begun: Mapping[str, Any] | None = None,
         clean: Callable[[Any], Any] = lambda result: result,
-        strict: bool = False,
     ) -> None:
         """`run` and `begun` are taken for a journal that is not there yet; else those that it began with stay.
 
-        `clean` takes out of every result what may be in no file. `strict` wants every recorded reply to be one to the very
-        question that is asked now; else its thread and turn are enough.
+        `clean` takes out of every result what may be in no file.
         """
-        self._path, self._in_place, self._clean, self._strict = path, in_place, clean, strict
+        self._path, self._in_place, self._clean = path, in_place, clean
         self.on_other_question: Callable[[str], None] = lambda what: None
         """Told once, where a recorded reply is one to a question that is said otherwise by now."""
         self._told = False
@@ -127,9 +125,6 @@ class Journal:
         # A release may word a question otherwise; what was paid for is used all the same (decision 134).
         if {**row["key"], QUESTION: ""} != {**key, QUESTION: ""}:
             return False
-        if self._strict and key.get("turn") != 1:
-            return False  # the first question was the same, so the prompts are, and this is another course of events
-        self._strict = False
         if not self._told:
             self._told, replies = True, sum(row["kind"] == "reply" for row in self.rows())
             self.on_other_question(

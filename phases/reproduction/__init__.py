@@ -6,4 +6,4 @@ and paper are not), `artifacts` (what it left), `measures` (accuracy and the lik
 A number that the code reports is not a number that was reproduced: that takes labels which the code could not see.
 """
 
-__all__ = ["attempts", "compare", "reproduce"]
+__all__ = ["attempts", "compare", "declared", "reproduce"]

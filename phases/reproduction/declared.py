@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from phases.workspace.workspace import Workspace, WorkspaceError
-from pipeline.base.errors import ContractError
+from pipeline.base.errors import ContractError, FormatError
+from pipeline.base.plain_yaml import dump_yaml, parse_yaml
 
 NAME = "experiments.yaml"
 METRICS = "metrics.json"
-_LONGEST_NAME = 40
+_LONGEST_NAME, _MOST_ROWS = 40, 100
 
 
 class Experiment(NamedTuple):
@@ -49,13 +51,34 @@ def read_declared(
         data = workspace.read_bytes(NAME)
     except WorkspaceError:
         return Declared(faults=(f"the code has no {NAME}, so it declares no experiments",))
+    return parse_declared(data, size, known, parse)
+
+
+def parse_declared(
+    data: bytes, size: str, known: Collection[str], parse: Callable[[bytes], Mapping[str, Any]]
+) -> Declared:
+    """Return what experiments.yaml declares, with what is wrong in it: one bad experiment costs itself alone."""
+    faults: list[str] = []
     try:
         found = parse(data)
     except ContractError as error:
-        return Declared(faults=(str(error),))
+        found, faults = {"experiments": _rows_that_fit(data, parse)}, [str(error)]
     experiments = [_experiment_of(row, size) for row in found["experiments"]]
-    faults = _find_faults(experiments, known)
+    faults += _find_faults(experiments, known)
     return Declared(_without_twins(experiments), tuple(found.get("leave_out", ())), tuple(faults))
+
+
+def _rows_that_fit(data: bytes, parse: Callable[[bytes], Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    try:
+        raw = parse_yaml(data)
+    except FormatError:
+        return []
+    rows = raw.get("experiments") if isinstance(raw, dict) else None
+    kept = []
+    for row in rows[:_MOST_ROWS] if isinstance(rows, list) else ():
+        with suppress(ContractError, FormatError):
+            kept += parse(dump_yaml({"experiments": [row]}))["experiments"]
+    return kept
 
 
 def _experiment_of(row: Mapping[str, Any], size: str) -> Experiment:

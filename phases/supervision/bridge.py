@@ -123,10 +123,6 @@ class SupervisorBridge:
             force_takeover=old.force_takeover,
         )
 
-    def go_on_from(self, lines: int) -> None:
-        """The event log has so many lines already, of another kernel."""
-        self._seq = lines
-
     def take_over(self) -> None:
         """The user asks for a takeover after the next round."""
         self.state = replace(self.state, force_takeover=True)

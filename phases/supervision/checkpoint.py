@@ -45,7 +45,7 @@ def build_checkpoint(
 
 def restore_state(data: Mapping[str, Any], graph: Mapping[str, Any] | None) -> KernelState | None:
     """The state that a checkpoint and task-graph.json hold; None for another version. Raises ValueError for what does not fit."""
-    # decision 51: no run goes on from this; a replay holds it against the state that it computes.
+    # decision 51: no run goes on from this
     if data.get("runtimeVersion") != VERSION:
         return None
     state = from_json(KernelState, data.get("supervisorState", {}))

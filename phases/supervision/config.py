@@ -7,14 +7,10 @@ compares the two.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from phases.supervision.enums import DeviationSignal, SupervisorMode
 from phases.supervision.signals import SIGNALS
-
-# decisions 122 and 201: what a model was told follows from the rules, so a journal says by which it was supervised.
-RULES = 3
-"""Today's. What was recorded under older ones stands; from there on work goes on under these."""
 
 
 def setting(default: Any, about: str, least: float | None = None, most: float | None = None) -> Any:
@@ -124,8 +120,6 @@ class BranchLimits:
         3, "Failures of one call, with nothing changed since, before it is kept back.", least=1
     )
     error_repeat_max: int = count(3, "Times that one error may come again before the graph takes another way.")
-    RETIRED: ClassVar = ("fileEditMax",)
-    """Keys of older files, which nothing reads."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phases.supervision.enums import LED
+from phases.supervision.enums import LED, ToolClass
 from phases.supervision.execution_mode import is_forced
 from phases.supervision.graph_executor import is_active
 from phases.supervision.signatures import command_key
@@ -11,8 +11,9 @@ from phases.supervision.step_contracts import CONTRACTS
 from phases.supervision.wording import lead_text, quote_text, step_text
 from phases.supervision.work_ledger import check_fails
 
-_MEND = "read the code that the first failure names, say in one sentence why it fails, make one change, then {check}."
-_END = "say in your summary what is done, and what cannot be done here."
+_READ = "read the first failing test and the code that it tests{where}, "
+_MEND = "say in one sentence why it fails, make one change to that code, then {run}."
+_END = "remove what is no longer needed, then say in a summary what is done."
 
 
 def context_of(state: KernelState, setting: Setting) -> str:
@@ -34,18 +35,26 @@ def context_of(state: KernelState, setting: Setting) -> str:
 
 def lead_block(state: KernelState, setting: Setting) -> str:
     """Return the block of a round that is led: what fails now, what was tried, and the one next action."""
-    failing = state.ledger.assertion.splitlines() or ([state.ledger.build_output] if check_fails(state.ledger) else [])
-    first = state.round <= state.phase.takeover_start_round + 1
-    return lead_text(failing, state.tried, (first and state.first_action) or next_action(state, setting))
+    fails = check_fails(state.ledger)
+    failing = state.ledger.assertion.splitlines() or ([state.ledger.build_output] if fails else [])
+    passed = state.proved and not fails
+    first = state.first_action if state.round <= state.phase.takeover_start_round + 1 else ""
+    return lead_text(failing, () if passed else state.tried, first or next_action(state, setting), passed=passed)
 
 
 def next_action(state: KernelState, setting: Setting) -> str:
     """Return what brings the work on, by what is known of it: an open file, a failing check, a check that has not run."""
     passed = set(map(command_key, state.ledger.passed_since_write))
     check = next((one for one in setting.task.verify_commands if command_key(one) not in passed), "")
-    run = f"run `{quote_text(check, 120)}`" if check else "run it once"
+    run = f"run `{quote_text(check, 120)}`" if check else "run the check that failed"
     if state.next_file:
-        return f"write {quote_text(state.next_file)}, a planned file that is open, then {run}."
+        # with a planned test still to be written, the check would fail for want of it
+        then = f", then {run}" if check and state.open_files <= 1 else ""
+        return f"write {quote_text(state.next_file)}, a planned file that is open{then}."
     if check_fails(state.ledger):
-        return _MEND.format(check=run)
+        edits = state.progress.edits
+        edited = max(edits, key=lambda path: edits[path], default="")
+        where = f" (`{quote_text(edited)}`)" if edited else ""
+        has_read = ToolClass.READ in state.last.tool_classes and not state.last.write_targets
+        return ("" if has_read else _READ.format(where=where)) + _MEND.format(run=run)
     return f"{run}." if check else _END

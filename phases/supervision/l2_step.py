@@ -67,6 +67,8 @@ def step_l2(
         _stop_hopeless(state, setting, observed.now, before, out)
     if not setting.policy.recovery_supervisor or out.stop:
         return state
+    if not observed.live:  # what was tried is over
+        state = replace(state, tried=())
     proved = (state.proved or _is_proof(state, setting, turn)) and not check_fails(state.ledger)
     state = replace(state, proved=proved)
     context = _phase_context(state, setting, turn, observed)

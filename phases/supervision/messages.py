@@ -15,4 +15,5 @@ def send_text(state: KernelState, setting: Setting, kind: CorrectionKind, text: 
         out.note(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_say:{kind}"))
         return state
     out.injections.append(Injection(kind, text))
-    return replace(state, spoke_at=state.round, counts=replace(state.counts, hints=state.counts.hints + 1))
+    words = kind is CorrectionKind.RECOVERY  # a handback is none
+    return replace(state, spoke_at=state.round, counts=replace(state.counts, hints=state.counts.hints + words))

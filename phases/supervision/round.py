@@ -44,6 +44,7 @@ from phases.supervision.progress import (
     settle_switch,
     settle_verified,
 )
+from phases.supervision.signals import TOLD
 from phases.supervision.state import Counts, KernelState, LastRound, Setting
 from phases.supervision.wording import hint_text
 from phases.supervision.work_ledger import after_action, after_gate, check_fails
@@ -141,8 +142,9 @@ def _answer(state: KernelState, setting: Setting, observed: Observation, out: Ef
         # decision 64: shadow says and keeps back nothing.
         out.note(*(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_say:{one.kind}") for one in observed.hints))
         return state
-    # One block a turn: the first is the worst. Who is led reads the block of the takeover instead.
-    if observed.hints and state.phase.phase not in LED:
+    # One block a turn: the first is the worst. Who is led, or is led from here on, reads the block of the takeover instead.
+    leads = state.phase.phase in LED or any(signal.stage >= TOLD for signal in observed.live)
+    if observed.hints and not leads:
         text = hint_text(observed.hints[0], state.progress, state.ledger.assertion, next_action(state, setting))
         kinds = ",".join(signal.kind for signal in observed.hints)
         out.note(recovery_entry(f"hint:{kinds}", text=text, assertion=state.ledger.assertion))

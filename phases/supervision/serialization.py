@@ -68,7 +68,6 @@ def _read_value(kind: Any, data: Any, where: str) -> Any:
 
 def _read_record(kind: Any, data: dict[str, Any], where: str) -> Any:
     fields = _fields_of(kind)
-    data = {key: value for key, value in data.items() if key not in getattr(kind, "RETIRED", ())}
     if unknown := data.keys() - fields.keys():
         raise ValueError(f"{where}: {min(unknown)!r} is not known")
     values = {fields[key][0]: _read_value(fields[key][1], value, f"{where}.{key}") for key, value in data.items()}

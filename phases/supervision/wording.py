@@ -20,11 +20,12 @@ HANDED_BACK = (
     "[Supervision] The work is stable again, and control is handed back to you. Run the checks after each change."
 )
 LEADS = "[Supervision] You are being led: take the next step below, and nothing else, until control is handed back."
+PASSES = "[Supervision] That worked. Control is handed back after a few more turns like this one."
 _LIMITED = "no command mends that. Say so in your summary, and do what can be done without it."
 _TODO = {
     DeviationSignal.ERROR_PLATEAU: (
-        "the changes do not reach the cause. Read the code that the first failure names, say in one sentence why it fails, "
-        "then change that."
+        "the changes do not reach the cause. Read the first failing test and the code that it tests, say in one sentence why "
+        "it fails, then change that code, and not the test."
     ),
     DeviationSignal.FILE_LOOP: (
         "read the whole file and the first failing test, say in one sentence why it fails, then make one change."
@@ -44,11 +45,10 @@ def quote_text(text: str, longest: int = LONGEST_QUOTE) -> str:
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
-def lead_text(failing: Sequence[str], tried: Sequence[str], todo: str) -> str:
-    """Return the block before each round in which the supervisor leads."""
-    return _fit(
-        [(f"Failing {_QUOTED}:", _quote_few(failing)), ("Tried without effect:", _quote_few(tried))], LEADS, todo
-    )
+def lead_text(failing: Sequence[str], tried: Sequence[str], todo: str, *, passed: bool = False) -> str:
+    """Return the block before each round in which the supervisor leads. `passed`: a check has passed since it began."""
+    shown = [(f"Failing {_QUOTED}:", _quote_few(failing)), ("Tried without effect:", _quote_few(tried))]
+    return _fit(shown, PASSES if passed else LEADS, todo)
 
 
 def step_text(title: str, missing: Sequence[str], todo: str) -> str:

@@ -10,5 +10,5 @@ pipeline.base.safe_tree.
 
 __all__ = [
     "backup_tree", "command_runner", "data_sets", "guide_file", "jobs", "manifest", "packages", "rejected_snapshots", "snapshots",
-    "syntax", "task_paths", "tree", "workspace",
+    "syntax", "task_paths", "workspace",
 ]  # fmt: skip

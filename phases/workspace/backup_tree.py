@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 
+from phases.workspace.tree import open_root, remove_tree
 from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory, sync_directory, sync_tree
 from pipeline.base.safe_tree import open_directory, open_file, open_regular, walk_tree
@@ -32,6 +33,15 @@ def back_up_tree(workspace: str, target: str) -> bool:
         shutil.rmtree(unfinished, ignore_errors=True)
         return False
     return True
+
+
+def remove_directory(path: str) -> None:
+    """Remove a directory that commands wrote in, whatever rights they gave it. Raises StorageError; a link is not followed."""
+    if os.path.lexists(path):
+        with open_root(path, verb="remove") as root:
+            for name in os.listdir(root):
+                remove_tree(root, name)
+            os.rmdir(path)
 
 
 def copy_tree(workspace: str, target: str) -> bool:

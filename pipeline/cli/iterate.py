@@ -14,7 +14,8 @@ from pipeline.cli.arguments import task_argument
 from pipeline.cli.assembly import command_name, open_task
 from pipeline.cli.options import RunCommand, run_options
 from pipeline.cli.output import notify
-from pipeline.cli.review import DECISION, PLAN, REQUESTS, request_change
+from pipeline.cli.plan_versions import PLAN
+from pipeline.cli.review import DECISION, REQUESTS, request_change
 from pipeline.cli.run_task import check_options, run_task
 from pipeline.engine.stamps import FINISHED, Stamp
 from pipeline.engine.store import TaskStore

@@ -15,6 +15,7 @@ from pipeline.engine.store import TaskStore
 
 Steps = list[tuple[str, str]]
 _REJECTED = 4
+_WITH = {"--anyway": "plan it all the same", "--redo implement": "write the code again from scratch"}
 _OCR = ("no_text", "garbled_text")
 
 
@@ -78,10 +79,9 @@ def is_end_of_work(store: TaskStore, report: dict[str, Any]) -> bool:
 
 
 def _continue(name: str, report: dict[str, Any]) -> tuple[str, str]:
-    """The command that continues, with the flag that raises the limit which the run reached."""
+    """The command that continues, with the flag that gets the run further."""
     if flag := report.get("resume_with"):
-        more = "plan it all the same" if flag == "--anyway" else "continue, with a higher limit"
-        return f"pipeline resume {name} {flag}", more
+        return f"pipeline resume {name} {flag}", _WITH.get(flag, "continue, with a higher limit")
     return f"pipeline resume {name}", "continue, once that is fixed" if report["status"] == "error" else "continue"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -10,10 +9,11 @@ from typing import Any, NoReturn
 import click
 
 from pipeline.base.errors import ContractError, InputsChanged, Paused, Rejected, UsageError
-from pipeline.base.files import make_directory, read_bytes, sha256, write_durable
+from pipeline.base.files import read_bytes, sha256, write_durable
 from pipeline.base.logs import utc_timestamp
 from pipeline.cli.arguments import answers_about, html_option, task_argument
 from pipeline.cli.assembly import command_name, is_served, model_for, open_model
+from pipeline.cli.outcomes import record_outcome
 from pipeline.cli.output import (
     Answer,
     in_terminal,
@@ -24,11 +24,13 @@ from pipeline.cli.output import (
     print_warning,
     reading_width,
 )
+from pipeline.cli.plan_versions import PLAN, compare_versions, keep_version, show_difference
 from pipeline.cli.review_packages import ask_to_install, look_up_packages, note_data, note_packages
 from pipeline.engine.phase import Decision
+from pipeline.engine.report import EXIT_CODES, PAUSED, Outcome, outcome_of
+from pipeline.engine.stamps import PENDING
 from pipeline.engine.store import TaskStore
 
-PLAN = "initial_plan.txt"
 DECISION = "plan_decision.json"
 REQUESTS = "plan_requests.json"
 _ASKED = 20
@@ -79,7 +81,7 @@ def review_command(
     if not edit:
         _refuse_damaged(store)
     if more["diff"]:
-        return Answer(plan_standing(store), lambda: _show_difference(store))
+        return Answer(plan_standing(store), lambda: show_difference(store))
     rows = any(more[name] for name in ("strike", "changed", "added"))
     decides = bool(verdict or edit or change or rows)
     if decides:
@@ -88,6 +90,7 @@ def review_command(
             if rows:
                 _change_rows(store, more)
             _apply_decision(store, verdict, edit, change)
+            _update_gate(store, asks=bool(change))
     if html:
         # imported here: only the page needs it
         from pipeline.cli.review_page import write_review_page
@@ -146,7 +149,7 @@ def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
     for kind, text in more["added"]:
         plan = add_row(plan, kind, " ".join(text.split()))
     data = store.contracts.serialise(PLAN, plan, writer=user_name())
-    _keep_version(store, before)
+    keep_version(store, before)
     write_durable(store.path(PLAN), data)
     notify("\n".join([f"the plan was changed; its sha256 is now {sha256(data)[:12]}:", *compare_versions(store)[1]]))
     for line in find_doubts(store):
@@ -165,30 +168,6 @@ def find_doubts(store: TaskStore) -> list[str]:
     found = doubts_about(store.load(PLAN), data, store.load("paper.md"), store.load("outline.json"), requests)
     more = len(found) - _MOST_DOUBTS
     return [*found[:_MOST_DOUBTS], *([f"and {more} more of this sort"] if more > 0 else [])]
-
-
-def _show_difference(store: TaskStore) -> None:
-    """The lines that differ between the plan and the newest of its other versions."""
-    before, lines = compare_versions(store)
-    if not before:
-        print_text("there is no other version of this plan")
-        return
-    print_text("\n".join([f"from {before} to {(store.digest(PLAN) or '')[:12]}:", *(lines or ["nothing differs"])]))
-
-
-def compare_versions(store: TaskStore) -> tuple[str, list[str]]:
-    """The digest of the newest other version of the plan, empty where there is none, and the lines that differ."""
-    # imported here: TAB must import no phase
-    from phases.planning.changes import plan_difference
-
-    folder, digest = store.path("plan_versions"), (store.digest(PLAN) or "")[:16]
-    names = os.listdir(folder) if os.path.isdir(folder) else []
-    names = [name for name in names if name.endswith(".txt") and not name.startswith(digest)]
-    if not names:
-        return "", []
-    newest = max(names, key=lambda name: (os.stat(os.path.join(folder, name)).st_mtime_ns, name))
-    before = store.contracts.parse(PLAN, read_bytes(os.path.join(folder, newest)), writer="an earlier review")
-    return newest[:12], plan_difference(before, store.load(PLAN))
 
 
 def _refuse_other_plan(store: TaskStore, shown: str | None) -> None:
@@ -217,8 +196,29 @@ def _apply_decision(store: TaskStore, verdict: str | None, edit: bool, change: s
     if verdict:
         write_decision(store, make_decision(verdict, user_name(), digest))
         rejected = f"rejected; ask for another with: pipeline review {name} --change TEXT (or --edit)"
-        approved = f"approved; continue with: pipeline resume {name}"
-        notify(f"plan {digest[:12]} is {rejected if verdict == 'reject' else approved}")
+        notify(f"plan {digest[:12]} is {rejected}" if verdict == "reject" else _go_on(store, digest))
+
+
+def _go_on(store: TaskStore, digest: str) -> str:
+    return f"plan {digest[:12]} is approved; continue with: pipeline resume {command_name(store)}"
+
+
+def _update_gate(store: TaskStore, *, asks: bool) -> None:
+    """Say where a task that waits at the gate stands now: what the last run said there holds no longer."""
+    gate, digest = store.graph.find("plan_review"), store.digest(PLAN) or ""
+    before = store.stamps.get(gate.number)
+    if not before or before.status not in ("stopped", PENDING):
+        return
+    status, reason = PENDING, f"another plan is asked for; plan again with: pipeline resume {command_name(store)}"
+    outcome = Outcome(PAUSED, reason if asks else _go_on(store, digest), EXIT_CODES[PAUSED])
+    if not asks:
+        try:
+            read_decision(store, digest)
+        except (Paused, Rejected) as error:
+            status, outcome = "stopped", outcome_of(error)
+    store.finish(gate, status, seconds=before.seconds, error=outcome.reason)
+    store.save()
+    record_outcome(store, outcome)
 
 
 def plan_standing(store: TaskStore) -> dict[str, str]:
@@ -240,11 +240,14 @@ def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, 
     way = values["review"] or ("ask" if costs and in_terminal() else "auto")
     if values["dry_run"] == "yes" and way != "auto":
         return lambda plan, digest: _price_code(store, values)
-    if way == "auto":
-        return lambda plan, digest: _approve_automatically(store, digest)
-    if way == "file":
-        return lambda plan, digest: read_decision(store, digest)
-    return lambda plan, digest: _ask_person(store, plan, digest, values)
+
+    def decide(plan: str, digest: str) -> Decision:
+        # a word about this very plan holds, however the run goes on
+        if way == "file" or (store.exists(DECISION) and store.load(DECISION)["plan_sha256"] == digest):
+            return read_decision(store, digest)
+        return _approve_automatically(store, digest) if way == "auto" else _ask_person(store, plan, digest, values)
+
+    return decide
 
 
 def _price_code(store: TaskStore, values: dict[str, Any]) -> NoReturn:
@@ -272,9 +275,6 @@ def user_name() -> str:
 
 
 def _approve_automatically(store: TaskStore, digest: str) -> Decision:
-    """Approves, unless a person decided about this very plan already: that word holds."""
-    if store.exists(DECISION) and store.load(DECISION)["plan_sha256"] == digest:
-        return read_decision(store, digest)
     if any(PLAN in stamp.edited or stamp.written.get(PLAN, digest) != digest for stamp in store.stamps.values()):
         for line in find_doubts(store):
             print_warning(line)
@@ -325,23 +325,15 @@ def edit_plan(store: TaskStore) -> bool:
                 raise ContractError(f"{error}; the plan is as it was") from error
             text = answer
         else:
-            _keep_version(store, before)
+            keep_version(store, before)
             write_durable(store.path(PLAN), answer.encode("utf-8"))
             return True
-
-
-def _keep_version(store: TaskStore, plan: bytes) -> None:
-    make_directory(store.path("plan_versions"))
-    write_durable(store.path(f"plan_versions/{sha256(plan)[:16]}.txt"), plan)
 
 
 def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]) -> Decision:
     """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
     if not in_terminal():
-        raise Paused(
-            f"plan {digest[:12]} waits for a decision, and there is no terminal to ask: "
-            f"pipeline review {command_name(store)} --approve"
-        )
+        return read_decision(store, digest)
     from phases.planning.plan_view import render_plan  # imported here: TAB must import no phase
 
     parsed = store.contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
@@ -368,9 +360,7 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
             break
         if isinstance(decision, Decision):
             return decision
-    raise Paused(
-        f"plan {digest[:12]} waits for a decision: pipeline review {command_name(store)} --approve (or --edit, or --reject)"
-    )
+    return read_decision(store, digest)
 
 
 def _ask_once(store: TaskStore, digest: str) -> Decision | str:

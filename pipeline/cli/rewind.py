@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from shlex import quote
 from typing import Any
 
@@ -15,12 +14,10 @@ from phases.workspace.task_paths import task_paths
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.logs import log_event, task_log
 from pipeline.cli.arguments import answers, task_argument, tasks_dir_option
-from pipeline.cli.assembly import command_name, config_directory, locate_task, open_task, relative_path, settings_from
+from pipeline.cli.assembly import command_name, locate_task, open_task, relative_path, settings_from
+from pipeline.cli.outcomes import record_outcome
 from pipeline.cli.output import Answer, print_advice, print_table, print_text, print_warning
-from pipeline.cli.trust import settings_in_force
-from pipeline.engine.catalog import Catalog
-from pipeline.engine.report import EXIT_CODES, PAUSED, Outcome, build_report
-from pipeline.engine.seal import make_key
+from pipeline.engine.report import EXIT_CODES, PAUSED, Outcome
 from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
@@ -108,7 +105,8 @@ def _go_back(store: TaskStore, settings: Settings, number: int) -> Answer:
             log_event(
                 f"went back to attempt {done.number} of turn {done.turn}; what came after it is kept as {done.suffix}"
             )
-        _update_report(store, settings, done)
+        reason = f"the work was taken back to attempt {done.number}, of turn {done.turn}"
+        record_outcome(store, Outcome(PAUSED, reason, EXIT_CODES[PAUSED]), settings)
     aside = {name: name + done.suffix for name in done.aside}
     undo, go_on = _undo_command(store, done), f"pipeline resume {command_name(store)}"
     facts = {"task": store.id, "number": done.number, "turn": done.turn, "judged_anew": done.last}
@@ -152,19 +150,6 @@ def _mark_as_unfinished(store: TaskStore, number: int) -> None:
     if stamp:
         store.finish(phase, "stopped", seconds=stamp.seconds, error=f"the work was taken back to attempt {number}")
         store.save()
-
-
-def _update_report(store: TaskStore, settings: Settings, done: Rewind) -> None:
-    """The report, the list of tasks: neither may say any more how the work ended that is set aside."""
-    task = store.load("task.json")
-    make_key(config_directory())
-    values = settings_in_force(store, settings, {}).values
-    reason = f"the work was taken back to attempt {done.number}, of turn {done.turn}"
-    spent = store.load("report.json")["usage"] if store.exists("report.json") else None
-    report, outcome = build_report(store, values, Outcome(PAUSED, reason, EXIT_CODES[PAUSED]), spent)
-    store.write({"report.json": report})
-    catalog = Catalog(os.path.dirname(store.root))
-    catalog.record(store.id, outcome.status, mode=values["mode"], source=task["source"], reason=outcome.reason)
 
 
 def _show_rewind(store: TaskStore, done: Rewind, undo: str, go_on: str) -> None:

@@ -48,7 +48,6 @@ _MOST_TOLD, _LONGEST_LINE = 5, 400
 @html_option("shows the same")
 @click.option("--config", "config", is_flag=True, help="Print the settings in force, as kernel/supervisor-config.json.")
 @click.option("--take-over", "take_over", is_flag=True, help="Ask for a takeover at the next turn of the agent.")
-@click.option("--replay", "replay", is_flag=True, help="Compute every decision again, and tell what differs.")
 def supervisor_command(store: TaskStore, html: str | None, **flags: bool) -> Answer:
     """Show how the agent of phase 09 was supervised; without ID, in the newest task.
 
@@ -61,14 +60,12 @@ def supervisor_command(store: TaskStore, html: str | None, **flags: bool) -> Ans
     _refuse_two(flags, html)
     if flags["config"]:
         return _read_config(store)
-    if flags["replay"]:
-        return _compute_replay(store)
     view = read_view(store.root, store.id, schema_check(store), running=holder_of(store.root) is not None)
     return _ask_for_takeover(store, view) if flags["take_over"] else _show_view(view, html, command_name(store))
 
 
 def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
-    named = [f"--{name.replace('_', '-')}" for name in ("config", "take_over", "replay") if flags[name]]
+    named = [f"--{name.replace('_', '-')}" for name in ("config", "take_over") if flags[name]]
     named += ["--html"] if html and named else []
     if len(named) > 1:
         raise UsageError(f"{' and '.join(named)} are two things to do; ask for one of them")
@@ -189,23 +186,4 @@ def _what_comes_next(store: TaskStore, *, at_work: bool) -> tuple[str, str]:
     return (
         f"Task {store.id} is not running: the takeover comes with the agent's first turn when it continues; type",
         go_on,
-    )
-
-
-def _compute_replay(store: TaskStore) -> Answer:
-    """What differs when every decision is computed a second time."""
-    from phases.agent.supervisor_replay import replay_decisions  # imported here: only --replay needs the agent
-
-    differences, compared = replay_decisions(
-        store.root, lambda data: dict(store.contracts.parse("initial_plan.txt", data, writer="phase 05 plan"))
-    )
-    match = f"{len(differences)} {'differs' if len(differences) == 1 else 'differ'}" if differences else "all match"
-    told = f"Recomputed {compared} decisions from the journal; {match}"
-    if not compared:
-        told = "Its decisions were made under older rules; they are taken as they are on record"
-    lines = [*differences, told]
-    return Answer(
-        {"task": store.id, "compared": compared, "differences": differences},
-        lambda: print_text("\n".join(lines)),
-        1 if differences else 0,
     )

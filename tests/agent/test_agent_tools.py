@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phases.agent.assignment import _find_fault
 from phases.agent.tools.commands import bash_tool
 from phases.agent.tools.files import LONGEST_LINE, file_tools
 from phases.agent.tools.search import search_tools
@@ -414,6 +416,30 @@ def test_a_file_that_does_not_parse_is_written_and_said_to_be_wrong(
     assert "does not parse" in answer["text"]
     assert words in answer["text"]
     assert bench.workspace.read(path) == content
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("experiments: [{name: a, results: [E1]}]", "'full' is a required property"),
+        ("experiments: [{name: a, results: [E7], full: run}]", "the plan expects no E7"),
+        ("experiments: [{name: a", "experiments.yaml, line 2"),
+    ],
+)
+def test_experiments_that_cannot_be_used_are_said_to_be_wrong_when_they_are_written(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    find_fault = partial(_find_fault, {"expected_results": [{"id": "E1"}]}, Contracts())
+    workspace = Workspace(str(tmp_path))
+    box = Toolbox(file_tools(workspace, Notes(), None, find_fault), Contracts().breach)
+    bad = box.answer(ToolCall("c", "Write", {"file_path": "experiments.yaml", "content": text}))
+    assert bad["failed"]
+    assert "cannot be used" in bad["text"]
+    assert told in bad["text"]
+    right = "experiments: [{name: a, results: [E1], full: run}]"
+    assert not box.answer(ToolCall("c", "Write", {"file_path": "experiments.yaml", "content": right}))["failed"]
+    edit = {"file_path": "experiments.yaml", "old_string": right, "new_string": text}
+    assert told in box.answer(ToolCall("c", "Edit", edit))["text"]
 
 
 def test_python_of_the_largest_size_is_taken_for_code_and_one_byte_more_is_not(bench: Bench) -> None:

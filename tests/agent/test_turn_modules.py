@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from phases.agent import kernel_setting
 from phases.agent.tools.toolbox import ToolKind
-from phases.supervision import config, enums
+from phases.supervision import enums
 from tests.agents import tool_kinds
 from tests.papers import HANGS
 
@@ -84,10 +83,6 @@ def test_supervision_that_is_on_adds_its_adapter_and_what_looks_and_no_graph_is_
 
 def test_every_kind_of_tool_is_one_that_supervision_knows() -> None:
     assert {kind.value for kind in ToolKind} == {kind.value for kind in enums.ToolClass}
-
-
-def test_the_rules_of_work_are_those_of_the_kernel() -> None:
-    assert kernel_setting.RULES == config.RULES
 
 
 @pytest.mark.parametrize(

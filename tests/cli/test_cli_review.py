@@ -351,6 +351,69 @@ def test_a_damaged_plan_cannot_be_approved(command: Command) -> None:
     assert "line 2, column 1" in refused.complaints[0]
 
 
+# what the task says of itself until it goes on
+
+CHANGE = ("review", "paper", "--set", "V2.value=0.25")
+REJECT = ("review", "paper", "--reject")
+
+
+def words_about(command: Command) -> dict[str, str]:
+    """What each command says of the task and its gate."""
+    status = command("status", "paper", "--json").json()
+    gate = next(phase for phase in status["phases"] if phase["name"] == "plan_review")
+    why = next((row["reason"] for row in command("why", "paper", "--json").json() if row["name"] == "plan_review"), "")
+    return {
+        "status": status["reason"],
+        "gate": gate["stale"],
+        "why": why,
+        "list": command("list", "--json").json()[0]["reason"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("way", "before"),
+    [
+        pytest.param("file", [CHANGE], id="changed"),
+        pytest.param("file", [REJECT, ("resume", "paper")], id="rejected and told so by a run"),
+        pytest.param("ask", [], id="where nobody could be asked"),
+    ],
+)
+def test_after_an_approval_every_command_names_the_resume_and_it_works(
+    command: Command, way: str, before: list[tuple[str, ...]]
+) -> None:
+    assert command("run", "--fast", "paper.md", "--review", way).code == 5
+    for arguments in before:
+        command(*arguments)
+    assert command("review", "paper", "--approve").code == 0
+    digest = hashlib.sha256(plan_of(command).read_bytes()).hexdigest()[:12]
+    for place, said in words_about(command).items():
+        assert said.endswith(f"plan {digest} is approved; continue with: pipeline resume paper"), place
+    assert command("status", "paper", "--json").json()["status"] == "paused"
+    assert command("resume", "paper").code == 3
+    assert "everything is up to date" in command("why", "paper").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (CHANGE, "paused", "waits for a decision: pipeline review paper --approve (or --edit, or --reject)"),
+        (REJECT, "cancelled", "ask for another with: pipeline review paper --change TEXT (or --edit)"),
+        (("review", "paper", "--change", "wait"), "paused", "plan again with: pipeline resume paper"),
+    ],
+    ids=["changed", "rejected", "asked for another"],
+)
+def test_what_was_done_at_the_gate_is_said_before_the_next_run(
+    command: Command, arguments: tuple[str, ...], status: str, said: str
+) -> None:
+    wait_for_review(command)
+    old = hashlib.sha256(plan_of(command).read_bytes()).hexdigest()[:12]
+    assert command(*arguments).code == 0
+    told = words_about(command)
+    assert {place for place, text in told.items() if text.endswith(said)} == {*told}, told
+    assert command("status", "paper", "--json").json()["status"] == status
+    assert (arguments == CHANGE) <= (old not in str(told))
+
+
 # ask
 
 

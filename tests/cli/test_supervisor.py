@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -293,22 +292,9 @@ def test_no_request_is_written_through_what_was_planted(kind: str, command: Comm
 # The rest
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
-    find_spec("phases.agent.supervisor_replay") is None, reason="phases/agent/supervisor_replay.py is not there"
-)
-def test_every_decision_of_a_run_can_be_computed_again(command: Command) -> None:
-    finished = command("resume", "paper")
-    assert finished.code in (0, 3), finished.err
-    ended = command("supervisor", "paper", "--replay")
-    assert ended.code == 0, ended.out + ended.err
-    assert "all match" in ended.out
-    assert command("supervisor", "paper", "--replay", "--json").json()["differences"] == []
-
-
 @pytest.mark.parametrize(
     "arguments",
-    [("--config", "--take-over"), ("--replay", "--config"), ("--take-over", "--html", "page.html")],
+    [("--config", "--take-over"), ("--take-over", "--html", "page.html")],
     ids=" ".join,
 )
 def test_two_things_to_do_at_once_are_refused(arguments: tuple[str, ...], command: Command) -> None:

@@ -130,8 +130,6 @@ def test_work_without_attempts_left_goes_on_when_there_are_more(tmp_path: Path) 
     assert [row["kind"] for row in rows if row["kind"] in ("verdict", "ending", "more")] == [
         *("verdict", "verdict", "ending", "more", "verdict", "ending")
     ]
-    replayed = there.call("supervisor", "paper", "--replay")
-    assert (replayed.code, replayed.out.count("differ")) == (0, 0), replayed.out + replayed.err
     (there.task / "generate_code" / "broken.py").write_text("F = 2\n")  # walked again, and judged anew
     assert_ended(there, there.call("resume", "paper"), "completed", 0, verified=True)
 

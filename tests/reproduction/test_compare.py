@@ -177,6 +177,14 @@ def _declared(folder: Path, text: str, size: str = "full") -> Any:
     return read_declared(workspace, size, {"E1", "E2"}, lambda data: dict(parse("experiments.yaml", data, writer="it")))
 
 
+@pytest.mark.parametrize("bad", ["{name: b, results: [E2]}", "{name: b, results: E2, full: run}", "7"])
+def test_one_bad_experiment_is_told_and_costs_itself_alone(bad: str, tmp_path: Path) -> None:
+    declared = _declared(tmp_path, f"experiments: [{bad}, {{name: a b, results: [E1], full: run}}]")
+    assert [(one.name, one.results) for one in declared.experiments] == [("a-b", ("E1",))]
+    assert len(declared.faults) == 1
+    assert "experiments" in declared.faults[0]
+
+
 def test_what_is_declared_twice_or_of_nothing_is_told(tmp_path: Path) -> None:
     row = "  - {name: a, full: x, results: [E1, E9]}\n"
     found = _declared(tmp_path, f"experiments:\n{row}{row}  - {{name: b, full: x, results: [E1]}}\n")

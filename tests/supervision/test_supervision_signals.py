@@ -11,21 +11,12 @@ from typing import Any
 import pytest
 
 from phases.supervision import observer
-from phases.supervision.config import Config, Triggers
+from phases.supervision.config import Triggers
 from phases.supervision.enums import DeviationSignal
 from phases.supervision.observer import DETECTORS
-from phases.supervision.serialization import from_json, to_camel
+from phases.supervision.serialization import to_camel
 from phases.supervision.signals import SIGNALS
 from scripts.kernel_schema import SCHEMA, whole_schema
-
-OLD_STRICT = {
-    "maxRecoveryRounds": 5,
-    "recoveryTokenRatio": 0.3,
-    "maxRecoveryRetries": 2,
-    "stabilityWindowRounds": 2,
-    "handoffCooldownRounds": 2,
-    "firstRoundGraph": False,
-}
 
 
 def settings_of(part: dict[str, Any], name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -65,10 +56,3 @@ def test_only_what_a_person_asks_for_has_no_threshold() -> None:
 def test_every_threshold_is_of_a_signal_or_of_how_all_are_remembered() -> None:
     of_signals = {rule.setting.partition(".")[0] for rule in SIGNALS.values()} - {""}
     assert {row.name for row in fields(Triggers)} - of_signals == {"signal_ttl_rounds", "disabled"}
-
-
-def test_settings_that_nothing_reads_any_more_may_stand_in_old_files() -> None:
-    assert from_json(Config, {"strict": OLD_STRICT}).strict.first_round_graph is False
-    assert from_json(Config, {"branchBudget": {"fileEditMax": 3}}).branch_budget.command_retry_max == 3
-    with pytest.raises(ValueError, match="'nonsense' is not known"):
-        from_json(Config, {"strict": {"nonsense": 1}})

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from phases.supervision.context import context_of, lead_block
-from phases.supervision.enums import DeviationSignal, ExecutionMode, NodeType, SupervisorPhase
+from phases.supervision.enums import DeviationSignal, ExecutionMode, NodeType, SupervisorPhase, ToolClass
 from phases.supervision.facts import Call
 from phases.supervision.gate import decide_call, refusal_text
 from phases.supervision.graph_executor import init_run
@@ -22,7 +22,7 @@ from phases.supervision.observer import ObserverState
 from phases.supervision.progress import Fruitless, Plateau, Progress, Way
 from phases.supervision.recovery import _FIRST, _STRANGERS
 from phases.supervision.signals import BLOCKED, Signal
-from phases.supervision.state import KernelState, Setting
+from phases.supervision.state import KernelState, LastRound, Setting
 from phases.supervision.wording import HANDED_BACK, MOST_WORDS, describe_signal, hint_text
 from phases.supervision.work_ledger import WorkLedger
 from tests.supervision_runs import CHECK, check, read, setting_of
@@ -94,6 +94,13 @@ def texts() -> Mapping[str, str]:
             f"led: {name}": lead_block(state, setting)
             for name, state in {
                 "a check fails": _led("the checks fail alike", FAILING),
+                "a check fails, and was read": replace(
+                    _led("one file again and again", FAILING), last=LastRound(tool_classes=(ToolClass.READ,))
+                ),
+                "one file was edited": replace(
+                    _led("the checks fail alike", FAILING), progress=Progress(edits={"src/a.py": 4})
+                ),
+                "it helped": replace(_led("the checks fail alike", WorkLedger()), proved=True),
                 "a planned file is open": _led("off the plan", WorkLedger(), next_file="src/b.py"),
                 "nothing fails": _led("known results", WorkLedger()),
                 "all checks passed": _led("known results", WorkLedger(passed_since_write=(CHECK,))),

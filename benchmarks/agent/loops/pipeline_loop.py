@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -13,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
 from canned import OUTPUT, TEXT, TURNS, Clock
 
 from phases.agent.acceptance_setup import build_acceptance
-from phases.agent.agent_state import AgentState, NoEvents, RunTodos, Supervisor, Unsupervised
+from phases.agent.agent_state import AgentState, RunTodos, Supervisor, Unsupervised
 from phases.agent.assignment import Assignment
 from phases.agent.kernel_setting import read_wanted
 from phases.agent.loop import run_loop
@@ -43,7 +44,26 @@ PLAN = {
 }
 
 
-ACCEPTED = {"block": None, "stop": "", "lines": [], "messages": [], "verification": {"verified": True, "commands": []}}
+ACCEPTED = {
+    "block": None,
+    "stop": "",
+    "lines": [],
+    "messages": [],
+    "feedback": "",
+    "most": 3,
+    "verification": {"verified": True, "commands": []},
+}
+
+
+class NoEvents:
+    """Tells nobody."""
+
+    def begin_turn(self, turn: int) -> None: ...
+    def end_turn(self, turn: int, what: str, interfaces: Mapping[str, str]) -> None: ...
+    def working(self, what: str) -> None: ...
+    def receiving(self, characters: int) -> None: ...
+    def say(self, line: str) -> None: ...
+    def rejected(self, number: int, tree_sha256: str) -> None: ...
 
 
 class Canned:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,19 @@ _LINE = {"type": "integer", "minimum": 1, "maximum": 10_000_000}
 _TEXT = {"type": "string"}
 
 
-def file_tools(workspace: Workspace, notes: Notes, pictures: PictureStore | None = None) -> list[Tool]:
+FindFault = Callable[[str, str], str]
+"""Says, from its path and text, why a file is of no use to what reads it later; empty where it is."""
+
+
+def find_parse_fault(path: str, text: str) -> str:
+    """Say why a file does not parse; empty where it does."""
+    fault = find_syntax_fault(path, text)
+    return f"does not parse: {fault}" if fault else ""
+
+
+def file_tools(
+    workspace: Workspace, notes: Notes, pictures: PictureStore | None = None, find_fault: FindFault = find_parse_fault
+) -> list[Tool]:
     """Read, Write and Edit. `notes` is the conversation's own; `pictures` keeps what is shown; None: nothing may be."""
     return [
         Tool(
@@ -36,7 +49,7 @@ def file_tools(workspace: Workspace, notes: Notes, pictures: PictureStore | None
             "Writes a whole file of the workspace; folders are made. Python, JSON and TOML are parsed at once: "
             '{"file_path": "package/module.py", "content": "A = 1\\n"}.',
             object_schema({"file_path": _PATH, "content": _TEXT}),
-            partial(_write_file, workspace, notes),
+            partial(_write_file, workspace, notes, find_fault),
             ToolKind.WRITE,
         ),
         Tool(
@@ -46,9 +59,9 @@ def file_tools(workspace: Workspace, notes: Notes, pictures: PictureStore | None
             object_schema(
                 {"file_path": _PATH, "old_string": _TEXT, "new_string": _TEXT}, replace_all={"type": "boolean"}
             ),
-            partial(_edit_file, workspace, notes, again=False),
+            partial(_edit_file, workspace, notes, find_fault, again=False),
             ToolKind.WRITE,
-            redo=partial(_edit_file, workspace, notes, again=True),
+            redo=partial(_edit_file, workspace, notes, find_fault, again=True),
         ),
     ]
 
@@ -94,13 +107,17 @@ def _show_picture(path: str, picture: Picture, pictures: PictureStore | None) ->
     return ToolResult(told, pictures=(pictures.keep(picture),) if pictures else ())
 
 
-def _write_file(workspace: Workspace, notes: Notes, *, file_path: str, content: str) -> ToolResult:
+def _write_file(
+    workspace: Workspace, notes: Notes, find_fault: FindFault, *, file_path: str, content: str
+) -> ToolResult:
     path, text = workspace.relative(file_path), _replace_surrogates(content)
     workspace.write(path, text)
-    return _report_write(notes, path, text, "written", knows_all=True)
+    return _report_write(notes, path, text, "written", find_fault(path, text), knows_all=True)
 
 
-def _edit_file(workspace: Workspace, notes: Notes, *, again: bool, file_path: str, **asked: Any) -> ToolResult:
+def _edit_file(
+    workspace: Workspace, notes: Notes, find_fault: FindFault, *, again: bool, file_path: str, **asked: Any
+) -> ToolResult:
     path = workspace.relative(file_path)
     old, new = _replace_surrogates(asked["old_string"]), _replace_surrogates(asked["new_string"])
     replacement = Replacement(old, new, bool(asked.get("replace_all")))
@@ -116,15 +133,15 @@ def _edit_file(workspace: Workspace, notes: Notes, *, again: bool, file_path: st
     # Also where it was made already: a crash may have come before the disk had it for good.
     workspace.write(path, after)
     source = (text if before is None else before).encode()
-    return _report_write(notes, path, after, "edited", knows_all=known is not None and sha256(source) == known)
+    knows_all = known is not None and sha256(source) == known
+    return _report_write(notes, path, after, "edited", find_fault(path, after), knows_all=knows_all)
 
 
-def _report_write(notes: Notes, path: str, text: str, done: str, *, knows_all: bool) -> ToolResult:
+def _report_write(notes: Notes, path: str, text: str, done: str, fault: str, *, knows_all: bool) -> ToolResult:
     digest = sha256(text.encode()) if knows_all else ""
     count = len(_split_lines(text))
-    fault = find_syntax_fault(path, text)
     if fault:
-        said = f"{path} is {done} ({count} lines) and does not parse: {fault}"
+        said = f"{path} is {done} ({count} lines) and {fault}"
         raise ToolError(said, _learn_seen(notes, ToolResult(said, (path,), {path: digest})))
     empty = "" if text.strip() or may_be_empty(path) else "; it is empty, and an empty file does not count as written"
     return _learn_seen(notes, ToolResult(f"{path} is {done}, {count} lines{empty}", (path,), {path: digest}))

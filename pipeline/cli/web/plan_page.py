@@ -10,7 +10,8 @@ from typing import Any
 
 from phases.pages.plan_page import Reviewed, describe_figure, describe_plan
 from phases.readers.page_pictures import Picture, QuotePlace
-from pipeline.cli.review import PLAN, compare_versions, find_doubts, plan_standing
+from pipeline.cli.plan_versions import PLAN, compare_versions
+from pipeline.cli.review import find_doubts, plan_standing
 from pipeline.cli.review_packages import note_data, note_packages
 from pipeline.cli.review_page import draw_sheet, find_source, locate_rows
 from pipeline.cli.web.commands import run_command_to_end, start_command

@@ -1,0 +1,41 @@
+"""The versions of a plan that were up for review: each is kept under its digest, and the newest two are compared."""
+
+from __future__ import annotations
+
+import os
+
+from pipeline.base.files import make_directory, read_bytes, sha256, write_durable
+from pipeline.cli.output import print_text
+from pipeline.engine.store import TaskStore
+
+PLAN = "initial_plan.txt"
+
+
+def keep_version(store: TaskStore, plan: bytes) -> None:
+    """Keep a plan that is about to be replaced."""
+    make_directory(store.path("plan_versions"))
+    write_durable(store.path(f"plan_versions/{sha256(plan)[:16]}.txt"), plan)
+
+
+def show_difference(store: TaskStore) -> None:
+    """The lines that differ between the plan and the newest of its other versions."""
+    before, lines = compare_versions(store)
+    if not before:
+        print_text("there is no other version of this plan")
+        return
+    print_text("\n".join([f"from {before} to {(store.digest(PLAN) or '')[:12]}:", *(lines or ["nothing differs"])]))
+
+
+def compare_versions(store: TaskStore) -> tuple[str, list[str]]:
+    """The digest of the newest other version of the plan, empty where there is none, and the lines that differ."""
+    # imported here: TAB must import no phase
+    from phases.planning.changes import plan_difference
+
+    folder, digest = store.path("plan_versions"), (store.digest(PLAN) or "")[:16]
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    names = [name for name in names if name.endswith(".txt") and not name.startswith(digest)]
+    if not names:
+        return "", []
+    newest = max(names, key=lambda name: (os.stat(os.path.join(folder, name)).st_mtime_ns, name))
+    before = store.contracts.parse(PLAN, read_bytes(os.path.join(folder, newest)), writer="an earlier review")
+    return newest[:12], plan_difference(before, store.load(PLAN))
