@@ -16,7 +16,7 @@ from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Roun
 from phases.supervision.graph import CLOSED, TaskGraph, percent_closed
 from phases.supervision.policy import resolve_policy
 from phases.supervision.serialization import to_json
-from phases.supervision.signatures import digest_of_result, signature_of
+from phases.supervision.signatures import digest_of_text, signature_of
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.workspace_snapshot import DiskFacts
 
@@ -180,7 +180,7 @@ def check(*failures: str, command: str = CHECK) -> Action:
     """A verify command that passed, or left these failures."""
     told = tuple(sorted(failures))
     result = CallResult(
-        executed=True, failed=bool(told), digest=digest_of_result(str(told)), error=(*told, "")[0], failures=told
+        executed=True, failed=bool(told), digest=digest_of_text(str(told)), error=(*told, "")[0], failures=told
     )
     return _action(ToolClass.EXEC, command, result, command=command, verify=True)
 

@@ -9,11 +9,6 @@ T = TypeVar("T")
 _MOST = 200
 
 
-def count_one_more(counts: Mapping[str, int], key: str) -> dict[str, int]:
-    """The counts with one more of the key, which is the latest now."""
-    return put_bounded(counts, key, counts.get(key, 0) + 1)
-
-
 def put_bounded(mapping: Mapping[str, T], key: str, value: T, most: int = _MOST) -> dict[str, T]:
     """The mapping with the key at its end; over the bound its oldest keys are left out."""
     rows = {**without_keys(mapping, {key}), key: value}

@@ -14,7 +14,7 @@ from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Roun
 from phases.supervision.gate import GateDecision, gate_call, refusal_text
 from phases.supervision.l2_phases import PhaseState
 from phases.supervision.l2_step import step_l2
-from phases.supervision.round import end_round, observe_end, record_result, start_round
+from phases.supervision.round import end_round, observe_end, record_result, send_hint, start_round
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.workspace_snapshot import DiskFacts
 
@@ -91,7 +91,10 @@ class SupervisorBridge:
     def _supervise(self, turn: Round, out: Effects) -> KernelState:
         before = self.state.observer
         state, observed = observe_end(self.state, self.setting, turn, out)
-        return step_l2(state, self.setting, turn, observed, before, self._disk, out) if observed else state
+        if not observed:
+            return state
+        state = step_l2(state, self.setting, turn, observed, before, self._disk, out)
+        return send_hint(state, self.setting, observed, out)
 
     def resumed(self) -> None:
         """The run was cut off, or stopped, and goes on: what was accumulated goes, and L1 looks closely."""

@@ -115,7 +115,6 @@ class GraphStatus(StrEnum):
 class OutputSignal(StrEnum):
     FILE_READ = "file_read"
     FILE_WRITTEN = "file_written"
-    FILE_CHANGED = "file_changed"
     SEARCH_COMPLETED = "search_completed"
     COMMAND_EXECUTED = "command_executed"
     TEST_PASSED = "test_passed"

@@ -1,6 +1,6 @@
-"""The task graph as a value (section 6.1): steps, branches, a cursor, and what became of them. Times are rounds.
+"""The task graph as a value (section 6.1): steps, branches, a cursor and their history. Times are rounds.
 
-The kernel has no clock; kernel/supervisor-events.jsonl says when a round was.
+The kernel has no clock; kernel/supervisor-events.jsonl holds the time of each round.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """From one step to another; `type` is normal or fallback."""
+    """An edge between two steps; `type` is normal or fallback."""
 
     source: str = field(metadata={"key": "from"})
     target: str = field(metadata={"key": "to"})
@@ -46,16 +46,14 @@ class Edge:
 
 @dataclass(frozen=True)
 class Branch:
-    """Steps in their order. A fallback says which step it stands in for, once it is taken."""
+    """Steps in order. A fallback that was taken names the step that it replaces."""
 
     id: str
     node_ids: tuple[str, ...]
     is_fallback: bool = False
-    source_branch_id: str | None = None
     failed_node_id: str = ""
     reason: FallbackReason | None = None
     attempt_count: int = 0
-    max_attempts: int = 1
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ class TaskGraph:
 
     @property
     def active(self) -> bool:
-        """Whether it drives: paused, done and failed graphs are shown and nothing else."""
+        """Whether the graph drives; a paused, done or failed one is only shown."""
         return self.status in (GraphStatus.READY, GraphStatus.RUNNING)
 
     @property
@@ -121,17 +119,17 @@ OPEN = (NodeStatus.PENDING, NodeStatus.RUNNING)
 
 
 def percent_closed(nodes: Mapping[str, Node], main: Branch) -> int:
-    """How many steps of a branch are done or skipped, in percent, halves upwards."""
+    """Return the share of a branch's steps that are done or skipped, in percent, rounded half up."""
     closed = sum(nodes[step].status in CLOSED for step in main.node_ids)
     return int(100 * closed / max(1, len(main.node_ids)) + 0.5)
 
 
 @dataclass(frozen=True)
 class StepUse:
-    """What was done on the cursor's step since it was started."""
+    """What happened on the cursor's step since it started."""
 
     rounds: int = 0
-    """Rounds that ended with the step still open, but for those that wrote what it is for."""
+    """Rounds that ended with the step open, without those of the edit step that wrote a file."""
     signals: tuple[OutputSignal, ...] = ()
     wrote: bool = False
     """A file was written in this round."""
@@ -141,34 +139,33 @@ class StepUse:
 
 @dataclass(frozen=True)
 class GraphRun:
-    """The graph with all that steers it. Without a graph, nothing does."""
+    """The graph and the state that moves it."""
 
     graph: TaskGraph | None = None
     paused: bool = False
-    """It is kept to be shown, and follows the work no more."""
+    """The graph is kept for display, and no longer follows the work."""
     task_phase: TaskPhase = TaskPhase.INTENT
     use: StepUse = field(default_factory=StepUse)
     round: int = 0
-    """The one that is going on."""
-    planned_files: int = 0
+    """The current round."""
     open_files: int = 0
-    """As of the last round: planned files that are not there, or not sound."""
+    """Planned files that were missing or not sound after the last round."""
     missing: tuple[str, ...] = ()
-    """As of the last round: what the plan still misses, in words."""
+    """What the plan still missed after the last round, in words."""
     command_passed: bool = False
-    """A command ended well since the last write: where the plan has no checks, that is one."""
+    """A command succeeded since the last write: the check of a plan without checks."""
     mark: str = ""
-    """Where the cursor stood at the end of the last round, to see that it moved."""
+    """The cursor at the end of the last round, to see whether it moved."""
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What a round, a verdict or a switch did to a graph."""
+    """The outcome of a round, a verdict or a switch for a graph."""
 
     run: GraphRun
     signals: tuple[ModeSignal, ...] = ()
     graph_failed: bool = False
-    """It failed just now."""
+    """The graph failed just now."""
     moved: bool = False
     """A step became done, or the cursor moved."""
     entries: tuple[TimelineEntry, ...] = ()

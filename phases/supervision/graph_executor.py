@@ -1,4 +1,4 @@
-"""The executor of a task graph (section 6.6): what the rest of the kernel asks of it."""
+"""Execute a task graph: follow the calls of a run, and answer what the rest of the kernel asks (section 6.6)."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ from phases.supervision.templates import build_graph
 
 def init_run(task: Task, *, graph_id: str, at: int) -> GraphRun:
     """Return a run on the graph of the task, its first step started."""
-    count = len(task.planned_files)
-    run = GraphRun(open_files=count, planned_files=count)
+    run = GraphRun(open_files=len(task.planned_files))
     return with_graph(run, build_graph(task, graph_id=graph_id, at=at), at)
 
 
 def with_graph(run: GraphRun, graph: TaskGraph, at: int) -> GraphRun:
-    """The run on another graph, with fresh counters. A run that had paused is evaluated again."""
+    """Return the run on another graph, with fresh counters and not paused."""
     graph = start_step(graph, at) if graph.active else graph
     return replace(run, graph=graph, paused=False, use=StepUse(), round=at, mark=mark_of(graph))
 
 
 def pause_graph(run: GraphRun, at: int) -> GraphRun:
-    """The graph is kept to be shown and resumed, and follows the work no more; nor is a done one opened again."""
+    """Return the run with its graph kept for display: it no longer follows the work, and a write does not reopen it."""
     graph = run.graph
     if graph is not None and graph.active:
         graph = replace(graph, status=GraphStatus.PAUSED, updated_at=at)
@@ -51,7 +50,7 @@ def has_pending_edit(run: GraphRun) -> bool:
 
 
 def pending_steps(run: GraphRun) -> int:
-    """Steps of the current branch that are pending or running: fallbacks that were not taken are none."""
+    """Return the number of pending or running steps of the current branch; a fallback that was not taken has none."""
     graph = run.graph
     return sum(graph.nodes[step].status in OPEN for step in graph.branch.node_ids) if graph and graph.active else 0
 
@@ -60,13 +59,13 @@ _CHECKING = (NodeType.VERIFY, NodeType.FALLBACK, NodeType.SUMMARIZE)
 
 
 def count_use(use: StepUse, action: Action, kind: NodeType, task: Task) -> StepUse:
-    """What was done on a step, with one more call."""
+    """Return the use of a step with one more call."""
     call = action.call
     wrote = action.ok and (call.tool_class is ToolClass.WRITE or bool(action.result.changed))
-    told, check_failed = is_finished_check(action, task), use.check_failed
-    if told and kind in _CHECKING and not action.ok:
+    finished, check_failed = is_finished_check(action, task), use.check_failed
+    if finished and kind in _CHECKING and not action.ok:
         check_failed = _failure_reason(action.result)
-    elif action.verified or (told and action.ok and not call.checks):
+    elif action.verified or (finished and action.ok and not call.checks):
         check_failed = ""
     wrote_file = (OutputSignal.FILE_WRITTEN,) if wrote else ()
     return replace(
@@ -78,19 +77,17 @@ def count_use(use: StepUse, action: Action, kind: NodeType, task: Task) -> StepU
 
 
 def signals_of(action: Action) -> tuple[OutputSignal, ...]:
-    """What a call brought about. A command that was only started has not been executed."""
+    """Return the output signals of a call. A command in the background has not been executed yet."""
     result = action.result
     if not action.ok or result.background:
         return ()
     match action.call.tool_class:
         case ToolClass.READ:
             return (OutputSignal.FILE_READ,)
-        case ToolClass.SEARCH:
+        case ToolClass.SEARCH | ToolClass.DELEGATE:
             return (OutputSignal.SEARCH_COMPLETED,)
         case ToolClass.WRITE:
-            return (OutputSignal.FILE_WRITTEN, *((OutputSignal.FILE_CHANGED,) if result.changed else ()))
-        case ToolClass.DELEGATE:
-            return (OutputSignal.SEARCH_COMPLETED,)
+            return (OutputSignal.FILE_WRITTEN,)
         case ToolClass.EXEC:
             checks = (OutputSignal.VERIFICATION_DONE,) if action.call.verify else ()
             passed = (OutputSignal.TEST_PASSED,) if action.verified else ()
@@ -108,7 +105,7 @@ _AFTER_EDIT = (NodeType.VERIFY, NodeType.SUMMARIZE)
 
 
 def track_call(run: GraphRun, action: Action, task: Task) -> GraphRun:
-    """The run after a call. One that a gate kept back counts for nothing; a neutral one belongs to no step."""
+    """Return the run after a call. A call that was not executed or is neutral changes nothing."""
     graph, call = run.graph, action.call
     if graph is None or run.paused or not action.result.executed:
         return run
@@ -116,16 +113,15 @@ def track_call(run: GraphRun, action: Action, task: Task) -> GraphRun:
         return run
     at = max(run.round, graph.updated_at)
     if call.tool_class is ToolClass.WRITE and action.ok:
-        run = _back_at_edit(replace_graph(run, _stale_checks(graph, at)), at)
+        run = _back_at_edit(replace_graph(run, _stale_check(graph, at)), at)
     run = _sync_call(run, action, at)
     if run.graph is None or not run.graph.active:
         return run
-    use = count_use(run.use, action, run.graph.current.type, task)
-    return replace(run, use=use, planned_files=len(task.planned_files))
+    return replace(run, use=count_use(run.use, action, run.graph.current.type, task))
 
 
 def sync_phase(run: GraphRun, phase: TaskPhase, at: int) -> GraphRun:
-    """The run with the task in this phase: the cursor moves forward to its first step, never backward."""
+    """Return the run in this phase: the cursor moves forward to its first step, never backward."""
     run = _in_phase(run, phase)
     if run.graph is None or not run.graph.active:
         return run
@@ -133,7 +129,7 @@ def sync_phase(run: GraphRun, phase: TaskPhase, at: int) -> GraphRun:
 
 
 def replace_graph(run: GraphRun, graph: TaskGraph) -> GraphRun:
-    """The run with a graph whose cursor may be elsewhere: another step begins with fresh counters."""
+    """Return the run with a graph whose cursor may have moved: another step begins with fresh counters."""
     before = run.graph
     if before is graph:
         return run
@@ -142,27 +138,26 @@ def replace_graph(run: GraphRun, graph: TaskGraph) -> GraphRun:
     return replace(run, graph=graph, use=StepUse())
 
 
-def _stale_checks(graph: TaskGraph, at: int) -> TaskGraph:
-    """A write after a check: the check is to be made again, and the edit is open for more writes."""
-    checks = [step for step in graph.main_branch.node_ids if graph.nodes[step].type is NodeType.VERIFY]
-    done = [step for step in checks if graph.nodes[step].status is NodeStatus.DONE]
-    if not done:
+def _stale_check(graph: TaskGraph, at: int) -> TaskGraph:
+    """Return the graph after a write: a check that was done is pending again, and the edit is open."""
+    check = next(step for step in graph.main_branch.node_ids if graph.nodes[step].type is NodeType.VERIFY)
+    if graph.nodes[check].status is not NodeStatus.DONE:
         return graph
-    graph, main = graph_cursor.fresh_tries(graph, *done), graph.main_branch.node_ids
-    if graph.branch.is_fallback or graph.cursor.node_index < main.index(done[0]):
-        return graph_cursor.reopen_steps(graph, *done, at=at)
-    return graph_cursor.rewind_to_edit(graph, done[0], at)
+    graph = graph_cursor.fresh_tries(graph, check)
+    if graph.branch.is_fallback:
+        return graph_cursor.reopen_steps(graph, check, at=at)
+    return graph_cursor.rewind_to_edit(graph, at)
 
 
 def _back_at_edit(run: GraphRun, at: int) -> GraphRun:
-    """A write after the edit step, which the gate let through, is a fix: the edit is open again. A failed check is a try."""
+    """Return the run after a write: behind the edit step it is a fix, which reopens the edit; a failed check costs a try."""
     graph = run.graph
-    if graph is None or not graph.active or graph.current.type not in _AFTER_EDIT or not graph_cursor.has_edit(graph):
+    if graph is None or not graph.active or graph.current.type not in _AFTER_EDIT:
         return run
     node = graph.current
     if run.use.check_failed and node.retry_count < node.max_retries:
         graph = graph_cursor.count_retry(graph, node.id, at, run.use.check_failed)
-    return replace_graph(run, graph_cursor.rewind_to_edit(graph, node.id, at))
+    return replace_graph(run, graph_cursor.rewind_to_edit(graph, at))
 
 
 def _sync_call(run: GraphRun, action: Action, at: int) -> GraphRun:
@@ -197,7 +192,7 @@ def _phase_of(action: Action) -> TaskPhase | None:
 
 
 def _move_forward(graph: TaskGraph, phase: TaskPhase, at: int, *, leaves_edit: bool) -> TaskGraph:
-    """The graph at the first main step of a phase, the ones before it done; an edit is passed over only if it may be."""
+    """Return the graph at the first main step of a phase, the steps before it done; an edit only with `leaves_edit`."""
     want = _ORDER.index(phase)
     if graph.branch.is_fallback or _ORDER.index(graph.current.phase) >= want:
         return graph

@@ -1,4 +1,4 @@
-"""What drives forced mode (sections 5.6, 6.6): the task graph, and the tier below it where there is none."""
+"""Evaluate the task graph after each round and verdict; without a graph, lower the tier (sections 5.6, 6.6)."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ from phases.supervision.graph_cursor import advance_cursor, switch_branch
 from phases.supervision.graph_executor import replace_graph, sync_phase
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.step_contracts import contract_of, is_completed
-from phases.supervision.templates import half_up
 
 
 def make_first_graph(state: KernelState, setting: Setting, out: Effects) -> KernelState:
-    """The graph of the task's template, before the first round. One that cannot be made stops nobody."""
+    """Return the state with the graph of the first round; with a lower tier if it cannot be built."""
     name = f"graph-{state.counts.graphs + 1}"
     try:
         graph = graph_executor.init_run(setting.task, graph_id=name, at=state.round)
-        # decision 59: where nothing stands there is nothing to inspect; the plan is before the model.
+        # decision 59: an empty workspace has nothing to inspect, and the model has the plan.
         if setting.task.from_nothing:
             graph = sync_phase(graph, TaskPhase.EDITING, state.round)
     except FAULTS as error:
@@ -47,11 +46,11 @@ def make_first_graph(state: KernelState, setting: Setting, out: Effects) -> Kern
 def evaluate_graph(
     state: KernelState, setting: Setting, turn: Round, verdict: GateVerdict | None, out: Effects
 ) -> tuple[KernelState, Evaluated]:
-    """The graph's own view of the round."""
+    """Return the state after the graph has evaluated the round, with the outcome."""
     if not setting.policy.task_graph:
         return state, Evaluated(state.graph)
     if verdict:
-        evaluated = evaluate_verdict(state.graph, verdict, setting.task, turn.number)
+        evaluated = evaluate_verdict(state.graph, verdict, turn.number)
     else:
         # in free mode the graph follows the work and judges nothing
         leave = _why_left(state, setting) if is_forced(state.mode) else None
@@ -63,7 +62,7 @@ def evaluate_graph(
 
 
 def _why_left(state: KernelState, setting: Setting) -> FallbackReason | None:
-    """Why the current step is to be given up: a failure that comes again and again, or a stall."""
+    """Return why the current step must be left: a repeated failure or a stall; None if it may go on."""
     progress, limits = state.progress, setting.config
     most = max(1, limits.branch_budget.error_repeat_max)
     ways = [way.count for way in progress.ways if way.error and not way.limit]
@@ -74,9 +73,9 @@ def _why_left(state: KernelState, setting: Setting) -> FallbackReason | None:
 
 
 def settle_recovery(state: KernelState, setting: Setting) -> KernelState:
-    """Recovery is pending no longer once all debt is settled and no graph stands failed (section 5.4).
+    """Return the state, no longer with recovery pending once all debt is settled and no failed graph is open (section 5.4).
 
-    A failed graph stands until a handback puts it away or the work is right all the same: it must not force for ever.
+    A failed graph is open until a handback pauses it or the work is verified: it must not force for ever.
     """
     graph = state.graph.graph
     over = state.graph.paused or is_verified(state, setting)
@@ -98,9 +97,8 @@ _LOOK_AT_TEXT = 4_000
 
 
 def evaluate_round(run: GraphRun, turn: Round, task: Task, *, leave: FallbackReason | None = None) -> Evaluated:
-    """The graph at the end of a round. `leave`: why the step is to be given up, where something speaks against it."""
-    run = replace(run, open_files=turn.open_files, round=turn.number + 1, planned_files=len(task.planned_files))
-    run = replace(run, missing=turn.missing)
+    """Return the graph after a round. `leave`: why the current step must be left, if it must."""
+    run = replace(run, open_files=turn.open_files, round=turn.number + 1, missing=turn.missing)
     if run.graph is None or not run.graph.active or run.paused:
         return Evaluated(run)
     outcome = _settle_round(run, run.graph, turn, task, leave)
@@ -110,13 +108,13 @@ def evaluate_round(run: GraphRun, turn: Round, task: Task, *, leave: FallbackRea
     return replace(outcome, run=replace(outcome.run, use=use, mark=mark), moved=outcome.moved or mark != run.mark)
 
 
-def evaluate_verdict(run: GraphRun, verdict: GateVerdict, task: Task, at: int) -> Evaluated:
-    """The gate's word on the whole work: passed, it closes every step; failed, it is a failed check.
+def evaluate_verdict(run: GraphRun, verdict: GateVerdict, at: int) -> Evaluated:
+    """Return the graph after the completion gate: a pass closes every step, a failure counts as a failed check.
 
-    Where the cursor stands before any check, a failed gate moves nothing: writing is not forbidden there.
+    With the cursor before the check, a failure moves nothing: the edit is still open.
     """
     graph = run.graph
-    run = replace(run, planned_files=len(task.planned_files), round=at + 1)
+    run = replace(run, round=at + 1)
     follows = graph and (graph.active or graph.status is GraphStatus.DONE)
     if graph is None or not follows or run.paused:
         return Evaluated(run)
@@ -132,7 +130,7 @@ def evaluate_verdict(run: GraphRun, verdict: GateVerdict, task: Task, at: int) -
 
 
 def _settle_round(run: GraphRun, graph: TaskGraph, turn: Round, task: Task, reason: FallbackReason | None) -> Evaluated:
-    """The first that holds: a failed check, a finished step, a step that is left."""
+    """Return the first that applies: a failed check, a completed step, a step that is left."""
     at = turn.number
     if run.use.check_failed:
         return check_failed(run, run.use.check_failed, at, repeated=reason is FallbackReason.REPEATED_FAILURE)
@@ -144,15 +142,15 @@ def _settle_round(run: GraphRun, graph: TaskGraph, turn: Round, task: Task, reas
     # decision 56: a round that writes what the step is for uses up none of its rounds.
     writes = run.use.wrote and graph.current.type is NodeType.EDIT
     run = replace(run, use=replace(run.use, rounds=run.use.rounds + (not writes)))
-    # One that brought something about gets 20 % more rounds.
-    more = max(1, half_up(_EXTENSION * contract.max_rounds)) if run.use.signals else 0
+    # A step with output gets 20 % more rounds.
+    more = max(1, round(_EXTENSION * contract.max_rounds)) if run.use.signals else 0
     if run.use.rounds > contract.max_rounds + more:
         reason = reason or FallbackReason.INVALID_OUTPUT
     return force_switch(run, reason, at) if reason else Evaluated(run)
 
 
 def _with_text(run: GraphRun, node: Node, turn: Round) -> GraphRun:
-    """A reply without calls is the summary, once that is the step."""
+    """Return the run with a reply without calls counted as the summary, in the summary step."""
     if node.type is not NodeType.SUMMARIZE or turn.actions or not turn.text.strip():
         return run
     signals = tuple(dict.fromkeys((*run.use.signals, OutputSignal.SUMMARY_GENERATED)))
@@ -160,16 +158,13 @@ def _with_text(run: GraphRun, node: Node, turn: Round) -> GraphRun:
 
 
 def _close_all(graph: TaskGraph, at: int) -> TaskGraph:
-    """All of it done: the gate has seen the whole work."""
-    for _ in graph.nodes:
-        if not graph.active or not graph.branch.is_fallback:
-            break
-        graph = advance_cursor(graph, at)
-    return graph_cursor.pass_over(graph, len(graph.main_branch.node_ids), at) if graph.active else graph
+    """Return the graph with every step done: the gate has accepted the whole work."""
+    graph = advance_cursor(graph, at) if graph.branch.is_fallback else graph
+    return graph_cursor.pass_over(graph, len(graph.main_branch.node_ids), at)
 
 
 def force_switch(run: GraphRun, reason: FallbackReason, at: int) -> Evaluated:
-    """The cursor's step has failed: on to its fallback. A step that only serves the work is skipped where it has none."""
+    """Return the graph with the current step given up: its fallback is next, a step without one is skipped or fails."""
     before = run.graph
     if before is None or not before.active:
         return Evaluated(run)
@@ -186,31 +181,29 @@ def force_switch(run: GraphRun, reason: FallbackReason, at: int) -> Evaluated:
 
 
 def check_failed(run: GraphRun, why: str, at: int, *, repeated: bool = False) -> Evaluated:
-    """A check failed: back to the edit while tries are left, else on to a fallback."""
+    """Return the graph after a failed check: back at the edit while tries are left, else on a fallback."""
     graph = run.graph
     if graph is None or (verify := _step_of_check(graph)) is None:
         return Evaluated(run)
     if verify.retry_count < verify.max_retries and not repeated:
         graph = graph_cursor.count_retry(graph, verify.id, at, why)
         if verify.type is not NodeType.FALLBACK:
-            graph = graph_cursor.rewind_to_edit(graph, verify.id, at)
+            graph = graph_cursor.rewind_to_edit(graph, at)
         return Evaluated(replace_graph(run, graph), moved=True)
     reason = FallbackReason.REPEATED_FAILURE if repeated else FallbackReason.VERIFY_FAIL
     return force_switch(replace(run, graph=_move_onto(graph, verify, at)), reason, at)
 
 
 def _step_of_check(graph: TaskGraph) -> Node | None:
-    """The step that a failed check belongs to: the fallback, the last verify step up to the cursor, or the summary."""
+    """Return the step that a failed check belongs to: the fallback, or the verify step up to the cursor."""
     if graph.branch.is_fallback:
         return graph.current
     upto = graph.main_branch.node_ids[: graph.cursor.node_index + 1]
-    checks = [graph.nodes[step] for step in upto if graph.nodes[step].type is NodeType.VERIFY]
-    summary = graph.current if graph.current.type is NodeType.SUMMARIZE else None
-    return checks[-1] if checks else summary
+    return next((graph.nodes[step] for step in upto if graph.nodes[step].type is NodeType.VERIFY), None)
 
 
 def _move_onto(graph: TaskGraph, verify: Node, at: int) -> TaskGraph:
-    """With the cursor on that step, and it alone running."""
+    """Return the graph with the cursor on that step, the only one running."""
     if graph.cursor.node_id == verify.id and graph.current.status is NodeStatus.RUNNING:
         return graph
     running = [step for step, node in graph.nodes.items() if node.status is NodeStatus.RUNNING]

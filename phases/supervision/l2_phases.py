@@ -1,4 +1,4 @@
-"""L2: who leads, and when that changes (section 7.2)."""
+"""Decide for L2 who leads: the phases, their transitions and the budget of a takeover (section 7.2)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class PhaseState:
     phase: SupervisorPhase = SupervisorPhase.FREE
     takeover_start_round: int = 0
     stable_rounds: int = 0
-    """In a row, in takeover, without a signal."""
+    """Consecutive rounds of the takeover without a signal."""
     effective_rounds: int = 0
-    """Of those stable rounds, how many made meaningful progress."""
+    """Stable rounds with meaningful progress."""
     cooldown_remaining: int = 0
     takeovers: int = 0
     handoffs: int = 0
@@ -37,19 +37,19 @@ class PhaseState:
 class PhaseContext:
     round: int
     now: tuple[Signal, ...] = ()
-    """Of this round alone: what takeover and handoff_pending look at."""
+    """Signals of this round: takeover and handoff_pending decide by them."""
     live: tuple[Signal, ...] = ()
-    """Accumulated, and not too old: what free and cooldown look at."""
+    """Signals that are not too old: free and cooldown decide by them."""
     meaningful: bool = False
     """This round made meaningful progress."""
     exhausted: str = ""
-    """Which recovery budget is spent: rounds, tokens or retries; empty where none is."""
+    """The recovery budget that is spent: rounds, tokens or retries; empty if none is."""
     failed_round: bool = False
     """Every call of this round failed, or was kept back."""
     check_failed: bool = False
     """The last check, or the completion gate, is known to have failed."""
     proof: bool = True
-    """In this takeover a check passed, or a planned file became sound: without that, quiet proves nothing."""
+    """In this takeover a check passed, or a planned file became sound: quiet rounds alone prove nothing."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +58,15 @@ class PhaseDecision:
 
     kind: DecisionKind
     reason: str = ""
-    """Of a takeover: its signals, `tool_repeat_fail:3,no_progress:4`; of fail: checkpoint."""
+    """For a takeover its signals, `tool_repeat_fail:3,no_progress:4`; for fail, `checkpoint`."""
     signals: tuple[Signal, ...] = ()
     rerun_recovery: bool = False
-    """Back from handoff_pending to takeover by a signal: the recovery main path is to be run again."""
+    """A signal led back from handoff_pending to takeover: the recovery main path runs again."""
     next: PhaseState = field(default_factory=PhaseState)
 
 
 def compute_next(state: PhaseState, context: PhaseContext, recovery: RecoveryLimits) -> PhaseDecision:
-    """Return what the table of section 7.2 says, in its order; nothing is changed by asking."""
+    """Return the decision of the table of section 7.2, the first row that applies."""
     if state.phase is SupervisorPhase.TAKEOVER:
         return _in_takeover(state, context, recovery)
     if state.phase is SupervisorPhase.HANDOFF_PENDING:
@@ -77,11 +77,11 @@ def compute_next(state: PhaseState, context: PhaseContext, recovery: RecoveryLim
 
 
 def shadow_entries(decision: PhaseDecision) -> tuple[TimelineEntry, ...]:
-    """All that becomes of a decision of the virtual machine: a line for what it would have done."""
+    """Return the log line of a decision of the virtual machine."""
     if decision.kind is DecisionKind.CONTINUE:
         return ()
-    said = {DecisionKind.TAKEOVER: decision.reason, DecisionKind.FAIL: f"would_fail:{decision.reason}"}
-    reason = said.get(decision.kind, f"would_{decision.kind}")
+    named = {DecisionKind.TAKEOVER: decision.reason, DecisionKind.FAIL: f"would_fail:{decision.reason}"}
+    reason = named.get(decision.kind, f"would_{decision.kind}")
     return (TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, reason),)
 
 
@@ -90,11 +90,11 @@ def _stay_in(state: PhaseState) -> PhaseDecision:
 
 
 def _in_free(state: PhaseState, context: PhaseContext) -> PhaseDecision:
-    # decision 428: one condition. What was only told of, or kept back, is not answered by a takeover yet.
+    # decision 428: one condition. A hint and refused calls come before a takeover.
     due = tuple(signal for signal in context.live if signal.stage >= TOLD)
     if not due:
         return _stay_in(state)
-    # The last of each kind says enough: the list may hold three of one.
+    # The last of each kind is enough: the list may hold three of one.
     latest = {signal.kind: signal for signal in due}
     reason = ",".join(signal.reason for signal in latest.values())
     begun = PhaseState(
@@ -111,13 +111,13 @@ def _in_takeover(state: PhaseState, context: PhaseContext, recovery: RecoveryLim
         return PhaseDecision(DecisionKind.FAIL, reason=CHECKPOINT, next=state)
     if context.now or context.failed_round:
         return _stay_in(replace(state, stable_rounds=0, effective_rounds=0))
-    # The round that began it is not counted as stable: nobody was led in it.
+    # The round that began the takeover was not led, so it does not count as stable.
     if context.round == state.takeover_start_round:
         return _stay_in(state)
     counted = replace(
         state, stable_rounds=state.stable_rounds + 1, effective_rounds=state.effective_rounds + context.meaningful
     )
-    # Quiet rounds without progress hand nothing back: a model that only talks is stable too.
+    # Quiet rounds without progress are not enough: a model that only talks is stable too.
     stable = counted.stable_rounds >= recovery.stability_window_rounds and counted.effective_rounds >= 1
     if stable and context.proof and not context.check_failed:
         return PhaseDecision(DecisionKind.HANDOFF_PENDING, next=replace(counted, phase=SupervisorPhase.HANDOFF_PENDING))
@@ -153,19 +153,18 @@ _MOST_SIGNATURES = 50
 
 @dataclass(frozen=True)
 class RecoveryBudget:
-    """Spent so far, in one takeover."""
+    """Resources spent in one takeover."""
 
     rounds: int = 0
-    """Of any kind: a takeover that stands still must end too."""
+    """Rounds of any kind: a takeover without progress must end too."""
     effective_rounds: int = 0
-    """With meaningful progress."""
+    """Rounds with meaningful progress."""
     peak_token_ratio: float = 0.0
-    """By how much the requests grew since the takeover began, as a share of the model's window: what was there before
-    it is not its cost."""
+    """Growth of the requests since the takeover began, as a share of the model's window."""
     first_token_ratio: float | None = None
-    """Of its first round."""
+    """Token ratio of the first round."""
     retries: Mapping[str, int] = field(default_factory=dict)
-    """Call with result -> how often it failed again in just that way; the least recent left out over a bound."""
+    """Call with result -> how often it failed again with that result; bounded, the least recent dropped."""
     extended: bool = False
     last_progress_round: int = 0
 
@@ -178,7 +177,7 @@ def spend_round(budget: RecoveryBudget, turn: Round, progress: ProgressClass) ->
         rounds=budget.rounds + 1,
         effective_rounds=budget.effective_rounds + effective,
         first_token_ratio=first,
-        # decision 61: the growth since it began, as a share of the whole would end many takeovers at once.
+        # decision 61: the growth alone counts, else a long conversation would end a takeover at once.
         peak_token_ratio=max(budget.peak_token_ratio, turn.token_ratio - first),
         retries=_count_retries(budget.retries, turn),
         last_progress_round=turn.number if effective else budget.last_progress_round,
@@ -189,19 +188,19 @@ class BudgetOutcome(NamedTuple):
     budget: RecoveryBudget
     extended: bool
     which: str
-    """Which part is spent; empty where none is."""
+    """The part that is spent; empty if none is."""
 
 
 def settle_round(
     budget: RecoveryBudget, turn: Round, progress: ProgressClass, recovery: RecoveryLimits
 ) -> BudgetOutcome:
-    """The budget after a round of the takeover, extended where that is due."""
+    """Return the budget after a round of the takeover, extended if that is due."""
     budget, extended = try_extension(spend_round(budget, turn, progress), recovery, turn.number)
     return BudgetOutcome(budget, extended, find_exhausted(budget, recovery))
 
 
 def find_exhausted(budget: RecoveryBudget, recovery: RecoveryLimits) -> str:
-    """Return which part is spent: rounds, tokens or retries; empty where none is."""
+    """Return the part that is spent: rounds, tokens or retries; empty if none is."""
     most = recovery.max_recovery_rounds
     if budget.effective_rounds > most * (1 + budget.extended) or budget.rounds >= most * (2 + budget.extended):
         return ROUNDS
@@ -211,10 +210,9 @@ def find_exhausted(budget: RecoveryBudget, recovery: RecoveryLimits) -> str:
 
 
 def try_extension(budget: RecoveryBudget, recovery: RecoveryLimits, turn: int) -> tuple[RecoveryBudget, bool]:
-    """As many rounds again, once: where only rounds are spent, progress is recent, and few tokens were used."""
+    """Extend the rounds once, if only they are spent, progress is recent and few tokens were used."""
     recent = budget.last_progress_round > 0 and turn - budget.last_progress_round < _RECENT_ROUNDS
     longer = replace(budget, extended=True)
-    # What is extended already is no longer than it was, and so does not help.
     helps = find_exhausted(budget, recovery) == ROUNDS and not find_exhausted(longer, recovery)
     return (longer, True) if helps and recent and budget.peak_token_ratio < _CHEAP else (budget, False)
 

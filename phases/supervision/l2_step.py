@@ -1,4 +1,4 @@
-"""What L2 makes of a round in which something spoke against the work, or in which somebody leads (section 7)."""
+"""Decide for L2 after a round with live signals or in a takeover, and carry the decision out (section 7)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def step_l2(
     disk: Disk,
     out: Effects,
 ) -> KernelState:
-    """`before`: the observer before this round."""
+    """Return the state after L2 has decided on the round. `before`: the observer before this round."""
     if not setting.policy.shadow:
         _stop_hopeless(state, setting, observed.now, before, out)
     if not setting.policy.recovery_supervisor or out.stop:
@@ -82,7 +82,7 @@ def step_l2(
 def _stop_hopeless(
     state: KernelState, setting: Setting, now: tuple[Signal, ...], before: ObserverState, out: Effects
 ) -> None:
-    """Ends what goes on after a word, calls that were kept back and, where somebody leads, a takeover."""
+    """Stop a run that stalls despite a hint, refused calls and, with L2 on, a takeover."""
     if is_hopeless(before, state.progress, setting.config.triggers, led=state.phase.phase in LED):
         since, told = state.progress.since, describe_stall(state.progress)
         cycle = any(signal.kind is DeviationSignal.CYCLE for signal in now)
@@ -114,7 +114,7 @@ def _phase_context(state: KernelState, setting: Setting, turn: Round, observed: 
 
 
 def _is_proof(state: KernelState, setting: Setting, turn: Round) -> bool:
-    """Whether the round shows that the work stands better than before; where nothing can show it, that it went on."""
+    """Return whether the round shows that the work got better; for a plan without files and checks, that it went on."""
     if any(action.result.sound or (action.ok and is_run_of_check(action)) for action in turn.actions):
         return True
     nothing = not (setting.task.verify_commands or setting.task.planned_files)
@@ -124,7 +124,7 @@ def _is_proof(state: KernelState, setting: Setting, turn: Round) -> bool:
 def _pay_recovery(
     state: KernelState, setting: Setting, turn: Round, context: PhaseContext, out: Effects
 ) -> tuple[KernelState, PhaseContext]:
-    """The recovery budget after this round; only a takeover costs."""
+    """Return the state with the recovery budget after this round; only a takeover spends it."""
     if state.phase.phase not in LED:
         return state, context
     spent = settle_round(state.recovery, turn, state.progress.last, setting.config.takeover)
@@ -155,11 +155,11 @@ def _commit_decision(
 
 
 Disk = Callable[[], DiskFacts]
-"""What stands in the workspace now. Asked for when a takeover begins, and not else."""
+"""Return what is in the workspace now: called when a takeover begins or is planned again."""
 
 
 def take_over(state: KernelState, setting: Setting, decision: PhaseDecision, disk: Disk, out: Effects) -> KernelState:
-    """Section 7.3: the phase is committed already; then the floor of L1, the main path, and one block before each round."""
+    """Begin a takeover whose phase is committed: a fresh stall and budget, then the recovery main path (section 7.3)."""
     state = replace(
         state,
         mode=submit_signals(state.mode, ModeSignal.RECOVERY_PENDING),
@@ -183,18 +183,18 @@ def _plan_of(state: KernelState, setting: Setting, reason: str, disk: Disk) -> R
 
 
 def _follow_plan(state: KernelState, setting: Setting, made: RecoveryPlan, out: Effects) -> KernelState:
-    """The recovery main path (section 7.6)."""
+    """Carry out the plan of a recovery: a stop, a first action, or a rebuilt graph (section 7.6)."""
     out.note(*made.entries)
     out.snapshot = made.snapshot
     if made.tier is RecoveryTier.MANUAL_CHECKPOINT:
-        out.end(StopReason.USER_CHECKPOINT, f"a second recovery found no way either ({made.why})")
+        out.end(StopReason.USER_CHECKPOINT, f"a second recovery in a row could not rebuild the graph ({made.why})")
         return state
     state = replace(state, first_action=made.first_action)
-    # What cannot be rebuilt is not guessed: the next action alone leads.
+    # Without a graph the next action alone leads.
     if made.graph is None:
         return replace(state, recovery_failed=True, mode=lower_tier(state.mode, DegradedTier.STEP_QUEUE))
-    run = replace(state.graph, planned_files=len(setting.task.planned_files), open_files=state.open_files)
-    # Who has worked has looked: a takeover begins where the work stands.
+    run = replace(state.graph, open_files=state.open_files)
+    # A model that has worked has read enough: the graph begins at the edit at the earliest.
     graph = sync_phase(graph_executor.with_graph(run, made.graph, state.round), TaskPhase.EDITING, state.round)
     counts = replace(state.counts, graphs=state.counts.graphs + 1)
     return replace(state, graph=graph, mode=raise_tier(state.mode), recovery_failed=False, counts=counts)
@@ -216,7 +216,7 @@ def recovery_of(state: KernelState, setting: Setting, reason: str, disk: DiskFac
 
 
 def hand_back(state: KernelState, setting: Setting, out: Effects) -> KernelState:
-    """Section 7.4: everything that the takeover brought about is taken back, so that nothing forces for ever."""
+    """End a takeover: undo everything that it set, so that nothing forces for ever (section 7.4)."""
     out.note(TimelineEntry(TimelineEvent.HANDOFF, "handoff"))
     out.triggers.append("handoff")
     state = send_text(state, setting, CorrectionKind.GRAPH_HINT, HANDED_BACK, out)
@@ -234,7 +234,7 @@ def hand_back(state: KernelState, setting: Setting, out: Effects) -> KernelState
 
 
 def give_up(state: KernelState, setting: Setting, out: Effects) -> KernelState:
-    """The budget is spent: a person has to look."""
+    """Stop the run: the budget of the takeover is spent."""
     which = find_exhausted(state.recovery, setting.config.takeover)
     out.note(failure_entry(f"budget_exhausted:{which}"), failure_entry("checkpoint"))
     kinds = {signal.kind for signal in state.observer.live}
@@ -251,7 +251,7 @@ def give_up(state: KernelState, setting: Setting, out: Effects) -> KernelState:
 def step_shadow(
     state: KernelState, setting: Setting, turn: Round, context: PhaseContext, disk: Disk, out: Effects
 ) -> KernelState:
-    """The virtual machine goes on as the real one would; nothing else changes."""
+    """Advance the virtual machine of shadow mode and log its decision; nothing else changes."""
     virtual, budget, config = state.shadow_phase, state.shadow_recovery, setting.config.takeover
     if virtual.phase in LED:
         spent = settle_round(budget, turn, state.progress.last, config)
@@ -261,7 +261,7 @@ def step_shadow(
     if decision.kind is DecisionKind.TAKEOVER:
         budget = RecoveryBudget()
         out.note(*plan_recovery(recovery_of(state, setting, decision.reason, disk())).entries)
-    # The real run would have stopped where it fails: this one goes on, and so the machine starts anew.
+    # A real run would stop at FAIL; this one goes on, so the machine starts again.
     anew = PhaseState(takeovers=virtual.takeovers, handoffs=virtual.handoffs)
     phase = anew if decision.kind is DecisionKind.FAIL else decision.next
     return replace(state, shadow_phase=phase, shadow_recovery=budget)

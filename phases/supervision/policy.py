@@ -1,6 +1,6 @@
-"""L0: the policy of a whole run, resolved once (section 3).
+"""Resolve the policy of a whole run for L0, once (section 3).
 
-The only module that sees the mode's name or the shadow variable; all others are given a GlobalModePolicy.
+The only module that sees the mode's name or the shadow variable; all others receive a GlobalModePolicy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SHADOW = {"1": True, "true": True, "0": False, "false": False}
 
 @dataclass(frozen=True)
 class GlobalModePolicy:
-    """What holds for a whole run. Of the layers, each says whether it works at all."""
+    """The policy of a whole run: its mode, and whether each layer is on."""
 
     mode: SupervisorMode
     auto_decision: bool
@@ -24,15 +24,14 @@ class GlobalModePolicy:
     recovery_supervisor: bool
     task_graph: bool
     floor: ExecutionMode
-    """Strict is adaptive with this floor, and with a graph from the first round on."""
+    """Strict is adaptive with a forced floor, and with a graph from the first round on."""
     shadow: bool
     first_round_graph: bool
-    """Whether a graph is made before the first round."""
+    """Whether a graph is built before the first round."""
 
 
 def resolve_policy(setting: str, config: Config, shadow_variable: str = "") -> GlobalModePolicy:
-    """Return the policy of a run: the setting goes before the file, the file before adaptive. An unknown mode is adaptive."""
-    # Resolved once: no other module sees the name of a mode, so none can decide on it again.
+    """Return the policy of a run: the setting overrides the file, and both adaptive. An unknown mode is adaptive."""
     mode = _mode_of(setting, config)
     on, strict, layers = mode is not SupervisorMode.OFF, mode is SupervisorMode.STRICT, config.layers
     graph = on and layers.task_graph

@@ -44,7 +44,6 @@ from phases.supervision.progress import (
     settle_switch,
     settle_verified,
 )
-from phases.supervision.signals import TOLD
 from phases.supervision.state import Counts, KernelState, LastRound, Setting
 from phases.supervision.wording import hint_text
 from phases.supervision.work_ledger import after_action, after_gate, check_fails
@@ -137,19 +136,22 @@ def observe_end(
 
 
 def _answer(state: KernelState, setting: Setting, observed: Observation, out: Effects) -> KernelState:
-    """The first two steps of the answer to what goes wrong: a word, then forced mode, which keeps calls back."""
+    """In shadow, log the hints; else ask for forced mode, which refuses calls, where the observer blocks."""
     if setting.policy.shadow:
         # decision 64: shadow says and keeps back nothing.
         out.note(*(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_say:{one.kind}") for one in observed.hints))
         return state
-    # One block a turn: the first is the worst. Who is led, or is led from here on, reads the block of the takeover instead.
-    leads = state.phase.phase in LED or any(signal.stage >= TOLD for signal in observed.live)
-    if observed.hints and not leads:
-        text = hint_text(observed.hints[0], state.progress, state.ledger.assertion, next_action(state, setting))
-        kinds = ",".join(signal.kind for signal in observed.hints)
-        out.note(recovery_entry(f"hint:{kinds}", text=text, assertion=state.ledger.assertion))
-        state = send_text(state, setting, CorrectionKind.RECOVERY, text, out)
     return replace(state, mode=submit_signals(state.mode, ModeSignal.LOOP_DETECTED)) if observed.state.blocks else state
+
+
+def send_hint(state: KernelState, setting: Setting, observed: Observation, out: Effects) -> KernelState:
+    """Tell the model of the first new trouble, once L2 has decided: a model that is led reads the lead block alone."""
+    if not observed.hints or setting.policy.shadow or state.phase.phase in LED:
+        return state
+    text = hint_text(observed.hints[0], state.progress, state.ledger.assertion, next_action(state, setting))
+    kinds = ",".join(signal.kind for signal in observed.hints)
+    out.note(recovery_entry(f"hint:{kinds}", text=text, assertion=state.ledger.assertion))
+    return send_text(state, setting, CorrectionKind.RECOVERY, text, out)
 
 
 def _follow_graph(
@@ -158,8 +160,7 @@ def _follow_graph(
     """What the round is to the graph. Without one, it is noted how far the work is."""
     if state.graph.graph is not None or verdict or not setting.policy.task_graph:
         return evaluate_graph(state, setting, turn, verdict, out)
-    planned = len(setting.task.planned_files)
-    run = replace(state.graph, open_files=turn.open_files, round=turn.number + 1, planned_files=planned)
+    run = replace(state.graph, open_files=turn.open_files, round=turn.number + 1)
     return replace(state, graph=run), Evaluated(run)
 
 

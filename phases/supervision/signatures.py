@@ -54,11 +54,6 @@ def summarize_result(text: str, *, failed: bool, check: bool) -> ResultSummary:
     return ResultSummary(_digest_of_failed(text, said, failures), error, failures[:_MOST_FAILURES] if check else ())
 
 
-def digest_of_result(text: str, *, failed: bool = True) -> str:
-    """Two results that say the same have one. What did not fail says another thing where a duration or a place differs."""
-    return summarize_result(text, failed=failed, check=False).digest
-
-
 def command_key(command: str) -> str:
     """A command without what makes no difference to a shell."""
     return " ".join(command.split())[:_LONGEST_KEY]
@@ -79,16 +74,11 @@ def normalize_text(text: str) -> str:
     return text
 
 
-def failures_in(output: str) -> tuple[str, ...]:
-    """The lines that say what fails, sorted, each once: of any test runner, none is known by name.
-
-    An output that says nothing of the kind gives its last line that is not empty.
-    """
-    return _failures_of_text(normalize_text(output))[:_MOST_FAILURES]
-
-
 def failing_lines(output: str) -> tuple[str, ...]:
-    """The same, with the ends of a long output alone, and in no bound."""
+    """Return the lines that say what fails, sorted, of any test runner; of a long output only both ends are read.
+
+    An output without such a line gives its last line that is not empty.
+    """
     return _failures_of_text(normalize_text(_telling_lines(output)))
 
 

@@ -1,6 +1,6 @@
-"""What completes each kind of step, and how long it may last (section 6.5). A step keeps nothing back and counts no calls.
+"""Say what completes each kind of step, and how long it may last (section 6.5). A step refuses no call.
 
-The tokens of a step are not counted: its rounds are, and the limits of the whole run hold (decision 200).
+Only the rounds of a step are limited; its tokens fall under the limits of the whole run (decision 200).
 """
 
 from __future__ import annotations
@@ -17,17 +17,15 @@ _PER_PLANNED_FILE = 2
 @dataclass(frozen=True)
 class Contract:
     required: tuple[OutputSignal, ...]
-    """One of them is enough."""
+    """One of these signals completes the step; without any, the model says that it is done."""
     max_rounds: int
     next: str
-    """What the model is told to do."""
-    explicit_done: bool = False
-    """The model may say that the step is done."""
+    """The instruction for the model."""
 
 
 _S = OutputSignal
 CONTRACTS = {
-    NodeType.INSPECT: Contract((), 5, 'read or search what the goal touches, or say "step done".', explicit_done=True),
+    NodeType.INSPECT: Contract((), 5, 'read or search what the goal touches, or say "step done".'),
     NodeType.SEARCH: Contract((_S.FILE_READ, _S.SEARCH_COMPLETED), 4, "read or search something that the work needs."),
     NodeType.EDIT: Contract((_S.FILE_WRITTEN,), 8, "write the planned files that are missing, or are not right yet."),
     NodeType.VERIFY: Contract(
@@ -35,9 +33,7 @@ CONTRACTS = {
         5,
         "run the checks of the plan; if one fails, mend the code that it names.",
     ),
-    NodeType.SUMMARIZE: Contract(
-        (_S.SUMMARY_GENERATED,), 2, "reply with a summary of the work, and make no call.", explicit_done=True
-    ),
+    NodeType.SUMMARIZE: Contract((_S.SUMMARY_GENERATED,), 2, "reply with a summary of the work, and make no call."),
     NodeType.FALLBACK: Contract(
         (_S.FILE_WRITTEN, _S.TEST_PASSED), 4, "write the code in another way, then run the checks of the plan."
     ),
@@ -45,7 +41,7 @@ CONTRACTS = {
 
 
 def contract_of(node: Node, task: Task) -> Contract:
-    """The contract of a step: more rounds where more files are planned, and all checks where there are several."""
+    """Return the contract of a step: more rounds for more planned files, and all checks for a plan with several."""
     contract = CONTRACTS[node.type]
     if node.type in (NodeType.EDIT, NodeType.FALLBACK):
         return replace(contract, max_rounds=contract.max_rounds + _PER_PLANNED_FILE * len(task.planned_files))
@@ -56,8 +52,8 @@ def contract_of(node: Node, task: Task) -> Contract:
 
 
 def is_completed(node: Node, contract: Contract, use: StepUse, open_files: int, *, said_done: bool = False) -> bool:
-    """Whether a step has what it takes. Code is not written while a planned file is open."""
-    if contract.explicit_done and not contract.required:
+    """Return whether a step is complete. An edit is not while a planned file is open."""
+    if not contract.required:
         return said_done
     if node.type in (NodeType.EDIT, NodeType.FALLBACK) and open_files > 0:
         return False
@@ -65,10 +61,10 @@ def is_completed(node: Node, contract: Contract, use: StepUse, open_files: int, 
 
 
 def is_check(call: Call, task: Task) -> bool:
-    """Whether a call says if the work is right: a verify command, one with more around it, any where the plan has none."""
+    """Return whether a call checks the work: it runs a check, or any command for a plan without checks."""
     return call.checks or (call.tool_class is ToolClass.EXEC and not task.verify_commands)
 
 
 def is_finished_check(action: Action, task: Task) -> bool:
-    """Whether it was one, and was waited for. One that fails is how work goes."""
+    """Return whether a call was a check that ran to its end, whatever it said."""
     return is_check(action.call, task) and action.result.executed and not action.result.background

@@ -1,4 +1,4 @@
-"""The task graph that leads a run: five steps, with a second way for the edit and for the check (sections 6.1 and 6.3)."""
+"""Build the task graph of a run: five steps, with a fallback for the edit and for the check (sections 6.1 and 6.3)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ _FALLBACKS = (
     (NodeType.VERIFY, "Make the checks pass in another way", FallbackReason.VERIFY_FAIL),
 )
 _RETRIES = 2
-_LONGEST_LINE = 200
 
 
 def build_graph(task: Task, *, graph_id: str, at: int) -> TaskGraph:
-    """Return the graph of a task: ready, no step started."""
+    """Return the graph of a task, ready and without a started step."""
     nodes = [
         Node(f"node-{index:02}", kind, title, phase, max_retries=_RETRIES)
         for index, (kind, phase, title) in enumerate(STEPS, 1)
@@ -34,9 +33,7 @@ def build_graph(task: Task, *, graph_id: str, at: int) -> TaskGraph:
     for index, (kind, title, condition) in enumerate(_FALLBACKS):
         spare = Node(f"node-fb{index + 1:02}", NodeType.FALLBACK, title, TaskPhase.EDITING)
         edges += [Edge(node.id, spare.id, "fallback", condition.value) for node in nodes if node.type is kind]
-        branches.append(
-            Branch(f"branch-fb-{graph_id}-{index}", (spare.id,), is_fallback=True, source_branch_id=main.id)
-        )
+        branches.append(Branch(f"branch-fb-{graph_id}-{index}", (spare.id,), is_fallback=True))
         nodes.append(spare)
     return TaskGraph(
         graph_id=graph_id,
@@ -49,14 +46,3 @@ def build_graph(task: Task, *, graph_id: str, at: int) -> TaskGraph:
         updated_at=at,
         fallback_branches=tuple(branches),
     )
-
-
-def one_line(text: str, most: int = _LONGEST_LINE) -> str:
-    """Return a text of the workspace or a model in one line that is not too long."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def half_up(value: float) -> int:
-    """Return the nearest whole number, halves upwards: for values that are not negative."""
-    return int(value + 0.5)

@@ -51,7 +51,6 @@ class WorkspaceSnapshot:
     build_summary: str | None = None
     test_summary: str | None = None
     """passed, failed or required."""
-    lint_summary: str | None = None
 
     @property
     def changed(self) -> bool:

