@@ -115,7 +115,7 @@ assert "DOCUMENT" in told() and "input.json" in told()
 SIGNAL = """
 import runpy
 from phases.supervision.config import Config
-from phases.supervision.enums import TaskIntent, ToolClass
+from phases.supervision.enums import ToolClass
 from phases.supervision.facts import Action, Call, CallResult, Round, Task
 from phases.supervision.observer import ObservedRound, ObserverState, observe_round
 from phases.supervision.progress import Progress
@@ -127,7 +127,7 @@ setting = b'{"triggers": {"manyFilesMin": 2}}'
 config = from_json(Config, dict(Contracts().parse("supervisor-config.json", setting, writer="a test")))
 
 def reasons(triggers):
-    task, actions = Task("wait", TaskIntent.EDIT), []
+    task, actions = Task("wait"), []
     for number, path in enumerate(("a.py", "b.py"), 1):
         call = Call("c", "Write", ToolClass.WRITE, f"write {path}", path=path, new_file=True)
         actions.append(Action(call, CallResult(True, changed=(path,), lines=1)))

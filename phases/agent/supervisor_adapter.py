@@ -110,6 +110,8 @@ class KernelSupervisor:
     """The call that was asked about last; None where the kernel is off."""
     missing: tuple[str, ...] = ()
     """What the acceptance found to be missing when it looked last."""
+    _stopped: str = ""
+    """Why supervision stops the run."""
 
     def __post_init__(self) -> None:
         self.bridge = SupervisorBridge(self._setting(self.journal.begun["supervisor"]), self._disk)
@@ -211,7 +213,7 @@ class KernelSupervisor:
         if self.bridge.on:
             self._write_down("ended")
         if self.bridge.on or self.warning:
-            setting, warning = self.bridge.setting, self.warning
+            setting, warning, detail = self.bridge.setting, self.warning, self._stopped or detail
             self.files.report(
                 kernel_report(self.bridge.state, setting, stop_reason=stop_reason, detail=detail, warning=warning)
             )
@@ -273,8 +275,9 @@ class KernelSupervisor:
             STOP, {"turn": self.turn}, lambda: {"stop_reason": stop.reason.value, "detail": stop.detail}
         )
         if not was_stopped:
+            self._stopped = row["detail"]
             raise Paused(
-                f"supervision stopped the run ({row['stop_reason']}): {row['detail']}; all work is kept; look at it with: "
+                f"supervision stopped the run: {row['detail']}; all work is kept; look at it with: "
                 f"pipeline supervisor {self.task}, then continue with: pipeline resume {self.task}",
                 stop_reason=row["stop_reason"],
             )

@@ -1,4 +1,4 @@
-"""What people look at: the pages and drawings that a command writes, and the screen of `pipeline supervisor`.
+"""What people look at: the pages and drawings that a command writes, and the words on the screen of `pipeline supervisor`.
 
 What is shown stands in templates/, with one stylesheet (page.css); `serve` shows the same. A page runs nothing and loads nothing.
 It reads documents and values of the packages below it, and changes none.
@@ -13,7 +13,6 @@ __all__ = [
     "results_page",
     "supervisor_events",
     "supervisor_page",
-    "supervisor_text",
     "supervisor_view",
     "trace_page",
 ]

@@ -7,34 +7,53 @@ from typing import Any
 
 import click
 
-from phases.pages.supervisor_events import timeline_rows
-from phases.pages.supervisor_text import render_text
+from phases.pages.supervisor_events import TimelineRow, timeline_rows
+from phases.pages.supervisor_page import (
+    PAGE_START,
+    describe_state,
+    describe_steps,
+    gated_since,
+    lead_of,
+    next_steps,
+    render_page,
+    step_rows,
+)
 from phases.pages.supervisor_view import DIRECTORY, TAKE_OVER, Check, View, read_config, read_view
 from phases.supervision.serialization import to_json
 from pipeline.base.errors import ContractError, UsageError
 from pipeline.base.files import make_directory, write_durable
 from pipeline.base.formats import dump_json
 from pipeline.base.logs import utc_timestamp
+from pipeline.base.text_escaping import one_line
 from pipeline.cli.arguments import answers_about, html_option, task_or_newest
 from pipeline.cli.assembly import command_name, relative_path
-from pipeline.cli.output import Answer, print_advice, print_json, print_text, print_warning, write_page
+from pipeline.cli.output import (
+    Answer,
+    print_advice,
+    print_json,
+    print_pairs,
+    print_table,
+    print_text,
+    print_warning,
+    write_page,
+)
 from pipeline.engine.lock import holder_of
 from pipeline.engine.store import TaskStore
 
-_MOST_TOLD = 5
+_MOST_TOLD, _LONGEST_LINE = 5, 400
 
 
 @click.command("supervisor")
 @answers_about(task_or_newest)
-@html_option("draws it over the rounds")
+@html_option("shows the same")
 @click.option("--config", "config", is_flag=True, help="Print the settings in force, as kernel/supervisor-config.json.")
 @click.option("--take-over", "take_over", is_flag=True, help="Ask for a takeover at the next turn of the agent.")
 def supervisor_command(store: TaskStore, html: str | None, **flags: bool) -> Answer:
     """Show how the agent of phase 09 was supervised; without ID, in the newest task.
 
     \b
-    pipeline supervisor paper                    mode, timeline, graph of steps, budgets
-    pipeline supervisor paper --html page.html   the same, drawn over the rounds
+    pipeline supervisor paper                    state, timeline, list of steps, what to do next
+    pipeline supervisor paper --html page.html   the same as a page
     pipeline supervisor paper --take-over        lead the agent from its next turn on
     pipeline supervisor paper --config > tasks/paper/kernel/supervisor-config.json
     """
@@ -42,7 +61,7 @@ def supervisor_command(store: TaskStore, html: str | None, **flags: bool) -> Ans
     if flags["config"]:
         return _read_config(store)
     view = read_view(store.root, store.id, schema_check(store), running=holder_of(store.root) is not None)
-    return _ask_for_takeover(store, view) if flags["take_over"] else _show_view(view, html)
+    return _ask_for_takeover(store, view) if flags["take_over"] else _show_view(view, html, command_name(store))
 
 
 def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
@@ -52,23 +71,37 @@ def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
         raise UsageError(f"{' and '.join(named)} are two things to do; ask for one of them")
 
 
-def _show_view(view: View, html: str | None) -> Answer:
+def _show_view(view: View, html: str | None, name: str) -> Answer:
     """One screen, one page, or one JSON object. The exit code tells of damage too."""
     if html and not view.empty:
-        from phases.pages.supervisor_page import PAGE_START, render_page  # imported here: only --html needs it
-
-        write_page(html, PAGE_START, lambda: render_page(view))
+        write_page(html, PAGE_START, lambda: render_page(view, name))
     problems = _list_damage(view)
-    return Answer(lambda: _as_json(view), lambda: _print_view(view), 1 if problems else 0, problems)
+    return Answer(lambda: _as_json(view, name), lambda: _print_view(view, name), 1 if problems else 0, problems)
 
 
-def _print_view(view: View) -> None:
+def _print_view(view: View, name: str) -> None:
     if view.empty:
         asked = " (a takeover is asked for)" if view.take_over_asked else ""
         print_text(f"Task {view.task} was not supervised: supervision was off, or phase 09 has not started yet{asked}")
         return
-    for line in render_text(view):
-        print_text(line)
+    print_text(f"Task {view.task}")
+    print_pairs(describe_state(view))
+    rows = timeline_rows(view.events)
+    print_text("\nTimeline" if rows else "\nTimeline: supervision had no reason to do anything")
+    if rows:
+        print_table([line for row in rows for line in _lines_of(row)], header=("turn", "what", "in words"))
+    if view.graph:
+        print_text(f"\nSteps, {describe_steps(view.graph)}")
+        print_pairs(step_rows(view.graph))
+    for number, step in enumerate(next_steps(view, name), 1):
+        print_advice(("\nWhat you can do:\n" if number == 1 else "") + f"  {number}. {step}")
+
+
+def _lines_of(row: TimelineRow) -> list[tuple[str, str, str]]:
+    """A row of the timeline, with the text that the model read below it."""
+    times = f" ({row.times} times)" if row.times > 1 else ""
+    read = [("", "", f"| {one_line(line, _LONGEST_LINE)}") for line in row.told.splitlines()]
+    return [(row.turns, row.kind, row.text + times), *read]
 
 
 def _list_damage(view: View) -> list[str]:
@@ -77,19 +110,23 @@ def _list_damage(view: View) -> list[str]:
     return [*found, f"damaged: {more} more"] if more > 0 else found
 
 
-def _as_json(view: View) -> dict[str, Any]:
+def _as_json(view: View, name: str) -> dict[str, Any]:
+    leader, since = lead_of(view.events)
     return {
         "task": view.task,
         "mode": view.mode,
         "shadow": view.shadow,
-        "rounds": view.rounds,
+        "turns": view.turns,
+        "over": view.over,
+        "led_by": leader,
+        "led_since": since,
+        "gated_since": gated_since(view.events) or None,
         "take_over_asked": view.take_over_asked,
+        "next": next_steps(view, name),
         "report": view.report,
         "timeline": [row._asdict() for row in timeline_rows(view.events)],
-        "events": view.lines,
-        "graph": to_json(view.graph),
-        "checkpoint": view.checkpoint,
-        "snapshots": to_json(view.snapshots),
+        "events": view.events,
+        "graph": view.graph,
         "config": to_json(view.config),
         "damaged": view.damage,
     }
@@ -129,11 +166,9 @@ def _warn_of_idle_request(store: TaskStore, view: View) -> None:
     settings = store.load("task.json")["settings"]
     mode = settings.get("supervisor") or view.config.mode or "adaptive"
     shadow = {"true": True, "1": True, "false": False, "0": False}.get(settings.get("supervisor_shadow", ""))
-    if mode != "adaptive":
+    if mode == "off":
         change = f"pipeline resume {command_name(store)} --supervisor adaptive"
-        print_warning(
-            f"supervision of this task is {mode}, and only adaptive supervision takes over; change that with: {change}"
-        )
+        print_warning(f"supervision of this task is off, so nothing will take over; change that with: {change}")
     elif view.config.shadow if shadow is None else shadow:
         print_warning("supervision only looks on (shadow): the takeover will be logged, and not made")
 

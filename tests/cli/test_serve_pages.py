@@ -447,7 +447,7 @@ def plant(folder: Path, payload: str) -> None:
     (task / "logs" / "words.jsonl").write_text(json.dumps({"who": payload, "text": payload}) + "\n")
     from tests.supervised import Log
 
-    said = Log().add(1, "recover", "graph_hint:forced_step_warn", text=payload).add(2, "recover", payload)
+    said = Log().add(1, "recover", "hint:no_progress", text=payload).add(2, "recover", payload)
     (task / "kernel").mkdir(exist_ok=True)
     (task / "kernel" / "supervisor-events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in said.lines))
     rows = [json.loads(line) for line in (task / "journal.jsonl").read_text().splitlines()]
@@ -513,16 +513,16 @@ def test_the_check_that_does_not_pass_stands_above_the_turns(client: Client) -> 
     assert page.index("This check does not pass: internal:code") < page.index('id="turn-1"')
 
 
-def test_each_attempt_and_what_the_supervisor_said_stand_as_lanes_beside_their_turns(
-    client: Client, folder: Path
-) -> None:
-    from tests.supervised import takeover_log, write_files
+def test_each_attempt_and_what_the_supervisor_said_stand_beside_their_turns(client: Client, folder: Path) -> None:
+    from tests.supervised import report, takeover_log, write_files
 
-    write_files(folder / "tasks" / "paper", takeover_log().lines)
+    write_files(folder / "tasks" / "paper", takeover_log().lines, told=report(stopReason="user_checkpoint"))
     shown = Elements(client.get("/t/paper/live").text)
     assert re.search(r"Acceptance Turn \d+ : not accepted by internal:code", shown.text)
     assert "turn 10 takeover" in shown.text
     assert "turn 14" in shown.text, "when it was handed back"
+    assert "Led by the model, since turn 15" in shown.text
+    assert "pipeline resume paper" in shown.text
     links = {attributes.get("href") for tag, attributes in shown.found if tag == "a"}
     assert "#turn-10" in links
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from phases.agent.kernel_setting import RULES
 from phases.sandbox.box import NONE
 from phases.sandbox.commands import kind_of_sandbox
+from pipeline.engine.contract import Contracts
 from tests.drills import scenes
 from tests.drills.ground import Ground
 from tests.drills.looping import LED, LOST, RIGHT, STOPS_AT, looping
@@ -155,6 +157,31 @@ def test_supervision_that_only_looks_on_asks_for_the_same_as_none_and_notes_what
     report = _report(ground)
     assert (report["shadow"], report["takeovers"], report["handoffs"]) == (True, 0, 0)
     assert report["interventions"] == {"hints": 0, "blocks": 0, "takeovers": 0}
+
+
+# what a person reads
+
+
+@_NO_SANDBOX
+def test_a_stopped_run_is_told_in_plain_words_and_its_files_fit_their_schemas(kept: Ground) -> None:
+    ended = kept.call("supervisor", "paper")
+    assert (ended.code, ended.err) == (0, "")
+    own = [line for line in ended.out.splitlines() if not line.lstrip().startswith(("|", "Fails at"))]
+    assert f"  Run       {STOPS_AT} turns, stopped by supervision, for you to decide" in own
+    for number in (3, 5):
+        assert any(f"failed {number} times with the same failures" in line for line in own), number
+    internal = re.compile(r"\w+:\d|\b(?:denied|forced|L[012]|rollback|checkpoint)\b|(?<![/\w])[a-z]+_[a-z_]+(?![\w./])")
+    assert [line for line in own if internal.search(line)] == []
+    assert "pipeline resume paper" in own[-1]
+    contracts = Contracts()
+    for name, pattern in (
+        ("task-graph", "kernel/task-graph.json"),
+        ("kernel-checkpoint", "kernel/checkpoint.json"),
+        ("kernel-report", "kernel-report.json"),
+        ("workspace-snapshot", "kernel/snapshots/*.json"),
+    ):
+        written = [json.loads(path.read_bytes()) for path in kept.task.glob(pattern)]
+        assert [contracts.breach(contracts.schema(f"{name}.json"), value) for value in written] == [None], name
 
 
 # a takeover on request

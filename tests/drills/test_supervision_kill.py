@@ -108,7 +108,7 @@ def test_a_run_that_never_recovers_is_stopped_with_its_code_kept_and_every_resum
     assert (report["stopReason"], report["takeovers"], report["handoffs"]) == ("user_checkpoint", 1, 0)
     assert report["rounds"] == STOPS_AT
     assert "attempt = " in tree["work/tasks/paper/generate_code/decay.py"]
-    assert "supervision stopped the run (user_checkpoint)" in lost.ended.err
+    assert "supervision stopped the run: the supervisor led for" in lost.ended.err
     assert "pipeline resume paper" in lost.ended.err
     ground.fresh()
     shutil.copytree(ground.base / "kept", ground.tasks, symlinks=True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from html import unescape
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from phases.evidence.observation import NOTHING
 from phases.evidence.table import build_table
 from phases.pages.trace_page import MOST_LINES, PAGE_START, Traced, render_page
 from pipeline.base.formats import Markdown, compose_markdown
+from tests.sound_pages import Seen, assert_sound
 from tests.strategies import NASTY, QUICK
 
 BODY = """<!-- page 1 -->
@@ -46,7 +45,6 @@ CODE = {
     "tests/test_wait.py": "def test_waits():\n    assert wait(1) == 1.2\n",
 }
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'>&\x1b[2J\u202e\ud800</pre></mark>"
-VOID = {"meta", "br", "img", "link"}
 
 
 def requirement(identifier: str, quote: str, *, page: int = 2, **more: Any) -> dict[str, Any]:
@@ -82,63 +80,15 @@ def traced(
     judged = {"verdict": "differs", "by": "a model", "file": "model/wait.py", "line": 4, "sentence": "It waits twice."}
     rows = [
         {"text": row["text"], "status": STATUSES.get(row["id"], "unlocated"), **known}
-        | ({"tests": ["tests/test_wait.py::test_waits"], "measured": True, "judged": judged} if row["id"] == "R1" else {})
+        | (
+            {"tests": ["tests/test_wait.py::test_waits"], "measured": True, "judged": judged}
+            if row["id"] == "R1"
+            else {}
+        )
         for row, known in zip(requirements, table, strict=True)
     ]
     paper: Markdown = compose_markdown({"title": "Slow Waiting"}, body)
     return Traced(paper, plan, rows, locate_demands(plan, files), files, verified_by)
-
-
-class Seen(HTMLParser):
-    """What a browser makes of a page: its tags, its ids, its links, its text, and whether its tags are closed in order."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: Counter[str] = Counter()
-        self.attributes: set[str] = set()
-        self.ids: Counter[str] = Counter()
-        self.links: list[str] = []
-        self.marked: list[tuple[str, str]] = []
-        self.words = ""
-        self._open: list[tuple[str, str]] = []
-        self.feed(page)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.tags[tag] += 1
-        self.attributes |= set(found)
-        self.ids.update([value for name, value in attrs if name == "id" and value])
-        self.links += [value for name, value in attrs if name == "href" and value]
-        if tag in ("th", "td", "tr", "tbody", "thead"):
-            return  # their ends may be left out
-        if tag not in VOID:
-            self._open.append((tag, found.get("class") or ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in ("th", "td", "tr", "tbody", "thead"):
-            assert self._open.pop()[0] == tag
-
-    def handle_data(self, data: str) -> None:
-        if not self._open or self._open[-1][0] != "style":
-            self.words += data
-        if self._open and self._open[-1][0] == "mark":
-            self.marked.append((self._open[-1][1], data))
-
-
-def assert_sound(page: str) -> Seen:
-    """Every link leads to a place on the page, every id is one, and nothing can run or load."""
-    seen = Seen(page)
-    assert [link for link in seen.links if not link.startswith("#")] == []
-    assert [link for link in seen.links if link[1:] not in seen.ids] == []
-    assert [name for name, count in seen.ids.items() if count > 1] == []
-    assert not {"script", "img", "iframe", "object", "embed", "link", "svg", "form", "base"} & set(seen.tags)
-    assert not {name for name in seen.attributes if name.startswith("on")} | ({"src", "style"} & seen.attributes)
-    assert "url(" not in page
-    assert "@import" not in page
-    page.encode("utf-8")
-    return seen
 
 
 def test_the_page_shows_paper_and_code_with_links_both_ways() -> None:
@@ -147,7 +97,7 @@ def test_the_page_shows_paper_and_code_with_links_both_ways() -> None:
     assert page.startswith(PAGE_START)
     assert "default-src 'none'" in page
     for name in ("quote-R1", "quote-R2", "quote-R3", "R1", "R5", "code-1-1", "code-1-4", "code-1-9"):
-        assert seen.ids[name] == 1, name
+        assert name in seen.ids, name
     for link in ("#quote-R1", "#code-1-4", "#R1", "#requirements", "#paper", "#code"):
         assert link in seen.links, link
 
@@ -163,7 +113,9 @@ def test_the_page_shows_paper_and_code_with_links_both_ways() -> None:
 )
 def test_who_vouches_the_counts_and_what_is_known_of_a_row_are_said_in_words(verified_by: list[str], told: str) -> None:
     words = Seen(render_page(traced(verified_by=verified_by))).words
-    counts = "requirements and values located, 1 run by passing tests, 1 stub, 0 meet the paper by the reviewer, 1 differs."
+    counts = (
+        "requirements and values located, 1 run by passing tests, 1 stub, 0 meet the paper by the reviewer, 1 differs."
+    )
     assert f"{told} {counts}" in words
     assert "differs in model/wait.py, line 4: It waits twice. (a model)" in words
     assert "the plan says 0.1, model/wait.py:RATE is 0.2" in words

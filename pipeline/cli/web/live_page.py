@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.acceptance.attempt_report import describe_attempt, read_attempts
+from phases.acceptance.stop_reasons import describe_reason
 from phases.llm.journal import read_journal_lines
 from phases.pages.supervisor_page import describe_supervision
 from phases.pages.supervisor_view import read_view
 from pipeline.base.safe_tree import read_beneath
 from pipeline.base.text_escaping import bound_text
+from pipeline.cli.assembly import command_name
 from pipeline.cli.cost import sum_costs
 from pipeline.cli.supervisor import schema_check
 from pipeline.cli.web.exchange import HtmlPage, PageRequest, Site
@@ -99,7 +101,7 @@ def _read_supervision(store: TaskStore) -> Mapping[str, Any] | None:
 
     def read() -> Mapping[str, Any] | None:
         view = read_view(store.root, store.id, schema_check(store), running=running)
-        return None if view.empty else describe_supervision(view)
+        return None if view.empty else describe_supervision(view, command_name(store))
 
     return _views.get(store.root, signature, read)
 
@@ -179,7 +181,8 @@ def _note_in(row: Row) -> dict[str, Any] | None:
     if row["kind"] == "said":
         return {"what": "supervisor", "text": bound_text("\n".join(map(str, result["texts"])), _LONGEST), "bad": False}
     if row["kind"] in ("ending", "stop"):
-        return {"what": "end", "text": str(result["stop_reason"]).replace("_", " "), "bad": row["kind"] == "stop"}
+        why = result.get("detail") or describe_reason(str(result["stop_reason"]))
+        return {"what": "end", "text": bound_text(str(why), _LONGEST), "bad": row["kind"] == "stop"}
     return None
 
 
