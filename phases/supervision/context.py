@@ -9,11 +9,14 @@ from phases.supervision.signatures import command_key
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.step_contracts import CONTRACTS
 from phases.supervision.wording import lead_text, quote_text, step_text
-from phases.supervision.work_ledger import check_fails
+from phases.supervision.work_ledger import REQUIRED, check_fails
 
-_READ = "read the first failing test and the code that it tests{where}, "
-_MEND = "say in one sentence why it fails, make one change to that code, then {run}."
-_END = "remove what is no longer needed, then say in a summary what is done."
+_READ = (
+    "read the first failing test and the code that it tests{where}, say in one sentence why it fails, "
+    "make one change to that code"
+)
+_MEND = "say in one sentence why the first test fails, make one change to the code that it tests{where}"
+_END = "if nothing is left to do, reply with a short summary and no call."
 
 
 def context_of(state: KernelState, setting: Setting) -> str:
@@ -39,7 +42,8 @@ def lead_block(state: KernelState, setting: Setting) -> str:
     failing = state.ledger.assertion.splitlines() or ([state.ledger.build_output] if fails else [])
     passed = state.proved and not fails
     first = state.first_action if state.round <= state.phase.takeover_start_round + 1 else ""
-    return lead_text(failing, () if passed else state.tried, first or next_action(state, setting), passed=passed)
+    todo = first or next_action(state, setting)
+    return lead_text(failing, () if passed else state.tried, todo, passed=passed, changed=_is_changed(state))
 
 
 def next_action(state: KernelState, setting: Setting) -> str:
@@ -51,10 +55,15 @@ def next_action(state: KernelState, setting: Setting) -> str:
         # with a planned test still to be written, the check would fail for want of it
         then = f", then {run}" if check and state.open_files <= 1 else ""
         return f"write {quote_text(state.next_file)}, a planned file that is open{then}."
-    if check_fails(state.ledger):
+    if check_fails(state.ledger) and not _is_changed(state):
         edits = state.progress.edits
         edited = max(edits, key=lambda path: edits[path], default="")
         where = f" (`{quote_text(edited)}`)" if edited else ""
         has_read = ToolClass.READ in state.last.tool_classes and not state.last.write_targets
-        return ("" if has_read else _READ.format(where=where)) + _MEND.format(run=run)
-    return f"{run}." if check else _END
+        return f"{(_MEND if has_read else _READ).format(where=where)}, then {run}."
+    return f"{run}." if check or check_fails(state.ledger) else _END
+
+
+def _is_changed(state: KernelState) -> bool:
+    """Whether a check failed when it was run last, and a file changed since."""
+    return check_fails(state.ledger) and state.ledger.test_summary == REQUIRED

@@ -94,7 +94,7 @@ def is_verified(state: KernelState, setting: Setting) -> bool:
 def _why_useless(call: Call, known: Fruitless, state: KernelState) -> str:
     about = quote_text(" ".join(f"{call.tool} {describe_call(call)}".split()), 120)
     if not known.failed:
-        told, todo = f"gave the same result {known.count} times", "use that result, or look at something else"
+        told, todo = f"gave the same result {known.count} times", "use that result"
         return f"{about} {told}, and nothing changed since. Next: {todo}."
     limit = next((way.limit for way in state.progress.ways if way.limit and way_label(call) == way.label), "")
     if limit:

@@ -32,7 +32,9 @@ from phases.supervision.execution_mode import (
 from phases.supervision.facts import Round
 from phases.supervision.graph_executor import sync_phase
 from phases.supervision.l2_phases import (
+    RETRIES,
     ROUNDS,
+    TOKENS,
     PhaseContext,
     PhaseDecision,
     PhaseState,
@@ -48,9 +50,15 @@ from phases.supervision.progress import begin_takeover, is_run_of_check
 from phases.supervision.recovery import RecoveryContext, RecoveryPlan, plan_recovery
 from phases.supervision.signals import SIGNALS, Signal
 from phases.supervision.state import KernelState, Setting
-from phases.supervision.wording import HANDED_BACK, describe_signal, describe_stall
+from phases.supervision.wording import HANDED_BACK, describe_signal, describe_stall, relative_paths
 from phases.supervision.work_ledger import check_fails
 from phases.supervision.workspace_snapshot import DiskFacts
+
+_SPENT = {
+    ROUNDS: "no more turns are given to that",
+    TOKENS: "its requests grew too large",
+    RETRIES: "one call failed too often in the same way",
+}
 
 
 def step_l2(
@@ -89,7 +97,7 @@ def _stop_hopeless(
         out.note(failure_entry("stalled", since=since, why=told))
         out.end(
             StopReason.STUCK_CYCLE if cycle else StopReason.CIRCUIT_BREAKER,
-            f"nothing new has come of the rounds since round {since}, though the model was told so: {told}",
+            f"the last turns brought nothing new, though the model was told so: {told}",
         )
         return
     # No limit on turns should be the only end where takeovers are switched off.
@@ -174,7 +182,9 @@ def take_over(state: KernelState, setting: Setting, decision: PhaseDecision, dis
     reasons = [signal.reason + (f" ({signal.detail})" if signal.detail else "") for signal in decision.signals]
     plan = _plan_of(state, setting, decision.reason, disk)
     text = lead_block(replace(state, first_action=plan.first_action), setting)
-    out.note(entry_of_recovery(decision.reason, signals=reasons, text=text, assertion=state.ledger.assertion))
+    out.note(
+        entry_of_recovery(decision.reason, signals=reasons, text=text, assertion=relative_paths(state.ledger.assertion))
+    )
     out.triggers.append("takeover")
     return _follow_plan(state, setting, plan, out)
 
@@ -243,8 +253,8 @@ def give_up(state: KernelState, setting: Setting, out: Effects) -> KernelState:
     spent = state.recovery
     out.end(
         reason,
-        f"the supervisor led for {spent.rounds} rounds, {spent.effective_rounds} of them with progress, and the work did not "
-        f"become stable (its budget of {which} is spent)",
+        f"the supervisor led for {spent.rounds} turns, {spent.effective_rounds} of them with progress, and the work did not "
+        f"become stable ({_SPENT[which]})",
     )
     return state
 

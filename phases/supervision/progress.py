@@ -132,7 +132,7 @@ def begin_round(state: Progress) -> Progress:
 
 def begin_takeover(state: Progress, at: int) -> Progress:
     """The state when somebody begins to lead: the stall starts anew, and who is led may look at everything once more."""
-    return replace(state, fruitless={}, stall=0, ways=(), known=(), since=at)
+    return replace(state, fruitless={}, stall=0, ways=(), known=(), learned=0, since=at)
 
 
 def count_action(state: Progress, action: Action, turn: int) -> Progress:

@@ -45,7 +45,7 @@ from phases.supervision.progress import (
     settle_verified,
 )
 from phases.supervision.state import Counts, KernelState, LastRound, Setting
-from phases.supervision.wording import hint_text
+from phases.supervision.wording import hint_text, relative_paths
 from phases.supervision.work_ledger import after_action, after_gate, check_fails
 from phases.supervision.work_ledger import after_round as ledger_after_round
 
@@ -150,7 +150,7 @@ def send_hint(state: KernelState, setting: Setting, observed: Observation, out: 
         return state
     text = hint_text(observed.hints[0], state.progress, state.ledger.assertion, next_action(state, setting))
     kinds = ",".join(signal.kind for signal in observed.hints)
-    out.note(recovery_entry(f"hint:{kinds}", text=text, assertion=state.ledger.assertion))
+    out.note(recovery_entry(f"hint:{kinds}", text=text, assertion=relative_paths(state.ledger.assertion)))
     return send_text(state, setting, CorrectionKind.RECOVERY, text, out)
 
 

@@ -20,7 +20,7 @@ HANDED_BACK = (
     "[Supervision] The work is stable again, and control is handed back to you. Run the checks after each change."
 )
 LEADS = "[Supervision] You are being led: take the next step below, and nothing else, until control is handed back."
-PASSES = "[Supervision] That worked. Control is handed back after a few more turns like this one."
+PASSES = "[Supervision] That worked."
 _LIMITED = "no command mends that. Say so in your summary, and do what can be done without it."
 _TODO = {
     DeviationSignal.ERROR_PLATEAU: (
@@ -33,9 +33,6 @@ _TODO = {
     DeviationSignal.SCOPE_CREEP: "move this code into the planned files, or say why the plan cannot hold it",
 }
 _OTHER_WAY = "read what the first error names, then try another way. Do not send the same call again."
-_USE_RESULTS = (
-    "use the results that you have: write what follows from them. If this goes on, these calls are not executed."
-)
 
 
 def quote_text(text: str, longest: int = LONGEST_QUOTE) -> str:
@@ -45,9 +42,20 @@ def quote_text(text: str, longest: int = LONGEST_QUOTE) -> str:
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
-def lead_text(failing: Sequence[str], tried: Sequence[str], todo: str, *, passed: bool = False) -> str:
-    """Return the block before each round in which the supervisor leads. `passed`: a check has passed since it began."""
-    shown = [(f"Failing {_QUOTED}:", _quote_few(failing)), ("Tried without effect:", _quote_few(tried))]
+def relative_paths(text: str) -> str:
+    """Return a text with paths of the workspace as the model knows them."""
+    return _WORKSPACE.sub("", text)
+
+
+def lead_text(
+    failing: Sequence[str], tried: Sequence[str], todo: str, *, passed: bool = False, changed: bool = False
+) -> str:
+    """Return the block before each round in which the supervisor leads.
+
+    `passed`: a check has passed since it began; `changed`: a file changed since the failing check ran.
+    """
+    title = f"{'Failing before the last change' if changed else 'Failing'} {_QUOTED}:"
+    shown = [(title, _quote_few(failing)), ("Tried without effect:", _quote_few(tried))]
     return _fit(shown, PASSES if passed else LEADS, todo)
 
 
@@ -58,7 +66,7 @@ def step_text(title: str, missing: Sequence[str], todo: str) -> str:
 
 def hint_text(signal: Signal, progress: Progress, assertion: str, open_step: str) -> str:
     """Return the first word on what goes wrong. `open_step`: what the plan wants next."""
-    failures = assertion.splitlines()
+    failures, repeated = assertion.splitlines(), tuple[str, ...]()
     match signal.kind:
         case DeviationSignal.ERROR_PLATEAU:
             plateau = next((one for one in progress.plateaus.values() if one.command == signal.detail), Plateau(()))
@@ -71,14 +79,13 @@ def hint_text(signal: Signal, progress: Progress, assertion: str, open_step: str
             quoted, todo = (), f"{_TODO[signal.kind]}; then {open_step}"
         case _:
             ways = _worst_ways(progress)
-            quoted = tuple(f"{way.count} times: {_describe_way(way)}" for way in ways)
+            repeated = tuple(_describe_way(way) for way in ways)
             limit = ways[0].limit if ways else ""
-            todo = (
-                f"{limit}, and {_LIMITED}" if limit else _OTHER_WAY if any(way.error for way in ways) else _USE_RESULTS
-            )
+            quoted = () if limit or any(way.error for way in ways) else tuple(failures)
+            todo = f"{limit}, and {_LIMITED}" if limit else _OTHER_WAY if any(way.error for way in ways) else open_step
     told = "the last turns brought nothing new" if signal.kind in _STALLS else describe_signal(signal, progress)
-    title = f"{'Failing' if signal.kind in _CHECKED else 'Repeated'} {_QUOTED}:"
-    return _fit([(title, _quote_few(quoted))], f"[Supervision] {told[:1].upper()}{told[1:]}.", todo)
+    shown = [(f"Failing {_QUOTED}:", _quote_few(quoted)), (f"Repeated {_QUOTED}:", _quote_few(repeated))]
+    return _fit(shown, f"[Supervision] {told[:1].upper()}{told[1:]}.", todo)
 
 
 def describe_signal(signal: Signal, progress: Progress) -> str:
@@ -108,11 +115,11 @@ def describe_stall(progress: Progress) -> str:
 
 
 _STALLS = (DeviationSignal.NO_PROGRESS, DeviationSignal.TOOL_REPEAT_FAIL)
-_CHECKED = (DeviationSignal.ERROR_PLATEAU, DeviationSignal.FILE_LOOP)
 
 
 def _describe_way(way: Way) -> str:
-    return f"{way.label}: {way.error}" if way.error else way.label
+    count = f"{way.count} times: " if way.count > 1 else ""
+    return f"{count}{way.label}: {way.error}" if way.error else f"{count}{way.label}"
 
 
 def _worst_ways(progress: Progress) -> list[Way]:

@@ -97,6 +97,7 @@ def texts() -> Mapping[str, str]:
                 "a check fails, and was read": replace(
                     _led("one file again and again", FAILING), last=LastRound(tool_classes=(ToolClass.READ,))
                 ),
+                "a file changed since": _led("the checks fail alike", replace(FAILING, test_summary="required")),
                 "one file was edited": replace(
                     _led("the checks fail alike", FAILING), progress=Progress(edits={"src/a.py": 4})
                 ),
