@@ -116,6 +116,7 @@ def _open_reviewer(assignment: Assignment, begun: Session, model: Model, command
         *(second, ledger, places.explorations, begun.journal.run, places.paper, assignment.plan, assignment.breach),
         in_place=assignment.in_place,
         clean=clean,
+        author=model.name,
         progress=commands.tell,
         tell=assignment.tell,
     )

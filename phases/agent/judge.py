@@ -84,6 +84,8 @@ class Judge:
     breach: Breach
     in_place: Callable[[], None]
     clean: Callable[[Any], Any]
+    author: str = ""
+    """The name of the model that wrote the code: one that reviews its own work is told apart."""
     progress: Callable[[str], None] = lambda text: None
     tell: Callable[[str], None] = lambda text: None
     """Tells the user something that stays on the screen."""
@@ -125,7 +127,8 @@ class Judge:
     def _as_field(self, said: Judgement | None) -> dict[str, Any]:
         if said is None:
             return {}
-        return {"judged": {"by": self.model.name, **said._asdict()}}
+        wrote = ", which wrote the code" if self.model.name == self.author else ""
+        return {"judged": {"by": f"{self.model.name}{wrote}", **said._asdict()}}
 
     def _read_verdicts(self) -> dict[str, Judgement]:
         """Return what this model has answered in an earlier start of the run."""

@@ -300,7 +300,7 @@ def reviewer(*verdicts: str) -> Reviewer:
             id="a reviewer cannot tell",
         ),
         pytest.param(
-            {"queues.py": QUEUE, "test_a.py": OF_QUEUE}, reviewer("meets"), ["own tests (1)", "reviewer"], [],
+            {"queues.py": QUEUE, "test_a.py": OF_QUEUE}, reviewer("meets"), ["own tests (1)", "reviewer (model)"], [],
             id="a reviewer agrees",
         ),
     ],

@@ -61,16 +61,24 @@ def journal_of(folder: Path) -> list[str]:
     return (folder / "journal.jsonl").read_text().splitlines()
 
 
+def test_a_model_that_reviews_its_own_code_is_told_apart(tmp_path: Path) -> None:
+    author, reviewer = says(*WRITES, DONE), Judges(meets)
+    reviewer.name = author.name
+    made = carry_out(tmp_path / "task", author, PLAN, judge=reviewer)["implementation"]
+    assert made["verification"]["verified_by"] == ["own tests (2)", f"reviewer ({author.name}, which wrote the code)"]
+
+
 # once
 
 
 @pytest.mark.parametrize(
     ("answer", "after", "told", "status", "verified_by"),
     [
-        pytest.param(meets, [], [], "completed", ["own tests (2)", "reviewer"], id="there is nothing to advise"),
+        pytest.param(meets, [], [], "completed", ["own tests (2)", "reviewer (tiny)"], id="there is nothing to advise"),
         pytest.param(differing("R2"), [DONE], ["advice"], "warning", ["own tests (2)"], id="it is not followed"),
         pytest.param(
-            until_changed(["R2"]), [BETTER, DONE], ["advice"], "completed", ["own tests (2)", "reviewer"], id="it is followed"
+            until_changed(["R2"]), [BETTER, DONE], ["advice"], "completed", ["own tests (2)", "reviewer (tiny)"],
+            id="it is followed",
         ),
         pytest.param(differing("R1", "R2"), [BETTER, DONE], ["advice"], "warning", ["own tests (2)"], id="in part"),
         pytest.param(
@@ -190,7 +198,7 @@ def test_a_reviewer_looks_again_at_what_changed_and_at_nothing_else(
     reviewer = Judges(until_changed(["R2"]))
     made = carry_out(tmp_path / "task", says(*WRITES, DONE, *after), PLAN, judge=reviewer)["implementation"]
     assert (made["stop_reason"], asked_of(reviewer)) == ("accepted", asked)
-    assert ("reviewer" in made["verification"]["verified_by"]) == (len(asked) > 1)
+    assert ("reviewer (tiny)" in made["verification"]["verified_by"]) == (len(asked) > 1)
 
 
 # what a resume sends

@@ -209,7 +209,8 @@ def test_a_reviewer_who_agrees_vouches_for_the_code(there: Ground) -> None:
         there.extra.update(PIPELINE_BASE_URL=server.base_url, PIPELINE_API_KEY="none")
         ended = there.call("verify", "paper", "--judge", "compatible:tiny")
     assert_ended(there, ended, "completed", 0, verified=True)
-    assert "Checked by own tests (3), reviewer; 3 of 3 requirements and values located" in " ".join(ended.out.split())
+    told = "Checked by own tests (3), reviewer (compatible:tiny); 3 of 3 requirements and values located"
+    assert told in " ".join(ended.out.split())
     there.call("verify", "paper", "--judge", "offline").assert_failed("rules cannot judge code")
 
 

@@ -157,8 +157,9 @@ def _list_verifiers(facts: _Facts, rows: Sequence[Row], *, is_reviewed: bool) ->
     """Return who vouches for the code: its own tests with their count, the user's tests, the reviewer."""
     passed = sum(row["tests"]["passed"] for row in facts.rows if "tests" in row and row["command"] != _USER_TESTS)
     given = any(row["command"] == _USER_TESTS and row["exit_code"] == 0 for row in facts.rows)
-    meets = sum(row.get("judged", {}).get("verdict") == MEETS for row in rows)
-    reviewed = [f"reviewer ({meets} of {len(rows)})" if meets < len(rows) else "reviewer"] if meets and is_reviewed else []
+    meets = [row["judged"]["by"] for row in rows if row.get("judged", {}).get("verdict") == MEETS]
+    part = f"; {len(meets)} of {len(rows)}" if len(meets) < len(rows) else ""
+    reviewed = [f"reviewer ({meets[0]}{part})"] if meets and is_reviewed else []
     return [*([f"own tests ({passed})"] if passed else []), *(["your tests"] if given else []), *reviewed]
 
 
