@@ -238,7 +238,8 @@ _BEGINS = re.compile(r"^(?:\s*(?:set -o pipefail|cd (?:\.|(?:[\w./-]*/)?generate
 _LONGEST, _MOST_PARTS = 4_000, 20
 _CHECKS = re.compile(
     r"(?:^|[;&|(]\s*|\s)(?:(?:python[\d.]*\s+-m\s+)?(?:pytest|unittest|tox|nox)\b|make\s+(?:\S+\s+)*(?:test|check)\b|ctest\b"
-    r"|(?:npm|yarn|pnpm)\s+(?:run\s+)?test\b|(?:cargo|go)\s+test\b|(?:\S*/)?(?:mvnw?|gradlew?)\s)"
+    r"|(?:npm|yarn|pnpm|bun)\s+(?:run\s+)?(?:test|build)\b|npx\s+(?:jest|vitest|mocha|tsc)\b|node\s+--test\b"
+    r"|(?:cargo|go)\s+(?:test|build|check|vet)\b|(?:\S*/)?(?:mvnw?|gradlew?)\s)"
 )
 
 
@@ -263,7 +264,7 @@ def find_check(command: str, checks: Collection[str]) -> CheckCommand | None:
 
 
 def looks_like_check(command: str) -> bool:
-    """Whether a command runs tests, in whatever way: what its output says then goes before its exit code."""
+    """Whether a command runs tests or a build, in whatever way: what its output says then goes before its exit code."""
     return _CHECKS.search(command[:_LONGEST]) is not None
 
 

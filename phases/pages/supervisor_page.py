@@ -10,7 +10,15 @@ from phases.acceptance.stop_reasons import describe_reason as describe_stop
 from phases.pages.render import page_start, render_file
 from phases.pages.supervisor_events import describe_reason, timeline_rows
 from phases.pages.supervisor_view import Document, View
-from phases.supervision.enums import LED, ExecutionMode, GraphStatus, NodeStatus, StopReason, SupervisorPhase
+from phases.supervision.enums import (
+    LED,
+    ExecutionMode,
+    GraphStatus,
+    NodeStatus,
+    StopReason,
+    SupervisorMode,
+    SupervisorPhase,
+)
 from pipeline.base.text_escaping import one_line
 
 PAGE_START = page_start("supervisor")
@@ -81,6 +89,7 @@ def describe_state(view: View) -> list[tuple[str, str]]:
         ("Asked for", "a takeover, which comes with the next turn" if view.take_over_asked else ""),
     ]
     past = ("Fails at", "Led by", "Calls") if reason == "model_done" else ()
+    past = ("Led by", "Calls", "Takeover") if view.mode is SupervisorMode.OFF else past
     return [(label, one_line(text, _LONGEST_DETAIL)) for label, text in rows if text and label not in past]
 
 

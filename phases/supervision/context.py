@@ -5,6 +5,7 @@ from __future__ import annotations
 from phases.supervision.enums import LED, ToolClass
 from phases.supervision.execution_mode import is_forced
 from phases.supervision.graph_executor import is_active
+from phases.supervision.progress import has_plateau
 from phases.supervision.signatures import command_key
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.step_contracts import CONTRACTS
@@ -47,11 +48,11 @@ def lead_block(state: KernelState, setting: Setting) -> str:
 
 
 def next_action(state: KernelState, setting: Setting) -> str:
-    """Return what brings the work on, by what is known of it: an open file, a failing check, a check that has not run."""
+    """Return the one next action: mend a check on a plateau, write an open file, mend a failing check, run a check."""
     passed = set(map(command_key, state.ledger.passed_since_write))
     check = next((one for one in setting.task.verify_commands if command_key(one) not in passed), "")
     run = f"run `{quote_text(check, 120)}`" if check else "run the check that failed"
-    if state.next_file:
+    if state.next_file and not has_plateau(state.progress, setting.config.triggers.plateau_repeats):
         # with a planned test still to be written, the check would fail for want of it
         then = f", then {run}" if check and state.open_files <= 1 else ""
         return f"write {quote_text(state.next_file)}, a planned file that is open{then}."

@@ -46,7 +46,7 @@ from phases.supervision.l2_phases import (
 )
 from phases.supervision.messages import send_text
 from phases.supervision.observer import Observation, ObserverState, is_hopeless, without_stall
-from phases.supervision.progress import begin_takeover, is_run_of_check
+from phases.supervision.progress import begin_takeover, has_plateau, is_run_of_check
 from phases.supervision.recovery import RecoveryContext, RecoveryPlan, plan_recovery
 from phases.supervision.signals import SIGNALS, Signal
 from phases.supervision.state import KernelState, Setting
@@ -77,7 +77,7 @@ def step_l2(
         return state
     if not observed.live:  # what was tried is over
         state = replace(state, tried=())
-    proved = (state.proved or _is_proof(state, setting, turn)) and not check_fails(state.ledger)
+    proved = (state.proved or _is_proof(state, setting, turn)) and not _is_held_up(state, setting)
     state = replace(state, proved=proved)
     context = _phase_context(state, setting, turn, observed)
     if setting.policy.shadow:
@@ -116,9 +116,15 @@ def _phase_context(state: KernelState, setting: Setting, turn: Round, observed: 
         observed.live,
         meaningful=progress is ProgressClass.MEANINGFUL_PROGRESS,
         failed_round=progress is ProgressClass.ALL_FAILED_OR_BLOCKED,
-        check_failed=check_fails(state.ledger),
+        check_failed=_is_held_up(state, setting),
         proof=state.proved,
     )
+
+
+def _is_held_up(state: KernelState, setting: Setting) -> bool:
+    """Return whether a failing check forbids a handback: not while planned files are open, for want of which it may fail."""
+    stuck = has_plateau(state.progress, setting.config.triggers.plateau_repeats)
+    return check_fails(state.ledger) and (stuck or not state.open_files)
 
 
 def _is_proof(state: KernelState, setting: Setting, turn: Round) -> bool:

@@ -259,9 +259,9 @@ def _entry_of(signal: Signal) -> TimelineEntry:
 
 
 _MOST_FILES = 300
-_TEST = ("test", "tests")
+_TEST = re.compile(r"^test|tests?$|(?:^|[_-])specs?$")
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
-_FRAME = ("__init__.py", *_PACKAGING, "README.md", "LICENSE", "Makefile")
+_FRAME = ("__init__.py", *_PACKAGING, "README.md", "LICENSE", "Makefile", "package.json", "Cargo.toml", "go.mod")
 
 
 def _strays(action: Action, task: Task) -> tuple[str, ...]:
@@ -282,12 +282,18 @@ def is_outside(path: str, task: Task) -> bool:
 
 
 def is_test(path: str) -> bool:
-    """Whether a part of the path begins or ends with test or tests; its suffix does not count."""
-    parts = [part.casefold() for part in path.split("/")]
-    return any(part.startswith("test") or part.partition(".")[0].endswith(_TEST) for part in parts)
+    """Whether a part of the path begins or ends with test, tests or spec, as in `total.test.js`; its suffix does not count."""
+    words = [word.strip("_") for part in path.casefold().split("/") for word in (part.split(".")[:-1] or [part])]
+    return any(_TEST.search(word) for word in words)
 
 
 _ACTS = (ToolClass.WRITE, ToolClass.EXEC)
+_JOINS = re.compile(r"&&|\|\||[;|\n]")
+_SHOWS = re.compile(r"\s*(?:(?:cat|head|tail|nl|wc|less|cd|sort|uniq)(?!\S)|sed -n )")
+_LOOKS = re.compile(
+    rf"{_SHOWS.pattern}|\s*(?:(?:ls|tree|pwd|e?grep|rg|stat|file|du)(?!\S)|find(?!\S)(?!.* -(?:delete|exec))"
+    r"|git (?:log|show|diff|status|grep|blame|ls-files)(?!\S))"
+)
 _NAME = re.compile(r"[\w./-]+")
 _SHORTEST_NAME = 3
 """Of a module or a directory in a command: a shorter word is any word."""
@@ -303,9 +309,17 @@ def count_drift(before: int, turn: Round, task: Task) -> int:
     done = [action for action in turn.actions if action.result.executed and not action.result.limit]
     if not task.planned_files or any(_serves(action, task) for action in done):
         return 0
-    acts = any(action.call.tool_class in _ACTS and not _frames(action.call.path) for action in done)
-    looks = bool(done) and all(action.call.tool_class is ToolClass.READ for action in done)
+    acts = any(_kind_of(action) in _ACTS and not _frames(action.call.path) for action in done)
+    looks = bool(done) and all(_kind_of(action) in (ToolClass.READ, ToolClass.DELEGATE) for action in done)
     return before + (acts or ((before > 0 or task.from_nothing) and bool(done) and not looks))
+
+
+def _kind_of(action: Action) -> ToolClass:
+    """Return the class of a call; a command that only shows or lists files counts as the tool that does the same."""
+    parts = [part for part in _JOINS.split(action.call.command) if part.strip()]
+    if not parts or ">" in action.call.command or not all(map(_LOOKS.match, parts)):
+        return action.call.tool_class
+    return ToolClass.READ if all(map(_SHOWS.match, parts)) else ToolClass.SEARCH
 
 
 def _serves(action: Action, task: Task) -> bool:

@@ -223,6 +223,11 @@ def find_period(state: Progress, least: int) -> tuple[int, int]:
     return 0, 0
 
 
+def has_plateau(state: Progress, least: int) -> bool:
+    """Return whether a check fails as often as this in one way, though files changed: not for want of a planned file."""
+    return any(plateau.count >= least for plateau in state.plateaus.values())
+
+
 def is_note(action: Action) -> bool:
     """A call that touched nothing but what the model keeps for itself."""
     return action.call.tool_class is ToolClass.NEUTRAL and action.result.executed

@@ -91,6 +91,7 @@ def test_every_kind_of_tool_is_one_that_supervision_knows() -> None:
 def test_a_tool_names_its_own_kind(name: str) -> None:
     expected = {
         "Read": "READ",
+        "SearchReference": "READ",
         "Write": "WRITE",
         "Edit": "WRITE",
         "Bash": "EXEC",

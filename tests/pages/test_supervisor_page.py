@@ -397,6 +397,12 @@ def test_a_run_that_supervision_stopped_says_why_what_was_used_and_what_to_type(
     ]
 
 
+def test_nobody_leads_a_run_that_is_no_longer_supervised(tmp_path: Path) -> None:
+    state = state_of(tmp_path, led_log().lines, told=report(mode="off", stopReason="budget_rounds"))
+    assert state["Mode"] == "off"
+    assert state.keys().isdisjoint({"Led by", "Calls", "Takeover"})
+
+
 def test_hints_are_counted_once_and_by_the_report(tmp_path: Path) -> None:
     done = {"hints": 2, "blocks": 1, "takeovers": 1}
     state = state_of(tmp_path, takeover_log().lines, told=report(interventions=done, handoffs=1))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.journal_facts import FactExtractor
+from phases.agent.journal_facts import FactExtractor, looks_like_check
 from phases.agent.supervisor_adapter import setting_from
 from phases.llm.model import ToolCall
 from phases.supervision.bridge import SupervisorBridge
@@ -456,3 +456,21 @@ def test_in_a_healthy_turn_only_the_modules_that_look_are_run() -> None:
         "signatures.py",
         "work_ledger.py",
     }
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("python -m pytest -x", True),
+        ("cd app && npm run build", True),
+        ("npx jest src", True),
+        ("node --test", True),
+        ("cargo build --release", True),
+        ("go vet ./...", True),
+        ("npm install jest", False),
+        ("cargo run", False),
+        ("node build.js", False),
+    ],
+)
+def test_tests_and_builds_of_any_language_are_known_by_their_command(command: str, expected: bool) -> None:
+    assert looks_like_check(command) is expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from tests.supervision_players import (
     Played,
     Player,
     Right,
+    Told,
     Wrong,
     checks,
     fail_to_find,
@@ -93,6 +95,9 @@ def notes_searches_and_squares(step: int, paths: Sequence[str]) -> Sequence[Do]:
 
 
 DRIFTS = [files_at_the_root, files_in_another_folder, files_beside_the_planned, squares, notes_searches_and_squares]
+LONG = replace(TASK, planned_files=(*TASK.planned_files, *(f"src/part{number}.py" for number in range(11))))
+"""A plan of more files than a takeover has turns."""
+RIGHT_PATH = TASK.planned_files[FIXABLE]
 _BEFORE = 3
 """Planned files that are written before a drift begins."""
 
@@ -169,6 +174,42 @@ def test_reading_what_the_conversation_no_longer_shows_is_news(mode: str) -> Non
     again = play(Player(lambda step, paths: [look_again(paths[step % 9])]), mode, turns=22)
     assert (again.word, again.kept_back, again.stall) == (0, [], 0)
     assert play(Player(all_files_again), mode, turns=28).word, "what it still shows is known"
+
+
+def obeys(told: Told) -> Sequence[Do]:
+    """Write five of twenty files with a wrong sum, mend it wrongly until it is led, then do only what it is told."""
+    begun = [[put(path)] for path in LONG.planned_files[:5]]
+    if len(told) < len(begun):
+        return begun[len(told)]
+    orders = [
+        text.text.rpartition("Next: ")[2] for texts in told for text in texts if text.kind is CorrectionKind.TAKEOVER
+    ]
+    if not orders:
+        return [put(RIGHT_PATH, len(told)), checks]
+    if orders[-1].startswith("write "):
+        return [put(orders[-1].split()[1].rstrip(","), 1)]
+    return [checks] if orders[-1].startswith("run ") else [put(RIGHT_PATH, RIGHT)]
+
+
+@LEADING
+def test_who_does_no_more_than_the_block_says_is_handed_back_whatever_is_still_to_be_written(mode: str) -> None:
+    played = play(obeys, mode, LONG, turns=40)
+    assert (played.handed_back > played.led > 0, played.stopped) == (True, 0)
+    assert played.handed_back - played.led <= _LATEST
+
+
+@LEADING
+def test_a_check_that_fails_for_want_of_files_is_no_reason_to_lead_on(mode: str) -> None:
+    def writes(told: Told) -> Sequence[Do]:
+        led = any(text.kind is CorrectionKind.TAKEOVER for texts in told for text in texts)
+        first = [[put(path)] for path in LONG.planned_files[:3]] + [[checks]]
+        if len(told) < len(first):
+            return first[len(told)]
+        at = sum(any(text.kind is CorrectionKind.TAKEOVER for text in texts) for texts in told)
+        return [put(LONG.planned_files[2 + at], 1)] if led else squares(len(told), LONG.planned_files)
+
+    played = play(writes, mode, LONG, turns=20)
+    assert 0 < played.led < played.handed_back <= played.led + 5
 
 
 # Strict is not weaker than adaptive

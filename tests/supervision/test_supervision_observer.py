@@ -109,8 +109,14 @@ def test_a_call_that_ended_well_is_over_its_failures() -> None:
         ("src/test_a.py", True),
         ("src/a_test.py", True),
         ("a/b_tests/c.py", True),
+        ("src/total.test.js", True),
+        ("src/total.spec.ts", True),
+        ("src/__tests__/total.js", True),
+        ("spec/total_spec.rb", True),
+        ("src/total_test.go", True),
         ("src/model.py", False),
         ("src/attestation.py", False),
+        ("src/inspector.py", False),
         ("", False),
     ],
 )
@@ -121,6 +127,7 @@ def test_a_test_is_known_by_its_path(path: str, expected: bool) -> None:
 # Drift: rounds that acted off the plan, since one touched it
 
 OFF = write("helper.py")
+DELEGATED = call(ToolClass.DELEGATE, "how others do it")
 LACKS = replace(ran("nvcc a.cu"), result=replace(ran(failed=True).result, limit="the program nvcc is not there"))
 
 
@@ -142,6 +149,13 @@ LACKS = replace(ran("nvcc a.cu"), result=replace(ran(failed=True).result, limit=
         pytest.param(2, read(), False, 2, id="what is read says nothing"),
         pytest.param(0, SEARCH, False, 0, id="a search where code stands already"),
         pytest.param(0, NOTE, False, 0, id="a note where code stands already"),
+        pytest.param(2, ran("cat lib/model.py | head -80"), False, 2, id="a command that shows a file"),
+        pytest.param(
+            0, ran("git log && grep -rn loss lib"), False, 0, id="a command that searches, where code stands already"
+        ),
+        pytest.param(2, ran("cat a > b"), False, 3, id="a command that writes what it shows"),
+        pytest.param(2, ran("find . -name a -delete"), False, 3, id="a command that deletes what it finds"),
+        pytest.param(2, DELEGATED, True, 2, id="a question to another agent"),
         pytest.param(2, SEARCH, False, 3, id="a search, once a drift began"),
         pytest.param(0, SEARCH, True, 1, id="a search where nothing stands yet"),
         pytest.param(0, NOTE, True, 1, id="a note where nothing stands yet"),

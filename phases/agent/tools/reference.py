@@ -41,7 +41,7 @@ def reference_tool(library: ReferenceContext | None) -> Tool:
             most={"type": "integer", "minimum": 1, "maximum": MOST_LINES},
         ),
         partial(_search_reference, library),
-        ToolKind.SEARCH,
+        ToolKind.READ,  # it shows what the paper cites, which is no drift
     )
 
 
