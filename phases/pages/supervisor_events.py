@@ -41,7 +41,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "handoff": ("handback", "the work was handed back to the model"),
     "handoff_withdrawn": ("takeover", "the work did not stay stable, so the supervisor keeps the lead"),
     "cooldown_over": ("handback", "the time after the handback is over: any signal counts again"),
-    "budget_extended": ("budget", "the takeover makes progress, so its budget is doubled"),
+    "budget_extended": ("budget", "the takeover makes progress, so it is given half as many turns again"),
     "budget_exhausted": ("budget", "the takeover's budget of {rest} is used up"),
     "budget_time": ("budget", "a time limit was reached"),
     "budget_minutes": ("budget", "a time limit was reached"),

@@ -244,7 +244,7 @@ def hand_back(state: KernelState, setting: Setting, out: Effects) -> KernelState
         first_action="",
         graph=state.graph if strict else graph_executor.pause_graph(state.graph, state.round),
         mode=clear_recovery(state.mode),
-        observer=ObserverState(),
+        observer=ObserverState(has_written=state.observer.has_written),
         recovery=RecoveryBudget(),
         recovery_failed=False,
     )

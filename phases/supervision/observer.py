@@ -37,6 +37,8 @@ class ObserverState:
     """After the last round."""
     strayed: tuple[str, ...] = ()
     """Files written beside those of the plan."""
+    has_written: bool = False
+    """A file was written in this run."""
     drift_rounds: int = 0
     """Rounds that acted off the plan, since one touched it."""
 
@@ -98,6 +100,7 @@ def observe_round(state: ObserverState, seen: ObservedRound, triggers: Triggers)
     )
     after = replace(
         state,
+        has_written=state.has_written or any(action.ok and action.result.changed for action in seen.round.actions),
         drift_rounds=count_drift(state.drift_rounds, seen.round, seen.task),
         strayed=tuple(strayed)[-_MOST_FILES:],
         stall=seen.progress.stall,
@@ -198,7 +201,10 @@ def _drifts(look: _Look) -> Iterable[_Trouble]:
     rounds, least = look.after.drift_rounds, look.triggers.goal_drift_rounds
     if rounds >= least:
         signal = _signal_of(DeviationSignal.GOAL_DRIFT, rounds, look.seen.round, look.seen.round.next_file)
-        yield _Trouble("drift", signal, rounds - least, rounds > look.before.drift_rounds)
+        # Who has written nothing yet looks around: a word, and as much time again.
+        over = rounds - (least if look.after.has_written else 2 * least)
+        fresh = rounds > look.before.drift_rounds and (over >= 0 or rounds == least)
+        yield _Trouble("drift", signal, max(0, over), fresh)
 
 
 def _creeps(look: _Look) -> Iterable[_Trouble]:

@@ -332,3 +332,10 @@ def test_healthy_work_gets_no_word_and_is_accepted(
 def test_a_plan_of_prose_is_led_and_stopped_by_the_same_rule(wrong: Wrong, mode: str) -> None:
     assert_led_to_the_end(play(Player(wrong, mends_at_once, written=5, task=NOTES), mode, NOTES), 1)
     assert_stopped(play(Player(wrong, written=5, task=NOTES), mode, NOTES))
+
+
+def test_who_has_written_nothing_yet_is_told_of_a_drift_and_given_time() -> None:
+    played = play(Player(squares, written=0), "adaptive")
+    assert [turn for turn, _ in played.words if turn < played.led] == [5, 10]
+    assert played.led == 12
+    assert play(Player(squares, written=1), "adaptive").led == 1 + 7
