@@ -43,8 +43,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "cooldown_over": ("handback", "the time after the handback is over: any signal counts again"),
     "budget_extended": ("budget", "the takeover makes progress, so it is given half as many turns again"),
     "budget_exhausted": ("budget", "the takeover's budget of {rest} is used up"),
-    "budget_time": ("budget", "a time limit was reached"),
-    "budget_minutes": ("budget", "a time limit was reached"),
+    **dict.fromkeys(("budget_time", "budget_minutes"), ("budget", "a time limit was reached")),
     "stalled": ("stop", "the run was stopped: nothing new came since turn {since}"),
     "checkpoint": ("stop", "the run was stopped for you to decide"),
     "rollback": ("stop", "the run was stopped: the model wanted to discard work"),
@@ -156,8 +155,8 @@ def _row_of(event: Document) -> TimelineRow:
         why = ", ".join(map(describe_reason, named)) or _REASONS.get(rest.strip().partition(":")[0], "")
         text += (f": {why}" if why else "") + (f" ({describe_reason(about)})" if about else "")
     text, told = one_line(text, _LONGEST_TEXT), payload.get("text") if event["event"] == TimelineEvent.RECOVER else ""
-    key = one_line(f"{word} {about}" if signals else text)
-    return TimelineRow(turn, turn, kind, text, told=told if isinstance(told, str) else "", key=key)
+    told = told if isinstance(told, str) else ""
+    return TimelineRow(turn, turn, kind, text, told=told, key=one_line(f"{word} {about}" if signals else text))
 
 
 def _signals_in(reason: str) -> list[str]:

@@ -156,15 +156,9 @@ def _since(events: Sequence[Document], holds: Callable[[Document], bool]) -> int
 
 def _takeover_budget(view: View) -> str:
     """What a takeover may use; once the run is over, also what it used."""
-    most = view.config.takeover
-    spent = view.report["budgets"]["recovery"] if view.over and view.report else {}
-    turns = most.max_recovery_rounds * (2 if spent.get("extended") else 1)
-    used = [f"{spent[key]:g} of " if spent else "" for key in ("effectiveRounds", "retries")]
-    grown = f"{spent['peakTokenRatio']:.0%} of " if spent else ""
-    return (
-        f"{used[0]}at most {turns} turns with progress, {used[1]}at most {most.max_recovery_retries} repeats of one failure, "
-        f"requests longer by {grown}at most {most.recovery_token_ratio:.0%} of the window"
-    )
+    most, report = view.config.takeover.max_recovery_rounds, view.report if view.over else None
+    used = "; used: {effectiveRounds:g} and {rounds:g}".format(**report["budgets"]["recovery"]) if report else ""
+    return f"at most {most} turns with progress, {2 * most} in all{used}"
 
 
 def _counts(report: Document) -> str:

@@ -376,7 +376,7 @@ def test_the_state_of_a_run_that_is_led_says_by_whom_since_when_and_what_is_left
     state = state_of(tmp_path, led_log().lines, running=True)
     assert state["Run"] == "20 turns, it is running"
     assert state["Led by"] == "the supervisor, since turn 20"
-    assert state["Takeover"].startswith("at most 6 turns with progress, at most 2 repeats of one failure")
+    assert state["Takeover"] == "at most 6 turns with progress, 12 in all"
     assert state["Fails at"] == "test_total (tests/test_total.py:4) AssertionError: 3 != 4"
     assert "So far" not in state
     view = view_of(tmp_path, running=True)
@@ -390,7 +390,7 @@ def test_a_run_that_supervision_stopped_says_why_what_was_used_and_what_to_type(
     state = state_of(tmp_path, led_log().lines, told=told)
     assert state["Run"] == "24 turns, stopped by supervision, for you to decide"
     assert (state["Why"], state["Warning"]) == ("the budget is spent", "mind this")
-    assert state["Takeover"].startswith("4 of at most 12 turns with progress, 3 of at most 2 repeats of one failure")
+    assert state["Takeover"].startswith("at most 6 turns with progress, 12 in all; used: 4 and ")
     assert [step.rpartition(": ")[2] for step in next_steps(view_of(tmp_path))][:2] == [
         "pipeline review paper",
         "pipeline resume paper",
