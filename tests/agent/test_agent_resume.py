@@ -14,6 +14,7 @@ import pytest
 
 from phases.agent import explore, memory, prompt
 from phases.agent.earlier_code import order_files
+from phases.agent.kernel_setting import RULES_KEY
 from phases.agent.tools.toolbox import Toolbox
 from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, Request, ToolCall
@@ -481,7 +482,7 @@ def test_a_decision_that_was_not_carried_out_is_carried_out_where_the_task_lies_
         "packages": [],
         "window": 10**6,
         "hand": "model",
-        "supervisor": old["begun"]["supervisor"],
+        **{key: old["begun"][key] for key in ("supervisor", RULES_KEY)},
     }
     header = {**old, "plan_sha256": "2" * 64, "begun": {**decided, "aside": "generate_code.prev"}}
     (folder / "journal.jsonl.next").write_text(json.dumps(header) + "\n")

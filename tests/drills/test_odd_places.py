@@ -138,7 +138,7 @@ def test_a_task_that_is_replaced_by_another_folder_while_it_runs_is_not_written_
     assert [path.name for path in waiting.task.iterdir()] == ["mine"]
 
 
-@pytest.mark.parametrize("moment", ["generate_code", "config.py", "journal.jsonl", "plan_versions"])
+@pytest.mark.parametrize("moment", ["generate_code", "config.py", "journal.jsonl", "plan_versions/"])
 def test_a_real_run_whose_task_is_replaced_by_a_link_writes_nothing_to_where_it_leads(
     tmp_path: Path, moment: str
 ) -> None:

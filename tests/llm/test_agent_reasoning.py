@@ -119,20 +119,19 @@ def test_after_a_crash_it_comes_back_as_if_there_had_been_none(form: str, tmp_pa
 
 @pytest.mark.slow
 def test_turns_that_leave_the_transcript_take_their_reasoning_with_them(tmp_path: Path) -> None:
-    other = call("Write", file_path="b.py", content="B = 1\n")
-    long = call("Write", file_path="a.py", content="A = 1\n" * 10_000)
+    names = ("a.py", "b.py", "c.py")
+    long = [call("Write", file_path=name, content="A = 1\n" * 10_000) for name in names]
     script = (
         Says("", (LOOK,), thinks="About a."),
-        Says("", (long,), thinks="Now a.", piece=9_000),
-        Says("", (other,)),
+        Says("", (long[0],), thinks="Now a.", piece=9_000),
+        *(Says("", (write,)) for write in long[1:]),
         Says("done"),
     )
     with ThinkingServer(*script) as server:
-        carry_out(tmp_path, served(server), small_plan("a.py", "b.py"))
+        carry_out(tmp_path, served(server), small_plan(*names))
         assert "About a." in json.dumps(server.requests[1].body)
-        assert not [
-            word for word in ("About a.", "Now a.", "reasoning_content") if word in json.dumps(server.requests[2].body)
-        ]
+        last = json.dumps(server.requests[4].body)
+        assert not [word for word in ("About a.", "Now a.", "reasoning_content") if word in last]
 
 
 @pytest.mark.parametrize("form", FORMS)
