@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+import threading
 import warnings
 
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 
+_ALONE = threading.Lock()
+"""CPython before 3.11.8 counts the depth of its syntax tree for all threads at once, and fails where two parse together."""
 _MOST_DOTS = 100
 LARGEST_PYTHON = 512 * 1024
 """Bytes of a Python file that is looked at: of a hostile one, so many may take the parser 2 s and 500 MB already."""
@@ -92,7 +95,8 @@ def _parse_or_fault(source: str) -> ast.Module | str:
     if _LONG_CHAIN.search(source):
         return f"line 1, column 1: a name of more than {_MOST_DOTS} parts is not taken for code"
     try:
-        with warnings.catch_warnings():  # a doubtful escape in a string is the author's affair
+        # a doubtful escape in a string is the author's affair, and whose warnings are off holds for all threads
+        with _ALONE, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source.removeprefix("\ufeff"))  # the mark of an editor, which Python passes over
     except SyntaxError as error:
