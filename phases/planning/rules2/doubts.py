@@ -1,0 +1,178 @@
+"""List what the plan may lack: sections, listings and tables without a row, words with holes, values that contradict each other."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from phases.planning.rules2.names import letters_of
+from phases.planning.rules2.passages import PaperText
+from phases.planning.rules2.requirements import has_hole
+from phases.planning.rules2.results import TableUse
+from phases.planning.rules2.sections import BUILD, MIXED, RESULTS, SETUP, Section, split_heading
+
+Row = Mapping[str, Any]
+MOST, _NAMED, _FEWEST_SENTENCES, _FEWEST = 10, 5, 2, 8
+_POINTS_TO = re.compile(
+    r"\b(Algorithm|Listing|Procedure) ([0-9]+|[A-Z][0-9]+)(?![\w.])(?! (?:of|in|from|by) [^.;]{0,40}?(?:\[[0-9]|et al|\([^()]{0,40}(?:19|20)[0-9]{2}))"
+)
+"""An algorithm of this paper: "Algorithm 3 of Smith [7]" is another's."""
+
+
+def find_doubts(paper: PaperText, plan: Mapping[str, Sequence[Row]], uses: Sequence[TableUse]) -> list[dict[str, Any]]:
+    """Return at most `MOST` doubts, what was left out first."""
+    every = [
+        *_few(paper, plan),
+        *_empty_sections(paper, plan),
+        *_lost_listings(paper, plan),
+        *_unused_tables(plan),
+        *_holes(paper),
+        *_lost_equations(paper, plan),
+        *_several_values(plan["values"]),
+        *_unsure_tables(uses),
+    ]
+    return every[:MOST]
+
+
+def _few(paper: PaperText, plan: Mapping[str, Sequence[Row]]) -> Iterator[dict[str, Any]]:
+    count = len(plan["requirements"])
+    if count < _FEWEST:
+        known = "Only one sentence is" if count == 1 else f"Only {count} sentences are" if count else "No sentence is"
+        why = (
+            "no heading of the paper was recognized." if not paper.outline["sections"]
+            else "its sections say little of what is built." if count else "none of its sections says what is built."
+        )  # fmt: skip
+        yield {"what": f"{known} read as a requirement: {why} Read the paper, and add what is missing."}
+    if not plan["values"]:
+        yield {"what": "No value is stated in a sentence or table that the rules can read."}
+
+
+def _empty_sections(paper: PaperText, plan: Mapping[str, Sequence[Row]]) -> Iterator[dict[str, Any]]:
+    """Sections of what is built or set up of which the plan quotes nothing."""
+    rows = [row for name in ("requirements", "components", "values") for row in plan[name] if "source" in row]
+    quoted = {(str(row["source"]["section"]), row["source"]["page"]) for row in rows}
+    names = {section for section, _ in quoted}
+    said = Counter(one.section["id"] for one in paper.sentences)
+    empty = [
+        section
+        for section in paper.outline["sections"]
+        if paper.roles.get(section["id"]) in (BUILD, SETUP, MIXED)
+        and said[section["id"]] >= _FEWEST_SENTENCES
+        and _name(section) not in names
+        and str(section["number"] or section["title"]) not in names
+    ]
+    if empty:
+        yield {
+            "what": f"Nothing is taken from {_join([_place(one) for one in empty], 'section')}: read it for what is built."
+        }
+
+
+def _lost_listings(paper: PaperText, plan: Mapping[str, Sequence[Row]]) -> Iterator[dict[str, Any]]:
+    steps = {letters_of(step) for row in plan["components"] for step in row.get("steps", ())}
+    joint = "".join(steps)
+    lost = []
+    for one in paper.listings:
+        lines = [letters_of(line) for line in one.text.split("\n") if len(letters_of(line)) > 3]
+        if lines and 2 * sum(line in steps or line in joint for line in lines) < len(lines):
+            lost.append(f"p. {one.page} ({_name(one.section)})")
+    if lost:
+        yield {"what": f"Not in the plan: the {_join(list(dict.fromkeys(lost)), 'listing of ')}: read it in the paper."}
+    known = {str(row.get("algorithm", "")) for row in plan["components"]}
+    for match in _POINTS_TO.finditer(paper.prose):
+        label = f"{match[1]} {match[2]}"
+        if label not in known:
+            known.add(label)
+            yield {"what": f"{label}, to which the paper points, is not in the plan: read it in the paper."}
+    for row in plan["components"]:
+        if row.get("algorithm") and not row.get("steps"):
+            yield {
+                "about": row["id"],
+                "what": f"The lines of {row['algorithm']} could not be read: read page {row['source']['page']}.",
+            }
+
+
+def _unused_tables(plan: Mapping[str, Sequence[Row]]) -> Iterator[dict[str, Any]]:
+    unused = [
+        f"{row['table']} (p. {row['page']}: {row['why']})"
+        for row in plan["tables"]
+        if row["used_as"] == "none" and "why" in row
+    ]
+    if unused:
+        yield {"what": f"Nothing is taken from {_join(unused, '')}."}
+
+
+def _holes(paper: PaperText) -> Iterator[dict[str, Any]]:
+    """Sentences of what is built in which words or signs were lost."""
+    broken = [
+        one for one in paper.sentences if one.role in (BUILD, SETUP) and len(one.text) > 40 and has_hole(one.text)
+    ]
+    if broken:
+        places = list(dict.fromkeys(f"p. {one.page} (“{one.text[:60].rstrip()}…”)" for one in broken))
+        yield {"what": f"Words or signs are lost in {_join(places, 'sentences of ')}: read them in the paper."}
+
+
+def _lost_equations(paper: PaperText, plan: Mapping[str, Sequence[Row]]) -> Iterator[dict[str, Any]]:
+    """Numbered equations of what is built that no row of the plan prints."""
+    shown = "".join(
+        letters_of(text)
+        for text in (
+            *(f"{row['text']} {row.get('formula', '')}" for row in plan["requirements"]),
+            *(text for row in plan["components"] for text in (*row.get("equations", ()), *row.get("steps", ()))),
+        )
+    )
+    lost = [
+        str(row["label"])
+        for row in paper.outline["equations"]
+        if row["label"] and paper.roles.get(row["section"]) in (BUILD, SETUP, MIXED)
+        and letters_of(paper.text[row["start"] : row["end"]].replace(row["label"], " ")) not in shown
+        and letters_of(str(row["text"])) not in shown
+    ]  # fmt: skip
+    if lost:
+        yield {"what": f"Not in the plan: {_join(lost, 'equation ')}: read it in the paper."}
+
+
+def _several_values(values: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    """Values of one name and owner that differ and do not say when each holds."""
+    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in values:
+        groups[letters_of(row["name"]), row["owner"], row.get("condition", "")].append(row)
+    for rows in groups.values():
+        if len({str(row.get("value", row.get("values"))) for row in rows}) > 1:
+            shown = ", ".join(str(row.get("printed", row.get("value", row.get("values")))) for row in rows[:_NAMED])
+            ids = ", ".join(row["id"] for row in rows[:_NAMED])
+            yield {
+                "about": ids,
+                "what": f"{rows[0]['name']}: the paper gives {shown} and does not say when each holds.",
+            }
+
+
+def _unsure_tables(uses: Sequence[TableUse]) -> Iterator[dict[str, Any]]:
+    for one in uses:
+        if one.rows and not one.is_sure:
+            yield {
+                "about": one.label,
+                "what": f"The method's own rows of {one.label} are not known: all rows but those of others are targets.",
+            }
+    if not any(one.rows for one in uses) and any(one.table.role in (RESULTS, MIXED) for one in uses):
+        yield {"what": "No table is read as results."}
+
+
+def _name(section: Section) -> str:
+    return str(section["number"] or split_heading(section["title"])[0])
+
+
+def _place(section: Section) -> str:
+    title = split_heading(section["title"])[0]
+    return (
+        f"{section['number']} {title} (p. {section['page']})"
+        if section["number"]
+        else f"{title!r} (p. {section['page']})"
+    )
+
+
+def _join(places: Sequence[str], kind: str) -> str:
+    more = len(places) - _NAMED
+    blank = " " if kind and not kind.endswith(" ") else ""
+    return f"{kind}{blank}{', '.join(places[:_NAMED])}{f' and {more} more' if more > 0 else ''}"

@@ -1,0 +1,222 @@
+"""Read a paper as sentences, tables and listings, each with its section, page and role."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from phases.planning.rules2.blocks import CAPTION, EQUATION, FENCE, ITEM, PROSE, TABLE, TextBlock, blocks_of
+from phases.planning.rules2.cells import cells_of
+from phases.planning.rules2.sections import (
+    BACKGROUND,
+    BUILD,
+    MIXED,
+    OTHER,
+    SETUP,
+    Section,
+    roles_of,
+    sections_around,
+    split_heading,
+)  # fmt: skip
+from phases.planning.rules2.sentences import is_open, sentences_of, without_marks
+from phases.planning.rules2.tables import Grid, read_grid
+from phases.readers.outline import cut_formula, pages_of
+
+_LONGEST_BLOCK, _MOST_SENTENCES, _LONGEST_FORMULA = 20_000, 20_000, 2_000
+_FEWEST_BEFORE, _LONGEST_BEGUN = 4, 2_000
+_QUOTE = 90
+_BETWEEN = ("and", "and,", ",", ", and", "or", "with", "where")
+"""Words that may stand alone between two formulas of one sentence."""
+_UNFINISHED = re.compile(
+    r"\b(?:the|an?|of|to|from|in|on|for|with|by|at|and|or|each|every|its|their|that|such|is|are|be|if|when|than|as|into)$|[(,–-]$"
+)
+_NUMBERS = re.compile(r"(?: [0-9.]+){2}$")
+"""The labels of a drawing end like this."""
+_OWN_BEGINNING = re.compile(r"(?:where|with|in which)\b|[•✷□■◦▪*–-]|\$?\\?(?:bullet|square)")
+_LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
+"""Dots between a heading and its page, in a table of contents."""
+_RUN_IN = re.compile(
+    r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]? |(?:[-*•] )?([A-Z][\w+-]*(?:[ -][\w+&/()-]+){0,5})[:.] (?=[A-Z(])"
+)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence as the paper prints it."""
+
+    text: str
+    section: Section
+    page: int
+    role: str
+    kind: str
+    """PROSE, ITEM or NOTE."""
+    before: str = ""
+    """The sentence before it in its paragraph; empty for the first."""
+    formula: str = ""
+    """The displayed equations that follow it."""
+    head: str = ""
+    """The run-in heading of its paragraph: "Adam." or "**Optimizer:**"."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A pipe table with the caption before it and its place."""
+
+    text: str
+    caption: str
+    section: Section
+    page: int
+    role: str
+
+    @cached_property
+    def cells(self) -> list[list[str]]:
+        """The printed rows; empty where the text is not a grid."""
+        return cells_of(self.text)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Heads and labelled rows."""
+        return read_grid(self.cells)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Code or an algorithm in a fence."""
+
+    text: str
+    section: Section
+    page: int
+
+
+@dataclass(frozen=True, eq=False)
+class PaperText:
+    """A paper as the rules read it; compared by identity, so that results about one can be cached."""
+
+    outline: Mapping[str, Any]
+    roles: Mapping[str, str]
+    sentences: tuple[Sentence, ...]
+    tables: tuple[Table, ...]
+    listings: tuple[Listing, ...]
+    text: str = ""
+
+    @cached_property
+    def around(self) -> dict[str, tuple[Section, ...]]:
+        """Section id -> the sections that contain it, the innermost first."""
+        return sections_around(self.outline["sections"])
+
+    @cached_property
+    def prose(self) -> str:
+        """All sentences in one text."""
+        return " ".join(one.text for one in self.sentences)
+
+
+@dataclass
+class _Walk:
+    """State carried from block to block of a section."""
+
+    sentences: list[Sentence] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    listings: list[Listing] = field(default_factory=list)
+    is_adjacent: bool = False
+    """Whether the block before was running text of the same section."""
+    is_led: bool = False
+    """Whether the block before was a formula."""
+
+
+def read_paper(text: str, outline: Mapping[str, Any], body_start: int = 0) -> PaperText:
+    """Return the sentences, tables and listings of a paper. One without usable headings is a single section that is built."""
+    sections = list(outline["sections"])
+    roles = roles_of(sections)
+    if not set(roles.values()) & {BUILD, SETUP, MIXED}:
+        roles = {name: BUILD if role == BACKGROUND else role for name, role in roles.items()}
+    if not set(roles.values()) - {OTHER}:
+        # own_text drops the first line, which is a heading in every other section
+        start, end = max(body_start - 1, 0), sections[0]["start"] if sections else len(text)
+        sections.insert(0, {"id": "S0", "number": None, "title": "", "level": 1, "page": 1, "start": start, "end": end})
+        roles["S0"] = BUILD
+    walk = _Walk()
+    for section in sections:
+        if len(walk.sentences) > _MOST_SENTENCES:
+            break
+        _read_section(text, section, roles.get(section["id"], OTHER), walk)
+    return PaperText(outline, roles, tuple(walk.sentences), tuple(walk.tables), tuple(walk.listings), text)
+
+
+def quote_start(words: str) -> str:
+    """Return the first words of a passage, enough to find it by."""
+    line = " ".join(words.split())
+    if len(line) <= _QUOTE:
+        return line
+    end = line.find(" ", _QUOTE)
+    return line[: end if 0 < end <= 2 * _QUOTE else _QUOTE]
+
+
+def source_of(section: Section, page: int, quote: str) -> dict[str, Any]:
+    """The `source` of a row of the plan."""
+    return {"section": section["number"] or split_heading(section["title"])[0] or None, "page": page, "quote": quote}
+
+
+def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:
+    caption, walk.is_adjacent, walk.is_led = "", False, False
+    if swallowed := split_heading(section["title"])[1]:
+        walk.sentences += _sentences(TextBlock(PROSE, swallowed), section, section["page"], role, walk)
+        walk.is_adjacent = True
+    for page, part in pages_of(text, section):
+        for block in blocks_of(part):
+            if walk.is_led and block.text in _BETWEEN:
+                continue
+            if block.kind == CAPTION:
+                caption = block.text
+            elif block.kind == TABLE:
+                walk.tables.append(Table(block.text, caption, section, page, role))
+            elif block.kind == FENCE:
+                walk.listings.append(Listing(block.text, section, page))
+            elif block.kind == EQUATION:
+                _add_formula(block.text, walk)
+            elif not _LEADERS.search(block.text):
+                walk.sentences += _sentences(block, section, page, role, walk)
+            walk.is_adjacent = block.kind in (PROSE, ITEM)
+            walk.is_led = block.kind == EQUATION
+
+
+def _sentences(block: TextBlock, section: Section, page: int, role: str, walk: _Walk) -> Iterator[Sentence]:
+    before, text, kind = "", block.text[:_LONGEST_BLOCK], block.kind
+    last = walk.sentences[-1] if walk.sentences and walk.is_adjacent else None
+    begun = last if last and kind == PROSE and _goes_on(last, text) else None
+    run_in = _RUN_IN.match(text)
+    head = (run_in[1] or run_in[2]) if run_in else begun.head if begun else ""
+    if begun:
+        walk.sentences.pop()
+        before, kind = begun.before, begun.kind
+        joint = "" if begun.text.endswith("-") else " "
+        text = f"{begun.text.removesuffix('-')}{joint}{text}"
+    for sentence in filter(None, sentences_of(text)):
+        said = without_marks(sentence)
+        yield Sentence(said, section, begun.page if begun else page, role, kind, before, head=head)
+        before, begun = said, None
+
+
+def _goes_on(last: Sentence, text: str) -> bool:
+    """Return whether a block begins inside the sentence that the block before it left open, as pages and columns cut them."""
+    said = last.text
+    if len(said) > _LONGEST_BEGUN or not is_open(said) or len(said.split()) < _FEWEST_BEFORE:
+        return False
+    if said[-1] in ":;" or _NUMBERS.search(said):
+        return False
+    if text[0].islower():
+        return not _OWN_BEGINNING.match(text)
+    return bool(_UNFINISHED.search(said)) or not (text[0].isupper() or text[0].isdigit() or _OWN_BEGINNING.match(text))
+
+
+def _add_formula(text: str, walk: _Walk) -> None:
+    """Attach a formula to the sentence that leads to it, behind the formulas between them."""
+    if not walk.sentences or (walk.sentences[-1].formula and not walk.is_led):
+        return
+    last = walk.sentences[-1]
+    formula = " ".join(text.replace("$$", " ").split())
+    whole = f"{last.formula} \\\\ {formula}" if last.formula else cut_formula(formula, _LONGEST_FORMULA)
+    if len(whole) <= _LONGEST_FORMULA:
+        walk.sentences[-1] = replace(last, formula=whole)

@@ -1,0 +1,228 @@
+"""Put the plan together: what the rules read in a paper, and the files that would hold it. Nothing is invented."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from phases.planning.rules2.blocks import ITEM, NOTE, PROSE, blocks_of
+from phases.planning.rules2.components import assign, component_rows, find_components
+from phases.planning.rules2.doubts import find_doubts
+from phases.planning.rules2.layout import plan_files
+from phases.planning.rules2.mentions import (
+    Mention,
+    data_rows,
+    find_baselines,
+    find_datasets,
+    find_metrics,
+    find_packages,
+    mention_row,
+)  # fmt: skip
+from phases.planning.rules2.names import own_names
+from phases.planning.rules2.naming import package_name, request_name, telling_words
+from phases.planning.rules2.passages import Sentence, quote_start, read_paper
+from phases.planning.rules2.requirements import find_requirements, kind_of, requirement_row
+from phases.planning.rules2.results import describe_tables, experiments_of, read_results, results_of_sentences
+from phases.planning.rules2.sections import BUILD
+from phases.planning.rules2.sentences import sentences_of
+from phases.planning.rules2.values import find_values, value_row, values_in
+
+PYTHON = ">=3.11"
+# decision 16: it must run where only Python is installed.
+VERIFY = "python -m unittest discover -s tests -t ."
+ASKED_FOR = "requested changes"
+"""The component of wishes that are about none of the paper's."""
+_LONGEST_CONTRIBUTION, _MOST_LINES, _LONGEST_LINE, _SHARED = 600, 2_000, 2_000, 0.6
+_NEW = re.compile(
+    r"\b(?:we|this (?:paper|work)) (?:\w+ )?(?:propos|introduc|present|develop|design|study|investigat)"
+    r"|\bour (?:approach|method|framework|model|algorithm)|wir (?:stellen|zeigen)|提出|本文",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"(?:\w[\w'-]* ){1,6}?(?:must|should|shall|(?:has|have|needs?) to) (?!not\b|never\b)")
+_ALSO = re.compile(
+    r"(?:,? and(?: also)?|,) (?=(?:be|have|keep|survive|tell|handle|accept|read|write|allow|remember|ensure|provide|contain|stay"
+    r"|become|delete|remove|send|receive|save|add|create|make|give|reject|ignore)\b)"
+)
+"""Before a verb that shares the subject and the "must" of the one in front."""
+_LEANS = re.compile(r"\b(?:if|when|while|unless|until|that|which|who|where|because|so|to|can)\b")
+_NO_SECTION: Mapping[str, Any] = {"id": "S0", "number": None, "title": "", "level": 1, "page": 1, "start": 0, "end": 0}
+Row = dict[str, Any]
+
+
+def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str] = (), *, body_start: int = 0) -> Row:
+    """Return initial_plan.txt as a value. Each of `requests` becomes a requirement."""
+    paper = read_paper(text, outline, body_start)
+    own = own_names(paper)
+    uses = read_results(paper, own)
+    datasets = find_datasets(paper, uses, own)
+    sets = [one.name for one in datasets]
+    metrics = find_metrics(paper, uses, sets)
+    baselines = find_baselines(paper, uses, own, [*sets, *(one.name for one in metrics)])
+    rivals = [one.name for one in baselines]
+    components = find_components(paper, own, [*sets, *rivals, *(one.name for one in metrics)])
+    asked = find_requirements(paper, [*own, *(one.name for one in components)])
+    requirements = [requirement_row(row, f"R{number}") for number, row in enumerate(asked, 1)]
+    rows = component_rows(components, assign(asked, components, paper), requirements, paper)
+    values = find_values(paper, own, sets, rivals)
+    results = [row for one in uses for row in one.rows]
+    results += results_of_sentences(paper, [row["value"] for row in results])[:10]
+    results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
+    packages = find_packages(paper)
+    found: Row = {
+        "requirements": requirements,
+        "components": rows,
+        "values": values,
+        "datasets": data_rows(datasets, paper),
+        "metrics": [mention_row(one) for one in metrics],
+        "baselines": [mention_row(one) for one in baselines],
+        "expected_results": results,
+        "experiments": experiments_of(uses, results, paper),
+        "tables": describe_tables(uses, values, paper),
+    }
+    return assemble_plan(outline, {**found, "uncertain": find_doubts(paper, found, uses)}, requests, packages, own)
+
+
+def plan_of_text(body: str, outline: Mapping[str, Any], requests: Sequence[str] = ()) -> Row | None:
+    """Return the plan of a request in plain words, a requirement a sentence; None where the text says nothing."""
+    lines = list(_lines(body))[:_MOST_LINES]
+    if not lines:
+        return None
+    requirements: list[Row] = []
+    components: list[Row] = []
+    values: list[Row] = []
+    for line in lines:
+        for claim in _claims_of(line):
+            number = len(requirements) + 1
+            kind = kind_of(claim, "other")
+            row: Row = {
+                "id": f"R{number}", "kind": "artifact" if kind in ("model", "algorithm") else kind, "component": f"C{number}",
+                "text": claim, "source": {"section": None, "page": 1, "quote": line[:120].rstrip()}, "status": "stated",
+            }  # fmt: skip
+            requirements.append(row)
+            components.append(_component_of_wish(claim, row, number))
+        one = Sentence(line, dict(_NO_SECTION), 1, BUILD, PROSE)
+        values += [value_row(value, one) for value in values_in(line)]
+    named = ("datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
+    nothing: dict[str, list[Row]] = {name: [] for name in named}
+    numbered = [{"id": f"V{number}", **row} for number, row in enumerate(values, 1)]
+    return assemble_plan(
+        outline, {"requirements": requirements, "components": components, "values": numbered, **nothing}, requests
+    )
+
+
+def assemble_plan(
+    outline: Mapping[str, Any],
+    found: Row,
+    requests: Sequence[str],
+    packages: Sequence[Mention] = (),
+    own: Sequence[str] = (),
+) -> Row:
+    """Return the plan of what was found and asked for, with its files and their order."""
+    requirements, components = list(found["requirements"]), list(found["components"])
+    for text in requests:
+        _add_request(text, requirements, components)
+    if not requirements:
+        requirements = [_missing_requirement(outline)]
+    package = package_name(outline["title"] or "paper", own)
+    files = plan_files(package, requirements, components, found["values"], outline.get("sections", ()))
+    return {
+        "plan_version": 2,
+        "paper": {
+            "title": outline["title"] or "untitled",
+            "core_contribution": _core_contribution(outline["abstract"] or outline["title"] or ""),
+        },
+        **found,
+        "requirements": requirements,
+        "components": components,
+        "file_structure": files,
+        "validation_approach": {"verify_commands": [VERIFY]},
+        "environment_setup": {
+            "python": PYTHON,
+            "packages": [one.name for one in packages],
+            **({"sources": [mention_row(one) for one in packages]} if packages else {}),
+        },
+        "implementation_strategy": [row["path"] for row in files],
+    }
+
+
+def _component_of_wish(text: str, requirement: Mapping[str, Any], number: int) -> Row:
+    return {
+        "id": f"C{number}", "name": request_name(text) or "wish", "what": text, "source": requirement["source"],
+        "requirements": [requirement["id"]],
+    }  # fmt: skip
+
+
+def _add_request(text: str, requirements: list[Row], components: list[Row]) -> None:
+    """Add a wish as a requirement of the component that it names, else of one for all such wishes."""
+    said = " ".join(text.split())
+    row: Row = {
+        "id": f"R{len(requirements) + 1}", "kind": "artifact", "text": said,
+        "source": {"section": "review", "page": 0, "quote": quote_start(said)}, "status": "stated",
+    }  # fmt: skip
+    home = _component_about(said, components) or next((one for one in components if one["name"] == ASKED_FOR), None)
+    if home is None:
+        home = {**_component_of_wish(said, row, len(components) + 1), "name": ASKED_FOR, "requirements": []}
+        components.append(home)
+    row["component"] = home["id"]
+    home["requirements"].append(row["id"])
+    requirements.append(row)
+
+
+def _component_about(text: str, components: Sequence[Row]) -> Row | None:
+    """Return the component most of whose telling words a text has; None where none has as many as `_SHARED`."""
+    words = {word.rstrip("s") for word in telling_words(text)}
+
+    def share(row: Row) -> tuple[float, int]:
+        core = {word.rstrip("s") for word in telling_words(row["name"])}
+        return len(core & words) / len(core) if core else 0.0, len(core)
+
+    best = max(components, key=share, default=None)
+    return best if best is not None and share(best)[0] >= _SHARED else None
+
+
+def _core_contribution(abstract: str) -> str:
+    """Return the sentences of an abstract that say what is new, else its first ones, as many as fit."""
+    sentences = list(sentences_of(" ".join(abstract.split())))
+    kept: list[str] = []
+    length = 0
+    for sentence in [sentence for sentence in sentences if _NEW.search(sentence)] or sentences:
+        length += len(sentence) + 1
+        if kept and length > _LONGEST_CONTRIBUTION:
+            break
+        kept.append(sentence)
+    return " ".join(kept)[: 2 * _LONGEST_CONTRIBUTION]
+
+
+def _missing_requirement(outline: Mapping[str, Any]) -> Row:
+    """Return the one requirement of a paper in which no rule finds any."""
+    named = " ".join(str(outline["title"] or outline["abstract"] or "what was given").split())[:240]
+    text = f"Nothing to build was found by rules in: {named}. Say at the review what is wanted, or plan with a model (--plan-model)."
+    return {
+        "id": "R1",
+        "kind": "artifact",
+        "text": text,
+        "source": {"section": None, "page": 1, "quote": ""},
+        "status": "missing",
+    }
+
+
+def _lines(body: str) -> Iterator[str]:
+    """Each sentence and each item of a list, on a line."""
+    for block in blocks_of(body):
+        for sentence in sentences_of(block.text) if block.kind in (PROSE, ITEM, NOTE) else [block.text]:
+            line = " ".join(sentence.split())[:_LONGEST_LINE]
+            if sum(map(str.isalpha, line)) >= 3:
+                yield line
+
+
+def _claims_of(line: str) -> list[str]:
+    """Return the claims of a sentence: "It must survive a crash and be fast." asks for two things."""
+    found = _ASKS.match(line)
+    if not found:
+        return [line]
+    asked, rest = found.group(), line[found.end() :]
+    ends = [one.span() for one in _ALSO.finditer(rest) if not _LEANS.search(rest[: one.start()])]
+    starts = [0, *(end for _, end in ends)]
+    parts = [rest[at:end].rstrip(" .!") for at, end in zip(starts, [*(at for at, _ in ends), len(rest)], strict=True)]
+    return [f"{asked}{part}." for part in parts] if ends else [line]

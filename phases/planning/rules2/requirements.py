@@ -1,0 +1,198 @@
+"""Choose the sentences that say what is built or set up, each whole and as printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from phases.planning.rules2.blocks import ITEM, NOTE
+from phases.planning.rules2.passages import PaperText, Sentence, quote_start, source_of
+from phases.planning.rules2.sections import BUILD, MIXED, SETUP
+from phases.planning.rules2.sentences import count_words, is_whole, leans_on, without_next
+
+MOST = 60
+_FEWEST_WORDS, _LONGEST, _LEAST = 5, 500, 0.5
+_CITATION = re.compile(r"\[[0-9][0-9, –-]*\]|\bet al\b|\([A-Z][^()]{1,60}(?:19|20)[0-9]{2}[a-z]?\)")
+_OURS = re.compile(
+    r"\b(?:we|our|us)\b|\bthis (?:paper|work)\b|\b(?:wir|unser\w*|nous|notre)\b|我们|本文", re.IGNORECASE
+)
+_OF_OTHERS = re.compile(
+    r"^(?:[A-Z][\w-]+ (?:et al|and [A-Z][\w-]+ (?:\[|\())|Previous|Prior|Recent|Existing|Traditional|Other (?:work|methods|approaches))"
+    r"|\b(?:has|have) (?:been|recently|also been|shown|become|proven|long)\b|\b(?:the|original) authors\b|\bin the literature\b"
+)
+_OUTCOME = re.compile(
+    r"\b(?:outperform|surpass|superior|inferior|significant(?:ly)? (?:better|worse|improve|faster)|improves? (?:over|upon|on)\b"
+    r"|(?:better|worse|faster|slower|higher|lower|larger|smaller|greater|more|less|fewer)\b[^.]{0,40}\bthan\b)"
+    r"|\b[Ww]e (?:\w+ly )?(?:observed?|find|found|see|saw|notice|conclude|believe|hypothesi[sz]e|conjecture|expect|suspect|hope|argue"
+    r"|note|showed|show that|demonstrate|achieved?|prove|discuss|review|summari[sz]e|leave)\b"
+    r"|^(?:As (?:shown|can be seen|expected|seen)|Interestingly|Surprisingly|Notably|Unfortunately|Clearly|Obviously|Finally, we (?:show|discuss))"
+    r"|\b(?:Tables?|Tab\.|Figures?|Figs?\.|Section|Sec\.|Appendix|Algorithm) ?[A-Z0-9.]+[a-z]?(?: \([a-z]+\))? "
+    r"(?:shows?|presents?|reports?|lists?|summari[sz]es|gives|compares|depicts|illustrates|displays|discusses|contains|describes|plots)\b"
+    r"|\b(?:is|are) (?:shown|given|listed|presented|reported|summari[sz]ed|illustrated|depicted|described|discussed|provided|displayed) in\b"
+    r"|\b(?:results?|experiments?|findings|evidence) (?:show|suggest|indicate|demonstrate|confirm|reveal)"
+)
+_ARGUES = re.compile(
+    r"\b(?:would|could|might|cannot be|can be seen|it is (?:known|well|important|worth|clear|possible|easy|easily|difficult|natural"
+    r"|not (?:clear|possible|necessary))|important|challeng\w+|popular|intuiti\w+|well[- ]known|promising|unlikely|unclear|of course)\b"
+    r"|^(?:Suppose|Assume|Imagine|Consider|For (?:example|instance)|E\.g|In (?:this|the next|the following) (?:section|paper|chapter)"
+    r"|The (?:remainder|rest) of|However|Although|While|Because|Since|But|Yet|Nevertheless|Therefore|Thus|Hence)\b"
+    r"|\b(?:e\.g\.|for example|for instance)\b|\?$"
+)
+_DEED = re.compile(
+    r"\b(?:us(?:e[sd]?|ing)|appl(?:y|ies|ied)|comput\w+|calculat\w+|set|sets|defin(?:e[sd]?|ing)|denot\w+|initiali[sz]\w+|train(?:s|ed)?"
+    r"|sampl(?:e[sd]?|ing)|draw[ns]?|generat\w+|creat\w+|updat\w+|add(?:s|ed|ing)?|tak(?:es?|en)|return\w*|stor(?:e[sd]?|ing)|keep\w*|kept"
+    r"|consists?|contain\w*|compris\w+|includ(?:e[sd]?)|map(?:s|ped)?|select\w*|choos\w+|chosen|split\w*|remov\w+|replac\w+|insert\w*"
+    r"|multipl\w+|divid\w+|normali[sz]\w+|minimi[sz]\w+|maximi[sz]\w+|optimi[sz]e[sd]?|evaluat\w+|measur\w+|compar(?:e[sd]?|ing)|run|runs"
+    r"|perform\w*|implement\w*|employ\w*|adopt\w*|build\w*|built|construct\w*|form(?:s|ed)?|assign\w*|start\w*|stop\w*|repeat\w*"
+    r"|mov(?:e[sd]?|ing)|send\w*|receiv\w+|read|reads|writ(?:e|es|ten)|process\w*|produc\w+|output\w*|predict\w*|estimat\w+|represent\w*"
+    r"|encod\w+|decod\w+|allocat\w+|index\w*|search\w*|check\w*|follow\w*|combin\w+|concatenat\w+|call(?:s|ed)?|pass(?:es|ed)?|provid\w+"
+    r"|must|should|needs? to|requires?|given|equals?|corresponds?|verwenden|berechne\w*|utilis\w+)\b|使用|采用|计算|定义",
+    re.IGNORECASE,
+)
+_SETS = re.compile(r"[0-9]|\b(?:two|three|four|five|six|eight|ten|default)\b")
+_EXPLAINS = re.compile(r"(?:,? ?(?:where|with|in which|wobei|où|donde)\b|其中|Here,?\b)")
+_LONGEST_TERMS = 400
+_KINDS = (
+    ("dataset", r"\b(?:data ?sets?|corpus|corpora|test set|training set|training data)\b|数据集|Datensatz"),
+    ("baseline", r"\bbaselines?\b|\bcompare[sd]? (?:\w+ ){0,4}(?:with|to|against)\b"),
+    ("metric", r"\bmetrics?\b|\b(?:we|is|are) (?:report|measur)\w*"),
+    ("loss", r"\b(?:loss|objective|cost) (?:function|term)?"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One sentence, or two where the second cannot be read alone."""
+
+    sentences: tuple[Sentence, ...]
+    score: float
+    place: int
+    terms: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentences as printed."""
+        return " ".join(without_next(one.text) for one in self.sentences)
+
+    @property
+    def last(self) -> Sentence:
+        """The sentence that the requirement is about."""
+        return self.sentences[-1]
+
+
+def find_requirements(paper: PaperText, own: Sequence[str]) -> list[Requirement]:
+    """Return at most `MOST` requirements in the order of the paper; `own` are the names of its method."""
+    named = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, own))})(?!\w)") if own else None
+    found = {row.text: row for row in reversed(list(_candidates(paper.sentences, named)))}
+    best = sorted(found.values(), key=lambda row: -row.score)[:MOST]
+    return sorted(best, key=lambda row: row.place)
+
+
+def requirement_row(row: Requirement, identifier: str) -> dict[str, Any]:
+    """The requirement as the plan holds it; a displayed formula stands beside the words that lead to it."""
+    formula = " ".join(filter(None, (row.last.formula, row.terms)))
+    first = row.sentences[0]
+    return {
+        "id": identifier,
+        "kind": kind_of(row.text, row.last.role, has_formula=bool(formula)),
+        "text": row.text,
+        "source": source_of(first.section, first.page, quote_start(first.text)),
+        "status": "stated",
+        **({"formula": formula} if formula else {}),
+    }
+
+
+def kind_of(text: str, role: str, *, has_formula: bool = False) -> str:
+    """Return the plan's kind for a sentence."""
+    if has_formula:
+        return "loss" if re.search(r"\b(?:loss|objective)\b", text, re.IGNORECASE) else "equation"
+    found = next((kind for kind, pattern in _KINDS if re.search(pattern, text, re.IGNORECASE)), "")
+    if found and (role != BUILD or found == "loss"):
+        return found
+    if role in (SETUP, MIXED):
+        return "hyperparameter" if re.search(r"\b(?:set to|is set|= ?[0-9])", text) else "experiment"
+    return "algorithm" if re.match(r"(?:We|Then|First|Next|If|When|For each|To)\b", text) else "model"
+
+
+def why_not(text: str) -> str:
+    """Return why a sentence is not an instruction: "cited", "outcome" or "argument"; empty where it may be one."""
+    if _OF_OTHERS.search(text) or (_CITATION.search(text) and not _OURS.search(text) and not _DEED.search(text)):
+        return "cited"
+    if _OUTCOME.search(text):
+        return "outcome"
+    return "argument" if _ARGUES.search(text) else ""
+
+
+def has_hole(text: str) -> bool:
+    """Return whether words or signs were lost: an unreadable character, an unclosed bracket or formula."""
+    return (
+        "\ufffd" in text
+        or text.count("(") != text.count(")")
+        or text.count("$") % 2 == 1
+        or bool(re.search(r"\w- \w", text))
+    )
+
+
+def _candidates(sentences: Sequence[Sentence], own: re.Pattern[str] | None) -> Iterator[Requirement]:
+    taken = -1
+    for place, one in enumerate(sentences):
+        if one.role not in (BUILD, SETUP, MIXED) or not _is_readable(one) or why_not(one.text) or has_hole(one.text):
+            continue
+        score = _score(one, own)
+        if score < _LEAST:
+            continue
+        row = Requirement((one,), score, place, _terms(sentences, place))
+        if not leans_on(one.text):
+            taken = place
+            yield row
+            continue
+        before = sentences[place - 1] if place and sentences[place - 1].text == one.before else None
+        joint = f"{before.text} {one.text}" if before else ""
+        if (
+            before is None
+            or len(joint) > _LONGEST
+            or leans_on(before.text)
+            or has_hole(joint)
+            or not _is_readable(before)
+        ):
+            continue
+        if not why_not(before.text) or why_not(before.text) == "argument":
+            pair = replace(row, sentences=(before, one), place=place - 1)
+            yield pair if taken != place - 1 else replace(pair, score=score + 0.1)
+            taken = place
+
+
+def _is_readable(one: Sentence) -> bool:
+    said = without_next(one.text)
+    if (
+        one.kind == NOTE
+        or count_words(said) < _FEWEST_WORDS
+        or len(said) > _LONGEST
+        or not re.search(r"[^\W\d_]{3}", said)
+    ):
+        return False
+    if one.formula and said[0].isupper():
+        return said.count("(") == said.count(")") and said.count("$") % 2 == 0
+    return is_whole(said) and not (said.endswith((":", "：")) and not one.formula)
+
+
+def _score(one: Sentence, own: re.Pattern[str] | None) -> float:
+    """Weigh a sentence: an action, a formula, a number, the authors or their method speak for it, citations against it."""
+    said = one.text
+    deeds, ours = len(_DEED.findall(said)), bool(_OURS.search(said))
+    score = 0.5 * min(deeds, 2) + 0.4 * ours * bool(deeds) + 0.6 * bool(one.formula) + 0.2 * bool(_SETS.search(said))
+    score += 0.3 * bool(own and own.search(said)) + 0.3 * (one.kind == ITEM) + 0.2 * (one.role == BUILD)
+    return score - 0.3 * min(len(_CITATION.findall(said)), 2) + 0.5 * (not said.isascii() and not deeds)
+
+
+def _terms(sentences: Sequence[Sentence], place: int) -> str:
+    """Return the sentence behind a formula that says what its signs stand for."""
+    if not sentences[place].formula or place + 1 == len(sentences):
+        return ""
+    following = sentences[place + 1]
+    is_here = following.section["id"] == sentences[place].section["id"]
+    return (
+        following.text if is_here and _EXPLAINS.match(following.text) and len(following.text) <= _LONGEST_TERMS else ""
+    )

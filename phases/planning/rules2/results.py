@@ -1,0 +1,255 @@
+"""Read the targets of a reproduction: the method's own cells of result tables, and what is run for each table."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from phases.planning.rules2.captions import (
+    METRIC,
+    caption_of,
+    first_sentence,
+    is_data_table,
+    is_result_table,
+    metric_of,
+    metric_of_caption,
+)  # fmt: skip
+from phases.planning.rules2.cells import CELL_VALUE, UNIT, is_value, plain_cell
+from phases.planning.rules2.names import letters_of
+from phases.planning.rules2.numbers import NUMBER, number_of, scaled
+from phases.planning.rules2.passages import PaperText, Table
+from phases.planning.rules2.sections import MIXED, RESULTS
+from phases.planning.rules2.tables import Grid, number_same
+
+MOST, _MOST_OF_TABLE, _WORDS, _MOST_WORDS = 150, 60, 10, 18
+_OURS = re.compile(r"\bours?\b|\(this (?:work|paper)\)|\bproposed\b", re.IGNORECASE)
+_OTHERS = re.compile(
+    r"\[[0-9, ]+\]|\bet al\b|\((?:19|20)[0-9]{2}[a-z]?\)|\b(?:19|20)[0-9]{2}\b|\bbaselines?\b", re.IGNORECASE
+)
+_DERIVED = re.compile(r"(?:avg|average|mean|total|Δ|delta|diff\w*|gain|improvement|speed-?up|rank)\b", re.IGNORECASE)
+_PAIR = re.compile(rf"({NUMBER}) ?/ ?({NUMBER})(?![\w.])")
+_UNIT_SAID = re.compile(r"\(((?:m|µ|μ|n)?s(?:ec(?:onds?)?)?|min(?:utes)?|hours?|h|[KMG]B|%)\)|(%)$")
+_DRAWN = re.compile(
+    r"\b(?:throughput|latency|accurac|error|loss|perform|compar|times?|rates?|scores?|results?|effects?|sensitivity|experiment|versus|vs)",
+    re.IGNORECASE,
+)
+_SENTENCE_RESULT = re.compile(
+    rf"\b(?:achiev|obtain|reach|attain|yield|get|got|report|scor|result)\w*\b[^.;]{{0,60}}? ((?:{METRIC.pattern}))[^.;0-9]{{0,30}}?({NUMBER})( ?%)?",
+    re.IGNORECASE,
+)
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class TableUse:
+    """A table with its label and caption, and what the plan takes from it."""
+
+    table: Table
+    label: str
+    caption: str
+    rows: tuple[Row, ...] = ()
+    is_sure: bool = True
+    count: int = 0
+    """How many values the table has for the method, of which `rows` may be a part."""
+
+
+def read_results(paper: PaperText, own: Sequence[str]) -> list[TableUse]:
+    """Return every table of the paper, those of results with rows for the plan, at most `MOST` in all."""
+    uses = [_read_table(table, paper, own) for table in paper.tables]
+    times, seen = Counter(one.label for one in uses if one.rows), Counter[str]()
+    left, made = MOST, []
+    for one in sorted(uses, key=lambda use: not use.is_sure):
+        rows = list(one.rows)[: min(_MOST_OF_TABLE, left)]
+        left -= len(rows)
+        if rows and times[one.label] > 1:
+            seen[one.label] += 1
+            rows = [{**row, "table": f"{one.label}, part {seen[one.label]} of {times[one.label]}"} for row in rows]
+        made.append(TableUse(one.table, one.label, one.caption, tuple(rows), one.is_sure, len(one.rows)))
+    return sorted(made, key=lambda use: paper.tables.index(use.table))
+
+
+def results_of_sentences(paper: PaperText, known: Sequence[object]) -> list[Row]:
+    """Return results that only a sentence of a section of results reports."""
+    found: list[Row] = []
+    for one in paper.sentences:
+        match = (
+            _SENTENCE_RESULT.search(one.text)
+            if one.role in (RESULTS, MIXED) and re.search(r"\b[Ww]e\b|\b[Oo]ur", one.text)
+            else None
+        )
+        value = number_of(match[2]) if match else None
+        if match is None or value is None or value in known:
+            continue
+        section = one.section["number"] or one.section["title"]
+        found.append(
+            {"table": f"text of section {section}", "quote": one.text, "row": "the method", "column": match[1], "condition": "",
+             "metric": match[1], "value": value, "unit": "%" if match[3] else "", "page": one.page}
+        )  # fmt: skip
+    return found
+
+
+def experiments_of(uses: Sequence[TableUse], results: Sequence[Row], paper: PaperText) -> list[Row]:
+    """Return one experiment for each table with targets, and for each figure of measurements."""
+    made: list[tuple[int, Row]] = []
+    tables: dict[str, list[Row]] = {}
+    for row in results:
+        tables.setdefault(row["table"].partition(", part ")[0], []).append(row)
+    captions = {one.label: one.caption for one in reversed(uses)}
+    for label, rows in tables.items():
+        said = _short(plain_cell(first_sentence(captions.get(label, ""))), 40) or f"Compute what {label} reports"
+        quoted = f": “{rows[0]['quote']}”" if "quote" in rows[0] else ""
+        what = f"{said.rstrip('.')} ({label}, page {rows[0]['page']}){quoted}"
+        made.append((rows[0]["page"], {"what": what, "results": [row["id"] for row in rows]}))
+    for row in paper.outline["figures"]:
+        said = first_sentence(str(row["text"]))
+        if paper.roles.get(row["section"]) in (RESULTS, MIXED) and _DRAWN.search(said):
+            made.append(
+                (
+                    int(row["page"]),
+                    {"what": f"{said} ({row['label']}, page {row['page']}: drawn, no number of it is read)"},
+                )
+            )
+    made.sort(key=lambda one: one[0])
+    return [{"id": f"X{number}", **row} for number, (_, row) in enumerate(made, 1)]
+
+
+def describe_tables(uses: Sequence[TableUse], values: Sequence[Row], paper: PaperText) -> list[Row]:
+    """Return what the plan makes of each table; of the parts under one label the most useful counts."""
+    quotes = {(row["source"]["page"], row["source"]["quote"]) for row in values}
+    order = ("results", "settings", "data", "none")
+    found: dict[tuple[str, int], Row] = {}
+    for one in uses:
+        name = one.label or f"unnumbered table on page {one.table.page}"
+        lines = [" ".join(line.strip("| ").split())[:200] for line in one.table.text.split("\n")]
+        row: Row = {"table": name, "page": one.table.page, "used_as": "none"}
+        if one.rows:
+            row |= {
+                "used_as": "results",
+                **({"why": f"{len(one.rows)} of its {one.count} values"} if one.count > len(one.rows) else {}),
+            }
+        elif any((one.table.page, line) in quotes for line in lines):
+            row["used_as"] = "settings"
+        elif is_data_table(one.table, one.caption):
+            row["used_as"] = "data"
+        else:
+            row["why"] = "no row of the method" if one.table.grid.rows else "words and no numbers"
+        key = (name, 0 if one.label else one.table.page)
+        if key not in found or order.index(row["used_as"]) < order.index(found[key]["used_as"]):
+            found[key] = row
+    for caption in paper.outline["tables"]:
+        unread = {
+            "table": caption["label"],
+            "page": caption["page"],
+            "used_as": "none",
+            "why": "its cells could not be read",
+        }
+        found.setdefault((caption["label"], 0), unread)
+    return sorted(found.values(), key=lambda row: row["page"])
+
+
+def is_own(label: str, own: Sequence[str]) -> bool:
+    """Return whether a label says that it is this paper's, or has a name of the method."""
+    words = f" {re.sub(r'[^a-z0-9*+]+', ' ', label.lower())}"
+    for name in own:
+        plain = re.sub(r"[^a-z0-9*+]+", " ", name.lower()).strip()
+        if (len(plain) > 4 and letters_of(name) in letters_of(label)) or (len(plain) > 1 and f" {plain}" in words):
+            return True
+    return bool(_OURS.search(label))
+
+
+def _read_table(table: Table, paper: PaperText, own: Sequence[str]) -> TableUse:
+    label, caption = caption_of(table, paper)
+    if not is_result_table(table, label, caption):
+        return TableUse(table, label, caption)
+    name = label or f"unnumbered table on page {table.page}"
+    cells, is_sure = _own_cells(table.grid, caption, own)
+    measure = metric_of_caption(first_sentence(caption), table.grid.heads)
+    rows: dict[tuple[object, ...], Row] = {}
+    for row_name, column, shown in cells:
+        value, unit = _value_of(shown)
+        if value is None or not re.search(r"[^\W\d_]", row_name + column):
+            continue
+        column = _short(column, _WORDS)
+        said = _UNIT_SAID.search(column)
+        metric = metric_of(column, row_name, measure)
+        row = {
+            "table": name, "row": _short(row_name, _WORDS), "column": column,
+            "condition": _short(plain_cell(first_sentence(caption)).rstrip(". "), max(_MOST_WORDS - len(f"{column} {metric}".split()), 3)),
+            "metric": metric, "value": value, "unit": unit or (said.group(1) or said.group(2) if said else ""), "page": table.page,
+        }  # fmt: skip
+        rows.setdefault((row["row"], column, value), row)
+    return TableUse(table, name, caption, tuple(rows.values()), is_sure)
+
+
+def _own_cells(grid: Grid, caption: str, own: Sequence[str]) -> tuple[list[tuple[str, str, str]], bool]:
+    """Return row, column and cell of the method's own rows, else its own columns, else of all that is not known as another's."""
+    labels = number_same([label for label, _ in grid.rows])
+    is_scale = grid.corner and all(re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", head) for head in grid.heads)
+    cells = [
+        (label, f"{grid.corner}={head}" if is_scale else head, cell)
+        for label, (_, row) in zip(labels, grid.rows, strict=True)
+        for head, cell in _split_cells(grid, row)
+        if is_value(cell) and (label or not any(labels))
+    ]
+    for names in (own[:2], own):  # a name of the title says more than the names of parts
+        mine = [cell for cell in cells if is_own(cell[0], names)]
+        if mine and len({cell[0] for cell in mine}) < len({cell[0] for cell in cells}):
+            return [cell for cell in mine if not _DERIVED.match(cell[1])], True
+        columns = [cell for cell in cells if is_own(cell[1], names)]
+        if columns and len({cell[1] for cell in columns}) < len({cell[1] for cell in cells}):
+            return [cell for cell in columns if not _DERIVED.match(cell[0])], True
+    left = [cell for cell in cells if not (_OTHERS.search(cell[0]) or _OTHERS.search(cell[1]))] or cells
+    return left, is_own(first_sentence(caption), own) or bool(own and all(is_own(label, own) for label in labels))
+
+
+def _split_cells(grid: Grid, row: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each cell under its head; several values of one cell each under its part of the head, or numbered."""
+    heads, cells = [], []
+    for place, (printed, cell) in enumerate(zip(grid.heads, row, strict=False)):
+        head = printed or f"column {place + 2}"
+        pair, values = _PAIR.match(cell), cell.split()
+        if pair:
+            names = head.rpartition(" / ")[2].split("/")
+            parts = (
+                [f"{head} ({name.strip()})" for name in names]
+                if len(names) == 2
+                else [f"{head} (1 of 2)", f"{head} (2 of 2)"]
+            )
+            heads += parts
+            cells += list(pair.groups())
+        elif 1 < len(values) < 6 and all(CELL_VALUE.fullmatch(value) for value in values):
+            words = head.split()
+            heads += (
+                words
+                if len(words) == len(values)
+                else [f"{head} ({at} of {len(values)})" for at in range(1, len(values) + 1)]
+            )
+            cells += values
+        else:
+            heads.append(head)
+            cells.append(cell)
+    yield from zip(number_same(heads), cells, strict=True)
+
+
+def _value_of(cell: str) -> tuple[int | float | None, str]:
+    """Return the number of a cell and its unit; thousands and millions are counted out."""
+    number = re.search(NUMBER, cell)
+    value = number_of(number.group(0)) if number else None
+    if number is None or value is None:
+        return None, ""
+    unit = re.match(rf" ?({UNIT})(?![\w])", cell[number.end() :])
+    if unit and unit.group(1) in ("K", "M", "B", "k"):
+        return scaled(value, unit.group(1)), ""
+    return value, unit.group(1) if unit else "%" if "%" in cell else ""
+
+
+def _short(text: str, words: int) -> str:
+    return " ".join(text.split()[:words])
+
+
+def captions_by_label(uses: Sequence[TableUse]) -> Mapping[str, str]:
+    """Return the caption of each labelled table."""
+    return {one.label: one.caption for one in uses if one.label}
