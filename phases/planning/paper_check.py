@@ -12,11 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from phases.planning.plan_words import read_aloud, write_ids
-from phases.planning.rules.numbers import NUMBER, WORDS, fold, number_of
-from phases.planning.rules.passages import read_paper
-from phases.planning.rules.sections import BACKGROUND, OTHER, PROOF, roles_of
-from phases.planning.rules.table_kinds import caption_of
-from phases.planning.rules.tables import Grid
+from phases.planning.rules import BACKGROUND, Grid, NUMBER, OTHER, PROOF, WORDS, caption_of, fold, number_of, read_paper, roles_of
 
 Row = Mapping[str, Any]
 _NUMBER = re.compile(NUMBER)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.planning.rules.requirement_text import plan_of_text
+from phases.planning.rules import plan_of_text
 from phases.readers.reading import BROKEN, OK, Unreadable
 from phases.readers.text import read_requirement, read_text
 from tests.papers import MARKDOWN, PAPER

@@ -24,13 +24,6 @@ i you he she they must should shall will would may might need needs want wants p
 also only always never when if while given any every some has have had was were been
 """
 _STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
-_REQUEST = re.compile(
-    r"^(?:please |also |then |and |first |finally )*(?:(?:i|we|you|users?) (?:want|need|would like|wish|should"
-    r" be able)(?: to be able)?(?: (?:it|you|the \w+))? (?:to )?(?:be able to )?|(?:it|this|the \w+|a \w+|they"
-    r"|there|users?|one)(?: \w+)? (?:must|should|shall|has to|have to|needs? to|will|can|is to|may)(?: be able"
-    r" to| also| always| only| not| never)* |make sure (?:that )?)",
-    re.IGNORECASE,
-)
 _STATEFUL = re.compile(
     r"\b(?:model|network|encoder|decoder|extractor|classifier|predictor|tree|trie|table|cache|queue|server"
     r"|client|buffer|pool|store|index|environment|transformer|policy|critic|discriminator|generator|learner"
@@ -77,14 +70,9 @@ def _plain_words(text: str) -> list[str]:
 
 
 def request_name(text: str) -> str:
-    """What a wish in plain words is about: the deed and its object, without who wants it and how much."""
-    said = _REQUEST.sub("", " ".join(text.split()))
-    said = (
-        re.split(r"[,.;:(]| (?:and|or|so|because|while|when|if|that|which|without|with|for|on|from|in|by|as) ", said)[0]
-        or said
-    )
-    words = [word for word in telling_words(said) if not word.isdigit()][:3]
-    return " ".join(words) or " ".join(telling_words(text)[:3])
+    """Return the first telling words of a wish, up to where its first clause ends."""
+    first = re.split(r"[,.;:(]| (?:so|because|while|when|if|that|which) ", " ".join(text.split()))[0]
+    return " ".join([word for word in telling_words(first) if not word.isdigit()][:3] or telling_words(text)[:3])
 
 
 def declare_component(name: str, taken: set[str]) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from phases.planning.rules2.cells import CELL_VALUE, is_measured
-from phases.planning.rules2.passages import PaperText, Table
-from phases.planning.rules2.sections import BUILD, MIXED, RESULTS, SETUP
-from phases.planning.rules2.tables import METHOD_HEAD, SETTING_NAME, Grid
+from phases.planning.rules.cells import CELL_VALUE, is_measured
+from phases.planning.rules.passages import PaperText, Table
+from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
+from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid
 
 METRIC = re.compile(
     r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror(?: rate)?\b|\b(?:success |win-?)?rate\b"

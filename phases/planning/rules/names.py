@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from phases.planning.rules2.passages import PaperText
-from phases.planning.rules2.sections import BACKGROUND, BUILD
+from phases.planning.rules.passages import PaperText
+from phases.planning.rules.sections import BACKGROUND, BUILD
 
 NAME = r"(?:[A-Z][\w+*/.’-]*\w[+*]*|[A-Z][+*]?|[a-z]{1,3}-?[A-Z][\w+*-]*|[0-9]+[A-Z][\w+-]*)"
 """A word that is written as a name."""

@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.planning.rules2.names import letters_of
-from phases.planning.rules2.passages import PaperText
-from phases.planning.rules2.requirements import has_hole
-from phases.planning.rules2.results import TableUse
-from phases.planning.rules2.sections import BUILD, MIXED, RESULTS, SETUP, Section, split_heading
+from phases.planning.rules.names import letters_of
+from phases.planning.rules.passages import PaperText
+from phases.planning.rules.requirements import has_hole
+from phases.planning.rules.results import TableUse
+from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP, Section, split_heading
 
 Row = Mapping[str, Any]
 MOST, _NAMED, _FEWEST_SENTENCES, _FEWEST = 10, 5, 2, 8
