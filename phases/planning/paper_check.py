@@ -141,7 +141,7 @@ def _holds(text: str, value: object) -> bool:
 
 
 def _has_number(text: str, wanted: float) -> bool:
-    plain, _ = fold(text)
+    plain = fold(text)
     found = [number_of(match.group()) for match in _NUMBER.finditer(plain)]
     found += [WORDS[word] for word in re.findall(r"[a-z]+", plain.lower()) if word in WORDS]
     return any(

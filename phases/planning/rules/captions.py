@@ -39,13 +39,15 @@ _LABEL = re.compile(
     r"[>*_ ]*((?:Table|TABLE|Tab\.|Tabelle|Tableau|表) ?(?:[A-Z]?\.?[0-9]+(?:\.[0-9]+)?|[IVX]{1,5}))[.:*_ ]+(.*)",
     re.DOTALL,
 )
+_Caption = tuple[int, str, str]
+"""Distance, label and words."""
 _TORN = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
 
 def caption_of(table: Table, paper: PaperText) -> tuple[str, str]:
     """Return label and words of the nearest caption, on the side where the paper has its captions."""
     start = _place_of(table, paper)
-    near: list[tuple[int, str, str]] = []
+    near: list[_Caption] = []
     if start >= 0:
         above, below = _captions_near(paper, start, start + len(table.text))
         near = (below or above) if _are_below(paper) else (above or below)
@@ -71,10 +73,10 @@ def is_result_table(table: Table, label: str, caption: str) -> bool:
     if not label:
         return table.role in (RESULTS, MIXED) and measured
     words = f"{said} {grid.corner} {' '.join(grid.heads)}"
+    is_of_methods = table.role == MIXED and METHOD_HEAD.search(grid.corner)
     return bool(
-        measured or table.role == RESULTS or METRIC.search(words) or _RESULT_TABLE.search(said)
-        or (table.role == MIXED and METHOD_HEAD.search(grid.corner))
-    )  # fmt: skip
+        measured or table.role == RESULTS or is_of_methods or METRIC.search(words) or _RESULT_TABLE.search(said)
+    )
 
 
 def is_settings_table(table: Table, caption: str) -> bool:
@@ -91,9 +93,8 @@ def is_settings_table(table: Table, caption: str) -> bool:
 
 def is_data_table(table: Table, caption: str) -> bool:
     """Return whether a table describes what goes in: data sets, their sizes, examples."""
-    return bool(_DATA_TABLE.search(caption[:100])) or (
-        table.role in (SETUP, BUILD) and bool(re.match("data", table.grid.corner, re.IGNORECASE))
-    )
+    is_set_up = table.role in (SETUP, BUILD) and table.grid.corner.lower().startswith("data")
+    return is_set_up or bool(_DATA_TABLE.search(caption[:100]))
 
 
 def metric_of(column: str, row: str, said: str) -> str:
@@ -107,8 +108,7 @@ def metric_of(column: str, row: str, said: str) -> str:
     found = METRIC.search(" / ".join(heads))
     if found or said:
         return found.group(0) if found else said
-    named = METRIC.search(row)
-    return named.group(0) if named else ""
+    return named.group(0) if (named := METRIC.search(row)) else ""
 
 
 def metric_of_caption(caption: str, heads: list[str]) -> str:
@@ -130,10 +130,8 @@ def _are_below(paper: PaperText) -> bool:
     return sum(bool(under) - bool(over) for over, under in sides) > 0
 
 
-def _captions_near(
-    paper: PaperText, start: int, end: int
-) -> tuple[list[tuple[int, str, str]], list[tuple[int, str, str]]]:
-    """Return the captions close above and close below a place: distance, label, words."""
+def _captions_near(paper: PaperText, start: int, end: int) -> tuple[list[_Caption], list[_Caption]]:
+    """Return the captions close above and close below a place."""
     rows = [row for row in paper.outline["tables"] if min(abs(start - row["end"]), abs(row["start"] - end)) < _NEAR]
     above = [(start - row["end"], row["label"], row["text"]) for row in rows if row["end"] <= start]
     return above, [(row["start"] - end, row["label"], row["text"]) for row in rows if row["start"] >= end]

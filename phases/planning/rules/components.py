@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from phases.planning.plan_words import is_in_formula
-from phases.planning.rules.names import NAME, is_same, is_telling, letters_of, short_forms
+from phases.planning.rules.names import NAME, is_same, is_telling
 from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
 from phases.planning.rules.requirements import Requirement, has_hole, why_not
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content, split_heading
@@ -30,6 +31,7 @@ _NOT_A_NAME = re.compile(
     r"|proposed (?:method|approach|model)|methods and materials|experiments?|discussion|materials?|方法|算法|模型)",
     re.IGNORECASE,
 )
+_CLAIM = re.compile(r"\b(?:is|are|vs\.?|does|do|can|improves?|helps?|matters?)\b|\?|^(?:Vignette|Case study|Example)")
 _LEADING = re.compile(
     r"^(?:(?:the|our|an?|proposed|using|on|description of|details (?:of|on)|overview of|essentials of|[a-z]+ing (?:the|an?|our)) )+",
     re.IGNORECASE,
@@ -63,25 +65,22 @@ class Component:
     """0 for an algorithm, 1 for a heading, 2 for a listing, 3 for a named thing."""
 
 
-def find_components(paper: PaperText, own: Sequence[str], others: Sequence[str]) -> list[Component]:
+def find_components(paper: PaperText, others: Sequence[str]) -> list[Component]:
     """Return at most `MOST` parts in the order of the paper; `others` are names of data, measures and baselines."""
     found: list[Component] = []
-    for one in (*_algorithms(paper), *_headings(paper), *_listings(paper), *_named(paper, own, others)):
-        same = next(
-            (known for known in found if _is_one(known.name, one.name) and not (known.label and one.label)), None
-        )
-        if same is None:
+    for one in (*_algorithms(paper), *_headings(paper), *_listings(paper), *_named(paper, others)):
+        if (same := next((known for known in found if _is_one(known, one)), None)) is None:
             found.append(one)
         elif one.steps and not same.steps:
-            same.steps, same.label = one.steps, one.label
+            same.steps = one.steps
     kept = sorted(found, key=lambda one: one.rank)[:MOST]
     for one in kept:
-        one.sentence = one.sentence or _sentence_about(one, paper)
+        one.sentence = _sentence_about(one, paper)
     return sorted(kept, key=lambda one: (one.section.get("start", 0), one.page))
 
 
 def assign(requirements: Sequence[Requirement], components: Sequence[Component], paper: PaperText) -> list[int | None]:
-    """Return for each requirement the place of its component: one that it names, in its section or anywhere, else its section's."""
+    """Return for each requirement the place of the component that most of its section and words speak for."""
     return [_home(row, components, paper) for row in requirements]
 
 
@@ -89,45 +88,39 @@ def component_rows(
     components: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row], paper: PaperText
 ) -> list[Row]:
     """The components as the plan holds them; each requirement is given its component. One with nothing to say is left out."""
-    held = set(homes)
-    kept = [at for at, one in enumerate(components) if at in held or one.steps or one.sentence or one.rank == 0]
+    kept = [at for at, one in enumerate(components) if at in homes or one.steps or one.sentence or one.rank == 0]
     shown = [str(row["formula"]) for row in requirements if "formula" in row]
     _add_equations([components[at] for at in kept], shown, paper)
-    numbers = {at: number for number, at in enumerate(kept, 1)}
     rows = []
-    for at in kept:
-        one = components[at]
-        said = one.sentence.text if one.sentence else ""
-        section, page = (one.sentence.section, one.sentence.page) if one.sentence else (one.section, one.page)
+    for number, at in enumerate(kept, 1):
+        one, said = components[at], components[at].sentence
         mine = [row for row, home in zip(requirements, homes, strict=True) if home == at]
+        held = {"algorithm": one.label, "steps": one.steps, "equations": one.equations}
         rows.append(
             {
-                "id": f"C{numbers[at]}",
+                "id": f"C{number}",
                 "name": one.name,
-                "what": " ".join(filter(None, (said, one.caption))),
-                "source": source_of(section, page, quote_start(said) if said else one.name),
-                **({"algorithm": one.label} if one.label else {}),
-                **({"steps": one.steps} if one.steps else {}),
-                **({"equations": one.equations} if one.equations else {}),
+                "what": " ".join(filter(None, (said.text if said else "", one.caption))),
+                "source": source_of(said.section, said.page, quote_start(said.text))
+                if said
+                else source_of(one.section, one.page, one.name),
+                **{key: value for key, value in held.items() if value},
                 "requirements": [row["id"] for row in mine],
             }
         )
         for row in mine:
-            row["component"] = f"C{numbers[at]}"
+            row["component"] = f"C{number}"
     return rows
 
 
 def _algorithms(paper: PaperText) -> Iterator[Component]:
     sections = {one["id"]: one for one in paper.outline["sections"]}
     for row in paper.outline["algorithms"]:
-        section = sections.get(row["section"])
-        if section is None:
-            continue
-        said = list(sentences_of(str(row["text"])))
-        name = _TITLE_OF_ALGORITHM.sub("", said[0] if said else "")
-        name = name if 0 < len(name.split()) <= 10 else " ".join(name.split()[:10]) or row["label"]
-        lines = _lines_of(paper, row)
-        yield Component(name, section, row["page"], row["label"], lines, caption=" ".join(said[1:])[:600])
+        title, *more = list(sentences_of(str(row["text"]))) or [""]
+        name = " ".join(_TITLE_OF_ALGORITHM.sub("", title).split()[:10]) or row["label"]
+        if section := sections.get(row["section"]):
+            lines = _lines_of(paper, row)
+            yield Component(name, section, row["page"], row["label"], lines, caption=" ".join(more)[:600])
 
 
 def _lines_of(paper: PaperText, row: Row) -> list[str]:
@@ -145,20 +138,19 @@ def _set_in(lines: Sequence[str]) -> list[str]:
     padded = all(match.end() >= widest for match in found if match)
     made = []
     for line, match in zip(lines, found, strict=True):
+        text = line.expandtabs(4)
+        depth = len(text) - len(text.lstrip())
+        depth = max(depth - widest, 0) if padded else depth
         if match:
             depth = match.end() - (widest if padded else match.end(1) + 1)
-            made.append(f"{match.group(1)} {' ' * depth}{' '.join(line[match.end() :].split())}"[:_LONGEST_LINE])
-        else:
-            text = line.expandtabs(4)
-            blanks = len(text) - len(text.lstrip())
-            made.append(" " * (max(blanks - widest, 0) if padded else blanks) + " ".join(text.split())[:_LONGEST_LINE])
+        number = f"{match.group(1)} " if match else ""
+        made.append(f"{number}{' ' * depth}{' '.join(line[match.end() if match else 0 :].split())}"[:_LONGEST_LINE])
     return made
 
 
 def _listings(paper: PaperText) -> Iterator[Component]:
     """The code without a caption in sections of what is built or set up: one component for each section."""
     shown = [(row["start"], row["end"] + _FAR // 8) for row in paper.outline["algorithms"]]
-    have = {letters_of(line) for row in paper.outline["algorithms"] for line in _lines_of(paper, row)}
     found: dict[str, Component] = {}
     end = 0
     for one in paper.listings:
@@ -166,19 +158,13 @@ def _listings(paper: PaperText) -> Iterator[Component]:
         end = start + len(one.text) if start >= 0 else end
         lines = [line for line in one.text.split("\n") if line.strip()]
         code = sum(bool(_CODE.match(_NUMBER_OF_LINE.sub("", line.strip(), count=1))) for line in lines)
-        if (
-            paper.roles.get(one.section["id"], BUILD) not in (BUILD, SETUP, MIXED)
-            or len(lines) < _FEWEST_LINES
-            or 2 * code < len(lines)
-            or any(first <= start < last for first, last in shown)
-            or all(letters_of(line) in have for line in lines)
-        ):
+        is_built = paper.roles.get(one.section["id"], BUILD) in (BUILD, SETUP, MIXED)
+        if not is_built or 2 * code < len(lines) or len(lines) < _FEWEST_LINES:
             continue
-        lead = _lead_of(paper.text, start)
-        home = found.setdefault(
-            one.section["id"], Component(_name_of(one.section) or "Listing", one.section, one.page, rank=2)
-        )
-        home.steps = [*home.steps, *([lead] if lead else []), *_set_in(lines)][:MOST_LINES]
+        if not any(first <= start < last for first, last in shown):
+            name, lead = _name_of(one.section) or "Listing", _lead_of(paper.text, start)
+            home = found.setdefault(one.section["id"], Component(name, one.section, one.page, rank=2))
+            home.steps = [*home.steps, *filter(None, [lead]), *_set_in(lines)][:MOST_LINES]
     yield from found.values()
 
 
@@ -190,99 +176,87 @@ def _lead_of(text: str, start: int) -> str:
 
 
 def _headings(paper: PaperText) -> Iterator[Component]:
-    for section in paper.outline["sections"]:
-        name = _name_of(section)
-        if name and paper.roles.get(section["id"]) == BUILD:
-            yield Component(name, section, section["page"], rank=1)
+    built = (section for section in paper.outline["sections"] if paper.roles.get(section["id"]) == BUILD)
+    yield from (Component(name, one, one["page"], rank=1) for one in built if (name := _name_of(one)))
 
 
 def _name_of(section: Section) -> str:
     """Return what a heading names, without articles and brackets; empty where it names nothing of its own."""
     title = split_heading(section["title"])[0]
     plain = _LEADING.sub("", re.sub(r"\$", "", title).strip(" .:"))
-    if re.search(r"\b(?:is|are|vs\.?|does|do|can|improves?|helps?|matters?)\b|\?", plain) or re.match(
-        r"Vignette|Case study|Example", plain
-    ):
-        return ""
-    if not plain or _NOT_A_NAME.fullmatch(plain) or not is_named_after_content(title) or len(plain.split()) > 9:
-        return ""
-    return plain if plain[0].isdigit() else plain[0].upper() + plain[1:]
+    is_name = bool(plain) and len(plain.split()) < 10 and is_named_after_content(title)
+    return (
+        plain[0].upper() + plain[1:]
+        if is_name and not _NOT_A_NAME.fullmatch(plain) and not _CLAIM.search(plain)
+        else ""
+    )
 
 
-def _named(paper: PaperText, own: Sequence[str], others: Sequence[str]) -> Iterator[Component]:
+def _named(paper: PaperText, others: Sequence[str]) -> Iterator[Component]:
     """Names in sections of what is built, run-in headings first, then what is named most often."""
-    built = [one for one in paper.sentences if one.role == BUILD]
     seen: dict[str, Sentence] = {}
     counts = Counter[str]()
-    for one in built:
-        if one.head and 1 <= len(one.head.split()) <= 5 and not _NOT_A_NAME.fullmatch(one.head):
+    for one in (one for one in paper.sentences if one.role == BUILD):
+        if one.head and len(one.head.split()) < 6 and not _NOT_A_NAME.fullmatch(one.head):
             counts[one.head] += _OFTEN
             seen.setdefault(one.head, one)
-        names = [name for name in _PHRASE.findall(one.text) if is_telling(name.split()[0]) or " " in name]
-        words = one.text.split()
-        for first, second in zip(words, words[1:], strict=False):
-            if _PLAIN_WORD.fullmatch(first) and (last := second.rstrip(".,;:)")) and _PLAIN_WORD.fullmatch(last):
-                if not (_ORDINARY.fullmatch(first) and not first.endswith("ing")) and not _ORDINARY.fullmatch(last):
-                    names.append(f"{first} {last.removesuffix('s') if not last.endswith('ss') else last}")
-        for name in dict.fromkeys(names):
+        for name in {*_phrases(one.text)}:
             counts[name] += 1
             seen.setdefault(name, one)
-    for short, long in short_forms(" ".join(one.text for one in built)).items():
-        if short in counts and long not in own:
-            counts[short] += 1
     taken: list[str] = []
-    for name, count in counts.most_common():
-        if len(taken) >= _MOST_NAMED or count < _OFTEN:
+    for name, _ in sorted(counts.items(), key=lambda item: (-item[1], paper.prose.find(item[0]))):
+        if len(taken) >= _MOST_NAMED or counts[name] < _OFTEN:
             return
         if not any(is_same(name, other) for other in (*others, *taken)):
             taken.append(name)
             yield Component(name, seen[name].section, seen[name].page, rank=3)
 
 
-def _is_one(one: str, other: str) -> bool:
-    first, second = _words_of(one), _words_of(other)
-    return is_same(one, other) or bool(first and second and len(first & second) >= 0.75 * max(len(first), len(second)))
+def _phrases(text: str) -> Iterator[str]:
+    """Yield the names of a sentence, and the pairs of plain words that may name a part."""
+    yield from (name for name in _PHRASE.findall(text) if is_telling(name.split()[0]) or " " in name)
+    for first, second in pairwise(text.split()):
+        last = second.rstrip(".,;:)")
+        is_plain = _PLAIN_WORD.fullmatch(first) and _PLAIN_WORD.fullmatch(last) and not _ORDINARY.fullmatch(last)
+        if is_plain and (first.endswith("ing") or not _ORDINARY.fullmatch(first)):
+            yield f"{first} {last if last.endswith('ss') else last.removesuffix('s')}"
+
+
+def _is_one(one: Component, other: Component) -> bool:
+    first, second = _words_of(one.name), _words_of(other.name)
+    is_alike = first and second and len(first & second) >= 0.75 * max(len(first), len(second))
+    return bool(is_alike or is_same(one.name, other.name)) and not (one.label and other.label)
 
 
 def _words_of(text: str) -> set[str]:
-    words = re.findall(r"[^\W_]+", text.lower())
-    return {
-        word.rstrip("s")
-        for word in words
-        if len(word) > 2 and word not in ("the", "and", "for", "with", "from", "algorithm")
-    }
+    words = {word.rstrip("s") for word in re.findall(r"[^\W_]+", text.lower()) if len(word) > 2}
+    return words - {"the", "and", "for", "with", "from", "algorithm"}
 
 
 def _sentence_about(one: Component, paper: PaperText) -> Sentence | None:
     """Return the first readable sentence that names a component, preferably in its section, else the first of its section."""
-    words = _words_of(one.name)
-    pointer = re.compile(rf"\b{re.escape(one.label)}\b") if one.label else None
-    best: tuple[float, Sentence] | None = None
+    words, label = _words_of(one.name), re.compile(rf"\b{re.escape(one.label or one.name)}\b")
+    best: tuple[float, Sentence | None] = (0.6, None)
     for said in paper.sentences:
-        if (
-            said.role not in (BUILD, SETUP, MIXED)
-            or has_hole(said.text)
-            or not 30 < len(said.text) < 400
-            or not said.text[0].isupper()
-        ):
-            continue
+        is_fit = said.role in (BUILD, SETUP, MIXED) and 30 < len(said.text) < 400 and said.text[0].isupper()
         here, share = said.section["id"] == one.section["id"], len(words & _words_of(said.text)) / max(len(words), 1)
-        score = share + 0.6 * here + 0.5 * bool(pointer and pointer.search(said.text)) - 0.7 * bool(why_not(said.text))
-        if (here or share > 0.6 or (pointer and pointer.search(said.text))) and (best is None or score > best[0]):
-            best = (score, said)
-    return best[1] if best and best[0] >= 0.6 else None
+        points = bool(label.search(said.text))
+        if is_fit and (here or share > 0.6 or points) and not has_hole(said.text):
+            score = share + 0.6 * here + 0.5 * points - 0.7 * bool(why_not(said.text))
+            best = max(best, (score, said), key=lambda one: one[0])
+    return best[1]
 
 
 def _home(row: Requirement, components: Sequence[Component], paper: PaperText) -> int | None:
     """Return the component that most of a requirement's section and words speak for."""
-    section, said = row.last.section["id"], _words_of(row.text)
+    section, said = row.sentences[-1].section["id"], _words_of(row.text)
     around = [section, *(one["id"] for one in paper.around.get(section, ()))]
     best, home = 0.0, None
     for at, one in enumerate(components):
         words = _words_of(one.name)
         share = len(words & said) / len(words) if words else 0.0
         near = 1.0 if one.section["id"] == section else 0.4 if one.section["id"] in around else 0.0
-        near = near if row.last.role == BUILD or one.section["id"] == section else near / 2
+        near = near if row.sentences[-1].role == BUILD or one.section["id"] == section else near / 2
         score = near + (share if share >= 0.6 else 0.3 * share) + 0.05 * (one.rank == 1)
         if score > best and (near or (share == 1.0 and len(words) > 1)):
             best, home = score, at

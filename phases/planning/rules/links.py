@@ -3,45 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 _URL = re.compile(r"https?://[^\s<>()\[\]{}\"'`|]{4,300}", re.IGNORECASE)
 _MORE = re.compile(r"\s+([^\s<>()\[\]{}\"'`|]{1,300})")
 _ENDS, _GOES_ON = tuple("/-_=&?%#~:"), tuple("/-_=&?%#~.")
-"""What the piece of an address ends in that a line breaks, or the next one begins with."""
-_MOST_PIECES = 3
+"""How a piece of an address ends that a line breaks, and how the next one begins."""
+_MOST_PIECES, _NEAR, _BEHIND = 3, 200, ".,;:!?*_"
 _FILE = re.compile(
-    r"\.(?:csv|tsv|txt|dat|data|json|jsonl|zip|tar|tgz|(?:tar\.)?(?:gz|bz2|xz)|npz|npy|mat|h5|hdf5|parquet|arff|xlsx)$",
-    re.IGNORECASE,
+    r"\.(?:csv|tsv|txt|dat|data|json|jsonl|zip|tar|tgz|gz|bz2|xz|npz|npy|mat|h5|hdf5|parquet|arff|xlsx)$", re.I
 )
-"""Data themselves, and no page about them, on which somebody would have to look for the link."""
+"""A file, and not a page on which somebody would have to look for it."""
 _LICENCE = re.compile(
     r"\b(?:CC[ -]BY(?:-(?:NC|SA|ND)){0,2}(?:[ -][1-4]\.[0-9])?|CC0(?: 1\.0)?|ODbL|Apache(?: License)?,? (?:Version )?2\.0"
     r"|(?:MIT|BSD|GPL)(?:-?[23](?:-Clause)?)?(?= licen[sc]e))"
 )
 _MARK = re.compile(r"\[\^([0-9]{1,3})\](?!:)")
-_BEHIND = ".,;:!?*_"
-"""Marks of the sentence, and no part of the address before them."""
-_NEAR = 200
-"""Characters from the name to what belongs to it."""
 
 
-def find_link(name: str, text: str, others: Collection[str]) -> str:
-    """The address of a file that a paper prints behind a data set's name, or in the footnote there; empty for none.
-
-    `others`: the other data sets' names. What stands behind one of them is not this one's.
-    """
-    for near in _words_behind(name, text, others):
-        notes = [_note(number, text) for number in _MARK.findall(near)]
-        for url in _URL.findall(" ".join([near, *notes])):
+def link_and_licence(name: str, text: str, others: Collection[str]) -> dict[str, str]:
+    """Return the address of a file and the licence behind a data set's name, as far as the next data set of `others`."""
+    found: dict[str, str] = {}
+    for match in re.finditer(rf"(?<!\w){re.escape(name)}(?![\w/.-]*\w)", text):
+        near = text[match.end() : match.end() + _NEAR].partition("\n")[0]
+        ends = [near.find(other) for other in others if other in near and other != name and name not in other]
+        near = near[: min(ends, default=_NEAR)]
+        notes = (re.search(rf"^\[\^{number}\]:(.*)$", text, re.MULTILINE) for number in _MARK.findall(near))
+        for url in _URL.findall(" ".join([near, *(note[1] for note in notes if note)])):
             address = url.rstrip(_BEHIND)
             if _FILE.search(address.partition("?")[0].partition("#")[0]):
-                return str(address)
-    return ""
+                found.setdefault("address", address)
+        if licence := _LICENCE.search(near):
+            found.setdefault("licence", licence[0])
+    return found
 
 
 def printed_addresses(text: str) -> frozenset[str]:
-    """The addresses that a text prints, each to its end; one that lines break in pieces, and with the next ones too."""
+    """Return the addresses that a text prints; one that lines break in pieces, and with the next ones too."""
     found = set()
     for match in _URL.finditer(text):
         address, end = match.group(), match.end()
@@ -53,22 +51,3 @@ def printed_addresses(text: str) -> frozenset[str]:
             address, end = address + more[1], more.end()
             found.add(address.rstrip(_BEHIND))
     return frozenset(found)
-
-
-def find_licence(name: str, text: str, others: Collection[str]) -> str:
-    """The licence that a paper names behind a data set's name; empty for none."""
-    found = (_LICENCE.search(near) for near in _words_behind(name, text, others))
-    return next((match[0] for match in found if match), "")
-
-
-def _words_behind(name: str, text: str, others: Collection[str]) -> Iterator[str]:
-    """What stands behind each mention of the name, in its paragraph, as far as the next data set."""
-    for match in re.finditer(rf"(?<!\w){re.escape(name)}(?![\w/.-]*\w)", text):
-        near = text[match.end() : match.end() + _NEAR].partition("\n")[0]
-        ends = [near.find(other) for other in others if other in near and other != name and name not in other]
-        yield near[: min(ends, default=_NEAR)]
-
-
-def _note(number: str, text: str) -> str:
-    match = re.search(rf"^\[\^{number}\]:(.*)$", text, re.MULTILINE)
-    return match[1] if match else ""

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from phases.planning.rules.captions import METRIC, metric_of
-from phases.planning.rules.links import find_licence, find_link
+from phases.planning.rules.links import link_and_licence
 from phases.planning.rules.names import NAMES, is_same, is_telling, letters_of
 from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
 from phases.planning.rules.results import TableUse, is_own
-from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS, SETUP
+from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS
 from phases.planning.rules.tables import METHOD_HEAD
 
 _MOST, _LONGEST, _FEWEST_MENTIONS = 12, 6, 2
@@ -25,7 +25,7 @@ _DATA = (
         rf"\b{_KIND_OF_DATA}(?:,| named| called|:| such as| including| like| are| is|,? namely)+ (?:the )?({_LIST})"
     ),
     re.compile(
-        rf"\b(?:evaluat\w*|experiment\w*|train\w*|test\w*|results?|benchmark\w*|performance|perform\w*|validat\w*)\b(?: [\w-]+){{0,5}}? on"
+        r"\b(?:evaluat\w*|experiment\w*|train\w*|test\w*|results?|benchmark\w*|perform\w*|validat\w*)\b(?: [\w-]+){0,5}? on"
         rf" (?:the |both |several |standard |public )*({_LIST})(?! (?:GPU|CPU|and \w+ GPU))"
     ),
 )
@@ -41,7 +41,7 @@ _COMPARED = (
     re.compile(rf"({_LIST}) (?:is|are|as) (?:the |our |a )?(?:\w+ )?baselines?\b"),
 )
 _MEASURED = re.compile(
-    r"\b(?:we (?:report|measure|use|compute)|in terms of|measured (?:by|in)|evaluated (?:by|using|with)|metrics?(?:,| are| is|:| include| such as))"
+    r"\b(?:we (?:report|measure|use|compute)|in terms of|measured (?:by|in)|evaluated (?:by|using|with)|metrics?(?:,| are| is|:| such as))"
     rf" (?:the |both |average |mean )*((?:[A-Za-z][\w@-]* ){{0,2}}?(?:{METRIC.pattern}))",
     re.IGNORECASE,
 )
@@ -51,22 +51,29 @@ _NO_METRIC = re.compile(
 _VAGUE = frozenset(["time", "rate", "memory", "score", "return", "returns", "loss", "error", "acc"])
 """Measures that say nothing without the word before them."""
 _QUALIFIED = re.compile(
-    r"\b(?!(?:default|learning|lowest|smaller|larger|one|dropout|sampling|decay|update|the|this|that|each|our|an?|of|and|or|same|high\w*|low\w*|better|best|good|average|mean"
-    rf"|overall|time|total|running|in|at|for|with|on|to|is|more|less) )[A-Za-z][a-z-]+ (?:{METRIC.pattern})",
+    r"\b(?!(?:default|learning|smaller|larger|one|dropout|sampling|decay|update|the|this|that|each|our|an?|of|and|or|same|high\w*|low\w*"
+    rf"|better|best|good|average|mean|overall|time|total|running|in|at|for|with|on|to|is|more|less) )[A-Za-z][a-z-]+ (?:{METRIC.pattern})",
 )
 """A measure with the word that says which: validation accuracy."""
 _LEADING = re.compile(
     r"^(?:(?:The|We|Our|This|These|In|On|For|All|Both|Each|With|As|It|If|To|A|An|Then|And|Table|Figure|Section|See|Here|From) )+"
 )
-_NO_NAME = frozenset(
-    ["the", "we", "our", "this", "these", "in", "on", "for", "all", "both", "each", "with", "as", "it", "if", "to", "a", "an", "then", "table", "figure", "fig", "section", "algorithm", "appendix", "equation", "theorem", "lemma", "gpu", "gpus", "cpu", "nvidia", "intel", "i", "ii", "iii", "iv", "dataset", "datasets", "data", "test", "train", "average", "total", "mean", "results", "method", "methods", "model", "models", "baseline", "baselines", "ours", "however", "since", "when", "while", "although", "task", "tasks", "note", "using", "english", "state", "step", "phase", "part", "parameter", "setting", "value", "ram", "linux", "windows", "python", "pytorch", "tensorflow", "x", "y", "n", "k"]
-)
+_NO_NAME_TEXT = """
+the we our this these in on for all both each with as it if to a an then table figure fig section algorithm appendix equation theorem
+lemma dataset datasets data test train average total mean results method methods model models baseline baselines ours however since
+when while although task tasks note english using state step phase part parameter setting value linux windows python
+"""
+_NO_NAME = frozenset(_NO_NAME_TEXT.split())
+_NO_HEAD = re.compile(r"[=<>↑↓%#(]")
+_CITED = re.compile(r"\s*(?:\[[0-9, ]+\]|\((?:[A-Z][^()]*)?(?:19|20)[0-9]{2}[a-z]?\))$")
 _ROW_OF_NUMBERS = re.compile(r"[\W\d]*$|[0-9]|.*[=<>]|w/|\+|-|no |without |only |with ", re.IGNORECASE)
 _MACHINE = re.compile(r"\b(?:[GCT]PUs?|RAM|GHz|Intel|NVIDIA|Xeon)\b")
-_PACKAGES = {
-    letters_of(name): name
-    for name in ["PyTorch", "TensorFlow", "Keras", "JAX", "Flax", "numpy", "SciPy", "scikit-learn", "pandas", "Matplotlib", "Transformers", "diffusers", "tokenizers", "spaCy", "NLTK", "gensim", "XGBoost", "LightGBM", "NetworkX", "Ray", "statsmodels", "Pillow", "pdfplumber", "pdf2image", "PySBD", "LayoutParser", "sciSpaCy", "PyHessian", "fairseq", "SentencePiece", "sacreBLEU", "librosa", "torchvision", "Optuna", "CVXPY", "SymPy", "Numba", "Captum", "FEniCS", "einops", "gymnasium", "tianshou", "MuJoCo", "tensor2tensor", "CUDA", "stable-baselines3", "lm-eval", "Theano"]
-}
+_PACKAGES_TEXT = """
+PyTorch TensorFlow Keras JAX Flax numpy SciPy scikit-learn pandas Matplotlib Transformers diffusers tokenizers spaCy NLTK gensim XGBoost
+LightGBM NetworkX Ray statsmodels Pillow pdfplumber pdf2image PySBD LayoutParser sciSpaCy PyHessian fairseq SentencePiece sacreBLEU
+librosa torchvision Optuna CVXPY SymPy Numba Captum FEniCS einops gymnasium tianshou MuJoCo tensor2tensor CUDA stable-baselines3 Theano
+"""
+_PACKAGES = {letters_of(name): name for name in _PACKAGES_TEXT.split()}
 """Packages that are installed under the name that papers use; a name that a paper makes up could be anybody's package."""
 _SPELLED = {"torch": "PyTorch", "sklearn": "scikit-learn", "huggingface": "Transformers", "openaigym": "gymnasium"}
 _OF_CODE = re.compile(
@@ -87,52 +94,35 @@ def find_datasets(paper: PaperText, uses: Sequence[TableUse], own: Sequence[str]
     """Return the data sets: "the X data set", "evaluate on X", and what captions of results are "on"."""
     found: list[Mention] = []
     for one in _told(paper):
-        for at, pattern in enumerate(_DATA):
-            names = [
-                name for match in pattern.finditer(one.text) for name in _split(match[1]) if at < 2 or _is_proper(name)
-            ]
-            found += [Mention(name, one) for name in names for _ in range(3 - at)]
-    for use in uses:
-        if use.rows:
-            place = Sentence(use.caption or use.label, use.table.section, use.table.page, use.table.role, "caption")
-            found += [Mention(name, place) for name in _columns_of_data(use, own)]
+        for at, pattern in enumerate(_DATA):  # what is called a data set counts more than what is trained on
             found += [
-                Mention(name, place)
-                for match in _IN_CAPTION.finditer(use.caption[:200])
-                for name in _split(match[1])
-                if _is_proper(name)
+                Mention(name, one) for name in _names_in(pattern, one.text, proper=at == 2) for _ in range(3 - at)
             ]
+    for use in (use for use in uses if use.rows):
+        names = [*_columns_of_data(use, own), *_names_in(_IN_CAPTION, use.caption[:200], proper=True)]
+        found += [Mention(name, use.place) for name in names]
     return _choose(found, paper, own, least=_FEWEST_MENTIONS)
 
 
 def find_metrics(paper: PaperText, uses: Sequence[TableUse], datasets: Sequence[str]) -> list[Mention]:
     """Return the measures: what heads and captions of result tables name, and what sentences of the set-up report."""
     found: list[Mention] = []
-    for use in uses:
-        place = Sentence(use.caption or use.label, use.table.section, use.table.page, use.table.role, "caption")
-        names = [str(row["metric"]) for row in use.rows if row["metric"]]
-        names += [metric_of(head, "", "") for head in use.table.grid.heads] if use.rows else []
-        found += [Mention(name, place) for name in dict.fromkeys(filter(None, names))]
-        found += [Mention(match.group(0), place) for match in _QUALIFIED.finditer(use.caption)] if use.rows else []
+    for use in (use for use in uses if use.rows):
+        names = [*(str(row["metric"]) for row in use.rows), *(metric_of(head, "", "") for head in use.table.grid.heads)]
+        names += [match.group(0) for match in _QUALIFIED.finditer(use.caption)]
+        found += [Mention(name, use.place) for name in dict.fromkeys(names)]
     named: dict[str, list[Sentence]] = {}
     for one in _told(paper):
-        told = _MEASURED.finditer(one.text) if one.role != BUILD else ()
-        found += [Mention(match[1], one) for match in told]
-        for match in _QUALIFIED.finditer(one.text):
-            named.setdefault(match.group(0), []).append(one)
-        for match in METRIC.finditer(_NO_METRIC.sub(" ", one.text)):
-            if one.role != BUILD and match.group(0).lower() not in _VAGUE:
-                named.setdefault(match.group(0).lower(), []).append(one)
-    often = sorted(
-        (name for name, places in named.items() if len(places) >= 2 + (" " in name)), key=lambda name: -len(named[name])
-    )
-    found += [Mention(name, named[name][0]) for name in often]
-    found = [
-        one
-        for one in found
-        if (one.name.lower() not in _VAGUE or one.sentence.kind == "caption")
-        and not any(is_same(one.name, name) for name in datasets)
-    ]
+        names = [match.group(0) for match in _QUALIFIED.finditer(one.text)]
+        if one.role != BUILD:
+            found += [Mention(match[1], one) for match in _MEASURED.finditer(one.text)]
+            names += [match.group(0).lower() for match in METRIC.finditer(_NO_METRIC.sub(" ", one.text))]
+        for name in names:
+            named.setdefault(name, []).append(one)
+    often = [name for name, places in named.items() if len(places) >= 2 + (" " in name)]
+    found += [Mention(name, named[name][0]) for name in sorted(often, key=lambda name: -len(named[name]))]
+    is_clear = [one.sentence.kind == "caption" or one.name.lower() not in _VAGUE for one in found]
+    found = [one for one, clear in zip(found, is_clear, strict=True) if clear and not _is_any(one.name, datasets)]
     return _choose(found, paper, (), least=1)[:8]
 
 
@@ -141,26 +131,15 @@ def find_baselines(
 ) -> list[Mention]:
     """Return what the method is compared with: the other rows of tables of methods, and what sentences compare it with."""
     found: list[Mention] = []
-    for use in uses:
-        grid = use.table.grid
-        names = [label.split(" / ")[-1] for label in grid.labels]
-        is_of_methods = METHOD_HEAD.search(grid.corner) or (
-            any(is_own(name, own) for name in names) and use.table.role in (RESULTS, MIXED)
-        )
-        if not use.rows or not is_of_methods:
-            continue
-        place = Sentence(use.caption or use.label, use.table.section, use.table.page, use.table.role, "caption")
-        found += [
-            Mention(re.sub(r"\s*(?:\[[0-9, ]+\]|\((?:[A-Z][^()]*)?(?:19|20)[0-9]{2}[a-z]?\))$", "", name), place)
-            for name in dict.fromkeys(names)
-            if re.search(r"[^\W\d_]{2}", name) and not _ROW_OF_NUMBERS.match(name) and not METRIC.search(name)
-        ]
+    for use in (use for use in uses if use.rows):
+        names = list(dict.fromkeys(label.split(" / ")[-1] for label in use.table.grid.labels))
+        is_measured = use.table.role in (RESULTS, MIXED) and any(is_own(name, own) for name in names)
+        if METHOD_HEAD.search(use.table.grid.corner) or is_measured:
+            names = [name for name in names if re.search(r"[^\W\d_]{2}", name) and not METRIC.search(name)]
+            found += [Mention(_CITED.sub("", name), use.place) for name in names if not _ROW_OF_NUMBERS.match(name)]
     for one in _told(paper):
-        for pattern in _COMPARED:
-            found += [Mention(name, one) for match in pattern.finditer(one.text) for name in _split(match[1])]
-    known = [
-        one for one in found if not any(is_same(one.name, other) for other in others) and not is_own(one.name, own)
-    ]
+        found += [Mention(name, one) for pattern in _COMPARED for name in _names_in(pattern, one.text)]
+    known = [one for one in found if not _is_any(one.name, others) and not is_own(one.name, own)]
     return _choose(known, paper, own, least=1)
 
 
@@ -168,14 +147,12 @@ def find_packages(paper: PaperText) -> list[Mention]:
     """Return the packages that the paper says it uses."""
     found: dict[str, Mention] = {}
     for one in paper.sentences:
-        if one.role in (BUILD, SETUP, MIXED, RESULTS, OTHER) and _OF_CODE.search(one.text):
-            for word in re.findall(r"[A-Za-z][\w-]+\w(?: Gym)?", one.text):
-                plain = letters_of(word)
-                name = _SPELLED.get(plain) or (
-                    _PACKAGES.get(plain) if word[0].isupper() or "-" in word or plain in ("numpy", "pandas") else None
-                )
-                if name:
-                    found.setdefault(name, Mention(name, one))
+        words = re.findall(r"[A-Za-z][\w-]+\w(?: Gym)?", one.text) if one.role not in (BACKGROUND, PROOF) else []
+        for word in words if _OF_CODE.search(one.text) else ():
+            plain = letters_of(word)
+            is_name = not word.isalpha() or not word.islower() or plain in ("numpy", "pandas")
+            if name := _SPELLED.get(plain) or (_PACKAGES.get(plain) if is_name else None):
+                found.setdefault(name, Mention(name, one))
     return list(found.values())
 
 
@@ -188,11 +165,7 @@ def mention_row(one: Mention) -> dict[str, Any]:
 def data_rows(found: Sequence[Mention], paper: PaperText) -> list[dict[str, Any]]:
     """The data sets, each with the address and the licence that the paper prints beside its name."""
     names = {one.name for one in found}
-    rows = []
-    for one in found:
-        said = {"address": find_link(one.name, paper.text, names), "licence": find_licence(one.name, paper.text, names)}
-        rows.append({**mention_row(one), **{key: text for key, text in said.items() if text}})
-    return rows
+    return [{**mention_row(one), **link_and_licence(one.name, paper.text, names)} for one in found]
 
 
 def _columns_of_data(use: TableUse, own: Sequence[str]) -> list[str]:
@@ -206,33 +179,28 @@ def _columns_of_data(use: TableUse, own: Sequence[str]) -> list[str]:
         names = heads
     else:
         return []
-    return [name for name in names if re.match(r"[A-Za-z]*[A-Z]", name) and not METRIC.search(name) and len(name) > 2 and not is_own(name, own)
-            and len(name.split()) <= 3 and not re.search(r"[=<>↑↓%#]|\(", name) and name.lower() not in _NO_NAME]  # fmt: skip
+    names = [name for name in names if re.match(r"[A-Za-z]*[A-Z]", name) and 2 < len(name) and len(name.split()) <= 3]
+    return [name for name in names if not (METRIC.search(name) or _NO_HEAD.search(name) or is_own(name, own))]
 
 
 def _told(paper: PaperText) -> Iterator[Sentence]:
     yield from (one for one in paper.sentences if one.role not in (BACKGROUND, OTHER, PROOF))
 
 
-def _split(names: str) -> Iterator[str]:
-    for part in re.split(r", and |, or | and | or |, ", names):
+def _names_in(pattern: re.Pattern[str], text: str, *, proper: bool = False) -> Iterator[str]:
+    """Yield the names of a list that a pattern finds; `proper`: those whose letters say that they are names."""
+    for part in (
+        part for match in pattern.finditer(text) for part in re.split(r", and |, or | and | or |, ", match[1])
+    ):
         name = _LEADING.sub("", part).strip(" .,;:")
-        if (
-            name
-            and len(name) > 1
-            and len(name.split()) <= _LONGEST
-            and name.lower() not in _NO_NAME
-            and not _MACHINE.search(name)
-        ):
-            yield name
+        is_short = 1 < len(name) and len(name.split()) <= _LONGEST
+        if is_short and name.lower() not in _NO_NAME and not _MACHINE.search(name):
+            if not proper or is_telling(name.split()[0]) or " " in name or re.fullmatch(r"[A-Z]\w+", name):
+                yield name
 
 
-def _is_proper(name: str) -> bool:
-    return (
-        is_telling(name.split()[0])
-        or len(name.split()) > 1
-        or bool(re.fullmatch(r"[A-Z][a-z]+[A-Z0-9]\w*|[A-Z]\w+", name))
-    )
+def _is_any(name: str, others: Sequence[str]) -> bool:
+    return any(is_same(name, other) for other in others)
 
 
 def _choose(found: Sequence[Mention], paper: PaperText, own: Sequence[str], *, least: int) -> list[Mention]:
@@ -241,7 +209,7 @@ def _choose(found: Sequence[Mention], paper: PaperText, own: Sequence[str], *, l
     support = Counter[str]()
     for one in found:
         key = letters_of(one.name).rstrip("s")
-        if key and not any(is_same(one.name, name) for name in own):
+        if key and not _is_any(one.name, own):
             kept.setdefault(key, one)
             support[key] += 1
     counts = {key: len(re.findall(rf"(?<!\w){re.escape(one.name)}(?!\w)", paper.text)) for key, one in kept.items()}

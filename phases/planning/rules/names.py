@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from phases.planning.rules.passages import PaperText
 from phases.planning.rules.sections import BACKGROUND, BUILD
@@ -31,7 +31,8 @@ _PROPOSES = re.compile(
 )
 _OUR = re.compile(r"\b[Oo]ur (?:proposed |own |new |novel )?((?:[A-Z][a-z]*[A-Z0-9]|[A-Z]{2})[\w*+-]*)(?= |[.,;:)])")
 _MOST, _OFTEN, _SOMETIMES = 8, 6, 3
-_ROLE_WORDS = frozenset(["table", "figure", "fig", "section", "algorithm", "equation", "eq", "appendix", "theorem", "lemma", "definition", "step"])
+_ROLE_WORDS_TEXT = "table figure fig section algorithm equation eq appendix theorem lemma definition step"
+_ROLE_WORDS = frozenset(_ROLE_WORDS_TEXT.split())
 
 
 def is_telling(name: str) -> bool:
@@ -49,31 +50,14 @@ def is_same(one: str, other: str) -> bool:
     return letters_of(one).rstrip("s") == letters_of(other).rstrip("s") != ""
 
 
-def distinct(names: Sequence[str]) -> list[str]:
-    """Return the names without later spellings of earlier ones."""
-    kept: dict[str, str] = {}
-    for name in names:
-        kept.setdefault(letters_of(name).rstrip("s"), name)
-    return [name for key, name in kept.items() if key]
-
-
 def short_forms(text: str) -> dict[str, str]:
     """Return abbreviations in brackets with the words before them whose initials they are: LEN -> Lazy Extra Newton."""
     found: dict[str, str] = {}
     for match in _SHORT.finditer(text):
-        short = match.group(1)
-        letters = [sign.lower() for sign in short if sign.isalpha()]
-        words = re.findall(r"[\w’'-]+", text[max(0, match.start() - 120) : match.start()])
-        for count in range(len(letters) - 1, len(letters) + 3):
-            part = words[-count:] if count > 0 else []
-            initials = [piece[0].lower() for word in part for piece in re.split(r"[-’']", word) if piece]
-            if part and initials and part[0][0].lower() == letters[0] and _is_inside(letters, "".join(part).lower()):
-                if (
-                    len(part) >= max(2, len(letters) // 2)
-                    and sum(one in initials for one in letters) >= len(letters) - 1
-                ):
-                    found.setdefault(short, " ".join(part))
-                    break
+        letters = [sign.lower() for sign in match.group(1) if sign.isalpha()]
+        words = re.findall(r"[^\W_]+", text[max(0, match.start() - 120) : match.start()])[-len(letters) :]
+        if len(letters) > 1 and [word[0].lower() for word in words] == letters:
+            found.setdefault(match.group(1), " ".join(words))
     return found
 
 
@@ -86,12 +70,16 @@ def own_names(paper: PaperText) -> list[str]:
             points[plain] += worth
     sure: dict[str, float] = {}
     for name, worth in points.items():
-        pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
-        times = len(pattern.findall(body))
-        cited = len(re.findall(rf"(?<!\w){re.escape(name)} ?(?:\[[0-9, ]+\]|\([A-Z][^()]{{0,40}}[0-9]{{4}})", body))
-        used_as_data = len(re.findall(rf"(?<!\w){re.escape(name)} (?:data ?sets?|corpus|benchmark)\b", body))
-        sure[name] = worth + (times >= _OFTEN) - 3 * (cited > 0) - 3 * (used_as_data > 1) - 2 * (times < _SOMETIMES)
-    return distinct([name for name in sorted(sure, key=lambda one: -sure[one]) if sure[name] >= 2])[:_MOST]
+        word = rf"(?<!\w){re.escape(name)}"
+        times = len(re.findall(rf"{word}(?!\w)", body, re.IGNORECASE))
+        is_cited = re.search(rf"{word} ?(?:\[[0-9, ]+\]|\([A-Z][^()]{{0,40}}[0-9]{{4}})", body)
+        is_data = len(re.findall(rf"{word} (?:data ?sets?|corpus|benchmark)\b", body)) > 1
+        sure[name] = worth + (times >= _OFTEN) - 3 * bool(is_cited) - 3 * is_data - 2 * (times < _SOMETIMES)
+    kept: dict[str, str] = {}
+    for name in sorted(sure, key=lambda one: -sure[one]):
+        if sure[name] >= 2:
+            kept.setdefault(letters_of(name).rstrip("s"), name)
+    return list(kept.values())[:_MOST]
 
 
 def _candidates(paper: PaperText, body: str) -> Iterator[tuple[str, int]]:
@@ -129,12 +117,3 @@ def _as_printed(name: str, body: str) -> str:
     """Return a name of the title as the text mostly prints it: TABLEFORMER is TableFormer."""
     forms = Counter(form for form in re.findall(re.escape(name), body, re.IGNORECASE) if not form.islower())
     return forms.most_common(1)[0][0] if forms else name
-
-
-def _is_inside(letters: Sequence[str], text: str) -> bool:
-    at = 0
-    for letter in letters:
-        at = text.find(letter, at) + 1
-        if not at:
-            return False
-    return True

@@ -154,9 +154,14 @@ def quote_start(words: str) -> str:
     return line[: end if 0 < end <= 2 * _QUOTE else _QUOTE]
 
 
+def name_section(section: Section) -> str | None:
+    """Return the number of a section, else its heading."""
+    return section["number"] or split_heading(section["title"])[0] or None
+
+
 def source_of(section: Section, page: int, quote: str) -> dict[str, Any]:
     """The `source` of a row of the plan."""
-    return {"section": section["number"] or split_heading(section["title"])[0] or None, "page": page, "quote": quote}
+    return {"section": name_section(section), "page": page, "quote": quote}
 
 
 def _read_section(text: str, section: Section, role: str, walk: _Walk) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from phases.planning.rules.blocks import ITEM, NOTE, PROSE, blocks_of
@@ -18,7 +19,7 @@ from phases.planning.rules.mentions import (
     find_metrics,
     find_packages,
     mention_row,
-)  # fmt: skip
+)
 from phases.planning.rules.names import own_names
 from phases.planning.rules.naming import package_name, request_name, telling_words
 from phases.planning.rules.passages import Sentence, quote_start, read_paper
@@ -33,19 +34,12 @@ PYTHON = ">=3.11"
 VERIFY = "python -m unittest discover -s tests -t ."
 ASKED_FOR = "requested changes"
 """The component of wishes that are about none of the paper's."""
-_LONGEST_CONTRIBUTION, _MOST_LINES, _LONGEST_LINE, _SHARED = 600, 2_000, 2_000, 0.6
+_LONGEST_CONTRIBUTION, _MOST_LINES, _LONGEST_LINE = 600, 2_000, 2_000
 _NEW = re.compile(
     r"\b(?:we|this (?:paper|work)) (?:\w+ )?(?:propos|introduc|present|develop|design|study|investigat)"
     r"|\bour (?:approach|method|framework|model|algorithm)|wir (?:stellen|zeigen)|提出|本文",
     re.IGNORECASE,
 )
-_ASKS = re.compile(r"(?:\w[\w'-]* ){1,6}?(?:must|should|shall|(?:has|have|needs?) to) (?!not\b|never\b)")
-_ALSO = re.compile(
-    r"(?:,? and(?: also)?|,) (?=(?:be|have|keep|survive|tell|handle|accept|read|write|allow|remember|ensure|provide|contain|stay"
-    r"|become|delete|remove|send|receive|save|add|create|make|give|reject|ignore)\b)"
-)
-"""Before a verb that shares the subject and the "must" of the one in front."""
-_LEANS = re.compile(r"\b(?:if|when|while|unless|until|that|which|who|where|because|so|to|can)\b")
 _NO_SECTION: Mapping[str, Any] = {"id": "S0", "number": None, "title": "", "level": 1, "page": 1, "start": 0, "end": 0}
 Row = dict[str, Any]
 
@@ -60,7 +54,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     metrics = find_metrics(paper, uses, sets)
     baselines = find_baselines(paper, uses, own, [*sets, *(one.name for one in metrics)])
     rivals = [one.name for one in baselines]
-    components = find_components(paper, own, [*sets, *rivals, *(one.name for one in metrics)])
+    components = find_components(paper, [*sets, *rivals, *(one.name for one in metrics)])
     asked = find_requirements(paper, [*own, *(one.name for one in components)])
     requirements = [requirement_row(row, f"R{number}") for number, row in enumerate(asked, 1)]
     rows = component_rows(components, assign(asked, components, paper), requirements, paper)
@@ -91,24 +85,19 @@ def plan_of_text(body: str, outline: Mapping[str, Any], requests: Sequence[str] 
     requirements: list[Row] = []
     components: list[Row] = []
     values: list[Row] = []
-    for line in lines:
-        for claim in _claims_of(line):
-            number = len(requirements) + 1
-            kind = kind_of(claim, "other")
-            row: Row = {
-                "id": f"R{number}", "kind": "artifact" if kind in ("model", "algorithm") else kind, "component": f"C{number}",
-                "text": claim, "source": {"section": None, "page": 1, "quote": line[:120].rstrip()}, "status": "stated",
-            }  # fmt: skip
-            requirements.append(row)
-            components.append(_component_of_wish(claim, row, number))
+    for number, line in enumerate(lines, 1):
+        kind = kind_of(line, "other")
+        kind = "artifact" if kind in ("model", "algorithm") else kind
+        source = {"section": None, "page": 1, "quote": line[:120].rstrip()}
+        row: Row = {"id": f"R{number}", "kind": kind, "component": f"C{number}", "text": line}
+        requirements.append({**row, "source": source, "status": "stated"})
+        components.append(_component_of_wish(line, requirements[-1], number))
         one = Sentence(line, dict(_NO_SECTION), 1, BUILD, PROSE)
         values += [value_row(value, one) for value in values_in(line)]
     named = ("datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
-    nothing: dict[str, list[Row]] = {name: [] for name in named}
-    numbered = [{"id": f"V{number}", **row} for number, row in enumerate(values, 1)]
-    return assemble_plan(
-        outline, {"requirements": requirements, "components": components, "values": numbered, **nothing}, requests
-    )
+    found: Row = {"requirements": requirements, "components": components, **{name: [] for name in named}}
+    found["values"] = [{"id": f"V{number}", **row} for number, row in enumerate(values, 1)]
+    return assemble_plan(outline, found, requests)
 
 
 def assemble_plan(
@@ -126,41 +115,40 @@ def assemble_plan(
         requirements = [_missing_requirement(outline)]
     package = package_name(outline["title"] or "paper", own)
     files = plan_files(package, requirements, components, found["values"], outline.get("sections", ()))
+    contribution = _core_contribution(outline["abstract"] or outline["title"] or "")
+    environment: Row = {"python": PYTHON, "packages": [one.name for one in packages]}
     return {
         "plan_version": 2,
-        "paper": {
-            "title": outline["title"] or "untitled",
-            "core_contribution": _core_contribution(outline["abstract"] or outline["title"] or ""),
-        },
+        "paper": {"title": outline["title"] or "untitled", "core_contribution": contribution},
         **found,
         "requirements": requirements,
         "components": components,
         "file_structure": files,
         "validation_approach": {"verify_commands": [VERIFY]},
-        "environment_setup": {
-            "python": PYTHON,
-            "packages": [one.name for one in packages],
-            **({"sources": [mention_row(one) for one in packages]} if packages else {}),
-        },
+        "environment_setup": environment | ({"sources": list(map(mention_row, packages))} if packages else {}),
         "implementation_strategy": [row["path"] for row in files],
     }
 
 
 def _component_of_wish(text: str, requirement: Mapping[str, Any], number: int) -> Row:
-    return {
-        "id": f"C{number}", "name": request_name(text) or "wish", "what": text, "source": requirement["source"],
-        "requirements": [requirement["id"]],
-    }  # fmt: skip
+    row = {"id": f"C{number}", "name": request_name(text) or "wish", "what": text, "source": requirement["source"]}
+    return {**row, "requirements": [requirement["id"]]}
 
 
 def _add_request(text: str, requirements: list[Row], components: list[Row]) -> None:
     """Add a wish as a requirement of the component that it names, else of one for all such wishes."""
     said = " ".join(text.split())
-    row: Row = {
-        "id": f"R{len(requirements) + 1}", "kind": "artifact", "text": said,
-        "source": {"section": "review", "page": 0, "quote": quote_start(said)}, "status": "stated",
-    }  # fmt: skip
-    home = _component_about(said, components) or next((one for one in components if one["name"] == ASKED_FOR), None)
+    source = {"section": "review", "page": 0, "quote": quote_start(said)}
+    row: Row = {"id": f"R{len(requirements) + 1}", "kind": "artifact", "text": said}
+    row |= {"source": source, "status": "stated"}
+    home = next(
+        (
+            one
+            for one in components
+            if set(telling_words(one["name"])) <= set(telling_words(said)) or one["name"] == ASKED_FOR
+        ),
+        None,
+    )
     if home is None:
         home = {**_component_of_wish(said, row, len(components) + 1), "name": ASKED_FOR, "requirements": []}
         components.append(home)
@@ -169,28 +157,12 @@ def _add_request(text: str, requirements: list[Row], components: list[Row]) -> N
     requirements.append(row)
 
 
-def _component_about(text: str, components: Sequence[Row]) -> Row | None:
-    """Return the component most of whose telling words a text has; None where none has as many as `_SHARED`."""
-    words = {word.rstrip("s") for word in telling_words(text)}
-
-    def share(row: Row) -> tuple[float, int]:
-        core = {word.rstrip("s") for word in telling_words(row["name"])}
-        return len(core & words) / len(core) if core else 0.0, len(core)
-
-    best = max(components, key=share, default=None)
-    return best if best is not None and share(best)[0] >= _SHARED else None
-
-
 def _core_contribution(abstract: str) -> str:
     """Return the sentences of an abstract that say what is new, else its first ones, as many as fit."""
     sentences = list(sentences_of(" ".join(abstract.split())))
-    kept: list[str] = []
-    length = 0
-    for sentence in [sentence for sentence in sentences if _NEW.search(sentence)] or sentences:
-        length += len(sentence) + 1
-        if kept and length > _LONGEST_CONTRIBUTION:
-            break
-        kept.append(sentence)
+    told = [sentence for sentence in sentences if _NEW.search(sentence)] or sentences
+    lengths = accumulate(len(sentence) + 1 for sentence in told)
+    kept = [told[at] for at, length in enumerate(lengths) if not at or length <= _LONGEST_CONTRIBUTION]
     return " ".join(kept)[: 2 * _LONGEST_CONTRIBUTION]
 
 
@@ -198,13 +170,8 @@ def _missing_requirement(outline: Mapping[str, Any]) -> Row:
     """Return the one requirement of a paper in which no rule finds any."""
     named = " ".join(str(outline["title"] or outline["abstract"] or "what was given").split())[:240]
     text = f"Nothing to build was found by rules in: {named}. Say at the review what is wanted, or plan with a model (--plan-model)."
-    return {
-        "id": "R1",
-        "kind": "artifact",
-        "text": text,
-        "source": {"section": None, "page": 1, "quote": ""},
-        "status": "missing",
-    }
+    source = {"section": None, "page": 1, "quote": ""}
+    return {"id": "R1", "kind": "artifact", "text": text, "source": source, "status": "missing"}
 
 
 def _lines(body: str) -> Iterator[str]:
@@ -214,15 +181,3 @@ def _lines(body: str) -> Iterator[str]:
             line = " ".join(sentence.split())[:_LONGEST_LINE]
             if sum(map(str.isalpha, line)) >= 3:
                 yield line
-
-
-def _claims_of(line: str) -> list[str]:
-    """Return the claims of a sentence: "It must survive a crash and be fast." asks for two things."""
-    found = _ASKS.match(line)
-    if not found:
-        return [line]
-    asked, rest = found.group(), line[found.end() :]
-    ends = [one.span() for one in _ALSO.finditer(rest) if not _LEANS.search(rest[: one.start()])]
-    starts = [0, *(end for _, end in ends)]
-    parts = [rest[at:end].rstrip(" .!") for at, end in zip(starts, [*(at for at, _ in ends), len(rest)], strict=True)]
-    return [f"{asked}{part}." for part in parts] if ends else [line]

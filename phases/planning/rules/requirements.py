@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,27 +76,22 @@ class Requirement:
         """The sentences as printed."""
         return " ".join(without_next(one.text) for one in self.sentences)
 
-    @property
-    def last(self) -> Sentence:
-        """The sentence that the requirement is about."""
-        return self.sentences[-1]
-
 
 def find_requirements(paper: PaperText, own: Sequence[str]) -> list[Requirement]:
     """Return at most `MOST` requirements in the order of the paper; `own` are the names of its method."""
     named = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, own))})(?!\w)") if own else None
-    found = {row.text: row for row in reversed(list(_candidates(paper.sentences, named)))}
+    found = {row.text: row for row in reversed(_candidates(paper.sentences, named))}
     best = sorted(found.values(), key=lambda row: -row.score)[:MOST]
     return sorted(best, key=lambda row: row.place)
 
 
 def requirement_row(row: Requirement, identifier: str) -> dict[str, Any]:
     """The requirement as the plan holds it; a displayed formula stands beside the words that lead to it."""
-    formula = " ".join(filter(None, (row.last.formula, row.terms)))
-    first = row.sentences[0]
+    first, last = row.sentences[0], row.sentences[-1]
+    formula = " ".join(filter(None, (last.formula, row.terms)))
     return {
         "id": identifier,
-        "kind": kind_of(row.text, row.last.role, has_formula=bool(formula)),
+        "kind": kind_of(row.text, last.role, has_formula=bool(formula)),
         "text": row.text,
         "source": source_of(first.section, first.page, quote_start(first.text)),
         "status": "stated",
@@ -127,55 +122,37 @@ def why_not(text: str) -> str:
 
 def has_hole(text: str) -> bool:
     """Return whether words or signs were lost: an unreadable character, an unclosed bracket or formula."""
-    return (
-        "\ufffd" in text
-        or text.count("(") != text.count(")")
-        or text.count("$") % 2 == 1
-        or bool(re.search(r"\w- \w", text))
-    )
+    is_odd = text.count("(") != text.count(")") or text.count("$") % 2 == 1
+    return is_odd or "\ufffd" in text or bool(re.search(r"\w- \w", text))
 
 
-def _candidates(sentences: Sequence[Sentence], own: re.Pattern[str] | None) -> Iterator[Requirement]:
-    taken = -1
+def _candidates(sentences: Sequence[Sentence], own: re.Pattern[str] | None) -> list[Requirement]:
+    """Return each sentence that may be an instruction, with the one before it where it cannot be read alone."""
+    rows: list[Requirement] = []
     for place, one in enumerate(sentences):
-        if one.role not in (BUILD, SETUP, MIXED) or not _is_readable(one) or why_not(one.text) or has_hole(one.text):
-            continue
-        score = _score(one, own)
+        is_fit = one.role in (BUILD, SETUP, MIXED) and _is_readable(one) and not why_not(one.text)
+        score = _score(one, own) if is_fit else 0.0
         if score < _LEAST:
             continue
         row = Requirement((one,), score, place, _terms(sentences, place))
         if not leans_on(one.text):
-            taken = place
-            yield row
+            rows.append(row)
             continue
         before = sentences[place - 1] if place and sentences[place - 1].text == one.before else None
-        joint = f"{before.text} {one.text}" if before else ""
-        if (
-            before is None
-            or len(joint) > _LONGEST
-            or leans_on(before.text)
-            or has_hole(joint)
-            or not _is_readable(before)
-        ):
-            continue
-        if not why_not(before.text) or why_not(before.text) == "argument":
-            pair = replace(row, sentences=(before, one), place=place - 1)
-            yield pair if taken != place - 1 else replace(pair, score=score + 0.1)
-            taken = place
+        is_pair = before and len(f"{before.text} {one.text}") < _LONGEST and not leans_on(before.text)
+        if before and is_pair and _is_readable(before) and why_not(before.text) in ("", "argument"):
+            if rows and rows[-1].sentences == (before,):
+                rows.pop()
+            rows.append(replace(row, sentences=(before, one), place=place - 1))
+    return rows
 
 
 def _is_readable(one: Sentence) -> bool:
     said = without_next(one.text)
-    if (
-        one.kind == NOTE
-        or count_words(said) < _FEWEST_WORDS
-        or len(said) > _LONGEST
-        or not re.search(r"[^\W\d_]{3}", said)
-    ):
+    is_short = count_words(said) < _FEWEST_WORDS or not re.search(r"[^\W\d_]{3}", said)
+    if one.kind == NOTE or is_short or len(said) > _LONGEST or has_hole(said):
         return False
-    if one.formula and said[0].isupper():
-        return said.count("(") == said.count(")") and said.count("$") % 2 == 0
-    return is_whole(said) and not (said.endswith((":", "：")) and not one.formula)
+    return said[0].isupper() if one.formula else is_whole(said) and not said.endswith((":", "："))
 
 
 def _score(one: Sentence, own: re.Pattern[str] | None) -> float:
@@ -192,7 +169,5 @@ def _terms(sentences: Sequence[Sentence], place: int) -> str:
     if not sentences[place].formula or place + 1 == len(sentences):
         return ""
     following = sentences[place + 1]
-    is_here = following.section["id"] == sentences[place].section["id"]
-    return (
-        following.text if is_here and _EXPLAINS.match(following.text) and len(following.text) <= _LONGEST_TERMS else ""
-    )
+    is_here = following.section["id"] == sentences[place].section["id"] and len(following.text) <= _LONGEST_TERMS
+    return following.text if is_here and _EXPLAINS.match(following.text) else ""

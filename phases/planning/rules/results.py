@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from phases.planning.rules.captions import (
 from phases.planning.rules.cells import CELL_VALUE, UNIT, is_value, plain_cell
 from phases.planning.rules.names import letters_of
 from phases.planning.rules.numbers import NUMBER, number_of, scaled
-from phases.planning.rules.passages import PaperText, Table
+from phases.planning.rules.passages import PaperText, Sentence, Table, name_section
 from phases.planning.rules.sections import MIXED, RESULTS
 from phases.planning.rules.tables import Grid, number_same
 
@@ -32,12 +32,15 @@ _OTHERS = re.compile(
 _DERIVED = re.compile(r"(?:avg|average|mean|total|Δ|delta|diff\w*|gain|improvement|speed-?up|rank)\b", re.IGNORECASE)
 _PAIR = re.compile(rf"({NUMBER}) ?/ ?({NUMBER})(?![\w.])")
 _UNIT_SAID = re.compile(r"\(((?:m|µ|μ|n)?s(?:ec(?:onds?)?)?|min(?:utes)?|hours?|h|[KMG]B|%)\)|(%)$")
+_NO_WORD = re.compile(r"[^\w*+]+")
+_BY_US = re.compile(r"\b[Ww]e\b|\b[Oo]ur\b")
 _DRAWN = re.compile(
     r"\b(?:throughput|latency|accurac|error|loss|perform|compar|times?|rates?|scores?|results?|effects?|sensitivity|experiment|versus|vs)",
     re.IGNORECASE,
 )
 _SENTENCE_RESULT = re.compile(
-    rf"\b(?:achiev|obtain|reach|attain|yield|get|got|report|scor|result)\w*\b[^.;]{{0,60}}? ((?:{METRIC.pattern}))[^.;0-9]{{0,30}}?({NUMBER})( ?%)?",
+    rf"\b(?:achiev|obtain|reach|attain|yield|get|got|report|scor|result)\w*\b[^.;]{{0,60}}? ((?:{METRIC.pattern}))[^.;0-9]{{0,30}}?"
+    rf"({NUMBER})( ?%)?",
     re.IGNORECASE,
 )
 Row = dict[str, Any]
@@ -54,6 +57,11 @@ class TableUse:
     is_sure: bool = True
     count: int = 0
     """How many values the table has for the method, of which `rows` may be a part."""
+
+    @property
+    def place(self) -> Sentence:
+        """The caption as a sentence, for what the table names."""
+        return Sentence(self.caption or self.label, self.table.section, self.table.page, self.table.role, "caption")
 
 
 def read_results(paper: PaperText, own: Sequence[str]) -> list[TableUse]:
@@ -75,19 +83,12 @@ def results_of_sentences(paper: PaperText, known: Sequence[object]) -> list[Row]
     """Return results that only a sentence of a section of results reports."""
     found: list[Row] = []
     for one in paper.sentences:
-        match = (
-            _SENTENCE_RESULT.search(one.text)
-            if one.role in (RESULTS, MIXED) and re.search(r"\b[Ww]e\b|\b[Oo]ur", one.text)
-            else None
-        )
+        match = _SENTENCE_RESULT.search(one.text) if one.role in (RESULTS, MIXED) and _BY_US.search(one.text) else None
         value = number_of(match[2]) if match else None
-        if match is None or value is None or value in known:
-            continue
-        section = one.section["number"] or one.section["title"]
-        found.append(
-            {"table": f"text of section {section}", "quote": one.text, "row": "the method", "column": match[1], "condition": "",
-             "metric": match[1], "value": value, "unit": "%" if match[3] else "", "page": one.page}
-        )  # fmt: skip
+        if match and value is not None and value not in known:
+            row: Row = {"table": f"text of section {name_section(one.section)}", "quote": one.text, "row": "the method"}
+            row |= {"column": match[1], "condition": "", "metric": match[1], "value": value}
+            found.append({**row, "unit": "%" if match[3] else "", "page": one.page})
     return found
 
 
@@ -106,12 +107,8 @@ def experiments_of(uses: Sequence[TableUse], results: Sequence[Row], paper: Pape
     for row in paper.outline["figures"]:
         said = first_sentence(str(row["text"]))
         if paper.roles.get(row["section"]) in (RESULTS, MIXED) and _DRAWN.search(said):
-            made.append(
-                (
-                    int(row["page"]),
-                    {"what": f"{said} ({row['label']}, page {row['page']}: drawn, no number of it is read)"},
-                )
-            )
+            what = f"{said} ({row['label']}, page {row['page']}: drawn, no number of it is read)"
+            made.append((int(row["page"]), {"what": what}))
     made.sort(key=lambda one: one[0])
     return [{"id": f"X{number}", **row} for number, (_, row) in enumerate(made, 1)]
 
@@ -123,21 +120,10 @@ def describe_tables(uses: Sequence[TableUse], values: Sequence[Row], paper: Pape
     found: dict[tuple[str, int], Row] = {}
     for one in uses:
         name = one.label or f"unnumbered table on page {one.table.page}"
-        lines = [" ".join(line.strip("| ").split())[:200] for line in one.table.text.split("\n")]
-        row: Row = {"table": name, "page": one.table.page, "used_as": "none"}
-        if one.rows:
-            row |= {
-                "used_as": "results",
-                **({"why": f"{len(one.rows)} of its {one.count} values"} if one.count > len(one.rows) else {}),
-            }
-        elif any((one.table.page, line) in quotes for line in lines):
-            row["used_as"] = "settings"
-        elif is_data_table(one.table, one.caption):
-            row["used_as"] = "data"
-        else:
-            row["why"] = "no row of the method" if one.table.grid.rows else "words and no numbers"
+        used_as, why = _describe(one, quotes)
+        row = {"table": name, "page": one.table.page, "used_as": used_as, **({"why": why} if why else {})}
         key = (name, 0 if one.label else one.table.page)
-        if key not in found or order.index(row["used_as"]) < order.index(found[key]["used_as"]):
+        if key not in found or order.index(used_as) < order.index(found[key]["used_as"]):
             found[key] = row
     for caption in paper.outline["tables"]:
         unread = {
@@ -150,11 +136,22 @@ def describe_tables(uses: Sequence[TableUse], values: Sequence[Row], paper: Pape
     return sorted(found.values(), key=lambda row: row["page"])
 
 
+def _describe(one: TableUse, quotes: set[tuple[int, str]]) -> tuple[str, str]:
+    if one.rows:
+        return "results", f"{len(one.rows)} of its {one.count} values" if one.count > len(one.rows) else ""
+    lines = (" ".join(line.strip("| ").split())[:200] for line in one.table.text.split("\n"))
+    if any((one.table.page, line) in quotes for line in lines):
+        return "settings", ""
+    if is_data_table(one.table, one.caption):
+        return "data", ""
+    return "none", "no row of the method" if one.table.grid.rows else "words and no numbers"
+
+
 def is_own(label: str, own: Sequence[str]) -> bool:
     """Return whether a label says that it is this paper's, or has a name of the method."""
-    words = f" {re.sub(r'[^a-z0-9*+]+', ' ', label.lower())}"
+    words = f" {_NO_WORD.sub(' ', label.lower())}"
     for name in own:
-        plain = re.sub(r"[^a-z0-9*+]+", " ", name.lower()).strip()
+        plain = _NO_WORD.sub(" ", name.lower()).strip()
         if (len(plain) > 4 and letters_of(name) in letters_of(label)) or (len(plain) > 1 and f" {plain}" in words):
             return True
     return bool(_OURS.search(label))
@@ -167,20 +164,18 @@ def _read_table(table: Table, paper: PaperText, own: Sequence[str]) -> TableUse:
     name = label or f"unnumbered table on page {table.page}"
     cells, is_sure = _own_cells(table.grid, caption, own)
     measure = metric_of_caption(first_sentence(caption), table.grid.heads)
+    title = plain_cell(first_sentence(caption)).rstrip(". ")
     rows: dict[tuple[object, ...], Row] = {}
     for row_name, column, shown in cells:
         value, unit = _value_of(shown)
         if value is None or not re.search(r"[^\W\d_]", row_name + column):
             continue
-        column = _short(column, _WORDS)
-        said = _UNIT_SAID.search(column)
-        metric = metric_of(column, row_name, measure)
-        row = {
-            "table": name, "row": _short(row_name, _WORDS), "column": column,
-            "condition": _short(plain_cell(first_sentence(caption)).rstrip(". "), max(_MOST_WORDS - len(f"{column} {metric}".split()), 3)),
-            "metric": metric, "value": value, "unit": unit or (said.group(1) or said.group(2) if said else ""), "page": table.page,
-        }  # fmt: skip
-        rows.setdefault((row["row"], column, value), row)
+        head, said = _short(column, _WORDS), _UNIT_SAID.search(column)
+        metric = metric_of(head, row_name, measure)
+        room = max(_MOST_WORDS - len(f"{head} {metric}".split()), 3)
+        row: Row = {"table": name, "row": _short(row_name, _WORDS), "column": head, "condition": _short(title, room)}
+        row |= {"metric": metric, "value": value, "unit": unit or (said[1] or said[2] if said else "")}
+        rows.setdefault((row["row"], head, value), {**row, "page": table.page})
     return TableUse(table, name, caption, tuple(rows.values()), is_sure)
 
 
@@ -207,30 +202,21 @@ def _own_cells(grid: Grid, caption: str, own: Sequence[str]) -> tuple[list[tuple
 
 def _split_cells(grid: Grid, row: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Each cell under its head; several values of one cell each under its part of the head, or numbered."""
-    heads, cells = [], []
+    heads: list[str] = []
+    cells: list[str] = []
     for place, (printed, cell) in enumerate(zip(grid.heads, row, strict=False)):
         head = printed or f"column {place + 2}"
-        pair, values = _PAIR.match(cell), cell.split()
+        pair, values, names = _PAIR.match(cell), cell.split(), head.split()
         if pair:
-            names = head.rpartition(" / ")[2].split("/")
-            parts = (
-                [f"{head} ({name.strip()})" for name in names]
-                if len(names) == 2
-                else [f"{head} (1 of 2)", f"{head} (2 of 2)"]
+            values, names = (
+                list(pair.groups()),
+                [f"{head} ({name.strip()})" for name in head.split(" / ")[-1].split("/")],
             )
-            heads += parts
-            cells += list(pair.groups())
-        elif 1 < len(values) < 6 and all(CELL_VALUE.fullmatch(value) for value in values):
-            words = head.split()
-            heads += (
-                words
-                if len(words) == len(values)
-                else [f"{head} ({at} of {len(values)})" for at in range(1, len(values) + 1)]
-            )
-            cells += values
-        else:
-            heads.append(head)
-            cells.append(cell)
+        elif not 1 < len(values) < 6 or not all(map(CELL_VALUE.fullmatch, values)):
+            values, names = [cell], [head]
+        numbered = [f"{head} ({at} of {len(values)})" for at in range(1, len(values) + 1)]
+        heads += names if len(names) == len(values) else numbered
+        cells += values
     yield from zip(number_same(heads), cells, strict=True)
 
 
@@ -248,8 +234,3 @@ def _value_of(cell: str) -> tuple[int | float | None, str]:
 
 def _short(text: str, words: int) -> str:
     return " ".join(text.split()[:words])
-
-
-def captions_by_label(uses: Sequence[TableUse]) -> Mapping[str, str]:
-    """Return the caption of each labelled table."""
-    return {one.label: one.caption for one in uses if one.label}

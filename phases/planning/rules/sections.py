@@ -14,12 +14,18 @@ BUILD, SETUP, RESULTS, MIXED, BACKGROUND, PROOF, OTHER = (
     "build", "setup", "results", "mixed", "background", "proof", "other",
 )  # fmt: skip
 """MIXED: experiments where the set-up and the outcome share one heading."""
-_BACKGROUND_TITLES = tuple(
-    ["introduction", "einleitung", "einführung", "introducción", "introdução", "introduzione", "inleiding", "引言", "绪论", "緒論", "前言", "导言", "はじめに", "序論", "서론", "введение", "relatedwork", "relatedliterature", "priorwork", "previouswork", "literaturereview", "background", "motivation", "stateoftheart", "verwandtearbeiten", "standdertechnik", "standderforschung", "travauxconnexes", "étatdelart", "trabajosrelacionados", "相关工作", "相关研究", "関連研究", "先行研究", "관련연구", "kurzfassung", "resumen", "riassunto", "概要", "аннотация", "executivesummary"]
-)
-_OTHER_TITLES = tuple(
-    ["authors", "aboutauthors", "abouttheauthors", "affiliations", "correspondence", "funding", "contents", "inhalt", "sommaire", "índice", "contenido", "目录", "目次", "목차", "acknowledg", "danksagung", "remerciements", "agradecimientos", "致谢", "謝辞", "감사의글", "благодарности", "tableofcontents", "listof", "inhaltsverzeichnis", "abbildungsverzeichnis", "conflictofinterest", "conflictsofinterest", "competinginterest", "conclusion", "concludingremarks", "schluss", "fazit", "结论", "結論", "总结", "おわりに", "결론", "conclusión", "заключение"]
-)
+_BACKGROUND_TEXT = """
+introduction einleitung einführung introducción introdução introduzione inleiding 引言 绪论 緒論 前言 导言 はじめに 序論 서론 введение
+relatedwork relatedliterature priorwork previouswork literaturereview background motivation stateoftheart verwandtearbeiten
+standdertechnik standderforschung travauxconnexes étatdelart trabajosrelacionados 相关工作 相关研究 関連研究 先行研究 관련연구
+kurzfassung resumen riassunto 概要 аннотация executivesummary
+"""
+_OTHER_TEXT = """
+authors aboutauthors abouttheauthors affiliations correspondence funding contents inhalt sommaire índice contenido 目录 目次 목차
+acknowledg danksagung remerciements agradecimientos 致谢 謝辞 감사의글 благодарности tableofcontents listof conflictofinterest
+conflictsofinterest competinginterest conclusion concludingremarks schluss fazit 结论 結論 总结 おわりに 결론 conclusión заключение
+"""
+_BACKGROUND_TITLES, _OTHER_TITLES = tuple(_BACKGROUND_TEXT.split()), tuple(_OTHER_TEXT.split())
 _COUNTED = re.compile(r"^(?:第?[0-9一二三四五六七八九十]+[章节節部]?|제?[0-9]+[장절])(?=\D)")
 _RULES = tuple(
     (role, re.compile(pattern, re.IGNORECASE))

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from phases.planning.rules.blocks import NOTE
 from phases.planning.rules.captions import caption_of, is_settings_table
 from phases.planning.rules.cells import is_figure, plain_cell
 from phases.planning.rules.names import is_same, letters_of
-from phases.planning.rules.numbers import (
-    NUMBER,
-    WORDS,
-    Scalar,
-    fold,
-    join_thousands,
-    parse_value,
-    part_units,
-    without_pointers,
-)  # fmt: skip
+from phases.planning.rules.numbers import NUMBER, WORDS, Scalar, parse_value, read_numbers
 from phases.planning.rules.passages import PaperText, Sentence, Table, source_of
-from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP, split_heading
+from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 
 METHOD = "method"
-_MOST, _MOST_OF_TABLE, _LONGEST_QUOTE = 120, 60, 400
+_MOST, _LONGEST_QUOTE = 120, 400
 _ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?+(?: ?(?:[Mm]illion|[Bb]illion|[Tt]housand)\b|[kKMB]\b)?"
 _NEXT = rf"(?:,|;|,? and|,? or) ?{_ONE}"
 _MORE = rf"{_NEXT}(?![0-9]|,[0-9]{{3}})(?![- ][a-z]{{3,}})"
@@ -96,21 +87,31 @@ _SET_BY_US = re.compile(
     r"|\b(?:is|are|was|were) (?:\w+ly )?(?:used|set|fixed|trained|adopted|chosen|selected|exploited|initiali[sz]ed|sampled|repeated|run)\b",
     re.IGNORECASE,
 )
-_STOPS = frozenset(
-    ["a", "an", "and", "are", "as", "at", "be", "been", "both", "by", "can", "each", "either", "for", "from", "had", "has", "have", "having", "here", "if", "in", "into", "is", "it", "its", "namely", "of", "on", "one", "only", "or", "our", "over", "per", "same", "set", "so", "such", "than", "that", "the", "their", "then", "there", "these", "they", "this", "those", "to", "total", "until", "up", "use", "used", "uses", "using", "via", "was", "we", "were", "when", "where", "which", "while", "whose", "will", "with", "within", "without", "all", "any", "also", "about", "around", "between", "default", "fixed", "equal", "value", "values", "being", "experiments", "work", "paper", "set", "sets", "setting", "choose", "chose", "train", "trained", "run", "ran", "initialize", "initialized", "sample", "sampled", "employ", "keep", "kept", "contains", "consists", "let", "e.g", "i.e", "respectively"]
+_STOPS_TEXT = """
+a an and are as at be been both by can each either for from had has have having here if in into is it its namely of on one only or our
+over per same set sets so such than that the their then there these they this those to total until up use used uses using via was we
+were when where which while whose will with within without all any also about around between default fixed equal value values being
+experiments work paper setting choose chose train trained run ran initialize initialized sample sampled employ keep kept contains
+consists let respectively
+"""
+_STOPS = frozenset(_STOPS_TEXT.split())
+"""Words that no name of a value begins or ends with."""
+_KINDS = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in (
+        ("architecture", r"layer|head|unit|dimension|width|depth|neuron|filter|channel|kernel|hidden|embedding|d_"),
+        ("fact", r"\b(?:gpus?|cpus?|cores?|machines?|hours?|days?|RAM)\b"),
+        ("evaluation", r"\b(?:seeds?|runs?|trials?|folds?|repetitions?)\b"),
+        ("training", r"\b(?:epochs?|learning|batch\w*|steps?|iterations?|warm\w*|decay|momentum|updates)\b"),
+        (
+            "data",
+            r"\b(?:examples|samples|sentences|images|records|rows|keys|documents|instances|classes|tokens|pairs)\b",
+        ),
+    )
 )
-_ARCHITECTURE = re.compile(
-    r"layer|head|unit|dimension|width|depth|neuron|filter|channel|kernel|hidden|embedding|d_", re.IGNORECASE
-)
-_KINDS = (
-    ("fact", r"\b(?:gpus?|cpus?|cores?|machines?|hours?|days?|RAM|memory of)\b"),
-    ("evaluation", r"\b(?:seeds?|runs?|trials?|folds?|repetitions?)\b"),
-    ("training", r"\b(?:epochs?|learning|batch\w*|steps?|iterations?|warm\w*|decay|momentum|updates)\b"),
-    (
-        "data",
-        r"\b(?:examples?|samples?|sentences?|images?|records?|rows?|keys?|documents?|instances?|classes|tokens|pairs)\b",
-    ),
-)
+_BETWEEN = frozenset(["is", "are", "was", "were", "of", "be", "a", "the", "to", "all", "value", "values"])
+"""What may stand between a name and its number."""
+_GOES_ON = re.compile(r",? ?(?:\.\.\.|…|\. \.)")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _BREAK = re.compile(r"[,.;:()\[\]{}=<>|“”\"]|\$[^$]*\$| [–—-] |\b[0-9]\S*")
 _CONDITION = re.compile(r",? ((?:for|on|in|when|during) (?:the |each |all )?[^,.;()]{2,50}?)(?=[,.;()]| and |$)")
@@ -147,8 +148,7 @@ def find_values(
 
 def values_in(text: str) -> list[Value]:
     """Return the values that a sentence sets, in its order; each number is read once."""
-    folded = fold(without_pointers(text))
-    read = part_units(*join_thousands(*folded))[0]
+    read = read_numbers(text)
     found: list[Value] = []
     for value in (*_signs(read), *_phrases(read), *_counts(read)):
         is_free = all(value.end <= one.start or value.start >= one.end for one in found)
@@ -160,19 +160,19 @@ def values_in(text: str) -> list[Value]:
 def value_row(value: Value, one: Sentence, owner: str = METHOD, condition: str = "") -> dict[str, Any]:
     """The value as the plan holds it, without an id."""
     held: dict[str, Any] = {"values": list(value.value)} if isinstance(value.value, tuple) else {"value": value.value}
-    plain = value.printed == str(value.value) or (
-        isinstance(value.value, tuple) and all(str(part) in value.printed for part in value.value)
-    )
-    symbol = value.symbol if value.symbol != value.name else ""
+    parts = value.value if isinstance(value.value, tuple) else (value.value,)
+    said: dict[str, str] = {
+        "symbol": value.symbol if value.symbol != value.name else "",
+        "printed": value.printed if not all(str(part) in value.printed for part in parts) else "",
+        "unit": value.unit,
+    }
     return {
         "name": value.name,
-        **({"symbol": symbol} if symbol else {}),
         **held,
-        **({} if plain else {"printed": value.printed}),
-        **({"unit": value.unit} if value.unit else {}),
+        **{key: text for key, text in said.items() if text},
         "owner": owner,
         **({"condition": condition} if condition else {}),
-        "kind": _kind_of(value.name),
+        "kind": next((kind for kind, pattern in _KINDS if pattern.search(value.name)), "hyperparameter"),
         "source": source_of(one.section, one.page, one.text[:_LONGEST_QUOTE]),
     }
 
@@ -186,7 +186,7 @@ def _may_set(one: Sentence) -> bool:
 
 
 def _rows_of(one: Sentence, own: Sequence[str], others: Sequence[str]) -> Iterator[dict[str, Any]]:
-    read = part_units(*join_thousands(*fold(without_pointers(one.text))))[0]
+    read = read_numbers(one.text)
     for value in values_in(one.text):
         behind = _CONDITION.match(read, value.end)
         condition = behind[1].strip() if behind else ""
@@ -213,60 +213,43 @@ def _names(name: str, words: str) -> bool:
 
 def _signs(read: str) -> Iterator[Value]:
     for match in _SIGN.finditer(read):
-        symbol, shown = match.group(1), match.group(2)
+        symbol, value = match.group(1), parse_value(match.group(2))
         before = read[max(0, match.start() - 70) : match.start()]
         name = _name_before(before) if len(symbol) < 3 or "_" in symbol else ""
-        is_named = bool(re.search(rf"\b(?:{_QUANTITY})$", name, re.IGNORECASE))
-        value = parse_value(shown)
-        if value == (0, 1) or (isinstance(value, tuple) and re.match(r",? ?(?:\.\.\.|…|\. \.)", read[match.end(2) :])):
-            continue  # the range of a variable
-        if value:
-            yield Value(
-                name if is_named else symbol, value, shown.strip(), *match.span(2), symbol, _unit_at(read, match.end(2))
-            )
-        elif shown.strip() in ("0", "0.0"):
-            yield Value(name if is_named else symbol, 0, shown.strip(), *match.span(2), symbol)
+        name = name if re.search(rf"\b(?:{_QUANTITY})$", name, re.IGNORECASE) else symbol
+        is_range = value == (0, 1) or (isinstance(value, tuple) and _GOES_ON.match(read[match.end(2) :]))
+        if value is not None and not is_range:
+            yield _value(name, value, read, match.span(2), symbol)
 
 
 def _phrases(read: str) -> Iterator[Value]:
-    for pattern in (_SET, _NAMED, _SPACED):
-        for match in pattern.finditer(read):
-            name, value = _name_before(match.group(1)), parse_value(match.group(2))
-            if name and value is not None:
-                yield Value(name, value, match.group(2).strip(), *match.span(2), "", _unit_at(read, match.end(2)))
+    for match in (match for pattern in (_SET, _NAMED, _SPACED) for match in pattern.finditer(read)):
+        name, value = _name_before(match.group(1)), parse_value(match.group(2))
+        if name and value is not None:
+            yield _value(name, value, read, match.span(2))
 
 
 def _counts(read: str) -> Iterator[Value]:
     for match in _COUNTED.finditer(read):
         noun, value = match.group(2).replace("- ", "-"), parse_value(match.group(1))
         last = noun.split()[-1].split("-")[-1]
-        if match.group(1).lower() in WORDS and not _WORD_COUNTED.fullmatch(last):
+        is_word = match.group(1).lower() in WORDS and not _WORD_COUNTED.fullmatch(last)
+        if is_word or value in (None, 0, 1) or _NO_COUNT.fullmatch(last) or last in _STOPS:
             continue
-        if value is None or value in (0, 1) or _NO_COUNT.fullmatch(last) or last in _STOPS:
-            continue
-        is_time = _MEASURES.fullmatch(last)
-        before = _name_before(read[max(0, match.start() - 60) : match.start()]) if is_time else ""
-        if is_time and not before:
-            continue
-        noun = noun.removesuffix("al") if noun.endswith("dimensional") else noun
-        noun = f"{noun.removesuffix('y')}ies" if noun.endswith("entry") else noun if noun.endswith("s") else f"{noun}s"
-        yield Value(
-            before or f"number of {noun}",
-            value,
-            match.group(1).strip(" ]}"),
-            *match.span(1),
-            "",
-            last if is_time else "",
-        )
+        if not _MEASURES.fullmatch(last):
+            noun = f"{noun.removesuffix('y')}ie" if noun.endswith("entry") else noun.removesuffix("al")
+            yield _value(f"number of {noun.removesuffix('s')}s", value or 0, read, match.span(1))
+        elif before := _name_before(read[max(0, match.start() - 60) : match.start()]):
+            yield replace(_value(before, value or 0, read, match.span(1)), unit=last)
     for match in _SHAPE.finditer(read):
         noun = match.group(2).strip() or _name_before(read[max(0, match.start() - 60) : match.start()])
         if noun and noun.split()[-1] not in _STOPS:
             yield Value(f"{noun} size" if "size" not in noun else noun, match.group(1), match.group(1), *match.span(1))
 
 
-def _unit_at(read: str, place: int) -> str:
-    match = _UNIT.match(read, place)
-    return match[1] if match else ""
+def _value(name: str, value: Scalar | tuple[Scalar, ...], read: str, span: tuple[int, int], symbol: str = "") -> Value:
+    unit = _UNIT.match(read, span[1])
+    return Value(name, value, read[slice(*span)].strip(" ]}"), *span, symbol, unit[1] if unit else "")
 
 
 def _name_before(before: str) -> str:
@@ -275,22 +258,9 @@ def _name_before(before: str) -> str:
     for match in reversed(list(_WORD.finditer(_BREAK.split(before.rstrip())[-1]))):
         word = match.group()
         if word.lower() in _STOPS or (not kept and re.search(r"(?:[^e]ed|ly)$", word)):
-            if not kept and word.lower() in (
-                "is",
-                "are",
-                "was",
-                "were",
-                "of",
-                "be",
-                "a",
-                "the",
-                "to",
-                "all",
-                "value",
-                "values",
-            ):
-                continue
-            break
+            if kept or word.lower() not in _BETWEEN:
+                break
+            continue
         kept.insert(0, word)
         if len(kept) == 4:
             break
@@ -303,33 +273,18 @@ def _name_before(before: str) -> str:
 def _rows_of_table(table: Table, paper: PaperText, rivals: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Each cell of a table of settings, named by its row; the column is its owner where it is a rival's, else its condition."""
     label, caption = caption_of(table, paper)
-    if (table.role not in (BUILD, SETUP, MIXED, RESULTS) and not label) or not is_settings_table(table, caption):
+    if not (label or table.role in (BUILD, SETUP, MIXED, RESULTS)) or not is_settings_table(table, caption):
         return
-    cells = [[plain_cell(cell) for cell in row] for row in table.cells]
-    is_headed = len(cells) > 1 and not any(is_figure(cell) for cell in cells[0][1:])
-    heads, body = (cells[0], cells[1:]) if is_headed else ([""] * len(cells[0]), cells)
     lines = [line for line in table.text.split("\n") if not re.match(r"\|[-:| ]+\|?$", line)]
-    rows = 0
-    for at, row in enumerate(body):
-        quote = " ".join(lines[at + is_headed].strip("| ").split())[:200] if at + is_headed < len(lines) else row[0]
+    cells = [[plain_cell(cell) for cell in row] for row in table.cells]
+    heads = cells[0] if len(cells) > 1 and not any(map(is_figure, cells[0][1:])) else [""] * len(cells[0])
+    for row, line in list(zip(cells, lines, strict=False))[bool(any(heads)) :]:
+        one = Sentence(" ".join(line.strip("| ").split())[:200], table.section, table.page, table.role, "table")
         for head, cell in zip(heads[1:], row[1:], strict=False):
             value = parse_value(cell) if is_figure(cell) else None
-            if value is None or not re.search(r"[^\W\d_]", row[0]) or is_figure(row[0]) or rows >= _MOST_OF_TABLE:
+            if value is None or is_figure(row[0]) or not re.search(r"[^\W\d_]", row[0]):
                 continue
-            rows += 1
-            is_wide = len(heads) > 2 and bool(head) and not re.match(r"values?$|default", head, re.IGNORECASE)
-            one = Sentence(quote, table.section, table.page, table.role, "table")
-            is_rival = is_wide and any(is_same(head, name) for name in rivals)
-            condition = head if is_wide and not is_rival else ""
-            yield value_row(Value(row[0], value, cell, 0, 0), one, head if is_rival else METHOD, condition)
-
-
-def _kind_of(name: str) -> str:
-    if _ARCHITECTURE.search(name):
-        return "architecture"
-    return next((kind for kind, pattern in _KINDS if re.search(pattern, name, re.IGNORECASE)), "hyperparameter")
-
-
-def heading_of(one: Mapping[str, Any]) -> str:
-    """Number or heading of a section, for a doubt."""
-    return str(one["number"] or split_heading(one["title"])[0])
+            case = "" if len(heads) < 3 or re.match(r"values?$|default", head, re.IGNORECASE) else head
+            is_rival = any(is_same(case, name) for name in rivals)
+            owner, condition = (case, "") if is_rival else (METHOD, case)
+            yield value_row(Value(row[0], value, cell, 0, 0), one, owner, condition)
