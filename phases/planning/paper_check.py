@@ -12,7 +12,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from phases.planning.plan_words import read_aloud, write_ids
-from phases.planning.rules import BACKGROUND, Grid, NUMBER, OTHER, PROOF, WORDS, caption_of, fold, number_of, read_paper, roles_of
+from phases.planning.rules import (
+    BACKGROUND,
+    Grid,
+    NUMBER,
+    OTHER,
+    PROOF,
+    WORDS,
+    caption_of,
+    fold,
+    number_of,
+    read_paper,
+    roles_of,
+)
 
 Row = Mapping[str, Any]
 _NUMBER = re.compile(NUMBER)

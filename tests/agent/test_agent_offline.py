@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from phases.agent.offline_model import file_text
 from phases.evidence.traceability import trace_requirements
-from phases.planning.rules import assemble_plan
+from phases.planning.rules.plan import assemble_plan
 from phases.workspace.workspace import Workspace
 from tests.papers import PAPER, Read, example_paper, read
 from tests.strategies import QUICK

@@ -19,7 +19,7 @@ from phases.planning.plan_faults import reference_faults
 from phases.planning.plan_sense import doubts_about
 from phases.planning.plan_view import render_plan
 from phases.planning.plan_words import group_doubts, read_aloud, read_formula, steps_of, write_ids
-from phases.planning.rules.requirement_text import plan_of_text
+from phases.planning.rules import plan_of_text
 from pipeline.base.errors import UsageError
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, Read, example_paper, read

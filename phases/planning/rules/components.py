@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from phases.planning.plan_words import is_in_formula
-from phases.planning.rules.names import NAME, is_same, is_telling
+from phases.planning.rules.names import NAME, is_same, is_telling, letters_of
 from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
 from phases.planning.rules.requirements import Requirement, has_hole, why_not
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content, split_heading
@@ -37,7 +37,7 @@ _LEADING = re.compile(
     re.IGNORECASE,
 )
 _TITLE_OF_ALGORITHM = re.compile(r"^[\s:.*_]+|(?: (?:algorithm|procedure))?[\s:.]*$", re.IGNORECASE)
-_PHRASE = re.compile(rf"(?<=[a-z,(] )((?:{NAME})(?:[ -](?:{NAME})){{0,3}})(?=[\s.,;:)])")
+_PHRASE = re.compile(rf"(?<=[a-z,(] )((?:{NAME})(?: (?:{NAME})){{0,3}})(?=[\s.,;:)])")
 _PLAIN_WORD = re.compile(r"[a-z][a-z-]{3,}")
 _ORDINARY = re.compile(
     r"(?:(?:th|wh)\w{2,4}|with|from|into|have|been|will|each|such|same|more|most|other|than|over|also|only|both|some|many|very|case|number"
@@ -150,7 +150,7 @@ def _set_in(lines: Sequence[str]) -> list[str]:
 
 def _listings(paper: PaperText) -> Iterator[Component]:
     """The code without a caption in sections of what is built or set up: one component for each section."""
-    shown = [(row["start"], row["end"] + _FAR // 8) for row in paper.outline["algorithms"]]
+    shown = {letters_of(line) for row in paper.outline["algorithms"] for line in _lines_of(paper, row)}
     found: dict[str, Component] = {}
     end = 0
     for one in paper.listings:
@@ -161,7 +161,7 @@ def _listings(paper: PaperText) -> Iterator[Component]:
         is_built = paper.roles.get(one.section["id"], BUILD) in (BUILD, SETUP, MIXED)
         if not is_built or 2 * code < len(lines) or len(lines) < _FEWEST_LINES:
             continue
-        if not any(first <= start < last for first, last in shown):
+        if not all(letters_of(line) in shown for line in lines):
             name, lead = _name_of(one.section) or "Listing", _lead_of(paper.text, start)
             home = found.setdefault(one.section["id"], Component(name, one.section, one.page, rank=2))
             home.steps = [*home.steps, *filter(None, [lead]), *_set_in(lines)][:MOST_LINES]

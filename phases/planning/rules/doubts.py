@@ -35,18 +35,23 @@ def find_doubts(paper: PaperText, plan: Plan, uses: Sequence[TableUse]) -> list[
 def _few(paper: PaperText, plan: Plan) -> Doubts:
     count = len(plan["requirements"])
     if count < _FEWEST:
-        known = "Only one sentence is" if count == 1 else f"Only {count} sentences are" if count else "No sentence is"
+        known = (
+            f"Only {count} sentences are read as requirements"
+            if count > 1
+            else "Only one sentence is read as a requirement"
+        )
+        known = known if count else "No sentence is read as a requirement"
         why = "its sections say little of what is built." if count else "none of its sections says what is built."
         why = why if paper.outline["sections"] else "no heading of the paper was recognized."
-        yield {"what": f"{known} read as a requirement: {why} Read the paper, and add what is missing."}
+        yield {"what": f"{known}: {why} Read the paper, and add what is missing."}
     if not plan["values"]:
         yield {"what": "No value is stated in a sentence or table that the rules can read."}
 
 
 def _empty_sections(paper: PaperText, plan: Plan) -> Doubts:
     """Sections of what is built or set up of which the plan quotes nothing."""
-    rows = (row for name in ("requirements", "components", "values") for row in plan[name])
-    quoted = {row["source"]["section"] for row in rows}
+    parts = [row for row in plan["components"] if row.get("steps") or row.get("equations")]
+    quoted = {row["source"]["section"] for row in (*plan["requirements"], *plan["values"], *parts)}
     said = Counter(one.section["id"] for one in paper.sentences)
     empty = [
         _place(one)
@@ -113,14 +118,13 @@ def _several_values(values: Sequence[Row]) -> Doubts:
     groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for row in values:
         groups[letters_of(row["name"]), row["owner"], row.get("condition", "")].append(row)
+    told = []
     for rows in groups.values():
         shown = [str(row.get("printed", row.get("value", row.get("values")))) for row in rows]
         if len(set(shown)) > 1:
-            ids = ", ".join(row["id"] for row in rows[:_NAMED])
-            yield {
-                "about": ids,
-                "what": f"{rows[0]['name']}: the paper gives {_join(shown)} and does not say when each holds.",
-            }
+            told.append(f"{rows[0]['name']} ({', '.join(row['id'] for row in rows[:_NAMED])})")
+    if told:
+        yield {"what": f"The paper gives several values and does not say when each holds: {_join(told)}."}
 
 
 def _unsure_tables(uses: Sequence[TableUse]) -> Doubts:

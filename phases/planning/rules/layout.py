@@ -106,7 +106,7 @@ def _groups(components: Sequence[Row], sections: Sections) -> list[list[Row]]:
     return [group for group, _ in groups]
 
 
-def _size(row: Row) -> int:
+def _size(row: Mapping[str, Any]) -> int:
     return 2 + len(row["requirements"]) + 3 * bool(row.get("algorithm"))
 
 

@@ -39,7 +39,8 @@ _OWN_BEGINNING = re.compile(r"(?:where|with|in which)\b|[•✷□■◦▪*–-
 _LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
 """Dots between a heading and its page, in a table of contents."""
 _RUN_IN = re.compile(
-    r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]? |(?:[-*•] )?([A-Z][\w+-]*(?:[ -][\w+&/()-]+){0,5})[:.] (?=[A-Z(])"
+    r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]? |(?:[-*•] )?(?!(?:We|It|This|That|The|There|They|Table|Figure|Fig|Algorithm)\b)"
+    r"([A-Z][\w+-]*(?:(?: [\w+&/()-]+){0,4}:|(?: [\w+&/()-]+){0,2}\.)) (?=[A-Z(])"
 )
 
 
@@ -192,7 +193,7 @@ def _sentences(block: TextBlock, section: Section, page: int, role: str, walk: _
     last = walk.sentences[-1] if walk.sentences and walk.is_adjacent else None
     begun = last if last and kind == PROSE and _goes_on(last, text) else None
     run_in = _RUN_IN.match(text)
-    head = (run_in[1] or run_in[2]) if run_in else begun.head if begun else ""
+    head = (run_in[1] or run_in[2]).rstrip(":.") if run_in else begun.head if begun else ""
     if begun:
         walk.sentences.pop()
         before, kind = begun.before, begun.kind

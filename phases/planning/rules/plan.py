@@ -109,7 +109,7 @@ def assemble_plan(
 ) -> Row:
     """Return the plan of what was found and asked for, with its files and their order."""
     requirements, components = list(found["requirements"]), list(found["components"])
-    for text in requests:
+    for text in filter(str.strip, requests):
         _add_request(text, requirements, components)
     if not requirements:
         requirements = [_missing_requirement(outline)]

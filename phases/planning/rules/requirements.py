@@ -10,10 +10,10 @@ from typing import Any
 from phases.planning.rules.blocks import ITEM, NOTE
 from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
 from phases.planning.rules.sections import BUILD, MIXED, SETUP
-from phases.planning.rules.sentences import count_words, is_whole, leans_on, without_next
+from phases.planning.rules.sentences import count_words, is_closed, is_whole, leans_on, without_next
 
 MOST = 60
-_FEWEST_WORDS, _LONGEST, _LEAST = 5, 500, 0.5
+_FEWEST_WORDS, _LONGEST, _LEAST, _LEAST_OF_TRIALS = 5, 500, 0.1, 0.6
 _CITATION = re.compile(r"\[[0-9][0-9, –-]*\]|\bet al\b|\([A-Z][^()]{1,60}(?:19|20)[0-9]{2}[a-z]?\)")
 _OURS = re.compile(
     r"\b(?:we|our|us)\b|\bthis (?:paper|work)\b|\b(?:wir|unser\w*|nous|notre)\b|我们|本文", re.IGNORECASE
@@ -122,8 +122,7 @@ def why_not(text: str) -> str:
 
 def has_hole(text: str) -> bool:
     """Return whether words or signs were lost: an unreadable character, an unclosed bracket or formula."""
-    is_odd = text.count("(") != text.count(")") or text.count("$") % 2 == 1
-    return is_odd or "\ufffd" in text or bool(re.search(r"\w- \w", text))
+    return not is_closed(text) or "\ufffd" in text or bool(re.search(r"\w- \w", text))
 
 
 def _candidates(sentences: Sequence[Sentence], own: re.Pattern[str] | None) -> list[Requirement]:
@@ -132,8 +131,8 @@ def _candidates(sentences: Sequence[Sentence], own: re.Pattern[str] | None) -> l
     for place, one in enumerate(sentences):
         is_fit = one.role in (BUILD, SETUP, MIXED) and _is_readable(one) and not why_not(one.text)
         score = _score(one, own) if is_fit else 0.0
-        if score < _LEAST:
-            continue
+        if score < (_LEAST_OF_TRIALS if one.role == MIXED else _LEAST):
+            continue  # among experiments stands what came out, too
         row = Requirement((one,), score, place, _terms(sentences, place))
         if not leans_on(one.text):
             rows.append(row)
@@ -159,7 +158,9 @@ def _score(one: Sentence, own: re.Pattern[str] | None) -> float:
     """Weigh a sentence: an action, a formula, a number, the authors or their method speak for it, citations against it."""
     said = one.text
     deeds, ours = len(_DEED.findall(said)), bool(_OURS.search(said))
-    score = 0.5 * min(deeds, 2) + 0.4 * ours * bool(deeds) + 0.6 * bool(one.formula) + 0.2 * bool(_SETS.search(said))
+    score = (
+        0.5 * min(deeds, 2) + (0.4 if deeds else 0.2) * ours + 0.6 * bool(one.formula) + 0.2 * bool(_SETS.search(said))
+    )
     score += 0.3 * bool(own and own.search(said)) + 0.3 * (one.kind == ITEM) + 0.2 * (one.role == BUILD)
     return score - 0.3 * min(len(_CITATION.findall(said)), 2) + 0.5 * (not said.isascii() and not deeds)
 

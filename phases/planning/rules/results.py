@@ -39,8 +39,8 @@ _DRAWN = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_RESULT = re.compile(
-    rf"\b(?:achiev|obtain|reach|attain|yield|get|got|report|scor|result)\w*\b[^.;]{{0,60}}? ((?:{METRIC.pattern}))[^.;0-9]{{0,30}}?"
-    rf"({NUMBER})( ?%)?",
+    r"\b(?:achiev|obtain|reach|attain|yield|get|got|report|scor|result)\w*\b[^.;]{0,60}? "
+    rf"((?:{METRIC.pattern}))[^.;0-9]{{0,30}}?({NUMBER})( ?%)?(?! ?[a-z]{{3,}})",
     re.IGNORECASE,
 )
 Row = dict[str, Any]

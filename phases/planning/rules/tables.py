@@ -14,7 +14,7 @@ _MOST_HEAD_ROWS, _LONGEST_SECTION, _FEWEST_STEPS = 4, 4, 4
 METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|policy|strategy", re.IGNORECASE)
 """Over a column that names methods."""
 SETTING_NAME = re.compile(
-    r"(?:[\w-]+[ -]){0,2}(?:rates?|sizes?|momentum|decay|epochs?|(?:number|#|no\.?) ?of|num_|n_|max(?:imum)?[ _-](?!max)|min(?:imum)?[ _-]"
+    r"(?:\w+[ -]){0,3}(?:rates?|sizes?|momentum|decay|epochs?|(?:number|#|no\.?) ?of|num_|n_|max(?:imum)?[ _-](?!max)|min(?:imum)?[ _-]"
     r"|layers|heads|steps|iterations|temperature|optimi[sz]er|seeds?|dimensions?|widths?|depths?|thresholds?|weights?|factors?"
     r"|coefficients?|capacity|lr|[α-ωϵ]|\\[a-z]+)\b",
     re.IGNORECASE,
@@ -189,7 +189,7 @@ def _labelled_rows(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[st
             above = ""  # what is added to the group's name has come to its end
         if not label:
             named = [place for place in range(len(rows)) if rows[place][0]]
-            yield rows[min(named, key=lambda one, at=at: abs(one - at))][0] if named else "", cells
+            yield rows[min((abs(one - at), one) for one in named)[1]][0] if named else "", cells
         else:
             yield f"{above}{'' if label.startswith(_ADDED) else ' /'} {label}" if above else label, cells
 
