@@ -14,11 +14,11 @@ from typing import Any
 from phases.planning.plan_words import read_aloud, write_ids
 from phases.planning.rules import (
     BACKGROUND,
-    Grid,
     NUMBER,
     OTHER,
     PROOF,
     WORDS,
+    Grid,
     caption_of,
     fold,
     number_of,

@@ -223,7 +223,7 @@ RATE, BATCH = value("learning rate"), value("batch size")
     [
         pytest.param(
             lambda plan: plan["values"][RATE].update(value=0.3),
-            "Rules read learning rate = 0.1 where the plan has V2: which is right?",
+            "Rules read learning rate = 0.1 where the plan has V1: which is right?",
             id="another value in the same words",
         ),
         pytest.param(
@@ -259,7 +259,7 @@ def test_an_owner_that_the_rules_name_otherwise_is_told() -> None:
     found["values"][RATE]["owner"] = "Hurry"
     [row] = differences_from_rules(SHORT.plan, found)
     assert row == {
-        "about": "V2",
+        "about": "V1",
         "what": "Rules take Hurry for the owner of learning rate = 0.1, and the model method.",
     }
 
@@ -651,7 +651,7 @@ def test_fewer_requirements_than_the_rules_find_and_the_same_twice_are_told_of()
     )
     told = told_of(plan)
     assert "These requirements say the same: R1, R9. Strike all but one." in told
-    assert "The model gives 6 requirements, and rules find 40 in the paper: what is missing?" in told
+    assert "The model gives 5 requirements, and rules find 40 in the paper: what is missing?" in told
 
 
 def test_so_many_rows_that_nobody_could_review_them_are_told_back(desk: Desk) -> None:

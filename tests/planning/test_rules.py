@@ -106,7 +106,8 @@ SWALLOWED = "Related work is old and was done by many people who all used a queu
 )
 def test_a_heading_that_swallowed_its_paragraph_decides_no_role_and_loses_no_sentence(heading: str) -> None:
     made = read(
-        f"# Waiting\n\n## 2 Method\n\nWe keep a queue.\n\n## {heading}\n\nWe store rooms in it.\n\n## Door\n\nWe open it with a key.\n"
+        f"# Waiting\n\n## 2 Method\n\nWe keep a queue.\n\n## {heading}\n\nWe store rooms in it.\n\n"
+        "## Door\n\nWe open it with a key.\n"
     )
     said = " ".join(texts(made))
     assert "We store rooms in it." in said
@@ -238,8 +239,12 @@ GRIDS = [
         ["| Oak | | Ash |", "| P | R | P | R", "Slow | 1.5 | 2.5 | 3.5 | 4.5"],
         ["Oak / P", "Oak / R", "Ash / P", "Ash / R"], [("Slow", ["1.5", "2.5", "3.5", "4.5"])], id="a head over its columns",
     ),
-    pytest.param(["Rule | k | Hits", "Slow | 1 | 2.5", "Slow | 2 | 3.5"], ["Hits"], [("Slow k=1", ["2.5"]), ("Slow k=2", ["3.5"])], id="a setting"),
-    pytest.param(["Set | Rule | Hits", "Oak | Slow | 2.5", "| Old | 3.5"], ["Hits"], [("Oak / Slow", ["2.5"]), ("Oak / Old", ["3.5"])], id="two labels"),
+    pytest.param(
+        ["Rule | k | Hits", "Slow | 1 | 2.5", "Slow | 2 | 3.5"], ["Hits"], [("Slow k=1", ["2.5"]), ("Slow k=2", ["3.5"])], id="a setting",
+    ),
+    pytest.param(
+        ["Set | Rule | Hits", "Oak | Slow | 2.5", "| Old | 3.5"], ["Hits"], [("Oak / Slow", ["2.5"]), ("Oak / Old", ["3.5"])], id="two labels",
+    ),
 ]  # fmt: skip
 
 
@@ -252,7 +257,8 @@ def test_a_table_is_read_with_its_heads_and_labels(lines: list[str], heads: list
 def test_listings_and_algorithms_are_kept_line_by_line() -> None:
     lines = "1: read the room\n2:   if it is full then\n3:     wait for it\n4: return the room"
     plan = method(
-        f"> **Algorithm 1.** Wait a little\n\n```\n{lines}\n```\n\nWe also call this:\n\n```python\ndef f(x):\n    y = g(x)\n    return y\n```"
+        f"> **Algorithm 1.** Wait a little\n\n```\n{lines}\n```\n\nWe also call this:\n\n"
+        "```python\ndef f(x):\n    y = g(x)\n    return y\n```"
     ).plan
     steps = [step for row in plan["components"] for step in row.get("steps", ())]
     assert steps[:4] == ["1: read the room", "2:   if it is full then", "3:     wait for it", "4: return the room"]
@@ -261,7 +267,8 @@ def test_listings_and_algorithms_are_kept_line_by_line() -> None:
 
 def test_a_paper_in_any_language_is_planned_as_far_as_its_structure_carries() -> None:
     rows = table("参数 | 值", "学习率 | 0.1")
-    text = f"# 等待\n\n## 1 引言\n\n等待。\n\n## 2 队列\n\n我们使用一个队列来保存所有的房间。\n\n```\nx = f(y)\nz = g(x)\nreturn z\n```\n\n> **表 1.** 超参数\n\n{rows}\n"
+    text = f"# 等待\n\n## 1 引言\n\n等待。\n\n## 2 队列\n\n我们使用一个队列来保存所有的房间。\n\n"
+    text += f"```\nx = f(y)\nz = g(x)\nreturn z\n```\n\n> **表 1.** 超参数\n\n{rows}\n"
     plan = read(text).plan
     assert [row["text"] for row in plan["requirements"]] == ["我们使用一个队列来保存所有的房间。"]
     assert [row["value"] for row in plan["values"]] == [0.1]
@@ -270,7 +277,10 @@ def test_a_paper_in_any_language_is_planned_as_far_as_its_structure_carries() ->
 
 
 def test_what_nothing_was_taken_from_is_doubted_first() -> None:
-    parts = "## 3 Halls\n\nHalls are long.\n\nHalls are wide.\n\n## 4 Doors\n\nAlgorithm 3 is run here. The width of ( is lost in this very long sentence.\n"
+    parts = (
+        "## 3 Halls\n\nHalls are long.\n\nHalls are wide.\n\n"
+        "## 4 Doors\n\nAlgorithm 3 is run here. The width of ( is lost in this very long sentence.\n"
+    )
     what = [
         row["what"] for row in read(f"# T\n\n## 2 Method\n\nWe keep a queue of rooms.\n\n{parts}").plan["uncertain"]
     ]

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 from phases.planning.plan_words import is_in_formula
@@ -21,29 +21,37 @@ _FAR, _FEWEST_LINES, _LONGEST_LEAD, _LONGEST_LINE, _OFTEN = 4_000, 3, 100, 900, 
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
 _NUMBER_OF_LINE = re.compile(r"([0-9]{1,3}[:.)]?) +(?=\S)")
 _CODE = re.compile(
-    r"(?:if|then|for|while|repeat|return|else|until|end|begin|def|import|function|procedure|input|output|require|ensure)\b|class \w+ ?[(:{]|>>>"
+    r"(?:if|then|for|while|repeat|return|else|until|end|begin|def|import|function|procedure|input|output|require"
+    r"|ensure)\b|class \w+ ?[(:{]|>>>"
     r"|.{0,200}?(?::=|←|<- |\\leftarrow)|.{0,200}?\w\([^|]{0,300}\);?$|.{0,200}[;{}]$|.{0,80}?\w ?= ?\w",
     re.IGNORECASE,
 )
 _NOT_A_NAME = re.compile(
-    r"(?:our |the |proposed )*(?:overview|method(?:s|ology)?|approach|model|algorithms?|design|architecture|system|framework|notation|problem"
-    r"|preliminaries|definitions?|setup|implementation|details|overall|appendix|formulation|problem (?:setup|statement|formulation|definition)"
+    r"(?:our |the |proposed )*(?:overview|method(?:s|ology)?|approach|model|algorithms?|design|architecture|system"
+    r"|framework|notation|problem"
+    r"|preliminaries|definitions?|setup|implementation|details|overall|appendix|formulation|problem (?:setup"
+    r"|statement|formulation|definition)"
     r"|proposed (?:method|approach|model)|methods and materials|experiments?|discussion|materials?|方法|算法|模型)",
     re.IGNORECASE,
 )
 _CLAIM = re.compile(r"\b(?:is|are|vs\.?|does|do|can|improves?|helps?|matters?)\b|\?|^(?:Vignette|Case study|Example)")
 _LEADING = re.compile(
-    r"^(?:(?:the|our|an?|proposed|using|on|description of|details (?:of|on)|overview of|essentials of|[a-z]+ing (?:the|an?|our)) )+",
+    r"^(?:(?:the|our|an?|proposed|using|on|description of|details (?:of|on)|overview of|essentials of"
+    r"|[a-z]+ing (?:the|an?|our)) )+",
     re.IGNORECASE,
 )
 _TITLE_OF_ALGORITHM = re.compile(r"^[\s:.*_]+|(?: (?:algorithm|procedure))?[\s:.]*$", re.IGNORECASE)
 _PHRASE = re.compile(rf"(?<=[a-z,(] )((?:{NAME})(?: (?:{NAME})){{0,3}})(?=[\s.,;:)])")
 _PLAIN_WORD = re.compile(r"[a-z][a-z-]{3,}")
 _ORDINARY = re.compile(
-    r"(?:(?:th|wh)\w{2,4}|with|from|into|have|been|will|each|such|same|more|most|other|than|over|also|only|both|some|many|very|case|number"
-    r"|given|first|second|third|last|next|following|different|previous|single|original|above|below|current|final|possible|respect"
-    r"|paper|work|section|figure|table|example|result\w*|experiment\w*|method\w*|approach\w*|we|our|all|any|two|three|one|between"
-    r"|within|without|during|after|before|well|used|using|based|set|see|how|does|make|take|need|must|should|could|would)|\w+(?:ed|ly|ing)"
+    r"(?:(?:th|wh)\w{2,4}|with|from|into|have|been|will|each|such|same|more|most|other|than|over|also|only|both|some"
+    r"|many|very|case|number"
+    r"|given|first|second|third|last|next|following|different|previous|single|original|above|below|current|final"
+    r"|possible|respect"
+    r"|paper|work|section|figure|table|example|result\w*|experiment\w*|method\w*|approach\w*|we|our|all|any|two|three"
+    r"|one|between"
+    r"|within|without|during|after|before|well|used|using|based|set|see|how|does|make|take|need|must|should|could"
+    r"|would)|\w+(?:ed|ly|ing)"
 )
 """Words that begin or end no name of a part."""
 Row = dict[str, Any]
@@ -68,7 +76,8 @@ class Component:
 def find_components(paper: PaperText, others: Sequence[str]) -> list[Component]:
     """Return at most `MOST` parts in the order of the paper; `others` are names of data, measures and baselines."""
     found: list[Component] = []
-    for one in (*_algorithms(paper), *_headings(paper), *_listings(paper), *_named(paper, others)):
+    offered = chain(_algorithms(paper), _headings(paper), _listings(paper), _named(paper, others))
+    for one in islice(offered, 8 * MOST):
         if (same := next((known for known in found if _is_one(known, one)), None)) is None:
             found.append(one)
         elif one.steps and not same.steps:

@@ -11,7 +11,7 @@ _ENDS, _GOES_ON = tuple("/-_=&?%#~:"), tuple("/-_=&?%#~.")
 """How a piece of an address ends that a line breaks, and how the next one begins."""
 _MOST_PIECES, _NEAR, _BEHIND = 3, 200, ".,;:!?*_"
 _FILE = re.compile(
-    r"\.(?:csv|tsv|txt|dat|data|json|jsonl|zip|tar|tgz|gz|bz2|xz|npz|npy|mat|h5|hdf5|parquet|arff|xlsx)$", re.I
+    r"\.(?:csv|tsv|txt|dat|data|json|jsonl|zip|tar|tgz|gz|bz2|xz|npz|npy|mat|h5|hdf5|parquet|arff|xlsx)$", re.IGNORECASE
 )
 """A file, and not a page on which somebody would have to look for it."""
 _LICENCE = re.compile(

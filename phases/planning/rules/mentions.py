@@ -32,16 +32,19 @@ _DATA = (
 _IN_CAPTION = re.compile(rf"\bon (?:the )?({_LIST})")
 _COMPARED = (
     re.compile(
-        rf"\b(?:[Cc]ompar\w+|[Oo]utperform\w*)\b(?: [\w-]+){{0,6}}?(?: with| to| against| over)? (?:the |those of |that of )*({_LIST})"
+        rf"\b(?:[Cc]ompar\w+|[Oo]utperform\w*)\b(?: [\w-]+){{0,6}}?(?: with| to| against| over)? (?:the |those of "
+        rf"|that of )*({_LIST})"
     ),
     re.compile(
-        rf"\bbaselines?(?: methods?| models?)?(?:,| are| is|:| include| including| such as| like|,? namely)+ (?:the )?({_LIST})"
+        rf"\bbaselines?(?: methods?| models?)?(?:,| are| is|:| include| including| such as| like"
+        rf"|,? namely)+ (?:the )?({_LIST})"
     ),
     re.compile(rf"\b(?:versus|vs\.?|instead of) ({_LIST})"),
     re.compile(rf"({_LIST}) (?:is|are|as) (?:the |our |a )?(?:\w+ )?baselines?\b"),
 )
 _MEASURED = re.compile(
-    r"\b(?:we (?:report|measure|use|compute)|in terms of|measured (?:by|in)|evaluated (?:by|using|with)|metrics?(?:,| are| is|:| such as))"
+    r"\b(?:we (?:report|measure|use|compute)|in terms of|measured (?:by|in)|evaluated (?:by|using|with)|metrics?(?:,"
+    r"| are| is|:| such as))"
     rf" (?:the |both |average |mean )*((?:[A-Za-z][\w@-]* ){{0,2}}?(?:{METRIC.pattern}))",
     re.IGNORECASE,
 )
@@ -51,17 +54,21 @@ _NO_METRIC = re.compile(
 _VAGUE = frozenset(["time", "rate", "memory", "score", "return", "returns", "loss", "error", "acc"])
 """Measures that say nothing without the word before them."""
 _QUALIFIED = re.compile(
-    r"\b(?!(?:default|learning|smaller|larger|one|dropout|sampling|decay|update|the|this|that|each|our|an?|of|and|or|same|high\w*|low\w*"
-    rf"|better|best|good|average|mean|overall|time|total|running|in|at|for|with|on|to|is|more|less) )[A-Za-z][a-z-]+ (?:{METRIC.pattern})",
+    r"\b(?!(?:default|learning|smaller|larger|one|dropout|sampling|decay|update|the|this|that|each|our|an?|of|and|or"
+    r"|same|high\w*|low\w*"
+    rf"|better|best|good|average|mean|overall|time|total|running|in|at|for|with|on|to|is|more"
+    rf"|less) )[A-Za-z][a-z-]+ (?:{METRIC.pattern})",
 )
 """A measure with the word that says which: validation accuracy."""
 _LEADING = re.compile(
-    r"^(?:(?:The|We|Our|This|These|In|On|For|All|Both|Each|With|As|It|If|To|A|An|Then|And|Table|Figure|Section|See|Here|From) )+"
+    r"^(?:(?:The|We|Our|This|These|In|On|For|All|Both|Each|With|As|It|If|To|A|An|Then|And|Table|Figure|Section|See"
+    r"|Here|From) )+"
 )
 _NO_NAME_TEXT = """
-the we our this these in on for all both each with as it if to a an then table figure fig section algorithm appendix equation theorem
-lemma dataset datasets data test train average total mean results method methods model models baseline baselines ours however since
-when while although task tasks note english using state step phase part parameter setting value linux windows python
+the we our this these in on for all both each with as it if to a an then table figure fig section algorithm appendix equation
+theorem lemma dataset datasets data test train average total mean results method methods model models baseline baselines ours
+however since when while although task tasks note english using state step phase part parameter setting value linux windows
+python
 """
 _NO_NAME = frozenset(_NO_NAME_TEXT.split())
 _NO_HEAD = re.compile(r"[=<>↑↓%#(]")
@@ -69,9 +76,10 @@ _CITED = re.compile(r"\s*(?:\[[0-9, ]+\]|\((?:[A-Z][^()]*)?(?:19|20)[0-9]{2}[a-z
 _ROW_OF_NUMBERS = re.compile(r"[\W\d]*$|[0-9]|.*[=<>]|w/|\+|-|no |without |only |with ", re.IGNORECASE)
 _MACHINE = re.compile(r"\b(?:[GCT]PUs?|RAM|GHz|Intel|NVIDIA|Xeon)\b")
 _PACKAGES_TEXT = """
-PyTorch TensorFlow Keras JAX Flax numpy SciPy scikit-learn pandas Matplotlib Transformers diffusers tokenizers spaCy NLTK gensim XGBoost
-LightGBM NetworkX Ray statsmodels Pillow pdfplumber pdf2image PySBD LayoutParser sciSpaCy PyHessian fairseq SentencePiece sacreBLEU
-librosa torchvision Optuna CVXPY SymPy Numba Captum FEniCS einops gymnasium tianshou MuJoCo tensor2tensor CUDA stable-baselines3 Theano
+PyTorch TensorFlow Keras JAX Flax numpy SciPy scikit-learn pandas Matplotlib Transformers diffusers tokenizers spaCy NLTK gensim
+XGBoost LightGBM NetworkX Ray statsmodels Pillow pdfplumber pdf2image PySBD LayoutParser sciSpaCy PyHessian fairseq
+SentencePiece sacreBLEU librosa torchvision Optuna CVXPY SymPy Numba Captum FEniCS einops gymnasium tianshou MuJoCo
+tensor2tensor CUDA stable-baselines3 Theano
 """
 _PACKAGES = {letters_of(name): name for name in _PACKAGES_TEXT.split()}
 """Packages that are installed under the name that papers use; a name that a paper makes up could be anybody's package."""
@@ -179,7 +187,7 @@ def _columns_of_data(use: TableUse, own: Sequence[str]) -> list[str]:
         names = heads
     else:
         return []
-    names = [name for name in names if re.match(r"[A-Za-z]*[A-Z]", name) and 2 < len(name) and len(name.split()) <= 3]
+    names = [name for name in names if re.match(r"[A-Za-z]*[A-Z]", name) and len(name) > 2 and len(name.split()) <= 3]
     return [name for name in names if not (METRIC.search(name) or _NO_HEAD.search(name) or is_own(name, own))]
 
 
@@ -193,10 +201,10 @@ def _names_in(pattern: re.Pattern[str], text: str, *, proper: bool = False) -> I
         part for match in pattern.finditer(text) for part in re.split(r", and |, or | and | or |, ", match[1])
     ):
         name = _LEADING.sub("", part).strip(" .,;:")
-        is_short = 1 < len(name) and len(name.split()) <= _LONGEST
-        if is_short and name.lower() not in _NO_NAME and not _MACHINE.search(name):
-            if not proper or is_telling(name.split()[0]) or " " in name or re.fullmatch(r"[A-Z]\w+", name):
-                yield name
+        is_short = len(name) > 1 and len(name.split()) <= _LONGEST
+        is_fit = is_short and name.lower() not in _NO_NAME and not _MACHINE.search(name)
+        if is_fit and (not proper or is_telling(name.split()[0]) or " " in name or re.fullmatch(r"[A-Z]\w+", name)):
+            yield name
 
 
 def _is_any(name: str, others: Sequence[str]) -> bool:

@@ -22,7 +22,8 @@ _OURS = re.compile(
     r"([A-Za-z0-9][\w*+-]*(?: [\w*+-]+){0,3}) ?[(\[](?:ours?|this (?:work|paper)|proposed)[)\]]", re.IGNORECASE
 )
 _CALLED = re.compile(
-    r"\b(?:call(?:ed)?|named?|term(?:ed)?|dub(?:bed)?|refer(?:red)? to (?:it |this \w+ )?as|namely) (?:it |this (?:\w+ )?|them |the |our )?"
+    r"\b(?:call(?:ed)?|named?|term(?:ed)?|dub(?:bed)?|refer(?:red)? to (?:it |this \w+ )?as|namely) (?:it "
+    r"|this (?:\w+ )?|them |the |our )?"
     r"[\"“*_]*([A-Z][\w*+-]*(?: [A-Z][\w*+-]*){0,3}|[a-z]+[A-Z-][\w*+-]*)"
 )
 _PROPOSES = re.compile(

@@ -18,15 +18,16 @@ _SHORT = 4
 """So many capitals alone are an abbreviation that says nothing beside a title that has none of it."""
 _FEWEST_LETTERS = 2
 _STOP_WORDS_TEXT = """
-a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm
-following use used using can be which these each all two one more additional details further how does do what why not
-i you he she they must should shall will would may might need needs want wants please let make sure so there then than
-also only always never when if while given any every some has have had was were been
+a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm following use
+used using can be which these each all two one more additional details further how does do what why not i you he she they must
+should shall will would may might need needs want wants please let make sure so there then than also only always never when if
+while given any every some has have had was were been
 """
 _STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
 _REQUEST = re.compile(
     r"^(?:please |also |then |and |first |finally )*(?:(?:i|we|you|users?) (?:want|need|would like|wish|should"
-    r" be able)(?: to be able)?(?: (?:it|you|the \w+))? (?:to )?(?:be able to )?|(?:it|this|the \w+|a \w+|they|there|users?|one)(?: \w+)?"
+    r" be able)(?: to be able)?(?: (?:it|you|the \w+))? (?:to )?(?:be able to )?|(?:it|this|the \w+|a \w+|they|there"
+    r"|users?|one)(?: \w+)?"
     r" (?:must|should|shall|has to|have to|needs? to|will|can|is to|may)(?: be able to| also| always| only| not| never)* )",
     re.IGNORECASE,
 )

@@ -169,7 +169,8 @@ def _core_contribution(abstract: str) -> str:
 def _missing_requirement(outline: Mapping[str, Any]) -> Row:
     """Return the one requirement of a paper in which no rule finds any."""
     named = " ".join(str(outline["title"] or outline["abstract"] or "what was given").split())[:240]
-    text = f"Nothing to build was found by rules in: {named}. Say at the review what is wanted, or plan with a model (--plan-model)."
+    text = f"Nothing to build was found by rules in: {named}. Say at the review what is wanted, or plan with a model"
+    text = f"{text} (--plan-model)."
     source = {"section": None, "page": 1, "quote": ""}
     return {"id": "R1", "kind": "artifact", "text": text, "source": source, "status": "missing"}
 

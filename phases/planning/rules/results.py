@@ -35,7 +35,8 @@ _UNIT_SAID = re.compile(r"\(((?:m|µ|μ|n)?s(?:ec(?:onds?)?)?|min(?:utes)?|hours
 _NO_WORD = re.compile(r"[^\w*+]+")
 _BY_US = re.compile(r"\b[Ww]e\b|\b[Oo]ur\b")
 _DRAWN = re.compile(
-    r"\b(?:throughput|latency|accurac|error|loss|perform|compar|times?|rates?|scores?|results?|effects?|sensitivity|experiment|versus|vs)",
+    r"\b(?:throughput|latency|accurac|error|loss|perform|compar|times?|rates?|scores?|results?|effects?|sensitivity"
+    r"|experiment|versus|vs)",
     re.IGNORECASE,
 )
 _SENTENCE_RESULT = re.compile(

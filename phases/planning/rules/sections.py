@@ -15,38 +15,54 @@ BUILD, SETUP, RESULTS, MIXED, BACKGROUND, PROOF, OTHER = (
 )  # fmt: skip
 """MIXED: experiments where the set-up and the outcome share one heading."""
 _BACKGROUND_TEXT = """
-introduction einleitung einführung introducción introdução introduzione inleiding 引言 绪论 緒論 前言 导言 はじめに 序論 서론 введение
-relatedwork relatedliterature priorwork previouswork literaturereview background motivation stateoftheart verwandtearbeiten
-standdertechnik standderforschung travauxconnexes étatdelart trabajosrelacionados 相关工作 相关研究 関連研究 先行研究 관련연구
-kurzfassung resumen riassunto 概要 аннотация executivesummary
+introduction einleitung einführung introducción introdução introduzione inleiding 引言 绪论 緒論
+前言 导言 はじめに 序論 서론 введение
+relatedwork relatedliterature priorwork previouswork literaturereview background motivation stateoftheart
+verwandtearbeiten standdertechnik standderforschung travauxconnexes étatdelart trabajosrelacionados 相关工作 相关研究 関連研究
+先行研究 관련연구 kurzfassung resumen riassunto 概要 аннотация executivesummary
 """
 _OTHER_TEXT = """
-authors aboutauthors abouttheauthors affiliations correspondence funding contents inhalt sommaire índice contenido 目录 目次 목차
-acknowledg danksagung remerciements agradecimientos 致谢 謝辞 감사의글 благодарности tableofcontents listof conflictofinterest
-conflictsofinterest competinginterest conclusion concludingremarks schluss fazit 结论 結論 总结 おわりに 결론 conclusión заключение
+authors aboutauthors abouttheauthors affiliations correspondence funding contents inhalt sommaire índice contenido 目录
+目次 목차 acknowledg danksagung remerciements agradecimientos 致谢 謝辞 감사의글 благодарности tableofcontents listof
+conflictofinterest conflictsofinterest competinginterest conclusion concludingremarks schluss fazit 结论 結論 总结 おわりに 결론
+conclusión заключение
 """
 _BACKGROUND_TITLES, _OTHER_TITLES = tuple(_BACKGROUND_TEXT.split()), tuple(_OTHER_TEXT.split())
 _COUNTED = re.compile(r"^(?:第?[0-9一二三四五六七八九十]+[章节節部]?|제?[0-9]+[장절])(?=\D)")
 _RULES = tuple(
     (role, re.compile(pattern, re.IGNORECASE))
     for role, pattern in (
-        (OTHER, r"\b(?:limitations?|broader impact|impact statement|ethic|future (?:work|direction)|checklist|licen[cs]e|glossary"
-                r"|summary|lessons|case stud|frequently asked|open (?:questions|issues|problems)|(?:non-)?goals$|attacks?$"
-                r"|experiences?|exercises?$|availability|statement$|(?:sample|example) (?:outputs?|prompts?)|prompts?(?: templates?| examples?)?$)|\bcontributions?$|^why\b|\?$|^discussion\b|^examples?\b"),
+        (OTHER, (
+            r"\b(?:limitations?|broader impact|impact statement|ethic|future (?:work|direction)|checklist"
+            r"|licen[cs]e|glossary"
+            r"|summary|lessons|case stud|frequently asked|open (?:questions|issues|problems)|(?:non-)?goals$|attacks?$"
+            r"|experiences?|exercises?$|availability|statement$|(?:sample|example) (?:outputs?|prompts?)"
+            r"|prompts?(?: templates?| examples?)?$)|\bcontributions?$|^why\b|\?$|^discussion\b|^examples?\b"
+        )),
         (BUILD, r"\b(?:algorithms?|methods?|models?|architecture|framework|approach)\b.* and\b"),
-        (PROOF, r"\bproofs?\b|theor(?:y|em|etical)|\blemma|corollar|convergence\b|guarantees?\b|correctness"
-                r"|\bcomplexity\b|Beweis|证明"),
-        (BACKGROUND, r"\b(?:related|prior|previous|existing) (?:work|methods?|research|literature|approach)|\bbackground\b"
-                     r"|\bmotivati|^challenges\b"),
+        (PROOF, (
+            r"\bproofs?\b|theor(?:y|em|etical)|\blemma|corollar|convergence\b|guarantees?\b|correctness"
+            r"|\bcomplexity\b|Beweis|证明"
+        )),
+        (BACKGROUND, (
+            r"\b(?:related|prior|previous|existing) (?:work|methods?|research|literature|approach)|\bbackground\b"
+            r"|\bmotivati|^challenges\b"
+        )),
         (RESULTS, r"\bresults?\b|结果|結果|결과|Ergebnis|\bablations?\b|^(?:performance )?comparisons?\b"),
-        (SETUP, r"set-?ups?\b|\bsettings?\b|\bimplementation\b|configuration|hyper-?\s?param|\bparameters?\b|\bdata ?sets?\b"
-                r"|\bcorp(?:us|ora)\b|\bbaselines?\b|\bmetrics?\b|\btraining\b|\bhardware\b|\bprotocol$|\bdetails\b|\btestbed"
-                r"|\benvironments?\b|pre-?processing|\bworkloads?\b|\btasks?\b|\bbenchmarks?$|^(?:the )?data\b"
-                r"|\b(?:test|training|evaluation|synthetic) data\b|\boptimi[sz]er$|Versuchsaufbau|实验设置|数据|実験設定"
-                r"|Daten\b|Données|Datos"),
-        (RESULTS, r"\bperformance\b|\befficiency\b|\beffects?\b|\bfindings\b|\banaly[sz]|\bimpact of\b|\brobustness\b"
-                  r"|\bevaluation$|times?$|sensitivity|scalability|quality\b|\bcosts?$"
-                  r"|\b(?:outperforms|improves|leads?|requires?|generali[sz]es|matters?) "),
+        (SETUP, (
+            r"set-?ups?\b|\bsettings?\b|\bimplementation\b|configuration|hyper-?\s?param|\bparameters?\b"
+            r"|\bdata ?sets?\b"
+            r"|\bcorp(?:us|ora)\b|\bbaselines?\b|\bmetrics?\b|\btraining\b|\bhardware\b|\bprotocol$|\bdetails\b"
+            r"|\btestbed"
+            r"|\benvironments?\b|pre-?processing|\bworkloads?\b|\btasks?\b|\bbenchmarks?$|^(?:the )?data\b"
+            r"|\b(?:test|training|evaluation|synthetic) data\b|\boptimi[sz]er$|Versuchsaufbau|实验设置|数据|実験設定"
+            r"|Daten\b|Données|Datos"
+        )),
+        (RESULTS, (
+            r"\bperformance\b|\befficiency\b|\beffects?\b|\bfindings\b|\banaly[sz]|\bimpact of\b|\brobustness\b"
+            r"|\bevaluation$|times?$|sensitivity|scalability|quality\b|\bcosts?$"
+            r"|\b(?:outperforms|improves|leads?|requires?|generali[sz]es|matters?) "
+        )),
         (MIXED, r"\bexperiment|\bempirical\b|\bevaluat|\bsimulations?$|\bstudy$|实验|実験|실험|Experiment|expérience"),
     )
 )  # fmt: skip
@@ -56,7 +72,8 @@ _PROBLEM = re.compile(r"\b(?:preliminar|problem|notation)", re.IGNORECASE)
 _ROMAN = re.compile("[IVXL]+")
 _LONGEST_HEADING = 12
 _SWALLOWED = re.compile(
-    r"(?P<name>\S+(?: \S+){0,7}?[.:]?) (?P<rest>(?:We|The|This|These|In|Our|To|For|It|An?|Each|All|As|When|If|Given|Let|Wir|Die|Der|Das)"
+    r"(?P<name>\S+(?: \S+){0,7}?[.:]?) (?P<rest>(?:We|The|This|These|In|Our|To|For|It|An?|Each|All|As|When|If|Given"
+    r"|Let|Wir|Die|Der|Das)"
     r" .*)"
 )
 
@@ -81,10 +98,8 @@ def roles_of(sections: Sequence[Section]) -> dict[str, str]:
     for place, section in enumerate(sections):
         name, swallowed = split_heading(section["title"])
         over = next((roles[one["id"]] for one in around[section["id"]]), "")
-        if swallowed and not name:
-            role = previous or over or BUILD  # a paragraph read as a heading says nothing about its section
-        else:
-            role = _role_of(name, over)
+        # a paragraph that was read as a heading says nothing about its section
+        role = (previous or over or BUILD) if swallowed and not name else _role_of(name, over)
         if place < first and not section["number"] and role not in _FIXED:
             role = BACKGROUND  # the title, the authors and the abstract
         roles[section["id"]] = previous = role

@@ -12,7 +12,8 @@ _ABBREVIATION = re.compile(
     r"|Prof|St|bzw|z\. ?B|d\. ?h|u\. ?a|vgl|Abb|Nr)|(?:^|[\s(.])[A-Z])$"
 )
 _OPENS = re.compile(
-    r"(?:The|There|Th[eo]se|This|We|Our|It|Its|In|For|If|When|Where|An?|To|Then|Each|All|Every|By|As|At|On|Note|Let|Since|However|Thus)\b"
+    r"(?:The|There|Th[eo]se|This|We|Our|It|Its|In|For|If|When|Where|An?|To|Then|Each|All|Every|By|As|At|On|Note|Let"
+    r"|Since|However|Thus)\b"
 )
 """How a sentence begins behind one that ends with a letter, as "the data is read into R." does, and no name behind initials."""
 _INITIAL = re.compile(r"(?:^|[\s(])[A-Z]\.(?=\s)")
@@ -31,7 +32,8 @@ A name begins a sentence as it is written: readData, init_model, tanh(x), os.pat
 _LEANING = re.compile(
     r"(?:it|its|this|these|those|they|their|he|she|his|her|such|that|then|here|however|therefore|thus|hence|moreover"
     r"|furthermore|similarly|otherwise|also|in (?:contrast|particular|addition(?! to)|this case|other words)"
-    r"|as a (?:result|consequence)|the (?:former|latter)|for (?:this|that|example|instance)|to (?:this end|do so)|if (?:so|not)"
+    r"|as a (?:result|consequence)|the (?:former|latter)|for (?:this|that|example|instance)|to (?:this end|do so)"
+    r"|if (?:so|not)"
     r"|where|which|dies\w*|dabei|somit|其中|因此|这|此)\b",
     re.IGNORECASE,
 )

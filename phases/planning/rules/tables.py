@@ -14,8 +14,10 @@ _MOST_HEAD_ROWS, _LONGEST_SECTION, _FEWEST_STEPS = 4, 4, 4
 METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|policy|strategy", re.IGNORECASE)
 """Over a column that names methods."""
 SETTING_NAME = re.compile(
-    r"(?:\w+[ -]){0,3}(?:rates?|sizes?|momentum|decay|epochs?|(?:number|#|no\.?) ?of|num_|n_|max(?:imum)?[ _-](?!max)|min(?:imum)?[ _-]"
-    r"|layers|heads|steps|iterations|temperature|optimi[sz]er|seeds?|dimensions?|widths?|depths?|thresholds?|weights?|factors?"
+    r"(?:\w+[ -]){0,3}(?:rates?|sizes?|momentum|decay|epochs?|(?:number|#|no\.?) ?of|num_|n_|max(?:imum)?[ _-](?!max)"
+    r"|min(?:imum)?[ _-]"
+    r"|layers|heads|steps|iterations|temperature|optimi[sz]er|seeds?|dimensions?|widths?|depths?|thresholds?|weights?"
+    r"|factors?"
     r"|coefficients?|capacity|lr|[α-ωϵ]|\\[a-z]+)\b",
     re.IGNORECASE,
 )

@@ -25,40 +25,51 @@ _WHOLE = (
     r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|·|\*|±|[α-ωϵ])| ?\+ ?[\w(\\]|[A-Za-z(\\])"
 )
 _QUANTITY = (
-    r"rates?|sizes?|decay|momentum|dropout|dimensions?|dimensionality|steps?|temperatures?|margins?|factors?|coefficients?|lengths?"
-    r"|seeds?|thresholds?|strength|patience|tolerance|weights?|penalty|probabilit(?:y|ies)|ratios?|widths?|depths?|ranks?|bandwidth"
-    r"|frequency|capacity|budgets?|degrees?|variance|deviation|mean|discount|horizon|window|resolution|interval|fraction|constant"
-    r"|base|level|limit|number|max(?:imum)?|min(?:imum)?|parameters?|scale|radius|order|precision|offset|cardinality|timeouts?|delays?"
+    r"rates?|sizes?|decay|momentum|dropout|dimensions?|dimensionality|steps?|temperatures?|margins?|factors?"
+    r"|coefficients?|lengths?"
+    r"|seeds?|thresholds?|strength|patience|tolerance|weights?|penalty|probabilit(?:y|ies)|ratios?|widths?|depths?"
+    r"|ranks?|bandwidth"
+    r"|frequency|capacity|budgets?|degrees?|variance|deviation|mean|discount|horizon|window|resolution|interval"
+    r"|fraction|constant"
+    r"|base|level|limit|number|max(?:imum)?|min(?:imum)?|parameters?|scale|radius|order|precision|offset|cardinality"
+    r"|timeouts?|delays?"
     r"|periods?|epochs?|iterations?|layers?|biases|bias|heads?|clusters?|memory size"
 )
 """Nouns for quantities, in any field."""
 _SIGN = re.compile(
-    rf"(?<![\w\\{{^.])(?<![-+*/·×] )(\|[A-Za-z]\||[α-ωϵϕµA-Za-z](?:_[\w-]{{1,24}}|[0-9])?|[A-Za-z]{{2,20}}(?:[_-][A-Za-z0-9]{{1,20}}){{0,3}})"
+    rf"(?<![\w\\{{^.])(?<![-+*/·×] )(\|[A-Za-z]\||[α-ωϵϕµA-Za-z](?:_[\w-]{{1,24}}|[0-9])?"
+    rf"|[A-Za-z]{{2,20}}(?:[_-][A-Za-z0-9]{{1,20}}){{0,3}})"
     rf"(?: ?= ?[^=<>,;.]{{1,24}}?){{0,2}}? {{0,2}}(?:=|∈|←|:=) ?{_SEVERAL}{_WHOLE}"
 )
 _SET = re.compile(
-    r"(?<![\w])((?:[A-Za-zα-ωϵ][\w-]*,? (?:\(\w{1,12}\) )?){1,6})(?:is|are|was|were|be|being)? ?(?:then |also |all |\w+ly )?(?:initiali[sz]ed|set"
+    r"(?<![\w])((?:[A-Za-zα-ωϵ][\w-]*,? (?:\(\w{1,12}\) )?){1,6})(?:is|are|was|were|be|being)? ?(?:then |also |all "
+    r"|\w+ly )?(?:initiali[sz]ed|set"
     r"|fixed|equal|limited|restricted|capped|clipped|kept|chosen|tuned|varied|grid search|search(?:ed)?|swept)"
     rf" (?:to|at|with|as|by|from|in|on|over|among) (?:be )?(?:the value |values? (?:of )?)?{_SEVERAL}{_WHOLE}"
 )
 _NAMED = re.compile(
-    rf"\b((?:[A-Za-z][\w-]* ){{0,3}}(?:{_QUANTITY}))(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:of|to|is|are|was|were|as|:|=|\() ?"
-    rf"(?:(?:about|approximately|around|either|up to|equal to|at most|at least|always|the default|a default) )?{_SEVERAL}{_WHOLE}",
+    rf"\b((?:[A-Za-z][\w-]* ){{0,3}}(?:{_QUANTITY}))(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:of|to|is|are|was|were|as"
+    rf"|:|=|\() ?"
+    rf"(?:(?:about|approximately|around|either|up to|equal to|at most|at least|always|the default"
+    rf"|a default) )?{_SEVERAL}{_WHOLE}",
     re.IGNORECASE,
 )
 _SPACED = re.compile(rf"\b((?:[a-z][\w-]* ){{0,2}}(?:{_QUANTITY})) {_SEVERAL}{_WHOLE}", re.IGNORECASE)
 _SINGULAR = r"bit|byte|layer|head|fold|entry|dimension(?:al)?|way|shot|step|character|word"
 """Units that stand before a noun in the singular: a 32 bit hash."""
 _COUNTED = re.compile(
-    rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{_ONE}(?:{_NEXT}){{0,8}})[\]}}]?|\b(?i:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and|or|to|for|with|in"
-    r"|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than|different|main|key)\b)[A-Za-z][\w-]*[ -])"
+    rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{_ONE}(?:{_NEXT}){{0,8}})[\]}}]?|\b(?i:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of"
+    rf"|the|and|or|to|for|with|in"
+    r"|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than|different|main"
+    r"|key)\b)[A-Za-z][\w-]*[ -])"
     rf"{{0,3}}?(?:[a-zA-Z][a-z-]*[a-rt-z]s|[A-Z]PUs|{_SINGULAR}))\b(?![-_][a-z])"
 )
 _SHAPE = re.compile(
     r"(?<![\w×x.])([0-9]{1,5}(?: ?(?:×|x) ?[0-9]{1,5}){1,3})(?![\w×.^]|[-−–][0-9]) ?((?:[a-z][a-z-]+ ?){0,2})"
 )
 _UNIT = re.compile(
-    r" ?(%|percent|(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|ms|[µμun]s|[kMG]?Hz|[kKMGT]i?B(?:/s)?|(?:kilo|mega|giga)?bytes?"
+    r" ?(%|percent|(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|ms|[µμun]s|[kMG]?Hz|[kKMGT]i?B(?:/s)?"
+    r"|(?:kilo|mega|giga)?bytes?"
     r"|bits?|dB|fps|nm|mm|cm|m|s|V|mV|K|°C|degrees)(?![\w-])"
 )
 _WORD_COUNTED = re.compile(
@@ -73,26 +84,30 @@ _NO_COUNT = re.compile(
     r"|people|author|paper|work|other|more|and|year|month|question|section|part|result|observation|experiment)s?"
 )
 _BEFORE_RESULT = re.compile(
-    r"\b(?:by|than|score of|accuracy of|F1 of|average of|mean of|improvement of|reduction of|took|takes|within|achiev\w+|reach\w*"
-    r"|drops? (?:of|to)|attain\w*|error of|speedup of|yield\w*|obtain\w*|cost\w*|vs\.?|versus|one of|each of|these|those|the other|if"
+    r"\b(?:by|than|score of|accuracy of|F1 of|average of|mean of|improvement of|reduction of|took|takes|within"
+    r"|achiev\w+|reach\w*"
+    r"|drops? (?:of|to)|attain\w*|error of|speedup of|yield\w*|obtain\w*|cost\w*|vs\.?|versus|one of|each of|these"
+    r"|those|the other|if"
     r"|when|suppose|assume|say|e\.g\.,?|example,?)(?: the| about| around| at least| at most| almost| nearly| only)? \$?$",
     re.IGNORECASE,
 )
 _NO_SETTING = re.compile(
-    r"\b(?:outperform|improv\w+ (?:by|of|over)|faster than|better than|we (?:observe|find|found|see)|achieves?|achieved|results show)",
+    r"\b(?:outperform|improv\w+ (?:by|of|over)|faster than|better than|we (?:observe|find|found|see)|achieves?"
+    r"|achieved|results show)",
     re.IGNORECASE,
 )
 _SET_BY_US = re.compile(
     r"\b(?:we|our)\b.{0,60}\b(?:us|set|train|run|ran|fix|choose|chose|tune|select|initiali[sz]|sampl|employ)"
-    r"|\b(?:is|are|was|were) (?:\w+ly )?(?:used|set|fixed|trained|adopted|chosen|selected|exploited|initiali[sz]ed|sampled|repeated|run)\b",
+    r"|\b(?:is|are|was|were) (?:\w+ly )?(?:used|set|fixed|trained|adopted|chosen|selected|exploited|initiali[sz]ed"
+    r"|sampled|repeated|run)\b",
     re.IGNORECASE,
 )
 _STOPS_TEXT = """
-a an and are as at be been both by can each either for from had has have having here if in into is it its namely of on one only or our
-over per same set sets so such than that the their then there these they this those to total until up use used uses using via was we
-were when where which while whose will with within without all any also about around between default fixed equal value values being
-experiments work paper setting choose chose train trained run ran initialize initialized sample sampled employ keep kept contains
-consists let respectively
+a an and are as at be been both by can each either for from had has have having here if in into is it its namely of on one only
+or our over per same set sets so such than that the their then there these they this those to total until up use used uses using
+via was we were when where which while whose will with within without all any also about around between default fixed equal
+value values being experiments work paper setting choose chose train trained run ran initialize initialized sample sampled
+employ keep kept contains consists let respectively
 """
 _STOPS = frozenset(_STOPS_TEXT.split())
 """Words that no name of a value begins or ends with."""
@@ -195,7 +210,7 @@ def _rows_of(one: Sentence, own: Sequence[str], others: Sequence[str]) -> Iterat
 
 
 def _owner_of(one: Sentence, condition: str, own: Sequence[str], others: Sequence[str]) -> str:
-    """Return who a value belongs to: the run-in head or the opening "For X," where it names something, a name behind it, or the method."""
+    """Return who a value belongs to: what the opening "For X,", its condition or the run-in head names, else the method."""
     opening = _FOR_OWNER.match(one.text)
     for words in filter(None, (opening[1] if opening else "", condition, one.head)):
         if any(_names(name, words) for name in own):
