@@ -240,10 +240,12 @@ GRIDS = [
         ["Oak / P", "Oak / R", "Ash / P", "Ash / R"], [("Slow", ["1.5", "2.5", "3.5", "4.5"])], id="a head over its columns",
     ),
     pytest.param(
-        ["Rule | k | Hits", "Slow | 1 | 2.5", "Slow | 2 | 3.5"], ["Hits"], [("Slow k=1", ["2.5"]), ("Slow k=2", ["3.5"])], id="a setting",
+        ["Rule | k | Hits", "Slow | 1 | 2.5", "Slow | 2 | 3.5"], ["Hits"],
+        [("Slow k=1", ["2.5"]), ("Slow k=2", ["3.5"])], id="a setting",
     ),
     pytest.param(
-        ["Set | Rule | Hits", "Oak | Slow | 2.5", "| Old | 3.5"], ["Hits"], [("Oak / Slow", ["2.5"]), ("Oak / Old", ["3.5"])], id="two labels",
+        ["Set | Rule | Hits", "Oak | Slow | 2.5", "| Old | 3.5"], ["Hits"],
+        [("Oak / Slow", ["2.5"]), ("Oak / Old", ["3.5"])], id="two labels",
     ),
 ]  # fmt: skip
 
@@ -267,7 +269,7 @@ def test_listings_and_algorithms_are_kept_line_by_line() -> None:
 
 def test_a_paper_in_any_language_is_planned_as_far_as_its_structure_carries() -> None:
     rows = table("参数 | 值", "学习率 | 0.1")
-    text = f"# 等待\n\n## 1 引言\n\n等待。\n\n## 2 队列\n\n我们使用一个队列来保存所有的房间。\n\n"
+    text = "# 等待\n\n## 1 引言\n\n等待。\n\n## 2 队列\n\n我们使用一个队列来保存所有的房间。\n\n"
     text += f"```\nx = f(y)\nz = g(x)\nreturn z\n```\n\n> **表 1.** 超参数\n\n{rows}\n"
     plan = read(text).plan
     assert [row["text"] for row in plan["requirements"]] == ["我们使用一个队列来保存所有的房间。"]
