@@ -43,7 +43,7 @@ def cells_of(table: str) -> list[list[str]]:
     words = sum(cell.count(" ") + 1 for cell in filled)
     if len(rows) < 2 or not filled or words > _LONGEST_PROSE * len(filled):
         return []
-    return _stack_parts(rows)
+    return rows
 
 
 def plain_cell(cell: str) -> str:
@@ -69,30 +69,6 @@ def is_measured(cell: str) -> bool:
 def is_value(cell: str) -> bool:
     """Whether a cell begins with a value; "2 Pac" is a name, 2000-02-26 a date and 10-20 a range."""
     return bool(CELL_VALUE.match(cell)) and not _NO_VALUE.match(cell)
-
-
-def _stack_parts(rows: Sequence[list[str]]) -> list[list[str]]:
-    """The rows of a table that was set in two or more parts side by side, one part below the other: name, value, name, value.
-
-    It is one where each part has names on its left and figures beside them, under the same heads or under none.
-    """
-    width = len(rows[0])
-    for size in (size for size in range(2, width // 2 + 1) if width % size == 0):
-        parts = [[row[at : at + size] for row in rows] for at in range(0, width, size)]
-        is_headed = parts[0][0] == parts[-1][0] and any(parts[0][0])
-        bodies = [part[is_headed:] for part in parts]
-        if all(len(row) == width for row in rows) and (is_headed or size == 2) and all(map(_is_named_part, bodies)):
-            stacked = [row for body in bodies for row in body if any(row)]
-            return [parts[0][0], *stacked] if is_headed else stacked
-    return list(rows)
-
-
-def _is_named_part(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a part of a table has names and figures: no figure on the left, and nothing else beside it; a last row may lack."""
-    filled = [row for row in rows if any(row)]
-    return len(filled) > 1 and all(
-        re.search("[A-Za-z]", row[0]) and not is_figure(row[0]) and all(map(is_figure, row[1:])) for row in filled
-    )
 
 
 def count_numbers(cells: Sequence[str]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +18,6 @@ from phases.planning.rules.naming import (
 from phases.planning.rules.sections import is_named_after_content
 
 _MOST_MODULES, _SMALL, _APART = 6, 4, 12
-_WORD = re.compile(r"[^\W\d_][\w+-]{3,}")
 Row = dict[str, Any]
 Sections = Sequence[Mapping[str, Any]]
 
@@ -62,24 +60,18 @@ def _config(package: str, values: Sequence[Row]) -> Row:
 def _modules(
     package: str, requirements: Sequence[Row], components: Sequence[Row], config: str, sections: Sections
 ) -> list[Row]:
-    """Return a file for each group of components, behind the files whose components it names."""
-    known = {row["id"]: row["text"] for row in requirements}
+    """Return a file for each group of components, in the order of the paper."""
+    known = {row["id"] for row in requirements}
     groups = _groups(components, sections)
-    used = _uses(groups, known)
-    files: dict[int, Row] = {}
+    files: list[Row] = []
     names, symbols = {"config", "experiments", "data"}, set[str]()
-    while left := [at for at in range(len(groups)) if at not in files]:
-        at = next(
-            (place for place in left if not used[place].intersection(left)), left[0]
-        )  # a circle is cut at its first
-        group = groups[at]
+    for group in groups:
         implements = dict.fromkeys(name for row in group for name in row["requirements"] if name in known)
         path = f"{package}/{module_name(_name_of(group, sections), names)}.py"
-        needs = [config, *(files[other]["path"] for other in sorted(used[at]) if other in files)]
         interface = [declare_component(name_in_letters(row), symbols) for row in group]
-        files[at] = _file(path, join_names(row["name"] for row in group), list(implements), needs, interface)
-        files[at]["components"] = [row["id"] for row in group]
-    return list(files.values())
+        file = _file(path, join_names(row["name"] for row in group), list(implements), [config], interface)
+        files.append({**file, "components": [row["id"] for row in group]})
+    return files
 
 
 def _groups(components: Sequence[Row], sections: Sections) -> list[list[Row]]:
@@ -132,28 +124,6 @@ def _name_of(group: Sequence[Row], sections: Sections) -> str:
     if title and is_named_after_content(title) and is_in_letters(title) and len(title.split()) < 10:
         return title
     return name_in_letters(max(group, key=lambda row: (is_in_letters(row["name"]), _size(row))))
-
-
-def _uses(groups: Sequence[Sequence[Row]], known: Mapping[str, str]) -> list[set[int]]:
-    """Return for each group the others whose components it names, clearly more often than the other way."""
-    texts, names = [], []
-    for group in groups:
-        said = [
-            (row["what"], *row.get("steps", ()), *(known.get(name, "") for name in row["requirements"]))
-            for row in group
-        ]
-        texts.append(" ".join(text for part in said for text in part))
-        telling = {row["name"] for row in group if len(_WORD.findall(row["name"])) > 1 or not row["name"].islower()}
-        names.append(telling | {str(row["algorithm"]) for row in group if row.get("algorithm")})
-
-    def count(one: int, other: int) -> int:
-        return sum(texts[one].count(name) for name in names[other] - names[one])
-
-    every = range(len(groups))
-    return [
-        {two for two in every if two != one and count(one, two) >= 2 and count(one, two) > 2 * count(two, one)}
-        for one in every
-    ]
 
 
 def _file(

@@ -1,4 +1,4 @@
-"""Name the data sets, measures, baselines and packages of a paper, by table heads and by "evaluate on", "compare with"."""
+"""Name the data sets, measures and baselines of a paper, by table heads and by "evaluate on", "compare with"."""
 
 from __future__ import annotations
 
@@ -75,19 +75,6 @@ _NO_HEAD = re.compile(r"[=<>↑↓%#(]")
 _CITED = re.compile(r"\s*(?:\[[0-9, ]+\]|\((?:[A-Z][^()]*)?(?:19|20)[0-9]{2}[a-z]?\))$")
 _ROW_OF_NUMBERS = re.compile(r"[\W\d]*$|[0-9]|.*[=<>]|w/|\+|-|no |without |only |with ", re.IGNORECASE)
 _MACHINE = re.compile(r"\b(?:[GCT]PUs?|RAM|GHz|Intel|NVIDIA|Xeon)\b")
-_PACKAGES_TEXT = """
-PyTorch TensorFlow Keras JAX Flax numpy SciPy scikit-learn pandas Matplotlib Transformers diffusers tokenizers spaCy NLTK gensim
-XGBoost LightGBM NetworkX Ray statsmodels Pillow pdfplumber pdf2image PySBD LayoutParser sciSpaCy PyHessian fairseq
-SentencePiece sacreBLEU librosa torchvision Optuna CVXPY SymPy Numba Captum FEniCS einops gymnasium tianshou MuJoCo
-tensor2tensor CUDA stable-baselines3 Theano
-"""
-_PACKAGES = {letters_of(name): name for name in _PACKAGES_TEXT.split()}
-"""Packages that are installed under the name that papers use; a name that a paper makes up could be anybody's package."""
-_SPELLED = {"torch": "PyTorch", "sklearn": "scikit-learn", "huggingface": "Transformers", "openaigym": "gymnasium"}
-_OF_CODE = re.compile(
-    r"librar|packages?\b|framework|toolkit|implement|software|\bcode\b|built (?:on|with|in)|\busing\b|version|\buse",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -149,19 +136,6 @@ def find_baselines(
         found += [Mention(name, one) for pattern in _COMPARED for name in _names_in(pattern, one.text)]
     known = [one for one in found if not _is_any(one.name, others) and not is_own(one.name, own)]
     return _choose(known, paper, own, least=1)
-
-
-def find_packages(paper: PaperText) -> list[Mention]:
-    """Return the packages that the paper says it uses."""
-    found: dict[str, Mention] = {}
-    for one in paper.sentences:
-        words = re.findall(r"[A-Za-z][\w-]+\w(?: Gym)?", one.text) if one.role not in (BACKGROUND, PROOF) else []
-        for word in words if _OF_CODE.search(one.text) else ():
-            plain = letters_of(word)
-            is_name = not word.isalpha() or not word.islower() or plain in ("numpy", "pandas")
-            if name := _SPELLED.get(plain) or (_PACKAGES.get(plain) if is_name else None):
-                found.setdefault(name, Mention(name, one))
-    return list(found.values())
 
 
 def mention_row(one: Mention) -> dict[str, Any]:

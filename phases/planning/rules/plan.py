@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
@@ -12,12 +11,10 @@ from phases.planning.rules.components import assign, component_rows, find_compon
 from phases.planning.rules.doubts import find_doubts
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import (
-    Mention,
     data_rows,
     find_baselines,
     find_datasets,
     find_metrics,
-    find_packages,
     mention_row,
 )
 from phases.planning.rules.names import own_names
@@ -35,11 +32,6 @@ VERIFY = "python -m unittest discover -s tests -t ."
 ASKED_FOR = "requested changes"
 """The component of wishes that are about none of the paper's."""
 _LONGEST_CONTRIBUTION, _MOST_LINES, _LONGEST_LINE = 600, 2_000, 2_000
-_NEW = re.compile(
-    r"\b(?:we|this (?:paper|work)) (?:\w+ )?(?:propos|introduc|present|develop|design|study|investigat)"
-    r"|\bour (?:approach|method|framework|model|algorithm)|wir (?:stellen|zeigen)|提出|本文",
-    re.IGNORECASE,
-)
 _NO_SECTION: Mapping[str, Any] = {"id": "S0", "number": None, "title": "", "level": 1, "page": 1, "start": 0, "end": 0}
 Row = dict[str, Any]
 
@@ -62,7 +54,6 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     results = [row for one in uses for row in one.rows]
     results += results_of_sentences(paper, [row["value"] for row in results])[:10]
     results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
-    packages = find_packages(paper)
     found: Row = {
         "requirements": requirements,
         "components": rows,
@@ -74,7 +65,7 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
         "experiments": experiments_of(uses, results, paper),
         "tables": describe_tables(uses, values, paper),
     }
-    return assemble_plan(outline, {**found, "uncertain": find_doubts(paper, found, uses)}, requests, packages, own)
+    return assemble_plan(outline, {**found, "uncertain": find_doubts(paper, found, uses)}, requests, own)
 
 
 def plan_of_text(body: str, outline: Mapping[str, Any], requests: Sequence[str] = ()) -> Row | None:
@@ -104,7 +95,6 @@ def assemble_plan(
     outline: Mapping[str, Any],
     found: Row,
     requests: Sequence[str],
-    packages: Sequence[Mention] = (),
     own: Sequence[str] = (),
 ) -> Row:
     """Return the plan of what was found and asked for, with its files and their order."""
@@ -116,7 +106,6 @@ def assemble_plan(
     package = package_name(outline["title"] or "paper", own)
     files = plan_files(package, requirements, components, found["values"], outline.get("sections", ()))
     contribution = _core_contribution(outline["abstract"] or outline["title"] or "")
-    environment: Row = {"python": PYTHON, "packages": [one.name for one in packages]}
     return {
         "plan_version": 2,
         "paper": {"title": outline["title"] or "untitled", "core_contribution": contribution},
@@ -125,7 +114,7 @@ def assemble_plan(
         "components": components,
         "file_structure": files,
         "validation_approach": {"verify_commands": [VERIFY]},
-        "environment_setup": environment | ({"sources": list(map(mention_row, packages))} if packages else {}),
+        "environment_setup": {"python": PYTHON, "packages": []},
         "implementation_strategy": [row["path"] for row in files],
     }
 
@@ -158,9 +147,8 @@ def _add_request(text: str, requirements: list[Row], components: list[Row]) -> N
 
 
 def _core_contribution(abstract: str) -> str:
-    """Return the sentences of an abstract that say what is new, else its first ones, as many as fit."""
-    sentences = list(sentences_of(" ".join(abstract.split())))
-    told = [sentence for sentence in sentences if _NEW.search(sentence)] or sentences
+    """Return the first sentences of an abstract, as many as fit."""
+    told = list(sentences_of(" ".join(abstract.split())))
     lengths = accumulate(len(sentence) + 1 for sentence in told)
     kept = [told[at] for at, length in enumerate(lengths) if not at or length <= _LONGEST_CONTRIBUTION]
     return " ".join(kept)[: 2 * _LONGEST_CONTRIBUTION]
