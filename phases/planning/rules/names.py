@@ -17,7 +17,6 @@ _TELLING = re.compile(
     r"\w*[a-z]\w*[A-Z]\w*|[A-Z0-9][\w*]*-[\w*+]{1,3}|[A-Z]{2,}[\w*+-]*|\w*[A-Za-z]\w*\d\w*|\w+\+\w[\w+-]*"
 )
 """A word whose letters alone make it a name: PaperMage, Min-p, DyT, 2Q, L-BFGS."""
-_SHORT = re.compile(r"\(([A-Za-z][\w*+-]{1,10})\)")
 _OURS = re.compile(
     r"([A-Za-z0-9][\w*+-]*(?: [\w*+-]+){0,3}) ?[(\[](?:ours?|this (?:work|paper)|proposed)[)\]]", re.IGNORECASE
 )
@@ -51,17 +50,6 @@ def is_same(one: str, other: str) -> bool:
     return letters_of(one).rstrip("s") == letters_of(other).rstrip("s") != ""
 
 
-def short_forms(text: str) -> dict[str, str]:
-    """Return abbreviations in brackets with the words before them whose initials they are: LEN -> Lazy Extra Newton."""
-    found: dict[str, str] = {}
-    for match in _SHORT.finditer(text):
-        letters = [sign.lower() for sign in match.group(1) if sign.isalpha()]
-        words = re.findall(r"[^\W_]+", text[max(0, match.start() - 120) : match.start()])[-len(letters) :]
-        if len(letters) > 1 and [word[0].lower() for word in words] == letters:
-            found.setdefault(match.group(1), " ".join(words))
-    return found
-
-
 def own_names(paper: PaperText) -> list[str]:
     """Return at most eight names of the paper's own method, the surest first."""
     body, points = paper.prose, Counter[str]()
@@ -87,15 +75,11 @@ def _candidates(paper: PaperText, body: str) -> Iterator[tuple[str, int]]:
     title = re.sub(r"^\[\w+\] |[$]", "", str(paper.outline.get("title") or "")).replace("：", ":")
     head, colon, _ = title.partition(":")
     if colon and len(head.split()) <= 4:
-        yield _as_printed(head.strip(), body), 4
+        yield head.strip(), 4
     words = re.findall(r"[\w*+’'-]+", title)
     for word in words if not title.isupper() else ():
         if is_telling(word) and not (word.isupper() and word != words[-1]) and body.count(word) >= _SOMETIMES:
             yield word, 3
-    title_phrase = " ".join(words)
-    for short, long in short_forms(body).items():
-        if long.lower() in title_phrase.lower() and len(short) > 1:
-            yield from ((short, 4), (long, 2))
     for table in paper.tables:
         yield from ((match.group(1).strip(), 4) for match in _OURS.finditer(re.sub(r"[*_$|]", "", table.text)))
     for one in paper.sentences:
@@ -112,9 +96,3 @@ def _candidates(paper: PaperText, body: str) -> Iterator[tuple[str, int]]:
             if body.lower().count(part.lower()) >= _OFTEN and part[-1:].isalpha():
                 yield part, 2
                 return
-
-
-def _as_printed(name: str, body: str) -> str:
-    """Return a name of the title as the text mostly prints it: TABLEFORMER is TableFormer."""
-    forms = Counter(form for form in re.findall(re.escape(name), body, re.IGNORECASE) if not form.islower())
-    return forms.most_common(1)[0][0] if forms else name

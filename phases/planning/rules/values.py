@@ -64,9 +64,6 @@ _COUNTED = re.compile(
     r"|key)\b)[A-Za-z][\w-]*[ -])"
     rf"{{0,3}}?(?:[a-zA-Z][a-z-]*[a-rt-z]s|[A-Z]PUs|{_SINGULAR}))\b(?![-_][a-z])"
 )
-_SHAPE = re.compile(
-    r"(?<![\w×x.])([0-9]{1,5}(?: ?(?:×|x) ?[0-9]{1,5}){1,3})(?![\w×.^]|[-−–][0-9]) ?((?:[a-z][a-z-]+ ?){0,2})"
-)
 _UNIT = re.compile(
     r" ?(%|percent|(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|ms|[µμun]s|[kMG]?Hz|[kKMGT]i?B(?:/s)?"
     r"|(?:kilo|mega|giga)?bytes?"
@@ -256,10 +253,6 @@ def _counts(read: str) -> Iterator[Value]:
             yield _value(f"number of {noun.removesuffix('s')}s", value or 0, read, match.span(1))
         elif before := _name_before(read[max(0, match.start() - 60) : match.start()]):
             yield replace(_value(before, value or 0, read, match.span(1)), unit=last)
-    for match in _SHAPE.finditer(read):
-        noun = match.group(2).strip() or _name_before(read[max(0, match.start() - 60) : match.start()])
-        if noun and noun.split()[-1] not in _STOPS:
-            yield Value(f"{noun} size" if "size" not in noun else noun, match.group(1), match.group(1), *match.span(1))
 
 
 def _value(name: str, value: Scalar | tuple[Scalar, ...], read: str, span: tuple[int, int], symbol: str = "") -> Value:
