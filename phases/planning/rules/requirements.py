@@ -59,7 +59,7 @@ _DEED = re.compile(
     r"|replac\w+|insert\w*"
     r"|multipl\w+|divid\w+|normali[sz]\w+|minimi[sz]\w+|maximi[sz]\w+|optimi[sz]e[sd]?|evaluat\w+|measur\w+"
     r"|compar(?:e[sd]?|ing)|run|runs"
-    r"|perform\w*|implement\w*|employ\w*|adopt\w*|build\w*|built|construct\w*|form(?:s|ed)?|assign\w*|start\w*"
+    r"|perform\w*|report\w*|implement\w*|employ\w*|adopt\w*|build\w*|built|construct\w*|form(?:s|ed)?|assign\w*|start\w*"
     r"|stop\w*|repeat\w*"
     r"|mov(?:e[sd]?|ing)|send\w*|receiv\w+|read|reads|writ(?:e|es|ten)|process\w*|produc\w+|output\w*|predict\w*"
     r"|estimat\w+|represent\w*"
