@@ -89,6 +89,8 @@ def is_settings_table(table: Table, caption: str) -> bool:
     grid, said = table.grid, caption[:160]
     if METRIC.search(" ".join(grid.heads)) or (_looks_measured(grid) and not SETTINGS_TABLE.search(said[:60])):
         return False
+    if _DATA_TABLE.search(said[:80]) and not SETTINGS_TABLE.search(said):
+        return False
     labels = [label for label, _ in grid.rows] or [row[0] for row in table.cells]
     named = sum(bool(SETTING_NAME.match(label)) for label in labels)
     says_results = _RESULT_TABLE.search(said) and _looks_measured(grid)

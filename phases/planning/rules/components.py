@@ -77,7 +77,7 @@ def find_components(paper: PaperText, others: Sequence[str]) -> list[Component]:
     """Return at most `MOST` parts in the order of the paper; `others` are names of data, measures and baselines."""
     found: list[Component] = []
     offered = chain(_algorithms(paper), _headings(paper), _listings(paper), _named(paper, others))
-    for one in islice(offered, 8 * MOST):
+    for one in islice(offered, 4 * MOST):
         if (same := next((known for known in found if _is_one(known, one)), None)) is None:
             found.append(one)
         elif one.steps and not same.steps:
