@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phases.planning.links import link_and_licence
 from phases.planning.plan_view import render_plan
 from phases.planning.rules import plan_by_rules, roles_of
 from phases.planning.rules.blocks import CAPTION, blocks_of
-from phases.planning.rules.links import link_and_licence
 from phases.planning.rules.naming import package_name
 from phases.planning.rules.plan import VERIFY
 from phases.planning.rules.requirements import MOST

@@ -1,7 +1,6 @@
 """Plan a paper by rules, without a model: quote what it builds, sets and reports, and lay out the files that would hold it."""
 
 from phases.planning.rules.captions import caption_of
-from phases.planning.rules.links import printed_addresses
 from phases.planning.rules.numbers import NUMBER, WORDS, fold, number_of
 from phases.planning.rules.passages import quote_start, read_paper
 from phases.planning.rules.plan import plan_by_rules, plan_of_text
@@ -11,5 +10,5 @@ from phases.planning.rules.tables import Grid
 
 __all__ = [
     "BACKGROUND", "NUMBER", "OTHER", "PROOF", "WORDS", "Grid", "caption_of", "fold", "number_of", "plan_by_rules", "plan_of_text",
-    "printed_addresses", "quote_start", "read_paper", "roles_of", "sentences_of",
+    "quote_start", "read_paper", "roles_of", "sentences_of",
 ]  # fmt: skip

@@ -138,7 +138,6 @@ def _are_below(paper: PaperText) -> bool:
 
 
 def _captions_near(paper: PaperText, start: int, end: int) -> tuple[list[_Caption], list[_Caption]]:
-    """Return the captions close above and close below a place."""
     rows = [row for row in paper.outline["tables"] if min(abs(start - row["end"]), abs(row["start"] - end)) < _NEAR]
     above = [(start - row["end"], row["label"], row["text"]) for row in rows if row["end"] <= start]
     return above, [(row["start"] - end, row["label"], row["text"]) for row in rows if row["start"] >= end]

@@ -16,7 +16,7 @@ from phases.planning.rules.requirements import Requirement, has_hole, why_not
 from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content, split_heading
 from phases.planning.rules.sentences import sentences_of
 
-MOST, MOST_LINES, _MOST_NAMED = 24, 200, 12
+MOST, MOST_LINES, _MOST_NAMED = 24, 200, 16
 _FAR, _FEWEST_LINES, _LONGEST_LEAD, _LONGEST_LINE, _OFTEN = 4_000, 3, 100, 900, 3
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
 _NUMBER_OF_LINE = re.compile(r"([0-9]{1,3}[:.)]?) +(?=\S)")
@@ -178,7 +178,6 @@ def _listings(paper: PaperText) -> Iterator[Component]:
 
 
 def _lead_of(text: str, start: int) -> str:
-    """Return the short paragraph before a fence that announces it."""
     before = text[max(start - 4 * _LONGEST_LEAD, 0) : max(start, 0)].rstrip().removesuffix("```").rstrip()
     said = " ".join(before.rpartition("\n\n")[2].split())
     return said if said.endswith(":") and len(said) <= _LONGEST_LEAD and said[0] not in "#>|<" else ""
@@ -257,7 +256,6 @@ def _sentence_about(one: Component, paper: PaperText) -> Sentence | None:
 
 
 def _home(row: Requirement, components: Sequence[Component], paper: PaperText) -> int | None:
-    """Return the component that most of a requirement's section and words speak for."""
     section, said = row.sentences[-1].section["id"], _words_of(row.text)
     around = [section, *(one["id"] for one in paper.around.get(section, ()))]
     best, home = 0.0, None

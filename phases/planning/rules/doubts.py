@@ -49,7 +49,6 @@ def _few(paper: PaperText, plan: Plan) -> Doubts:
 
 
 def _empty_sections(paper: PaperText, plan: Plan) -> Doubts:
-    """Sections of what is built or set up of which the plan quotes nothing."""
     parts = [row for row in plan["components"] if row.get("steps") or row.get("equations")]
     quoted = {row["source"]["section"] for row in (*plan["requirements"], *plan["values"], *parts)}
     said = Counter(one.section["id"] for one in paper.sentences)
@@ -92,7 +91,6 @@ def _unused_tables(plan: Plan) -> Doubts:
 
 
 def _holes(paper: PaperText) -> Doubts:
-    """Sentences of what is built in which words or signs were lost."""
     broken = [one for one in paper.sentences if one.role in _BUILT and len(one.text) > 40 and has_hole(one.text)]
     if broken:
         places = dict.fromkeys(f"p. {one.page} (“{one.text[:60].rstrip()}…”)" for one in broken)
@@ -100,7 +98,6 @@ def _holes(paper: PaperText) -> Doubts:
 
 
 def _lost_equations(paper: PaperText, plan: Plan) -> Doubts:
-    """Numbered equations of what is built that no row of the plan prints."""
     texts = [text for row in plan["requirements"] for text in (row["text"], row.get("formula", ""))]
     texts += [text for row in plan["components"] for text in (*row.get("equations", ()), *row.get("steps", ()))]
     shown = letters_of("".join(texts))

@@ -60,7 +60,6 @@ def _config(package: str, values: Sequence[Row]) -> Row:
 def _modules(
     package: str, requirements: Sequence[Row], components: Sequence[Row], config: str, sections: Sections
 ) -> list[Row]:
-    """Return a file for each group of components, in the order of the paper."""
     known = {row["id"] for row in requirements}
     groups = _groups(components, sections)
     files: list[Row] = []
@@ -103,7 +102,6 @@ def _size(row: Mapping[str, Any]) -> int:
 
 
 def _chapter(at: int, sections: Sections) -> int:
-    """Return the place of the chapter that contains a section."""
     top = min((one["level"] for one in sections), default=1)
     return next((place for place in range(at, -1, -1) if sections[place]["level"] <= top), -1)
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from phases.planning.links import link_and_licence
 from phases.planning.rules.captions import METRIC, metric_of
-from phases.planning.rules.links import link_and_licence
 from phases.planning.rules.names import NAMES, is_same, is_telling, letters_of
 from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
 from phases.planning.rules.results import TableUse, is_own

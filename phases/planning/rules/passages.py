@@ -219,7 +219,6 @@ def _goes_on(last: Sentence, text: str) -> bool:
 
 
 def _add_formula(text: str, walk: _Walk) -> None:
-    """Attach a formula to the sentence that leads to it, behind the formulas between them."""
     if not walk.sentences or (walk.sentences[-1].formula and not walk.is_led):
         return
     last = walk.sentences[-1]

@@ -147,7 +147,6 @@ def _add_request(text: str, requirements: list[Row], components: list[Row]) -> N
 
 
 def _core_contribution(abstract: str) -> str:
-    """Return the first sentences of an abstract, as many as fit."""
     told = list(sentences_of(" ".join(abstract.split())))
     lengths = accumulate(len(sentence) + 1 for sentence in told)
     kept = [told[at] for at, length in enumerate(lengths) if not at or length <= _LONGEST_CONTRIBUTION]
@@ -155,7 +154,6 @@ def _core_contribution(abstract: str) -> str:
 
 
 def _missing_requirement(outline: Mapping[str, Any]) -> Row:
-    """Return the one requirement of a paper in which no rule finds any."""
     named = " ".join(str(outline["title"] or outline["abstract"] or "what was given").split())[:240]
     text = f"Nothing to build was found by rules in: {named}. Say at the review what is wanted, or plan with a model"
     text = f"{text} (--plan-model)."
@@ -164,7 +162,6 @@ def _missing_requirement(outline: Mapping[str, Any]) -> Row:
 
 
 def _lines(body: str) -> Iterator[str]:
-    """Each sentence and each item of a list, on a line."""
     for block in blocks_of(body):
         for sentence in sentences_of(block.text) if block.kind in (PROSE, ITEM, NOTE) else [block.text]:
             line = " ".join(sentence.split())[:_LONGEST_LINE]

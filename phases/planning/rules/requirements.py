@@ -183,7 +183,6 @@ def _score(one: Sentence, own: re.Pattern[str] | None) -> float:
 
 
 def _terms(sentences: Sequence[Sentence], place: int) -> str:
-    """Return the sentence behind a formula that says what its signs stand for."""
     if not sentences[place].formula or place + 1 == len(sentences):
         return ""
     following = sentences[place + 1]
