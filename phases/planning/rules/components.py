@@ -17,7 +17,7 @@ from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_name
 from phases.planning.rules.sentences import sentences_of
 
 MOST, MOST_LINES, _MOST_NAMED = 24, 200, 16
-_FAR, _FEWEST_LINES, _LONGEST_LEAD, _LONGEST_LINE, _OFTEN = 4_000, 3, 100, 900, 3
+_FAR, _FEWEST_LINES, _LONGEST_LINE, _OFTEN = 4_000, 3, 900, 3
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
 _NUMBER_OF_LINE = re.compile(r"([0-9]{1,3}[:.)]?) +(?=\S)")
 _CODE = re.compile(
@@ -161,26 +161,17 @@ def _listings(paper: PaperText) -> Iterator[Component]:
     """The code without a caption in sections of what is built or set up: one component for each section."""
     shown = {letters_of(line) for row in paper.outline["algorithms"] for line in _lines_of(paper, row)}
     found: dict[str, Component] = {}
-    end = 0
     for one in paper.listings:
-        start = paper.text.find(one.text, end)
-        end = start + len(one.text) if start >= 0 else end
         lines = [line for line in one.text.split("\n") if line.strip()]
         code = sum(bool(_CODE.match(_NUMBER_OF_LINE.sub("", line.strip(), count=1))) for line in lines)
         is_built = paper.roles.get(one.section["id"], BUILD) in (BUILD, SETUP, MIXED)
         if not is_built or 2 * code < len(lines) or len(lines) < _FEWEST_LINES:
             continue
         if not all(letters_of(line) in shown for line in lines):
-            name, lead = _name_of(one.section) or "Listing", _lead_of(paper.text, start)
+            name = _name_of(one.section) or "Listing"
             home = found.setdefault(one.section["id"], Component(name, one.section, one.page, rank=2))
-            home.steps = [*home.steps, *filter(None, [lead]), *_set_in(lines)][:MOST_LINES]
+            home.steps = [*home.steps, *_set_in(lines)][:MOST_LINES]
     yield from found.values()
-
-
-def _lead_of(text: str, start: int) -> str:
-    before = text[max(start - 4 * _LONGEST_LEAD, 0) : max(start, 0)].rstrip().removesuffix("```").rstrip()
-    said = " ".join(before.rpartition("\n\n")[2].split())
-    return said if said.endswith(":") and len(said) <= _LONGEST_LEAD and said[0] not in "#>|<" else ""
 
 
 def _headings(paper: PaperText) -> Iterator[Component]:

@@ -21,7 +21,7 @@ from phases.planning.rules.names import own_names
 from phases.planning.rules.naming import package_name, request_name, telling_words
 from phases.planning.rules.passages import Sentence, quote_start, read_paper
 from phases.planning.rules.requirements import find_requirements, kind_of, requirement_row
-from phases.planning.rules.results import describe_tables, experiments_of, read_results, results_of_sentences
+from phases.planning.rules.results import describe_tables, experiments_of, read_results
 from phases.planning.rules.sections import BUILD
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.values import find_values, value_row, values_in
@@ -52,7 +52,6 @@ def plan_by_rules(text: str, outline: Mapping[str, Any], requests: Sequence[str]
     rows = component_rows(components, assign(asked, components, paper), requirements, paper)
     values = find_values(paper, own, sets, rivals)
     results = [row for one in uses for row in one.rows]
-    results += results_of_sentences(paper, [row["value"] for row in results])[:10]
     results = [{"id": f"E{number}", **row} for number, row in enumerate(results, 1)]
     found: Row = {
         "requirements": requirements,

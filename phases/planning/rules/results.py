@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from phases.planning.rules.captions import (
-    METRIC,
     caption_of,
     first_sentence,
     is_data_table,
@@ -20,7 +19,7 @@ from phases.planning.rules.captions import (
 from phases.planning.rules.cells import CELL_VALUE, UNIT, is_value, plain_cell
 from phases.planning.rules.names import letters_of
 from phases.planning.rules.numbers import NUMBER, number_of, scaled
-from phases.planning.rules.passages import PaperText, Sentence, Table, name_section
+from phases.planning.rules.passages import PaperText, Sentence, Table
 from phases.planning.rules.sections import MIXED, RESULTS
 from phases.planning.rules.tables import Grid, number_same
 
@@ -33,15 +32,9 @@ _DERIVED = re.compile(r"(?:avg|average|mean|total|Δ|delta|diff\w*|gain|improvem
 _PAIR = re.compile(rf"({NUMBER}) ?/ ?({NUMBER})(?![\w.])")
 _UNIT_SAID = re.compile(r"\(((?:m|µ|μ|n)?s(?:ec(?:onds?)?)?|min(?:utes)?|hours?|h|[KMG]B|%)\)|(%)$")
 _NO_WORD = re.compile(r"[^\w*+]+")
-_BY_US = re.compile(r"\b[Ww]e\b|\b[Oo]ur\b")
 _DRAWN = re.compile(
     r"\b(?:throughput|latency|accurac|error|loss|perform|compar|times?|rates?|scores?|results?|effects?|sensitivity"
     r"|experiment|versus|vs)",
-    re.IGNORECASE,
-)
-_SENTENCE_RESULT = re.compile(
-    r"\b(?:achiev|obtain|reach|attain|yield|get|got|report|scor|result)\w*\b[^.;]{0,60}? "
-    rf"((?:{METRIC.pattern}))[^.;0-9]{{0,30}}?({NUMBER})( ?%)?(?! ?[a-z]{{3,}})",
     re.IGNORECASE,
 )
 Row = dict[str, Any]
@@ -80,19 +73,6 @@ def read_results(paper: PaperText, own: Sequence[str]) -> list[TableUse]:
     return sorted(made, key=lambda use: paper.tables.index(use.table))
 
 
-def results_of_sentences(paper: PaperText, known: Sequence[object]) -> list[Row]:
-    """Return results that only a sentence of a section of results reports."""
-    found: list[Row] = []
-    for one in paper.sentences:
-        match = _SENTENCE_RESULT.search(one.text) if one.role in (RESULTS, MIXED) and _BY_US.search(one.text) else None
-        value = number_of(match[2]) if match else None
-        if match and value is not None and value not in known:
-            row: Row = {"table": f"text of section {name_section(one.section)}", "quote": one.text, "row": "the method"}
-            row |= {"column": match[1], "condition": "", "metric": match[1], "value": value}
-            found.append({**row, "unit": "%" if match[3] else "", "page": one.page})
-    return found
-
-
 def experiments_of(uses: Sequence[TableUse], results: Sequence[Row], paper: PaperText) -> list[Row]:
     """Return one experiment for each table with targets, and for each figure of measurements."""
     made: list[tuple[int, Row]] = []
@@ -102,8 +82,7 @@ def experiments_of(uses: Sequence[TableUse], results: Sequence[Row], paper: Pape
     captions = {one.label: one.caption for one in reversed(uses)}
     for label, rows in tables.items():
         said = _short(plain_cell(first_sentence(captions.get(label, ""))), 40) or f"Compute what {label} reports"
-        quoted = f": “{rows[0]['quote']}”" if "quote" in rows[0] else ""
-        what = f"{said.rstrip('.')} ({label}, page {rows[0]['page']}){quoted}"
+        what = f"{said.rstrip('.')} ({label}, page {rows[0]['page']})"
         made.append((rows[0]["page"], {"what": what, "results": [row["id"] for row in rows]}))
     for row in paper.outline["figures"]:
         said = first_sentence(str(row["text"]))
