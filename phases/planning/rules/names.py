@@ -90,9 +90,3 @@ def _candidates(paper: PaperText, body: str) -> Iterator[tuple[str, int]]:
                 yield from ((match.group(1), 2) for match in _CALLED.finditer(one.text))
     abstract = str(paper.outline.get("abstract") or "")
     yield from ((match.group(1), 2) for match in _PROPOSES.finditer(abstract))
-    starts = [words, re.findall(r"[\w*+’'-]+", head)] if colon else [words]
-    for length in (4, 3, 2):
-        for part in (" ".join(start[:length]) for start in starts if len(start) >= length):
-            if body.lower().count(part.lower()) >= _OFTEN and part[-1:].isalpha():
-                yield part, 2
-                return

@@ -109,28 +109,12 @@ def _is_scale(rows: Sequence[Sequence[str]], at: int) -> bool:
 def _fill_heads(heads: Sequence[Sequence[str]], wide: int, width: int) -> list[list[str]]:
     """Return the rows of heads, each group's name over all of its columns."""
     filled = [list(row) for row in heads]
-    groups = _find_groups(filled[-1], wide) if len(filled) > 1 else []
     for depth, row in enumerate(filled[:-1]):
         above = filled[depth - 1] if depth else []
-        names = [" ".join(dict.fromkeys(filter(None, (row[at] for at in group)))) for group in groups]
-        if groups and all(names):
-            for group, name in zip(groups, names, strict=True):
-                row[group.start : group.stop] = [name] * len(group)
-            continue
         for at in range(wide + 1, width):
             if not row[at] and filled[-1][at] and (not above or above[at] == above[at - 1] != ""):
                 row[at] = row[at - 1]
     return filled
-
-
-def _find_groups(row: Sequence[str], start: int) -> list[range]:
-    """Return the columns from where the heads begin to where they begin again: P, R, F1, P, R, F1; none where they do not."""
-    again = [at for at in range(start, len(row)) if row[at] and row[at] == row[start]]
-    if len(again) < 2 or again[1] == start + 1:
-        return []
-    groups = [range(first, after) for first, after in zip(again, [*again[1:], len(row)], strict=True)]
-    said = "".join(row[at] for at in groups[0]).replace(" ", "")
-    return groups if all("".join(row[at] for at in one).replace(" ", "") == said for one in groups) else []
 
 
 def _count_label_columns(body: Sequence[Sequence[str]]) -> int:
