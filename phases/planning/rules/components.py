@@ -70,7 +70,7 @@ class Component:
     equations: list[str] = field(default_factory=list)
     caption: str = ""
     rank: int = 0
-    """0 for an algorithm, 1 for a heading, 2 for a listing, 3 for a named thing."""
+    """0 for an algorithm and a listing, 1 for a heading, 2 for a named thing."""
 
 
 def find_components(paper: PaperText, others: Sequence[str]) -> list[Component]:
@@ -80,8 +80,9 @@ def find_components(paper: PaperText, others: Sequence[str]) -> list[Component]:
     for one in islice(offered, 4 * MOST):
         if (same := next((known for known in found if _is_one(known, one)), None)) is None:
             found.append(one)
-        elif one.steps and not same.steps:
-            same.steps = one.steps
+        else:
+            same.steps = [*same.steps, *(step for step in one.steps if step not in same.steps)][:MOST_LINES]
+            same.rank = min(same.rank, one.rank)
     kept = sorted(found, key=lambda one: one.rank)[:MOST]
     for one in kept:
         one.sentence = _sentence_about(one, paper)
@@ -165,11 +166,11 @@ def _listings(paper: PaperText) -> Iterator[Component]:
         lines = [line for line in one.text.split("\n") if line.strip()]
         code = sum(bool(_CODE.match(_NUMBER_OF_LINE.sub("", line.strip(), count=1))) for line in lines)
         is_built = paper.roles.get(one.section["id"], BUILD) in (BUILD, SETUP, MIXED)
-        if not is_built or 2 * code < len(lines) or len(lines) < _FEWEST_LINES:
+        if not is_built or 4 * code < len(lines) or len(lines) < _FEWEST_LINES:
             continue
         if not all(letters_of(line) in shown for line in lines):
             name = _name_of(one.section) or "Listing"
-            home = found.setdefault(one.section["id"], Component(name, one.section, one.page, rank=2))
+            home = found.setdefault(one.section["id"], Component(name, one.section, one.page))
             home.steps = [*home.steps, *_set_in(lines)][:MOST_LINES]
     yield from found.values()
 
@@ -208,7 +209,7 @@ def _named(paper: PaperText, others: Sequence[str]) -> Iterator[Component]:
             return
         if not any(is_same(name, other) for other in (*others, *taken)):
             taken.append(name)
-            yield Component(name, seen[name].section, seen[name].page, rank=3)
+            yield Component(name, seen[name].section, seen[name].page, rank=2)
 
 
 def _phrases(text: str) -> Iterator[str]:
