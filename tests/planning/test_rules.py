@@ -229,7 +229,7 @@ def test_every_table_is_told_as_what_it_is_used() -> None:
         ("Slow", "Oak", 41.5), ("Slow", "Ash", 42.5),
     ]  # fmt: skip
     assert [row["name"] for row in plan["baselines"]] == ["Old"]
-    assert any("Table 4 (p. 1: words and no numbers)" in row["what"] for row in plan["uncertain"])
+    assert any("Table 4 (p. 1), words and no numbers" in row["what"] for row in plan["uncertain"])
     assert "settings: Table 1" in " ".join(render_plan(plan).split())
 
 

@@ -69,9 +69,9 @@ def _lost_listings(paper: PaperText, plan: Plan) -> Doubts:
     for one in paper.listings:
         lines = [letters_of(line) for line in one.text.split("\n") if len(letters_of(line)) > 3]
         if lines and 2 * sum(line in joint for line in lines) < len(lines):
-            lost[f"p. {one.page} ({name_section(one.section)})"] = None
+            lost[f"section {name_section(one.section)} (p. {one.page})"] = None
     if lost:
-        yield {"what": f"Not in the plan: the listing of {_join(list(lost))}: read it in the paper."}
+        yield {"what": f"Not in the plan: the listings of {_join(list(lost))}: read them in the paper."}
     known = {str(row.get("algorithm", "")) for row in plan["components"]}
     for match in _POINTS_TO.finditer(paper.prose):
         label = f"{match[1]} {match[2]}"
@@ -85,7 +85,7 @@ def _lost_listings(paper: PaperText, plan: Plan) -> Doubts:
 
 
 def _unused_tables(plan: Plan) -> Doubts:
-    unused = [f"{row['table']} (p. {row['page']}: {row['why']})" for row in plan["tables"] if row["used_as"] == "none"]
+    unused = [f"{row['table']} (p. {row['page']}), {row['why']}" for row in plan["tables"] if row["used_as"] == "none"]
     if unused:
         yield {"what": f"Nothing is taken from {_join(unused)}."}
 
@@ -93,8 +93,8 @@ def _unused_tables(plan: Plan) -> Doubts:
 def _holes(paper: PaperText) -> Doubts:
     broken = [one for one in paper.sentences if one.role in _BUILT and len(one.text) > 40 and has_hole(one.text)]
     if broken:
-        places = dict.fromkeys(f"p. {one.page} (“{one.text[:60].rstrip()}…”)" for one in broken)
-        yield {"what": f"Words or signs are lost in sentences of {_join(list(places))}: read them in the paper."}
+        places = dict.fromkeys(f"“{one.text[:60].rstrip()}…” (p. {one.page})" for one in broken)
+        yield {"what": f"Words or signs are lost in {_join(list(places))}: read them in the paper."}
 
 
 def _lost_equations(paper: PaperText, plan: Plan) -> Doubts:
@@ -144,4 +144,4 @@ def _place(section: Section) -> str:
 
 def _join(places: Sequence[str]) -> str:
     more = len(places) - _NAMED
-    return f"{', '.join(places[:_NAMED])}{f' and {more} more' if more > 0 else ''}"
+    return f"{'; '.join(places[:_NAMED])}{f' and {more} more' if more > 0 else ''}"
