@@ -36,8 +36,7 @@ def _refuse_other_texts(inputs: Documents) -> None:
 
 
 def _plan_by_rules(inputs: Documents, requests: list[str], ctx: Context) -> dict[str, Any]:
-    from phases.planning.rules.plan import plan_by_rules
-    from phases.planning.rules.requirement_text import plan_of_text
+    from phases.planning.rules import plan_by_rules, plan_of_text
     from phases.readers.kinds import REQUIREMENT
     from pipeline.base.logs import logger
 

@@ -223,7 +223,7 @@ def _try_sandbox() -> None:
 
 def _plan_something() -> None:
     """The forks have the patterns compiled that a plan needs."""
-    from phases.planning.rules.plan import plan_by_rules
+    from phases.planning.rules import plan_by_rules
     from phases.readers.markdown import paper_document
     from phases.readers.outline import outline_of
     from phases.readers.segments import segments_of

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from phases.planning.rules.plan import plan_by_rules
+from phases.planning.rules import plan_by_rules
 from phases.readers.markdown import paper_document
 from phases.readers.outline import outline_of
 from phases.readers.pdf.reader import read_pdf

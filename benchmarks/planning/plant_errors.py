@@ -20,8 +20,7 @@ from typing import Any
 from phases.planning.model.material import split_pages
 from phases.planning.paper_check import differences_from_paper
 from phases.planning.plan_edits import change_row
-from phases.planning.rules.sections import BACKGROUND, roles_of
-from phases.planning.rules.sentences import sentences_of
+from phases.planning.rules import BACKGROUND, roles_of, sentences_of
 from pipeline.engine.contract import Contracts
 
 PLAN = "initial_plan.txt"

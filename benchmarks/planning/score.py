@@ -19,7 +19,7 @@ from typing import Any
 
 from papers import ROOT, load_gold, load_groups, load_scorer, read_paper
 
-from phases.planning.rules.plan import plan_by_rules
+from phases.planning.rules import plan_by_rules
 from pipeline.base.plain_yaml import dump_yaml, parse_yaml
 
 SUMS = ("value_definitely_wrong", "said_twice", "results_that_are_settings")

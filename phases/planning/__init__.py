@@ -13,7 +13,6 @@ __all__ = [
     "plan_sense",
     "plan_view",
     "plan_words",
-    "rules.plan",
-    "rules.requirement_text",
+    "rules",
     "subject",
 ]

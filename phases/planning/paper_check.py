@@ -12,11 +12,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from phases.planning.plan_words import read_aloud, write_ids
-from phases.planning.rules.numbers import NUMBER, WORDS, fold, number_of
-from phases.planning.rules.passages import read_paper
-from phases.planning.rules.sections import BACKGROUND, OTHER, PROOF, roles_of
-from phases.planning.rules.table_kinds import caption_of
-from phases.planning.rules.tables import Grid
+from phases.planning.rules import (
+    BACKGROUND,
+    NUMBER,
+    OTHER,
+    PROOF,
+    WORDS,
+    Grid,
+    caption_of,
+    fold,
+    number_of,
+    read_paper,
+    roles_of,
+)
 
 Row = Mapping[str, Any]
 _NUMBER = re.compile(NUMBER)
@@ -145,7 +153,7 @@ def _holds(text: str, value: object) -> bool:
 
 
 def _has_number(text: str, wanted: float) -> bool:
-    plain, _ = fold(text)
+    plain = fold(text)
     found = [number_of(match.group()) for match in _NUMBER.finditer(plain)]
     found += [WORDS[word] for word in re.findall(r"[a-z]+", plain.lower()) if word in WORDS]
     return any(

@@ -223,7 +223,7 @@ RATE, BATCH = value("learning rate"), value("batch size")
     [
         pytest.param(
             lambda plan: plan["values"][RATE].update(value=0.3),
-            "Rules read learning rate = 0.1 where the plan has V2: which is right?",
+            "Rules read learning rate = 0.1 where the plan has V1: which is right?",
             id="another value in the same words",
         ),
         pytest.param(
@@ -259,7 +259,7 @@ def test_an_owner_that_the_rules_name_otherwise_is_told() -> None:
     found["values"][RATE]["owner"] = "Hurry"
     [row] = differences_from_rules(SHORT.plan, found)
     assert row == {
-        "about": "V2",
+        "about": "V1",
         "what": "Rules take Hurry for the owner of learning rate = 0.1, and the model method.",
     }
 

@@ -6,14 +6,10 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from phases.planning import rules
-from phases.planning.rules import table_kinds
-from phases.planning.rules.passages import PaperText
-from phases.planning.rules.short_forms import find_short_forms
 from tests.papers import read
 from tests.rows import with_covered
 from tests.work import assert_linear, must_end
@@ -64,7 +60,7 @@ def patterns() -> Iterator[re.Pattern[str]]:
 
 
 def test_the_patterns_of_the_rules_are_found() -> None:
-    assert len(list(patterns())) > 200
+    assert len(list(patterns())) > 80
 
 
 @pytest.mark.parametrize(
@@ -92,28 +88,6 @@ def test_no_pattern_explodes(name: str) -> None:
                 pass
 
 
-def test_a_peptide_in_a_sentence_is_read_and_its_abbreviation_beside_it() -> None:
-    said = f"The Lazy Extra Newton (LEN) reads {TEXTS['hyphens and capitals']}"
-    plan = read(f"# Peptides\n\n## 1 Method\n\nWe propose LEN. {said}\n").plan
-    assert plan["components"]
-    assert [one.short for one in find_short_forms(said)] == ["LEN"]
-
-
-@pytest.mark.parametrize(
-    ("text", "short", "capitals"),
-    [
-        ("We use the Lazy Extra Newton (LEN) here.", "LEN", "Lazy Extra Newton"),
-        ("the Age of Uncertainty (AU)", "AU", "Age of Uncertainty"),
-        ("a “Graph-Net Model” and Deep Nets(DNs)", "DNs", "Deep Nets"),
-        ("word error rate (wer),", "wer", ""),
-    ],
-)
-def test_an_abbreviation_has_the_words_before_its_brackets(text: str, short: str, capitals: str) -> None:
-    found = list(find_short_forms(text))
-    assert [(one.short, one.capitals) for one in found] == [(short, capitals)]
-    assert not capitals or text.startswith(capitals, found[0].place)
-
-
 @pytest.mark.parametrize(
     ("title", "body"),
     [
@@ -137,23 +111,6 @@ def test_a_paragraph_or_a_title_that_is_one_word_is_planned_at_once(title: str, 
 )
 def test_lines_that_never_end_a_sentence_take_the_time_of_their_length(line: str) -> None:
     assert_linear(lambda many: read("# A Queue\n\n## 2 Method\n\n" + f"{line}\n\n" * many), 200)
-
-
-def test_the_side_of_captions_is_counted_once_and_not_with_each_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    find_near = table_kinds._captions_near
-
-    def count(paper: PaperText, start: int, end: int) -> Any:
-        asked.append(start)
-        return find_near(paper, start, end)
-
-    monkeypatch.setattr(table_kinds, "_captions_near", count)
-    tables = (
-        f"> **Table {number}.** Accuracy.\n\n| Method | Accuracy |\n|---|---|\n| Foo | {number}.1 |\n"
-        for number in range(50)
-    )
-    read("# A Queue\n\n## 4 Results\n\n" + "\n\n".join(tables))
-    assert len(asked) < 50 * 10
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from phases.planning.plan_faults import reference_faults
 from phases.planning.plan_sense import doubts_about
 from phases.planning.plan_view import render_plan
 from phases.planning.plan_words import group_doubts, read_aloud, read_formula, steps_of, write_ids
-from phases.planning.rules.requirement_text import plan_of_text
+from phases.planning.rules import plan_of_text
 from pipeline.base.errors import UsageError
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, Read, example_paper, read
@@ -47,20 +47,20 @@ def test_a_struck_row_leaves_nothing_that_leads_nowhere(identifier: str) -> None
 
 
 def test_a_struck_value_takes_its_constant_along() -> None:
-    made = strike_row(READ.plan, "V2")
-    assert config_of(READ.plan)["interface"][1] == "LEARNING_RATE = 0.1"
+    made = strike_row(READ.plan, "V1")
+    assert config_of(READ.plan)["interface"][0] == "LEARNING_RATE = 0.1"
     assert config_of(made)["interface"] == [
         line for line in config_of(READ.plan)["interface"] if "LEARNING" not in line
     ]
 
 
 def test_a_changed_value_changes_its_constant() -> None:
-    made = change_row(READ.plan, "V2", "value", "0.25")
-    assert made["values"][1]["value"] == 0.25
-    assert config_of(made)["interface"][1] == "LEARNING_RATE = 0.25"
-    several = change_row(READ.plan, "V2", "value", "[0.1, 0.2]")
-    assert several["values"][1]["values"] == [0.1, 0.2]
-    assert "value" not in several["values"][1]
+    made = change_row(READ.plan, "V1", "value", "0.25")
+    assert made["values"][0]["value"] == 0.25
+    assert config_of(made)["interface"][0] == "LEARNING_RATE = 0.25"
+    several = change_row(READ.plan, "V1", "value", "[0.1, 0.2]")
+    assert several["values"][0]["values"] == [0.1, 0.2]
+    assert "value" not in several["values"][0]
     ids_in(several)
 
 
@@ -80,10 +80,10 @@ def test_a_number_that_a_hand_edit_left_as_a_text_is_told(typed: str, number: st
 
 def test_a_value_that_was_edited_by_hand_without_its_constant_is_told() -> None:
     plan = copy.deepcopy(READ.plan)
-    plan["values"][2]["value"] = 64
-    assert any("V3: slow_waiting_everyone/config.py is to have BATCH_SIZE = 32, and the value is 64" in one
+    plan["values"][1]["value"] = 64
+    assert any("V2: slow_waiting_everyone/config.py is to have BATCH_SIZE = 32, and the value is 64" in one
                for one in what_is_told(plan))  # fmt: skip
-    assert not any("is to have" in one for one in what_is_told(change_row(READ.plan, "V3", "value", "64")))
+    assert not any("is to have" in one for one in what_is_told(change_row(READ.plan, "V2", "value", "64")))
 
 
 def test_a_struck_component_takes_its_class_or_function_along_and_no_other() -> None:
@@ -93,9 +93,7 @@ def test_a_struck_component_takes_its_class_or_function_along_and_no_other() -> 
     assert made["components"] == others
     assert made["interface"] == file["interface"][1:]
     text = scaffold_text(strike_row(READ.plan, first), file["path"])
-    assert re.search(r'def cross_entropy_loss\(.*\n    """Cross-entropy loss \(', text), (
-        "each stub tells what it is itself"
-    )
+    assert re.search(r'class WaitingModel.*\n    """Waiting model \(', text), "each stub tells what it is itself"
     renamed = {**READ.plan, "file_structure": [{**file, "interface": ["def wholly_other", *file["interface"]]}]}
     assert strike_row(renamed, first)["file_structure"][0]["interface"][0] == "def wholly_other"
 
@@ -254,9 +252,9 @@ def test_a_value_stands_below_the_words_that_set_it() -> None:
 
 
 def test_what_is_uncertain_shows_the_rows_that_it_is_about() -> None:
-    plan = {**READ.plan, "uncertain": [{"about": "V2", "what": "Which holds?"}]}
+    plan = {**READ.plan, "uncertain": [{"about": "V1", "what": "Which holds?"}]}
     shown = render_plan(plan).partition("What is built")[0]
-    assert re.search(r"Which holds\?\n +V2 +learning rate = 0\.1, of ", shown)
+    assert re.search(r"Which holds\?\n +V1 +learning rate = 0\.1, of ", shown)
 
 
 def what_is_told(plan: dict[str, Any], made: Read = READ) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.planning.rules.requirement_text import plan_of_text
+from phases.planning.rules import plan_of_text
 from phases.readers.reading import BROKEN, OK, Unreadable
 from phases.readers.text import read_requirement, read_text
 from tests.papers import MARKDOWN, PAPER
@@ -188,25 +188,6 @@ def test_each_sentence_and_item_of_a_requirement_is_asked_for() -> None:
         "Tell the length",
     ]
     assert [wish["id"] for wish in plan["requirements"]] == ["R1", "R2", "R3", "R4"]
-
-
-@pytest.mark.parametrize(
-    ("wish", "claims"),
-    [
-        ("It must survive a crash and be fast.", ["It must survive a crash.", "It must be fast."]),
-        ("The tool should read files, keep a log, and be fast!",
-         ["The tool should read files.", "The tool should keep a log.", "The tool should be fast."]),
-        ("It must not lose items and be slow.", None),
-        ("It must be able to read and write files.", None),
-        ("It must go on when the disks fail and have no power.", None),
-        ("It must keep names and addresses.", None),
-    ],
-)  # fmt: skip
-def test_a_sentence_that_asks_for_two_things_is_two_requirements(wish: str, claims: list[str] | None) -> None:
-    plan = plan_of_text(wish, OUTLINE)
-    assert plan
-    assert [row["text"] for row in plan["requirements"]] == (claims or [wish])
-    assert {row["source"]["quote"] for row in plan["requirements"]} == {wish}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from phases.llm.model import tokens_of
 from phases.planning.model.shown_pages import DoubtfulPage, ShownPage, choose_pages
-from phases.planning.rules.plan import plan_by_rules
+from phases.planning.rules import plan_by_rules
 from phases.readers.kinds import PDF, REQUIREMENT
 from phases.readers.line_patterns import REFERENCES, plain_title
 from phases.readers.markdown import PAGE_MARK

@@ -10,8 +10,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
+from phases.planning.links import printed_addresses
 from phases.planning.quotes import find_nearly
-from phases.planning.rules.data_links import printed_addresses
 
 _FEWEST_LETTERS, _MOST_PLACES = 10, 200
 _ID = re.compile(r"[RVC][0-9]+")

@@ -10,8 +10,7 @@ from typing import Any
 from phases.planning.model.plan_validation import NAMED, QUOTED, count_faults
 from phases.planning.model.quote_index import REVIEW, QuoteIndex
 from phases.planning.plan_words import write_ids
-from phases.planning.rules.requirements import quote_start
-from phases.planning.rules.sentences import sentences_of
+from phases.planning.rules import quote_start, sentences_of
 
 Row = Mapping[str, Any]
 _FEW = 20

@@ -1,5 +1,14 @@
-"""Plans without a model: finds by rules what a paper asks to be built, quotes it, and lays out the files that would meet it.
+"""Plan a paper by rules, without a model: quote what it builds, sets and reports, and lay out the files that would hold it."""
 
-`requirements` reads a paper, `requirement_text` a few sentences in plain words, `plan` makes the plan of either.
-The package needs the readers' outline and nothing else of the project.
-"""
+from phases.planning.rules.captions import caption_of
+from phases.planning.rules.numbers import NUMBER, WORDS, fold, number_of
+from phases.planning.rules.passages import quote_start, read_paper
+from phases.planning.rules.plan import plan_by_rules, plan_of_text
+from phases.planning.rules.sections import BACKGROUND, OTHER, PROOF, roles_of
+from phases.planning.rules.sentences import sentences_of
+from phases.planning.rules.tables import Grid
+
+__all__ = [
+    "BACKGROUND", "NUMBER", "OTHER", "PROOF", "WORDS", "Grid", "caption_of", "fold", "number_of", "plan_by_rules", "plan_of_text",
+    "quote_start", "read_paper", "roles_of", "sentences_of",
+]  # fmt: skip

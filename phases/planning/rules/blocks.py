@@ -12,10 +12,14 @@ PROSE, ITEM, NOTE, TABLE, FENCE, CAPTION, EQUATION = (
     "prose", "item", "note", "table", "fence", "caption", "equation",
 )  # fmt: skip
 _FENCE_LINE = re.compile(r" {0,3}(?:```|~~~)")
-_CAPTION_LINE = re.compile(
-    r"[>*_ ]*(?:Table|TABLE|Tabelle|表|Figure|FIGURE|Fig\.|Abbildung|图)[ ]?(?:(?:[A-Z]\.?)?[0-9]+[.:|*_ ]|[IVX]{1,5}[.:|*_])"
-    r"|[>*_ ]*(?:Algorithm|ALGORITHM|Algorithmus|算法) ?[0-9]+[.:|*_]"
+_LABELLED = (
+    r"(?:Table|TABLE|Tabelle|Tableau|表|Figure|FIGURE|Fig\.|Abbildung|图|図|Algorithm|ALGORITHM|Algorithmus|算法)"
 )
+_CAPTION_LINE = re.compile(
+    rf"[>*_ ]*{_LABELLED}[ ]?(?:(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)?|[IVX]{{1,5}})(?:[.:|*_]|$"
+    rf"| (?![a-z(\[,])(?!.{{0,60}}? (?:shows?|zeigt) ))"
+)
+"""A label with its mark, or a label and a capital: "Table 2 shows the results." is a sentence."""
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,2}[.)])[ \t]+(?=\S)")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,9}\]:[ \t]*")
 # of quotations only captions are read: what stands in a picture asks for nothing

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
 from phases.planning.rules.numbers import GREEK, NUMBER
 
@@ -25,10 +24,6 @@ _MACRO = re.compile(
 )
 _RULE_LEFT = re.compile(r"(?:^| )[a-z0-9.]*\)[0-9]+-[0-9]+(?= |$)")
 """What a reader leaves of the line under a head that spans columns."""
-_SYMBOL = r"(?:\\[a-z]{2,10}|[A-Za-zα-ω])"
-_BELOW = r" ?_(?:\{[^{}$]{1,12}\}|\w)"
-_TWO_SYMBOLS = re.compile(rf"\$({_SYMBOL}(?:{_BELOW})?)({_SYMBOL}{_BELOW})\$")
-_MOST_HEADS = 4
 _SIGNS = {"uparrow": "↑", "downarrow": "↓", "pm": "±", "times": "×", "cdot": "·", "rightarrow": "→", "to": "→",
           "sim": "~", "approx": "≈", "Delta": "Δ", "%": "%", "langle": "⟨", "rangle": "⟩",
           "sqrt": "√", **{name: sign for sign, name in GREEK.items()}}  # fmt: skip
@@ -48,7 +43,7 @@ def cells_of(table: str) -> list[list[str]]:
     words = sum(cell.count(" ") + 1 for cell in filled)
     if len(rows) < 2 or not filled or words > _LONGEST_PROSE * len(filled):
         return []
-    return [row[::-1] for row in rows] if _begins_with_numbers(rows) else _stack_parts(_part_symbols(rows))
+    return rows
 
 
 def plain_cell(cell: str) -> str:
@@ -74,49 +69,6 @@ def is_measured(cell: str) -> bool:
 def is_value(cell: str) -> bool:
     """Whether a cell begins with a value; "2 Pac" is a name, 2000-02-26 a date and 10-20 a range."""
     return bool(CELL_VALUE.match(cell)) and not _NO_VALUE.match(cell)
-
-
-def _part_symbols(rows: Sequence[list[str]]) -> list[list[str]]:
-    """The rows with two symbols that ran together over two columns told apart: "Nd_{model}" over 6 and 512."""
-    parted = [list(row) for row in rows]
-    for at, row in enumerate(parted[:_MOST_HEADS]):
-        for place, (cell, beside) in enumerate(pairwise(row)):
-            two = _TWO_SYMBOLS.fullmatch(cell) if not beside else None
-            if two and any(len(one) > place + 1 and is_figure(one[place + 1]) for one in parted[at + 1 :]):
-                row[place : place + 2] = [f"${part.strip()}$" for part in two.groups()]
-    return parted
-
-
-def _begins_with_numbers(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a table of two columns has its numbers before what they are of."""
-    if any(len(row) != 2 for row in rows):
-        return False
-    first, second = zip(*rows[1:], strict=True)
-    return count_numbers(first) == sum(map(bool, first)) > 1 and count_numbers(second) == 0
-
-
-def _stack_parts(rows: Sequence[list[str]]) -> list[list[str]]:
-    """The rows of a table that was set in two or more parts side by side, one part below the other: name, value, name, value.
-
-    It is one where each part has names on its left and figures beside them, under the same heads or under none.
-    """
-    width = len(rows[0])
-    for size in (size for size in range(2, width // 2 + 1) if width % size == 0):
-        parts = [[row[at : at + size] for row in rows] for at in range(0, width, size)]
-        is_headed = parts[0][0] == parts[-1][0] and any(parts[0][0])
-        bodies = [part[is_headed:] for part in parts]
-        if all(len(row) == width for row in rows) and (is_headed or size == 2) and all(map(_is_named_part, bodies)):
-            stacked = [row for body in bodies for row in body if any(row)]
-            return [parts[0][0], *stacked] if is_headed else stacked
-    return list(rows)
-
-
-def _is_named_part(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a part of a table has names and figures: no figure on the left, and nothing else beside it; a last row may lack."""
-    filled = [row for row in rows if any(row)]
-    return len(filled) > 1 and all(
-        re.search("[A-Za-z]", row[0]) and not is_figure(row[0]) and all(map(is_figure, row[1:])) for row in filled
-    )
 
 
 def count_numbers(cells: Sequence[str]) -> int:

@@ -1,397 +1,273 @@
-"""What the method is made of: its algorithms, the parts that have a name, and the equations of each.
-
-Many readings offer names (component_readings.py); each name is weighed (component_cues.py), and the likeliest are taken.
-"""
+"""Find the parts of the method: its algorithms and listings as printed, its headings, and the things it names."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice, pairwise
+from typing import Any
 
-from phases.planning.rules.blocks import TABLE
-from phases.planning.rules.component_cues import Candidate, cues_of, likelihood_of, read_signs
-from phases.planning.rules.component_names import clean_name, core_words, name_of_heading, name_words, stems_of
-from phases.planning.rules.component_phrases import find_phrases
-from phases.planning.rules.component_readings import STEPS, Offer, read_offers
-from phases.planning.rules.component_sentences import find_first, find_telling, is_of_others
-from phases.planning.rules.cues import says_what_is_done, why_not
-from phases.planning.rules.data_sentences import find_data_sentences, is_section_of_measures
-from phases.planning.rules.naming import telling_words
-from phases.planning.rules.passages import PaperText, Sentence, find_terms
-from phases.planning.rules.procedures import Procedure, find_listings, find_procedures
-from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content
-from phases.planning.rules.short_forms import find_short_forms
-from phases.readers.outline import cut_formula
+from phases.planning.plan_words import is_in_formula
+from phases.planning.rules.names import NAME, is_same, is_telling, letters_of
+from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
+from phases.planning.rules.requirements import Requirement, has_hole, why_not
+from phases.planning.rules.sections import BUILD, MIXED, SETUP, Section, is_named_after_content, split_heading
+from phases.planning.rules.sentences import sentences_of
 
-MOST, _ENOUGH, MOST_PARTS = 22, 10, 60
-_LIKELY, _POSSIBLE = 0.28, 0.18
-"""What is less likely is taken where there is little else, and is at least possible. The bounds: decision 311."""
-_ALIKE = 0.6
-_SHOWN = ("a heading", "a run-in", "a listing", "a table", "an identifier", "code")
-"""Readings by which a name is a component though no sentence tells it."""
-_WEAK = frozenset(("a phrase", "abbreviated", "counted"))
-"""Readings that offer every noun of a sentence: what these alone find is no part of what is measured or of the data."""
-_OF_DATA = re.compile(r"\bdata (?:collection|generation|preparation|sources?|splits?)\b|\bdata ?sets?$", re.IGNORECASE)
-_FEWEST_IN_SECTION, _OF_FORMULA = 3, 3
-"""The sentences that say what is done in a section whose heading names a part; and for how many a formula counts."""
-_MOST_EQUATIONS, _LONGEST_EQUATION = 12, 2_000
-_FRONT_OF_FORMULA = 40
-"""The first signs of a formula, by which the one in a text is known."""
-_PROCEDURE = re.compile(r"protocol|algorithm|procedure|process", re.IGNORECASE)
-_SAID_OF_DATA = 1
-"""How many words a part may have beside the name of a data set."""
+MOST, MOST_LINES, _MOST_NAMED = 24, 200, 16
+_FAR, _FEWEST_LINES, _LONGEST_LINE, _OFTEN = 4_000, 3, 900, 3
+_FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
+_NUMBER_OF_LINE = re.compile(r"([0-9]{1,3}[:.)]?) +(?=\S)")
+_CODE = re.compile(
+    r"(?:if|then|for|while|repeat|return|else|until|end|begin|def|import|function|procedure|input|output|require"
+    r"|ensure)\b|class \w+ ?[(:{]|>>>"
+    r"|.{0,200}?(?::=|←|<- |\\leftarrow)|.{0,200}?\w\([^|]{0,300}\);?$|.{0,200}[;{}]$|.{0,80}?\w ?= ?\w",
+    re.IGNORECASE,
+)
+_NOT_A_NAME = re.compile(
+    r"(?:our |the |proposed )*(?:overview|method(?:s|ology)?|approach|model|algorithms?|design|architecture|system"
+    r"|framework|notation|problem"
+    r"|preliminaries|definitions?|setup|implementation|details|overall|appendix|formulation|problem (?:setup"
+    r"|statement|formulation|definition)"
+    r"|proposed (?:method|approach|model)|methods and materials|experiments?|discussion|materials?|方法|算法|模型)",
+    re.IGNORECASE,
+)
+_CLAIM = re.compile(r"\b(?:is|are|vs\.?|does|do|can|improves?|helps?|matters?)\b|\?|^(?:Vignette|Case study|Example)")
+_LEADING = re.compile(
+    r"^(?:(?:the|our|an?|proposed|using|on|description of|details (?:of|on)|overview of|essentials of"
+    r"|[a-z]+ing (?:the|an?|our)) )+",
+    re.IGNORECASE,
+)
+_TITLE_OF_ALGORITHM = re.compile(r"^[\s:.*_]+|(?: (?:algorithm|procedure))?[\s:.]*$", re.IGNORECASE)
+_PHRASE = re.compile(rf"(?<=[a-z,(] )((?:{NAME})(?: (?:{NAME})){{0,3}})(?=[\s.,;:)])")
+_PLAIN_WORD = re.compile(r"[a-z][a-z-]{3,}")
+_ORDINARY = re.compile(
+    r"(?:(?:th|wh)\w{2,4}|with|from|into|have|been|will|each|such|same|more|most|other|than|over|also|only|both|some"
+    r"|many|very|case|number"
+    r"|given|first|second|third|last|next|following|different|previous|single|original|above|below|current|final"
+    r"|possible|respect"
+    r"|paper|work|section|figure|table|example|result\w*|experiment\w*|method\w*|approach\w*|we|our|all|any|two|three"
+    r"|one|between"
+    r"|within|without|during|after|before|well|used|using|based|set|see|how|does|make|take|need|must|should|could"
+    r"|would)|\w+(?:ed|ly|ing)"
+)
+"""Words that begin or end no name of a part."""
+Row = dict[str, Any]
 
 
 @dataclass
 class Component:
-    """Something to be built, and where the paper says so."""
+    """A part of the method, where it is described and what is printed of it."""
 
     name: str
-    sentence: Sentence | None
     section: Section
     page: int
-    algorithm: str = ""
+    label: str = ""
     steps: list[str] = field(default_factory=list)
+    sentence: Sentence | None = None
     equations: list[str] = field(default_factory=list)
-    aliases: list[str] = field(default_factory=list)
-    is_named: bool = True
-    """Whether the paper names it as a part, and does not only speak of it."""
-    is_headed: bool = False
-    """Whether it is called as the heading of its section."""
+    caption: str = ""
+    rank: int = 0
+    """0 for an algorithm and a listing, 1 for a heading, 2 for a named thing."""
 
 
-def find_components(
-    paper: PaperText, own: Sequence[str], data: Sequence[str] = (), metrics: Sequence[str] = ()
-) -> list[Component]:
-    """At most MOST components in the order of the paper; none is called as one of `data`, the data sets, or of `metrics`."""
-    sets, measures = [name_words(name) for name in data], [name_words(name) for name in metrics]
-    rows = [
-        (likelihood_of(cues), one)
-        for one, cues in find_candidates(paper, own, {*data, *metrics})
-        if one.algorithm or not (_is_called(one.name, [*sets, *measures]) or _tells_of(one.name, sets))
-    ]
-    # an algorithm is a component whatever its caption says
-    kept = [(one, _component(one, paper)) for _, one in rows if one.algorithm][:MOST]
-    about_data = {paper.sentences[place].text for place in find_data_sentences(paper)}
-    for likely, one in sorted(rows, key=lambda row: -row[0]):
-        if len(kept) == MOST or likely < (_LIKELY if len(kept) >= _ENOUGH else _POSSIBLE):
-            break
-        if any(one is other or _says_the_same(one, other) for other, _ in kept):
-            continue
-        made = _component(one, paper)
-        if _is_shown(one) or (made.sentence and not _is_aside(made, about_data, kept)):
-            kept.append((one, made))
-    made_of = _without_lists(_called_as_headings(kept, paper))
-    lists = find_procedures(paper)
-    known = [*(line for one in made_of for line in one.steps), *(line for one in lists for line in one.steps)]
-    for procedure in (*lists, *find_listings(paper, known)):
-        if len(made_of) < MOST_PARTS:
-            _give_steps(procedure, made_of, paper, own)
-    found = [*made_of, *islice(_named_by_headings(made_of, paper, own), max(MOST_PARTS - len(made_of), 0))]
-    found.sort(key=lambda one: (one.section["start"], one.page))
-    give_equations(paper, found)
-    return found
-
-
-def _called_as_headings(kept: Sequence[tuple[Candidate, Component]], paper: PaperText) -> list[Component]:
-    """The components; one that a phrase names, and a heading of the method more fully, is called as the heading and stands there.
-
-    The phrase stays an alias: "feed-forward network" of "Position-wise Feed-Forward Networks".
-    """
-    headed = {one.section["id"] for candidate, one in kept if one.algorithm or _is_of_heading(candidate)}
-    free = [
-        (section, name)
-        for section in paper.outline["sections"]
-        if paper.roles.get(section["id"]) == BUILD and section["id"] not in headed
-        if is_named_after_content(section["title"]) and (name := name_of_heading(section["title"]))
-    ]
+def find_components(paper: PaperText, others: Sequence[str]) -> list[Component]:
+    """Return at most `MOST` parts in the order of the paper; `others` are names of data, measures and baselines."""
     found: list[Component] = []
-    for candidate, one in kept:
-        row = next((row for row in free if _is_said_fully(one.name, row[1])), None)
-        if row is None or one.algorithm or _is_of_heading(candidate):
+    offered = chain(_algorithms(paper), _headings(paper), _listings(paper), _named(paper, others))
+    for one in islice(offered, 4 * MOST):
+        if (same := next((known for known in found if _is_one(known, one)), None)) is None:
             found.append(one)
-            continue
-        free.remove(row)
-        section, name = row
-        told = find_telling([name, one.name], section, "", paper) or one.sentence
-        page = told.page if told else section["page"]
-        found.append(
-            replace(
-                one,
-                name=name,
-                sentence=told,
-                section=section,
-                page=page,
-                aliases=[one.name, *one.aliases],
-                is_headed=True,
-            )
+        else:
+            same.steps = [*same.steps, *(step for step in one.steps if step not in same.steps)][:MOST_LINES]
+            same.rank = min(same.rank, one.rank)
+    kept = sorted(found, key=lambda one: one.rank)[:MOST]
+    for one in kept:
+        one.sentence = _sentence_about(one, paper)
+    return sorted(kept, key=lambda one: (one.section.get("start", 0), one.page))
+
+
+def assign(requirements: Sequence[Requirement], components: Sequence[Component], paper: PaperText) -> list[int | None]:
+    """Return for each requirement the place of the component that most of its section and words speak for."""
+    return [_home(row, components, paper) for row in requirements]
+
+
+def component_rows(
+    components: Sequence[Component], homes: Sequence[int | None], requirements: Sequence[Row], paper: PaperText
+) -> list[Row]:
+    """The components as the plan holds them; each requirement is given its component. One with nothing to say is left out."""
+    kept = [at for at, one in enumerate(components) if at in homes or one.steps or one.sentence or one.rank == 0]
+    shown = [str(row["formula"]) for row in requirements if "formula" in row]
+    _add_equations([components[at] for at in kept], shown, paper)
+    rows = []
+    for number, at in enumerate(kept, 1):
+        one, said = components[at], components[at].sentence
+        mine = [row for row, home in zip(requirements, homes, strict=True) if home == at]
+        held = {"algorithm": one.label, "steps": one.steps, "equations": one.equations}
+        rows.append(
+            {
+                "id": f"C{number}",
+                "name": one.name,
+                "what": " ".join(filter(None, (said.text if said else "", one.caption))),
+                "source": source_of(said.section, said.page, quote_start(said.text))
+                if said
+                else source_of(one.section, one.page, one.name),
+                **{key: value for key, value in held.items() if value},
+                "requirements": [row["id"] for row in mine],
+            }
         )
-    return found
+        for row in mine:
+            row["component"] = f"C{number}"
+    return rows
 
 
-def _is_said_fully(name: str, heading: str) -> bool:
-    """Whether a heading has all of a name, and little more before it."""
-    words, core = core_words(heading), core_words(name)
-    is_same_thing = stems_of(name)[-1:] == stems_of(heading)[-1:]
-    return is_same_thing and len(core) > 1 and core < words and 2 * len(core) >= len(words)
+def _algorithms(paper: PaperText) -> Iterator[Component]:
+    sections = {one["id"]: one for one in paper.outline["sections"]}
+    for row in paper.outline["algorithms"]:
+        title, *more = list(sentences_of(str(row["text"]))) or [""]
+        name = " ".join(_TITLE_OF_ALGORITHM.sub("", title).split()[:10]) or row["label"]
+        if section := sections.get(row["section"]):
+            lines = _lines_of(paper, row)
+            yield Component(name, section, row["page"], row["label"], lines, caption=" ".join(more)[:600])
 
 
-def _is_of_heading(one: Candidate) -> bool:
-    return any(offer.reading.startswith("a heading") for offer in one.offers)
+def _lines_of(paper: PaperText, row: Row) -> list[str]:
+    own = paper.text[row["start"] : row["end"]]
+    behind = paper.text[row["end"] : row["end"] + _FAR]
+    match = _FENCE.search(own) or _FENCE.match(behind.lstrip())
+    return _set_in(match.group(1).split("\n")) if match else []
 
 
-def _named_by_headings(found: Sequence[Component], paper: PaperText, own: Sequence[str]) -> Iterator[Component]:
-    """A component for each section of the method, or with a formula, that says what is done: its heading names it.
+def _set_in(lines: Sequence[str]) -> list[str]:
+    """Return the lines as printed, with the blanks that set them in behind their numbers."""
+    lines = [line for line in lines if line.strip()][:MOST_LINES]
+    found = [_NUMBER_OF_LINE.match(line) for line in lines]
+    widest = max((match.end(1) for match in found if match), default=-1) + 1
+    padded = all(match.end() >= widest for match in found if match)
+    made = []
+    for line, match in zip(lines, found, strict=True):
+        text = line.expandtabs(4)
+        depth = len(text) - len(text.lstrip())
+        depth = max(depth - widest, 0) if padded else depth
+        if match:
+            depth = match.end() - (widest if padded else match.end(1) + 1)
+        number = f"{match.group(1)} " if match else ""
+        made.append(f"{number}{' ' * depth}{' '.join(line[match.end() if match else 0 :].split())}"[:_LONGEST_LINE])
+    return made
 
-    Phrases that stand in the section are parts beside it, but for one that says the heading more fully: "Adam optimizer".
-    """
-    have = {one.section["id"] for one in found if one.is_headed or one.algorithm}
-    known = [stems_of(one.name) for one in found]
-    told = Counter(
-        one.section["id"]
-        for one in paper.sentences
-        if one.role in (BUILD, SETUP) and says_what_is_done(one.text) and not why_not(one.text)
-    )
-    formulas = Counter(
-        row["section"] for row in paper.outline["equations"] if paper.roles.get(row["section"]) in (BUILD, SETUP)
-    )
-    whole = [core_words(name) for name in own]  # what all of it is about is no part
-    for section in paper.outline["sections"]:
-        titles = [one["title"] for one in (section, *(paper.around[section["id"]] if formulas[section["id"]] else ()))]
-        name = next(
-            (name for title in titles if is_named_after_content(title) and (name := name_of_heading(title))), ""
-        )
-        is_built = paper.roles.get(section["id"]) == BUILD or formulas[section["id"]]
-        weight = told[section["id"]] + _OF_FORMULA * formulas[section["id"]]
-        if not (name and is_built) or section["id"] in have or weight < _FEWEST_IN_SECTION:
+
+def _listings(paper: PaperText) -> Iterator[Component]:
+    """The code without a caption in sections of what is built or set up: one component for each section."""
+    shown = {letters_of(line) for row in paper.outline["algorithms"] for line in _lines_of(paper, row)}
+    found: dict[str, Component] = {}
+    for one in paper.listings:
+        lines = [line for line in one.text.split("\n") if line.strip()]
+        code = sum(bool(_CODE.match(_NUMBER_OF_LINE.sub("", line.strip(), count=1))) for line in lines)
+        is_built = paper.roles.get(one.section["id"], BUILD) in (BUILD, SETUP, MIXED)
+        if not is_built or 4 * code < len(lines) or len(lines) < _FEWEST_LINES:
             continue
-        here = [stems_of(one.name) for one in found if one.is_named and section["id"] in places_of(one)]
-        is_known = stems_of(name) in known or any(set(stems_of(name)) <= set(stems) for stems in here)
-        sentence = find_first(section, paper)
-        if (sentence or formulas[section["id"]]) and not is_known and core_words(name) not in whole:
-            page = sentence.page if sentence else section["page"]
-            known.append(stems_of(name))
-            yield Component(name, sentence, section, page, is_headed=True)
+        if not all(letters_of(line) in shown for line in lines):
+            name = _name_of(one.section) or "Listing"
+            home = found.setdefault(one.section["id"], Component(name, one.section, one.page))
+            home.steps = [*home.steps, *_set_in(lines)][:MOST_LINES]
+    yield from found.values()
 
 
-def places_of(one: Component) -> set[str]:
-    """The sections in which a component stands and is told."""
-    return {one.section["id"], *([one.sentence.section["id"]] if one.sentence else ())}
+def _headings(paper: PaperText) -> Iterator[Component]:
+    built = (section for section in paper.outline["sections"] if paper.roles.get(section["id"]) == BUILD)
+    yield from (Component(name, one, one["page"], rank=1) for one in built if (name := _name_of(one)))
 
 
-def _is_shown(one: Candidate) -> bool:
-    return any(offer.reading.startswith(_SHOWN) and not is_of_others(offer.section) for offer in one.offers)
-
-
-def _is_aside(made: Component, about_data: Collection[str], kept: Sequence[tuple[Candidate, Component]]) -> bool:
-    """Whether a sentence only happens to have a name in it: it is about the data or a measure, or about a known part."""
-    told = made.sentence
-    if told is None or _OF_DATA.search(made.name):
-        return told is not None
-    if any(other.sentence == told and _is_one_word_of(made.name, other.name) for _, other in kept):
-        return True
-    return not made.is_named and (told.text in about_data or is_section_of_measures(told.section["title"]))
-
-
-def _is_one_word_of(name: str, other: str) -> bool:
-    """Whether the thing that a name ends with is one that another name has: the "perceptron loss" of "Loss and update"."""
-    return bool(stems_of(name)) and stems_of(name)[-1] in stems_of(other)
-
-
-def _without_lists(found: Sequence[Component]) -> list[Component]:
-    """The components without headings that only list others: "Encoder and Decoder Stacks", where there is an encoder."""
-    names = [stems_of(one.name) for one in found]
-
-    def is_list(one: Component) -> bool:
-        first, *others = re.split(r", | and ", one.name)
-        return bool(others) and not one.algorithm and stems_of(first) in names
-
-    return [one for one in found if not is_list(one)]
-
-
-def find_candidates(paper: PaperText, own: Iterable[str], data: Iterable[str]) -> Iterator[tuple[Candidate, list[str]]]:
-    """Every name that is offered, once, an abbreviation with what it stands for; each with its cues."""
-    phrases = find_phrases(paper)
-    spelled = _abbreviations(paper)
-    found: dict[str, Candidate] = {}
-    for offer in read_offers(paper, phrases):
-        said = " ".join(name_words(offer.name))
-        key = spelled.get(said, said)
-        one = found.setdefault(key, Candidate(offer.name))
-        one.offers.append(offer)
-        if key != said and offer.name not in one.shorts:
-            one.shorts.append(offer.name)
-        elif key == said and one.name in one.shorts:
-            one.name = offer.name
-    signs = read_signs(paper, phrases, data, own)
-    return ((one, cues_of(one, signs)) for one in found.values())
-
-
-def _abbreviations(paper: PaperText) -> dict[str, str]:
-    """The words of an abbreviation -> those that it stands for, where the paper says so: "Lazy Extra Newton (LEN)"."""
-    found: dict[str, str] = {}
-    for sentence in paper.sentences:
-        for one in find_short_forms(sentence.text):
-            short = one.short.removesuffix("s")
-            letters = "".join(filter(str.isupper, short)).lower()
-            last = re.split(r"[ -]", one.before.strip())[-len(letters) :]
-            # without a blank it may be a call: Search Key(SK)
-            if one.before.endswith(" ") and "".join(word[:1] for word in last).lower() == letters:
-                found.setdefault(" ".join(name_words(short)), " ".join(name_words(" ".join(last))))
-    return found
-
-
-def _says_the_same(one: Candidate, known: Candidate) -> bool:
-    """Whether a name has no telling word that a known one has not, or says little more than a known one."""
-    words, have = core_words(one.name), core_words(known.name)
-    if stems_of(one.name) == stems_of(known.name):
-        return True  # "Creating macaroons" is CreateMacaroon
-    same = len(words & have)
-    return words <= have or same >= _ALIKE * len(words | have) or (have < words and len(have) > 1)
-
-
-def _is_called(name: str, known: Iterable[list[str]]) -> bool:
-    """Whether a name is one of those that are known, or one of them without its number: ZipfBag of ZipfBag-5k."""
-    plain = "".join(name_words(name))
-    return any(
-        plain == "".join(words[:size]) and all(re.search(r"\d", word) for word in words[size:])
-        for words in known
-        for size in range(1, len(words) + 1)
+def _name_of(section: Section) -> str:
+    """Return what a heading names, without articles and brackets; empty where it names nothing of its own."""
+    title = split_heading(section["title"])[0]
+    plain = _LEADING.sub("", re.sub(r"\$", "", title).strip(" .:"))
+    is_name = bool(plain) and len(plain.split()) < 10 and is_named_after_content(title)
+    return (
+        plain[0].upper() + plain[1:]
+        if is_name and not _NOT_A_NAME.fullmatch(plain) and not _CLAIM.search(plain)
+        else ""
     )
 
 
-def _tells_of(name: str, data: Iterable[list[str]]) -> bool:
-    """Whether a name is what a sentence says of a data set: "ZipfBag-5k imitates short texts", and no Mapping of mAP."""
-    words = name_words(name)
-    return any(
-        "".join(words[:size]) == "".join(known)
-        for known in data
-        for size in range(1, len(words) if len(words) > len(known) + _SAID_OF_DATA else 0)
-    )
+def _named(paper: PaperText, others: Sequence[str]) -> Iterator[Component]:
+    """Names in sections of what is built, run-in headings first, then what is named most often."""
+    seen: dict[str, Sentence] = {}
+    counts = Counter[str]()
+    for one in (one for one in paper.sentences if one.role == BUILD):
+        if one.head and len(one.head.split()) < 6 and not _NOT_A_NAME.fullmatch(one.head):
+            counts[one.head] += _OFTEN
+            seen.setdefault(one.head, one)
+        for name in {*_phrases(one.text)}:
+            counts[name] += 1
+            seen.setdefault(name, one)
+    taken: list[str] = []
+    for name, _ in sorted(counts.items(), key=lambda item: (-item[1], paper.prose.find(item[0]))):
+        if len(taken) >= _MOST_NAMED or counts[name] < _OFTEN:
+            return
+        if not any(is_same(name, other) for other in (*others, *taken)):
+            taken.append(name)
+            yield Component(name, seen[name].section, seen[name].page, rank=2)
 
 
-def _component(one: Candidate, paper: PaperText) -> Component:
-    """The component of a name, at the place that says most of it: its algorithm, else its heading, else where it is built."""
-
-    def rank(offer: Offer) -> tuple[bool, bool, bool, bool]:
-        role = offer.sentence.role if offer.sentence else BUILD
-        is_sure = offer.reading.startswith(("a heading", "a run-in", "proposed", "defined", "called"))
-        return bool(offer.algorithm), role in (BUILD, SETUP, MIXED), is_sure, offer.sentence is not None
-
-    best = max(one.offers, key=rank)
-    aliases = [short for short in one.shorts if short != one.name][:2]
-    names = [name for name in (one.name, *aliases) if telling_words(name)]  # "following" is said of anything
-    label = best.algorithm if best.algorithm != STEPS else ""
-    sentence = find_telling(names, best.section, label, paper) if names or label else None
-    if best.algorithm == STEPS and sentence and sentence.section["id"] != best.section["id"]:
-        sentence = None  # a procedure is told where its lines stand
-    if sentence is None and best.reading.startswith(("a heading", "a run-in")):
-        sentence = find_first(best.section, paper)
-    in_tables = (offer.sentence for offer in one.offers if offer.sentence and offer.sentence.kind == TABLE)
-    sentence = sentence or next((told for told in in_tables if says_what_is_done(told.text)), None)
-    is_headed = any(offer.reading == "a heading of build" and offer.section == best.section for offer in one.offers)
-    if is_headed and sentence and sentence.section["id"] != best.section["id"]:
-        sentence = find_first(best.section, paper) or sentence  # a part is told under its heading
-    is_named = not _WEAK.issuperset(offer.reading for offer in one.offers)
-    steps = list(best.steps)
-    return Component(
-        one.name, sentence, best.section, best.page, best.algorithm, steps, [], aliases, is_named, is_headed
-    )
+def _phrases(text: str) -> Iterator[str]:
+    """Yield the names of a sentence, and the pairs of plain words that may name a part."""
+    yield from (name for name in _PHRASE.findall(text) if is_telling(name.split()[0]) or " " in name)
+    for first, second in pairwise(text.split()):
+        last = second.rstrip(".,;:)")
+        is_plain = _PLAIN_WORD.fullmatch(first) and _PLAIN_WORD.fullmatch(last) and not _ORDINARY.fullmatch(last)
+        if is_plain and (first.endswith("ing") or not _ORDINARY.fullmatch(first)):
+            yield f"{first} {last if last.endswith('ss') else last.removesuffix('s')}"
 
 
-def _give_steps(procedure: Procedure, components: list[Component], paper: PaperText, own: Sequence[str]) -> None:
-    """The steps to the component that is told in their section and named in the words before them, else to a new one.
-
-    Where nothing names them they are of the one part of their section, else of what the paper calls its own.
-    """
-    section, said = procedure.section, set(name_words(f"{procedure.section['title']} {procedure.lead}"))
-    free = [one for one in components if not one.steps and section["id"] in places_of(one)]
-    home = next((one for one in free if core_words(one.name) and core_words(one.name) <= said), None)
-    if home is None:
-        known = [core_words(one.name) for one in components if one.steps]
-        title = _title_of_steps(section, components, paper)
-        noun = _PROCEDURE.search(procedure.lead)
-        if title and core_words(title) in known:
-            return  # its listing says more
-        if not title and not noun:
-            title = next((name for name in own if core_words(name) not in known), "")
-            called = [one for one in free if one.is_named]
-            of_paper = [
-                one for one in components if title and not one.steps and core_words(title) <= core_words(one.name)
-            ]
-            home = called[0] if len(called) == 1 else next(iter(of_paper), None)
-        if home is None:
-            name = title or f"{noun.group().lower() if noun else ''} {STEPS}".strip()
-            home = Component(name, find_first(section, paper), section, procedure.page)
-            components.append(home)
-    home.algorithm, home.steps = STEPS, list(procedure.steps)
+def _is_one(one: Component, other: Component) -> bool:
+    first, second = _words_of(one.name), _words_of(other.name)
+    is_alike = first and second and len(first & second) >= 0.75 * max(len(first), len(second))
+    return bool(is_alike or is_same(one.name, other.name)) and not (one.label and other.label)
 
 
-def _title_of_steps(section: Section, components: Sequence[Component], paper: PaperText) -> str:
-    """What steps are called by: the heading above them, else the one around it where that names a thing and no part yet."""
-    title = clean_name(section["title"]) if is_named_after_content(section["title"]) else ""
-    if name_of_heading(section["title"]):
-        return title
-    around = paper.around.get(section["id"], ())
-    outer = next((name for one in around if (name := name_of_heading(one["title"]))), "")
-    is_free = outer and stems_of(outer) not in [stems_of(one.name) for one in components]
-    return outer if is_free else f"{outer}: {title}" if outer and title else title
+def _words_of(text: str) -> set[str]:
+    words = {word.rstrip("s") for word in re.findall(r"[^\W_]+", text.lower()) if len(word) > 2}
+    return words - {"the", "and", "for", "with", "from", "algorithm"}
 
 
-def give_equations(paper: PaperText, components: Sequence[Component]) -> None:
-    """Each equation to the part of its section that was named last before it, else to the first that stands there.
+def _sentence_about(one: Component, paper: PaperText) -> Sentence | None:
+    """Return the first readable sentence that names a component, preferably in its section, else the first of its section."""
+    words, label = _words_of(one.name), re.compile(rf"\b{re.escape(one.label or one.name)}\b")
+    best: tuple[float, Sentence | None] = (0.6, None)
+    for said in paper.sentences:
+        is_fit = said.role in (BUILD, SETUP, MIXED) and 30 < len(said.text) < 400 and said.text[0].isupper()
+        here, share = said.section["id"] == one.section["id"], len(words & _words_of(said.text)) / max(len(words), 1)
+        points = bool(label.search(said.text))
+        if is_fit and (here or share > 0.6 or points) and not has_hole(said.text):
+            score = share + 0.6 * here + 0.5 * points - 0.7 * bool(why_not(said.text))
+            best = max(best, (score, said), key=lambda one: one[0])
+    return best[1]
 
-    In a section of the method without a part, it goes to one of the sections around it.
-    """
-    leading = [(place, one.formula) for place, one in enumerate(paper.sentences) if one.formula]
-    names = [f" {' '.join(name_words(one.name))} " for one in components]
-    sections = {section["id"]: section for section in paper.outline["sections"]}
+
+def _home(row: Requirement, components: Sequence[Component], paper: PaperText) -> int | None:
+    section, said = row.sentences[-1].section["id"], _words_of(row.text)
+    around = [section, *(one["id"] for one in paper.around.get(section, ()))]
+    best, home = 0.0, None
+    for at, one in enumerate(components):
+        words = _words_of(one.name)
+        share = len(words & said) / len(words) if words else 0.0
+        near = 1.0 if one.section["id"] == section else 0.4 if one.section["id"] in around else 0.0
+        near = near if row.sentences[-1].role == BUILD or one.section["id"] == section else near / 2
+        score = near + (share if share >= 0.6 else 0.3 * share) + 0.05 * (one.rank == 1)
+        if score > best and (near or (share == 1.0 and len(words) > 1)):
+            best, home = score, at
+    return home
+
+
+def _add_equations(components: Sequence[Component], shown: Sequence[str], paper: PaperText) -> None:
+    """Give each numbered equation that no requirement prints to the component of its section."""
     for row in paper.outline["equations"]:
         text = " ".join(str(row["text"]).split())
-        if not text or len(text) < 5 or not re.search(r"[=≤≥∈\\<>]", text):
+        label = str(row["label"] or "")
+        home = next((one for one in components if one.section["id"] == row["section"]), None)
+        if home is None or not label or any(is_in_formula(text, formula) for formula in shown):
             continue
-        near = [place for place, one in enumerate(components) if row["section"] in places_of(one)] or _around_or_before(
-            sections.get(row["section"]), paper.around.get(row["section"], ()), components, paper
-        )
-        lead = next((place for place, formula in leading if text[:_FRONT_OF_FORMULA] in formula), None)
-        near.sort(key=lambda place: not components[place].is_named)
-        # what has no name in the paper is no part for a formula's sake
-        named = _named_last(paper.sentences, lead, [one for one in near if components[one].is_named], names)
-        homes = [components[place] for place in ([named] if named is not None else []) + near]
-        home = next((one for one in homes if len(one.equations) < _MOST_EQUATIONS), None)
-        if home is not None:
-            # the words behind several formulas explain the signs of all
-            is_last = lead is not None and paper.sentences[lead].formula.rstrip(" .").endswith(text.rstrip(" ."))
-            terms = find_terms(paper.sentences, lead) if lead is not None and is_last else ""
-            text = f"{text.rstrip(' .')} {terms}" if terms else text
-            home.equations.append(cut_formula(f"{row['label']} {text}".strip(), _LONGEST_EQUATION))
-
-
-def _around_or_before(
-    section: Section | None, around: Sequence[Section], components: Sequence[Component], paper: PaperText
-) -> list[int]:
-    """The parts of the sections around one of the method, else the part that came last before it in its chapter."""
-    if section is None or paper.roles.get(section["id"]) != BUILD:
-        return []
-    for outer in around:
-        if found := [place for place, one in enumerate(components) if outer["id"] in places_of(one)]:
-            return found
-    first = around[-1]["start"] if around else section["start"]
-    return [place for place, one in enumerate(components) if first <= one.section["start"] <= section["start"]][-1:]
-
-
-def _named_last(
-    sentences: Sequence[Sentence], lead: int | None, near: Sequence[int], names: Sequence[str]
-) -> int | None:
-    """Which of the near parts the sentence that leads to a formula names, or the one before it, and so on up the section."""
-    for place in range(lead, -1, -1) if lead is not None else ():
-        if sentences[place].section["id"] != sentences[lead or 0].section["id"]:
-            break
-        said = f" {' '.join(name_words(sentences[place].text))} "
-        found = [one for one in near if names[one] in said]
-        if found:
-            return max(found, key=lambda one: len(names[one]))
-    return None
+        home.equations.append(text if text.startswith(label) else f"{label} {text}")

@@ -1,197 +1,201 @@
-"""The data sets, metrics and baselines that a paper names, each with the place where it does."""
+"""Name the data sets, measures and baselines of a paper, by table heads and by "evaluate on", "compare with"."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from phases.planning.rules.known_names import (
-    KNOWN_DATA,
-    KNOWN_MACHINES,
-    KNOWN_METHODS,
-    KNOWN_METRICS,
-    KNOWN_MODELS,
-    WIDE_METRICS,
+from phases.planning.links import link_and_licence
+from phases.planning.rules.captions import METRIC, metric_of
+from phases.planning.rules.names import NAMES, is_same, is_telling, letters_of
+from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
+from phases.planning.rules.results import TableUse, is_own
+from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS
+from phases.planning.rules.tables import METHOD_HEAD
+
+_MOST, _LONGEST, _FEWEST_MENTIONS = 12, 6, 2
+_LIST = rf"{NAMES}(?:(?:, | and |, and |, or | or ){NAMES}){{0,9}}"
+_KIND_OF_DATA = r"(?:data ?sets?|corpus|corpora|benchmarks?|collections?|test ?sets?|tree ?bank|Datens[aä]tze?|数据集)"
+_DATA = (
+    re.compile(rf"({_LIST})(?: (?:[a-z]+[- ])?[a-z]+)?? {_KIND_OF_DATA}\b"),
+    re.compile(
+        rf"\b{_KIND_OF_DATA}(?:,| named| called|:| such as| including| like| are| is|,? namely)+ (?:the )?({_LIST})"
+    ),
+    re.compile(
+        r"\b(?:evaluat\w*|experiment\w*|train\w*|test\w*|results?|benchmark\w*|perform\w*|validat\w*)\b(?: [\w-]+){0,5}? on"
+        rf" (?:the |both |several |standard |public )*({_LIST})(?! (?:GPU|CPU|and \w+ GPU))"
+    ),
 )
-from phases.planning.rules.name_candidates import Candidate, key_of_name
-from phases.planning.rules.name_patterns import LIKE_A_METRIC
-from phases.planning.rules.name_weights import WEIGHTS
-from phases.planning.rules.passages import Sentence
-from phases.planning.rules.tables import SETTING_NAME
-
-DATASETS, METRICS, BASELINES = KINDS = ("datasets", "metrics", "baselines")
-_LIKELY = {DATASETS: 0.4, METRICS: 0.35, BASELINES: 0.35}
-_MOST = {DATASETS: 14, METRICS: 8, BASELINES: 16}
-_FEWEST, _POSSIBLE = 3, {DATASETS: 0.25, METRICS: 0.2, BASELINES: 0.2}
-"""So many are told where they are possible, if not likely: what is measured is compared, but not always on data."""
-_SURE = 0.7
-_COMPARED = {"section on baselines", "a heading below baselines", "begins an item of baselines"}
-"""Where a part of the method does not stand: what is named there is compared with."""
-_OFTENER, _QUOTE = 3, 200
-_NAMELESS = re.compile(
-    r"(?:(?:competitive|strong(?:er|est)?|simple|standard|common|existing|other|previous|prior|recent|best|better|main"
-    r"|various|several|different|similar|corresponding|respective|against|sampling|outperforming|target-setting)[ -])+"
-    r"(?:baseline|heuristic|method|approach|model|algorithm)(?:e?s)?",
+_IN_CAPTION = re.compile(rf"\bon (?:the )?({_LIST})")
+_COMPARED = (
+    re.compile(
+        rf"\b(?:[Cc]ompar\w+|[Oo]utperform\w*)\b(?: [\w-]+){{0,6}}?(?: with| to| against| over)? (?:the |those of "
+        rf"|that of )*({_LIST})"
+    ),
+    re.compile(
+        rf"\bbaselines?(?: methods?| models?)?(?:,| are| is|:| include| including| such as| like"
+        rf"|,? namely)+ (?:the )?({_LIST})"
+    ),
+    re.compile(rf"\b(?:versus|vs\.?|instead of) ({_LIST})"),
+    re.compile(rf"({_LIST}) (?:is|are|as) (?:the |our |a )?(?:\w+ )?baselines?\b"),
+)
+_MEASURED = re.compile(
+    r"\b(?:we (?:report|measure|use|compute)|in terms of|measured (?:by|in)|evaluated (?:by|using|with)|metrics?(?:,"
+    r"| are| is|:| such as))"
+    rf" (?:the |both |average |mean )*((?:[A-Za-z][\w@-]* ){{0,2}}?(?:{METRIC.pattern}))",
     re.IGNORECASE,
 )
-"""What says how good something is, and not what it is called."""
-_AVERAGED = re.compile(r"(?:average|mean|median|final|total|top-[15]|overall) ", re.IGNORECASE)
+_NO_METRIC = re.compile(
+    r"learning rates?|time ?-?steps?|standard errors?|loss functions?|dropout rates?|sampl\w+ rates?", re.IGNORECASE
+)
+_VAGUE = frozenset(["time", "rate", "memory", "score", "return", "returns", "loss", "error", "acc"])
+"""Measures that say nothing without the word before them."""
+_QUALIFIED = re.compile(
+    r"\b(?!(?:default|learning|smaller|larger|one|dropout|sampling|decay|update|the|this|that|each|our|an?|of|and|or"
+    r"|same|high\w*|low\w*"
+    rf"|better|best|good|average|mean|overall|time|total|running|in|at|for|with|on|to|is|more"
+    rf"|less) )[A-Za-z][a-z-]+ (?:{METRIC.pattern})",
+)
+"""A measure with the word that says which: validation accuracy."""
+_LEADING = re.compile(
+    r"^(?:(?:The|We|Our|This|These|In|On|For|All|Both|Each|With|As|It|If|To|A|An|Then|And|Table|Figure|Section|See"
+    r"|Here|From) )+"
+)
+_NO_NAME_TEXT = """
+the we our this these in on for all both each with as it if to a an then table figure fig section algorithm appendix equation
+theorem lemma dataset datasets data test train average total mean results method methods model models baseline baselines ours
+however since when while although task tasks note english using state step phase part parameter setting value linux windows
+python
+"""
+_NO_NAME = frozenset(_NO_NAME_TEXT.split())
+_NO_HEAD = re.compile(r"[=<>↑↓%#(]")
+_CITED = re.compile(r"\s*(?:\[[0-9, ]+\]|\((?:[A-Z][^()]*)?(?:19|20)[0-9]{2}[a-z]?\))$")
+_ROW_OF_NUMBERS = re.compile(r"[\W\d]*$|[0-9]|.*[=<>]|w/|\+|-|no |without |only |with ", re.IGNORECASE)
+_MACHINE = re.compile(r"\b(?:[GCT]PUs?|RAM|GHz|Intel|NVIDIA|Xeon)\b")
 
 
-_LISTED = 1.0
-"""Points of a baseline for standing in one list with a likely one: "we compare with A, B and C"."""
-_FEW, _MANY, _NAMES_KEPT = 2, 5, 4096
-_WIDE_SIGNS = ("section: ", "sentence: ", "before: a part of it", "before: used", "before: written in", "after: a number",
-               "after: is a", "after: a library")  # fmt: skip
-"""Signs that a name said often is bound to have somewhere: they count where half of its places have them."""
-
-
-class Mention(NamedTuple):
-    """A name, and the sentence that has it."""
+@dataclass(frozen=True)
+class Mention:
+    """A name and the sentence that a reader finds it in."""
 
     name: str
     sentence: Sentence
-    is_sure: bool = True
-    """Whether it is likely of its kind, and not only more likely than the other names."""
 
 
-def find_mentions(
-    kind: str, found: Sequence[Candidate], own: Iterable[str] = (), parts: Iterable[str] = ()
+def find_datasets(paper: PaperText, uses: Sequence[TableUse], own: Sequence[str]) -> list[Mention]:
+    """Return the data sets: "the X data set", "evaluate on X", and what captions of results are "on"."""
+    found: list[Mention] = []
+    for one in _told(paper):
+        for at, pattern in enumerate(_DATA):  # what is called a data set counts more than what is trained on
+            found += [
+                Mention(name, one) for name in _names_in(pattern, one.text, proper=at == 2) for _ in range(3 - at)
+            ]
+    for use in (use for use in uses if use.rows):
+        names = [*_columns_of_data(use, own), *_names_in(_IN_CAPTION, use.caption[:200], proper=True)]
+        found += [Mention(name, use.place) for name in names]
+    return _choose(found, paper, own, least=_FEWEST_MENTIONS)
+
+
+def find_metrics(paper: PaperText, uses: Sequence[TableUse], datasets: Sequence[str]) -> list[Mention]:
+    """Return the measures: what heads and captions of result tables name, and what sentences of the set-up report."""
+    found: list[Mention] = []
+    for use in (use for use in uses if use.rows):
+        names = [*(str(row["metric"]) for row in use.rows), *(metric_of(head, "", "") for head in use.table.grid.heads)]
+        names += [match.group(0) for match in _QUALIFIED.finditer(use.caption)]
+        found += [Mention(name, use.place) for name in dict.fromkeys(names)]
+    named: dict[str, list[Sentence]] = {}
+    for one in _told(paper):
+        names = [match.group(0) for match in _QUALIFIED.finditer(one.text)]
+        if one.role != BUILD:
+            found += [Mention(match[1], one) for match in _MEASURED.finditer(one.text)]
+            names += [match.group(0).lower() for match in METRIC.finditer(_NO_METRIC.sub(" ", one.text))]
+        for name in names:
+            named.setdefault(name, []).append(one)
+    often = [name for name, places in named.items() if len(places) >= 2 + (" " in name)]
+    found += [Mention(name, named[name][0]) for name in sorted(often, key=lambda name: -len(named[name]))]
+    is_clear = [one.sentence.kind == "caption" or one.name.lower() not in _VAGUE for one in found]
+    found = [one for one, clear in zip(found, is_clear, strict=True) if clear and not _is_any(one.name, datasets)]
+    return _choose(found, paper, (), least=1)[:8]
+
+
+def find_baselines(
+    paper: PaperText, uses: Sequence[TableUse], own: Sequence[str], others: Sequence[str]
 ) -> list[Mention]:
-    """The names of one of KINDS among those of a paper: none of its `own`, and of `parts` of its method only those that are sure.
-
-    Each has the place that says most of it.
-    """
-    mine, built = ({key_of_name(name) for name in names} for names in (own, parts))
-    chosen = [
-        (one, chance)
-        for one, chance in choose_names(kind, found, WEIGHTS)
-        if (key := key_of_name(one.name)) not in mine
-        and (key not in built or chance > _SURE or _COMPARED & one.cues.keys())
-    ]
-    return [
-        Mention(one.name, max(one.sentences, key=lambda place: place[0])[1], chance > _LIKELY[kind])
-        for one, chance in chosen
-    ]
-
-
-def choose_names(
-    kind: str, found: Sequence[Candidate], weights: Mapping[str, Mapping[str, float]]
-) -> list[tuple[Candidate, float]]:
-    """Those that are likely of this kind, and of no other more so, each with how likely; of a name's forms one."""
-    likely: list[tuple[float, int]] = []
-    for at, chances in enumerate(_weigh_names(found, weights)):
-        is_called = kind != BASELINES or not _NAMELESS.fullmatch(found[at].name)
-        if is_called and chances[kind] > _POSSIBLE[kind] and chances[kind] >= max(chances.values()):
-            likely.append((chances[kind], at))
-    likely.sort(key=lambda pair: -pair[0])
-    best = [
-        (found[at], chance)
-        for place, (chance, at) in enumerate(likely[: _MOST[kind]])
-        if chance > _LIKELY[kind] or place < _FEWEST
-    ]
-    kept = [row for row in best if not any(_is_form_of(row[0], other) for other, _ in best if other is not row[0])]
-    return sorted(kept, key=lambda row: found.index(row[0]))
-
-
-def _weigh_names(found: Sequence[Candidate], weights: Mapping[str, Mapping[str, float]]) -> list[dict[str, float]]:
-    """How likely each name is of each kind, by its own signs; a baseline by those of the names that it is listed with, too."""
-    points = [
-        {kind: sum(counted.get(cue, 0.0) for cue in cues) for kind, counted in weights.items()}
-        for cues in (dict.fromkeys(cues_of_candidate(one)) for one in found)
-    ]
-    places = {key_of_name(name): at for at, one in enumerate(found) for name in one.spellings}
-    compared = {key for key, at in places.items() if points[at][BASELINES] > 0}
-    for one, told in zip(found, points, strict=True):
-        if compared & one.beside - {key_of_name(name) for name in one.spellings} and not (one.is_own or one.has_own):
-            told[BASELINES] += _LISTED
-    return [{kind: 1 / (1 + math.exp(-said)) for kind, said in told.items()} for told in points]
-
-
-def _is_form_of(one: Candidate, other: Candidate) -> bool:
-    """Whether a name is another without its number or year (ImageNet and ImageNet-1K), or a wider word for it."""
-    if re.fullmatch(rf"{re.escape(one.name)}(?:[ -]|(?<![0-9]))v?[0-9]\S*", other.name, re.IGNORECASE):
-        return True
-    if _AVERAGED.match(one.name) and one.name.endswith(f" {other.name}"):
-        return True
-    is_longer = other.name.endswith(f" {one.name}") and not _AVERAGED.match(other.name)
-    return is_longer and one.places < _OFTENER * other.places
-
-
-def cues_of_candidate(one: Candidate) -> Iterator[str]:
-    """The signs of a name, in words; the names in name_weights.py."""
-    yield "any"
-    for cue, count in one.cues.items():
-        if count * 2 >= one.places or cue.endswith("we compare") or not cue.startswith(_WIDE_SIGNS):
-            yield cue
-    yield f"said: {'once' if one.places < _FEW else 'some times' if one.places < _MANY else 'often'}"
-    yield from _cues_of_shape(one.name)
-    if one.is_word:
-        yield "name: a word of the text"
-    if one.is_own:
-        yield "the paper's own"
-    elif one.has_own:
-        yield "name: has the paper's own"
-
-
-@lru_cache(_NAMES_KEPT)
-def _cues_of_shape(name: str) -> tuple[str, ...]:
-    return tuple(_read_shape(name))
-
-
-def _read_shape(name: str) -> Iterator[str]:
-    words = name.split()
-    known = (
-        ("data", KNOWN_DATA), ("method", KNOWN_METHODS), ("model", KNOWN_MODELS), ("machine", KNOWN_MACHINES),
-        ("metric", KNOWN_METRICS),
-    )  # fmt: skip
-    for kind, pattern in known:
-        if match := pattern.search(name):
-            is_wide = kind == "metric" and WIDE_METRICS.match(name)
-            whole = match.start() == 0 and re.fullmatch(r"[ -]?v?[0-9.]*|s", name[match.end() :])
-            yield "a wide metric" if is_wide else f"known {kind}" if whole else f"has a known {kind}"
-    yield f"name: {len(words) if len(words) < 4 else 'many'} words"
-    if name.islower():
-        yield "name: small letters"
-    elif name.isupper():
-        yield "name: capitals"
-    elif re.search(r"[a-z][A-Z]|[A-Z]{2}", name):
-        yield "name: capitals inside"
-    elif len(words) == 1 and re.fullmatch(r"[A-Z][a-z]+", name):
-        yield "name: a plain word"
-    elif len(words) > 1 and all(word[:1].isupper() for word in words):
-        yield "name: plain words with capitals"
-    if re.search(r"\d", name):
-        yield "name: a digit"
-    if "+" in name or "w/" in name:
-        yield "name: with a plus"
-    if LIKE_A_METRIC.search(name):
-        yield "name: like a metric"
-    if re.search(
-        r"(?:method|policy|algorithm|allocator|attention|baseline|strategy|heuristic|classifier|hash|tree)s?$",
-        name,
-        re.IGNORECASE,
-    ):
-        yield "name: like a method"
-    if re.search(r"(?:task|game|equation|problem|corpus|corpora|data ?set|bank|bench|trace)s?$", name, re.IGNORECASE):
-        yield "name: like data"
-    if SETTING_NAME.match(name):
-        yield "name: like a setting"
-    if " al." in name:
-        yield "name: authors"
+    """Return what the method is compared with: the other rows of tables of methods, and what sentences compare it with."""
+    found: list[Mention] = []
+    for use in (use for use in uses if use.rows):
+        names = list(dict.fromkeys(label.split(" / ")[-1] for label in use.table.grid.labels))
+        is_measured = use.table.role in (RESULTS, MIXED) and any(is_own(name, own) for name in names)
+        if METHOD_HEAD.search(use.table.grid.corner) or is_measured:
+            names = [name for name in names if re.search(r"[^\W\d_]{2}", name) and not METRIC.search(name)]
+            found += [Mention(_CITED.sub("", name), use.place) for name in names if not _ROW_OF_NUMBERS.match(name)]
+    for one in _told(paper):
+        found += [Mention(name, one) for pattern in _COMPARED for name in _names_in(pattern, one.text)]
+    known = [one for one in found if not _is_any(one.name, others) and not is_own(one.name, own)]
+    return _choose(known, paper, own, least=1)
 
 
 def mention_row(one: Mention) -> dict[str, Any]:
-    """A mention as the plan has it."""
-    source = one.sentence
-    return {
-        "name": one.name,
-        "source": {
-            "section": source.section["number"] or source.section["title"] or None,
-            "page": source.page,
-            "quote": source.text[:_QUOTE],
-        },
-    }
+    """The name as the plan holds it."""
+    said = one.sentence
+    return {"name": one.name, "source": source_of(said.section, said.page, quote_start(said.text))}
+
+
+def data_rows(found: Sequence[Mention], paper: PaperText) -> list[dict[str, Any]]:
+    """The data sets, each with the address and the licence that the paper prints beside its name."""
+    names = {one.name for one in found}
+    return [{**mention_row(one), **link_and_licence(one.name, paper.text, names)} for one in found]
+
+
+def _columns_of_data(use: TableUse, own: Sequence[str]) -> list[str]:
+    """Return the heads that are names, of a table whose rows are methods, or its rows where the columns are."""
+    grid = use.table.grid
+    heads = list(dict.fromkeys(part for head in grid.heads for part in head.split(" / ")))
+    labels = list(dict.fromkeys(label.split(" / ")[-1] for label in grid.labels))
+    if any(is_own(head, own) for head in heads):
+        names = labels
+    elif METHOD_HEAD.search(grid.corner) or any(is_own(label, own) for label in labels):
+        names = heads
+    else:
+        return []
+    names = [name for name in names if re.match(r"[A-Za-z]*[A-Z]", name) and len(name) > 2 and len(name.split()) <= 3]
+    return [name for name in names if not (METRIC.search(name) or _NO_HEAD.search(name) or is_own(name, own))]
+
+
+def _told(paper: PaperText) -> Iterator[Sentence]:
+    yield from (one for one in paper.sentences if one.role not in (BACKGROUND, OTHER, PROOF))
+
+
+def _names_in(pattern: re.Pattern[str], text: str, *, proper: bool = False) -> Iterator[str]:
+    """Yield the names of a list that a pattern finds; `proper`: those whose letters say that they are names."""
+    for part in (
+        part for match in pattern.finditer(text) for part in re.split(r", and |, or | and | or |, ", match[1])
+    ):
+        name = _LEADING.sub("", part).strip(" .,;:")
+        is_short = len(name) > 1 and len(name.split()) <= _LONGEST
+        is_fit = is_short and name.lower() not in _NO_NAME and not _MACHINE.search(name)
+        if is_fit and (not proper or is_telling(name.split()[0]) or " " in name or re.fullmatch(r"[A-Z]\w+", name)):
+            yield name
+
+
+def _is_any(name: str, others: Sequence[str]) -> bool:
+    return any(is_same(name, other) for other in others)
+
+
+def _choose(found: Sequence[Mention], paper: PaperText, own: Sequence[str], *, least: int) -> list[Mention]:
+    """Return the names that the paper has often enough, the most supported first, each in one spelling."""
+    kept: dict[str, Mention] = {}
+    support = Counter[str]()
+    for one in found:
+        key = letters_of(one.name).rstrip("s")
+        if key and not _is_any(one.name, own):
+            kept.setdefault(key, one)
+            support[key] += 1
+    counts = {key: len(re.findall(rf"(?<!\w){re.escape(one.name)}(?!\w)", paper.text)) for key, one in kept.items()}
+    sure = [key for key in kept if counts[key] >= least or support[key] >= 3]
+    sure.sort(key=lambda key: -support[key] - 0.1 * counts[key])
+    places = {key: at for at, key in enumerate(kept)}
+    return [kept[key] for key in sorted(sure[:_MOST], key=places.__getitem__)]

@@ -18,17 +18,17 @@ _SHORT = 4
 """So many capitals alone are an abbreviation that says nothing beside a title that has none of it."""
 _FEWEST_LETTERS = 2
 _STOP_WORDS_TEXT = """
-a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm
-following use used using can be which these each all two one more additional details further how does do what why not
-i you he she they must should shall will would may might need needs want wants please let make sure so there then than
-also only always never when if while given any every some has have had was were been
+a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm following use
+used using can be which these each all two one more additional details further how does do what why not i you he she they must
+should shall will would may might need needs want wants please let make sure so there then than also only always never when if
+while given any every some has have had was were been
 """
 _STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
 _REQUEST = re.compile(
     r"^(?:please |also |then |and |first |finally )*(?:(?:i|we|you|users?) (?:want|need|would like|wish|should"
-    r" be able)(?: to be able)?(?: (?:it|you|the \w+))? (?:to )?(?:be able to )?|(?:it|this|the \w+|a \w+|they"
-    r"|there|users?|one)(?: \w+)? (?:must|should|shall|has to|have to|needs? to|will|can|is to|may)(?: be able"
-    r" to| also| always| only| not| never)* |make sure (?:that )?)",
+    r" be able)(?: to be able)?(?: (?:it|you|the \w+))? (?:to )?(?:be able to )?|(?:it|this|the \w+|a \w+|they|there"
+    r"|users?|one)(?: \w+)?"
+    r" (?:must|should|shall|has to|have to|needs? to|will|can|is to|may)(?: be able to| also| always| only| not| never)* )",
     re.IGNORECASE,
 )
 _STATEFUL = re.compile(
@@ -39,29 +39,15 @@ _STATEFUL = re.compile(
 )
 
 
-_BESIDE = re.compile(r" (?:using|via|with|by) ")
-"""What stands behind the thing that a name is of: "queue using an infinite array"."""
-
-
 def package_name(title: str, own: Sequence[str] = ()) -> str:
-    """A Python package name: what the paper calls its method, `own`, else the first telling words of its title."""
-    said = next((name for name in own[:1] if _is_name_of_package(name, title)), "")
-    words = _plain_words(said.lower()) if said else telling_words(title)[:3]
+    """Return a Python package name: what the paper calls its method, else the first telling words of its title."""
+    said = next((name for name in own[:1] if name.lower() in title.lower() and len(name.split()) < 3), "")
+    is_short = said.isupper() and len(said) <= _SHORT and ":" not in title
+    words = _plain_words(said.lower()) if said and not is_short else telling_words(title)[:3]
     name = "_".join(words)[:LONGEST_NAME].strip("_") or "paper"
     # a package named like a standard module would hide it
     taken = keyword.iskeyword(name) or name in sys.stdlib_module_names or name == "tests"
     return f"paper_{name}" if name[0].isdigit() or taken else name
-
-
-def _is_name_of_package(name: str, title: str) -> bool:
-    """Whether a method's name says more than the title: no few letters beside it, and no plain words of it."""
-    head, colon, _ = title.partition(":")
-    if colon and name.lower() == head.strip().lower():
-        return True
-    is_said = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", title)
-    is_short = name.isalpha() and name.isupper() and len(name) <= _SHORT
-    is_plain = bool(is_said) and re.fullmatch(r"[A-Z]?[a-z]+(?: [A-Z]?[a-z]+)*", name)
-    return len(name.split()) <= 2 and not name.islower() and not is_plain and (bool(is_said) or not is_short)
 
 
 def telling_words(text: str) -> list[str]:
@@ -77,22 +63,18 @@ def _plain_words(text: str) -> list[str]:
 
 
 def request_name(text: str) -> str:
-    """What a wish in plain words is about: the deed and its object, without who wants it and how much."""
+    """Return what a wish is about: the deed and its object, without who wants it and how much."""
     said = _REQUEST.sub("", " ".join(text.split()))
     said = (
-        re.split(r"[,.;:(]| (?:and|or|so|because|while|when|if|that|which|without|with|for|on|from|in|by|as) ", said)[0]
-        or said
+        re.split(r"[,.;:(]| (?:and|or|so|because|while|when|if|that|which|with|for|on|from|in|by|as) ", said)[0] or said
     )
-    words = [word for word in telling_words(said) if not word.isdigit()][:3]
-    return " ".join(words) or " ".join(telling_words(text)[:3])
+    return " ".join([word for word in telling_words(said) if not word.isdigit()][:3] or telling_words(text)[:3])
 
 
 def declare_component(name: str, taken: set[str]) -> str:
     """The signature of a component: a class for what holds a state by its name, else a function. Adds it to `taken`."""
-    head = _BESIDE.split(name)[0]
-    head = head if len(telling_words(head)) > 1 else name
-    words = _words_of_name(head)[:_MOST_WORDS] or ["component"]
-    is_class = bool(_STATEFUL.search(head))
+    words = _words_of_name(name)[:_MOST_WORDS] or ["component"]
+    is_class = bool(_STATEFUL.search(name))
     plain = "".join(word.capitalize() for word in words) if is_class else "_".join(words)
     plain = f"{plain}_method" if plain in dir(builtins) else plain
     symbol = _free(_sound(plain[:LONGEST_NAME].strip("_"), "component"), taken)

@@ -104,23 +104,9 @@ _GLUED = re.compile(r"(?<=[0-9])(?=(?:[kKMGT]i?B|ms|[µμun]s)\b)")
 _NAMES = {name: letter for letter, name in reversed(list(GREEK.items()))}
 
 
-def fold(text: str) -> tuple[str, list[int]]:
-    """The text with formulas in plain letters, and for each of its characters the place where it stands in the text."""
-    if "$" not in text and "\\" not in text:
-        return text, list(range(len(text) + 1))
-    read: list[str] = []
-    places: list[int] = []
-    at = 0
-    for match in _FOLDED.finditer(text):
-        read += text[at : match.start()]
-        places += range(at, match.start())
-        plain = _plain(match)
-        read += plain
-        places += [match.start()] * len(plain)
-        at = match.end()
-    read += text[at:]
-    places += range(at, len(text))
-    return "".join(read), [*places, len(text)]
+def fold(text: str) -> str:
+    """Return the text with formulas in plain letters: x_{max} as x_max, \\alpha as α."""
+    return _FOLDED.sub(_plain, text) if "$" in text or "\\" in text else text
 
 
 def _plain(match: re.Match[str]) -> str:
@@ -140,24 +126,10 @@ def _plain(match: re.Match[str]) -> str:
     return signs.get(words) or next((sign for name, sign in named if name in words), "")
 
 
-def join_thousands(read: str, places: list[int]) -> tuple[str, list[int]]:
-    """A folded text without the blank that a text layer puts into "6, 066", and the places of what is left.
-
-    In a set it is the other way: {100,200} are two numbers.
-    """
-    read = _IN_SET.sub(lambda match: match.group().replace(",", ";"), read)
-    kept = list(range(len(read)))
-    for match in _APART.finditer(read):
-        kept.remove(match.start() + len(match.group(1)) + 1)
-    return "".join(read[at] for at in kept), [*(places[at] for at in kept), places[-1]]
-
-
-def part_units(read: str, places: list[int]) -> tuple[str, list[int]]:
-    """A folded text with a blank between a number and the unit that is printed on it: 4kB, 30ms."""
-    cuts = [match.start() for match in _GLUED.finditer(read)]
-    for at in reversed(cuts):
-        read, places = f"{read[:at]} {read[at:]}", [*places[:at], places[at], *places[at:]]
-    return read, places
+def read_numbers(text: str) -> str:
+    """Return a folded text without pointers to other places, "6, 066" as one number, {100,200} as two, 4kB with a blank."""
+    read = _IN_SET.sub(lambda match: match.group().replace(",", ";"), fold(without_pointers(text)))
+    return _GLUED.sub(" ", _APART.sub(r"\1,", read))
 
 
 def scaled(number: int | float, scale: str) -> int | float:

@@ -12,7 +12,8 @@ _ABBREVIATION = re.compile(
     r"|Prof|St|bzw|z\. ?B|d\. ?h|u\. ?a|vgl|Abb|Nr)|(?:^|[\s(.])[A-Z])$"
 )
 _OPENS = re.compile(
-    r"(?:The|There|Th[eo]se|This|We|Our|It|Its|In|For|If|When|Where|An?|To|Then|Each|All|Every|By|As|At|On|Note|Let|Since|However|Thus)\b"
+    r"(?:The|There|Th[eo]se|This|We|Our|It|Its|In|For|If|When|Where|An?|To|Then|Each|All|Every|By|As|At|On|Note|Let"
+    r"|Since|However|Thus)\b"
 )
 """How a sentence begins behind one that ends with a letter, as "the data is read into R." does, and no name behind initials."""
 _INITIAL = re.compile(r"(?:^|[\s(])[A-Z]\.(?=\s)")
@@ -28,14 +29,11 @@ _BEGUN = re.compile(
 
 A name begins a sentence as it is written: readData, init_model, tanh(x), os.pathExists.
 """
-_CONNECTED = re.compile(
-    r"(?:then|here|therefore|thus|hence|moreover|furthermore|similarly|also|consequently|in addition|to this end)\b",
-    re.IGNORECASE,
-)
 _LEANING = re.compile(
     r"(?:it|its|this|these|those|they|their|he|she|his|her|such|that|then|here|however|therefore|thus|hence|moreover"
     r"|furthermore|similarly|otherwise|also|in (?:contrast|particular|addition(?! to)|this case|other words)"
-    r"|as a (?:result|consequence)|the (?:former|latter)|for (?:this|that|example|instance)|to (?:this end|do so)|if (?:so|not)"
+    r"|as a (?:result|consequence)|the (?:former|latter)|for (?:this|that|example|instance)|to (?:this end|do so)"
+    r"|if (?:so|not)"
     r"|where|which|dies\w*|dabei|somit|其中|因此|这|此)\b",
     re.IGNORECASE,
 )
@@ -68,18 +66,14 @@ def sentences_of(text: str) -> Iterator[str]:
 
 
 def is_whole(sentence: str) -> bool:
-    """Whether it is a sentence from its first word to its last, and no piece that a page or a column left over."""
-    return (
-        not _BEGUN.match(sentence)
-        and bool(_ENDED.search(sentence))
-        and _closes(sentence)
-        and sentence.count("$") % 2 == 0
-    )
+    """Return whether a sentence is there from its first word to its last, and no piece that a page or a column left over."""
+    return not _BEGUN.match(sentence) and bool(_ENDED.search(sentence)) and is_closed(sentence)
 
 
-def _closes(sentence: str) -> bool:
+def is_closed(sentence: str) -> bool:
+    """Return whether each bracket and formula that is opened is closed; [0, 1) is."""
     said = _HALF_OPEN.sub("", sentence)
-    return said.count("(") == said.count(")") and said.count("（") == said.count("）")
+    return said.count("(") == said.count(")") and said.count("（") == said.count("）") and said.count("$") % 2 == 0
 
 
 def is_open(paragraph: str) -> bool:
@@ -90,11 +84,6 @@ def is_open(paragraph: str) -> bool:
 def leans_on(sentence: str) -> bool:
     """Whether it can only be understood with the sentence before it, by its first word or a bare "this" at its end."""
     return bool(_LEANING.match(sentence) or _SAID_BEFORE.search(sentence))
-
-
-def is_connected(sentence: str) -> bool:
-    """Whether it leans on the sentence before it by its first word alone, as "Then we send the copies" does."""
-    return bool(_CONNECTED.match(sentence))
 
 
 def count_words(text: str) -> int:

@@ -1,177 +1,298 @@
-"""What a sentence sets: a number or a word, what it is called, and the words that say so."""
+"""Read the numbers that a paper sets: "set to", "= n", "a rate of n", counts, and tables of settings."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from typing import Any
 
-from phases.planning.rules.numbers import Scalar, fold, join_thousands, parse_value, part_units, without_pointers
-from phases.planning.rules.value_names import words_before
-from phases.planning.rules.value_patterns import (
-    GOES_ON,
-    LISTED,
-    LONGEST_QUOTE,
-    ONE,
-    UNIT_AFTER,
+from phases.planning.rules.blocks import NOTE
+from phases.planning.rules.captions import caption_of, is_settings_table
+from phases.planning.rules.cells import is_figure, plain_cell
+from phases.planning.rules.names import is_same, letters_of
+from phases.planning.rules.numbers import NUMBER, WORDS, Scalar, parse_value, read_numbers
+from phases.planning.rules.passages import PaperText, Sentence, Table, source_of
+from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
+
+METHOD = "method"
+_MOST, _LONGEST_QUOTE = 120, 400
+_ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?+(?: ?(?:[Mm]illion|[Bb]illion|[Tt]housand)\b|[kKMB]\b)?"
+_NEXT = rf"(?:,|;|,? and|,? or) ?{_ONE}"
+_MORE = rf"{_NEXT}(?![0-9]|,[0-9]{{3}})(?![- ][a-z]{{3,}})"
+_SEVERAL = rf"(?:[{{\[(] ?)?((?>{_ONE}(?:/{NUMBER}(?![0-9/]))?(?:{_MORE}){{0,13}}))"
+_WHOLE = (
+    r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|·|\*|±|[α-ωϵ])| ?\+ ?[\w(\\]|[A-Za-z(\\])"
 )
-from phases.planning.rules.value_readings import Reading, readings_of
-
-LOOSE = "loose"
-_TIMELESS = re.compile(
-    r"\b(?:size|rate|number of .*|dimension|layers|heads|width|depth|seed|momentum|dropout|weight|ratio|rank)s?$",
+_QUANTITY = (
+    r"rates?|sizes?|decay|momentum|dropout|dimensions?|dimensionality|steps?|temperatures?|margins?|factors?"
+    r"|coefficients?|lengths?"
+    r"|seeds?|thresholds?|strength|patience|tolerance|weights?|penalty|probabilit(?:y|ies)|ratios?|widths?|depths?"
+    r"|ranks?|bandwidth"
+    r"|frequency|capacity|budgets?|degrees?|variance|deviation|mean|discount|horizon|window|resolution|interval"
+    r"|fraction|constant"
+    r"|base|level|limit|number|max(?:imum)?|min(?:imum)?|parameters?|scale|radius|order|precision|offset|cardinality"
+    r"|timeouts?|delays?"
+    r"|periods?|epochs?|iterations?|layers?|biases|bias|heads?|clusters?|memory size"
+)
+"""Nouns for quantities, in any field."""
+_SIGN = re.compile(
+    rf"(?<![\w\\{{^.])(?<![-+*/·×] )(\|[A-Za-z]\||[α-ωϵϕµA-Za-z](?:_[\w-]{{1,24}}|[0-9])?"
+    rf"|[A-Za-z]{{2,20}}(?:[_-][A-Za-z0-9]{{1,20}}){{0,3}})"
+    rf"(?: ?= ?[^=<>,;.]{{1,24}}?){{0,2}}? {{0,2}}(?:=|∈|←|:=) ?{_SEVERAL}{_WHOLE}"
+)
+_SET = re.compile(
+    r"(?<![\w])((?:[A-Za-zα-ωϵ][\w-]*,? (?:\(\w{1,12}\) )?){1,6})(?:is|are|was|were|be|being)? ?(?:then |also |all "
+    r"|\w+ly )?(?:initiali[sz]ed|set"
+    r"|fixed|equal|limited|restricted|capped|clipped|kept|chosen|tuned|varied|grid search|search(?:ed)?|swept)"
+    rf" (?:to|at|with|as|by|from|in|on|over|among) (?:be )?(?:the value |values? (?:of )?)?{_SEVERAL}{_WHOLE}"
+)
+_NAMED = re.compile(
+    rf"\b((?:[A-Za-z][\w-]* ){{0,3}}(?:{_QUANTITY}))(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:of|to|is|are|was|were|as"
+    rf"|:|=|\() ?"
+    rf"(?:(?:about|approximately|around|either|up to|equal to|at most|at least|always|the default"
+    rf"|a default) )?{_SEVERAL}{_WHOLE}",
     re.IGNORECASE,
 )
-_TIME = re.compile(r"(?:ms|[µμun]s|s|secs?|seconds?|mins?|minutes?|hours?|days?|weeks?)\b")
-"""No unit of what has no time in it: an "s" behind a batch size is torn from a word."""
-_TWO_CASES = re.compile(
-    rf" and ({ONE})(?: [a-z][a-z-]{{1,20}}){{0,2}} (for|on|in) "
-    r"([^\s,.;][^,.;=]{0,40}?) and ([^\s,.;][^,.;=]{0,40}?),? respectively\b"
+_SPACED = re.compile(rf"\b((?:[a-z][\w-]* ){{0,2}}(?:{_QUANTITY})) {_SEVERAL}{_WHOLE}", re.IGNORECASE)
+_SINGULAR = r"bit|byte|layer|head|fold|entry|dimension(?:al)?|way|shot|step|character|word"
+"""Units that stand before a noun in the singular: a 32 bit hash."""
+_COUNTED = re.compile(
+    rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{_ONE}(?:{_NEXT}){{0,8}})[\]}}]?|\b(?i:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of"
+    rf"|the|and|or|to|for|with|in"
+    r"|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than|different|main"
+    r"|key)\b)[A-Za-z][\w-]*[ -])"
+    rf"{{0,3}}?(?:[a-zA-Z][a-z-]*[a-rt-z]s|[A-Z]PUs|{_SINGULAR}))\b(?![-_][a-z])"
 )
-"""What goes on behind a number with another of the same, and the case of each: "4 and 2 tasks for 1-shot and 5-shot training"."""
-_ROOM = 60
-_LONGEST = 2_000
-"""Characters of a sentence. What is longer is a list or a dump that nobody set a value by, and some patterns take its square."""
+_UNIT = re.compile(
+    r" ?(%|percent|(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|ms|[µμun]s|[kMG]?Hz|[kKMGT]i?B(?:/s)?"
+    r"|(?:kilo|mega|giga)?bytes?"
+    r"|bits?|dB|fps|nm|mm|cm|m|s|V|mV|K|°C|degrees)(?![\w-])"
+)
+_WORD_COUNTED = re.compile(
+    r"layers|heads|blocks|seeds|epochs|runs|folds|steps|iterations|repetitions|threads|bits|bytes|GPUs"
+)
+"""Nouns whose number counts where it is a word: "three hidden layers", and not "two groups"."""
+_MEASURES = re.compile(
+    r"(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|months?|years?|percent|bytes?|times|fold|points?"
+)
+_NO_COUNT = re.compile(
+    r"(?:possible|\w*ness|thing|way|case|reason|kind|type|aspect|challenge|contribution|advantage|example|person"
+    r"|people|author|paper|work|other|more|and|year|month|question|section|part|result|observation|experiment)s?"
+)
+_BEFORE_RESULT = re.compile(
+    r"\b(?:by|than|score of|accuracy of|F1 of|average of|mean of|improvement of|reduction of|took|takes|within"
+    r"|achiev\w+|reach\w*"
+    r"|drops? (?:of|to)|attain\w*|error of|speedup of|yield\w*|obtain\w*|cost\w*|vs\.?|versus|one of|each of|these"
+    r"|those|the other|if"
+    r"|when|suppose|assume|say|e\.g\.,?|example,?)(?: the| about| around| at least| at most| almost| nearly| only)? \$?$",
+    re.IGNORECASE,
+)
+_NO_SETTING = re.compile(
+    r"\b(?:outperform|improv\w+ (?:by|of|over)|faster than|better than|we (?:observe|find|found|see)|achieves?"
+    r"|achieved|results show)",
+    re.IGNORECASE,
+)
+_SET_BY_US = re.compile(
+    r"\b(?:we|our)\b.{0,60}\b(?:us|set|train|run|ran|fix|choose|chose|tune|select|initiali[sz]|sampl|employ)"
+    r"|\b(?:is|are|was|were) (?:\w+ly )?(?:used|set|fixed|trained|adopted|chosen|selected|exploited|initiali[sz]ed"
+    r"|sampled|repeated|run)\b",
+    re.IGNORECASE,
+)
+_STOPS_TEXT = """
+a an and are as at be been both by can each either for from had has have having here if in into is it its namely of on one only
+or our over per same set sets so such than that the their then there these they this those to total until up use used uses using
+via was we were when where which while whose will with within without all any also about around between default fixed equal
+value values being experiments work paper setting choose chose train trained run ran initialize initialized sample sampled
+employ keep kept contains consists let respectively
+"""
+_STOPS = frozenset(_STOPS_TEXT.split())
+"""Words that no name of a value begins or ends with."""
+_KINDS = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in (
+        ("architecture", r"layer|head|unit|dimension|width|depth|neuron|filter|channel|kernel|hidden|embedding|d_"),
+        ("fact", r"\b(?:gpus?|cpus?|cores?|machines?|hours?|days?|RAM)\b"),
+        ("evaluation", r"\b(?:seeds?|runs?|trials?|folds?|repetitions?)\b"),
+        ("training", r"\b(?:epochs?|learning|batch\w*|steps?|iterations?|warm\w*|decay|momentum|updates)\b"),
+        (
+            "data",
+            r"\b(?:examples|samples|sentences|images|records|rows|keys|documents|instances|classes|tokens|pairs)\b",
+        ),
+    )
+)
+_BETWEEN = frozenset(["is", "are", "was", "were", "of", "be", "a", "the", "to", "all", "value", "values"])
+"""What may stand between a name and its number."""
+_GOES_ON = re.compile(r",? ?(?:\.\.\.|…|\. \.)")
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_BREAK = re.compile(r"[,.;:()\[\]{}=<>|“”\"]|\$[^$]*\$| [–—-] |\b[0-9]\S*")
+_CONDITION = re.compile(r",? ((?:for|on|in|when|during) (?:the |each |all )?[^,.;()]{2,50}?)(?=[,.;()]| and |$)")
+_FOR_OWNER = re.compile(r"^(?:For|In|On|With) (?:the |our )?([^,]{2,40}), ")
 
 
 @dataclass(frozen=True)
 class Value:
-    """Something that a sentence sets, and the words that say so."""
+    """A number, or several, with its name and its place in the sentence as folded."""
 
     name: str
     value: Scalar | tuple[Scalar, ...]
-    quote: str
+    printed: str
+    start: int
+    end: int
     symbol: str = ""
     unit: str = ""
-    start: int = 0
-    end: int = 0
-    """Where the value stands in its sentence."""
-    condition: str = ""
-    case: str = ""
-    """Which of several named things it belongs to: "3 and 5 layers for MNIST and SVHN, respectively"."""
-    reading: str = ""
-    """The way in which it was found."""
-    printed: str = ""
-    """As the paper writes it, with plain signs for formulas: 10^-4, 36M, two."""
-    before: str = ""
-    after: str = ""
-    """What stands beside it in its sentence, with plain signs for formulas."""
+
+
+def find_values(
+    paper: PaperText, own: Sequence[str], sets: Sequence[str], rivals: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return rows for the plan. `own` are names of the method; data sets and rivals can own a value, too."""
+    rows = [row for one in paper.sentences if _may_set(one) for row in _rows_of(one, own, [*sets, *rivals])]
+    for table in paper.tables:
+        rows += _rows_of_table(table, paper, rivals)
+    kept: dict[tuple[object, ...], dict[str, Any]] = {}
+    for row in rows:
+        held = row.get("value", tuple(row.get("values", ())))
+        kept.setdefault((letters_of(row["name"]), held, row["owner"], row.get("condition", "")), row)
+    chosen = sorted(kept.values(), key=lambda row: row["source"]["page"])[:_MOST]
+    return [{"id": f"V{number}", **row} for number, row in enumerate(chosen, 1)]
 
 
 def values_in(text: str) -> list[Value]:
-    """What one sentence or list item sets by its words alone, from left to right."""
-    return [one for one in candidates_in(text) if one.reading != LOOSE]
-
-
-def candidates_in(text: str) -> list[Value]:
-    """What a sentence may set, from left to right: each number with a name; of two readings of one the first rule's holds.
-
-    Nothing of a text that is longer than any sentence.
-    """
-    if len(text) > _LONGEST:
-        return []
-    read, places = part_units(*join_thousands(*fold(text)))
-    read = without_pointers(read)
-    taken: list[tuple[int, int, str]] = []
+    """Return the values that a sentence sets, in its order; each number is read once."""
+    read = read_numbers(text)
     found: list[Value] = []
-    for reading in readings_of(read):
-        for one in _apart(reading, read):
-            place = (one.start, one.end, one.kind if one.kind == "signs" else one.name)
-            is_chained = one.kind == "signs" and place in taken  # d_k = d_v = 64 are two
-            if not is_chained and any(start < one.end and one.start < end for start, end, _ in taken):
-                continue
-            taken.append(place)
-            if not one.name:
-                continue
-            quote = _quote(text, places[one.first], places[one.end])
-            found.append(
-                Value(
-                    one.name,
-                    one.value,
-                    quote,
-                    one.symbol,
-                    one.unit or _unit_behind(one, read),
-                    places[one.start],
-                    places[one.end],
-                    one.condition,
-                    one.case,
-                    one.kind,
-                    " ".join(read[one.start : one.end].split()),
-                    words_before(read, one.start),
-                    read[one.end : one.end + _ROOM],
-                )
-            )
+    for value in (*_signs(read), *_phrases(read), *_counts(read)):
+        is_free = all(value.end <= one.start or value.start >= one.end for one in found)
+        if is_free and not _BEFORE_RESULT.search(read[max(0, value.start - 40) : value.start]):
+            found.append(value)
     return sorted(found, key=lambda value: value.start)
 
 
-def _unit_behind(one: Reading, read: str) -> str:
-    """The unit of a number that is known by a name: a timeout of 30 s."""
-    unit = UNIT_AFTER.match(read, one.end) if one.kind not in ("counted", "words", "formulas") else None
-    is_word = isinstance(one.value, str) and one.kind != "ranges"
-    if not unit or is_word or (_TIMELESS.search(one.name) and _TIME.match(unit.group(1))):
-        return ""
-    return unit.group(1)
+def value_row(value: Value, one: Sentence, owner: str = METHOD, condition: str = "") -> dict[str, Any]:
+    """The value as the plan holds it, without an id."""
+    held: dict[str, Any] = {"values": list(value.value)} if isinstance(value.value, tuple) else {"value": value.value}
+    parts = value.value if isinstance(value.value, tuple) else (value.value,)
+    said: dict[str, str] = {
+        "symbol": value.symbol if value.symbol != value.name else "",
+        "printed": value.printed if not all(str(part) in value.printed for part in parts) else "",
+        "unit": value.unit,
+    }
+    return {
+        "name": value.name,
+        **held,
+        **{key: text for key, text in said.items() if text},
+        "owner": owner,
+        **({"condition": condition} if condition else {}),
+        "kind": next((kind for kind, pattern in _KINDS if pattern.search(value.name)), "hyperparameter"),
+        "source": source_of(one.section, one.page, one.text[:_LONGEST_QUOTE]),
+    }
 
 
-def _apart(one: Reading, read: str) -> Iterator[Reading]:
-    """Two numbers joined by "and" are two values, and what goes on with "and N for" is another; a set or grid is one.
+def _may_set(one: Sentence) -> bool:
+    if one.kind == NOTE and one.role not in (SETUP, MIXED):
+        return False
+    if one.role in (BUILD, SETUP, MIXED):
+        return not _NO_SETTING.search(one.text) or bool(_SET_BY_US.search(one.text))
+    return one.role == RESULTS and bool(_SET_BY_US.search(one.text)) and not _NO_SETTING.search(one.text)
 
-    Numbers that belong to as many names, respectively, are as many values.
-    """
-    if isinstance(one.value, tuple):
-        shown, cases = read[one.start : one.end], _respective_cases(one, read)
-        is_pair = len(one.value) == 2 and " and " in shown and read[one.start - 1] not in "{[("
-        if cases or is_pair:
-            places = re.finditer(ONE, shown)
-            for part, match, case in zip_longest(one.value, places, cases):
-                if part is not None and match is not None:
-                    start, end = one.start + match.start(), one.start + match.end()
-                    yield replace(one, value=part, start=start, end=end, case=case or "")
-            return
-    if (two := _TWO_CASES.match(read, one.end)) and not isinstance(one.value, tuple):
-        yield from _for_two_cases(one, two)
+
+def _rows_of(one: Sentence, own: Sequence[str], others: Sequence[str]) -> Iterator[dict[str, Any]]:
+    read = read_numbers(one.text)
+    for value in values_in(one.text):
+        behind = _CONDITION.match(read, value.end)
+        condition = behind[1].strip() if behind else ""
+        owner = _owner_of(one, condition, own, others)
+        yield value_row(value, one, owner, "" if owner in condition else condition)
+
+
+def _owner_of(one: Sentence, condition: str, own: Sequence[str], others: Sequence[str]) -> str:
+    """Return who a value belongs to: what the opening "For X,", its condition or the run-in head names, else the method."""
+    opening = _FOR_OWNER.match(one.text)
+    for words in filter(None, (opening[1] if opening else "", condition, one.head)):
+        if any(_names(name, words) for name in own):
+            return METHOD
+        if found := max((name for name in others if _names(name, words)), key=len, default=""):
+            return found
+    if one.head and len(one.head.split()) <= 4 and re.search(r"[A-Z]\w*[A-Z0-9]|[a-z][A-Z]", one.head):
+        return one.head
+    return METHOD
+
+
+def _names(name: str, words: str) -> bool:
+    return bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words, re.IGNORECASE))
+
+
+def _signs(read: str) -> Iterator[Value]:
+    for match in _SIGN.finditer(read):
+        symbol, value = match.group(1), parse_value(match.group(2))
+        before = read[max(0, match.start() - 70) : match.start()]
+        name = _name_before(before) if len(symbol) < 3 or "_" in symbol else ""
+        name = name if re.search(rf"\b(?:{_QUANTITY})$", name, re.IGNORECASE) else symbol
+        is_range = value == (0, 1) or (isinstance(value, tuple) and _GOES_ON.match(read[match.end(2) :]))
+        if value is not None and not is_range:
+            yield _value(name, value, read, match.span(2), symbol)
+
+
+def _phrases(read: str) -> Iterator[Value]:
+    for match in (match for pattern in (_SET, _NAMED, _SPACED) for match in pattern.finditer(read)):
+        name, value = _name_before(match.group(1)), parse_value(match.group(2))
+        if name and value is not None:
+            yield _value(name, value, read, match.span(2))
+
+
+def _counts(read: str) -> Iterator[Value]:
+    for match in _COUNTED.finditer(read):
+        noun, value = match.group(2).replace("- ", "-"), parse_value(match.group(1))
+        last = noun.split()[-1].split("-")[-1]
+        is_word = match.group(1).lower() in WORDS and not _WORD_COUNTED.fullmatch(last)
+        if is_word or value in (None, 0, 1) or _NO_COUNT.fullmatch(last) or last in _STOPS:
+            continue
+        if not _MEASURES.fullmatch(last):
+            noun = f"{noun.removesuffix('y')}ie" if noun.endswith("entry") else noun.removesuffix("al")
+            yield _value(f"number of {noun.removesuffix('s')}s", value or 0, read, match.span(1))
+        elif before := _name_before(read[max(0, match.start() - 60) : match.start()]):
+            yield replace(_value(before, value or 0, read, match.span(1)), unit=last)
+
+
+def _value(name: str, value: Scalar | tuple[Scalar, ...], read: str, span: tuple[int, int], symbol: str = "") -> Value:
+    unit = _UNIT.match(read, span[1])
+    return Value(name, value, read[slice(*span)].strip(" ]}"), *span, symbol, unit[1] if unit else "")
+
+
+def _name_before(before: str) -> str:
+    """Return the noun phrase that ends a text, at most four words: "we set the learning rate" gives "learning rate"."""
+    kept: list[str] = []
+    for match in reversed(list(_WORD.finditer(_BREAK.split(before.rstrip())[-1]))):
+        word = match.group()
+        if word.lower() in _STOPS or (not kept and re.search(r"(?:[^e]ed|ly)$", word)):
+            if kept or word.lower() not in _BETWEEN:
+                break
+            continue
+        kept.insert(0, word)
+        if len(kept) == 4:
+            break
+    while kept and kept[0].lower().endswith("ly"):
+        kept.pop(0)
+    name = " ".join(kept)
+    return name if len(name) > 2 or name.isupper() else ""
+
+
+def _rows_of_table(table: Table, paper: PaperText, rivals: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Each cell of a table of settings, named by its row; the column is its owner where it is a rival's, else its condition."""
+    label, caption = caption_of(table, paper)
+    if not (label or table.role in (BUILD, SETUP, MIXED, RESULTS)) or not is_settings_table(table, caption):
         return
-    yield one
-    if more := GOES_ON.match(read, one.end):
-        second = parse_value(more.group(2))
-        if second is not None and not isinstance(second, tuple):
-            yield replace(
-                one, value=second, start=more.start(2), end=more.end(2), condition=more.group(3).strip(), case=""
-            )
-
-
-def _for_two_cases(one: Reading, match: re.Match[str]) -> Iterator[Reading]:
-    """A number and the one behind it, each with its case; numbers within the cases are none of their own."""
-    second, first_case, second_case = parse_value(match.group(1)), match.group(3).split(), match.group(4).split()
-    cases = [*first_case, *second_case[len(first_case) :]], second_case  # "1-shot and 5-shot training"
-    told = [f"{match.group(2)} {' '.join(case)}" for case in cases]
-    yield replace(one, condition=told[0], case="")
-    if second is not None:
-        yield replace(one, value=second, start=match.start(1), end=match.end(1), condition=told[1], case="")
-    yield replace(one, name="", start=match.start(3), end=match.end(4))
-
-
-def _respective_cases(one: Reading, read: str) -> list[str]:
-    """The names to which several numbers belong, in their order; none where there are not as many."""
-    place = read.find("respectively", one.end)
-    if place < 0 or not isinstance(one.value, tuple):
-        return []
-    parts = (re.sub(r" +(?=[ ,])", "", part) for part in (read[one.end : place], read[: one.start]))
-    listed = (names for part in parts for names in reversed(LISTED.findall(part)))
-    return next((names for names in map(_split_names, listed) if len(names) == len(one.value)), [])
-
-
-def _split_names(listed: str) -> list[str]:
-    bare = re.sub(r" ?\([^()]*\)", "", listed)
-    return [name.strip(" ,") for name in re.split(r",? and |, ", bare) if name.strip(" ,")]
-
-
-def _quote(text: str, start: int, end: int) -> str:
-    """The clause around a value, in whole words; all of a short sentence."""
-    if len(text) <= LONGEST_QUOTE:
-        return text
-    room = max(LONGEST_QUOTE - (end - start), 40)
-    first = text.rfind(" ", 0, max(0, start - room // 2)) + 1 if start > room // 2 else 0
-    last = text.find(" ", min(len(text), end + room // 2))
-    return text[first : last if last > 0 else len(text)].strip()
+    lines = [line for line in table.text.split("\n") if not re.match(r"\|[-:| ]+\|?$", line)]
+    cells = [[plain_cell(cell) for cell in row] for row in table.cells]
+    heads = cells[0] if len(cells) > 1 and not any(map(is_figure, cells[0][1:])) else [""] * len(cells[0])
+    for row, line in list(zip(cells, lines, strict=False))[bool(any(heads)) :]:
+        one = Sentence(" ".join(line.strip("| ").split())[:200], table.section, table.page, table.role, "table")
+        for head, cell in zip(heads[1:], row[1:], strict=False):
+            value = parse_value(cell) if is_figure(cell) else None
+            if value is None or is_figure(row[0]) or not re.search(r"[^\W\d_]", row[0]):
+                continue
+            case = "" if len(heads) < 3 or re.match(r"values?$|default", head, re.IGNORECASE) else head
+            is_rival = any(is_same(case, name) for name in rivals)
+            owner, condition = (case, "") if is_rival else (METHOD, case)
+            yield value_row(Value(row[0], value, cell, 0, 0), one, owner, condition)
