@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.planning.links import link_and_licence
 from phases.planning.plan_view import render_plan
 from phases.planning.rules import plan_by_rules, roles_of
 from phases.planning.rules.blocks import CAPTION, blocks_of
@@ -313,25 +312,6 @@ def test_a_long_paper_has_a_plan_that_can_still_be_read() -> None:
     prose = "\n\n".join(f"We use item{n} with kind{n} for the step{n} and store it in box{n}." for n in range(200))
     assert len(method(prose).requirements) == MOST
 
-
-LINKS = """\
-We train on Iris [^1] and on MNIST, https://example.org/mnist.tar.gz, which is licensed under CC BY-SA 3.0.
-The page of Adult is https://example.org/adult/index.
-
-[^1]: See https://example.org/iris.csv. It is old.
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("Iris", {"address": "https://example.org/iris.csv"}),
-        ("MNIST", {"address": "https://example.org/mnist.tar.gz", "licence": "CC BY-SA 3.0"}),
-        ("Adult", {}),
-    ],
-)
-def test_a_link_to_a_file_beside_the_name_is_its_address(name: str, found: dict[str, str]) -> None:
-    assert link_and_licence(name, LINKS, ("Iris", "MNIST", "Adult")) == found
 
 
 @pytest.mark.parametrize(
