@@ -94,6 +94,7 @@ def test_no_pattern_explodes(name: str) -> None:
         pytest.param("A Queue", "We set it to " + "1" * 19_000 + ".", id="digits"),
         pytest.param("A Queue", "We set it to " + "1, " * 6_300 + ".", id="digits and commas"),
         pytest.param("x_" * 20_000, "We use a queue.", id="a title of one word"),
+        pytest.param("A Queue", "We compare with " + "Foo Bar Baz " * 4_000, id="capitals without an end"),
     ],
 )
 def test_a_paragraph_or_a_title_that_is_one_word_is_planned_at_once(title: str, body: str) -> None:

@@ -51,6 +51,8 @@ _MEASURED = re.compile(
 _NO_METRIC = re.compile(
     r"learning rates?|time ?-?steps?|standard errors?|loss functions?|dropout rates?|sampl\w+ rates?", re.IGNORECASE
 )
+_LONGEST_TOLD = 1500
+"""Of a sentence in which names are looked for."""
 _VAGUE = frozenset(["time", "rate", "memory", "score", "return", "returns", "loss", "error", "acc"])
 """Measures that say nothing without the word before them."""
 _QUALIFIED = re.compile(
@@ -171,8 +173,11 @@ def _told(paper: PaperText) -> Iterator[Sentence]:
 
 def _names_in(pattern: re.Pattern[str], text: str, *, proper: bool = False) -> Iterator[str]:
     """Yield the names of a list that a pattern finds; `proper`: those whose letters say that they are names."""
+    # a list of capitals takes the square of its length, and nobody writes such a sentence
     for part in (
-        part for match in pattern.finditer(text) for part in re.split(r", and |, or | and | or |, ", match[1])
+        part
+        for match in pattern.finditer(text[:_LONGEST_TOLD])
+        for part in re.split(r", and |, or | and | or |, ", match[1])
     ):
         name = _LEADING.sub("", part).strip(" .,;:")
         is_short = len(name) > 1 and len(name.split()) <= _LONGEST
