@@ -180,6 +180,7 @@ def test_a_sentence_that_leans_on_an_outcome_is_left_out() -> None:
 VALUES = [
     ("We use a learning rate of 0.1 and a batch size of 32.", [("learning rate", 0.1), ("batch size", 32)]),
     ("The margin is set to 0.5 in all runs.", [("margin", 0.5)]),
+    ("Here b is set to 0.003.", [("b", 0.003)]), ("Here K is the norm and b set to 0.75.", [("b", 0.75)]),
     ("We set $\\eta =1,K=2000$ for all rooms.", [("η", 1), ("K", 2000)]),
     ("The waiter has three hidden layers.", [("number of hidden layers", 3)]),
     ("It is trained on 6, 066 rooms.", [("number of rooms", 6066)]),
@@ -311,7 +312,6 @@ def test_a_wish_is_a_requirement_of_the_part_that_it_names_else_of_its_own() -> 
 def test_a_long_paper_has_a_plan_that_can_still_be_read() -> None:
     prose = "\n\n".join(f"We use item{n} with kind{n} for the step{n} and store it in box{n}." for n in range(200))
     assert len(method(prose).requirements) == MOST
-
 
 
 @pytest.mark.parametrize(

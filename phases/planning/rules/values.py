@@ -81,11 +81,9 @@ _NO_COUNT = re.compile(
     r"|people|author|paper|work|other|more|and|year|month|question|section|part|result|observation|experiment)s?"
 )
 _BEFORE_RESULT = re.compile(
-    r"\b(?:by|than|score of|accuracy of|F1 of|average of|mean of|improvement of|reduction of|took|takes|within"
-    r"|achiev\w+|reach\w*"
+    r"\b(?:by|than|score of|accuracy of|F1 of|average of|mean of|improvement of|reduction of|took|takes|within|achiev\w+|reach\w*"
     r"|drops? (?:of|to)|attain\w*|error of|speedup of|yield\w*|obtain\w*|cost\w*|vs\.?|versus|one of|each of|these"
-    r"|those|the other|if"
-    r"|when|suppose|assume|say|e\.g\.,?|example,?)(?: the| about| around| at least| at most| almost| nearly| only)? \$?$",
+    r"|those|the other|if|when|suppose|assume|say|e\.g\.,?|example,?)(?: the| about| around| at least| at most| almost| nearly| only)? \$?$",
     re.IGNORECASE,
 )
 _NO_SETTING = re.compile(
@@ -236,7 +234,9 @@ def _signs(read: str) -> Iterator[Value]:
 
 def _phrases(read: str) -> Iterator[Value]:
     for match in (match for pattern in (_SET, _NAMED, _SPACED) for match in pattern.finditer(read)):
-        name, value = _name_before(match.group(1)), parse_value(match.group(2))
+        last = next((word for word in reversed(match.group(1).split()) if word not in _BETWEEN), "")
+        symbol = last if len(last) == 1 and match.re is _SET else ""  # "b is set to 0.003"
+        name, value = _name_before(match.group(1)) or symbol, parse_value(match.group(2))
         if name and value is not None:
             yield _value(name, value, read, match.span(2))
 
