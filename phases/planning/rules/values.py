@@ -81,9 +81,10 @@ _NO_COUNT = re.compile(
     r"|people|author|paper|work|other|more|and|year|month|question|section|part|result|observation|experiment)s?"
 )
 _BEFORE_RESULT = re.compile(
-    r"\b(?:by|than|score of|accuracy of|F1 of|average of|mean of|improvement of|reduction of|took|takes|within|achiev\w+|reach\w*"
-    r"|drops? (?:of|to)|attain\w*|error of|speedup of|yield\w*|obtain\w*|cost\w*|vs\.?|versus|one of|each of|these"
-    r"|those|the other|if|when|suppose|assume|say|e\.g\.,?|example,?)(?: the| about| around| at least| at most| almost| nearly| only)? \$?$",
+    r"\b(?:by|than|score of|accuracy of|F1 of|average of|mean of|improvement of|reduction of|took|takes|within|achiev\w+"
+    r"|reach\w*|drops? (?:of|to)|attain\w*|error of|speedup of|yield\w*|obtain\w*|cost\w*|vs\.?|versus|one of|each of|these"
+    r"|those|the other|if|when|suppose|assume|say|e\.g\.,?|example,?)"
+    r"(?: the| about| around| at least| at most| almost| nearly| only)? \$?$",
     re.IGNORECASE,
 )
 _NO_SETTING = re.compile(
