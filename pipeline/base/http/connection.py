@@ -1,6 +1,6 @@
 """Asks one web server one question, at an address that was checked, within limits of time and bytes.
 
-Downloads and the http hooks of this machine come through here. The models' SDKs bring a client of their own, which
+Downloads come through here. The models' SDKs bring a client of their own, which
 phases/llm/adapters/connection.py limits.
 """
 
