@@ -105,7 +105,7 @@ def say_otherwise(what: str, number: int, monkeypatch: pytest.MonkeyPatch) -> No
     """As another release would: the words of the prompts, of the tools, or the shape of their arguments."""
     schemas, needs_of, word = Toolbox.schemas, prompt.describe_next_file, f"release {number}: "
     if what == "the system's text":
-        monkeypatch.setattr(prompt, "SYSTEM", f"{prompt.SYSTEM}\n{word}")
+        monkeypatch.setattr(prompt, "DATA", f"{prompt.DATA}\n{word}")
         monkeypatch.setattr(explore, "_SYSTEM", f"{explore._SYSTEM}\n{word}")
     elif what == "what a file is introduced by":
         monkeypatch.setattr(memory, "describe_next_file", lambda *given, **more: word + needs_of(*given, **more))

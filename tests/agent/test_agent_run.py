@@ -376,7 +376,7 @@ def test_every_reply_on_record_names_the_version_of_the_prompt_that_asked_for_it
 
     (first,) = versions("first")
     assert versions("second") == {first}
-    monkeypatch.setattr(prompt, "SYSTEM", f"{prompt.SYSTEM} Really.")
+    monkeypatch.setattr(prompt, "DATA", f"{prompt.DATA} Really.")
     (other,) = versions("third")
     assert other != first
 
