@@ -359,7 +359,7 @@ def test_what_checks_leave_behind_is_taken_back(tmp_path: Path) -> None:
     plan = small_plan("a.py", verify=("head -c 3000000 /dev/zero > checkpoint.bin; echo 2 > a.py; mkdir d; touch d/e",))
     carry_out(tmp_path / "task", says(write("a.py", "A = 1\n")), plan)
     assert tree(tmp_path / "task") == {"a.py": b"A = 1\n"}
-    assert sorted(path.name for path in (tmp_path / "task" / "generate_code").iterdir()) == ["AGENTS.md", "a.py"]
+    assert sorted(path.name for path in (tmp_path / "task" / "generate_code").iterdir()) == ["a.py"]
 
 
 # money
