@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from phases.sandbox.probe import probe_best
-from phases.workspace.guide_file import GUIDE
 from pipeline.engine.lock import lock_task
 from tests.papers import HANGS, Command, Ended, in_terminal, paper
 
@@ -506,7 +505,7 @@ def test_a_hook_that_a_run_would_not_ask_says_so(command: Command) -> None:
     files = {
         row.relative_to(workspace(command)).as_posix(): row for row in workspace(command).rglob("*") if row.is_file()
     }
-    kept = {name: _sha256(path) for name, path in files.items() if "__pycache__" not in name and name != GUIDE}
+    kept = {name: _sha256(path) for name, path in files.items() if "__pycache__" not in name}
     base["result"]["manifest"] |= {"files": kept, "sha256": look["result"]["head"]}
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = command("hooks", "test", "paper", "check")
