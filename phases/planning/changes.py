@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 _TESTS = "tests/"
@@ -15,6 +15,12 @@ _FIELDS_OF_REQUIREMENTS = ("text", "kind", "value", "name")
 """A requirement that differs in these is another one for the code; where it is cited from is not the code's concern."""
 _FIELDS_OF_VALUES = ("values", "symbol", "unit", "owner", "condition")
 _LISTS = ("values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
+_LINKS = (
+    ("file_structure", "path", "implements", "implements"),
+    ("components", "id", "requirements", "has"),
+    ("experiments", "id", "results", "gives"),
+)
+"""List, its key, the field that names other rows, and its verb."""
 _SECTIONS = (
     ("validation_approach", "verify_commands"),
     ("validation_approach", "experiments"),
@@ -25,38 +31,46 @@ _Row = Mapping[str, Any]
 
 
 class FileChanges(NamedTuple):
-    """The planned files, and those that are planned no more. No path stands twice."""
+    """The planned files, to be written or kept, and those that are no longer planned. No path is in two of these."""
 
     write: tuple[str, ...]
     """To be written, or written again; in the order of implementation."""
     keep: tuple[str, ...]
     remove: tuple[str, ...]
     """They were planned before and are not now."""
+    may_change: tuple[str, ...] = ()
+    """Kept files that use or test what changed: whoever changes the code decides whether they need a change."""
 
 
 def compare_files(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> FileChanges:
-    """Which files a change of the plan reaches.
+    """Return which files a change of the plan reaches.
 
     A file is to be written again when its row is new or differs; when a requirement that it implements, or a component of
-    such a requirement, is new, differs or is gone; when the interface of a file that it uses changed or is gone. A test
-    also when a file that it tests is written again or when the verify commands change; what implements experiments (else
-    the entry script) when those change; what names the packages when those change.
+    such a requirement, is new, differs or is gone. What implements experiments (else the entry script) also when those
+    change; what names the packages when those change. A file that uses another one whose interface changed, or that tests a
+    file that is written again, may need a change; so may all tests when the verify commands change.
     """
     # decision 48: whoever changed the plan, only what it changes is written again.
     old, new = _files_of(old_plan), _files_of(new_plan)
     reached = {path for path, row in new.items() if _differing_fields(old.get(path), row, _FIELDS_OF_FILES)}
     demands = _diff_requirements(old_plan, new_plan) | _diff_components(old_plan, new_plan)
     reached |= {path for path, row in new.items() if demands.intersection(row.get("implements", ()))}
+    sections = {
+        name for section, name in _SECTIONS if old_plan[section].get(name, []) != new_plan[section].get(name, [])
+    }
+    reached |= _by_section(old_plan, new_plan, sections)
     changed = {path for path in {*old, *new} if _interface_of(old.get(path)) != _interface_of(new.get(path))}
-    reached |= {path for path, row in new.items() if changed.intersection(row.get("depends_on", ()))}
-    reached |= _by_section(old_plan, new_plan)
+    near = {path for path, row in new.items() if changed.intersection(row.get("depends_on", ()))}
     tests = {path for path in new if path.startswith(_TESTS)}
-    reached |= {path for path in tests if reached.intersection(new[path].get("depends_on", ()))}
+    near |= {
+        path for path in tests if "verify_commands" in sections or reached.intersection(new[path].get("depends_on", ()))
+    }
     order = list(dict.fromkeys([*(path for path in new_plan["implementation_strategy"] if path in new), *new]))
     return FileChanges(
         tuple(path for path in order if path in reached),
         tuple(path for path in order if path not in reached),
         tuple(path for path in old if path not in new),
+        tuple(path for path in order if path in near - reached),
     )
 
 
@@ -65,6 +79,7 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
     paper = [name for name in ("title", "core_contribution") if old_plan["paper"][name] != new_plan["paper"][name]]
     lines = [
         *(f"~ paper: {name}" for name in paper),
+        *_cut_links(old_plan, new_plan),
         *_requirement_lines(_requirements_of(old_plan), _requirements_of(new_plan)),
         *_file_lines(_files_of(old_plan), _files_of(new_plan)),
     ]
@@ -87,6 +102,16 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
     if [path for path in before if path in after] != [path for path in after if path in before]:
         lines.append("~ implementation_strategy: another order")
     return [_shorten_line(line) for line in lines]
+
+
+def _cut_links(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a row no longer names although it is still in the plan, on a line of its own: it is easily overlooked."""
+    present = {row["id"] for name in ("requirements", *_LISTS) for row in new_plan.get(name, ()) if "id" in row}
+    for name, key, field, verb in _LINKS:
+        after = {row[key]: row.get(field, ()) for row in new_plan.get(name, ())}
+        for row in old_plan.get(name, ()):
+            gone = [one for one in row.get(field, ()) if one in present and one not in after.get(row[key], row[field])]
+            yield from [f"- {row[key]}: no longer {verb} {', '.join(gone)}"] if gone else []
 
 
 def _components_of(plan: Mapping[str, Any]) -> list[_Row]:
@@ -182,23 +207,17 @@ def _diff_components(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -
     return {name for row in differing for name in row.get("requirements", ())}
 
 
-def _by_section(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
-    """The files that a change outside requirements and files reaches."""
-    changed = {
-        name for section, name in _SECTIONS if old_plan[section].get(name, []) != new_plan[section].get(name, [])
-    }
-    changed |= {"experiments"} if old_plan.get("experiments") != new_plan.get("experiments") else set()
-    files, reached = _files_of(new_plan), set()
-    if "verify_commands" in changed:
-        reached |= {path for path in files if path.startswith(_TESTS)}
-    if "experiments" in changed:
+def _by_section(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any], changed: Collection[str]) -> set[str]:
+    """Return the files that a change outside requirements and files reaches."""
+    files, reached = _files_of(new_plan), set[str]()
+    if "experiments" in changed or old_plan.get("experiments") != new_plan.get("experiments"):
         kinds = {row["id"]: row["kind"] for row in new_plan["requirements"]}
         entries = {path for path in files if path.rpartition("/")[2] == _ENTRY}
         experiments = {name for name, kind in kinds.items() if kind == "experiment"}
         reached |= {
             path for path, row in files.items() if experiments.intersection(row.get("implements", ()))
         } or entries
-    if changed & {"packages", "python"}:
+    if {"packages", "python"} & {*changed}:
         reached |= {path for path in files if path in _PACKAGING or path.rpartition("/")[2].startswith("requirements")}
     return reached
 
