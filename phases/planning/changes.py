@@ -10,17 +10,11 @@ _TESTS = "tests/"
 _ENTRY = "__main__.py"
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg", "environment.yml", "environment.yaml")
 _LONGEST_LINE = 140
-_FIELDS_OF_FILES = ("purpose", "implements", "depends_on", "interface")
+_FIELDS_OF_FILES = ("implements", "depends_on", "interface", "purpose")
 _FIELDS_OF_REQUIREMENTS = ("text", "kind", "value", "name")
 """A requirement that differs in these is another one for the code; where it is cited from is not the code's concern."""
 _FIELDS_OF_VALUES = ("values", "symbol", "unit", "owner", "condition")
 _LISTS = ("values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
-_LINKS = (
-    ("file_structure", "path", "implements", "implements"),
-    ("components", "id", "requirements", "has"),
-    ("experiments", "id", "results", "gives"),
-)
-"""List, its key, the field that names other rows, and its verb."""
 _SECTIONS = (
     ("validation_approach", "verify_commands"),
     ("validation_approach", "experiments"),
@@ -79,7 +73,6 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
     paper = [name for name in ("title", "core_contribution") if old_plan["paper"][name] != new_plan["paper"][name]]
     lines = [
         *(f"~ paper: {name}" for name in paper),
-        *_cut_links(old_plan, new_plan),
         *_requirement_lines(_requirements_of(old_plan), _requirements_of(new_plan)),
         *_file_lines(_files_of(old_plan), _files_of(new_plan)),
     ]
@@ -104,16 +97,6 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
     return [_shorten_line(line) for line in lines]
 
 
-def _cut_links(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a row no longer names although it is still in the plan, on a line of its own: it is easily overlooked."""
-    present = {row["id"] for name in ("requirements", *_LISTS) for row in new_plan.get(name, ()) if "id" in row}
-    for name, key, field, verb in _LINKS:
-        after = {row[key]: row.get(field, ()) for row in new_plan.get(name, ())}
-        for row in old_plan.get(name, ()):
-            gone = [one for one in row.get(field, ()) if one in present and one not in after.get(row[key], row[field])]
-            yield from [f"- {row[key]}: no longer {verb} {', '.join(gone)}"] if gone else []
-
-
 def _components_of(plan: Mapping[str, Any]) -> list[_Row]:
     return list(plan["components"] if "components" in plan else plan["implementation_components"])
 
@@ -128,6 +111,8 @@ def _list_lines(name: str, old: Sequence[_Row], new: Sequence[_Row]) -> Iterator
             yield f"+ {name} {key}: {_describe_row(row)}"
         elif before[key] != row:
             fields = [field for field in {**before[key], **row} if before[key].get(field) != row.get(field)]
+            # what it no longer names must not be cut off
+            fields.sort(key=lambda field: not isinstance(before[key].get(field) or row.get(field), list))
             said = str(row.get("name") or row.get("what") or f"{row.get('row', '')} {row.get('column', '')}")
             yield f"~ {name} {key}, {said[:40].strip()}: {', '.join(_describe_cell(one, before[key], row) for one in fields)}"
     yield from (f"- {name} {key}: {_describe_row(row)}" for key, row in before.items() if key not in after)
@@ -136,9 +121,9 @@ def _list_lines(name: str, old: Sequence[_Row], new: Sequence[_Row]) -> Iterator
 def _describe_cell(field: str, before: _Row, after: _Row) -> str:
     """What became of a field: values are shown, of lists what came and went, and of places that they differ."""
     old, new = before.get(field), after.get(field)
-    if isinstance(old, list) and isinstance(new, list) and field != "values":
-        gone, come = ([str(one)[:40] for one in ones if one not in others] for ones, others in ((old, new), (new, old)))
-        told = [f"+{one}" for one in come] + [f"-{one}" for one in gone]
+    if isinstance(old or new, list) and field != "values":
+        had, has = (Counter(map(str, names or ())) for names in (old, new))
+        told = [f"-{one[:40]}" for one in had - has] + [f"+{one[:40]}" for one in has - had]
         return f"{field} {' '.join(told) or 'in another order'}"
     return field if isinstance(old or new, dict) else f"{field} {_show_cell(old)} -> {_show_cell(new)}"
 
@@ -242,7 +227,7 @@ def _file_lines(old: Mapping[str, _Row], new: Mapping[str, _Row]) -> Iterator[st
         if path not in old:
             yield f"+ {path}: {row['purpose']}"
         elif fields := _differing_fields(old[path], row, _FIELDS_OF_FILES):
-            yield f"~ {path}: {', '.join(fields)}"
+            yield f"~ {path}: {', '.join(_describe_cell(field, old[path], row) for field in fields)}"
     yield from (f"- {path}" for path in old if path not in new)
 
 

@@ -320,11 +320,10 @@ def test_the_difference_is_told_in_short_lines() -> None:
     lines = plan_difference(PLAN, changed(change))
     assert [line[:60] for line in lines] == [
         "~ paper: title",
-        "- p/model.py: no longer implements R2",
         "~ R1 hyperparameter: value 1 -> 2",
         "+ R4 metric: the share of rooms the share of rooms the share",
         "- R3 experiment: it waits",
-        "~ p/model.py: purpose, implements",
+        "~ p/model.py: implements -R2 +R4, purpose x -> y",
         "+ p/new.py: x",
         "- p/__main__.py",
         "- verify_commands: python -m unittest",
