@@ -188,6 +188,7 @@ def small_plan(*paths: str, verify: tuple[str, ...] = (), demands: bool = False)
     return {
         "plan_version": 1,
         "paper": {"title": "A paper", "core_contribution": "something"},
+        "language": "Python",
         "requirements": rows if demands else [],
         "file_structure": [
             {"path": path, "purpose": f"the purpose of {path}", "implements": [f"R{number}"]}

@@ -20,6 +20,7 @@ _SECTIONS = (
     ("validation_approach", "experiments"),
     ("environment_setup", "packages"),
     ("environment_setup", "python"),
+    ("environment_setup", "tools"),
 )
 _Row = Mapping[str, Any]
 
@@ -71,8 +72,10 @@ def compare_files(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> F
 def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> list[str]:
     """The difference for a person, a line a change: `+` new, `~` changed, `-` gone. Nothing where the plans say the same."""
     paper = [name for name in ("title", "core_contribution") if old_plan["paper"][name] != new_plan["paper"][name]]
+    chosen = [name for name in ("language", "framework") if old_plan.get(name) != new_plan.get(name)]
     lines = [
         *(f"~ paper: {name}" for name in paper),
+        *(f"~ {name}: {old_plan.get(name, 'none')} -> {new_plan.get(name, 'none')}" for name in chosen),
         *_requirement_lines(_requirements_of(old_plan), _requirements_of(new_plan)),
         *_file_lines(_files_of(old_plan), _files_of(new_plan)),
     ]

@@ -224,7 +224,9 @@ class _Text:
         setup = plan["environment_setup"]
         pages = {row["name"]: _in_brackets(row) for row in setup.get("sources", ())}
         packages = ", ".join(f"{line}{pages.get(line, '')}" for line in setup["packages"]) or "no packages"
-        yield from self.wrap(f"Python {setup['python']}; {packages}", "  ", 4)
+        language = " ".join(filter(None, (plan["language"], setup.get("python"))))
+        said = [language, *filter(None, (plan.get("framework"),)), packages]
+        yield from self.wrap("; ".join([*said, *setup.get("tools", ())]), "  ", 4)
 
     def wrap(self, text: str, first: str, after: int = 0) -> list[str]:
         plain = _fill_wide(re.sub(r"\bp\. (?=[0-9])", f"p.{_GLUE}", " ".join(str(text).split())))

@@ -242,7 +242,7 @@ def _render_project(store: TaskStore) -> str:
     facts = {
         "name": safe_name(store.id),
         "version": "0",
-        "requires-python": setup["python"],
+        "requires-python": setup.get("python", ">=3.11"),
         "dependencies": list(asked),
     }
     return "\n".join(["[project]", *(f"{name} = {json.dumps(fact)}" for name, fact in facts.items()), ""])

@@ -168,6 +168,7 @@ _MEETS = {"config.py": ["R2"], "decay.py": ["R1"], "data.py": ["R3"], "tests/tes
 PLAN: dict[str, Any] = {
     "plan_version": 1,
     "paper": {"title": "Decayed Averaging", "core_contribution": "a decayed average"},
+    "language": "Python",
     "requirements": [
         {
             "id": name,

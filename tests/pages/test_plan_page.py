@@ -164,7 +164,7 @@ def test_a_plan_of_version_1_is_shown(tmp_path: Path) -> None:
     plan = {
         **{
             name: READ.plan[name]
-            for name in ("paper", "validation_approach", "environment_setup", "implementation_strategy")
+            for name in ("paper", "language", "validation_approach", "environment_setup", "implementation_strategy")
         },
         "plan_version": 1,
         "requirements": [

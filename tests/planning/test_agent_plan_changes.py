@@ -29,6 +29,7 @@ def file(path: str, implements: list[str], depends_on: list[str], interface: lis
 PLAN: Plan = {
     "plan_version": 1,
     "paper": {"title": "On Time", "core_contribution": "We wait."},
+    "language": "Python",
     "requirements": [
         requirement("R1", "hyperparameter", name="rate", value=1),
         requirement("R2"),

@@ -549,11 +549,11 @@ CUT = Reply("truncated", GOOD[:-900], tokens_in=1000, tokens_out=16_384, usd=0.2
 
 def part(number: int, plan: dict[str, Any] = SHORT.plan) -> str:
     """The reply to one step of a plan that is asked for in steps."""
-    return json.dumps({key: plan[key] for key in STEPS[number]})
+    return json.dumps({key: plan[key] for key in STEPS[number] if key in plan})
 
 
 PARTS = [part(number) for number in range(len(STEPS))]
-IN_PARTS = {key: SHORT.plan[key] for keys in STEPS for key in keys}
+IN_PARTS = {key: SHORT.plan[key] for keys in STEPS for key in keys if key in SHORT.plan}
 """The plan as a model gives it in parts: what each table is used as is told by the rules alone."""
 
 

@@ -16,7 +16,7 @@ from phases.planning.plan_words import write_value
 from pipeline.engine.phase import Checker
 
 STEPS = (
-    ("plan_version", "paper", "requirements", "components"),
+    ("plan_version", "paper", "language", "framework", "requirements", "components"),
     ("values", "datasets", "metrics", "baselines"),
     ("expected_results", "experiments", "uncertain"),
     ("file_structure", "validation_approach", "environment_setup", "implementation_strategy"),
@@ -46,8 +46,7 @@ def step_question(
 def step_schema(schema: Mapping[str, Any], number: int) -> dict[str, Any]:
     """The schema of one part of a plan, of the schema of a plan."""
     kept = {key: schema["properties"][key] for key in STEPS[number]}
-    optional = ("implementation_strategy",) if "implementation_strategy" not in schema["required"] else ()
-    required = [key for key in kept if key not in optional]
+    required = [key for key in kept if key in schema["required"]]
     return {"type": "object", "additionalProperties": False, "properties": kept, "required": required}
 
 
@@ -77,7 +76,7 @@ def join_parts(texts: Sequence[str], contracts: Checker) -> list[str]:
     if len(parts) < len(STEPS):
         return [*texts]
     return [
-        json.dumps({key: parts[number][key] for number, keys in enumerate(STEPS) for key in keys}),
+        json.dumps({key: rows for number in range(len(STEPS)) for key, rows in parts[number].items()}),
         *texts[last + 1 :],
     ]
 
@@ -86,8 +85,8 @@ def empty_plan() -> dict[str, Any]:
     """A plan of which no part is there yet."""
     lists = ("requirements", *STEPS[1], *STEPS[2], "components", "file_structure", "implementation_strategy")
     empty: dict[str, Any] = {name: [] for name in lists}
-    setup = {"validation_approach": {"verify_commands": []}, "environment_setup": {"python": "", "packages": []}}
-    return {"plan_version": 2, "paper": {"title": "", "core_contribution": ""}, **empty, **setup}
+    setup = {"validation_approach": {"verify_commands": []}, "environment_setup": {"packages": []}}
+    return {"plan_version": 2, "paper": {"title": "", "core_contribution": ""}, "language": "", **empty, **setup}
 
 
 def _rows_before(plan: Mapping[str, Any], most_tokens: int) -> str:

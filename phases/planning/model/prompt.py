@@ -34,6 +34,7 @@ without the mark) is left out of a row that has no use for it. Pages and section
 {shape}
 
 paper: the title, and in two or three sentences what is new in the paper.
+language: the programming language of the code. framework?: the framework that it is built on, where that matters.
 requirements: what the paper demands of an implementation, numbered R1, R2, R3, …; 20 to 60 of them, a claim each, beside what is
   missing. Algorithms and equations first, then the set-up, then the rest. Nothing of motivation, related work, results, proofs,
   or approaches that it rejects.
@@ -123,6 +124,7 @@ _QUOTE = "we use a step size of 0.1 throughout"
 _SHAPE = {
     "plan_version": 2,
     "paper": {"title": "…", "core_contribution": "…"},
+    "language": "Python",
     "requirements": [
         {"id": "R1", "kind": "experiment", "component": "C1", "text": "In all experiments we use a step size of 0.1 throughout."},
         {"id": "R2", "kind": "model", "text": "The start is not given; assume zeros.", "status": "missing"},

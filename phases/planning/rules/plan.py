@@ -108,6 +108,7 @@ def assemble_plan(
     return {
         "plan_version": 2,
         "paper": {"title": outline["title"] or "untitled", "core_contribution": contribution},
+        "language": "Python",
         **found,
         "requirements": requirements,
         "components": components,

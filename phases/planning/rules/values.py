@@ -59,9 +59,8 @@ _SINGULAR = r"bit|byte|layer|head|fold|entry|dimension(?:al)?|way|shot|step|char
 """Units that stand before a noun in the singular: a 32 bit hash."""
 _COUNTED = re.compile(
     rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{_ONE}(?:{_NEXT}){{0,8}})[\]}}]?|\b(?i:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of"
-    rf"|the|and|or|to|for|with|in"
-    r"|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than|different|main"
-    r"|key)\b)[A-Za-z][\w-]*[ -])"
+    rf"|the|and|or|to|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than"
+    r"|different|main|key)\b)[A-Za-z][\w-]*[ -])"
     rf"{{0,3}}?(?:[a-zA-Z][a-z-]*[a-rt-z]s|[A-Z]PUs|{_SINGULAR}))\b(?![-_][a-z])"
 )
 _UNIT = re.compile(
