@@ -59,8 +59,8 @@ REQUEST = prompt.build_system({"language": "JavaScript"}, is_request=True)
 
 @pytest.mark.parametrize(
     "text",
-    [PAPER, REQUEST, explore._SYSTEM, review_question.SYSTEM, attempts.WHAT_NEXT],
-    ids=["a paper", "a request", "a sub-agent", "the judge", "the tables"],
+    [PAPER, REQUEST, explore._SYSTEM, review_question.SYSTEM, review_question.DELIVERY["text"], attempts.WHAT_NEXT],
+    ids=["a paper", "a request", "a sub-agent", "the judge", "the delivery", "the tables"],
 )
 def test_every_sentence_stands_in_the_book(text: str) -> None:
     book = flat(BOOK)
