@@ -138,7 +138,8 @@ def first_messages(plan: Mapping[str, Any], begun: Session, room: int, request: 
     machine = {"machine": begun.machine} if begun.machine else {}
     required = {"required_by_the_user": _REQUIRED[begun.require]} if begun.require else {}
     asked = {"request": request} if request else {}
-    beside = {**asked, "write": list(begun.write), "packages_installed": list(begun.packages), **machine, **required}
+    write = {"write": list(begun.write), **({"may_need_a_change": list(begun.may_change)} if begun.may_change else {})}
+    beside = {**asked, **write, "packages_installed": list(begun.packages), **machine, **required}
     whole = json.dumps({"plan": plan, **beside}, ensure_ascii=False)
     if tokens_of(whole) > room // 2:
         whole = json.dumps({"plan": _without_quotes(plan), **beside}, ensure_ascii=False)
@@ -175,7 +176,11 @@ def describe_next_file(
         **({"changed": _changes_for(path, wanted, changed)} if there and changed else {}),
         **({"reference_code": list(helps)} if helps else {}),
     }
-    hint = " It is there from an earlier plan: read it and change what the plan changed." if there else ""
+    hint = (
+        " It is there from an earlier plan: change it with Edit as far as the new plan wants it, or leave it."
+        if there
+        else ""
+    )
     return f"Files left to write: {left}. The next one, with its requirements:{hint}\n" + json.dumps(
         needs, ensure_ascii=False
     )

@@ -143,7 +143,7 @@ def test_work_goes_on_after_a_release_that_says_its_prompts_otherwise_and_nothin
         with pytest.raises(PhaseError, match="cut") if cut else nullcontext():
             carry_out(tmp_path / "task", model, PLAN, tell=told.append)
         asked += [(request.thread, request.turn) for request in model.requests][: -1 if cut else None]
-        changed = [line for line in told if "the prompts have changed since this work began" in line]
+        changed = [line for line in told if "asked in other words now than when this work began" in line]
         assert len(changed) == bool(number)
     assert len(set(asked)) == len(asked)
     rows = journal_of(tmp_path / "task")

@@ -17,6 +17,8 @@ _NAMING = {
     "components": ("requirements",), "experiments": ("results",), "file_structure": ("components", "implements", "depends_on"),
 }  # fmt: skip
 """Where rows name others: what is struck is named no more."""
+_LINKS = ("implements", "requirements", "depends_on", "interface", "components", "component", "results", "verify")
+"""Fields that a changed row keeps unless it sets them: a model that rewords a row does not mean to cut its links."""
 _WHOLE = {"plan_version", "paper", "requirements", "file_structure", "validation_approach", "environment_setup"}
 
 
@@ -48,7 +50,7 @@ def patch_plan(present: Mapping[str, Any], value: Mapping[str, Any]) -> Row:
     for name, key in KEYS.items():
         if not is_rows(plan[name]):
             continue  # the schema says what is wrong with it
-        known, said, new = {row[key] for row in present[name]}, dict[str, Row](), list[Row]()
+        known, said, new = {row[key]: row for row in present[name]}, dict[str, Row](), list[Row]()
         for row in value.get(name) or ():
             named = row.get(key)
             if isinstance(named, str) and named in known and named not in said:
@@ -57,7 +59,8 @@ def patch_plan(present: Mapping[str, Any], value: Mapping[str, Any]) -> Row:
                 new.append(row)
         kept = [row for row in present[name] if row[key] not in struck]
         # a row that says its name alone is one that stays
-        plan[name] = [said[row[key]] if len(said.get(row[key], ())) > 1 else row for row in kept] + new
+        changed = {one: {**_links_of(known[one]), **row} for one, row in said.items() if len(row) > 1}
+        plan[name] = [changed.get(row[key], row) for row in kept] + new
     if is_rows(value.get("uncertain")):
         plan["uncertain"] = [
             *present["uncertain"],
@@ -83,6 +86,10 @@ def new_names(plan: Mapping[str, Any], present: Mapping[str, Any]) -> set[str]:
     before = {row["id"]: row.get("component") for name in ("requirements", "values") for row in present[name]}
     rows = [row for name in ("requirements", "values") if is_rows(plan.get(name)) for row in plan[name]]
     return {str(row.get("id")) for row in rows if before.get(str(row.get("id")), "new") != row.get("component")}
+
+
+def _links_of(row: Mapping[str, Any]) -> Row:
+    return {field: row[field] for field in _LINKS if field in row}
 
 
 def _without_names(row: Row, keys: tuple[str, ...], struck: set[str]) -> Row:
