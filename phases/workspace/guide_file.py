@@ -18,7 +18,6 @@ RULES = """\
 - Tests fail if the code is wrong: they assert numbers worked out by hand, and relations that the text states.
 - No stub is called done, and none of the paper's results is written into the code.
 """
-"""What the exported code says of itself, too."""
 _TEXT = f"""# For whoever changes this code
 
 It implements a research paper or a request, and was written from a plan that cites it for each requirement.
