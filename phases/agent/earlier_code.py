@@ -21,7 +21,6 @@ from phases.llm.journal import Journal, is_header_of, read_journal
 from phases.llm.model import ToolCall, reply_from_json
 from phases.planning.changes import compare_files, plan_difference
 from phases.workspace.backup_tree import back_up_tree, carry_directory_over, carry_file_over
-from phases.workspace.guide_file import remove_unfinished_guide
 from phases.workspace.manifest import tree_digest
 from phases.workspace.syntax import planned_file_fault
 from phases.workspace.task_paths import TaskPaths
@@ -162,10 +161,7 @@ def carry_out_decision(work: Assignment, begun: Mapping[str, Any], tell: Callabl
 
 
 def restore_missing(journal: Journal, workspace: Workspace) -> None:
-    """Writes back what is missing. A file that is there is left as it is; one that the work itself removed stays away, and so
-    does what a kill left of the guide.
-    """
-    remove_unfinished_guide(workspace)
+    """Writes back what is missing. A file that is there is left as it is; one that the work itself removed stays away."""
     last = {
         path: state["sha256"]
         for row in journal.rows()

@@ -54,7 +54,6 @@ from phases.sandbox.box import Box
 from phases.sandbox.devices import AUTO, describe_cards, find_devices
 from phases.sandbox.devices import NONE as GPU_NONE
 from phases.workspace.command_runner import CommandRunner
-from phases.workspace.guide_file import write_guide
 from phases.workspace.jobs import Jobs, jobs_on_record
 from phases.workspace.manifest import tree_digest
 from phases.workspace.packages import (
@@ -113,7 +112,6 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     detail = ending.detail.partition("\n")[0][:_MOST_LOGGED]
     logger.info("the agent ended after {} turns: {} {}", ending.turns, describe_reason(ending.stop_reason), detail)
     snapshot.clear()
-    write_guide(workspace, session.planned)
     # The documents hold the digests of these files, so the files must not be lost after them.
     sync_tree(places.workspace)
     if added := packages_added(session.journal.all_rows()):

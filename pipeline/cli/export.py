@@ -17,7 +17,6 @@ import click
 from phases.evidence.demands import demands_of
 from phases.sandbox.git import run_git
 from phases.workspace.backup_tree import latest_aside
-from phases.workspace.guide_file import is_guide
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.errors import PhaseError, UsageError
 from pipeline.base.files import storage_error, sync_tree, write_durable
@@ -42,8 +41,9 @@ _LONGEST_TITLE, _WIDTH = 60, 160
 @task_or_newest
 @click.option("--to", "form", type=click.Choice([*_ENDINGS]), required=True, help="What to make of it.")
 @click.option("-o", "--output", metavar="PATH", help="Where to (default: by the id).", shell_complete=complete_files)
+@click.option("--agents-md", is_flag=True, help="Add AGENTS.md: rules for an assistant that goes on with the code.")
 @tasks_dir_option
-def export_command(task: str | None, form: str, output: str | None, tasks_dir: str | None) -> None:
+def export_command(task: str | None, form: str, output: str | None, tasks_dir: str | None, *, agents_md: bool) -> None:
     """Export the code of a task (the newest without ID): as a notebook that installs, imports and shows it section by section,
     as a zip, or as a git repository with a commit for each version of the code.
 
@@ -61,7 +61,7 @@ def export_command(task: str | None, form: str, output: str | None, tasks_dir: s
     target = os.path.abspath(output or f"{store.id}{_ENDINGS[form]}")
     if os.path.lexists(target):
         raise UsageError(f"{relative_path(target)} already exists; remove it first, or name another place with -o")
-    language = store.load("initial_plan.txt").get("language", "Python")
+    language = store.load("initial_plan.txt")["language"]
     if form == "notebook" and language != "Python":
         raise UsageError(f"a notebook runs Python, and this code is in {language}; export it with --to zip or --to git")
     files, too_large = _read_code(store.path("generate_code"))
@@ -70,9 +70,9 @@ def export_command(task: str | None, form: str, output: str | None, tasks_dir: s
     if form == "notebook":
         _write_notebook(store, files, target, settings_in_force(store, settings, {}).values)
     elif form == "zip":
-        _write_zip(store.id, {**make_companions(store, files), **files}, target)
+        _write_zip(store.id, {**make_companions(store, files, agents_md=agents_md), **files}, target)
     else:
-        _write_repository(store, {**make_companions(store, files), **files}, target)
+        _write_repository(store, {**make_companions(store, files, agents_md=agents_md), **files}, target)
     print_text(f"wrote {relative_path(target)}")
 
 
@@ -82,8 +82,6 @@ def _read_code(root: str) -> tuple[Files, list[str]]:
     for found in workspace.digests():
         if found.path.partition("/")[0] == ".pipeline":
             continue
-        if is_guide(found.path, found.sha256 or ""):
-            continue  # what it says of the directory above holds there alone
         if found.sha256 is None:
             too_large.append(found.path)
             continue

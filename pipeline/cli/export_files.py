@@ -56,14 +56,15 @@ _OF_DEBIAN = {"cmake": "cmake", "make": "make", "g++": "g++", "gcc": "gcc", "git
 """Program -> the package of Debian that has it."""
 
 
-def make_companions(store: TaskStore, files: Mapping[str, Any]) -> Files:
+def make_companions(store: TaskStore, files: Mapping[str, Any], *, agents_md: bool) -> Files:
     """Return what tells of the code and helps to run it; nothing of the name of a file of the code itself."""
     plan = store.load("initial_plan.txt")
-    language = plan.get("language", "Python")
+    language = plan["language"]
     tools = _tools_of(store, language)
     made = {
         "README.md": _render_readme(store),
         "PROVENANCE.md": _render_provenance(store, files),
+        **({"AGENTS.md": _render_rules(list_commands(store))} if agents_md else {}),
         "Containerfile": _render_container(tools.image, plan["environment_setup"].get("tools", ())),
     }
     if language == "Python":
@@ -126,6 +127,21 @@ def _render_readme(store: TaskStore) -> str:
     checks = [f"    {command}" for command in list_commands(store)]
     lines = [f"# {title}", "", "`sh reproduce.sh` installs what the code needs, and runs its checks:", "", *checks, ""]
     return "\n".join(lines)
+
+
+def _render_rules(commands: list[str]) -> str:
+    """Return rules for an assistant that changes the code."""
+    lines = [
+        "# For whoever changes this code",
+        "",
+        "- Code says in a docstring or comment which part it implements: a requirement's id, or its section or equation.",
+        "- Tests fail if the code is wrong: they assert numbers worked out by hand, and relations that the text states.",
+        "- No stub is called done, and none of the paper's results is written into the code.",
+        "- Before you are done, these must pass:",
+        "",
+        *(f"      {command}" for command in commands),
+    ]
+    return "\n".join([*lines, ""])
 
 
 def _render_provenance(store: TaskStore, files: Mapping[str, Any]) -> str:

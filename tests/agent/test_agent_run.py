@@ -352,7 +352,7 @@ def test_a_changed_plan_touches_only_the_files_that_it_changes(tmp_path: Path) -
     assert sorted(tree(folder)) == ["a.py", "b.py", "d.py", "notes.txt"]
     assert tree(folder)["a.py"] == meets("a.py", 1).encode()
     kept = folder / "generate_code.prev"
-    assert sorted(path.name for path in kept.iterdir()) == ["AGENTS.md", "a.py", "b.py", "c.py", "notes.txt"]
+    assert sorted(path.name for path in kept.iterdir()) == ["a.py", "b.py", "c.py", "notes.txt"]
     assert (kept / "b.py").read_text() == meets("b.py", 2)
 
 
@@ -395,7 +395,7 @@ def test_every_reply_on_record_names_the_version_of_the_prompt_that_asked_for_it
 
     (first,) = versions("first")
     assert versions("second") == {first}
-    monkeypatch.setattr(prompt, "SYSTEM", f"{prompt.SYSTEM} Really.")
+    monkeypatch.setattr(prompt, "DATA", f"{prompt.DATA} Really.")
     (other,) = versions("third")
     assert other != first
 

@@ -15,7 +15,6 @@ import yaml
 
 from phases.evidence.traceability import describe_counts
 from phases.pages.notebook import Walk, render_notebook
-from phases.workspace.guide_file import GUIDE
 from tests.papers import Command, copy_command, paper
 
 
@@ -38,9 +37,7 @@ def code_of(command: Command) -> dict[str, bytes]:
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in root.rglob("*")
-        if path.name != GUIDE  # export has one of its own
-        and path.is_file()
-        and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts
     }
 
 
@@ -127,13 +124,14 @@ def test_what_a_paper_says_is_shown_and_does_nothing() -> None:
 
 
 def test_a_zip_holds_the_code_with_its_own_readme_who_wrote_it_and_how_to_run_it(command: Command) -> None:
-    assert command("export", "--to", "zip", "-o", "out.zip").code == 0
+    assert command("export", "--to", "zip", "-o", "out.zip", "--agents-md").code == 0
     with zipfile.ZipFile(command.folder / "out.zip") as archive:
         held = {row.filename.removeprefix("paper/"): archive.read(row) for row in archive.infolist()}
         modes = {row.filename: row.external_attr >> 16 for row in archive.infolist()}
     code = code_of(command)
     assert {name: data for name, data in held.items() if name in code} == code
     assert sorted(set(held) - set(code)) == [
+        "AGENTS.md",
         "Containerfile",
         "PROVENANCE.md",
         "reproduce.sh",
@@ -142,6 +140,7 @@ def test_a_zip_holds_the_code_with_its_own_readme_who_wrote_it_and_how_to_run_it
     counts = command.document("paper", "report.json")["requirements"]
     assert describe_counts(counts) in held["PROVENANCE.md"].decode()
     assert b"No code of other people was shown" in held["PROVENANCE.md"]
+    assert b"      python -m unittest discover" in held["AGENTS.md"]
     assert modes["paper/reproduce.sh"] & 0o111
     assert subprocess.run(["sh", "-n"], input=held["reproduce.sh"], check=False).returncode == 0
     assert not [name for name in held if "paper.md" in name or ".pipeline" in name]

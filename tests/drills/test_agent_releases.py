@@ -31,7 +31,7 @@ except ImportError:
     pass  # another Python than the run's
 else:
     schemas = Toolbox.schemas
-    prompt.SYSTEM += "\\nRelease {number}."
+    prompt.DATA += "\\nRelease {number}."
     planning._PLANNING += "\\nRelease {number}."
     explore._SYSTEM += "\\nRelease {number}."
     Toolbox.schemas = lambda box: [

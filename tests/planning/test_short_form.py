@@ -24,7 +24,7 @@ from phases.planning.model.plan_validation import (
 from phases.planning.model.quote_index import QuoteIndex
 from phases.planning.model.settle import find_places
 from phases.planning.model.short_form import complete_plan, shorten_row
-from phases.planning.plan_view import render_plan
+from phases.planning.plan_md import plan_md
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, read
@@ -152,7 +152,7 @@ def test_what_the_paper_does_not_say_is_told_so_where_a_person_reads_it() -> Non
         }
     )
     assert problems_of(plan, CITED) == []
-    shown = render_plan(plan, 80)
+    shown = plan_md(plan)
     assert "No clip is given; assume 1. (not in the paper)" in shown
 
 

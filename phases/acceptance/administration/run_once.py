@@ -113,7 +113,7 @@ def _refuse_edited(trial: Trial, hook: Hook, rows: Sequence[Row]) -> None:
     """What a run would not run is not run for a trial either: the agent may have edited the script. Raises UsageError."""
     root = os.path.realpath(trial.places.workspace)
     past = read_history(rows[0].get("begun", {}), rows[1:]) if rows else None
-    # Builtin and http hooks run no script that the agent could have edited.
+    # A builtin runs no script that the agent could have edited.
     if hook.kind != COMMAND or past is None or past.files is None:
         return
     if odd := build_protected_files(register_hooks(trial.hooks, root), past, trial.planned, root).changed_for(hook):
