@@ -78,7 +78,7 @@ def rendered() -> str:
     bash = bash_tool(lambda command, seconds: (0, ""), start=lambda command: JobState(1, command))
     tools = [*file_tools(nowhere, Notes()), *search_tools(nowhere), bash, job_tool(Jobs(""), lambda: 0)]
     asks = ask_user_tool(lambda question, options: None, list)
-    schemas = [tool.schema() for tool in (*tools, todo_tool(tuple, lambda: 1), asks)]
+    schemas = [tool.schema() for tool in (*tools, todo_tool(tuple), asks)]
     files = tuple(order_files(plan))
     files = files[files.index(FIRST) :]
     begun = Session(None, files, files, {}, {}, (), 200_000, None, MACHINE)  # type: ignore[arg-type]
