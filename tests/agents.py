@@ -141,7 +141,7 @@ def all_tools(root: str = "/nowhere") -> list[Tool]:
     """Every tool that an agent has."""
     workspace, explorers = Workspace(root), Explorers.__new__(Explorers)
     bash = bash_tool(lambda command, seconds: (0, ""), start=lambda command: JobState(1, command))
-    own = [bash, job_tool(Jobs(""), lambda: 0), todo_tool(tuple, lambda: 1), reference_tool(None)]
+    own = [bash, job_tool(Jobs(""), lambda: 0), todo_tool(tuple), reference_tool(None)]
     own.append(ask_user_tool(lambda question, options: None, list))
     return [*file_tools(workspace, Notes()), *search_tools(workspace), *own, explorers.tool()]
 

@@ -212,7 +212,7 @@ def _own_tools(
 ) -> list[Tool]:
     """The tools that no sub-agent has."""
     # A list of todos is answered, not kept, here: the run keeps it when the answer is on record.
-    todos = todo_tool(lambda: todo_list.todos, lambda: todo_list.turn)
+    todos = todo_tool(lambda: todo_list.todos)
     asks = ask_user_tool(ledger.leave_out(assignment.ask), lambda: questions_in(session.journal.all_rows()))
     # Where the work began with other people's code the tool stays, even if that code is gone: recorded calls named it.
     others = [reference_tool(assignment.library)] if session.references is not None else []
