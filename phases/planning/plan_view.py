@@ -45,7 +45,7 @@ _FILLER, _GLUE = "\ue002", "\ue003"
 
 
 def render_plan(plan: Row, width: int = _WIDTH) -> str:
-    """The text, in at most so many columns. A plan of version 1 is shown by its requirements and files."""
+    """The text, in at most so many columns."""
     text, plan = _Text(width), without_only_page(plan)
     paper = plan["paper"]
     parts = [
@@ -207,8 +207,6 @@ class _Text:
             for size in sizes:
                 if row.get(size) and row[size] != same.get(size):
                     yield from self.wrap(f"{size}: {row[size]}", "       ", 9)
-        for text in plan["validation_approach"].get("experiments", ()):
-            yield from self.wrap(text, "  ", 4)
 
     def files(self, plan: Row) -> Iterator[str]:
         files = {row["path"]: row for row in plan["file_structure"]}

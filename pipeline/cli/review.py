@@ -335,6 +335,7 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
     if not in_terminal():
         return read_decision(store, digest)
     from phases.planning.plan_view import render_plan  # imported here: TAB must import no phase
+    from phases.sandbox.installs import pip_packages
 
     parsed = store.contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
     print_pages(f"\n{render_plan(parsed, reading_width())}")
@@ -342,7 +343,7 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
         notify("\n".join(["what changed since the version before:", *lines]))
     for line in find_doubts(store):
         notify(line)
-    can_install = look_up_packages(store, values, parsed["environment_setup"]["packages"])
+    can_install = look_up_packages(store, values, pip_packages(parsed))
     for line in note_data(store, values):
         notify(line)
     notify(f"This is plan {digest[:12]}. Nothing is written before you approve it.")

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from phases.llm.model import tokens_of
 from phases.planning.model.shown_pages import DoubtfulPage, ShownPage, choose_pages
-from phases.planning.rules import plan_by_rules
 from phases.readers.kinds import PDF, REQUIREMENT
 from phases.readers.line_patterns import REFERENCES, plain_title
 from phases.readers.markdown import PAGE_MARK
@@ -58,8 +57,10 @@ class Paper:
     """Those of them that this one is shown."""
     sections: tuple[tuple[str | None, str], ...] = ()
     """Number or title of each section, and its own text without its parts; together they are the text of the pages."""
-    found: Mapping[str, Any] = field(default_factory=dict)
-    """What the rules make of it: a plan. Empty where nothing is to be hinted."""
+    is_request: bool = False
+    """Whether it is what a person asks for in plain words."""
+    tools: str = ""
+    """What commands find on this machine, with versions."""
 
 
 def paper_material(paper: Markdown, outline: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Paper:
@@ -87,7 +88,7 @@ def paper_material(paper: Markdown, outline: Mapping[str, Any], rows: Iterable[M
         choose_pages(outline) if paper.front["kind"] == PDF else (),
         (),
         tuple(_split_sections(paper, outline["sections"])),
-        {} if paper.front["kind"] == REQUIREMENT else plan_by_rules(paper.text, outline, body_start=paper.body_start),
+        paper.front["kind"] == REQUIREMENT,
     )
 
 
