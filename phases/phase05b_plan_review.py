@@ -13,7 +13,7 @@ LOCK = "package_lock.json"
 
 def run(inputs: Documents, ctx: Context) -> Documents:
     plan = read_bytes(ctx.paths.plan)
-    _keep_version(ctx, plan)
+    _keep_version(ctx, plan, inputs["initial_plan.txt"])
     # late: every command looks at every phase, and few review a plan
     from phases.sandbox.installs import pip_packages
 
@@ -74,14 +74,16 @@ def _refuse_or_keep(lock: dict[str, Any] | None, wanted: list[str], ctx: Context
     return lock
 
 
-def _keep_version(ctx: Context, plan: bytes) -> None:
-    """Every version that was ever up for review stays in plan_versions/, under its digest."""
+def _keep_version(ctx: Context, plan: bytes, value: dict[str, Any]) -> None:
+    """Every version that was ever up for review stays in plan_versions/, under its digest; plan.md is of the newest."""
+    from phases.planning.plan_md import PLAN_MD, plan_md  # late: as above
+
     ctx.in_place()
     make_directory(ctx.paths.plan_versions)
     path = os.path.join(ctx.paths.plan_versions, f"{sha256(plan)[:16]}.txt")
     if not os.path.exists(path):
-        ctx.in_place()
         write_durable(path, plan)
+    write_durable(os.path.join(ctx.paths.root, PLAN_MD), plan_md(value).encode())
 
 
 def _list_versions(ctx: Context) -> list[dict[str, Any]]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from pipeline.base.errors import UsageError
 from pipeline.engine.phase import Context, Documents, Phase
 
 if TYPE_CHECKING:
@@ -39,18 +37,13 @@ def _look_up_repositories(entries: Sequence[Entry], ctx: Context) -> tuple[list[
     from pipeline.base.http.proxy import find_proxy
 
     ctx.in_place()
-    try:
-        lookups = open_lookups(
-            str(ctx.settings["lookup"]),
-            cache=os.path.join(ctx.paths.root, "lookups"),
-            private=ctx.settings["private_addresses"] == "allowed",
-            blacklist=str(ctx.limits.get("blacklist", "")),
-            proxy=find_proxy(ctx.environment),
-        )
-    except UsageError as error:  # it was right when the task was begun: a dump that is gone since
-        again = f"{error}; with it, ask again with: pipeline resume {_task_name(ctx)} --redo 06"
-        ctx.tell(f"06 references: nothing was looked up: {again}")
-        return [], [{"service": str(ctx.settings["lookup"]), "asked": 0, "found": 0, "why": again}]
+    lookups = open_lookups(
+        str(ctx.settings["lookup"]),
+        cache=os.path.join(ctx.paths.root, "lookups"),
+        private=ctx.settings["private_addresses"] == "allowed",
+        blacklist=str(ctx.limits.get("blacklist", "")),
+        proxy=find_proxy(ctx.environment),
+    )
     return look_up(entries, lookups)
 
 
@@ -66,10 +59,6 @@ def _rerank_references(document: dict[str, Any], outline: Mapping[str, Any], ctx
     for note in result["notes"][len(document["notes"]) :] if result["refined_by"] is None else ():
         ctx.tell(f"06 references: {note}")
     return result
-
-
-def _task_name(ctx: Context) -> str:
-    return quote(os.path.basename(os.path.abspath(ctx.paths.root)))
 
 
 PHASE = Phase(

@@ -171,7 +171,7 @@ class Chain:
 
     def _ask_hook(self, step: Row, facts: EndingFacts, seen: str, snapshot: Row) -> dict[str, Any]:
         """What a hook said, and which protected files were changed by then: tests run code of the agent."""
-        row = self.hooks.ask(step, facts, seen, partial(self._still_holds, snapshot), rules=self._start)
+        row = self.hooks.ask(step, facts, seen, partial(self._still_holds, snapshot))
         return {**row, "tampered": self._find_tampered()}
 
     def _ending_facts(self, attempt: _Attempt) -> EndingFacts:
@@ -271,7 +271,7 @@ class GateHooks:
     workspace: Workspace
     manifests: ManifestReader
     planned: Collection[str]
-    """Files that no .gitignore hides."""
+    """Files that count wherever they lie, in a directory of caches too."""
     check: Callable[[], dict[str, Any]]
     """The built-in check: `block`, or None, and `verification`."""
 
@@ -285,10 +285,9 @@ class GateHooks:
         facts: EndingFacts,
         seen: str = "",
         holds: Callable[[], bool] = lambda: True,
-        rules: Manifest | None = None,
     ) -> dict[str, Any]:
         """The record of one hook. `seen`: the tree that it should find, where the hooks before were run by an earlier start;
-        `holds`: whether what that start decided about hooks is still so; `rules`: whose .gitignore files hide what is written.
+        `holds`: whether what that start decided about hooks is still so.
 
         Raises WorkspaceChanged.
         """
@@ -305,7 +304,7 @@ class GateHooks:
         checked: dict[str, Any] = {}
         result = self.executor.run(hook, occasion, partial(self._own, checked) if hook.source == INTERNAL else None)
         after = self.now()
-        found = compare_manifests(before, after, rules, planned=self.planned).files
+        found = compare_manifests(before, after, planned=self.planned).files
         wrote = [path for path, change in found if change != ADDED or hook.allow_writes]
         # Decision 90: what a check only adds, a report or a coverage file, is taken back.
         if found and not wrote:

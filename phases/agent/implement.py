@@ -55,7 +55,6 @@ from phases.sandbox.devices import AUTO, describe_cards, find_devices
 from phases.sandbox.devices import NONE as GPU_NONE
 from phases.sandbox.installs import pip_packages
 from phases.workspace.command_runner import CommandRunner
-from phases.workspace.guide_file import write_guide
 from phases.workspace.jobs import Jobs, jobs_on_record
 from phases.workspace.manifest import tree_digest
 from phases.workspace.packages import (
@@ -114,7 +113,6 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     detail = ending.detail.partition("\n")[0][:_MOST_LOGGED]
     logger.info("the agent ended after {} turns: {} {}", ending.turns, describe_reason(ending.stop_reason), detail)
     snapshot.clear()
-    write_guide(workspace, session.planned)
     # The documents hold the digests of these files, so the files must not be lost after them.
     sync_tree(places.workspace)
     if added := packages_added(session.journal.all_rows()):
@@ -215,7 +213,7 @@ def _own_tools(
 ) -> list[Tool]:
     """The tools that no sub-agent has."""
     # A list of todos is answered, not kept, here: the run keeps it when the answer is on record.
-    todos = todo_tool(lambda: todo_list.todos, lambda: todo_list.turn)
+    todos = todo_tool(lambda: todo_list.todos)
     asks = ask_user_tool(ledger.leave_out(assignment.ask), lambda: questions_in(session.journal.all_rows()))
     # Where the work began with other people's code the tool stays, even if that code is gone: recorded calls named it.
     others = [reference_tool(assignment.library)] if session.references is not None else []

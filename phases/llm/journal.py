@@ -128,7 +128,8 @@ class Journal:
         if not self._told:
             self._told, replies = True, sum(row["kind"] == "reply" for row in self.rows())
             self.on_other_question(
-                f"the prompts have changed since this work began; the {replies} recorded replies are used as they are"
+                f"the model would be asked in other words now than when this work began (another release, or other settings); "
+                f"the {replies} recorded replies are used as they are"
             )
         return True
 

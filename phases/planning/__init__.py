@@ -10,9 +10,10 @@ __all__ = [
     "model.planning",
     "model.rerank_references",
     "plan_edits",
+    "plan_md",
     "plan_sense",
-    "plan_view",
     "plan_words",
+    "quotes",
     "rules",
     "subject",
 ]

@@ -370,7 +370,7 @@ def find_documents(files: Mapping[str, bytes]) -> list[str]:
 
 
 def _find_pieces(files: Mapping[str, bytes]) -> list[str]:
-    """The same for LaTeX without such a body: plain TeX, or a part of a document."""
+    """The same for LaTeX without such a body: a part of a document."""
     sources = {name: content for name, content in files.items() if name.lower().endswith(_MAIN)}
     included = _list_included(sources)
     return sorted(name for name in sources if name not in included and kind_of(sources[name]).name == LATEX)

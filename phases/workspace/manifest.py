@@ -6,11 +6,9 @@ import hashlib
 import os
 import time
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from phases.workspace.gitignore import LONGEST_GITIGNORE, GitignoreRules
-from phases.workspace.guide_file import is_guide
 from phases.workspace.tree import UNSETTLED_NS
 from phases.workspace.workspace import (
     DIRECTORY,
@@ -33,8 +31,10 @@ MOST_BYTES = 8 * 2**30
 """What is read in one go. Twice what a workspace may hold; a sparse file may say that it holds any number."""
 _PIECE = 2**20
 _UNREAD = "unread"
-_ROOM_FOR_RULES = 256 * 1024
-"""Bytes of all .gitignore files that are kept; those behind say nothing."""
+_CACHES = frozenset(
+    ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox", ".cache", ".gradle")
+) | {".ipynb_checkpoints", "node_modules", "target", "build"}
+"""Directories that tools fill. No .gitignore is asked: the agent could write one that hides its work (decision 74)."""
 _Signs = tuple[int, int, int, int, int]
 
 
@@ -48,8 +48,6 @@ class Manifest:
     """One for all of it: paths, sizes and contents."""
     truncated: bool = False
     """There is more than was looked at, or something could not be read: nobody can say that it is as it was."""
-    gitignores: Mapping[str, str] = field(default_factory=dict)
-    """The texts of the .gitignore files, by path."""
 
 
 class Changes(NamedTuple):
@@ -84,7 +82,7 @@ class ManifestReader:
             scan.truncated = True
         self._known = scan.known
         files = {row.path: row.sha256 for row in scan.rows}
-        return Manifest(files, _digest_of(scan.rows), scan.truncated, scan.gitignores)
+        return Manifest(files, _digest_of(scan.rows), scan.truncated)
 
 
 def tree_digest(workspace: Workspace) -> str:
@@ -97,20 +95,15 @@ def tree_digest(workspace: Workspace) -> str:
     return _digest_of(scan.rows)
 
 
-def compare_manifests(
-    base: Manifest, head: Manifest, rules: Manifest | None = None, *, planned: Collection[str] = ()
-) -> Changes:
-    """What changed from one to the other, but for what is ignored; a file that is again as it was did not change.
+def compare_manifests(base: Manifest, head: Manifest, *, planned: Collection[str] = ()) -> Changes:
+    """Return what changed from one to the other, but for caches; a file that is again as it was did not change.
 
-    `rules`: the manifest whose .gitignore files count, `base` unless given. It must be of a time when nobody who is judged
-    had written one. Nothing that is `planned` is ignored.
+    A file that is `planned` counts wherever it lies.
     """
     truncated = base.truncated or head.truncated
     if base.sha256 == head.sha256 and base.files == head.files:
         return Changes(truncated, truncated=truncated)
-    # As the files stood at first: the agent could write one that hides its work from the hooks (decision 74).
-    ignored = GitignoreRules((rules or base).gitignores, planned)
-    changed = [row for row in _list_differences(base, head) if not ignored.hides(row[0])]
+    changed = [row for row in _list_differences(base, head) if row[0] in planned or not _is_cache(row[0])]
     listed = tuple(changed[:MOST_LISTED])
     return Changes(bool(changed) or truncated, listed, truncated, len(changed) - len(listed))
 
@@ -122,12 +115,15 @@ def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
         "files": {path: manifest.files[path] for path in kept},
         "sha256": manifest.sha256,
         "truncated": manifest.truncated or len(kept) < len(manifest.files),
-        "gitignores": dict(manifest.gitignores),
     }
 
 
 def manifest_from_json(row: Mapping[str, Any]) -> Manifest:
-    return Manifest(dict(row["files"]), str(row["sha256"]), bool(row["truncated"]), dict(row["gitignores"]))
+    return Manifest(dict(row["files"]), str(row["sha256"]), bool(row["truncated"]))
+
+
+def _is_cache(path: str) -> bool:
+    return path.endswith((".pyc", ".pyo")) or not _CACHES.isdisjoint(path.split("/")[:-1])
 
 
 def _list_differences(base: Manifest, head: Manifest) -> Iterator[tuple[str, str]]:
@@ -161,9 +157,7 @@ class _TreeScan:
         self._before, self._most, self._left = before, most, MOST_BYTES
         self.known: dict[str, tuple[_Signs, str]] = {}
         self.rows: list[_FileRow] = []
-        self.gitignores: dict[str, str] = {}
         self.truncated = False
-        self._room = _ROOM_FOR_RULES
 
     def all_of(self, workspace: Workspace) -> None:
         """Takes in every file. Raises OSError."""
@@ -189,7 +183,7 @@ class _TreeScan:
         try:
             status = found.status()
             signs = _stat_signs(status)
-            if known is not None and known[0] == signs and found.name != ".gitignore":
+            if known is not None and known[0] == signs:
                 row = _FileRow(path, status.st_size, known[1])
             else:
                 row, signs = self._read(path, found, known)
@@ -200,8 +194,7 @@ class _TreeScan:
                 raise
             row, signs = _FileRow(path, 0, _UNREAD), None
         self.truncated = self.truncated or row.sha256 == _UNREAD
-        if not is_guide(path, row.sha256):
-            self.rows.append(row)
+        self.rows.append(row)
         if signs is not None:
             self.known[path] = signs, row.sha256
 
@@ -214,8 +207,6 @@ class _TreeScan:
             signs = _stat_signs(status)
             if status.st_size > self._left:
                 return _FileRow(path, status.st_size, _UNREAD), None
-            if found.name == ".gitignore" and status.st_size <= LONGEST_GITIGNORE:
-                self._keep_text(path, descriptor)
             if known is not None and known[0] == signs:
                 return _FileRow(path, status.st_size, known[1]), signs
             digest, size = hashlib.sha256(), 0
@@ -227,12 +218,6 @@ class _TreeScan:
             return _FileRow(path, size, digest.hexdigest()), signs if settled else None
         finally:
             os.close(descriptor)
-
-    def _keep_text(self, path: str, descriptor: int) -> None:
-        data = os.pread(descriptor, LONGEST_GITIGNORE, 0)
-        if len(data) <= self._room:
-            self._room -= len(data)
-            self.gitignores[path] = data.decode("utf-8", "replace")
 
 
 def _stat_signs(status: os.stat_result) -> _Signs:

@@ -20,7 +20,6 @@ from phases.sandbox.git import run_git
 from phases.sandbox.installs import read_requirement
 from phases.sandbox.locks import LockedPackage, render_requirements
 from phases.workspace.backup_tree import latest_aside
-from phases.workspace.guide_file import RULES, is_guide
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.errors import ContractError, PhaseError, UsageError
 from pipeline.base.files import storage_error, sync_tree, write_durable
@@ -52,8 +51,9 @@ _RUNNABLE = 0o755
 @task_or_newest
 @click.option("--to", "form", type=click.Choice([*_ENDINGS]), required=True, help="What to make of it.")
 @click.option("-o", "--output", metavar="PATH", help="Where to (default: by the id).", shell_complete=complete_files)
+@click.option("--agents-md", is_flag=True, help="Add AGENTS.md: rules for an assistant that goes on with the code.")
 @tasks_dir_option
-def export_command(task: str | None, form: str, output: str | None, tasks_dir: str | None) -> None:
+def export_command(task: str | None, form: str, output: str | None, tasks_dir: str | None, *, agents_md: bool) -> None:
     """Export the code of a task (the newest without ID): as a notebook that walks from section to code to result, as a zip, or
     as a git repository with a commit for each version of the code.
 
@@ -76,9 +76,9 @@ def export_command(task: str | None, form: str, output: str | None, tasks_dir: s
     if form == "notebook":
         _write_notebook(store, files, target)
     elif form == "zip":
-        _write_zip(store.id, {**_make_companions(store, files), **files}, target)
+        _write_zip(store.id, {**_make_companions(store, files, agents_md=agents_md), **files}, target)
     else:
-        _write_repository(store, {**_make_companions(store, files), **files}, target)
+        _write_repository(store, {**_make_companions(store, files, agents_md=agents_md), **files}, target)
     print_text(f"wrote {relative_path(target)}")
 
 
@@ -92,8 +92,6 @@ def _read_code(root: str) -> tuple[Files, list[str]]:
     for found in workspace.digests():
         if found.path.partition("/")[0] == ".pipeline":
             continue
-        if is_guide(found.path, found.sha256 or ""):
-            continue  # what it says of the directory above holds there alone
         if found.sha256 is None:
             too_large.append(found.path)
             continue
@@ -102,13 +100,13 @@ def _read_code(root: str) -> tuple[Files, list[str]]:
     return files, too_large
 
 
-def _make_companions(store: TaskStore, files: Mapping[str, Any]) -> Files:
+def _make_companions(store: TaskStore, files: Mapping[str, Any], *, agents_md: bool) -> Files:
     """What tells of the code and helps to run it; nothing that stands over a file of the code itself."""
     commands, packages = _list_commands(store), _list_packages(store)
     made = {
         "README.md" if "README.md" not in files else "REPRODUCTION.md": _render_readme(store),
         "LICENCES.md": _render_licences(store),
-        "AGENTS.md": _render_rules(commands),
+        **({"AGENTS.md": _render_rules(commands)} if agents_md else {}),
         "requirements.txt": "".join(f"{name}\n" for name in packages),
         "pyproject.toml": _render_project(store),
         "Containerfile": _render_container(store),
@@ -188,7 +186,9 @@ def _render_rules(commands: list[str]) -> str:
         "",
         "It implements a paper. The table in README.md (or REPRODUCTION.md) has its requirements: R3 is one, V2 a value.",
         "",
-        *RULES.splitlines(),
+        "- Code says in a docstring or comment which part it implements: a requirement's id, or its section or equation.",
+        "- Tests fail if the code is wrong: they assert numbers worked out by hand, and relations that the text states.",
+        "- No stub is called done, and none of the paper's results is written into the code.",
         "- Before you are done, these must pass:",
         "",
         *(f"      {command}" for command in commands),

@@ -17,6 +17,7 @@ from pipeline.cli.output import notify
 from pipeline.cli.plan_versions import PLAN
 from pipeline.cli.review import DECISION, REQUESTS, request_change
 from pipeline.cli.run_task import check_options, run_task
+from pipeline.engine.phase import OFF
 from pipeline.engine.stamps import FINISHED, Stamp
 from pipeline.engine.store import TaskStore
 
@@ -42,6 +43,8 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
     if not text:
         raise UsageError('say what must change: pipeline iterate ID "use the second data set too"')
     settings, flags = check_options(options)
+    # Experiments that ran once run again where somebody asks for them, as `pipeline reproduce` does.
+    flags["reproduce"] = flags.get("reproduce") or OFF
     store = open_task(settings, task)
     _refuse_what_is_in_the_way(store)
     present = store.load(PLAN)

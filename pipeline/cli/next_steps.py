@@ -138,10 +138,13 @@ def _after_a_pause(name: str, report: dict[str, Any]) -> Steps:
 def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
     name = command_name(store)
     steps = _of_acceptance(store, report) if report["status"] == "incomplete" else []
-    if report["requirements"]["open"] and model_for(store.load("task.json")["settings"], "implement") == "offline":
+    read = (f"pipeline show {name} plan", "read the plan")
+    if report.get("scaffold"):
         steps += [
-            ("pipeline models", "list the models and what each one needs"),
-            (f"pipeline resume {name} --model PROVIDER:NAME", "have a model plan and write the code"),
+            read,
+            (f"pipeline review {name}", "see all of it, and change it"),
+            ("pipeline models", "list the models and their keys"),
+            (f"pipeline resume {name} --model NAME", "have it plan and write the code"),
         ]
     if report.get("missing_packages"):
         steps += [(f"pipeline resume {name} --install allowed", "install the plan's packages, and check again")]
@@ -150,7 +153,9 @@ def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
 
         told = f"show commands the directory of {', '.join(programs)}, and check again"
         steps += [(f"pipeline resume {name} {programs_option(programs[0])}", told)]
-    steps += [(f"pipeline show {name} plan", "read the plan")]
+    if report.get("scaffold"):
+        return steps
+    steps += [read]
     if store.exists("traceability.json"):
         steps += [(f"pipeline trace {name}", "where each requirement is in the code")]
     declares = os.path.lexists(store.path("generate_code/experiments.yaml"))

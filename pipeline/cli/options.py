@@ -152,7 +152,7 @@ _OPTIONS = (
     _text(
         "--lookup",
         "LIST",
-        "Ask these for code: github,semanticscholar,openalex,paperswithcode:FILE (default: none).",
+        "Ask these for code: github,semanticscholar,openalex (default: none).",
     ),
     _flag("--allow-own-code/--no-allow-own-code", "allow_own_code", "Fetch the paper's own repository too."),
     click.option(

@@ -147,11 +147,6 @@ def width_of_terminal(stream: TextIO | None = None) -> int:
     return max(shutil.get_terminal_size().columns, 20)
 
 
-def reading_width() -> int:
-    """The columns for what is read and not scanned: those of the terminal within reason, 80 where there is none."""
-    return min(max(width_of_terminal() - 1, 60), 110) if sys.stdout.isatty() else 80
-
-
 def wrap_text(text: str, *, indent: int = 0, hanging: int | None = None, stream: TextIO | None = None) -> str:
     """The text in lines that fit the terminal, cut between words alone; lines after the first are indented."""
     width = width_of_terminal(stream)

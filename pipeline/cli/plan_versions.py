@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from pipeline.base.files import make_directory, read_bytes, sha256, write_durable
-from pipeline.cli.output import print_text
+from pipeline.cli.output import print_pages, print_text, wrap_text
 from pipeline.engine.store import TaskStore
 
 PLAN = "initial_plan.txt"
 
 
-def keep_version(store: TaskStore, plan: bytes) -> None:
-    """Keep a plan that is about to be replaced."""
+def replace_plan(store: TaskStore, before: bytes, data: bytes) -> None:
+    """Write a plan and its plan.md; the one before is kept."""
+    from phases.planning.plan_md import PLAN_MD, plan_md  # imported here: TAB must import no phase
+
     make_directory(store.path("plan_versions"))
-    write_durable(store.path(f"plan_versions/{sha256(plan)[:16]}.txt"), plan)
+    write_durable(store.path(f"plan_versions/{sha256(before)[:16]}.txt"), before)
+    write_durable(store.path(PLAN), data)
+    write_durable(store.path(PLAN_MD), plan_md(store.load(PLAN)).encode())
+
+
+def show_plan(plan: dict[str, Any], most: int | None = None) -> None:
+    """Print plan.md, or with `most` 0 all of the plan in this form, in lines that fit the terminal."""
+    from phases.planning.plan_md import MOST_LINES, plan_md  # imported here: as above
+
+    lines = plan_md(plan, MOST_LINES if most is None else most).splitlines()
+    lines = [line if line.startswith(("|", "     ", "```")) else wrap_text(line, hanging=4) for line in lines]
+    print_pages("\n".join(lines))
 
 
 def show_difference(store: TaskStore) -> None:

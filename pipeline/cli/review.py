@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from pipeline.base.errors import ContractError, InputsChanged, Paused, Rejected, UsageError
-from pipeline.base.files import read_bytes, sha256, write_durable
+from pipeline.base.files import read_bytes, sha256
 from pipeline.base.logs import utc_timestamp
 from pipeline.cli.arguments import answers_about, html_option, task_argument
 from pipeline.cli.assembly import command_name, is_served, model_for, open_model
@@ -19,12 +19,10 @@ from pipeline.cli.output import (
     in_terminal,
     notify,
     print_advice,
-    print_pages,
     print_text,
     print_warning,
-    reading_width,
 )
-from pipeline.cli.plan_versions import PLAN, compare_versions, keep_version, show_difference
+from pipeline.cli.plan_versions import PLAN, compare_versions, replace_plan, show_difference, show_plan
 from pipeline.cli.review_packages import ask_to_install, look_up_packages, note_data, note_packages
 from pipeline.engine.phase import Decision
 from pipeline.engine.report import EXIT_CODES, PAUSED, Outcome, outcome_of
@@ -110,10 +108,7 @@ def _refuse_damaged(store: TaskStore) -> None:
 
 
 def _show_plan(store: TaskStore) -> None:
-    # imported here: TAB must import no phase
-    from phases.planning.plan_view import render_plan
-
-    print_pages(render_plan(store.load(PLAN), reading_width()))
+    show_plan(store.load(PLAN), most=0)
     if lines := compare_versions(store)[1]:
         changed = "1 thing" if len(lines) == 1 else f"{len(lines)} things"
         print_advice(f"{changed} changed since the version before: pipeline review {command_name(store)} --diff")
@@ -149,8 +144,7 @@ def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
     for kind, text in more["added"]:
         plan = add_row(plan, kind, " ".join(text.split()))
     data = store.contracts.serialise(PLAN, plan, writer=user_name())
-    keep_version(store, before)
-    write_durable(store.path(PLAN), data)
+    replace_plan(store, before, data)
     notify("\n".join([f"the plan was changed; its sha256 is now {sha256(data)[:12]}:", *compare_versions(store)[1]]))
     for line in find_doubts(store):
         print_warning(line)
@@ -325,8 +319,7 @@ def edit_plan(store: TaskStore) -> bool:
                 raise ContractError(f"{error}; the plan is as it was") from error
             text = answer
         else:
-            keep_version(store, before)
-            write_durable(store.path(PLAN), answer.encode("utf-8"))
+            replace_plan(store, before, answer.encode("utf-8"))
             return True
 
 
@@ -334,11 +327,11 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
     """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
     if not in_terminal():
         return read_decision(store, digest)
-    from phases.planning.plan_view import render_plan  # imported here: TAB must import no phase
-    from phases.sandbox.installs import pip_packages
+    from phases.sandbox.installs import pip_packages  # imported here: TAB must import no phase
 
     parsed = store.contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
-    print_pages(f"\n{render_plan(parsed, reading_width())}")
+    print_text()
+    show_plan(parsed, most=0)
     if lines := compare_versions(store)[1]:
         notify("\n".join(["what changed since the version before:", *lines]))
     for line in find_doubts(store):

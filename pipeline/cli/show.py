@@ -10,7 +10,8 @@ from pipeline.base.errors import UsageError
 from pipeline.base.files import read_bytes
 from pipeline.cli.arguments import answers_about, complete_documents, task_argument
 from pipeline.cli.assembly import command_name
-from pipeline.cli.output import Answer, print_pages, print_text, reading_width
+from pipeline.cli.output import Answer, print_text
+from pipeline.cli.plan_versions import show_plan
 from pipeline.engine.settings import did_you_mean
 from pipeline.engine.store import TaskStore
 
@@ -46,7 +47,8 @@ def show_command(store: TaskStore, document: str | None) -> Answer:
 
     \b
     pipeline show paper
-    pipeline show paper plan                          in sections and tables; initial_plan.txt is the file
+    pipeline show paper plan                          plan.md: the plan on a few screens
+    pipeline show paper initial_plan.txt              the whole plan, as the file has it (YAML)
     pipeline show paper acceptance                    every attempt to have the code accepted
     pipeline show paper generate_code/src/config.py
     """
@@ -64,12 +66,7 @@ def show_command(store: TaskStore, document: str | None) -> Answer:
             raise UsageError(f"task {store.id} has no {name} yet: {_describe_writer(store, name)}")
         raise UsageError(f"task {store.id} has no document '{document}'{did_you_mean(document, sorted(SHORT))}")
     if document == "plan":
-        # imported here: TAB must import no phase
-        from phases.planning.plan_view import render_plan
-
-        return Answer(
-            lambda: store.load(name), lambda: print_pages(render_plan(store.load(name), reading_width()).rstrip("\n"))
-        )
+        return Answer(lambda: store.load(name), lambda: show_plan(store.load(name)))
     return Answer(
         lambda: getattr(value := store.load(name), "front", value),
         lambda: print_text(read_bytes(path).decode("utf-8", "replace").rstrip("\n")),

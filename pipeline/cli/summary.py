@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -27,10 +26,6 @@ from pipeline.engine.phase import Phase
 from pipeline.engine.store import TaskStore
 
 _SHOWN = 5
-_FORMULA = re.compile(r"[\\^{}←∑∈≤⟨]|[_$]\S|\S+\$")
-"""Where a formula begins: as one line of text nobody can read it."""
-_FEW = 30
-"""Characters of words in front of a formula that are too few to tell a reader anything."""
 _NARROW = 94
 
 
@@ -50,10 +45,11 @@ def show_summary(store: TaskStore, report: dict[str, Any], *, as_json: bool, pas
             print_advice(f"Phase {passed.label} was done before, so there was nothing to stop for.")
         print_advice()
         print_pairs(_result_rows(store, report), dim=True)
+    # else they are of an earlier run; and the tests of a scaffold show little
+    is_checked = is_end_of_work(store, report) if failed else not report.get("scaffold")
     for line in [
         *_spending_lines(report),
-        # else they are of an earlier run
-        *(_check_lines(report) if not failed or is_end_of_work(store, report) else []),
+        *(_check_lines(report) if is_checked else []),
         *([] if failed else _unfinished_lines(store, report)),
         *_reproduction_lines(store, report),
     ]:
@@ -109,12 +105,13 @@ def _reproduction_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
 
 def _result_rows(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
     root, files = relative_path(store.root), report["files"]
-    what = "a scaffold, constants and stubs" if report.get("scaffold") else "the code"
+    what = "constants and stubs" if report.get("scaffold") else "the code"
     written = f"{what}: {files['written']} of {files['planned']} planned files"
+    few = ("plan.md", "generate_code") if report.get("scaffold") else ()
     candidates = [
         ("paper.md", "the paper as Markdown"),
         ("outline.json", "its sections, equations, tables, references"),
-        ("initial_plan.txt", "the plan; each requirement cites its page"),
+        ("plan.md", "the plan; each requirement cites its page"),
         ("generate_code", written),
         ("traceability.json", "where each requirement is in the code"),
         ("results.json", "the paper's tables beside what the code gave"),
@@ -126,6 +123,7 @@ def _result_rows(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, st
         for name, what in candidates
         if what
         and store.exists(name)
+        and (not few or name in few)
         and (files["planned"] or name != "generate_code")  # a paused run has counted none
     ]
 
@@ -138,15 +136,13 @@ def _describe_repositories(store: TaskStore) -> str:
 
 
 def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
-    told = "The code is a scaffold, written without a model: constants of the paper, and stubs."
-    lines = ["", wrap_text(told)] if report.get("scaffold") else []
-    lines += _open_requirement_lines(store, report["requirements"])
+    plan = load_sound(store, "initial_plan.txt")
+    lines = _scaffold_lines(plan) if report.get("scaffold") else _open_requirement_lines(store, report["requirements"])
     lines += [f"  not written: {path}" for path in report["files"]["missing"]]
-    if assumed := sum(
-        row["status"] == "missing" for row in load_sound(store, "initial_plan.txt").get("requirements", ())
-    ):
+    assumed = sum(row["status"] == "missing" for row in plan.get("requirements", ()))
+    if assumed and not report.get("scaffold"):
         told = f"The plan assumes what the text leaves open ({assumed} rows): pipeline show {command_name(store)} plan"
-        lines += [] if report.get("scaffold") else ["", wrap_text(told)]
+        lines += ["", wrap_text(told)]
     for row in report.get("questions", ()):
         said = "you said" if row["by"] == "user" else "assumed"
         lines.append(wrap_text(f"  {said}: {row['question']} {row['answer']}", hanging=4))
@@ -171,35 +167,41 @@ def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _scaffold_lines(plan: dict[str, Any]) -> list[str]:
+    """What rules planned, and where to begin to read."""
+    from phases.planning.plan_words import count_rows  # imported here: TAB must import no phase
+
+    counts = f": {count_rows(plan)}" if plan else ""
+    return ["", wrap_text(f"Planned by rules, without a model{counts}. Where they are unsure, plan.md says so first.")]
+
+
 def _open_requirement_lines(store: TaskStore, requirements: dict[str, Any]) -> list[str]:
-    """The first few requirements that are not met; those that are little but a formula come last."""
-    rows = [(row, _readable_start(row["text"])) for row in requirements["open"]]
+    """The first few requirements that are not met."""
+    from phases.planning.plan_words import read_aloud  # imported here: TAB must import no phase
+
+    rows = requirements["open"]
     if not rows:
         return []
-    rows.sort(key=lambda row: len(row[1]) < min(_FEW, len(row[0]["text"])))
     room = min(width_of_terminal(), _NARROW) - 18
     more = len(rows) - _SHOWN
     told = f"{len(rows)} of {requirements['total']} requirements and values of the paper ({_count_statuses(rows)})"
     return [
         "",
         wrap_text(f"Open: {told}", hanging=6),
-        *(f"  {row['id']:<5} {row['status']:<8} {_shorten_text(start, room)}" for row, start in rows[:_SHOWN]),
+        *(
+            f"  {row['id']:<5} {row['status']:<8} {_shorten_text(read_aloud(row['text']), room)}"
+            for row in rows[:_SHOWN]
+        ),
         *([f"  … and {more} more: pipeline trace {command_name(store)}"] if more > 0 else []),
     ]
 
 
-def _count_statuses(rows: list[tuple[dict[str, Any], str]]) -> str:
+def _count_statuses(rows: list[dict[str, Any]]) -> str:
     """Return how many requirements have each status."""
-    counts = Counter(row["status"] for row, _ in rows)
+    counts = Counter(row["status"] for row in rows)
     return ", ".join(
         f"{count} {'not located' if status == 'unlocated' else status}" for status, count in counts.items()
     )
-
-
-def _readable_start(text: str) -> str:
-    """A requirement as far as it is words."""
-    formula = _FORMULA.search(text)
-    return f"{text[: formula.start()].rstrip(' ($')} …" if formula else text
 
 
 def count_repositories(store: TaskStore) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from pipeline.base.credentials import credential_store
-from pipeline.base.errors import PipelineError, UsageError
+from pipeline.base.errors import UsageError
 from pipeline.base.http.blacklist import join_blacklists
 from pipeline.cli.assembly import command_name, config_directory, effective_settings
 from pipeline.cli.user_tests import check_held_out, check_user_tests
@@ -281,10 +281,5 @@ def _check_lookup(setting: str) -> str:
         return ""
     from phases.references.lookup.services import open_lookups  # imported here: as above
 
-    parts = [part.strip().partition(":") for part in setting.split(",") if part.strip()]
-    absolute = ",".join(f"{name}:{os.path.abspath(path)}" if path else name for name, _, path in parts)
-    try:
-        open_lookups(absolute, cache="")  # nothing is asked; only whether it could be
-    except PipelineError as error:
-        raise UsageError(str(error)) from error
-    return absolute
+    open_lookups(setting, cache="")  # nothing is asked; only whether it could be
+    return setting

@@ -226,8 +226,8 @@ class Settings(NamedTuple):
     mirror: str = ""
     """A folder of copies of repositories, as host/owner/name. They are taken from there, and the network is not asked."""
     lookup: str = ""
-    """Services that are asked which repository belongs to a reference: github, semanticscholar, openalex,
-    paperswithcode:FILE, with commas between them. Empty: none is."""
+    """Services that are asked which repository belongs to a reference: github, semanticscholar, openalex, with commas
+    between them. Empty: none is."""
     allow_own_code: str = "no"
     """true: the paper's own repository is fetched too. A reproduction that may look at it shows little."""
     max_repositories: int = 8

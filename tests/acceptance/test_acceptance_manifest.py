@@ -10,11 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from phases.workspace import manifest
-from phases.workspace.gitignore import GitignoreRules
 from phases.workspace.manifest import (
     MOST_KEPT,
     MOST_LISTED,
@@ -29,7 +26,6 @@ from phases.workspace.manifest import (
 from phases.workspace.workspace import _TOOL_DIRECTORIES, LARGEST_FILE, Workspace
 from pipeline.base.errors import StorageError
 from tests.papers import HANGS
-from tests.strategies import FEW
 from tests.work import wait_until_after
 
 UNCHANGED = Changes(changed=False)
@@ -261,122 +257,20 @@ def test_changes_in_the_same_tick_of_the_clock_are_all_seen(root: Path) -> None:
     assert len(seen) == 200
 
 
-# .gitignore
+# Caches
 
 
-def test_what_was_ignored_at_the_beginning_is_no_change(root: Path) -> None:
-    (root / ".gitignore").write_text("*.log\n/out/\n!keep.log\n")
-    (root / "net" / ".gitignore").write_text("!net.log\n")
+def test_what_tools_leave_in_their_caches_is_no_change_unless_it_is_planned(root: Path) -> None:
     base = taken(root)
-    bash(root, "mkdir out; touch a.log net/x.log net/net.log keep.log out/keep.log")
-    assert compare_manifests(base, taken(root)).files == (("keep.log", "added"), ("net/net.log", "added"))
-
-
-def test_a_gitignore_of_the_run_itself_hides_nothing(root: Path) -> None:
-    base = taken(root)
-    bash(root, "echo '*' > .gitignore; echo '*' > net/.gitignore; echo x > net/b.py; echo x > a.py")
-    found = compare_manifests(base, taken(root))
-    assert [path for path, _ in found.files] == [".gitignore", "a.py", "net/.gitignore", "net/b.py"]
-
-
-def test_the_rules_of_the_beginning_hold_between_two_later_moments(root: Path) -> None:
-    start = taken(root)
-    bash(root, "echo '*' > .gitignore")
-    before = taken(root)
-    bash(root, "echo x > net/b.py")
-    assert compare_manifests(before, taken(root)) == UNCHANGED
-    assert compare_manifests(before, taken(root), start).files == (("net/b.py", "added"),)
-
-
-def test_no_rule_hides_a_planned_file(root: Path) -> None:
-    (root / ".gitignore").write_text("net/\n*.py\n")
-    base = taken(root)
-    bash(root, "echo x > net/model.py; echo x > net/other.py; echo x > a.py")
-    assert compare_manifests(base, taken(root), planned=["net/model.py"]).files == (("net/model.py", "modified"),)
-
-
-def test_a_gitignore_that_is_a_link_or_too_large_says_nothing(root: Path) -> None:
-    (root / "rules").write_text("*\n")
-    (root / ".gitignore").symlink_to("rules")
-    (root / "net" / ".gitignore").write_text("#\n" * 40_000 + "*\n")
-    assert taken(root).gitignores == {}
+    bash(root, "mkdir -p net/.pytest_cache node_modules/x target/debug build; echo x > .gitignore; touch a.pyc")
+    bash(root, "touch net/.pytest_cache/v node_modules/x/i.js target/debug/a build/CMakeCache.txt build.py target.py")
+    found = compare_manifests(base, taken(root), planned=["build/CMakeCache.txt"])
+    assert [path for path, _ in found.files] == [".gitignore", "build.py", "build/CMakeCache.txt", "target.py"]
 
 
 def test_a_manifest_survives_the_journal(root: Path) -> None:
-    (root / ".gitignore").write_bytes(b"\xff*.log\n")
     (root / "weights.bin").write_bytes(bytes(3 * 2**20))
     Path(os.fsdecode(os.fsencode(str(root)) + b"/odd-\xff")).write_text("x")
     base = taken(root)
     kept = json.dumps(manifest_to_json(base), ensure_ascii=False).encode()
     assert manifest_from_json(json.loads(kept)) == base
-
-
-def test_patterns_that_would_take_for_ever_come_to_an_end_and_hide_nothing() -> None:
-    hostile = GitignoreRules({".gitignore": "\n".join(f"{'*a' * 200}{number}" for number in range(150))})
-    paths = [f"{'d/' * 20}{'a' * 200}-{number}" for number in range(500)]
-    assert not any(hostile.hides(path) for path in paths)
-    assert not hostile.hides("a.log")
-    assert not GitignoreRules({".gitignore": f"{'*' * 501}\n"}).hides("a"), "no pattern of that length is looked at"
-
-
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git to compare with")
-NAMES = st.sampled_from(["a", "b", "ab", "a.py", "b.c", "x y", "a]", "-", "ü", "A", "[a", "\\a", "a*", "1", "#a", "!a"])
-PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
-ATOMS = st.sampled_from(
-    [
-        "a", "b", "A", "1", "*", "?", "ü", ".py", "-", " ", "[ab]", "[!a]", "[^]]", "[a-c]", "[]a]", "[[:alpha:]]", "[a-]",
-        "[[:digit:]x]", "[!-a]", "[z-a]", "[\\]]", "[a-\\c]", "[[:none:]]", "[[:", "\\*", "\\a", "\\ ", "\\#",
-    ]
-)  # fmt: skip
-WORDS = st.lists(ATOMS, min_size=1, max_size=3).map("".join)
-PARTS = st.one_of(st.just("**"), WORDS.filter(lambda word: "**" not in word))  # git takes a**/b not as it says it does
-LINES = st.builds(
-    lambda before, parts, after: before + "/".join(parts) + after,
-    st.sampled_from(["", "", "", "!", "/", "!/", "#", "\\", "\ufeff"]),
-    st.lists(PARTS, min_size=1, max_size=4),
-    st.sampled_from(["", "", "", "/", "//", " ", "  ", "\\ ", "\\", "\t", "\r"]),
-)
-TEXTS = st.lists(LINES, min_size=1, max_size=4).map(lambda lines: "\n".join(lines) + "\n")
-
-
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("repository")
-    subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=HANGS)
-    return root
-
-
-def ignored_by_git(root: Path, texts: dict[str, str], paths: list[str]) -> set[str]:
-    """What git itself ignores of these paths."""
-    for path, text in texts.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(text.encode())
-    try:
-        told = subprocess.run(
-            ["git", "-c", "core.excludesFile=/dev/null", "check-ignore", "-z", "--stdin", "--no-index"],
-            cwd=root,
-            input="\0".join(paths).encode(),
-            capture_output=True,
-            timeout=HANGS,
-            check=False,
-        )
-        return {path for path in told.stdout.decode().split("\0") if path}
-    finally:
-        for path in texts:
-            (root / path).unlink()
-
-
-@needs_git
-@FEW
-@given(st.lists(PATHS, min_size=1, max_size=30), TEXTS, TEXTS)
-@example(["a/b", "a"], "a/**\n", "\n")
-@example(["a/b/ab", "b/ab"], "**/ab\n!/b/ab\n", "!ab\n")
-@example(["a/a.py", "a/b/a.py"], "a/*\n!a/b\n", "\n")
-@example(["x y", "a*", "\\a"], "x\\ y\n\\*\n\\\\a  \n", "\n")
-@example(["a/b/a.py"], "a/**/**/a.py\n", "\n")
-def test_what_is_ignored_is_what_git_ignores(repository: Path, paths: list[str], top: str, inner: str) -> None:
-    texts = {".gitignore": top, "a/.gitignore": inner}
-    folders = {path[:place] for path in paths for place, sign in enumerate(path) if sign == "/"} | {"a"}
-    files = [path for path in dict.fromkeys(paths) if path not in folders]
-    ignored = GitignoreRules(texts)
-    assert {path for path in files if ignored.hides(path)} == ignored_by_git(repository, texts, files)

@@ -84,7 +84,7 @@ def again(folder: Path) -> list[str]:
     before, now = events(folder), events(copy)
     shutil.rmtree(copy)
     changed = [] if now[: len(before)] == before else [f"{before} became {now}"]
-    return [*changed, *(line for line in told if "prompts have changed" in line)]
+    return [*changed, *(line for line in told if "asked in other words now" in line)]
 
 
 def repeating(model: Scripted, cut: int = 0) -> Scripted:

@@ -53,15 +53,19 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
+PAPER = prompt.build_system({"language": "Python", "expected_results": ["E1"]}, has_references=True)
+REQUEST = prompt.build_system({"language": "JavaScript"}, is_request=True)
+
+
 @pytest.mark.parametrize(
     "text",
-    [prompt.SYSTEM, prompt._LIBRARY, explore._SYSTEM, review_question.SYSTEM, attempts.WHAT_NEXT],
-    ids=["the implementer", "other people's code", "a sub-agent", "the judge", "the tables"],
+    [PAPER, REQUEST, explore._SYSTEM, review_question.SYSTEM, attempts.WHAT_NEXT],
+    ids=["a paper", "a request", "a sub-agent", "the judge", "the tables"],
 )
 def test_every_sentence_stands_in_the_book(text: str) -> None:
     book = flat(BOOK)
-    parts = [part for part in re.split(r"\n- |\n\n", text) if part.strip() not in ("", "How to work:")]
-    sentences = [one for part in parts for one in re.split(r"(?<=[.;:]) ", flat(part).removeprefix("How to work: - "))]
+    parts = [part for part in re.split(r"\n- |\n\n", text) if part.strip()]
+    sentences = [one for part in parts for one in re.split(r"(?<=[.;:]) ", flat(part))]
     assert [one for one in sentences if one not in book] == []
 
 
@@ -74,7 +78,7 @@ def rendered() -> str:
     bash = bash_tool(lambda command, seconds: (0, ""), start=lambda command: JobState(1, command))
     tools = [*file_tools(nowhere, Notes()), *search_tools(nowhere), bash, job_tool(Jobs(""), lambda: 0)]
     asks = ask_user_tool(lambda question, options: None, list)
-    schemas = [tool.schema() for tool in (*tools, todo_tool(tuple, lambda: 1), asks)]
+    schemas = [tool.schema() for tool in (*tools, todo_tool(tuple), asks)]
     files = tuple(order_files(plan))
     files = files[files.index(FIRST) :]
     begun = Session(None, files, files, {}, {}, (), 200_000, None, MACHINE)  # type: ignore[arg-type]

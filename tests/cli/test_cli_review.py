@@ -79,7 +79,7 @@ def test_the_plan_is_shown_before_it_is_decided_about(command: Command) -> None:
     wait_for_review(command)
     shown = command("review", "paper")
     assert shown.code == 0
-    for words in ("\nWhat is built", "\nValues\n", "We minimize the cross-entropy loss of the waiter over all rooms."):
+    for words in ("\n## What is built", "\n## Settings\n", "We minimize the cross-entropy loss of the waiter over all rooms."):
         assert words in shown.out
     assert hashlib.sha256(plan_of(command).read_bytes()).hexdigest() in shown.out
     assert command("resume", "paper", "--review", "file").code == 5, "looking at a plan approves nothing"
@@ -93,6 +93,7 @@ def test_a_reviewer_strikes_changes_and_adds_by_id_and_sees_what_differs(command
     assert "id: R2\n" not in text
     assert "LEARNING_RATE = 0.25" in text
     assert "QUEUE_LENGTH = 7" in text
+    assert "| queue length " in (command.task("paper") / "plan.md").read_text(), "plan.md is of the plan that is there"
     assert "~ values V1, learning rate: value 0.1 -> 0.25" in ended.err
     assert "V1: 0.25 does not stand in the words that it quotes" in ended.err
     told = command("review", "paper", "--diff").out
@@ -183,7 +184,7 @@ def test_a_long_plan_is_shown_page_by_page_in_a_terminal(command: Command, tmp_p
     screen = in_terminal(command, "show", "paper", "plan", columns=70, environment={"PAGER": str(pager)})
     assert screen.code == 0
     assert "PAGED" in screen.text
-    assert "Checks and packages" in screen.text
+    assert "Checked with" in screen.text
     assert max(map(len, screen.text.splitlines())) <= 70
 
 

@@ -15,7 +15,6 @@ import pytest
 
 from phases.evidence.traceability import describe_counts
 from phases.pages.notebook import Walk, render_notebook
-from phases.workspace.guide_file import GUIDE
 from tests.papers import Command, copy_command, paper
 
 BASH = "%%bash\nset -e\n"
@@ -40,9 +39,7 @@ def code_of(command: Command) -> dict[str, bytes]:
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in root.rglob("*")
-        if path.name != GUIDE  # export has one of its own
-        and path.is_file()
-        and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts
     }
 
 
@@ -66,7 +63,13 @@ def test_a_notebook_is_valid_and_writes_the_same_code(command: Command) -> None:
 
 def test_what_a_paper_says_is_shown_and_does_nothing() -> None:
     evil = "<img src=x onerror=alert(1)> [click](javascript:x) `a` | b"
-    row = {"id": "R1", "text": evil, "status": "located", "places": ["a`b.py:c"], "source": {"section": evil, "page": 0}}
+    row = {
+        "id": "R1",
+        "text": evil,
+        "status": "located",
+        "places": ["a`b.py:c"],
+        "source": {"section": evil, "page": 0},
+    }
     made = render_notebook(Walk("n", evil, evil, (), [row], {"a b.py": "x = 1\n", "e.py": ""}, (), ()))
     nbformat.validate(nbformat.from_dict(made))  # type: ignore[no-untyped-call]  # as above
     shown = "".join(cell["source"] for cell in made["cells"] if cell["cell_type"] == "markdown")
@@ -76,7 +79,7 @@ def test_what_a_paper_says_is_shown_and_does_nothing() -> None:
 
 
 def test_a_zip_holds_the_code_what_it_is_worth_and_how_to_run_it(command: Command) -> None:
-    assert command("export", "--to", "zip", "-o", "out.zip").code == 0
+    assert command("export", "--to", "zip", "-o", "out.zip", "--agents-md").code == 0
     with zipfile.ZipFile(command.folder / "out.zip") as archive:
         held = {row.filename.removeprefix("paper/"): archive.read(row) for row in archive.infolist()}
         modes = {row.filename: row.external_attr >> 16 for row in archive.infolist()}
@@ -106,7 +109,7 @@ def test_an_export_says_which_files_of_packages_it_was_made_with(command: Comman
     row = {"name": "numpy", "version": "2.1.0", "sha256": ["1" * 64], "bytes": None, "licence": "BSD-3-Clause"}
     locked = {"outcome": "locked", "asked": ["numpy>=2"], "resolved": [row]}
     path.write_text(json.dumps({**json.loads(path.read_text()), **locked}))
-    assert command("export", "--to", "zip", "-o", "out.zip").code == 0
+    assert command("export", "--to", "zip", "-o", "out.zip", "--agents-md").code == 0
     with zipfile.ZipFile(command.folder / "out.zip") as archive:
         held = {name: archive.read(f"paper/{name}").decode() for name in ("requirements.lock", "pyproject.toml")}
     assert held["requirements.lock"] == f"numpy==2.1.0 \\\n    --hash=sha256:{'1' * 64}\n"
@@ -124,7 +127,7 @@ def test_an_export_says_where_its_data_are_from_and_nothing_of_the_users_paths(c
         {**row, "name": "gone", "state": "missing"},
     ]
     (command.task("paper") / "data.json").write_text(json.dumps({"version": 1, "datasets": rows}))
-    assert command("export", "--to", "zip", "-o", "out.zip").code == 0
+    assert command("export", "--to", "zip", "-o", "out.zip", "--agents-md").code == 0
     with zipfile.ZipFile(command.folder / "out.zip") as archive:
         text = archive.read("paper/REPRODUCTION.md").decode()
         container = archive.read("paper/Containerfile").decode()

@@ -425,8 +425,7 @@ def test_a_folder_that_only_the_task_of_a_stranger_names_is_not_read(tmp_path: P
     ("lookup", "why"),
     [
         ("githbu", "there is no lookup 'githbu'; did you mean 'github'?"),
-        ("github:8080", "the lookup github takes nothing after its name"),
-        ("paperswithcode:dump.json", "there is no file "),
+        ("github:8080", "there is no lookup 'github:8080'; did you mean 'github'?"),
     ],
 )
 def test_a_lookup_that_cannot_be_kept_is_refused_before_anything_is_made(tmp_path: Path, lookup: str, why: str) -> None:
@@ -435,18 +434,6 @@ def test_a_lookup_that_cannot_be_kept_is_refused_before_anything_is_made(tmp_pat
     assert (told.code, len(told.complaints)) == (2, 1)
     assert why in told.err
     assert not command.task("paper").exists()
-
-
-def test_a_dump_that_is_gone_on_resume_leaves_the_rules_and_the_run_goes_on(tmp_path: Path, mirror: Path) -> None:
-    command = Command(tmp_path)
-    (tmp_path / "dump.json").write_text("[]")
-    words = ("--lookup", "paperswithcode:dump.json", "--mirror", mirror)
-    command("run", "--full", paper(tmp_path, PAPER), *words, "--stop-at", "06")
-    (tmp_path / "dump.json").unlink()
-    ended = command("resume", "paper")
-    assert ended.code == 3, ended.err
-    assert [statuses(command)[name] for name in TRIO] == ["done"] * 3
-    assert "there is no file" in references(command)["lookups"][0]["why"]
 
 
 def test_the_task_of_a_stranger_cannot_open_the_sandbox(tmp_path: Path) -> None:

@@ -756,7 +756,7 @@ def test_a_run_that_was_cut_before_its_plan_was_kept_asks_nothing_again(desk: De
     assert len(desk.spent) == 2
 
 
-def test_another_model_or_another_paper_is_another_conversation(desk: Desk) -> None:
+def test_another_model_or_another_paper_is_another_conversation_and_why_is_said(desk: Desk) -> None:
     desk.plan(saying(GOOD))
     other = saying(GOOD)
     other.name = "scripted:two"
@@ -769,6 +769,8 @@ def test_another_model_or_another_paper_is_another_conversation(desk: Desk) -> N
     assert third.asked == 1
     assert desk.journals == ["plan_journal.jsonl", "plan_journal.jsonl.prev", "plan_journal.jsonl.prev2"]
     assert [row["run"] for row in desk.spent] == [1, 2, 3]
+    said = [text.partition(";")[0] for _, _, text in desk.told if "earlier conversation is kept" in text]
+    assert said == ["plans with scripted:two", "plans the change that you asked for"]
 
 
 def test_a_plan_goes_on_after_a_release_that_says_its_prompts_otherwise(

@@ -6,7 +6,7 @@ import pytest
 
 from phases.planning.links import link_and_licence
 from phases.planning.model.quote_index import QuoteIndex
-from phases.planning.plan_view import render_plan
+from phases.planning.plan_md import plan_md
 from pipeline.engine.contract import Contracts
 from tests.papers import read
 
@@ -58,7 +58,7 @@ def test_a_plan_by_rules_names_the_address_and_the_reviewer_sees_it() -> None:
     Contracts().serialise("initial_plan.txt", plan, writer="a test")
     row = next(row for row in plan["datasets"] if row["name"] == "MNIST")
     assert (row["address"], row["licence"]) == ("https://example.org/mnist.zip", "CC BY 4.0")
-    assert "MNIST: https://example.org/mnist.zip (licence: CC BY 4.0)" in render_plan(plan)
+    assert "MNIST: https://example.org/mnist.zip (licence: CC BY 4.0)" in plan_md(plan)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
-"""A reviewer strikes, changes and adds rows by id; what makes no sense is told with its line; the plan is shown in tables."""
+"""A reviewer strikes, changes and adds rows by id; what makes no sense is told with its line."""
 
 from __future__ import annotations
 
 import copy
 import re
-import unicodedata
 from typing import Any
 
 import pytest
@@ -17,9 +16,7 @@ from phases.planning.paper_check import differences_from_paper
 from phases.planning.plan_edits import add_row, change_row, strike_row
 from phases.planning.plan_faults import reference_faults
 from phases.planning.plan_sense import doubts_about
-from phases.planning.plan_view import render_plan
 from phases.planning.plan_words import group_doubts, read_aloud, read_formula, steps_of, write_ids
-from phases.planning.rules import plan_of_text
 from pipeline.base.errors import UsageError
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, Read, example_paper, read
@@ -205,55 +202,6 @@ def test_what_the_planner_writes_makes_sense() -> None:
     for made in (READ, example_paper()):
         data = CONTRACTS.serialise(NAME, made.plan, writer="a test")
         assert doubts_about(made.plan, data, made.document, made.outline, []) == []
-
-
-@pytest.mark.parametrize("width", [60, 80, 110])
-def test_a_plan_is_shown_in_the_columns_of_the_terminal(width: int) -> None:
-    text = render_plan(example_paper().plan, width)
-    assert max(map(len, text.splitlines())) <= width
-    for title in ("What is built: components and their requirements", "Values", "Checks and packages"):
-        assert f"\n{title}"[:40] in text
-    assert not re.search(r"\bp\.$", text, re.MULTILINE), "a page is on the line of its number"
-    ids = [row["id"] for row in example_paper().plan["requirements"]]
-    assert [one for one in ids if text.count(f"\n  {one} ") == 1] == ids, "each requirement stands once"
-
-
-def test_results_are_shown_as_the_table_of_the_paper_where_each_row_has_each_column() -> None:
-    cells = [("AP", "Error", 17.5), ("AP", "Writes", 21.8), ("AP+M", "Error", 17.8), ("AP+M", "Writes", 27.2)]
-    made = [
-        {"id": f"E{at}", "table": "Table 2", "row": row, "column": column, "value": value, "page": 3}
-        for at, (row, column, value) in enumerate(cells, 1)
-    ]
-    plan = {**READ.plan, "expected_results": made}
-    lines = render_plan(plan).splitlines()
-    at = lines.index("  Table 2, p. 3")
-    assert [line.split() for line in lines[at + 1 : at + 4]] == [
-        ["row", "Error", "Writes"],
-        ["E1,", "E2", "AP", "17.5", "21.8"],
-        ["E3,", "E4", "AP+M", "17.8", "27.2"],
-    ]
-    torn = render_plan({**plan, "expected_results": made[:3]})
-    assert "  E3   AP+M" in torn, "a table with a gap is shown cell by cell"
-
-
-def test_signs_of_two_columns_are_counted_as_two() -> None:
-    text = render_plan(change_row(READ.plan, "R1", "text", "先等待，然后一次回答所有问题。" * 12), 80)
-    widths = [sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in line) for line in text.splitlines()]
-    assert max(widths) <= 80
-    assert text.count("先等待") + text.count("先等\n") >= 10
-
-
-def test_a_value_stands_below_the_words_that_set_it() -> None:
-    text = render_plan(READ.plan)
-    row = READ.plan["values"][1]
-    assert f"V2   {row['name']} = {row['value']} (of {row['owner']}" in text
-    assert text.index(row["source"]["quote"][:40]) < text.index("V2   ")
-
-
-def test_what_is_uncertain_shows_the_rows_that_it_is_about() -> None:
-    plan = {**READ.plan, "uncertain": [{"about": "V1", "what": "Which holds?"}]}
-    shown = render_plan(plan).partition("What is built")[0]
-    assert re.search(r"Which holds\?\n +V1 +learning rate = 0\.1, of ", shown)
 
 
 def what_is_told(plan: dict[str, Any], made: Read = READ) -> list[str]:
@@ -532,30 +480,5 @@ def test_any_formula_is_said(text: str) -> None:
     assert isinstance(read_aloud(text) + read_formula(text), str)
 
 
-def test_a_paper_without_pages_is_shown_without_them() -> None:
-    text = "# T\n\n## 2 Method\n\nWe keep a queue of all rooms.\n\n## 3 Setup\n\nWe use a rate of 0.5 for each room.\n"
-    plan = read(text).plan
-    shown = render_plan(plan)
-    assert "p. " not in shown
-    assert "We keep a queue of all rooms. (2)" in shown
-    first, second = plan["requirements"]
-    paged = {**plan, "requirements": [first, {**second, "source": {**second["source"], "page": 2}}]}
-    assert "We keep a queue of all rooms. (2, p. 1)" in render_plan(paged)
-
-
-def test_a_wish_has_no_places_and_none_are_promised() -> None:
-    plan = plan_of_text(
-        "Build a queue. It must survive a crash.", {"title": "A queue", "abstract": "", "equations": []}
-    )
-    assert plan
-    shown = render_plan(plan)
-    assert "2 requirements, 2 components, 7 files.\n" in shown
-    assert "place" not in shown.partition("Files,")[0]
-
-
 def test_ids_that_follow_each_other_are_a_range() -> None:
     assert write_ids(["R1", "R2", "R3", "R5", "V1", "V2"]) == "R1–R3, R5, V1, V2"
-
-
-def test_a_plan_of_version_1_is_shown_too() -> None:
-    assert "We wait." in render_plan(CONTRACTS.schema(NAME)["examples"][-1])

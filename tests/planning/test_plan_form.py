@@ -11,11 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phases.planning.changes import plan_difference
 from phases.planning.model.form import complete_plan, in_form, reply_form, server_form
 from phases.planning.model.places import find_places
 from phases.planning.model.plan_validation import PLAN, NoPlan, mended_plan, plan_in_reply, problems_of, whole_plan
 from phases.planning.model.quote_index import QuoteIndex
-from phases.planning.plan_view import render_plan
+from phases.planning.plan_md import plan_md
 from phases.planning.quotes import quote_of
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
@@ -162,7 +163,7 @@ def test_what_the_paper_does_not_say_is_told_so_where_a_person_reads_it() -> Non
         }
     )
     assert problems_of(plan, CITED) == []
-    shown = render_plan(plan, 80)
+    shown = plan_md(plan)
     assert "No clip is given; assume 1. (not in the paper)" in shown
 
 
@@ -191,6 +192,23 @@ def test_a_row_that_is_struck_is_gone_everywhere_and_all_others_stay() -> None:
     assert not any(first["id"] in row["requirements"] for row in plan["components"])
     assert not any(first["id"] in row.get("implements", ()) for row in plan["file_structure"])
     assert problems_of(plan, CITED, WHOLE) == []
+
+
+def test_a_row_that_a_change_rewords_keeps_what_it_names_unless_that_is_set() -> None:
+    part, home = (
+        WHOLE["components"][0],
+        next(row for row in WHOLE["file_structure"] if len(row.get("implements", ())) > 1),
+    )
+    reworded = {"id": part["id"], "name": part["name"], "what": "It waits longer.", "quote": part["source"]["quote"]}
+    plan = _plan_of(
+        {"components": [reworded], "file_structure": [{"path": home["path"], "purpose": "It waits longer."}]}, WHOLE
+    )
+    assert next(row for row in plan["components"] if row["id"] == part["id"])["requirements"] == part["requirements"]
+    after = next(row for row in plan["file_structure"] if row["path"] == home["path"])
+    assert after == {**home, "purpose": "It waits longer."}
+    less = {**home, "implements": home["implements"][:1]}
+    cut = _plan_of({"file_structure": [less]}, WHOLE)
+    assert plan_difference(WHOLE, cut) == [f"~ {home['path']}: implements -{' -'.join(home['implements'][1:])}"]
 
 
 def test_a_new_row_of_a_change_joins_its_component_and_the_file_of_that() -> None:

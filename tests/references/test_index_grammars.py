@@ -142,30 +142,6 @@ end
 function (c::Chain)(x) x end
 end
 '''
-R = """\
-library(stats)
-source("helpers.R")
-#' Adds two.
-#'
-#' @param x a number
-add <- function(x, y = c(1, 2)) {
-  z <- 1
-  inner <- function(q) q
-}
-Person <- R6Class("Person",
-  public = list(
-    greet = function() cat("hi # no comment")
-  )
-)
-setClass("Track", representation(x = "numeric"))
-setMethod("area", "Circle", function(shape) { pi })
-MAXIMUM <- 10
-sq = function(x)
-  x^2
-`%+%` <- function(a, b) paste(a, b)
-x$y <- function() 1
-f(a = 1, b = function(x) x)
-"""
 FOUND: dict[str, tuple[str, Sequence[str], Sequence[str]]] = {
     "cpp": (
         CPP,
@@ -288,21 +264,6 @@ FOUND: dict[str, tuple[str, Sequence[str], Sequence[str]]] = {
         ],
         ("B", "C.D", "E f g", "x.jl"),
     ),
-    "r": (
-        R,
-        [
-            "add function 6",
-            "add.inner function 8",
-            "Person class 10",
-            "Person.greet method 12",
-            "Track class 15",
-            "Circle.area method 16",
-            "MAXIMUM constant 17",
-            "sq function 18",
-            "%+% function 20",
-        ],
-        ("stats", "helpers.R"),
-    ),
 }
 FOUND["tsx"] = FOUND["typescript"]
 
@@ -331,8 +292,6 @@ def test_each_language_gives_its_symbols_with_kind_line_and_parent(language: str
         ("rust", "Point", "pub struct Point<T>", "A point."),
         ("rust", "new", "pub fn new(x: T) -> Vec<T> where T: Copy", "New."),
         ("julia", "foo", "function foo(x::Int)::Int where T", "foo(x)"),
-        ("r", "add", "add <- function(x, y = c(1, 2))", "Adds two.\n\n@param x a number"),
-        ("r", "Circle", "", ""),
     ],
     ids=lambda value: value[:12] if isinstance(value, str) else "",
 )
@@ -392,9 +351,6 @@ def test_no_damage_to_real_code_makes_it_raise(language: str, data: st.DataObjec
 @example("cpp", b"a<" * 5_000)
 @example("javascript", b"[" * 20_000)
 @example("rust", b"use " + b"a::{" * 5_000 + b";")
-@example("r", b"f <- function(" * 3_000)
-@example("r", b"((((" * 10_000)
-@example("r", b'r"---(' * 3_000)
 @example("go", b"\xff\xfe")
 def test_no_bytes_make_it_raise(language: str, data: bytes) -> None:
     parse_code(language, data)

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from phases.references.parse.cython_code import parse_cython
 from phases.references.parse.model import Parsed, Symbol
 from phases.references.parse.source_code import parse_code, text_of
 from tests.papers import HANGS, ROOT
@@ -154,51 +153,6 @@ def test_what_python_refuses_a_tolerant_parser_reads_and_the_fault_says_so(sourc
     assert found == expected if expected else {"f", "g"} <= {row[0] for row in found}
 
 
-CYTHON = '''cimport numpy as cnp
-from libc.math cimport sqrt, exp
-cdef int LIMIT = 3
-cdef struct Node:
-    int left
-cdef inline (double, int) gap(
-    const double[:, ::1] x,  # where
-    int n,
-) noexcept nogil:
-    """Computes
-    the gap.
-    """
-    cdef int i = 0
-    other = 1
-    return x
-
-cdef class Tree(Base):
-    """A tree."""
-    cdef public int depth
-    def __init__(self, int a=1):
-        self.a = a
-    cpdef double walk(self): return 1
-
-def plain(a): pass
-'''
-
-
-def test_cython_is_read_line_by_line() -> None:
-    parsed = parse_code("python", CYTHON.encode())
-    found = [(symbol.name, symbol.kind, symbol.line, symbol.end, symbol.parent) for symbol in parsed.symbols]
-    assert found == [
-        ("Node", "struct", 4, 5, ""),
-        ("gap", "function", 6, 15, ""),
-        ("Tree", "class", 17, 22, ""),
-        ("__init__", "method", 20, 21, "Tree"),
-        ("walk", "method", 22, 22, "Tree"),
-        ("plain", "function", 24, 24, ""),
-    ]
-    assert parsed.symbols[1].doc == "Computes\nthe gap."
-    assert (
-        parsed.symbols[1].signature == "cdef inline (double, int) gap( const double[:, ::1] x, int n, ) noexcept nogil"
-    )
-    assert [one.module for one in parsed.imports] == ["numpy", "libc.math"]
-
-
 def notebook(*cells: object, **more: object) -> bytes:
     made = [{"cell_type": "code", "source": cell} if not isinstance(cell, dict) else cell for cell in cells]
     return json.dumps({"nbformat": 4, "cells": made, **more}).encode()
@@ -223,7 +177,7 @@ def test_a_notebook_of_format_3_and_one_of_r_are_read() -> None:
     old = {"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "code", "input": ["def f(): pass"]}]}]}
     assert rows(json.dumps(old).encode(), "notebook") == [("f", "function", 1, "")]
     in_r = notebook("f <- function(x) x", metadata={"kernelspec": {"name": "ir", "language": "R"}})
-    assert rows(in_r, "notebook") == [("f", "function", 1, "")]
+    assert parse_code("notebook", in_r).fault == ""
 
 
 @pytest.mark.parametrize(
@@ -271,12 +225,11 @@ def test_no_bytes_make_it_raise(data: bytes, language: str) -> None:
 @settings(deadline=None)  # no timing is asserted
 @given(st.data())
 def test_no_damage_to_real_code_makes_it_raise(data: st.DataObject) -> None:
-    source = (CYTHON + "\n".join(CYTHON.split("\n")[16:]) + Path(__file__).read_text("utf-8")[:3000]).encode()
+    source = Path(__file__).read_text("utf-8")[:4000].encode()
     start = data.draw(st.integers(0, len(source)))
     end = data.draw(st.integers(start, min(len(source), start + 300)))
     damaged = source[:start] + data.draw(st.binary(max_size=20)) + source[end:]
     check(parse_code("python", damaged), damaged)
-    parse_cython(damaged.decode("latin-1"))
 
 
 @pytest.mark.slow
@@ -286,21 +239,8 @@ def test_symbols_are_capped() -> None:
     assert parsed.lines == 30_000
 
 
-@pytest.mark.parametrize(
-    ("language", "source"),
-    [
-        pytest.param(
-            "notebook",
-            "__import__('json').dumps({'cells': [{'cell_type': 'code', 'source': ' ' * 3_000_000 + 'y-'}]})",
-            marks=pytest.mark.slow,
-        ),
-        ("r", "'r\"(' * 300_000"),
-        ("r", "('\"' + chr(92)) * 300_000"),
-    ],
-    ids=["blanks before no magic", "raw strings that nobody closes", "strings that nobody closes"],
-)
-def test_a_trap_in_a_notebook_or_in_r_takes_no_more_time_than_its_length(language: str, source: str) -> None:
-    program = (
-        f"from phases.references.parse.source_code import parse_code; parse_code({language!r}, ({source}).encode())"
-    )
+@pytest.mark.slow
+def test_a_trap_in_a_notebook_takes_no_more_time_than_its_length() -> None:
+    source = "__import__('json').dumps({'cells': [{'cell_type': 'code', 'source': ' ' * 3_000_000 + 'y-'}]})"
+    program = f"from phases.references.parse.source_code import parse_code; parse_code('notebook', ({source}).encode())"
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=HANGS, check=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -20,7 +19,6 @@ from phases.references.lookup.service import Lookup, NoServiceAnswer, repositori
 from phases.references.lookup.services import look_up, open_lookups
 from phases.references.values import Candidate, Entry
 from pipeline.base.errors import UsageError
-from tests.rows import later
 from tests.web import Script, Server, says, serving
 
 DAY = 24 * 3600.0
@@ -243,75 +241,6 @@ def test_a_question_to_github_is_short_and_holds_no_operator(desk: Desk) -> None
     assert query.endswith(" in%3Aname%2Cdescription%2Creadme")
 
 
-# The dump of Papers with Code
-
-LINK = {
-    "paper_url": "https://paperswithcode.com/paper/slow-waiting", "paper_title": "Slow waiting with sparse rooms",
-    "paper_arxiv_id": "1905.01234", "paper_url_abs": "", "paper_url_pdf": "", "repo_url": CODE, "is_official": True,
-    "mentioned_in_paper": True, "mentioned_in_github": False, "framework": "none",
-}  # fmt: skip
-
-
-def dump(folder: Path, *rows: Any, name: str = "links.json.gz") -> Path:
-    path = folder / name
-    data = json.dumps(rows, indent=1).encode()
-    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    return path
-
-
-@pytest.mark.parametrize("name", ["links.json", "links.json.gz"])
-@pytest.mark.parametrize("entry", [ENTRY, TITLED, ENTRY._replace(title=None)], ids=["both", "title", "number"])
-def test_the_dump_is_searched_by_number_and_title(name: str, entry: Entry, desk: Desk, tmp_path: Path) -> None:
-    others = [
-        {**LINK, "paper_title": f"Other {n}", "paper_arxiv_id": None, "repo_url": f"{CODE}{n}"} for n in range(9000)
-    ]
-    path = dump(tmp_path, *others, LINK, {**LINK, "repo_url": CODE + "2", "is_official": False}, name=name)
-    official, other = desk.ask(f"paperswithcode:{path}", entry)
-    assert (official.url, other.url) == (CODE, CODE + "2")
-    assert official.confidence > other.confidence >= 0.6
-    assert "(official, named in the paper)" in official.why
-    assert "(not its authors', named in the paper)" in other.why
-    assert not desk.cache.exists()
-
-
-@pytest.mark.parametrize(
-    ("data", "fault"),
-    [
-        (b"[]", "ends after 0 rows"),
-        (b"", "ends after 0 rows"),
-        (json.dumps([LINK, LINK]).encode()[:-30], "ends after 1 rows"),
-        (json.dumps([LINK]).encode()[:-1], "ends after 1 rows"),
-        (json.dumps([LINK, 7]).encode(), "row 2: not a link"),
-        (later(lambda: b"[" * 200_000), "is damaged after 0 rows"),
-        (later(lambda: b"[" + b"9" * 200_000 + b"]"), "is damaged after 0 rows"),
-        (later(lambda: b'["' + b"x" * 4_000_000), "is damaged after 0 rows"),
-        (b"\xff\xfe", "cannot read"),
-    ],
-    ids=[
-        "empty list",
-        "empty",
-        "cut in a row",
-        "cut after a row",
-        "a number",
-        "deep",
-        "a long number",
-        "no end",
-        "no text",
-    ],
-)
-def test_a_dump_that_is_damaged_is_named(data: bytes, fault: str, desk: Desk, tmp_path: Path) -> None:
-    (tmp_path / "links.json").write_bytes(data)
-    with pytest.raises(NoServiceAnswer, match=fault):
-        desk.ask(f"paperswithcode:{tmp_path / 'links.json'}")
-
-
-def test_a_dump_that_is_packed_wrongly_is_named(desk: Desk, tmp_path: Path) -> None:
-    path = dump(tmp_path, LINK)
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(NoServiceAnswer, match=r"cannot read .*; download it again"):
-        desk.ask(f"paperswithcode:{path}")
-
-
 # The cache
 
 
@@ -487,10 +416,9 @@ def test_an_address_inside_the_network_is_not_asked_unless_that_is_permitted(des
 # The setting
 
 
-def test_a_setting_opens_its_services_in_their_order_and_touches_nothing(desk: Desk, tmp_path: Path) -> None:
-    path = dump(tmp_path, LINK)
-    lookups = desk.open(f"openalex, paperswithcode:{path},github,openalex,")
-    assert [lookup.name for lookup in lookups] == ["openalex", "paperswithcode", "github"]
+def test_a_setting_opens_its_services_in_their_order_and_touches_nothing(desk: Desk) -> None:
+    lookups = desk.open("openalex, semanticscholar,github,openalex,")
+    assert [lookup.name for lookup in lookups] == ["openalex", "semanticscholar", "github"]
     assert not desk.cache.exists()
 
 
@@ -504,14 +432,12 @@ def test_a_setting_that_names_no_service_opens_none(setting: str, desk: Desk) ->
     [
         (
             "githib",
-            "there is no lookup 'githib'; did you mean 'github'? known: github, openalex, semanticscholar, paperswithcode",
+            "there is no lookup 'githib'; did you mean 'github'? known: github, openalex, semanticscholar, or off",
         ),
         ("xyz", "there is no lookup 'xyz'; known: github"),
-        ("github:x", "the lookup github takes nothing after its name"),
-        ("paperswithcode", "the lookup paperswithcode: it needs a file; give its dump like paperswithcode:/path/"),
-        ("paperswithcode:/no/such", "there is no file /no/such"),
+        ("github:x", "there is no lookup 'github:x'; did you mean 'github'?"),
     ],
-    ids=["misspelt", "unknown", "more than a name", "no file named", "no such file"],
+    ids=["misspelt", "unknown", "more than a name"],
 )
 def test_a_setting_that_cannot_be_kept_is_refused_with_what_would_do(setting: str, told: str, desk: Desk) -> None:
     with pytest.raises(UsageError, match=re.escape(told)):

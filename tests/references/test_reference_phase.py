@@ -79,13 +79,3 @@ def test_a_ranking_that_came_tells_nothing(tmp_path: Path) -> None:
 def test_a_server_that_takes_no_more_calls_pauses_the_phase(tmp_path: Path) -> None:
     with pytest.raises(Paused, match="rate limited"):
         run(tmp_path, Reply("rate_limited", detail="slow down"))
-
-
-def test_a_dump_that_is_gone_leaves_the_rules_and_says_what_asks_again(tmp_path: Path) -> None:
-    document, told = run(tmp_path, lookup=f"paperswithcode:{tmp_path / 'dump.json'}")
-    assert [row["url"] for row in document["repositories"]] == ["https://github.com/coder/machine"]
-    (row,) = document["lookups"]
-    assert (row["asked"], row["found"]) == (0, 0)
-    assert f"there is no file {tmp_path / 'dump.json'}" in row["why"]
-    assert f"pipeline resume {tmp_path.name} --redo 06" in row["why"]
-    assert told == [f"06 references: nothing was looked up: {row['why']}"]

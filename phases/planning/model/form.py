@@ -216,12 +216,13 @@ def _plain(text: str) -> str:
 def _with_implements(plan: Mapping[str, Any], present: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the files, and in them what no file implements: a requirement with its component, a value with other values.
 
-    What the present plan gives to no file is given to none.
+    Of a present plan only what is new is given to a file, and what a struck file implemented.
     """
     files: list[Row] = plan["file_structure"]
     have = {row["path"]: list(row.get("implements", ())) for row in files}
     known = {row["id"] for name in ("requirements", "values") for row in present.get(name, ())}
-    done = known - {one for row in present.get("file_structure", ()) for one in row.get("implements", ())}
+    gone = [row for row in present.get("file_structure", ()) if row["path"] not in have]
+    done = known - {one for row in gone for one in row.get("implements", ())}
     done |= {one for names in have.values() for one in names}
     homes = {part: row["path"] for row in reversed(files) for part in row.get("components", ())}
     code = [path for path in have if not path.startswith("tests/") and not path.endswith(_NO_CODE) and "__" not in path]

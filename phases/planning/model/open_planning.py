@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from phases.llm.conversation import Conversation, Record, keep_window, open_conversation
+from phases.llm.journal import read_journal
 from phases.llm.ledger import Ledger
 from phases.llm.model import Model
 from phases.planning.model.material import Paper
@@ -21,6 +21,8 @@ from pipeline.base.errors import ContractError
 from pipeline.base.files import read_bytes, sha256
 from pipeline.engine.phase import Context
 
+_REQUESTS = "plan_requests.json"
+
 
 def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Context, version: int) -> Conversation:
     """The conversation of before where it was about the same, else a new one."""
@@ -28,7 +30,7 @@ def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Cont
     keep_window(model, ctx.paths.plan_journal)
     header = {
         "thread": "plan",
-        "inputs": sha256(json.dumps(sorted(ctx.digests.items())).encode()),
+        "inputs": dict(sorted(ctx.digests.items())),
         "version": version,
         "model": model.name,
         "window": model.window,
@@ -38,7 +40,6 @@ def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Cont
     )
     box = with_machine(Box("", kind_of_sandbox(str(ctx.limits.get("sandbox")))), ctx.limits)
     pictures = draw_doubtful(paper.doubtful, paper.source_sha256, model, ctx)
-    told = "plans anew: what was said before was about other documents, or to another model; it is"
     return open_conversation(
         model,
         Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place, tell=ctx.tell),
@@ -47,10 +48,25 @@ def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Cont
         is_same=lambda rows: (
             present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows)
         ),
-        on_set_aside=lambda kept: ctx.progress(0, 1, f"{told} {kept}"),
+        on_set_aside=lambda kept: ctx.progress(0, 1, _describe_new_start(os.path.join(ctx.paths.root, kept), header)),
         shown_again=False,
         on_wait=partial(ctx.progress, 0, 1),
     )
+
+
+def _describe_new_start(aside: str, header: Mapping[str, Any]) -> str:
+    """Return why the conversation in a journal that was set aside is not continued."""
+    old = read_journal(aside)[0]
+    kept = f"; the earlier conversation is kept in {os.path.basename(aside)}"
+    if old["version"] != header["version"]:
+        return f"plans again: this release plans differently{kept}"
+    if old["model"] != header["model"]:
+        return f"plans with {header['model']}; before it was {old['model']}{kept}"
+    before, now = old["inputs"], header["inputs"]
+    changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    if _REQUESTS in changed:
+        return f"plans the change that you asked for{kept}"
+    return f"plans again, since {' and '.join(changed) or PLAN} changed{kept}"
 
 
 def _is_own_result(plan: str, rows: Sequence[Mapping[str, Any]]) -> bool:

@@ -11,7 +11,7 @@ from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid
 
 METRIC = re.compile(
-    r"accuracy|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror(?: rate)?\b"
+    r"(?:root )?mean[- ](?:squared?|absolute) error|accurac(?:y|ies)|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror(?: rate)?\b"
     r"|\b(?:success |win-?)?rate\b"
     r"|\b(?:run)?time\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|reward|\breturns?\b|coverage|throughput"
     r"|latency|overhead"

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from phases.planning.links import link_and_licence
 from phases.planning.rules.captions import METRIC, metric_of
-from phases.planning.rules.names import NAMES, is_same, is_telling, letters_of
+from phases.planning.rules.names import NAMES, expand, is_same, is_telling, letters_of
 from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
 from phases.planning.rules.results import TableUse, is_own
 from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS
 from phases.planning.rules.tables import METHOD_HEAD
 
-_MOST, _LONGEST, _FEWEST_MENTIONS = 12, 6, 2
+_MOST, _LONGEST, _FEWEST_MENTIONS, _MOST_METRICS = 12, 6, 2, 10
 _LIST = rf"{NAMES}(?:(?:, | and |, and |, or | or ){NAMES}){{0,9}}"
 _KIND_OF_DATA = r"(?:data ?sets?|corpus|corpora|benchmarks?|collections?|test ?sets?|tree ?bank|Datens[aä]tze?|数据集)"
 _DATA = (
@@ -51,6 +51,7 @@ _MEASURED = re.compile(
 _NO_METRIC = re.compile(
     r"learning rates?|time ?-?steps?|standard errors?|loss functions?|dropout rates?|sampl\w+ rates?", re.IGNORECASE
 )
+_LONGEST_HEAD = 4
 _LONGEST_TOLD = 1500
 """Of a sentence in which names are looked for."""
 _VAGUE = frozenset(["time", "rate", "memory", "score", "return", "returns", "loss", "error", "acc"])
@@ -105,13 +106,17 @@ def find_metrics(paper: PaperText, uses: Sequence[TableUse], datasets: Sequence[
     """Return the measures: what heads and captions of result tables name, and what sentences of the set-up report."""
     found: list[Mention] = []
     for use in (use for use in uses if use.rows):
-        names = [*(str(row["metric"]) for row in use.rows), *(metric_of(head, "", "") for head in use.table.grid.heads)]
+        heads = [head.rpartition(" / ")[2] for head in use.table.grid.heads]
+        named = [head for head in heads if METRIC.search(head) and len(head.split()) <= _LONGEST_HEAD and "=" not in head]
+        names = [*named, *(str(row["metric"]) for row in use.rows), *(metric_of(head, "", "") for head in heads)]
         names += [match.group(0) for match in _QUALIFIED.finditer(use.caption)]
         found += [Mention(name, use.place) for name in dict.fromkeys(names)]
     named: dict[str, list[Sentence]] = {}
     for one in _told(paper):
         names = [match.group(0) for match in _QUALIFIED.finditer(one.text)]
-        if one.role != BUILD:
+        if one.role == BUILD:
+            names = [name for name in names if name.split()[-1] not in _VAGUE]
+        else:
             found += [Mention(match[1], one) for match in _MEASURED.finditer(one.text)]
             names += [match.group(0).lower() for match in METRIC.finditer(_NO_METRIC.sub(" ", one.text))]
         for name in names:
@@ -120,7 +125,8 @@ def find_metrics(paper: PaperText, uses: Sequence[TableUse], datasets: Sequence[
     found += [Mention(name, named[name][0]) for name in sorted(often, key=lambda name: -len(named[name]))]
     is_clear = [one.sentence.kind == "caption" or one.name.lower() not in _VAGUE for one in found]
     found = [one for one, clear in zip(found, is_clear, strict=True) if clear and not _is_any(one.name, datasets)]
-    return _choose(found, paper, (), least=1)[:8]
+    found = [replace(one, name=expand(one.name.replace("accuracies", "accuracy"), paper.prose)) for one in found]
+    return _choose(found, paper, (), least=1, flags=re.IGNORECASE)[:_MOST_METRICS]
 
 
 def find_baselines(
@@ -129,9 +135,13 @@ def find_baselines(
     """Return what the method is compared with: the other rows of tables of methods, and what sentences compare it with."""
     found: list[Mention] = []
     for use in (use for use in uses if use.rows):
-        names = list(dict.fromkeys(label.split(" / ")[-1] for label in use.table.grid.labels))
-        is_measured = use.table.role in (RESULTS, MIXED) and any(is_own(name, own) for name in names)
-        if METHOD_HEAD.search(use.table.grid.corner) or is_measured:
+        grid = use.table.grid
+        heads = list(dict.fromkeys(part for head in grid.heads for part in head.split(" / ") if not METRIC.search(head)))
+        names = list(dict.fromkeys(label.split(" / ")[-1] for label in grid.labels))
+        is_measured = any(is_own(name, own) for name in names)
+        if not is_measured and any(is_own(head, own) for head in heads):
+            names, is_measured = heads, True  # a column for each method
+        if METHOD_HEAD.search(grid.corner) or is_measured:
             names = [name for name in names if re.search(r"[^\W\d_]{2}", name) and not METRIC.search(name)]
             found += [Mention(_CITED.sub("", name), use.place) for name in names if not _ROW_OF_NUMBERS.match(name)]
     for one in _told(paper):
@@ -190,7 +200,7 @@ def _is_any(name: str, others: Sequence[str]) -> bool:
     return any(is_same(name, other) for other in others)
 
 
-def _choose(found: Sequence[Mention], paper: PaperText, own: Sequence[str], *, least: int) -> list[Mention]:
+def _choose(found: Sequence[Mention], paper: PaperText, own: Sequence[str], *, least: int, flags: int = 0) -> list[Mention]:
     """Return the names that the paper has often enough, the most supported first, each in one spelling."""
     kept: dict[str, Mention] = {}
     support = Counter[str]()
@@ -199,7 +209,7 @@ def _choose(found: Sequence[Mention], paper: PaperText, own: Sequence[str], *, l
         if key and not _is_any(one.name, own):
             kept.setdefault(key, one)
             support[key] += 1
-    counts = {key: len(re.findall(rf"(?<!\w){re.escape(one.name)}(?!\w)", paper.text)) for key, one in kept.items()}
+    counts = {key: len(re.findall(rf"(?<!\w){re.escape(one.name)}(?!\w)", paper.text, flags)) for key, one in kept.items()}
     sure = [key for key in kept if counts[key] >= least or support[key] >= 3]
     sure.sort(key=lambda key: -support[key] - 0.1 * counts[key])
     places = {key: at for at, key in enumerate(kept)}

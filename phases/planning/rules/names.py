@@ -68,7 +68,23 @@ def own_names(paper: PaperText) -> list[str]:
     for name in sorted(sure, key=lambda one: -sure[one]):
         if sure[name] >= 2:
             kept.setdefault(letters_of(name).rstrip("s"), name)
-    return list(kept.values())[:_MOST]
+    own = list(kept.values())[:_MOST]
+    return [*own, *(short for name in own for short in abbreviations_of(name, body))]
+
+
+def expand(short: str, text: str) -> str:
+    """Return what a name of capitals stands for, where the text says so: EM of "Exact Match (EM)"; else the name."""
+    if not re.fullmatch(r"[A-Z]{2,5}", short):
+        return short
+    words = r"[- ]".join(rf"{letter}[a-z]+" for letter in short)
+    found = re.search(rf"\b({words})s? ?\({short}\)", text, re.IGNORECASE)
+    return found[1] if found else short
+
+
+def abbreviations_of(name: str, text: str) -> list[str]:
+    """Return how a name is shortened where the text says so: NysNewton-CG (NNCG)."""
+    found = re.findall(rf"(?<!\w){re.escape(name)}s? ?\(([A-Za-z]*[A-Z][\w-]{{1,9}})\)", text, re.IGNORECASE)
+    return [short for short in dict.fromkeys(found) if short[0].lower() == name[0].lower()]
 
 
 def _candidates(paper: PaperText, body: str) -> Iterator[tuple[str, int]]:

@@ -17,7 +17,8 @@ from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 
 METHOD = "method"
 _MOST, _LONGEST_QUOTE = 120, 400
-_ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%)?+(?: ?(?:[Mm]illion|[Bb]illion|[Tt]housand)\b|[kKMB]\b)?"
+_ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%| percent\b)?+(?: ?(?:[Mm]illion|[Bb]illion|[Tt]housand)\b|[kKMB]\b)?"
+_WORDED = rf"(?:{'|'.join(WORDS)})\b(?! (?:of|or|and|to)\b)(?! [a-z-]+s\b)"
 _NEXT = rf"(?:,|;|,? and|,? or) ?{_ONE}"
 _MORE = rf"{_NEXT}(?![0-9]|,[0-9]{{3}})(?![- ][a-z]{{3,}})"
 _SEVERAL = rf"(?:[{{\[(] ?)?((?>{_ONE}(?:/{NUMBER}(?![0-9/]))?(?:{_MORE}){{0,13}}))"
@@ -36,6 +37,7 @@ _QUANTITY = (
     r"|periods?|epochs?|iterations?|layers?|biases|bias|heads?|clusters?|memory size"
 )
 """Nouns for quantities, in any field."""
+_IS_QUANTITY = re.compile(rf"\b(?:{_QUANTITY})$", re.IGNORECASE)
 _SIGN = re.compile(
     rf"(?<![\w\\{{^.])(?<![-+*/·×] )(\|[A-Za-z]\||[α-ωϵϕµA-Za-z](?:_[\w-]{{1,24}}|[0-9])?"
     rf"|[A-Za-z]{{2,20}}(?:[_-][A-Za-z0-9]{{1,20}}){{0,3}})"
@@ -45,8 +47,15 @@ _SET = re.compile(
     r"(?<![\w])((?:[A-Za-zα-ωϵ][\w-]*,? (?:\(\w{1,12}\) )?){1,6})(?:is|are|was|were|be|being)? ?(?:then |also |all "
     r"|\w+ly )?(?:initiali[sz]ed|set"
     r"|fixed|equal|limited|restricted|capped|clipped|kept|chosen|tuned|varied|grid search|search(?:ed)?|swept)"
-    rf" (?:to|at|with|as|by|from|in|on|over|among) (?:be )?(?:the value |values? (?:of )?)?{_SEVERAL}{_WHOLE}"
+    rf" (?:to|at|with|as|by|from|in|on|over|among) (?:be )?(?:the value |values? (?:of )?)?(?:{_SEVERAL}{_WHOLE}|({_WORDED}))"
 )
+_SET_FIRST = re.compile(
+    r"\b(?:set|sets|fix|fixed|initiali[sz]ed?|limit|limited|keep|kept|choose|chose|increased?|reduced?)"
+    rf" ((?:[\w-]+ ){{1,6}})(?:to|at|as|equal to|=) (?:{_SEVERAL}{_WHOLE}|({_WORDED}))"
+)
+"""The verb in front: we set the maximum length to 400."""
+_LISTED = re.compile(rf"(?:[-*•] )?([A-Za-z][\w-]*(?: [\w-]+){{0,4}}) ?[:=] ?{_SEVERAL}(?: [\w%]+)?[.,;]?$")
+"""An item of a list of settings: top-k: 50."""
 _NAMED = re.compile(
     rf"\b((?:[A-Za-z][\w-]* ){{0,3}}(?:{_QUANTITY}))(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:of|to|is|are|was|were|as"
     rf"|:|=|\() ?"
@@ -59,11 +68,15 @@ _SINGULAR = r"bit|byte|layer|head|fold|entry|dimension(?:al)?|way|shot|step|char
 """Units that stand before a noun in the singular: a 32 bit hash."""
 _COUNTED = re.compile(
     rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{_ONE}(?:{_NEXT}){{0,8}})[\]}}]?|\b(?i:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of"
-    rf"|the|and|or|to|for|with|in"
-    r"|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than|different|main"
-    r"|key)\b)[A-Za-z][\w-]*[ -])"
+    rf"|the|and|or|to|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than"
+    r"|different|main|key)\b)[A-Za-z][\w-]*[ -])"
     rf"{{0,3}}?(?:[a-zA-Z][a-z-]*[a-rt-z]s|[A-Z]PUs|{_SINGULAR}))\b(?![-_][a-z])"
 )
+_CHOSEN = re.compile(
+    r"\b(?:us(?:e|es|ed|ing)|with|and|employ\w*|optimi[sz]e\w* (?:with|by)) (?:the |an? )?((?!same|default|other|propos|differ|custom)[A-Za-z][\w-]*(?: [\w-]+)?)"
+    r" (optimi[sz]er|activation|initiali[sz]ation|line search)\b"
+)
+"""What is chosen by name: with tanh activations."""
 _UNIT = re.compile(
     r" ?(%|percent|(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|ms|[µμun]s|[kMG]?Hz|[kKMGT]i?B(?:/s)?"
     r"|(?:kilo|mega|giga)?bytes?"
@@ -93,7 +106,8 @@ _NO_SETTING = re.compile(
     re.IGNORECASE,
 )
 _SET_BY_US = re.compile(
-    r"\b(?:we|our)\b.{0,60}\b(?:us|set|train|run|ran|fix|choose|chose|tune|select|initiali[sz]|sampl|employ)"
+    r"\b(?:we|our)\b.{0,60}\b(?:us|set|train|run|ran|fix|choose|chose|tune|select|initiali[sz]|sampl|employ|averag|delet|add|remov)"
+    r"|\b(?:trained|run|tested)\b.{0,60}\bus(?:ed|ing)\b"
     r"|\b(?:is|are|was|were) (?:\w+ly )?(?:used|set|fixed|trained|adopted|chosen|selected|exploited|initiali[sz]ed"
     r"|sampled|repeated|run)\b",
     re.IGNORECASE,
@@ -120,7 +134,7 @@ _KINDS = tuple(
         ),
     )
 )
-_BETWEEN = frozenset(["is", "are", "was", "were", "of", "be", "a", "the", "to", "all", "value", "values"])
+_BETWEEN = frozenset(["is", "are", "was", "were", "of", "be", "a", "the", "to", "all", "value", "values", "by", "using"])
 """What may stand between a name and its number."""
 _GOES_ON = re.compile(r",? ?(?:\.\.\.|…|\. \.)")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
@@ -165,6 +179,7 @@ def values_in(text: str) -> list[Value]:
         is_free = all(value.end <= one.start or value.start >= one.end for one in found)
         if is_free and not _BEFORE_RESULT.search(read[max(0, value.start - 40) : value.start]):
             found.append(value)
+    found += [Value(match[2], match[1], match[0], *match.span(1)) for match in _CHOSEN.finditer(read)]
     return sorted(found, key=lambda value: value.start)
 
 
@@ -227,19 +242,23 @@ def _signs(read: str) -> Iterator[Value]:
         symbol, value = match.group(1), parse_value(match.group(2))
         before = read[max(0, match.start() - 70) : match.start()]
         name = _name_before(before) if len(symbol) < 3 or "_" in symbol else ""
-        name = name if re.search(rf"\b(?:{_QUANTITY})$", name, re.IGNORECASE) else symbol
+        name = name if _IS_QUANTITY.search(name) else symbol
         is_range = value == (0, 1) or (isinstance(value, tuple) and _GOES_ON.match(read[match.end(2) :]))
         if value is not None and not is_range:
             yield _value(name, value, read, match.span(2), symbol)
 
 
 def _phrases(read: str) -> Iterator[Value]:
-    for match in (match for pattern in (_SET, _NAMED, _SPACED) for match in pattern.finditer(read)):
-        last = next((word for word in reversed(match.group(1).split()) if word not in _BETWEEN), "")
-        symbol = last if len(last) == 1 and match.re is _SET else ""  # "b is set to 0.003"
-        name, value = _name_before(match.group(1)) or symbol, parse_value(match.group(2))
-        if name and value is not None:
-            yield _value(name, value, read, match.span(2))
+    for match in (match for pattern in (_SET, _SET_FIRST, _NAMED, _SPACED, _LISTED) for match in pattern.finditer(read)):
+        words = match.group(1).split()
+        last = next((word for word in reversed(words) if word not in _BETWEEN), "")
+        # "in all runs b is set to 0.003" names b, and "the rate b is set" a rate
+        symbol = last if len(last) == 1 and match.re in (_SET, _SET_FIRST) else ""
+        name = _name_before(" ".join(words[: words.index(last)]) if symbol else match.group(1))
+        name = symbol if symbol and not _IS_QUANTITY.search(name) else name
+        at = match.lastindex or 2
+        if name and (value := parse_value(match.group(at))) is not None:
+            yield _value(name, value, read, match.span(at), symbol if symbol != name else "")
 
 
 def _counts(read: str) -> Iterator[Value]:
@@ -249,7 +268,7 @@ def _counts(read: str) -> Iterator[Value]:
         is_word = match.group(1).lower() in WORDS and not _WORD_COUNTED.fullmatch(last)
         if is_word or value in (None, 0, 1) or _NO_COUNT.fullmatch(last) or last in _STOPS:
             continue
-        if not _MEASURES.fullmatch(last):
+        if noun != last or not _MEASURES.fullmatch(last):
             noun = f"{noun.removesuffix('y')}ie" if noun.endswith("entry") else noun.removesuffix("al")
             yield _value(f"number of {noun.removesuffix('s')}s", value or 0, read, match.span(1))
         elif before := _name_before(read[max(0, match.start() - 60) : match.start()]):

@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections.abc import Mapping
 
-from phases.readers.latex.plain_tex import convert_plain_tex, is_plain_tex
 from phases.readers.latex.tokens import BLOCK_CODE, INLINE_CODE, tokenise
 from phases.readers.reading import BROKEN, Unreadable
 
@@ -37,7 +36,7 @@ class Sources:
     """The files of a paper; each text is read once. `code` holds what stands in verbatim environments."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
-        self._files = files = _without_plain_tex(files)
+        self._files = files
         self._tokens: dict[str, list[str]] = {}
         self._folded = {name.casefold(): name for name in sorted(files, reverse=True)}
         self.code: list[str] = []
@@ -176,17 +175,6 @@ def _address_end(text: str, position: int) -> int:
     return position
 
 
-def _without_plain_tex(files: Mapping[str, bytes]) -> Mapping[str, bytes]:
-    """The files, where papers in plain TeX are LaTeX."""
-    texts = {name: decode_text(content) for name, content in files.items() if _is_tex(name)}
-    plain = {name for name, text in texts.items() if is_plain_tex(text)}
-    if not plain or any(_CLASS.search(text) for name, text in texts.items() if name not in plain):
-        return files
-    taken = {_stem_of(target) for text in texts.values() for target in _INCLUDE.findall(text)}
-    whole = {name for name in plain if _stem_of(name) not in taken}
-    return {**files, **{name: convert_plain_tex(text, whole=name in whole).encode() for name, text in texts.items()}}
-
-
 def _is_tex(name: str) -> bool:
     return name.lower().endswith((".tex", ".ltx", ".latex")) or "." not in posixpath.basename(name)
 
@@ -200,7 +188,7 @@ def _main_file(texts: dict[str, str]) -> str:
     whole = [name for name, text in texts.items() if _CLASS.search(text) and _BEGIN.search(text)]
     whole = whole or [name for name, text in texts.items() if "\\section" in text or "\\title" in text]
     if not whole:
-        raise Unreadable(BROKEN, "no file in it is a LaTeX document")
+        raise Unreadable(BROKEN, "no file in it is a LaTeX document; of plain TeX, give the PDF that it makes")
     free = [name for name in whole if _stem_of(name) not in taken and _stem_of(posixpath.basename(name)) not in taken]
     sizes = {name: _size_with_includes(name, texts, includes) for name in free or whole}
     longest = max(sizes.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -12,7 +11,6 @@ from typing import Any
 from phases.references.lookup.catalogues import OPENALEX, SEMANTIC_SCHOLAR, CatalogueLookup
 from phases.references.lookup.client import ClientSettings
 from phases.references.lookup.github import GitHub
-from phases.references.lookup.papers_with_code import PapersWithCode
 from phases.references.lookup.service import Lookup, NoServiceAnswer
 from phases.references.values import Candidate, Entry
 from pipeline.base.errors import UsageError
@@ -20,12 +18,11 @@ from pipeline.base.http.proxy import Proxy
 from pipeline.base.logs import logger
 
 OFF = "off"
-_ON_THE_NETWORK: dict[str, Callable[..., Lookup]] = {
+_SERVICES: dict[str, Callable[..., Lookup]] = {
     GitHub.name: GitHub,
     OPENALEX.name: partial(CatalogueLookup, OPENALEX),
     SEMANTIC_SCHOLAR.name: partial(CatalogueLookup, SEMANTIC_SCHOLAR),
 }
-KNOWN = (*_ON_THE_NETWORK, PapersWithCode.name)
 
 
 def open_lookups(
@@ -39,40 +36,22 @@ def open_lookups(
     blacklist: str = "",
     proxy: Proxy | None = None,
 ) -> list[Lookup]:
-    """The services of a setting like "github,openalex,paperswithcode:/path/dump.json.gz", in its order; none for "" and "off".
+    """The services of a setting like "github,openalex", in its order; none for "" and "off".
 
     Nothing is asked, made or read yet: that the setting can be kept is all that is found out. `servers` has
     other addresses for services. Raises UsageError.
     """
     ground = ClientSettings(cache, private, sleep, clock, blacklist, proxy)
     opened: dict[str, Lookup] = {}
-    for word in filter(None, map(str.strip, setting.split(","))):
-        name, _, path = (part.strip() for part in word.partition(":"))
-        if name == PapersWithCode.name:
-            opened[name] = PapersWithCode(_dump_path(path))
-        elif name in _ON_THE_NETWORK and not path:
+    for name in filter(None, map(str.strip, setting.split(","))):
+        if name in _SERVICES:
             more = (servers[name].rstrip("/"),) if name in servers else ()
-            opened[name] = _ON_THE_NETWORK[name](ground, *more)
+            opened[name] = _SERVICES[name](ground, *more)
         elif setting.strip() != OFF:
-            raise UsageError(_unknown_service(name, path))
+            near = get_close_matches(name, _SERVICES, n=1)
+            meant = f"did you mean {near[0]!r}? " if near else ""
+            raise UsageError(f"there is no lookup {name[:100]!r}; {meant}known: {', '.join(_SERVICES)}, or off")
     return list(opened.values())
-
-
-def _dump_path(path: str) -> str:
-    if not path or not os.path.isfile(path):
-        told = f"there is no file {path}" if path else "it needs a file"
-        raise UsageError(
-            f"the lookup paperswithcode: {told}; give its dump like paperswithcode:/path/links-between-papers-and-code.json.gz"
-        )
-    return path
-
-
-def _unknown_service(name: str, path: str) -> str:
-    if name in _ON_THE_NETWORK:
-        return f"the lookup {name} takes nothing after its name, and {path[:100]!r} stands there; write {name} alone"
-    near = get_close_matches(name, KNOWN, n=1)
-    meant = f"did you mean {near[0]!r}? " if near else ""
-    return f"there is no lookup {name[:100]!r}; {meant}known: {', '.join(KNOWN)} (paperswithcode:/path/to/its/dump), or off"
 
 
 _MOST_FAILURES = 2

@@ -8,13 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from phases.references.parse.cython_code import is_cython, parse_cython
 from phases.references.parse.grammar_code import EXTRA, NoParser, parse_with_grammar
 from phases.references.parse.grammars import GRAMMARS
 from phases.references.parse.model import Import, Parsed, Symbol
 from phases.references.parse.pieces import pieces_of
 from phases.references.parse.python_code import MOST_SYMBOLS, NotPython, parse_python
-from phases.references.parse.r_code import parse_r
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _CHARSETS = re.compile(
@@ -76,9 +74,6 @@ def _decode_bytes(data: bytes) -> str:
 def _parse_symbols(language: str, text: str) -> tuple[list[Symbol], list[Import], str]:
     if language == "python":
         return _parse_python(text)
-    # no wheel has a grammar for R (decision 107)
-    if language == "r":
-        return (*parse_r(text), "")
     if language not in GRAMMARS:
         return [], [], ""
     try:
@@ -92,9 +87,6 @@ def _parse_python(text: str) -> tuple[list[Symbol], list[Import], str]:
         return (*parse_python(text), "")
     except NotPython as error:
         why = str(error)[:200]
-    # the grammar for Python loses its way in Cython, so it is asked last (decision 107)
-    if is_cython(text):
-        return (*parse_cython(text), "it is Cython, whose symbols are told line by line")
     try:
         symbols, imports, _ = parse_with_grammar("python", text)
     except NoParser:
