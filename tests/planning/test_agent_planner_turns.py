@@ -20,8 +20,10 @@ from phases.phase05_plan import INDEX, PHASE, PLAN, REQUESTS
 from phases.planning.model import prompt
 from phases.planning.model.plan_steps import STEPS
 from phases.planning.model.shown_pages import choose_pages, is_torn
+from phases.readers.kinds import REQUIREMENT
 from phases.readers.markdown import paper_document
-from phases.readers.text import read_text
+from phases.readers.text import read_requirement, read_text
+from phases.sandbox.installs import pip_packages
 from pipeline.base.errors import ContractError, Interrupted, Paused, PhaseError
 from pipeline.base.files import sha256
 from pipeline.base.plain_yaml import dump_yaml
@@ -175,6 +177,32 @@ def test_all_of_a_paper_but_its_references_is_in_the_request(desk: Desk) -> None
     assert "2.1 Waiting model (page 1)" in first
     assert "https://github.com/example/waiting" in first
     assert "Left out of what you are given: the list of references ('References')." in outside(model.requests[0])
+
+
+def test_a_request_of_one_sentence_is_planned_from_its_own_prompt_in_any_language(desk: Desk) -> None:
+    said = "A page that counts down the minutes that I type."
+    desk.read = read_on(paper_document(read_requirement(said.encode()), "0" * 64, REQUIREMENT))
+    row = {"id": "R1", "kind": "artifact", "text": "Count down", "quote": "counts down the minutes", "component": "C1"}
+    plan = {
+        "plan_version": 2,
+        "paper": {"title": "Countdown", "core_contribution": "It counts down."},
+        "language": "JavaScript",
+        "requirements": [row, {"id": "R2", "kind": "artifact", "text": "Assume no sound", "status": "missing"}],
+        "components": [{"id": "C1", "name": "timer", "what": "It counts."}],
+        "values": [{"id": "V1", "name": "tick", "value": 1, "unit": "s"}],
+        "file_structure": [{"path": "timer.js", "purpose": "It counts.", "components": ["C1"]}],
+        "validation_approach": {"verify_commands": ["node --test"]},
+        "environment_setup": {"packages": ["no line of pip !"], "tools": ["node"]},
+    }
+    model = saying(json.dumps(plan))
+    made = desk.plan(model)
+    assert [(row["status"], row["source"]["page"]) for row in made["requirements"]] == [("stated", 1), ("missing", 0)]
+    assert made["file_structure"][0]["implements"] == ["R1", "R2", "V1"]
+    assert pip_packages(made) == []
+    system, user = (message.text.replace("core_contribution", "") for message in model.requests[0].messages)
+    assert not re.search(r"research|hyperparameter|baseline|expected_results", system)
+    assert data_in(model.requests[0]) == [("REQUEST", said)]
+    assert "This machine has Python " in user
 
 
 def test_the_request_holds_no_hidden_text(desk: Desk) -> None:

@@ -25,8 +25,8 @@ MOST, MOST_RESULTS = 250, 400
 _DROPPED = ("$schema", "title", "description", "examples", "default", "mayBePlaceholder", "volatile", "oneOf")
 _NOT_ASKED = ("todos", "tables", "source")
 # decision 83: todos are a person's, and no model can drop or weaken them.
-_COUNTED = ("source", "status", "requirements", "results")
-"""What a row need not say, because it is looked up or counted."""
+_COUNTED = ("source", "status", "requirements", "results", "owner", "kind")
+"""What a row need not say, because it is looked up, counted or usual."""
 _LENGTH = 240
 _LENGTHS = {
     "title": 300, "core_contribution": 800, "text": 400, "quote": 300, "purpose": 400, "name": 80, "packages": 80,
@@ -64,6 +64,7 @@ def reply_form(schema: Mapping[str, Any], *, is_change: bool) -> Row:
         if name in SOURCED:
             properties |= {"quote": {"type": "string"}, "page": _PAGE}
         required = [KEYS[name]] if is_change else [key for key in rows["required"] if key not in _COUNTED]
+        required += ["kind"] if name == "requirements" and not is_change else []
         made[name] = {**made[name], "minItems": 0, "items": {**rows, "properties": properties, "required": required}}
         if is_change:
             made[name]["items"].pop("oneOf", None)  # a row of a change says what differs
@@ -96,7 +97,8 @@ def server_form(form: Mapping[str, Any], *, is_request: bool) -> Row:
         made["properties"] = {name: rule for name, rule in lists.items() if name not in _OF_PAPERS}
     elif made["required"]:
         for name in SOURCED[1:]:
-            lists[name]["items"]["required"] = [*lists[name]["items"]["required"], "quote"]
+            more = ["owner", "kind", "quote"] if name == "values" else ["quote"]
+            lists[name]["items"]["required"] = [*lists[name]["items"]["required"], *more]
         made["required"] = [*made["required"], *OPTIONAL]
     return made
 
@@ -156,6 +158,9 @@ def _with_source(name: str, row: Row) -> Row:
     made = {key: value for key, value in row.items() if key not in ("quote", "page")}
     if "quote" in row or "source" not in row:
         made["source"] = {"section": None, "page": row.get("page", 0), "quote": row.get("quote", "")}
+    if name == "values":
+        made.setdefault("owner", "method")
+        made.setdefault("kind", "hyperparameter")
     if name in ("requirements", "values") and "status" not in row:
         is_quoted = made["source"]["quote"] or "source" in row
         made |= {"status": "stated"} if is_quoted and name == "requirements" else {} if is_quoted else {"status": "inferred"}

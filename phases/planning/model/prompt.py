@@ -56,14 +56,14 @@ _CODE = """\
 # The code
 
 language, framework?: as asked for, else what fits the task; only what this machine has.
-file_structure: 5 to 15 files in the language's usual layout: modules named after components, one file of values, a command
-  whose --help works without data, tests, README.md, the build file (pyproject.toml, Makefile). components?, implements?: ids
+file_structure: {files} in the language's usual layout: modules named after components, one file of values, tests, README.md,
+  the build file (pyproject.toml, Makefile); a command has a --help that works without data. components?, implements?: ids
   (a component brings its requirements). depends_on?: planned files, no circles. interface?: signatures for others. Tests compare
-  with results worked out by hand, invariants and small cases; they run offline in a minute.
+  with results worked out by hand, invariants and small cases, offline, in a minute.
 verify_commands: run the tests and fail with them (no `|| true`, no pipe). Python: `{command}`; else as usual: `npm test`.
 environment_setup: packages: what the code needs, as its package manager reads it. python?. tools?: commands such as node, g++.
 
-The reply may have some {most:,} characters."""
+The reply may have {most:,} characters."""
 _REQUEST = """\
 You plan a program that a person asks for. They review the plan; then another model writes the code from it.
 
@@ -87,7 +87,6 @@ requirements: 3 to 30 instructions in your own words, each of which an implement
   kind: algorithm, model, equation, dataset, metric, artifact. A small request is a small program: add nothing unasked.
 components: the 1 to 8 parts to build. steps?: the lines of an algorithm.
 values: settings that the request names. value: a number and its unit in the plain form (8000, Hz), or a word; values: a list.
-  owner: method. kind: hyperparameter, data, evaluation.
 uncertain: where the request leaves out what decides the result: first at most three questions to the person, each with what you
   assume until it is answered; then what this machine lacks.
 """
@@ -193,9 +192,10 @@ def planning_messages(
         f"This machine has {paper.tools}, and nothing else that builds or runs programs." if paper.tools else "",
         *_change_parts(wanted),
     ]
-    texts, form = (_REQUEST, _OF_REQUEST) if paper.is_request else (_PAPER, _OF_PAPER)
+    texts, form, files = (_REQUEST, _OF_REQUEST, "2 to 15 files") if paper.is_request else (_PAPER, _OF_PAPER, "5 to 15 files")
     shown = json.dumps(form, ensure_ascii=False, separators=(",", ":"))  # without blanks: it is asked for often
-    system = texts.format(data=_DATA, form=shown) + _CODE.format(command=VERIFY, most=most_tokens * _CHARACTERS_A_TOKEN)
+    system = texts.format(data=_DATA, form=shown)
+    system += _CODE.format(command=VERIFY, files=files, most=most_tokens * _CHARACTERS_A_TOKEN)
     wish = "Reply with the change." if wanted.present is not None else "Reply with the plan."
     text = "\n\n".join([*filter(None, parts), wish])
     return [Message("system", system), Message("user", text, pictures=tuple(row.picture for row in paper.shown))]
