@@ -21,6 +21,8 @@ _USUAL_SHARE = 0.8
 """Of the tokens of requests: so many are usually read from a provider's cache, where it has one."""
 _FINISHED = ("completed", "warning", "incomplete")
 _SMALL = 0.005
+_SLOW = {"plan": 3, "implement": 4}
+"""Times as many turns as by the rule of thumb, where much must be mended: live runs took 3 to 15 turns for code of equal size."""
 
 
 class Work(NamedTuple):
@@ -49,8 +51,8 @@ class Price(NamedTuple):
     """What one kind of work will cost."""
 
     text: str
-    usd: float | None
-    """None: not known."""
+    usd: tuple[float, float] | None
+    """At least and at most; None: not known."""
 
 
 class DryRun(Paused):
@@ -62,8 +64,9 @@ class DryRun(Paused):
         """`prices`: by what asks, such as "the plan"."""
         parts = [f"{name} {price.text}" for name, price in prices.items()]
         if len(known := [price.usd for price in prices.values() if price.usd is not None]) > 1:
+            least, most = (sum(bound) for bound in zip(*known, strict=True))
             parts.append(
-                f"{'together' if len(known) == len(prices) else 'what is known, together,'} ≈ ${sum(known):.2f}"
+                f"{'together' if len(known) == len(prices) else 'what is known, together,'} {_dollars(least, most)}"
             )
         told = f": {'; '.join(parts)}; to begin: pipeline resume {task}" if parts else ""
         super().__init__(f"a dry run, so no model was asked{told}", stop_reason="dry_run")
@@ -93,7 +96,8 @@ def price_work(work: Work, model: Model, ledger: str) -> Price | None:
     """Return what work will cost, learnt from the tasks beside this one; None where it costs nothing."""
     past = learn(ledger, work.thread)
     text = describe_expected(work, model, past)
-    return Price(text, expected_usd(work, model, past)) if text else None
+    least, most = (expected_usd(course, model, past) for course in (work, _slow_course(work, past)))
+    return Price(text, None if least is None or most is None else (least, most)) if text else None
 
 
 def expected_usd(work: Work, model: Model, past: Sequence[Past]) -> float | None:
@@ -111,17 +115,38 @@ def expected_usd(work: Work, model: Model, past: Sequence[Past]) -> float | None
     return float(price(tokens_in, tokens_out, cached) if callable(price) else model.price(tokens_in, tokens_out))
 
 
+def _slow_course(work: Work, past: Sequence[Past]) -> Work:
+    """Return the work of a run in which much must be mended; the same where earlier tasks say what it takes."""
+    times = 1 if past else _SLOW[work.thread]
+    return work._replace(turns=work.turns * times, tokens_in=work.tokens_in * times)
+
+
+def _dollars(least: float, most: float) -> str:
+    return f"≈ ${least:.2f}" if f"{least:.2f}" == f"{most:.2f}" else f"≈ ${least:.2f} to ${most:.2f}"
+
+
 def describe_expected(work: Work, model: Model, past: Sequence[Past]) -> str:
     """One line for a person; empty where nobody is paid."""
     usd = expected_usd(work, model, past)
     if model.priced and not usd:
         return ""
-    cost = "price not known" if usd is None else f"≈ ${usd:.2f}" if usd >= _SMALL else "under one cent"
+    slow = _slow_course(work, past)
+    most = expected_usd(slow, model, past)
+    cost = (
+        "price not known" if usd is None or most is None else "under one cent" if most < _SMALL else _dollars(usd, most)
+    )
     own = sum(row.model == model.name for row in past)
     tasks = "1 earlier task" if (own or len(past)) == 1 else f"{own or len(past)} earlier tasks"
     by = f"{tasks} with it" if own else tasks if past else "a rule of thumb"
-    times = "once" if work.turns == 1 else f"about {work.turns} times"
-    return f"asks {model.name} {times}, ≈ {round(work.tokens_in + work.tokens_out, -3):,} tokens, {cost} (by {by})"
+    times = (
+        "once"
+        if slow.turns == 1
+        else f"about {work.turns} times"
+        if slow == work
+        else f"{work.turns} to {slow.turns} times"
+    )
+    sizes = dict.fromkeys(round(course.tokens_in + course.tokens_out, -3) for course in (work, slow))
+    return f"asks {model.name} {times}, ≈ {' to '.join(f'{size:,}' for size in sizes)} tokens, {cost} (by {by})"
 
 
 def _is_finished(folder: str, thread: str) -> bool:

@@ -119,7 +119,7 @@ class Ledger:
         limits = self._limits
         if limits.get("dry_run") == "yes":
             is_free = model.priced and not model.price(1_000_000, 1_000_000)
-            raise DryRun(self.task, {"the work": Price("costs nothing", 0.0)} if is_free else self._prices)
+            raise DryRun(self.task, {"the work": Price("costs nothing", (0.0, 0.0))} if is_free else self._prices)
         if (limits.get("max_usd") or limits.get("batch_usd")) and not (model.priced or model.reports_cost):
             raise PhaseError(
                 f"what {model.name} costs is not known, and its server does not say it, so a limit in dollars cannot be kept: "

@@ -135,7 +135,7 @@ def test_the_line_says_what_it_rests_on() -> None:
     work, model = Work("implement", 12, 900_000, 100_000), Priced()
     assert (
         describe_expected(work, model, [])
-        == "asks a:b about 12 times, ≈ 1,000,000 tokens, ≈ $1.00 (by a rule of thumb)"
+        == "asks a:b 12 to 48 times, ≈ 1,000,000 to 3,700,000 tokens, ≈ $1.00 to $3.70 (by a rule of thumb)"
     )
     assert describe_expected(work, model, [past(), past(usd=4.0)]).endswith("≈ $3.00 (by 2 earlier tasks with it)")
     other = past(model="c:d", tokens_in=2.0, tokens_out=3.0)
@@ -158,7 +158,7 @@ def test_a_damaged_or_unfinished_task_is_left_out(tmp_path: Path, damage: str) -
     assert learn(ledger, "implement") == []
 
 
-PRICED = r"asks openai:gpt-4o (?:once|about \d+ times), ≈ [\d,]+ tokens, ≈ \$\d+\.\d\d \(by a rule of thumb\)"
+PRICED = r"asks openai:gpt-4o \d+ to \d+ times, ≈ [\d,]+ to [\d,]+ tokens, ≈ \$\d+\.\d\d to \$\d+\.\d\d \(by a rule of thumb\)"
 
 
 def test_a_dry_run_prices_the_plan_and_the_code_of_a_new_paper_asks_no_model_and_ends_with_0(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_dry_run_prices_the_plan_and_the_code_of_a_new_paper_asks_no_model_and
         more = {"PIPELINE_OPENAI_BASE_URL": server.base_url}
         ended = command("run", "--fast", "paper.md", *served, "--dry-run", **more)
         assert ended.code == 0, ended.err
-        both = rf"the plan {PRICED}; the code {PRICED}; together ≈ \$\d+\.\d\d; to begin: pipeline resume paper"
+        both = rf"the plan {PRICED}; the code {PRICED}; together ≈ \$\d+\.\d\d to \$\d+\.\d\d; to begin: pipeline resume paper"
         assert re.search(both, command.document("paper", "report.json")["reason"])
         assert server.asked == 0
         assert not (command.task("paper") / "logs" / FILE).exists(), "what a dry run expects is not learnt from"

@@ -22,9 +22,9 @@ from phases.llm.journal import read_journal
 from phases.llm.providers import PROVIDERS
 from phases.sandbox.box import Box, limits_from, with_machine
 from phases.sandbox.commands import kind_of_sandbox
-from phases.sandbox.installs import find_environment
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import ManifestReader, compare_manifests
+from phases.workspace.packages import find_python
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.task_paths import TaskPaths, task_paths
 from phases.workspace.workspace import CONTROL, Workspace
@@ -175,10 +175,7 @@ def _check_code(trial: Trial, workspace: Workspace, commands: CommandRunner) -> 
 def _build_box(trial: Trial) -> Box:
     """What the agent's commands run in, with the packages of the plan where they are installed."""
     places = trial.places
-    allowed = trial.settings["install"] == "allowed"
-    python = find_environment(places.packages, trial.package_store) if allowed else None
-    own = str(trial.settings.get("python") or "")
-    python = places.own_python if own and os.path.isdir(places.own_python) else python
+    python, own = find_python(places, trial.settings, trial.package_store), str(trial.settings.get("python") or "")
     kind = kind_of_sandbox(str(trial.settings["sandbox"]))
     box = Box(places.workspace, kind, (places.paper, *filter(None, [own])), python, limits_from(trial.settings))
     return with_machine(box._replace(read_only=(os.path.join(places.workspace, CONTROL),)), trial.settings)
