@@ -170,7 +170,7 @@ def describe_next_file(
         "next_file": row or {"path": path},
         "requirements": [entry for entry in plan["requirements"] if entry["id"] in wanted],
         **({"values": values} if (values := [row for row in plan.get("values", ()) if row["id"] in wanted]) else {}),
-        "components": [entry for entry in _components_of(plan) if wanted & set(entry.get("requirements", []))],
+        "components": [entry for entry in plan["components"] if wanted & set(entry.get("requirements", []))],
         **({"changed": _changes_for(path, wanted, changed)} if there and changed else {}),
         **({"reference_code": list(helps)} if helps else {}),
     }
@@ -226,10 +226,5 @@ def _without_quotes(plan: Mapping[str, Any]) -> dict[str, Any]:
         "requirements": [
             {"id": row["id"], "kind": row["kind"], "text": row["text"][:160]} for row in plan["requirements"]
         ],
-        **({"components": []} if "components" in plan else {"implementation_components": []}),
+        "components": [],
     }
-
-
-def _components_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Those of a plan of either version."""
-    return list(plan["components"] if "components" in plan else plan["implementation_components"])
