@@ -14,10 +14,9 @@ _FIELDS_OF_FILES = ("implements", "depends_on", "interface", "purpose")
 _FIELDS_OF_REQUIREMENTS = ("text", "kind", "value", "name")
 """A requirement that differs in these is another one for the code; where it is cited from is not the code's concern."""
 _FIELDS_OF_VALUES = ("values", "symbol", "unit", "owner", "condition")
-_LISTS = ("values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
+_LISTS = ("components", "values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
 _SECTIONS = (
     ("validation_approach", "verify_commands"),
-    ("validation_approach", "experiments"),
     ("environment_setup", "packages"),
     ("environment_setup", "python"),
     ("environment_setup", "tools"),
@@ -79,10 +78,6 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
         *_requirement_lines(_requirements_of(old_plan), _requirements_of(new_plan)),
         *_file_lines(_files_of(old_plan), _files_of(new_plan)),
     ]
-    if "components" in old_plan and "components" in new_plan:
-        lines += _list_lines("components", old_plan["components"], new_plan["components"])
-    elif _components_of(old_plan) != _components_of(new_plan):
-        lines.append("~ components" if "components" in new_plan else "~ implementation_components")
     lines += [line for name in _LISTS for line in _list_lines(name, old_plan.get(name, ()), new_plan.get(name, ()))]
     for section, name in _SECTIONS:
         before, after = old_plan[section].get(name, []), new_plan[section].get(name, [])
@@ -98,10 +93,6 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
     if [path for path in before if path in after] != [path for path in after if path in before]:
         lines.append("~ implementation_strategy: another order")
     return [_shorten_line(line) for line in lines]
-
-
-def _components_of(plan: Mapping[str, Any]) -> list[_Row]:
-    return list(plan["components"] if "components" in plan else plan["implementation_components"])
 
 
 def _list_lines(name: str, old: Sequence[_Row], new: Sequence[_Row]) -> Iterator[str]:
@@ -188,7 +179,7 @@ def _diff_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any])
 def _diff_components(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
     """Ids of requirements in a component that is new, differs or is gone: what a file is told of them is another thing."""
     old, new = (
-        [{name: value for name, value in row.items() if value} for row in _components_of(plan)]
+        [{name: value for name, value in row.items() if value and name != "source"} for row in plan.get("components", ())]
         for plan in (old_plan, new_plan)
     )
     differing = [row for row in old if row not in new] + [row for row in new if row not in old]
@@ -198,7 +189,7 @@ def _diff_components(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -
 def _by_section(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any], changed: Collection[str]) -> set[str]:
     """Return the files that a change outside requirements and files reaches."""
     files, reached = _files_of(new_plan), set[str]()
-    if "experiments" in changed or old_plan.get("experiments") != new_plan.get("experiments"):
+    if old_plan.get("experiments") != new_plan.get("experiments"):
         kinds = {row["id"]: row["kind"] for row in new_plan["requirements"]}
         entries = {path for path in files if path.rpartition("/")[2] == _ENTRY}
         experiments = {name for name, kind in kinds.items() if kind == "experiment"}

@@ -27,7 +27,7 @@ def file(path: str, implements: list[str], depends_on: list[str], interface: lis
 
 
 PLAN: Plan = {
-    "plan_version": 1,
+    "plan_version": 2,
     "paper": {"title": "On Time", "core_contribution": "We wait."},
     "language": "Python",
     "requirements": [
@@ -45,8 +45,9 @@ PLAN: Plan = {
         file("tests/test_config.py", [], ["p/config.py"], []),
         file("tests/test_model.py", ["R2"], ["p/model.py"], []),
     ],
-    "implementation_components": [{"name": "all", "requirements": ["R1", "R2", "R3"]}],
-    "validation_approach": {"verify_commands": ["python -m unittest"], "experiments": ["R3: wait"]},
+    "components": [{"id": "C1", "name": "all", "requirements": ["R1", "R2", "R3"]}],
+    "experiments": [{"id": "X1", "what": "wait"}],
+    "validation_approach": {"verify_commands": ["python -m unittest"]},
     "environment_setup": {"python": ">=3.11", "packages": []},
     "implementation_strategy": [
         "p/config.py", "p/model.py", "p/experiments.py", "p/__main__.py", "requirements.txt", "tests/__init__.py",
@@ -124,7 +125,7 @@ def add(plan: Plan, path: str) -> None:
             id="other verify commands",
         ),
         pytest.param(
-            lambda plan: plan["validation_approach"].update(experiments=["R3: run"]),
+            lambda plan: plan["experiments"][0].update(what="run"),
             ["p/experiments.py"],
             id="other experiments reach what implements them",
         ),
@@ -174,7 +175,10 @@ def test_what_uses_or_tests_a_changed_file_is_kept_and_named(
 
 WITH_CONFIG = ["p/config.py"]
 WITH_MODEL = ["p/model.py", "tests/test_model.py"]
-COMPONENTS = [{"name": "a", "requirements": ["R1"], "equations": ["(1)"]}, {"name": "b", "requirements": ["R2"]}]
+COMPONENTS = [
+    {"id": "C1", "name": "a", "requirements": ["R1"], "equations": ["(1)"]},
+    {"id": "C2", "name": "b", "requirements": ["R2"]},
+]
 
 
 @pytest.mark.parametrize(
@@ -186,8 +190,11 @@ COMPONENTS = [{"name": "a", "requirements": ["R1"], "equations": ["(1)"]}, {"nam
         pytest.param([{**COMPONENTS[0], "equations": ["(2)"]}, COMPONENTS[1]], WITH_CONFIG, id="an equation"),
         pytest.param([COMPONENTS[0], {**COMPONENTS[1], "hyperparameters": ["R1"]}], WITH_MODEL, id="a hyperparameter"),
         pytest.param([{**COMPONENTS[0], "name": "c"}, COMPONENTS[1]], WITH_CONFIG, id="a name"),
+        pytest.param([{**COMPONENTS[0], "source": {"page": 3}}, COMPONENTS[1]], [], id="where it is cited from"),
         pytest.param(COMPONENTS[:1], WITH_MODEL, id="one that is gone"),
-        pytest.param([*COMPONENTS, {"name": "c", "requirements": ["R3"]}], ["p/experiments.py"], id="a new one"),
+        pytest.param(
+            [*COMPONENTS, {"id": "C3", "name": "c", "requirements": ["R3"]}], ["p/experiments.py"], id="a new one"
+        ),
         pytest.param(
             [{**COMPONENTS[0], "requirements": ["R3"]}, COMPONENTS[1]],
             ["p/config.py", "p/experiments.py"],
@@ -198,15 +205,15 @@ COMPONENTS = [{"name": "a", "requirements": ["R1"], "equations": ["(1)"]}, {"nam
 def test_a_change_of_a_component_reaches_the_files_that_implement_it(
     components: list[dict[str, Any]], write: list[str]
 ) -> None:
-    before, after = ({**PLAN, "implementation_components": rows} for rows in (COMPONENTS, components))
+    before, after = ({**PLAN, "components": rows} for rows in (COMPONENTS, components))
     assert list(compare_files(before, after).write) == write
-    assert plan_difference(before, after) == ([] if components == COMPONENTS else ["~ implementation_components"])
+    assert not write or all("components C" in line for line in plan_difference(before, after))
 
 
 def test_experiments_that_no_file_implements_reach_the_entry_script() -> None:
     before = changed(lambda plan: row(plan, "p/experiments.py").update(implements=[]))
     after = copy.deepcopy(before)
-    after["validation_approach"]["experiments"] = ["more"]
+    after["experiments"].append({"id": "X2", "what": "more"})
     assert compare_files(before, after).write == ("p/__main__.py",)
 
 
@@ -235,7 +242,7 @@ ROWS = st.builds(
 
 
 COMPONENT_ROWS = st.fixed_dictionaries(
-    {"name": st.just("a"), "requirements": st.lists(IDS, max_size=2, unique=True)},
+    {"id": st.sampled_from(["C1", "C2"]), "name": st.just("a"), "requirements": st.lists(IDS, max_size=2, unique=True)},
     optional={"equations": st.lists(st.just("(1)"), max_size=1)},
 )
 
@@ -251,12 +258,10 @@ def plans(draw: st.DrawFn) -> Plan:
             requirement(name, draw(st.sampled_from(["model", "experiment"])), draw(texts)) for name in ("R1", "R2")
         ],
         "file_structure": rows,
-        "implementation_components": draw(st.lists(COMPONENT_ROWS, max_size=2)),
+        "components": draw(st.lists(COMPONENT_ROWS, max_size=2, unique_by=lambda row: row["id"])),
         "implementation_strategy": order[: draw(st.integers(0, len(order)))],
-        "validation_approach": {
-            "verify_commands": [draw(texts)],
-            "experiments": draw(st.lists(texts, max_size=2)),
-        },
+        "experiments": draw(st.sampled_from([[], [{"id": "X1", "what": "x"}], [{"id": "X1", "what": "y"}]])),
+        "validation_approach": {"verify_commands": [draw(texts)]},
     }
 
 
@@ -300,10 +305,10 @@ def test_a_file_is_touched_only_where_the_plans_differ_for_a_person_too(old: Pla
 
 
 def test_an_entry_that_stands_there_twice_now_is_a_difference() -> None:
-    twice = changed(lambda plan: plan["validation_approach"].update(experiments=["y", "y"]))
-    once = changed(lambda plan: plan["validation_approach"].update(experiments=["y"]))
-    assert plan_difference(once, twice) == ["+ experiments: y"]
-    assert plan_difference(twice, once) == ["- experiments: y"]
+    twice = changed(lambda plan: plan["validation_approach"].update(verify_commands=["y", "y"]))
+    once = changed(lambda plan: plan["validation_approach"].update(verify_commands=["y"]))
+    assert plan_difference(once, twice) == ["+ verify_commands: y"]
+    assert plan_difference(twice, once) == ["- verify_commands: y"]
 
 
 def test_the_difference_is_told_in_short_lines() -> None:
