@@ -123,7 +123,7 @@ def _open_conversation(
     # So an earlier release said it, with our own words in it.
     before = {**asked, "question": question_digest(messages, _SCHEMA)}
     ledger = Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place)
-    return open_conversation(model, Record(path, ledger, ctx.in_place, tell=ctx.tell), asked, before)
+    return open_conversation(model, Record(path, ledger, ctx.in_place), asked, before)
 
 
 def _build_question(
