@@ -97,6 +97,5 @@ PHASE = Phase(
     name="plan_review",
     reads=("initial_plan.txt",),
     writes=("plan_review.json", LOCK, "plan_versions/"),
-    later=(LOCK,),
     run=run,
 )

@@ -26,6 +26,7 @@ _MOST_OF_FILE, _MOST_OF_ALL = 20_000, 60_000
 _AROUND = 3000
 """Characters of the paper before and after a quote that are sent with it: about a page, whatever page they are on."""
 _FEWEST_LETTERS, _MOST_PATHS = 10, 3
+README = "README.md"
 _GAP = "    …\n"
 _FILE = "(file)"
 _EQUATION = re.compile(r"\b(?:eqs?|equations?|formulas?)\b.{1,20}", re.IGNORECASE)
@@ -48,6 +49,23 @@ it is missing), "sentence" says why in one plain sentence.
 
 Reply with one JSON object and nothing else:
 {"judgements": [{"id": "R3", "verdict": "differs", "file": "a.py", "line": 12, "sentence": "Equation (4) divides by n - 1."}]}"""
+DELIVERY: Mapping[str, Any] = {
+    "id": "DELIVERY",
+    "kind": "artifact",
+    "text": "The delivered directory is what its user needs. README.md has the purpose, installation, usage with commands that "
+    "exist in the code and output that it gives, assumptions, what is not done, and for a paper which part is where and "
+    "contradictions between its text, figures and tables. There are packaging and a licence note, and nothing refers to files "
+    "outside the directory. Unusable input gets one line that names it. Experiments, where there are any, name results in words "
+    "beside their ids, with baselines, save them after each run without overwriting others, and mark quick runs; each metric and "
+    "data set is tested against a known truth. The sentence names all that is missing.",
+    "status": "stated",
+    "source": {"section": None, "page": 0, "quote": ""},
+}
+"""What no plan demands and each user wants; it gets a verdict as a requirement does."""
+_OF_DELIVERY = re.compile(
+    r"(?:README|LICEN[CS]E)[^/]*|experiments\.yaml|pyproject\.toml|package\.json|Cargo\.toml|CMakeLists\.txt|Makefile|go\.mod",
+    re.IGNORECASE,
+)
 Row = Mapping[str, Any]
 Sources = Mapping[str, str]
 """The text files of the workspace by path."""
@@ -85,7 +103,8 @@ def find_items(plan: Mapping[str, Any], sources: Sources, evidence: Sequence[Row
         tests = tests if told.get("measured", True) else files
         code = [place for place in code if not is_test_file(place.path)] or code
         items.append(Item(row, values, code or _all_code(sources), tests))
-    return items
+    delivered = [_whole_file(path) for path in sources if _OF_DELIVERY.fullmatch(path)]
+    return [*items, Item(DELIVERY, (), delivered, ())] if README in sources else items
 
 
 def _whole_file(path: str) -> Place:

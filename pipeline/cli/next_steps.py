@@ -144,7 +144,8 @@ def _after_a_pause(name: str, report: dict[str, Any]) -> Steps:
 
 def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
     name = command_name(store)
-    steps = _of_acceptance(store, report) if report["status"] == "incomplete" else []
+    is_judged = report["status"] == "incomplete" and store.exists("generate_code/")
+    steps = _of_acceptance(store, report) if is_judged else []
     read = (f"pipeline show {name} plan", "read the plan")
     if report.get("scaffold"):
         steps += [

@@ -243,7 +243,7 @@ def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:
 def _reopen_what_changed(
     store: TaskStore, task: Mapping[str, Any], values: Mapping[str, Any], flags: Mapping[str, Any]
 ) -> None:
-    """Opens phases again for what their stamps do not hold, or did not hold in earlier releases."""
+    """Open phases again for what their stamps do not hold."""
     if values["held_out"] or flags.get("data") or flags.get("gpu"):
         _reopen(store, lambda phase: bool(phase.asked), "experiments may see other data, or other devices")
     if flags.get("reproduce") and values["reproduce"] != OFF and (why := _why_experiments_again(store)):

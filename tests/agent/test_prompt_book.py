@@ -38,6 +38,7 @@ from phases.reproduction import attempts
 from phases.workspace.jobs import Jobs, JobState
 from phases.workspace.workspace import Workspace
 from pipeline.engine.contract import Contracts
+from tests.agents import small_plan
 from tests.papers import EXAMPLE, example_paper
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,8 +60,8 @@ REQUEST = prompt.build_system({"language": "JavaScript"}, is_request=True)
 
 @pytest.mark.parametrize(
     "text",
-    [PAPER, REQUEST, explore._SYSTEM, review_question.SYSTEM, attempts.WHAT_NEXT],
-    ids=["a paper", "a request", "a sub-agent", "the judge", "the tables"],
+    [PAPER, REQUEST, explore._SYSTEM, review_question.SYSTEM, review_question.DELIVERY["text"], attempts.WHAT_NEXT],
+    ids=["a paper", "a request", "a sub-agent", "the judge", "the delivery", "the tables"],
 )
 def test_every_sentence_stands_in_the_book(text: str) -> None:
     book = flat(BOOK)
@@ -126,6 +127,19 @@ def test_the_algorithms_that_the_file_cites_are_in_it_whole() -> None:
     told = rendered()
     assert "What these requirements cite of the paper, whole" in told
     assert told.count("Algorithm 1") > 1, "not in the requirement's words alone"
+
+
+def test_a_request_is_sent_whole_and_nothing_is_said_of_papers_and_pytest() -> None:
+    wish = "# Words\n\nWrite a page that counts words.\n\nIt must show the count while one types."
+    plan = {**small_plan("words.js"), "language": "JavaScript"}
+    begun = Session(None, ("words.js",), ("words.js",), {}, {}, (), 200_000, None, MACHINE)  # type: ignore[arg-type]
+    messages = Memory(plan, begun, [], paper=f"---\nkind: requirement\n---\n<!-- page 1 -->\n\n{wish}\n").messages()
+    system, first, *step = (message.text for message in messages)
+    assert json.loads(first)["request"] == wish
+    told = " ".join([system, *step])
+    assert [
+        word for word in ("paper", "equation", "pytest", "--help", "Python", "experiments.yaml") if word in told
+    ] == []
 
 
 if __name__ == "__main__":

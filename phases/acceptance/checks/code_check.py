@@ -56,8 +56,8 @@ _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
 """Of files that the plan does not name; later ones are not parsed."""
 _INSTALLED = ("node_modules", "site-packages")
 Row = dict[str, Any]
-Reviewer = Callable[[Workspace, Sequence[Row]], Sequence[Row]]
-"""Adds to each row of evidence whether the code does what the paper says."""
+Reviewer = Callable[[Workspace, Sequence[Row]], tuple[list[Row], list[str]]]
+"""Adds to each row of evidence whether the code does what the paper says; and tells what the delivered directory lacks."""
 
 
 class _Facts(NamedTuple):
@@ -112,7 +112,8 @@ def check_code(
             commands.take_back()
         _add_below(facts, rows, evidence.require)
         if review and not facts.problems:
-            rows = list(review(workspace, rows))
+            rows, lacks = review(workspace, rows)
+            facts.advice.extend(lacks)
     finally:
         look.end()
     differing = _describe_differing(_without_assumptions(rows, plan))

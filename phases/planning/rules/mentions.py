@@ -13,7 +13,7 @@ from phases.planning.rules.captions import METRIC, metric_of
 from phases.planning.rules.names import NAMES, expand, is_same, is_telling, letters_of
 from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
 from phases.planning.rules.results import TableUse, is_own
-from phases.planning.rules.sections import BACKGROUND, BUILD, MIXED, OTHER, PROOF, RESULTS
+from phases.planning.rules.sections import BACKGROUND, BUILD, OTHER, PROOF
 from phases.planning.rules.tables import METHOD_HEAD
 
 _MOST, _LONGEST, _FEWEST_MENTIONS, _MOST_METRICS = 12, 6, 2, 10
