@@ -49,7 +49,6 @@ PHASE = Phase(
     reads=(),
     writes=("environment.json",),
     settings=("model", "max_source_mb"),
-    later=(_SANDBOX,),
     observe=_observe_machine,
     run=run,
 )

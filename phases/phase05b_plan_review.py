@@ -14,7 +14,10 @@ LOCK = "package_lock.json"
 def run(inputs: Documents, ctx: Context) -> Documents:
     plan = read_bytes(ctx.paths.plan)
     _keep_version(ctx, plan, inputs["initial_plan.txt"])
-    wanted = inputs["initial_plan.txt"]["environment_setup"]["packages"]
+    # late: every command looks at every phase, and few review a plan
+    from phases.sandbox.installs import pip_packages
+
+    wanted = pip_packages(inputs["initial_plan.txt"])
     lock = _lock_packages(wanted, ctx)
     _tell_missing_programs(inputs["initial_plan.txt"], ctx)
     decision = ctx.review(plan.decode("utf-8"), sha256(plan))  # on these very bytes: another plan needs another one
@@ -95,6 +98,5 @@ PHASE = Phase(
     name="plan_review",
     reads=("initial_plan.txt",),
     writes=("plan_review.json", LOCK, "plan_versions/"),
-    later=(LOCK,),
     run=run,
 )

@@ -36,7 +36,6 @@ PHASE = Phase(
     reads=(_PLAN, "generate_code/"),
     writes=(_RESULTS,),
     settings=("reproduce", "tolerance", "sandbox", "install", *_GIVEN),
-    later=_GIVEN,
     asked="reproduce",
     owns=("results",),
     report=_report,

@@ -24,7 +24,6 @@ from phases.llm.model import Model, Reachability, Reply, Request, ToolCall
 from phases.sandbox.box import LANDLOCK
 from phases.sandbox.commands import kind_of_sandbox
 from phases.sandbox.probe import probe_kind
-from phases.workspace.guide_file import is_guide
 from phases.workspace.jobs import Jobs, JobState
 from phases.workspace.task_paths import task_paths
 from phases.workspace.workspace import Workspace
@@ -142,7 +141,7 @@ def all_tools(root: str = "/nowhere") -> list[Tool]:
     """Every tool that an agent has."""
     workspace, explorers = Workspace(root), Explorers.__new__(Explorers)
     bash = bash_tool(lambda command, seconds: (0, ""), start=lambda command: JobState(1, command))
-    own = [bash, job_tool(Jobs(""), lambda: 0), todo_tool(tuple, lambda: 1), reference_tool(None)]
+    own = [bash, job_tool(Jobs(""), lambda: 0), todo_tool(tuple), reference_tool(None)]
     own.append(ask_user_tool(lambda question, options: None, list))
     return [*file_tools(workspace, Notes()), *search_tools(workspace), *own, explorers.tool()]
 
@@ -153,9 +152,9 @@ def tool_kinds() -> dict[str, ToolKind]:
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Every file of the workspace but AGENTS.md as it is written there."""
+    """Every file of the workspace."""
     workspace = Workspace(str(folder / "generate_code"))
-    rows = [row for row in workspace.digests() if row.sha256 and not is_guide(row.path, row.sha256)]
+    rows = [row for row in workspace.digests() if row.sha256]
     return {row.path: workspace.read_bytes(row.path) for row in rows}
 
 
@@ -172,6 +171,11 @@ def test_it(name):
     return f"printf %s {shlex.quote(test)} > test_it.py && python -m pytest -q test_it.py"
 
 
+PLAN_LISTS = (
+    "components", "values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain",
+)  # fmt: skip
+
+
 def small_plan(*paths: str, verify: tuple[str, ...] = (), demands: bool = False) -> dict[str, Any]:
     """A plan of these files. `demands`: with one requirement each, which nothing accepts unless code names it and runs."""
     verify = verify or ((check_of(*paths),) if demands else ())
@@ -186,7 +190,7 @@ def small_plan(*paths: str, verify: tuple[str, ...] = (), demands: bool = False)
         for number, path in enumerate(paths, 1)
     ]
     return {
-        "plan_version": 1,
+        "plan_version": 2,
         "paper": {"title": "A paper", "core_contribution": "something"},
         "language": "Python",
         "requirements": rows if demands else [],
@@ -194,8 +198,8 @@ def small_plan(*paths: str, verify: tuple[str, ...] = (), demands: bool = False)
             {"path": path, "purpose": f"the purpose of {path}", "implements": [f"R{number}"]}
             for number, path in enumerate(paths, 1)
         ],
-        "implementation_components": [{"name": "all", "requirements": [row["id"] for row in rows]}],
-        "validation_approach": {"verify_commands": list(verify), "experiments": []},
+        **{name: [] for name in PLAN_LISTS},
+        "validation_approach": {"verify_commands": list(verify)},
         "environment_setup": {"python": ">=3.11", "packages": []},
         "implementation_strategy": list(paths),
     }

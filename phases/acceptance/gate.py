@@ -199,7 +199,7 @@ def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -
     mute = {
         key: row["reason"] or "; ".join(row["notes"])
         for key, row in outcomes.items()
-        if is_broken(row["kind"], row["status"], row["fault"])
+        if is_broken(row["status"], row["fault"])
     }
     missing = [f"{key} gave no verdict: {why}" for key, why in mute.items()]
     blocked = [f"{key} does not accept it" for key, row in outcomes.items() if row["status"] in (BLOCK, STOP)]

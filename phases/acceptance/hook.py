@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 INTERNAL, USER, REPO = "internal", "user", "repo"
 SOURCES = (INTERNAL, USER, REPO)
 """In the order in which their hooks run."""
-BUILTIN, COMMAND, HTTP = "builtin", "command", "http"
+BUILTIN, COMMAND = "builtin", "command"
 STRICT, CLAUDE, AUTO = "strict", "claude", "auto"
 """What exit codes mean: 0 or a block; Claude Code's protocol; 0 passes, 1 and 2 block."""
 PASS, BLOCK, FAILED, STOP = "pass", "block", "failed", "stop"
@@ -39,7 +39,7 @@ class Hook:
     timeout_blocks: bool = False
     """A timeout is a block, and not a failure of the hook."""
     params: Mapping[str, Any] = field(default_factory=dict)
-    """Of the kind: `command` (text) or `args` (list) of a command; `handler` and its own of a builtin; those of http."""
+    """Of the kind: `command` (text) or `args` (list) of a command; `handler` and its own of a builtin."""
     matcher: str = ""
     """A regular expression that the whole name of a tool must fit, or at session_start `startup` or `resume`; empty: any."""
     when: str = WORKSPACE_CHANGED
@@ -93,9 +93,9 @@ class HookResult(NamedTuple):
     seconds: float = 0.0
 
 
-def is_broken(kind: str, status: str, fault: str) -> bool:
-    """Whether a hook that should have said something did not. One that only observes has nothing to say."""
-    return kind != HTTP and (status == FAILED or bool(fault))
+def is_broken(status: str, fault: str) -> bool:
+    """Return whether a hook that should have said something did not."""
+    return status == FAILED or bool(fault)
 
 
 def downgrade_block(result: HookResult, point: str) -> HookResult:

@@ -24,7 +24,6 @@ from phases.acceptance.hook import (
     COMMAND,
     FAIL_CLOSED,
     FAILED,
-    HTTP,
     NO_VERDICT,
     PASS,
     SESSION_START,
@@ -141,12 +140,6 @@ class HookExecutor:
         if hook.kind == BUILTIN:
             return run_builtin(hook, self._run.cwd, occasion.tool)
         self._context.write_transcript()
-        if hook.kind == HTTP:
-            # late: it brings ssl and http.client, and http hooks are rare
-            from phases.acceptance.http_hooks import send_observation
-
-            now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            return send_observation(hook, self._run, body, now)
         if hook.sandbox:
             return self._run_in_sandbox(hook)
         log = ""
@@ -245,7 +238,7 @@ def _hook_fields(hook: Hook, occasion: Occasion) -> dict[str, Any]:
         "source": hook.source,
         "point": occasion.point,
         "kind": hook.kind,
-        "mode": "observe" if hook.kind == HTTP else "sync",
+        "mode": "sync",
         "attempt": occasion.attempt,
     }
 

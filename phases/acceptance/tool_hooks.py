@@ -94,7 +94,7 @@ class ToolHooks:
         """Which hooks gave no verdict on a call that is done all the same. The user is notified of each once."""
         faults = []
         for hook, result in answers:
-            if not (result.closed or is_broken(hook.kind, result.status, result.fault)):
+            if not (result.closed or is_broken(result.status, result.fault)):
                 continue
             fault = _fault_text(hook, result)
             faults += [] if result.closed else [fault]

@@ -189,7 +189,7 @@ class AgentState:
         pictures = self.tools.load_pictures(result)
         self.memory.observed(call.id, ("error: " if failed else "") + result["text"], result["files"], pictures)
         if call.name == "TodoWrite" and not failed:
-            self.todo_list.todos = apply_change(self.todo_list.todos, call.arguments, step.turn, recorded=True)
+            self.todo_list.todos = apply_change(self.todo_list.todos, call.arguments)
         self.recent = [*self.recent, (call.name, failed)][-_MOST_RECENT:]
 
     def report_turn(self, what: str) -> None:

@@ -74,7 +74,7 @@ class Assignment(NamedTuple):
         return make_bare_python(self.cache_directory, self.places.python)
 
     def read_paper(self) -> str:
-        """The text of paper.md; empty where there is none, as in a task of an earlier release."""
+        """Return the text of paper.md; empty where there is none."""
         path = self.places.paper
         return read_bytes(path).decode("utf-8", "replace") if os.path.isfile(path) else ""
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from phases.acceptance.stop_reasons import ACCEPTED
 from phases.agent.assignment import Assignment
 from phases.agent.interfaces import interfaces_of
 from phases.agent.kernel_files import set_kernel_aside
@@ -20,7 +21,6 @@ from phases.llm.journal import Journal, is_header_of, read_journal
 from phases.llm.model import ToolCall, reply_from_json
 from phases.planning.changes import compare_files, plan_difference
 from phases.workspace.backup_tree import back_up_tree, carry_directory_over, carry_file_over
-from phases.workspace.guide_file import remove_unfinished_guide
 from phases.workspace.manifest import tree_digest
 from phases.workspace.syntax import planned_file_fault
 from phases.workspace.task_paths import TaskPaths
@@ -34,6 +34,8 @@ OFFLINE = "offline"
 Rows = Sequence[Mapping[str, Any]]
 CHANGED = "changed"
 """In how work began: what another plan changed, a line a change."""
+MAY_CHANGE = "may_change"
+"""In how work began: the files that use or test what another plan changed."""
 _MOST_CHANGES = 60
 
 
@@ -97,16 +99,19 @@ def decide_remaining(work: Assignment, model: str) -> dict[str, Any] | None:
     if not rows or (OFFLINE in {model, *givers} and {model, *givers} != {OFFLINE}) or not os.path.isdir(root):
         return None
     workspace, planned = Workspace(root), order_files(work.plan)
-    owed = set(untouched_files(rows[0].get("begun", {}), rows, workspace))
+    # Files that the model left as they were in work that was accepted need no change.
+    is_accepted = rows[-1].get("result", {}).get("stop_reason") == ACCEPTED
+    owed = set() if is_accepted else set(untouched_files(rows[0].get("begun", {}), rows, workspace))
     kept = [path for path in planned if path not in owed and not planned_file_fault(workspace, path)]
     remove: Sequence[str] = ()
-    changed: list[str] = []
+    changed, may_change = list[str](), list[str]()
     if rows[0].get("plan_sha256") != work.plan_sha256:
         # Another plan touches only what it changes, whoever changed it (decision 48).
         before = _read_plan(work, str(rows[0].get("plan_sha256")))
         touched = compare_files(before, work.plan) if before else None
         kept = [path for path in kept if touched and path in touched.keep]
         remove = touched.remove if touched else ()
+        may_change = [path for path in kept if touched and path in touched.may_change]
         changed = plan_difference(before, work.plan)[:_MOST_CHANGES] if before else []
     elif givers[-1:] != [model] and _is_accepted_unchanged(rows, workspace):
         return None  # another model is asked to do better, and not to look at what is right
@@ -121,6 +126,7 @@ def decide_remaining(work: Assignment, model: str) -> dict[str, Any] | None:
         "before": {path: digest for path, digest in digests.items() if digest},
         "remove": list(remove),
         **({CHANGED: changed} if changed else {}),
+        **({MAY_CHANGE: may_change} if may_change else {}),
         "shown": excerpts_shown(rows[0].get("begun", {}), rows),
     }
 
@@ -145,7 +151,9 @@ def carry_out_decision(work: Assignment, begun: Mapping[str, Any], tell: Callabl
             if os.path.lexists(os.path.join(workspace, path)):
                 Workspace(workspace).remove(path)
         total = len(work.plan["file_structure"])
-        tell(f"continues with the existing code: {len(begun['write'])} of {total} files are to be written")
+        told = f"continues with the existing code: {len(begun['write'])} of {total} files are to be written or changed"
+        near = begun.get(MAY_CHANGE, ())
+        tell(f"{told}; may need a change, too: {', '.join(near)}" if near else told)
     for directory in (work.places.explorations, work.places.hooks, work.places.endings):
         set_aside(directory)
     set_kernel_aside(work.places.kernel, work.places.kernel_report)
@@ -153,10 +161,7 @@ def carry_out_decision(work: Assignment, begun: Mapping[str, Any], tell: Callabl
 
 
 def restore_missing(journal: Journal, workspace: Workspace) -> None:
-    """Writes back what is missing. A file that is there is left as it is; one that the work itself removed stays away, and so
-    does what a kill left of the guide.
-    """
-    remove_unfinished_guide(workspace)
+    """Writes back what is missing. A file that is there is left as it is; one that the work itself removed stays away."""
     last = {
         path: state["sha256"]
         for row in journal.rows()
@@ -200,7 +205,7 @@ def _apply_call(texts: dict[str, str], path: str, name: str, arguments: Mapping[
 def _is_accepted_unchanged(rows: Rows, workspace: Workspace) -> bool:
     """Whether the work ended accepted, and nobody touched the code since."""
     verdict = next((row["result"] for row in reversed(rows) if row["kind"] == "verdict"), None)
-    accepted = rows[-1].get("result", {}).get("stop_reason") == "accepted"
+    accepted = rows[-1].get("result", {}).get("stop_reason") == ACCEPTED
     return bool(accepted and verdict and verdict["verification"]["tree_sha256"] == tree_digest(workspace))
 
 

@@ -44,7 +44,7 @@ from phases.agent.tools.toolbox import Notes, Tool, Toolbox
 from phases.evidence.bare_python import layer_python, lend_tools
 from phases.evidence.traceability import trace_requirements
 from phases.llm.conversation import Conversation
-from phases.llm.estimate import DryRun, Price, Work, price_work
+from phases.llm.estimate import DryRun, Price, Work, learn, price_work
 from phases.llm.ledger import Ledger
 from phases.llm.model import Model, as_model, sees_pictures, tokens_of
 from phases.llm.pictures import PictureStore
@@ -53,8 +53,8 @@ from phases.reproduction.attempts import open_attempt
 from phases.sandbox.box import Box
 from phases.sandbox.devices import AUTO, describe_cards, find_devices
 from phases.sandbox.devices import NONE as GPU_NONE
+from phases.sandbox.installs import pip_packages
 from phases.workspace.command_runner import CommandRunner
-from phases.workspace.guide_file import write_guide
 from phases.workspace.jobs import Jobs, jobs_on_record
 from phases.workspace.manifest import tree_digest
 from phases.workspace.packages import (
@@ -82,7 +82,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     tell, clean = partial(_tell, progress, assignment), partial(redact_value, secrets=model.secrets)
     bare = assignment.make_bare_python()
     packages = _install_packages(assignment, bare, tell)
-    missing = missing_packages(plan["environment_setup"]["packages"], packages.python or bare or None)
+    missing = missing_packages(pip_packages(plan), packages.python or bare or None)
     session = begin_session(assignment, model, ledger.next_run("implement"), packages.names, tell, clean)
     workspace = Workspace(places.workspace)
     if added := packages_added(session.journal.all_rows()):  # by the agent, in an earlier start of this run
@@ -113,7 +113,6 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     detail = ending.detail.partition("\n")[0][:_MOST_LOGGED]
     logger.info("the agent ended after {} turns: {} {}", ending.turns, describe_reason(ending.stop_reason), detail)
     snapshot.clear()
-    write_guide(workspace, session.planned)
     # The documents hold the digests of these files, so the files must not be lost after them.
     sync_tree(places.workspace)
     if added := packages_added(session.journal.all_rows()):
@@ -214,7 +213,7 @@ def _own_tools(
 ) -> list[Tool]:
     """The tools that no sub-agent has."""
     # A list of todos is answered, not kept, here: the run keeps it when the answer is on record.
-    todos = todo_tool(lambda: todo_list.todos, lambda: todo_list.turn)
+    todos = todo_tool(lambda: todo_list.todos)
     asks = ask_user_tool(ledger.leave_out(assignment.ask), lambda: questions_in(session.journal.all_rows()))
     # Where the work began with other people's code the tool stays, even if that code is gone: recorded calls named it.
     others = [reference_tool(assignment.library)] if session.references is not None else []
@@ -282,7 +281,7 @@ def _install_packages(
     assignment: Assignment, bare: str, tell: Callable[[str], None], added: Sequence[str] = ()
 ) -> Packages:
     """Installs what the plan names and the agent added, where that is allowed; or it is in the user's own environment."""
-    wanted = (*assignment.plan["environment_setup"]["packages"], *added)
+    wanted = (*pip_packages(assignment.plan), *added)
     if own := str(assignment.limits.get("python") or ""):
         tell(f"commands use the packages in {own}")
         assignment.in_place()
@@ -365,7 +364,7 @@ def price_code(plan: Mapping[str, Any], model: object, ledger: str) -> dict[str,
     """Return the price of a plan's code with this model, as `DryRun` takes it; empty where it is free or not known."""
     asked = as_model(model)
     work = expected_work(plan, [row["path"] for row in plan["file_structure"]], is_reviewed=True)
-    price = price_work(work, asked, ledger) if asked else None
+    price = price_work(work, asked, learn(ledger, work.thread)) if asked else None
     return {"the code": price} if price else {}
 
 

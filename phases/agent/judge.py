@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 from phases.agent.given_code import GivenCode
 from phases.agent.review_question import (
+    DELIVERY,
     MOST_CHARACTERS,
+    README,
     Row,
     batch_items,
     build_question,
@@ -93,8 +95,10 @@ class Judge:
     _known: dict[str, Judgement] | None = None
     """Verdicts by a digest of what was shown for them: what has not changed is not asked again, nor in a run that goes on."""
 
-    def review(self, workspace: Workspace, evidence: Sequence[Row]) -> list[dict[str, Any]]:
-        """Return the rows of evidence, each with its verdict; without one where no reply could be used.
+    def review(self, workspace: Workspace, evidence: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return the rows of evidence, each with its verdict, and what the delivered directory lacks.
+
+        A row has no verdict where no reply could be used.
 
         Raises PhaseError if the model cannot be asked, Paused at a limit.
         """
@@ -118,7 +122,10 @@ class Judge:
                 # what differs may be in the requirement alone
                 rows = (item.row, *item.values) if judgement.verdict == MEETS else (item.row,)
                 judgements.update({row["id"]: judgement for row in rows})
-        return [{**row, **self._as_field(judgements.get(row["id"]))} for row in evidence]
+        lacks = [] if README in sources else [f"{README} is missing"]
+        if (delivery := judgements.get(DELIVERY["id"])) and delivery.verdict == DIFFERENT:
+            lacks.append(f"what its user gets could be better: {delivery.sentence}")
+        return [{**row, **self._as_field(judgements.get(row["id"]))} for row in evidence], lacks
 
     def skip(self, why: str) -> None:
         """Tell the user that the code is not judged."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phases.agent.cited_sections import split_paper
 from phases.agent.interfaces import outline_of
-from phases.agent.prompt import describe_next_file, describe_sections, first_messages, without_result
+from phases.agent.prompt import describe_next_file, describe_sections, first_messages, read_request, without_result
 from phases.llm.journal import digest_of
 from phases.llm.model import OVERFLOW, TRUNCATED, Message, Reply, describe_pictures, message_of, most_tokens, tokens_of
 from phases.llm.pictures import Picture
@@ -56,14 +56,15 @@ class Memory:
         self, plan: Mapping[str, Any], begun: Session, tools: Sequence[Mapping[str, Any]], *, paper: str = ""
     ) -> None:
         """`paper` is the text of paper.md."""
-        self._sections = split_paper(paper)
+        request = read_request(paper)
+        self._sections = [] if request else split_paper(paper)
         self._plan, self._open, self._first_time, self._kept = plan, list(begun.write), set(begun.write), begun.kept
         self._tools = digest_of(json.dumps(list(tools), sort_keys=True))
         self._tools_size = tokens_of(json.dumps(list(tools)))
         self.window, self._room = begun.window, 0
         self.widen(begun.window)
         self._references, self._plan_changes = begun.references, begun.changed
-        self._head = first_messages(plan, begun, self._room)
+        self._head = first_messages(plan, begun, self._room, request)
         self._written = {path: Message("user", text) for path, text in begun.kept.items()}
         self._changed: dict[str, Message] = {}
         self._outlines: dict[str, Message] = {}

@@ -14,7 +14,6 @@ from phases.acceptance.todo_list.todos import find_refused_changes
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
 from phases.evidence.traceability import count_evidence, open_requirements
-from phases.workspace.guide_file import is_guide
 from phases.workspace.rejected_snapshots import keep_rejected
 from phases.workspace.workspace import Workspace
 from pipeline.base.files import read_bytes, write_without_sync
@@ -94,7 +93,7 @@ def implementation_document(
         "files": [
             {"path": f"generate_code/{row.path}", "bytes": row.bytes, "sha256": row.sha256}
             for row in workspace.digests()
-            if row.sha256 and not is_guide(row.path, row.sha256)
+            if row.sha256
         ],
     }
 

@@ -13,6 +13,7 @@ from phases.evidence.locate import find_tests, locate_demands
 from phases.evidence.places import MODULE, TEXT, Place, is_test_file, split_lines
 from phases.llm.model import Message
 from phases.planning.model.material import as_data, strip_invisible
+from phases.planning.quotes import quote_of
 from phases.readers.markdown import PAGE_MARK
 from pipeline.base.errors import FormatError, StorageError
 from pipeline.base.files import read_bytes, sha256
@@ -26,6 +27,7 @@ _MOST_OF_FILE, _MOST_OF_ALL = 20_000, 60_000
 _AROUND = 3000
 """Characters of the paper before and after a quote that are sent with it: about a page, whatever page they are on."""
 _FEWEST_LETTERS, _MOST_PATHS = 10, 3
+README = "README.md"
 _GAP = "    …\n"
 _FILE = "(file)"
 _EQUATION = re.compile(r"\b(?:eqs?|equations?|formulas?)\b.{1,20}", re.IGNORECASE)
@@ -48,6 +50,23 @@ it is missing), "sentence" says why in one plain sentence.
 
 Reply with one JSON object and nothing else:
 {"judgements": [{"id": "R3", "verdict": "differs", "file": "a.py", "line": 12, "sentence": "Equation (4) divides by n - 1."}]}"""
+DELIVERY: Mapping[str, Any] = {
+    "id": "DELIVERY",
+    "kind": "artifact",
+    "text": "The delivered directory is what its user needs. README.md has the purpose, installation, usage with commands that "
+    "exist in the code and output that it gives, assumptions, what is not done, and for a paper which part is where and "
+    "contradictions between its text, figures and tables. There are packaging and a licence note, and nothing refers to files "
+    "outside the directory. Unusable input gets one line that names it. Experiments, where there are any, name results in words "
+    "beside their ids, with baselines, save them after each run without overwriting others, and mark quick runs; each metric and "
+    "data set is tested against a known truth. The sentence names all that is missing.",
+    "status": "stated",
+    "source": {"section": None, "page": 0, "quote": ""},
+}
+"""What no plan demands and each user wants; it gets a verdict as a requirement does."""
+_OF_DELIVERY = re.compile(
+    r"(?:README|LICEN[CS]E)[^/]*|experiments\.yaml|pyproject\.toml|package\.json|Cargo\.toml|CMakeLists\.txt|Makefile|go\.mod",
+    re.IGNORECASE,
+)
 Row = Mapping[str, Any]
 Sources = Mapping[str, str]
 """The text files of the workspace by path."""
@@ -85,7 +104,8 @@ def find_items(plan: Mapping[str, Any], sources: Sources, evidence: Sequence[Row
         tests = tests if told.get("measured", True) else files
         code = [place for place in code if not is_test_file(place.path)] or code
         items.append(Item(row, values, code or _all_code(sources), tests))
-    return items
+    delivered = [_whole_file(path) for path in sources if _OF_DELIVERY.fullmatch(path)]
+    return [*items, Item(DELIVERY, (), delivered, ())] if README in sources else items
 
 
 def _whole_file(path: str) -> Place:
@@ -222,7 +242,7 @@ def _passages(paper: str, rows: Sequence[Row]) -> Iterator[str]:
         source = row["source"]
         if source["page"]:
             begins = pages.get(source["page"], 0)
-            spans.append(_find_quote(source["quote"], paper, begins) or (begins, begins + _AROUND))
+            spans.append(_find_quote(quote_of(row), paper, begins) or (begins, begins + _AROUND))
             spans += _find_equations(f"{row['text']} {source['quote']}", paper)
     merged: list[tuple[int, int]] = []
     for start, end in sorted((max(0, start - _AROUND), min(len(paper), end + _AROUND)) for start, end in spans):
@@ -231,7 +251,7 @@ def _passages(paper: str, rows: Sequence[Row]) -> Iterator[str]:
     for start, end in merged:
         first, last = (max((n for n, at in pages.items() if at <= place), default=1) for place in (start, end - 1))
         name = f"PAGE {first}" if first == last else f"PAGES {first} TO {last}"
-        yield as_data(f"{name} OF THE PAPER", paper[start:end])
+        yield as_data(f"{name} OF THE TEXT", paper[start:end])
 
 
 def _find_quote(quote: str, paper: str, begins: int) -> tuple[int, int] | None:

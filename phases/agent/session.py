@@ -11,6 +11,7 @@ from phases.acceptance.protected_files import read_checksums
 from phases.agent.assignment import Assignment
 from phases.agent.earlier_code import (
     CHANGED,
+    MAY_CHANGE,
     OFFLINE,
     carry_out_decision,
     decide_remaining,
@@ -56,6 +57,8 @@ class Session(NamedTuple):
     """What the model is told of the machine, as it was at the beginning; None: nothing was."""
     changed: tuple[str, ...] = ()
     """What this plan changed in the one that the code was written from, a line a change."""
+    may_change: tuple[str, ...] = ()
+    """Files that use or test what this plan changed, and that it does not change itself."""
     require: str = ""
     """The level of evidence that the user demanded of each requirement at the beginning; empty: none."""
 
@@ -76,6 +79,7 @@ def session_from(journal: Journal, planned: Sequence[str]) -> Session:
         told.get("references"),
         told.get(_MACHINE),
         tuple(told.get(CHANGED, ())),
+        tuple(told.get(MAY_CHANGE, ())),
         str(told.get(_REQUIRE, "")),
     )
     return Session(journal, tuple(planned), tuple(told["write"]), *fixed)
@@ -117,7 +121,6 @@ def begin_session(
         carry_directory_over(CONTROL, before, places.workspace)  # it was set aside by a redo
     make_directory(places.workspace)
     journal = Journal(places.journal, header, run, work.in_place, begun={**everything, **begun}, clean=clean)
-    journal.on_other_question = work.tell
     if not journal.begun.keys() >= {*everything, *fixed} - {"references", _MACHINE, _REQUIRE}:
         raise PhaseError(
             f"{places.journal}, line 1: does not say how the work began; start afresh with --redo implement"

@@ -62,7 +62,7 @@ def build_supervisor(
         )
     plan, places = assignment.plan, assignment.places
     wanted, warning = read_wanted(assignment)
-    done = [path for path in session.planned if path not in session.write]
+    done = [path for path in session.planned if path not in session.write or path in session.before]
     checks = plan["validation_approach"]["verify_commands"]
     observed = FactExtractor(session.planned, session.before, done, checks, kinds)
     workspace, most_turns = Workspace(places.workspace), float(assignment.turn_limit)

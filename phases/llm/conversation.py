@@ -260,14 +260,13 @@ class Record:
     ledger: Ledger
     in_place: Callable[[], None]
     """Raises where the task was moved, before anything is written into it."""
-    tell: Callable[[str], None] = lambda text: None
-    """Told of what a person should know of the record."""
 
 
 def open_conversation(
     model: Model,
     record: Record,
-    *headers: Mapping[str, Any],
+    header: Mapping[str, Any],
+    *,
     begun: Mapping[str, Any] | None = None,
     is_same: Callable[[list[dict[str, Any]]], bool] = lambda rows: True,
     on_set_aside: Callable[[str], None] = lambda name: None,
@@ -276,19 +275,17 @@ def open_conversation(
 ) -> Conversation:
     """Goes on with what is recorded where it is of this work, and begins anew otherwise: the old journal is set aside.
 
-    `headers` say what the work is: the first one now, the others as earlier releases said it; `thread` stands in each.
-    `begun` is kept of how it began, `is_same` may look closer at recorded rows, `on_set_aside` hears the name of a journal
-    that was set aside; `shown_again` and `on_wait` are a Conversation's. Raises PhaseError for a damaged journal, StorageError.
+    `header` says what the work is, its `thread` among the rest; `begun` is kept of how it began, `is_same` may look closer at
+    recorded rows, `on_set_aside` hears the name of a journal that was set aside; `shown_again` and `on_wait` are a
+    Conversation's. Raises PhaseError for a damaged journal, StorageError.
     """
     record.in_place()
-    header = next((header for header in headers if can_continue(record.journal, header, is_same)), None)
-    if header is None:
-        header, aside = headers[0], os.path.basename(set_aside(record.journal))
+    if not can_continue(record.journal, header, is_same):
+        aside = os.path.basename(set_aside(record.journal))
         logger.debug("{} is of other work: it is kept as {}", os.path.basename(record.journal), aside)
         on_set_aside(aside)
     thread = header["thread"]
     journal = Journal(record.journal, header, record.ledger.next_run(thread), record.in_place, begun=begun)
-    journal.on_other_question = record.tell
     logger.debug("{}: run {}, {} recorded steps to replay", thread, journal.run, len(journal.rows()))
     return Conversation(model, journal, record.ledger, thread, shown_again=shown_again, on_wait=on_wait)
 

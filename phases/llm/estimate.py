@@ -21,6 +21,8 @@ _USUAL_SHARE = 0.8
 """Of the tokens of requests: so many are usually read from a provider's cache, where it has one."""
 _FINISHED = ("completed", "warning", "incomplete")
 _SMALL = 0.005
+_SLOW = {"plan": 3, "implement": 4}
+"""Times as many turns as by the rule of thumb, where much must be mended: live runs took 3 to 15 turns for code of equal size."""
 
 
 class Work(NamedTuple):
@@ -49,8 +51,8 @@ class Price(NamedTuple):
     """What one kind of work will cost."""
 
     text: str
-    usd: float | None
-    """None: not known."""
+    usd: tuple[float, float] | None
+    """At least and at most; None: not known."""
 
 
 class DryRun(Paused):
@@ -62,8 +64,9 @@ class DryRun(Paused):
         """`prices`: by what asks, such as "the plan"."""
         parts = [f"{name} {price.text}" for name, price in prices.items()]
         if len(known := [price.usd for price in prices.values() if price.usd is not None]) > 1:
+            least, most = (sum(bound) for bound in zip(*known, strict=True))
             parts.append(
-                f"{'together' if len(known) == len(prices) else 'what is known, together,'} ≈ ${sum(known):.2f}"
+                f"{'together' if len(known) == len(prices) else 'what is known, together,'} {_dollars(least, most)}"
             )
         told = f": {'; '.join(parts)}; to begin: pipeline resume {task}" if parts else ""
         super().__init__(f"a dry run, so no model was asked{told}", stop_reason="dry_run")
@@ -89,13 +92,6 @@ def learn(ledger: str, thread: str) -> list[Past]:
     return found
 
 
-def price_work(work: Work, model: Model, ledger: str) -> Price | None:
-    """Return what work will cost, learnt from the tasks beside this one; None where it costs nothing."""
-    past = learn(ledger, work.thread)
-    text = describe_expected(work, model, past)
-    return Price(text, expected_usd(work, model, past)) if text else None
-
-
 def expected_usd(work: Work, model: Model, past: Sequence[Past]) -> float | None:
     """About what work will cost; None where neither a price nor an earlier task says it."""
     if own := [row for row in past if row.model == model.name]:
@@ -111,17 +107,32 @@ def expected_usd(work: Work, model: Model, past: Sequence[Past]) -> float | None
     return float(price(tokens_in, tokens_out, cached) if callable(price) else model.price(tokens_in, tokens_out))
 
 
-def describe_expected(work: Work, model: Model, past: Sequence[Past]) -> str:
-    """One line for a person; empty where nobody is paid."""
-    usd = expected_usd(work, model, past)
-    if model.priced and not usd:
-        return ""
-    cost = "price not known" if usd is None else f"≈ ${usd:.2f}" if usd >= _SMALL else "under one cent"
+def price_work(work: Work, model: Model, past: Sequence[Past]) -> Price | None:
+    """Return what work will cost, `past` being what earlier tasks came to; None where nobody is paid."""
+    # where earlier tasks say what it takes, a run in which much must be mended is among them
+    times = 1 if past else _SLOW[work.thread]
+    slow = work._replace(turns=work.turns * times, tokens_in=work.tokens_in * times)
+    least, most = (expected_usd(course, model, past) for course in (work, slow))
+    if model.priced and not least:
+        return None
+    counts = (
+        "once"
+        if slow.turns == 1
+        else f"about {work.turns} times"
+        if times == 1
+        else f"{work.turns} to {slow.turns} times"
+    )
+    sizes = dict.fromkeys(f"{round(course.tokens_in + course.tokens_out, -3):,}" for course in (work, slow))
+    usd = None if least is None or most is None else (least, most)
+    cost = "price not known" if usd is None else "under one cent" if usd[1] < _SMALL else _dollars(*usd)
     own = sum(row.model == model.name for row in past)
     tasks = "1 earlier task" if (own or len(past)) == 1 else f"{own or len(past)} earlier tasks"
     by = f"{tasks} with it" if own else tasks if past else "a rule of thumb"
-    times = "once" if work.turns == 1 else f"about {work.turns} times"
-    return f"asks {model.name} {times}, ≈ {round(work.tokens_in + work.tokens_out, -3):,} tokens, {cost} (by {by})"
+    return Price(f"asks {model.name} {counts}, ≈ {' to '.join(sizes)} tokens, {cost} (by {by})", usd)
+
+
+def _dollars(least: float, most: float) -> str:
+    return "≈ " + " to ".join(dict.fromkeys(f"${usd:.2f}" for usd in (least, most)))
 
 
 def _is_finished(folder: str, thread: str) -> bool:

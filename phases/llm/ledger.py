@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from phases.llm.estimate import DryRun, Price, Work, note_expected, price_work
+from phases.llm.estimate import DryRun, Price, Work, learn, note_expected, price_work
 from phases.llm.journal import find_journals, read_journal, run_of
 from phases.llm.ledger_rows import (
     EXPECTED,
@@ -119,7 +119,7 @@ class Ledger:
         limits = self._limits
         if limits.get("dry_run") == "yes":
             is_free = model.priced and not model.price(1_000_000, 1_000_000)
-            raise DryRun(self.task, {"the work": Price("costs nothing", 0.0)} if is_free else self._prices)
+            raise DryRun(self.task, {"the work": Price("costs nothing", (0.0, 0.0))} if is_free else self._prices)
         if (limits.get("max_usd") or limits.get("batch_usd")) and not (model.priced or model.reports_cost):
             raise PhaseError(
                 f"what {model.name} costs is not known, and its server does not say it, so a limit in dollars cannot be kept: "
@@ -173,7 +173,7 @@ class Ledger:
         if begins and self._limits.get("dry_run") != "yes":
             self._in_place()
             note_expected(self._path, work, run, model.name)
-        if not (price := price_work(work, model, self._path)):
+        if not (price := price_work(work, model, learn(self._path, work.thread))):
             return ""
         self._prices["the plan" if work.thread == "plan" else "the code"] = price
         return price.text

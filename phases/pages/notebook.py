@@ -1,16 +1,28 @@
-"""A notebook that walks through a paper: each section, what it demands, the code that meets it, the checks, the tables.
+"""A notebook of the code of a paper: install, files, imports, one example for each section, the checks, the tables.
 
 Jupyter's format 4.5 is written by hand: it is a dictionary of cells, and the library for it would bring eight others.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from shlex import quote
 from typing import Any, NamedTuple
 
+from phases.evidence import inside
+from phases.sandbox.box import Box
+from phases.sandbox.commands import run_command
+from phases.workspace.workspace import Workspace, WorkspaceError
+from pipeline.base.files import read_bytes, write_durable
+
 _MARKS = re.compile(r"([\\`*_\[\]<>&#|!~])")
+_DRIVER, _CELLS, _OUTPUTS = "driver.py", "cells.json", "outputs.json"
+_MOST_ROWS = 12
 
 
 class Walk(NamedTuple):
@@ -23,49 +35,85 @@ class Walk(NamedTuple):
     sections: Sequence[Mapping[str, Any]]
     """Of outline.json."""
     rows: Sequence[Mapping[str, Any]]
-    """Each requirement: id, text, status, source, places."""
+    """Each requirement: id, text, status, source, places, tests."""
     files: Mapping[str, str]
+    """In the order in which they are to be written."""
+    packages: Sequence[str]
     commands: Sequence[str]
     """The checks of the code."""
     cells: Sequence[Mapping[str, Any]]
     """Of results.json; empty where no experiment was run."""
 
 
-def render_notebook(walk: Walk) -> dict[str, Any]:
-    """The notebook, as JSON has it. It holds the code itself: running its cells writes the files and checks them."""
-    cells = [
-        {"id": f"c{number}", "metadata": {}, "source": text, **_KINDS[kind]}
-        for number, (kind, text) in enumerate(_walk_through(walk))
-    ]
+def render_notebook(walk: Walk, run: Callable[[Sequence[str]], tuple[Sequence[str], str]]) -> dict[str, Any]:
+    """Return the notebook, as JSON has it. It holds the code itself: running its cells writes the files and checks them.
+
+    Args:
+        run: Runs the code cells; returns what each printed, and why the first one that failed did.
+    """
+    made = list(_walk_through(walk))
+    outputs, fault = run([text for kind, text in made if kind == "code"])
+    if fault:
+        made[0] = ("markdown", f"{made[0][1]}\n\n**Not all cells ran when this notebook was made:** {_escape(fault)}")
+    left, cells, count = iter(outputs), list[dict[str, Any]](), 0
+    for number, (kind, text) in enumerate(made):
+        cell: dict[str, Any] = {"id": f"c{number}", "cell_type": kind, "metadata": {}, "source": text}
+        if kind == "code":
+            shown = next(left, None)
+            count += shown is not None
+            stream = [{"output_type": "stream", "name": "stdout", "text": shown}] if shown else []
+            cell |= {"execution_count": count if shown is not None else None, "outputs": stream}
+            if text.startswith("%%writefile "):
+                cell["metadata"] = {"jupyter": {"source_hidden": True}}
+        cells.append(cell)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    return {
-        "nbformat": 4,
-        "nbformat_minor": 5,
-        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
-        "cells": cells,
-    }
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
 
 
-_KINDS: dict[str, dict[str, Any]] = {
-    "markdown": {"cell_type": "markdown"},
-    "code": {"cell_type": "code", "execution_count": None, "outputs": []},
-}
+def run_cells(sources: Sequence[str], box: Box) -> tuple[Sequence[str], str]:
+    """Return what the cells printed in a sandbox, in an empty directory, and why the first one that failed did.
+
+    `box` says how they are kept in; its workspace is not touched.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        driver = os.path.join(os.path.dirname(inside.__file__), "notebook_cells.py")
+        write_durable(os.path.join(folder, _DRIVER), read_bytes(driver))
+        write_durable(os.path.join(folder, _CELLS), json.dumps(list(sources)).encode())
+        ended = run_command(box._replace(workspace=folder), f"python {_DRIVER}", seconds=box.limits.seconds)
+        try:
+            made = json.loads(Workspace(folder).read_bytes(_OUTPUTS))
+            return [str(text) for text in made["outputs"]], str(made["fault"])
+        except (WorkspaceError, ValueError, KeyError, TypeError):
+            return (), ended.limit or ended.output.strip()[-300:] or "the run left no outputs"
 
 
 def _walk_through(walk: Walk) -> Iterator[tuple[str, str]]:
     yield "markdown", f"# {_escape(walk.title)}\n\n{_escape(walk.summary)}"
+    if walk.packages:
+        yield "markdown", "## Install"
+        yield "code", f"%pip install -q {' '.join(map(quote, walk.packages))}"
+    yield "markdown", "## The code\n\nIts files, in an order in which each uses only those above it."
     yield "code", _render_setup(walk)
-    untold = dict(walk.files)
+    yield from (("code", f"%%writefile {quote(path)}\n{text}") for path, text in walk.files.items() if text.strip())
+    yield "markdown", "## Import it"
+    yield "code", _render_imports(walk)
+    rarity, used = Counter(test for row in walk.rows for test in row["tests"]), set[str]()
     for heading, rows in _rows_by_section(walk):
-        told = "\n".join(_render_row(row) for row in rows)
-        yield "markdown", f"## {heading}\n\n{told}"
-        for path in dict.fromkeys(place.partition(":")[0] for row in rows for place in row["places"]):
-            if untold.get(path, "").strip():
-                yield "code", f"%%writefile {quote(path)}\n{untold.pop(path)}"
-    rest = {path: text for path, text in untold.items() if text.strip()}
-    if rest:
-        yield "markdown", "## The other files"
-        yield from (("code", f"%%writefile {quote(path)}\n{text}") for path, text in rest.items())
+        told = [_render_row(row) for row in rows[:_MOST_ROWS]]
+        more = [f"- and {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
+        yield "markdown", "\n".join([f"## {heading}", "", *told, *more])
+        stems = [
+            place.partition(":")[0].rpartition("/")[2].removesuffix(".py") for row in rows for place in row["places"]
+        ]
+        # a test of another module, or one that runs the code of many requirements, says little of this section
+        if tests := [test for row in rows for test in row["tests"] if test not in used]:
+            used.add(
+                test := min(
+                    tests, key=lambda test: (not any(stem in test.partition("::")[0] for stem in stems), rarity[test])
+                )
+            )
+            yield "code", f"example({test!r})"
     if walk.commands:
         yield "markdown", "## The checks\n\nAs they were run when the code was judged."
         yield "code", "\n".join(["%%bash", "set -e", *walk.commands])
@@ -74,43 +122,71 @@ def _walk_through(walk: Walk) -> Iterator[tuple[str, str]]:
 
 
 def _render_setup(walk: Walk) -> str:
-    """The cell that makes the directories, and the files with nothing in them, which no other cell can write."""
+    """Return the cell that makes the directories, and the empty files, which no other cell can write."""
     directories = sorted({path.rpartition("/")[0] for path in walk.files} - {""})
     empty = sorted(path for path, text in walk.files.items() if not text.strip())
     place = f"{walk.name}-code"
-    return "\n".join(
-        [
-            "# All files are written below this directory.",
-            "import os",
-            "import pathlib",
-            "",
-            f"if pathlib.Path.cwd().name != {place!r}:",
-            f"    os.makedirs({place!r}, exist_ok=True)",
-            f"    os.chdir({place!r})",
-            f"for name in {directories!r}:",
-            "    os.makedirs(name, exist_ok=True)",
-            f"for name in {empty!r}:",
-            "    pathlib.Path(name).touch()",
-        ]
-    )
+    lines = [
+        "# All files are written below this directory.",
+        "import os, pathlib, sys",
+        "",
+        f"if pathlib.Path.cwd().name != {place!r}:",
+        f"    os.makedirs({place!r}, exist_ok=True)",
+        f"    os.chdir({place!r})",
+        f"for name in {directories!r}:",
+        "    os.makedirs(name, exist_ok=True)",
+        f"for name in {empty!r}:",
+        "    pathlib.Path(name).touch()",
+        "sys.path[:0] = [os.getcwd(), os.path.abspath('src')]",
+    ]
+    return "\n".join(lines)
+
+
+_EXAMPLE = '''
+
+def example(test):
+    """Show a test as an example of the code that it uses, and run it."""
+    path, *names = test.split("::")
+    node = ast.parse(text := pathlib.Path(path).read_text())
+    for name in names:
+        node = next(inner for inner in node.body if getattr(inner, "name", "") == name.partition("[")[0])
+    print(textwrap.dedent(" " * node.col_offset + ast.get_source_segment(text, node)), end="\\n\\n")
+    ended = subprocess.run([sys.executable, "-m", "pytest", "-q", test], capture_output=True, text=True)
+    print(ended.stdout.strip().splitlines()[-1])
+    assert ended.returncode == 0, ended.stdout'''
+
+
+def _render_imports(walk: Walk) -> str:
+    """Return the cell that imports the modules in which requirements are, and defines how an example is shown."""
+    places = dict.fromkeys(place.partition(":")[0] for row in walk.rows for place in row["places"])
+    modules = [path.removeprefix("src/").removesuffix(".py").replace("/", ".") for path in walk.files if path in places]
+    names = [name.removesuffix(".__init__") for name in modules if not name.endswith("__main__")]
+    imports = [f"import {name}" for name in names if all(map(str.isidentifier, name.split("."))) and name != "setup"]
+    return "\n".join(["import ast, pathlib, subprocess, sys, textwrap", "", *imports, _EXAMPLE])
+
+
+def order_files(files: Mapping[str, str], first: Sequence[str]) -> dict[str, str]:
+    """Return the text files of the code: those of `first` in that order, then the others by name."""
+    order = [*(path for path in first if path in files), *sorted(files)]
+    return {path: files[path] for path in dict.fromkeys(order)}
 
 
 def _rows_by_section(walk: Walk) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """The requirements of each section, in the order of the paper; what names no section of it comes last."""
+    """Yield the requirements of each section, in the order of the paper; those that name no section of it last."""
     titles = {str(section["number"]): str(section["title"]) for section in walk.sections if section["number"]}
     order = list(titles)
     found: dict[str, list[Mapping[str, Any]]] = {}
     for row in walk.rows:
         found.setdefault(str(row["source"]["section"] or ""), []).append(row)
     for name in sorted(found, key=lambda name: order.index(name) if name in order else len(order)):
-        title = f"{name} {titles[name]}" if name in titles else name or "What the paper demands elsewhere"
+        title = f"{name} {titles[name]}" if name in titles else name or "What has no section"
         yield _escape(title), found[name]
 
 
 def _render_row(row: Mapping[str, Any]) -> str:
     where = ", ".join(f"`{place.replace('`', '')}`" for place in row["places"][:3]) or "nowhere in the code"
-    page = f"page {row['source']['page']}" if row["source"]["page"] else "no page"
-    return f"- **{_escape(row['id'])}** ({page}, **{_escape(row['status'])}**): {_escape(row['text'])}  \n  {where}"
+    page = f"page {row['source']['page']}, " if row["source"]["page"] else ""
+    return f"- **{_escape(row['id'])}** ({page}{_escape(row['status'])}): {_escape(row['text'])}  \n  {where}"
 
 
 def _render_cells(cells: Sequence[Mapping[str, Any]]) -> str:
@@ -121,5 +197,5 @@ def _render_cells(cells: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _escape(text: object) -> str:
-    """Text of a paper or a model, as Markdown that shows it and does nothing else. Formulas stay formulas."""
+    """Return text of a paper or a model as Markdown that shows it and does nothing else. Formulas stay formulas."""
     return _MARKS.sub(r"\\\1", " ".join(str(text).split())).replace("\\<", "&lt;").replace("\\&", "&amp;")

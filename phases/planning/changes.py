@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 _TESTS = "tests/"
 _ENTRY = "__main__.py"
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg", "environment.yml", "environment.yaml")
 _LONGEST_LINE = 140
-_FIELDS_OF_FILES = ("purpose", "implements", "depends_on", "interface")
+_FIELDS_OF_FILES = ("implements", "depends_on", "interface", "purpose")
 _FIELDS_OF_REQUIREMENTS = ("text", "kind", "value", "name")
 """A requirement that differs in these is another one for the code; where it is cited from is not the code's concern."""
 _FIELDS_OF_VALUES = ("values", "symbol", "unit", "owner", "condition")
-_LISTS = ("values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
+_LISTS = ("components", "values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
 _SECTIONS = (
     ("validation_approach", "verify_commands"),
-    ("validation_approach", "experiments"),
     ("environment_setup", "packages"),
     ("environment_setup", "python"),
     ("environment_setup", "tools"),
@@ -26,38 +25,46 @@ _Row = Mapping[str, Any]
 
 
 class FileChanges(NamedTuple):
-    """The planned files, and those that are planned no more. No path stands twice."""
+    """The planned files, to be written or kept, and those that are no longer planned. No path is in two of these."""
 
     write: tuple[str, ...]
     """To be written, or written again; in the order of implementation."""
     keep: tuple[str, ...]
     remove: tuple[str, ...]
     """They were planned before and are not now."""
+    may_change: tuple[str, ...] = ()
+    """Kept files that use or test what changed: whoever changes the code decides whether they need a change."""
 
 
 def compare_files(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> FileChanges:
-    """Which files a change of the plan reaches.
+    """Return which files a change of the plan reaches.
 
     A file is to be written again when its row is new or differs; when a requirement that it implements, or a component of
-    such a requirement, is new, differs or is gone; when the interface of a file that it uses changed or is gone. A test
-    also when a file that it tests is written again or when the verify commands change; what implements experiments (else
-    the entry script) when those change; what names the packages when those change.
+    such a requirement, is new, differs or is gone. What implements experiments (else the entry script) also when those
+    change; what names the packages when those change. A file that uses another one whose interface changed, or that tests a
+    file that is written again, may need a change; so may all tests when the verify commands change.
     """
     # decision 48: whoever changed the plan, only what it changes is written again.
     old, new = _files_of(old_plan), _files_of(new_plan)
     reached = {path for path, row in new.items() if _differing_fields(old.get(path), row, _FIELDS_OF_FILES)}
     demands = _diff_requirements(old_plan, new_plan) | _diff_components(old_plan, new_plan)
     reached |= {path for path, row in new.items() if demands.intersection(row.get("implements", ()))}
+    sections = {
+        name for section, name in _SECTIONS if old_plan[section].get(name, []) != new_plan[section].get(name, [])
+    }
+    reached |= _by_section(old_plan, new_plan, sections)
     changed = {path for path in {*old, *new} if _interface_of(old.get(path)) != _interface_of(new.get(path))}
-    reached |= {path for path, row in new.items() if changed.intersection(row.get("depends_on", ()))}
-    reached |= _by_section(old_plan, new_plan)
+    near = {path for path, row in new.items() if changed.intersection(row.get("depends_on", ()))}
     tests = {path for path in new if path.startswith(_TESTS)}
-    reached |= {path for path in tests if reached.intersection(new[path].get("depends_on", ()))}
+    near |= {
+        path for path in tests if "verify_commands" in sections or reached.intersection(new[path].get("depends_on", ()))
+    }
     order = list(dict.fromkeys([*(path for path in new_plan["implementation_strategy"] if path in new), *new]))
     return FileChanges(
         tuple(path for path in order if path in reached),
         tuple(path for path in order if path not in reached),
         tuple(path for path in old if path not in new),
+        tuple(path for path in order if path in near - reached),
     )
 
 
@@ -71,10 +78,6 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
         *_requirement_lines(_requirements_of(old_plan), _requirements_of(new_plan)),
         *_file_lines(_files_of(old_plan), _files_of(new_plan)),
     ]
-    if "components" in old_plan and "components" in new_plan:
-        lines += _list_lines("components", old_plan["components"], new_plan["components"])
-    elif _components_of(old_plan) != _components_of(new_plan):
-        lines.append("~ components" if "components" in new_plan else "~ implementation_components")
     lines += [line for name in _LISTS for line in _list_lines(name, old_plan.get(name, ()), new_plan.get(name, ()))]
     for section, name in _SECTIONS:
         before, after = old_plan[section].get(name, []), new_plan[section].get(name, [])
@@ -92,10 +95,6 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
     return [_shorten_line(line) for line in lines]
 
 
-def _components_of(plan: Mapping[str, Any]) -> list[_Row]:
-    return list(plan["components"] if "components" in plan else plan["implementation_components"])
-
-
 def _list_lines(name: str, old: Sequence[_Row], new: Sequence[_Row]) -> Iterator[str]:
     """The rows of a list that are new, differ or are gone, by id, else by name."""
     before, after = (
@@ -106,6 +105,8 @@ def _list_lines(name: str, old: Sequence[_Row], new: Sequence[_Row]) -> Iterator
             yield f"+ {name} {key}: {_describe_row(row)}"
         elif before[key] != row:
             fields = [field for field in {**before[key], **row} if before[key].get(field) != row.get(field)]
+            # what it no longer names must not be cut off
+            fields.sort(key=lambda field: not isinstance(before[key].get(field) or row.get(field), list))
             said = str(row.get("name") or row.get("what") or f"{row.get('row', '')} {row.get('column', '')}")
             yield f"~ {name} {key}, {said[:40].strip()}: {', '.join(_describe_cell(one, before[key], row) for one in fields)}"
     yield from (f"- {name} {key}: {_describe_row(row)}" for key, row in before.items() if key not in after)
@@ -114,9 +115,9 @@ def _list_lines(name: str, old: Sequence[_Row], new: Sequence[_Row]) -> Iterator
 def _describe_cell(field: str, before: _Row, after: _Row) -> str:
     """What became of a field: values are shown, of lists what came and went, and of places that they differ."""
     old, new = before.get(field), after.get(field)
-    if isinstance(old, list) and isinstance(new, list) and field != "values":
-        gone, come = ([str(one)[:40] for one in ones if one not in others] for ones, others in ((old, new), (new, old)))
-        told = [f"+{one}" for one in come] + [f"-{one}" for one in gone]
+    if isinstance(old or new, list) and field != "values":
+        had, has = (Counter(map(str, names or ())) for names in (old, new))
+        told = [f"-{one[:40]}" for one in had - has] + [f"+{one[:40]}" for one in has - had]
         return f"{field} {' '.join(told) or 'in another order'}"
     return field if isinstance(old or new, dict) else f"{field} {_show_cell(old)} -> {_show_cell(new)}"
 
@@ -178,30 +179,24 @@ def _diff_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any])
 def _diff_components(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
     """Ids of requirements in a component that is new, differs or is gone: what a file is told of them is another thing."""
     old, new = (
-        [{name: value for name, value in row.items() if value} for row in _components_of(plan)]
+        [{name: value for name, value in row.items() if value and name != "source"} for row in plan["components"]]
         for plan in (old_plan, new_plan)
     )
     differing = [row for row in old if row not in new] + [row for row in new if row not in old]
     return {name for row in differing for name in row.get("requirements", ())}
 
 
-def _by_section(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
-    """The files that a change outside requirements and files reaches."""
-    changed = {
-        name for section, name in _SECTIONS if old_plan[section].get(name, []) != new_plan[section].get(name, [])
-    }
-    changed |= {"experiments"} if old_plan.get("experiments") != new_plan.get("experiments") else set()
-    files, reached = _files_of(new_plan), set()
-    if "verify_commands" in changed:
-        reached |= {path for path in files if path.startswith(_TESTS)}
-    if "experiments" in changed:
+def _by_section(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any], changed: Collection[str]) -> set[str]:
+    """Return the files that a change outside requirements and files reaches."""
+    files, reached = _files_of(new_plan), set[str]()
+    if old_plan.get("experiments") != new_plan.get("experiments"):
         kinds = {row["id"]: row["kind"] for row in new_plan["requirements"]}
         entries = {path for path in files if path.rpartition("/")[2] == _ENTRY}
         experiments = {name for name, kind in kinds.items() if kind == "experiment"}
         reached |= {
             path for path, row in files.items() if experiments.intersection(row.get("implements", ()))
         } or entries
-    if changed & {"packages", "python"}:
+    if {"packages", "python"} & {*changed}:
         reached |= {path for path in files if path in _PACKAGING or path.rpartition("/")[2].startswith("requirements")}
     return reached
 
@@ -226,7 +221,7 @@ def _file_lines(old: Mapping[str, _Row], new: Mapping[str, _Row]) -> Iterator[st
         if path not in old:
             yield f"+ {path}: {row['purpose']}"
         elif fields := _differing_fields(old[path], row, _FIELDS_OF_FILES):
-            yield f"~ {path}: {', '.join(fields)}"
+            yield f"~ {path}: {', '.join(_describe_cell(field, old[path], row) for field in fields)}"
     yield from (f"- {path}" for path in old if path not in new)
 
 

@@ -45,8 +45,6 @@ def differences_from_paper(
     plan: Row, pages: Sequence[tuple[int, str]], text: str, outline: Mapping[str, Any]
 ) -> Iterator[str]:
     """A line a difference, which begins with the id of its row. `pages`: number and text; `text` is that of paper.md."""
-    if plan["plan_version"] == 1:
-        return
     by_number = dict(pages)
     yield from _value_faults(plan, by_number)
     yield from _step_faults(plan, text, outline)

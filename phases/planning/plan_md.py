@@ -106,7 +106,14 @@ def _title(plan: Row) -> Iterator[str]:
     yield ""
     language = " with ".join(_plain(plan[key]) for key in ("language", "framework") if plan.get(key))
     yield " ".join(
-        filter(None, ["In short:", _plain(plan["paper"]["core_contribution"]), f"In {language}." * bool(language)])
+        filter(
+            None,
+            [
+                "In short:",
+                f"{_plain(plan['paper']['core_contribution']).rstrip('.')}.",
+                f"In {language}." * bool(language),
+            ],
+        )
     )
     yield ""
 
@@ -231,7 +238,8 @@ def _checks(plan: Row) -> list[str]:
     setup = plan["environment_setup"]
     needs = [f"Python {setup['python']}"] if setup.get("python") else []
     needs += [*setup["packages"], *setup.get("tools", ())]
-    return [f"Checked with {commands}; needs {_plain(', '.join(needs)) or 'nothing else'}."]
+    checks = f"Checked with {commands}" if commands else "The plan has no check commands"
+    return [f"{checks}; needs {_plain(', '.join(needs)) or 'nothing else'}."]
 
 
 def _place(row: Row) -> str:

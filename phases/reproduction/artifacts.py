@@ -1,4 +1,4 @@
-"""What an experiment left below results/: predictions, measurements and the figures that it reports. All of it is hostile.
+"""What an experiment left in results/NAME/ or results/: predictions, measurements, reported figures. All of it is hostile.
 
 predictions.csv   result,y_pred[,y_true][,y_score][,seed][,row]   one prediction a line
 measurements.csv  result,value[,seed]                             one raw measurement a line; `name` for `result` will do
@@ -46,7 +46,7 @@ class Artifacts(NamedTuple):
 
 
 def read_artifacts(directory: str, metrics: str) -> Artifacts:
-    """What lies in a directory. A file that is not there leaves its part empty."""
+    """Return the contents of a directory. A file, or a directory, that is not there leaves its part empty."""
     faults: list[str] = []
     predictions: dict[str, dict[str, Predictions]] = {}
     measurements: dict[str, list[float]] = {}

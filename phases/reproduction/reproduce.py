@@ -163,8 +163,8 @@ def _run_all(request: Request, declared: Declared, code: Mapping[str, bytes]) ->
         request.progress(number, total, f"{one.name} ({request.size}) …")
         run = run_experiment(one, request.size, code, request.place)
         request.progress(number + 1, total, f"{one.name}: {run.why or run.status}")
-        empty = Artifacts({}, {}, {}, ())
-        found = read_artifacts(run.directory, one.metrics) if run.directory else empty
+        own = os.path.join(run.directory, one.name)
+        found = read_artifacts(own if run.directory and os.path.isdir(own) else run.directory, one.metrics)
         labels, why = _read_held_back(request.place.held_out, one)
         evidence.append(_Evidence(one, run, found, labels, why))
     return evidence

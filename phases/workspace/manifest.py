@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from phases.workspace.guide_file import is_guide
 from phases.workspace.tree import UNSETTLED_NS
 from phases.workspace.workspace import (
     DIRECTORY,
@@ -195,8 +194,7 @@ class _TreeScan:
                 raise
             row, signs = _FileRow(path, 0, _UNREAD), None
         self.truncated = self.truncated or row.sha256 == _UNREAD
-        if not is_guide(path, row.sha256):
-            self.rows.append(row)
+        self.rows.append(row)
         if signs is not None:
             self.known[path] = signs, row.sha256
 

@@ -25,7 +25,7 @@ from phases.sandbox.installs import (
     why_not_installable,
 )
 from phases.sandbox.locks import LOCKED, NO_INDEX, NO_SOLUTION, describe_cuda, describe_packages
-from phases.workspace.task_paths import make_shared_directory, task_paths
+from phases.workspace.task_paths import TaskPaths, make_shared_directory, task_paths
 from pipeline.base.errors import PhaseError, PipelineError
 from pipeline.base.files import read_bytes
 from pipeline.base.http.addresses import Forbidden, target_of
@@ -262,6 +262,13 @@ def why_not_a_package(line: str) -> str:
     if read_requirement(line) == "":
         return f"{line!r} is nothing to install: it is a part of Python, or no package of Python's"
     return why_not_installable(line) or ""
+
+
+def find_python(places: TaskPaths, settings: Mapping[str, Any], store: str) -> str | None:
+    """Return the environment that the commands of a task ran with: the user's own, or that of its packages; None if neither."""
+    if settings.get("python") and os.path.isdir(places.own_python):
+        return places.own_python
+    return find_environment(places.packages, store) if settings["install"] == ALLOWED else None
 
 
 def missing_packages(wanted: Sequence[str], environment: str | None = None) -> tuple[str, ...]:

@@ -253,9 +253,6 @@ def with_settings_to_keep(
 
 def open_model(values: dict[str, Any], phase: str = "") -> object:
     """The model that the settings name for a phase."""
-    from phases.llm.factory import open_model as open_named  # imported here: TAB must import no phase
-    from phases.llm.providers import Access, gateways_in, keys_in, with_settings
-
     name = model_for(values, phase)
     if not name:
         return None
@@ -274,6 +271,9 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
         if phase not in ("", "implement"):
             raise UsageError(f"{name}: an agent of your own writes code, and does nothing else; name it with --agent")
         return AgentCommand(name, os.environ, forbidden=str(values["blacklist"]))
+    from phases.llm.factory import open_model as open_named  # imported here: few runs ask a server
+    from phases.llm.providers import Access, gateways_in, keys_in, with_settings
+
     access = Access(
         base_url=_address_for(values, name),
         key=str(values["api_key"]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 
-from pipeline.base.credentials import credentials_at
 from pipeline.base.errors import UsageError
 from pipeline.base.files import storage_error, sync_tree
 
@@ -40,6 +39,8 @@ def refuse_unfit(path: str, files: list[str], flag: str) -> None:
             f"{flag} names {path}, which holds {len(files):,} files of {size / 2**20:,.0f} MB; at most {_MOST_FILES:,} files of "
             f"{_MOST_BYTES // 2**20} MB are copied: name the one folder that is needed"
         )
+    from pipeline.base.credentials import credentials_at  # imported here: few runs are given a folder
+
     for name in files:
         if what := credentials_at(os.path.join(folder, name)):
             raise UsageError(

@@ -179,7 +179,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
     """
     # imported here: to run a hook needs most of acceptance and the agent, 0.2 s that the other commands do not need
     from phases.acceptance.administration.run_once import Trial, run_once, trial_lines
-    from phases.agent.earlier_code import order_files, untouched_files
+    from phases.agent.earlier_code import order_files
     from phases.workspace.packages import package_store
 
     settings = settings_from({"tasks_dir": tasks_dir})
@@ -195,7 +195,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
         plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
         planned = order_files(plan) if plan else ()
         environments = package_store(cache_directory())
-        trial = Trial(store.root, store.id, values, plan, planned, setting, untouched_files, environments)
+        trial = Trial(store.root, store.id, values, plan, planned, setting, environments)
         outcome = run_once(trial, chosen)
     lines = trial_lines(chosen, {**outcome, "log": relative_path(outcome["log"]) if outcome["log"] else ""})
     return Answer(

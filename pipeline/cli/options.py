@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from pipeline.base.http.blacklist import read_blacklist
 from pipeline.cli.arguments import complete_directories, complete_files, complete_models, complete_phases
 from pipeline.cli.assembly import OWN_AGENT, mode_of
 from pipeline.engine.settings import Settings
@@ -375,6 +374,8 @@ def flags_of(options: dict[str, Any]) -> dict[str, Any]:
     if options.get("allow_install") and not options.get("install"):
         options = {**options, "install": options["allow_install"]}
     if options.get("blacklist"):
+        from pipeline.base.http.blacklist import read_blacklist  # imported here: few runs name one
+
         options = {**options, "blacklist": read_blacklist(options["blacklist"])}
     return {
         "mode": mode_of(options.get("fast")),

@@ -40,7 +40,7 @@ from pipeline.cli.trust import (
 )
 from pipeline.cli.user_tests import copy_user_tests
 from pipeline.engine.catalog import Catalog
-from pipeline.engine.phase import Decision, Phase
+from pipeline.engine.phase import OFF, Decision, Phase
 from pipeline.engine.run_request import RunEvent, RunRequest, missing_input, stale_phases, stops_before
 from pipeline.engine.runner import run_pipeline
 from pipeline.engine.seal import make_key, seal_task
@@ -127,7 +127,7 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
         report, passed = carry_out(store, settings, flags, options, progress)
     finally:
         progress.close()
-    return show_summary(store, report, as_json=options["as_json"], passed=passed)
+    return show_summary(store, report, as_json=options["as_json"], passed=passed, base_url=flags.get("base_url") or "")
 
 
 def carry_out(
@@ -243,10 +243,10 @@ def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:
 def _reopen_what_changed(
     store: TaskStore, task: Mapping[str, Any], values: Mapping[str, Any], flags: Mapping[str, Any]
 ) -> None:
-    """Opens phases again for what their stamps do not hold, or did not hold in earlier releases."""
+    """Open phases again for what their stamps do not hold."""
     if values["held_out"] or flags.get("data") or flags.get("gpu"):
         _reopen(store, lambda phase: bool(phase.asked), "experiments may see other data, or other devices")
-    if flags.get("reproduce") and (why := _why_experiments_again(store)):
+    if flags.get("reproduce") and values["reproduce"] != OFF and (why := _why_experiments_again(store)):
         _reopen(store, lambda phase: phase.asked == "reproduce", why)
     if values["blacklist"] != task["settings"].get("blacklist", ""):
         _reopen(store, lambda phase: phase.name == "repositories", "the blacklist has other lines")

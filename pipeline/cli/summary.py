@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
+from shlex import quote
 from typing import Any
 
 from pipeline.cli.assembly import command_name, locate_task, relative_path
@@ -29,8 +30,10 @@ _SHOWN = 5
 _NARROW = 94
 
 
-def show_summary(store: TaskStore, report: dict[str, Any], *, as_json: bool, passed: Phase | None = None) -> int:
-    """Prints the report for a person, or as JSON, and returns the exit code."""
+def show_summary(
+    store: TaskStore, report: dict[str, Any], *, as_json: bool, passed: Phase | None = None, base_url: str = ""
+) -> int:
+    """Print the report for a person, or as JSON, and return the exit code. A resume needs `base_url` again: no task keeps it."""
     if as_json:
         print_json(report)
         return int(report["exit_code"])
@@ -55,7 +58,9 @@ def show_summary(store: TaskStore, report: dict[str, Any], *, as_json: bool, pas
     ]:
         print_advice(line)
     print_advice("\nNext:")
-    print_pairs(next_steps(store, report, passed))
+    more = f" --base-url {quote(base_url)}" if base_url else ""
+    steps = next_steps(store, report, passed)
+    print_pairs([(f"{step}{more}" if step.startswith("pipeline resume ") else step, why) for step, why in steps])
     finish_output()  # whether anybody sees the screen says nothing about the run
     return int(report["exit_code"])
 
@@ -80,18 +85,22 @@ def _spending_lines(report: dict[str, Any]) -> list[str]:
 
 def _check_lines(report: dict[str, Any]) -> list[str]:
     """The commands that checked the code, how many tests each ran, and what that shows."""
-    from phases.acceptance.attempt_report import describe_check  # imported here: TAB must import no phase
+    told = []
+    if checks := report.get("checks", ()):
+        from phases.acceptance.attempt_report import describe_check  # imported here: many runs have no check
 
-    told = [wrap_text(f"  {describe_check(check)}", hanging=4) for check in report.get("checks", ())]
+        told += [wrap_text(f"  {describe_check(check)}", hanging=4) for check in checks]
     told += [wrap_text(f"  {_to_sentence(evidence)}", hanging=2)] if (evidence := evidence_of(report)) else []
     return ["", "Checks:", *told] if told else []
 
 
 def evidence_of(report: Mapping[str, Any]) -> str:
     """Return who vouches for the code and the counts of its evidence, in words; empty if the run has not ended."""
+    if not report["requirements"] or not (report["requirements"]["total"] or report["verified_by"]):
+        return ""
     from phases.evidence.traceability import describe_evidence  # imported here: as above
 
-    return describe_evidence(report["requirements"], report["verified_by"]) if report["requirements"] else ""
+    return describe_evidence(report["requirements"], report["verified_by"])
 
 
 def _reproduction_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
@@ -177,11 +186,11 @@ def _scaffold_lines(plan: dict[str, Any]) -> list[str]:
 
 def _open_requirement_lines(store: TaskStore, requirements: dict[str, Any]) -> list[str]:
     """The first few requirements that are not met."""
-    from phases.planning.plan_words import read_aloud  # imported here: TAB must import no phase
-
     rows = requirements["open"]
     if not rows:
         return []
+    from phases.planning.plan_words import read_aloud  # imported here: few runs end with open requirements
+
     room = min(width_of_terminal(), _NARROW) - 18
     more = len(rows) - _SHOWN
     told = f"{len(rows)} of {requirements['total']} requirements and values of the paper ({_count_statuses(rows)})"

@@ -14,7 +14,6 @@ from typing import Any
 
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, sync_directory
-from pipeline.base.http.blacklist import join_blacklists, read_blacklist
 from pipeline.base.logs import utc_timestamp
 from pipeline.cli.assembly import (
     command_name,
@@ -27,7 +26,7 @@ from pipeline.cli.assembly import (
     settings_to_store,
     with_settings_to_keep,
 )
-from pipeline.cli.trust import refuse_idle_attempts
+from pipeline.cli.trust import join_blacklists, refuse_idle_attempts
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.phase import TYPED
 from pipeline.engine.seal import seal_task
@@ -161,6 +160,7 @@ def _add_own_blacklist(source: str, settings: Settings) -> Settings:
     if not os.path.isdir(source):
         return settings
     from phases.readers.sources import find_blacklist  # imported here: TAB must import no phase
+    from pipeline.base.http.blacklist import read_blacklist
 
     found = find_blacklist(source)
     return settings._replace(blacklist=join_blacklists(settings.blacklist, read_blacklist(found) if found else ""))

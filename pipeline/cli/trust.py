@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from pipeline.base.credentials import credential_store
 from pipeline.base.errors import UsageError
-from pipeline.base.http.blacklist import join_blacklists
 from pipeline.cli.assembly import command_name, config_directory, effective_settings
 from pipeline.cli.user_tests import check_held_out, check_user_tests
 from pipeline.engine.catalog import NAME as CATALOG
@@ -137,6 +136,11 @@ def _lower_limit(own: float, theirs: float) -> float:
 def _more_asked(own: str, theirs: str) -> str:
     asked = own in ("ask", "file")  # which of the two is for the user to say
     return own if asked else max(own, theirs, key=_REVIEWS.index)
+
+
+def join_blacklists(*lists: str) -> str:
+    """Return all lines of several lists of addresses, each once."""
+    return "\n".join(dict.fromkeys(line for one in lists for line in one.split()))
 
 
 _STRICTER: dict[str, Callable[[Any, Any], Any]] = {

@@ -125,9 +125,6 @@ class Phase(NamedTuple):
     writes: tuple[str, ...]
     """Documents; a name that ends in '/' is a folder whose files a written document lists in `files`."""
     run: Callable[[Documents, Context], Documents]
-    # decision 238: what a release adds to a phase makes no finished work stale.
-    later: tuple[str, ...] = ()
-    """Names of `writes`, `settings` and `observe` that earlier releases did not know: a finished phase without them is fresh."""
     settings: tuple[str, ...] = ()
     observe: Callable[[], Mapping[str, str]] | None = None
     """Facts of the machine that decide what the phase writes, by name. They are compared and kept as settings are."""

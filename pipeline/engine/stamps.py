@@ -60,7 +60,7 @@ def stale_reason(
     if stamp.version != phase.version:
         return f"version changed from {stamp.version} to {phase.version}"
     return (
-        _settings_reason(phase, stamp, settings)
+        _settings_reason(stamp, settings)
         or _inputs_reason(phase, stamp, digest)
         or _outputs_reason(phase, stamp, digest)
     )
@@ -76,10 +76,9 @@ def find_edited_outputs(stamp: Stamp, digest: Callable[[str], str | None]) -> tu
     return tuple(name for name, written in stamp.written.items() if digest(name) != written)
 
 
-def _settings_reason(phase: Phase, stamp: Stamp, settings: Mapping[str, Any]) -> str | None:
-    # decision 226: a setting that came later is empty by default, and a stamp from before it says just that; decision 331:
-    # or it is one of `later`, of which such a stamp says nothing
-    for name in sorted({*settings, *stamp.settings} - {name for name in phase.later if name not in stamp.settings}):
+def _settings_reason(stamp: Stamp, settings: Mapping[str, Any]) -> str | None:
+    # decision 226: a setting that came later is empty by default, and a stamp from before it says just that
+    for name in sorted({*settings, *stamp.settings}):
         before, now = stamp.settings.get(name, ""), settings.get(name, "")
         if before != now:
             return f"{name} changed from {before or 'nothing'} to {now or 'nothing'}"
@@ -98,8 +97,6 @@ def _inputs_reason(phase: Phase, stamp: Stamp, digest: Callable[[str], str | Non
 
 def _outputs_reason(phase: Phase, stamp: Stamp, digest: Callable[[str], str | None]) -> str | None:
     for name in (*(name for name in phase.writes if not name.endswith("/")), *stamp.written):
-        if name not in stamp.written and name in phase.later:
-            continue
         if name not in stamp.written:
             return f"it now writes {name} too"
         now = digest(name)

@@ -63,6 +63,8 @@ def verdict(tmp_path: Path, files: dict[str, str], *verify: str, **more: Any) ->
         ('<testsuite name="x" tests="3" failures="1" errors="0">', 2, 1, 0),
         ("Test Summary: | Pass  Fail  Total  Time\nwc            |    3     1      4  0.1s\n  inner | 3 3\n", 3, 1, 0),
         ("[ FAIL 0 | WARN 0 | SKIP 0 | PASS 5 ]\n", 5, 0, 0),
+        ("ok parse\n12 passed, 1 failed\n", 12, 1, 0),
+        ("All 7 tests passed.\n", 7, 0, 0),
     ],
 )
 def test_the_summaries_of_test_runners_of_many_languages_are_counted(

@@ -19,7 +19,6 @@ from tests.strategies import QUICK
 
 COMMAND = {"id": "a", "point": "accept_gate", "kind": "command", "params": {"command": "true"}}
 BUILTIN = {"id": "a", "point": "accept_gate", "params": {"handler": "require_file_exists", "path": "README.md"}}
-HTTP = {"id": "a", "point": "session_end", "kind": "http", "params": {"url": "http://127.0.0.1:1/x"}}
 CONTRACTS = Contracts()
 
 
@@ -85,11 +84,6 @@ def test_what_a_hook_says_goes_before_what_the_file_says_and_that_before_the_poi
 
 def test_warn_only_is_fail_open_by_another_name() -> None:
     assert one({**COMMAND, "failure_policy": "warn_only"}).failure_policy == "fail_open"
-
-
-def test_an_http_hook_only_observes_whatever_the_file_says() -> None:
-    assert one(HTTP, default_failure_policy="fail_closed").failure_policy == "fail_open"
-    assert one({**HTTP, "point": "accept_gate"}).failure_policy == "fail_open"
 
 
 def test_a_hook_in_the_sandbox_is_judged_by_its_exit_code_at_every_point() -> None:
@@ -271,18 +265,6 @@ REFUSED = [
         id="an async command",
     ),
     pytest.param(
-        {**HTTP, "mode": "sync"},
-        ".mode",
-        ("'sync' is no mode of kind http; write observe, or delete it"),
-        id="an http hook that is waited for",
-    ),
-    pytest.param(
-        {**HTTP, "failure_policy": "fail_closed"},
-        ".failure_policy",
-        ("an http hook only observes, so it cannot fail closed; write fail_open"),
-        id="an http hook that fails closed",
-    ),
-    pytest.param(
         {**BUILTIN, "sandbox": True},
         ".sandbox",
         ("only hooks of kind command have sandbox; delete it, or write kind: command"),
@@ -460,9 +442,9 @@ REFUSED = [
         id="a NUL in a command",
     ),
     pytest.param(
-        {**COMMAND, "params": {"command": "a", "url": "http://localhost"}},
-        ".params.url",
-        ("kind command has no url; it has: command, args; delete it"),
+        {**COMMAND, "params": {"command": "a", "message": "b"}},
+        ".params.message",
+        ("kind command has no message; it has: command, args; delete it"),
         id="params of another kind",
     ),
     pytest.param(
@@ -531,37 +513,10 @@ REFUSED = [
         id="a note without words",
     ),
     pytest.param(
-        {**HTTP, "params": {}},
-        ".params.url",
-        ("'' is no URL; write one like http://127.0.0.1:8080/hooks"),
-        id="http to nowhere",
-    ),
-    pytest.param(
-        {**HTTP, "params": {"url": "http://[::1]/", "method": "TRACE"}},
-        ".params.method",
-        ("'TRACE' is refused; there are: GET, POST, PUT, PATCH, DELETE"),
-        id="an http method that is none",
-    ),
-    pytest.param(
-        {**HTTP, "params": {"url": "http://[::1]/", "headers": {"A": "b\r\nC: d"}}},
-        ".params.headers",
-        ("the value of 'A' is empty, or no header can hold it; mend or delete it"),
-        id="a header with a line end",
-    ),
-    pytest.param(
-        {**HTTP, "params": {"url": "http://[::1]/", "headers": {"": "b"}}},
-        ".params.headers",
-        ("'' is no name of a header; mend or delete it"),
-        id="a header without a name",
-    ),
-    *(
-        pytest.param(
-            {**HTTP, "params": {"url": "http://[::1]/", "headers": {name: "5"}}},
-            ".params.headers",
-            (f"'{name}' says how long the question is or how it ends, and the pipeline does that; delete it"),
-            id=f"the header {name}, which is not the user's",
-        )
-        for name in ("Content-Length", "connection", "TRANSFER-ENCODING")
+        {**COMMAND, "kind": "http"},
+        ".kind",
+        ("hooks of kind http are not run here; write kind: command with a command that calls curl"),
+        id="an http hook",
     ),
 ]
 
@@ -580,42 +535,6 @@ def test_any_file_in_the_workspace_can_be_required(path: str) -> None:
 def test_the_variables_that_are_refused_are_those_that_every_hook_is_given() -> None:
     given = variables_for(one(COMMAND), RunFacts("s", "r", "/w", "m"))
     assert set(SET_FOR_ALL) == {name for name in given if not name.startswith(("CLAUDE_", "PIPELINE_"))}
-
-
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("http://10.0.0.1/", "'10.0.0.1' is not this machine; only localhost, 127.0.0.0/8 and ::1 are"),
-        ("http://0.0.0.0/", "'0.0.0.0' is not this machine"),
-        ("http://localhost.example.org/", "'localhost.example.org' is not this machine"),
-        ("http://localhost./", "'localhost.' is not this machine"),
-        ("http://127.1/", "'127.1' is not this machine"),
-        ("http://2130706433/", "'2130706433' is not this machine"),
-        ("http://[::ffff:127.0.0.1]/", "is not this machine"),
-        ("http://[::2]/", "'::2' is not this machine"),
-        ("http://localhost@10.0.0.1/", "names and passwords stand in no URL"),
-        ("http://127.0.0.1\\@10.0.0.1/", "names and passwords stand in no URL"),
-        ("file:///etc/passwd", "is no absolute http or https URL"),
-        ("//localhost/", "is no absolute http or https URL"),
-        ("http:///x", "is no absolute http or https URL"),
-        ("http://localhost:99999/", "is no URL: Port out of range 0-65535"),
-        ("http://[::1/", "is no URL: Invalid IPv6 URL"),
-        ("http://localhost/a b", "is no URL"),
-        ("http://localhost/\r\nX: y", "is no URL"),
-    ],
-    ids=lambda value: str(value)[:40],
-)
-def test_http_goes_to_this_machine_and_nowhere_else(url: str, words: str) -> None:
-    message = refusal({"items": [{**HTTP, "params": {"url": url}}]})
-    assert message.startswith("config.yaml at $.runtime.hooks.items[0].params.url: ")
-    assert words in message
-
-
-@pytest.mark.parametrize(
-    "url", ["http://localhost", "https://LOCALHOST:8443/x?y=1", "http://127.8.9.10/", "http://[::1]:80/a"]
-)
-def test_http_may_go_to_this_machine_by_any_of_its_names(url: str) -> None:
-    assert one({**HTTP, "params": {"url": url, "method": "PUT", "headers": {"X-A": "b"}}}).params["url"] == url
 
 
 def test_an_id_stands_once_in_a_file_whatever_its_case() -> None:
@@ -639,11 +558,10 @@ def test_a_repository_says_nothing_of_the_users_own_choices(name: str) -> None:
 @pytest.mark.parametrize(
     ("item", "words"),
     [
-        ({**HTTP, "scope": "repo"}, ".kind: a repository may not mount http hooks; "),
         ({**COMMAND, "kind": "internal"}, ".kind: internal hooks come with the pipeline"),
         ({**COMMAND, "scope": "user"}, ".scope: 'user' is not the scope of this file; write repo, or delete it"),
     ],
-    ids=["http", "an internal hook", "the scope of the user"],
+    ids=["an internal hook", "the scope of the user"],
 )
 def test_a_repository_may_not_mount(item: dict[str, Any], words: str) -> None:
     assert f".pipeline/hooks.yaml at $.hooks.items[0]{words}" in refusal({"items": [item]}, REPO)

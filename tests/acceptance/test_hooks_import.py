@@ -229,15 +229,6 @@ def test_codex_writes_toml_too() -> None:
     assert found.untranslated == ["$.model: it is no hook", "$.hooks.state: there is no such moment here"]
 
 
-def test_http_to_this_machine_observes() -> None:
-    found = of_event("claude", "Stop", {"type": "http", "url": "http://localhost:1/x", "headers": {"A": "b"}})
-    assert found.items[0]["kind"] == "http"
-    assert found.items[0]["params"] == {"url": "http://localhost:1/x", "headers": {"A": "b"}}
-    assert found.untranslated == [
-        "$.hooks.Stop[0].hooks[0]: it only observes here; what is sent differs, and the answer is not read"
-    ]
-
-
 # Not taken over
 
 
@@ -260,19 +251,13 @@ PLACE = "$.hooks.Stop[0].hooks[0]"
         ({**STOP, "if": "Bash(git *)"}, ": with if it runs otherwise than hooks do here"),
         ({**STOP, "shell": "powershell"}, ": there is no shell 'powershell' here"),
         ({**STOP, "enabled": False}, ": it is turned off there"),
-        ({"type": "http"}, ": it has no text `url`, or `headers` that are no texts"),
+        ({"type": "http", "url": "http://localhost"}, ": hooks of type 'http' are not run here: write a command that calls curl"),
         ("echo", ": it is no hook"),
     ],
     ids=lambda value: json.dumps(value)[:50] if not isinstance(value, str) else "",
 )
 def test_a_hook_that_would_be_another_here_is_left_out_with_the_reason(hook: Any, line: str) -> None:
     assert of_event("claude", "Stop", hook) == ImportedHooks([], [PLACE + line])
-
-
-def test_http_to_another_machine_is_left_out() -> None:
-    found = of_event("claude", "Stop", {"type": "http", "url": "https://example.org/"})
-    assert found.items == []
-    assert found.untranslated[-1].startswith(f"{PLACE}: 'example.org' is not this machine; ")
 
 
 def test_every_field_that_says_nothing_here_is_named() -> None:

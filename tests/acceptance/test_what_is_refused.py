@@ -276,9 +276,9 @@ OF_QUEUE = "from queues import Queue\n\n\ndef test_it():\n    q = Queue()\n    q
 def reviewer(*verdicts: str) -> Reviewer:
     """One that gives these verdicts, whatever it reads."""
 
-    def review(workspace: Workspace, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def review(workspace: Workspace, rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
         said = {"by": "model", "file": "queues.py", "line": 7, "sentence": "It takes no lock."}
-        return [{**row, "judged": {**said, "verdict": verdict}} for row, verdict in zip(rows, verdicts, strict=True)]
+        return [{**row, "judged": {**said, "verdict": one}} for row, one in zip(rows, verdicts, strict=True)], []
 
     return review
 

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.skipif(kind_of_sandbox("required") == "none", reason="n
 PLAN = small_plan("a.py", "b.py", demands=True)
 DONE = Reply("ok", "done")
 CODE = 'def meet():\n    """R{}"""\n    return {}\n'
-WRITES = [write("a.py", CODE.format(1, 1), "w1"), write("b.py", CODE.format(2, 2), "w2")]
+_CALLS = (*write("a.py", CODE.format(1, 1), "w1").calls, *write("README.md", "# Two values\n", "w0").calls)
+WRITES = [Reply("ok", "", _CALLS), write("b.py", CODE.format(2, 2), "w2")]
 BETTER = write("b.py", CODE.format(2, 4), "w3")
 WRONG = write("b.py", CODE.format(2, 0), "w4")
 """meet() gives nothing, and the plan's check fails."""
@@ -161,7 +162,7 @@ def test_a_run_that_is_cut_off_before_the_model_acts_on_the_advice_goes_on_as_if
     made = carry_out(tmp_path / "task", resumed, PLAN, judge=second)["implementation"]
     assert resumed.requests[0].messages == stopped.requests[-1].messages
     assert (made["status"], told_to(resumed)) == ("completed", ["advice"])
-    assert (asked_of(first), asked_of(second)) == (["a.py, b.py"], ["b.py"])
+    assert (asked_of(first), asked_of(second)) == (["a.py, b.py, README.md"], ["b.py"])
 
 
 def test_work_that_was_advised_accepted_and_broken_by_hand_is_mended_without_advice(tmp_path: Path) -> None:
@@ -183,12 +184,16 @@ def test_work_that_was_advised_accepted_and_broken_by_hand_is_mended_without_adv
 @pytest.mark.parametrize(
     ("after", "asked"),
     [
-        pytest.param([DONE], ["a.py, b.py"], id="nothing changed"),
-        pytest.param([BETTER, DONE], ["a.py, b.py", "b.py"], id="what it found to differ"),
-        pytest.param([write("README.md", "# A\n", "w5"), DONE], ["a.py, b.py"], id="a file that is not reviewed"),
-        pytest.param([WRONG, DONE, BETTER, DONE], ["a.py, b.py", "b.py"], id="not while facts do not hold"),
+        pytest.param([DONE], ["a.py, b.py, README.md"], id="nothing changed"),
+        pytest.param([BETTER, DONE], ["a.py, b.py, README.md", "b.py"], id="what it found to differ"),
         pytest.param(
-            [BETTER, call("Bash", command="rm b.py"), WRITES[1], DONE], ["a.py, b.py"], id="a change taken back"
+            [write("notes.md", "# A\n", "w5"), DONE], ["a.py, b.py, README.md"], id="a file that is not reviewed"
+        ),
+        pytest.param([WRONG, DONE, BETTER, DONE], ["a.py, b.py, README.md", "b.py"], id="not while facts do not hold"),
+        pytest.param(
+            [BETTER, call("Bash", command="rm b.py"), WRITES[1], DONE],
+            ["a.py, b.py, README.md"],
+            id="a change taken back",
         ),
     ],
 )

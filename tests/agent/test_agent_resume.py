@@ -105,7 +105,7 @@ def say_otherwise(what: str, number: int, monkeypatch: pytest.MonkeyPatch) -> No
     """As another release would: the words of the prompts, of the tools, or the shape of their arguments."""
     schemas, needs_of, word = Toolbox.schemas, prompt.describe_next_file, f"release {number}: "
     if what == "the system's text":
-        monkeypatch.setattr(prompt, "SYSTEM", f"{prompt.SYSTEM}\n{word}")
+        monkeypatch.setattr(prompt, "DATA", f"{prompt.DATA}\n{word}")
         monkeypatch.setattr(explore, "_SYSTEM", f"{explore._SYSTEM}\n{word}")
     elif what == "what a file is introduced by":
         monkeypatch.setattr(memory, "describe_next_file", lambda *given, **more: word + needs_of(*given, **more))
@@ -134,17 +134,13 @@ def test_work_goes_on_after_a_release_that_says_its_prompts_otherwise_and_nothin
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[str, int]] = []
-    told: list[str] = []
     for number, cut in enumerate([5, 9, 0]):
         model = following(session(), cut, Reply("fatal", detail="cut"))
         if number:
             say_otherwise(what, number, monkeypatch)
-        told.clear()
         with pytest.raises(PhaseError, match="cut") if cut else nullcontext():
-            carry_out(tmp_path / "task", model, PLAN, tell=told.append)
+            carry_out(tmp_path / "task", model, PLAN)
         asked += [(request.thread, request.turn) for request in model.requests][: -1 if cut else None]
-        changed = [line for line in told if "the prompts have changed since this work began" in line]
-        assert len(changed) == bool(number)
     assert len(set(asked)) == len(asked)
     rows = journal_of(tmp_path / "task")
     assert [row["key"]["turn"] for row in rows if row["kind"] == "reply"] == list(range(1, len(session()) + 1))
@@ -359,7 +355,7 @@ def test_what_checks_leave_behind_is_taken_back(tmp_path: Path) -> None:
     plan = small_plan("a.py", verify=("head -c 3000000 /dev/zero > checkpoint.bin; echo 2 > a.py; mkdir d; touch d/e",))
     carry_out(tmp_path / "task", says(write("a.py", "A = 1\n")), plan)
     assert tree(tmp_path / "task") == {"a.py": b"A = 1\n"}
-    assert sorted(path.name for path in (tmp_path / "task" / "generate_code").iterdir()) == ["AGENTS.md", "a.py"]
+    assert sorted(path.name for path in (tmp_path / "task" / "generate_code").iterdir()) == ["a.py"]
 
 
 # money

@@ -352,18 +352,37 @@ def test_a_changed_plan_touches_only_the_files_that_it_changes(tmp_path: Path) -
     assert sorted(tree(folder)) == ["a.py", "b.py", "d.py", "notes.txt"]
     assert tree(folder)["a.py"] == meets("a.py", 1).encode()
     kept = folder / "generate_code.prev"
-    assert sorted(path.name for path in kept.iterdir()) == ["AGENTS.md", "a.py", "b.py", "c.py", "notes.txt"]
+    assert sorted(path.name for path in kept.iterdir()) == ["a.py", "b.py", "c.py", "notes.txt"]
     assert (kept / "b.py").read_text() == meets("b.py", 2)
 
 
-def test_a_file_that_a_changed_plan_touches_must_be_looked_at(tmp_path: Path) -> None:
+def test_a_file_that_a_changed_plan_touches_need_not_be_written_again(tmp_path: Path) -> None:
     old, new = two_plans()
     folder = tmp_path / "task"
     in_versions(folder, old, "1" * 64)
     carry_out(folder, says(*writes(["a.py", "b.py", "c.py"])), old)
     model = says(write("d.py", "D = 4  # R3\n"))
-    carry_out(folder, model, new, "2" * 64)
-    assert "b.py is as it was, and the plan changed it" in model.requests[2].messages[-1].text
+    made = carry_out(folder, model, new, "2" * 64)["implementation"]
+    assert "b.py is as it was, although the plan changed" in model.requests[2].messages[-1].text
+    assert (made["stop_reason"], len(model.requests)) == ("accepted", 3)
+    in_versions(folder, new, "2" * 64)
+    again = says()
+    carry_out(folder, again, {**new, "paper": {**new["paper"], "title": "Other"}}, "3" * 64)
+    assert json.loads(again.requests[0].messages[1].text)["write"] == [], "what was looked at and left is done"
+
+
+def test_files_that_use_what_a_changed_plan_touches_are_named_and_kept(tmp_path: Path) -> None:
+    old, new = two_plans()
+    for plan in (old, new):
+        plan["file_structure"][0]["depends_on"] = ["b.py"]
+    new["file_structure"][1]["interface"] = ["B: int"]
+    folder = tmp_path / "task"
+    in_versions(folder, old, "1" * 64)
+    carry_out(folder, says(*writes(["a.py", "b.py", "c.py"])), old)
+    model = says(write("b.py", "B = 2  # R2\n"), write("d.py", "D = 4  # R3\n", "c2"))
+    assert carry_out(folder, model, new, "2" * 64)["implementation"]["stop_reason"] == "accepted"
+    told = json.loads(model.requests[0].messages[1].text)
+    assert (told["write"], told["may_need_a_change"]) == (["b.py", "d.py"], ["a.py"])
 
 
 def test_every_reply_on_record_names_the_version_of_the_prompt_that_asked_for_it(
@@ -376,7 +395,7 @@ def test_every_reply_on_record_names_the_version_of_the_prompt_that_asked_for_it
 
     (first,) = versions("first")
     assert versions("second") == {first}
-    monkeypatch.setattr(prompt, "SYSTEM", f"{prompt.SYSTEM} Really.")
+    monkeypatch.setattr(prompt, "DATA", f"{prompt.DATA} Really.")
     (other,) = versions("third")
     assert other != first
 

@@ -63,7 +63,7 @@ def bench_in(folder: Path, code: int | None = 0, output: str = "out\n") -> Bench
         commands.append((command, seconds))
         return code, output
 
-    tools = [*file_tools(workspace, notes), *search_tools(workspace), bash_tool(run), todo_tool(tuple, int)]
+    tools = [*file_tools(workspace, notes), *search_tools(workspace), bash_tool(run), todo_tool(tuple)]
     return Bench(Toolbox(tools, Contracts().breach), workspace, notes, commands)
 
 
@@ -227,7 +227,7 @@ def test_only_what_changes_nothing_counts_as_reading(tmp_path: Path) -> None:
         *file_tools(workspace, Notes()),
         *search_tools(workspace),
         bash_tool(lambda c, s: (0, "")),
-        todo_tool(tuple, int),
+        todo_tool(tuple),
     ]
     assert [tool.name for tool in tools if tool.reads_only] == ["Read", "Glob", "Grep"]
 

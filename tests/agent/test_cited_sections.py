@@ -88,7 +88,7 @@ def test_the_model_is_shown_what_the_file_at_hand_cites_and_the_machine(tmp_path
 
 
 def test_the_list_of_todos_takes_less_than_a_third_of_what_is_said_of_the_tools() -> None:
-    tool = todo_tool(tuple, lambda: 1)
+    tool = todo_tool(tuple)
     assert len(json.dumps(tool.schema())) < 1_400 < len(json.dumps(tool.parameters))
     assert set(tool.schema()["parameters"]["properties"]) <= set(tool.parameters["properties"])
 

@@ -114,7 +114,7 @@ class Place:
         ran = [
             {"id": row["id"], "tests": TESTED.get(row["id"], [])} for row in [*plan["requirements"], *plan["values"]]
         ]
-        return {row["id"]: row["judged"] for row in self.judge.review(self.workspace, ran) if "judged" in row}
+        return {row["id"]: row["judged"] for row in self.judge.review(self.workspace, ran)[0] if "judged" in row}
 
     def sent(self) -> str:
         """The one request to the reviewer."""
@@ -197,7 +197,9 @@ def test_no_line_of_code_or_test_is_sent_twice(tmp_path: Path) -> None:
 def test_lines_between_two_places_are_marked_as_left_out(tmp_path: Path) -> None:
     rows = [requirement("R2", "x"), requirement("R5", "y")]
     place = Place(tmp_path, requirements=rows, values=())
-    far = "\n".join(["def one():", '    """R2"""', "    return 1", *["X = 1"] * 20000, "def two():", '    """R5"""', ""])
+    far = "\n".join(
+        ["def one():", '    """R2"""', "    return 1", *["X = 1"] * 20000, "def two():", '    """R5"""', ""]
+    )
     (tmp_path / "code" / "model.py").write_text(far)
     [code] = parts_of(place.sent(), "CODE")
     assert (code.count("    …\n"), code.count("X = 1")) == (1, 0)
@@ -304,6 +306,14 @@ def test_a_verdict_is_noted_with_who_gave_it_and_a_value_is_met_with_its_require
     assert "V1" not in judged
 
 
+def test_what_the_delivered_directory_lacks_is_told_beside_the_verdicts(tmp_path: Path) -> None:
+    place = Place(tmp_path, lambda names: [says(name, "differs") for name in names], requirements=ROWS[:1], values=())
+    assert place.judge.review(place.workspace, [])[1] == ["README.md is missing"]
+    place.workspace.write("README.md", "# A model\n")
+    assert place.judge.review(place.workspace, [])[1] == ["what its user gets could be better: It says so."]
+    assert "# A model" in place.model.requests[-1]
+
+
 # What a second look costs
 
 
@@ -314,7 +324,8 @@ def test_a_verdict_is_noted_with_who_gave_it_and_a_value_is_met_with_its_require
         pytest.param("model.py", ["R1, R2, R3 of model.py"], id="one file of two"),
         pytest.param("other.py", ["R5 of other.py"], id="the other one"),
         pytest.param("tests/test_model.py", [], id="the tests of one"),
-        pytest.param("README.md", [], id="a file that is not reviewed"),
+        pytest.param("notes.md", [], id="a file that is not reviewed"),
+        pytest.param("README.md", ["DELIVERY of README.md"], id="what the user reads"),
     ],
 )
 def test_a_second_look_asks_about_what_changed_and_pays_for_nothing_else(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from phases.reproduction import attempts
 from phases.workspace.jobs import Jobs, JobState
 from phases.workspace.workspace import Workspace
 from pipeline.engine.contract import Contracts
+from tests.agents import small_plan
 from tests.papers import EXAMPLE, example_paper
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,15 +55,19 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
+PAPER = prompt.build_system({"language": "Python", "expected_results": ["E1"]}, has_references=True)
+REQUEST = prompt.build_system({"language": "JavaScript"}, is_request=True)
+
+
 @pytest.mark.parametrize(
     "text",
-    [prompt.SYSTEM, prompt._LIBRARY, explore._SYSTEM, review_question.SYSTEM, attempts.WHAT_NEXT],
-    ids=["the implementer", "other people's code", "a sub-agent", "the judge", "the tables"],
+    [PAPER, REQUEST, explore._SYSTEM, review_question.SYSTEM, review_question.DELIVERY["text"], attempts.WHAT_NEXT],
+    ids=["a paper", "a request", "a sub-agent", "the judge", "the delivery", "the tables"],
 )
 def test_every_sentence_stands_in_the_book(text: str) -> None:
     book = flat(BOOK)
-    parts = [part for part in re.split(r"\n- |\n\n", text) if part.strip() not in ("", "How to work:")]
-    sentences = [one for part in parts for one in re.split(r"(?<=[.;:]) ", flat(part).removeprefix("How to work: - "))]
+    parts = [part for part in re.split(r"\n- |\n\n", text) if part.strip()]
+    sentences = [one for part in parts for one in re.split(r"(?<=[.;:]) ", flat(part))]
     assert [one for one in sentences if one not in book] == []
 
 
@@ -74,7 +80,7 @@ def rendered() -> str:
     bash = bash_tool(lambda command, seconds: (0, ""), start=lambda command: JobState(1, command))
     tools = [*file_tools(nowhere, Notes()), *search_tools(nowhere), bash, job_tool(Jobs(""), lambda: 0)]
     asks = ask_user_tool(lambda question, options: None, list)
-    schemas = [tool.schema() for tool in (*tools, todo_tool(tuple, lambda: 1), asks)]
+    schemas = [tool.schema() for tool in (*tools, todo_tool(tuple), asks)]
     files = tuple(order_files(plan))
     files = files[files.index(FIRST) :]
     begun = Session(None, files, files, {}, {}, (), 200_000, None, MACHINE)  # type: ignore[arg-type]
@@ -89,11 +95,13 @@ def rendered_planner() -> str:
     """What a planner is sent for the example, but for the paper's text: the plan, a change of it, notes on a part, repairs."""
     read = example_paper()
     paper = paper_material(read.document, read.outline, read.index["segments"])
+    paper = replace(paper, tools="Python 3.12.1, node 20.1.0")
     wanted = ChangeRequest(("report the median too",), "THE PRESENT PLAN")
     row = {"id": "R1", "text": "…", "source": {"section": "2", "page": 3, "quote": "not there"}}
     told = [
         *planning_messages(paper, ChangeRequest(), "THE TEXT", 16_384),
         planning_messages(paper, wanted, "THE NOTES", 16_384, notes=True)[-1],
+        *planning_messages(replace(paper, is_request=True), ChangeRequest(), "THE REQUEST", 16_384),
         *reading_messages(paper, "A PART OF THE TEXT", 2, 3, 900),
     ]
     repairs = [
@@ -122,6 +130,19 @@ def test_the_algorithms_that_the_file_cites_are_in_it_whole() -> None:
     told = rendered()
     assert "What these requirements cite of the paper, whole" in told
     assert told.count("Algorithm 1") > 1, "not in the requirement's words alone"
+
+
+def test_a_request_is_sent_whole_and_nothing_is_said_of_papers_and_pytest() -> None:
+    wish = "# Words\n\nWrite a page that counts words.\n\nIt must show the count while one types."
+    plan = {**small_plan("words.js"), "language": "JavaScript"}
+    begun = Session(None, ("words.js",), ("words.js",), {}, {}, (), 200_000, None, MACHINE)  # type: ignore[arg-type]
+    messages = Memory(plan, begun, [], paper=f"---\nkind: requirement\n---\n<!-- page 1 -->\n\n{wish}\n").messages()
+    system, first, *step = (message.text for message in messages)
+    assert json.loads(first)["request"] == wish
+    told = " ".join([system, *step])
+    assert [
+        word for word in ("paper", "equation", "pytest", "--help", "Python", "experiments.yaml") if word in told
+    ] == []
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.base.errors import UsageError
 from pipeline.base.http.addresses import target_of
-from pipeline.base.http.blacklist import join_blacklists, read_blacklist, why_blacklisted
+from pipeline.base.http.blacklist import read_blacklist, why_blacklisted
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,3 @@ def test_a_file_that_is_no_text_or_is_not_there_is_told(tmp_path: Path) -> None:
         read_blacklist(str(path))
     with pytest.raises(UsageError, match="No such file"):
         read_blacklist(str(tmp_path / "nowhere"))
-
-
-def test_lists_are_joined_and_nothing_is_lost() -> None:
-    assert join_blacklists("a/b\nc.org", "", "c.org https://d.org/e") == "a/b\nc.org\nhttps://d.org/e"

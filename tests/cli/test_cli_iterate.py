@@ -70,6 +70,17 @@ def test_a_change_is_planned_shown_and_carried_out(done: Command) -> None:
 
 
 @pytest.mark.slow
+def test_experiments_that_ran_once_do_not_run_again_unasked(done: Command) -> None:
+    done("reproduce", "paper")
+    before = done.attempts("paper")["reproduce"]
+    ended = done("iterate", "paper", CHANGE)
+    assert ended.code == 3, ended.err
+    assert done.attempts("paper").get("reproduce", before) == before
+    assert done("iterate", "paper", "report the median", "--reproduce").code != 2
+    assert done.attempts("paper")["reproduce"] == before + 1
+
+
+@pytest.mark.slow
 def test_the_difference_is_told_once(done: Command) -> None:
     assert done("iterate", "paper", CHANGE).err.count("What changes in the plan:") == 1
 
@@ -244,6 +255,7 @@ def test_a_served_model_plans_and_changes_its_plan(command: Command) -> None:
         )
         ended = command("run", "--fast", "paper.md", *served)
         assert (ended.code, plan_of(command)) == (0, PLANNED), ended.err
+        assert f"pipeline resume paper --base-url {server.base_url}" in ended.out + ended.err
         assert "asks vllm:tiny once" in ended.err
         assert "should be non-empty" in server.requests[1].body["messages"][-1]["content"]
         assert command("resume", "paper", *served).code == 0

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from phases.sandbox.probe import probe_best
-from phases.workspace.guide_file import GUIDE
 from pipeline.engine.lock import lock_task
 from tests.papers import HANGS, Command, Ended, in_terminal, paper
 
@@ -173,7 +172,7 @@ def test_what_is_turned_off_is_listed_as_disabled(top: dict[str, Any], disabled:
 
 def test_every_fault_of_both_files_is_told_with_its_place(command: Command) -> None:
     where = own(command, item("one", timeout_sec=0), item("ONE"), item("fine"), item("three", point="Stop"))
-    repo(command, {**item("web"), "kind": "http", "params": {"url": "http://localhost:1/"}}, default_timeout_sec=3)
+    repo(command, {**item("web"), "kind": "http"}, default_timeout_sec=3)
     listed = command("hooks", "list", "paper", "--json")
     assert listed.code == 1
     found = states(listed)
@@ -506,7 +505,7 @@ def test_a_hook_that_a_run_would_not_ask_says_so(command: Command) -> None:
     files = {
         row.relative_to(workspace(command)).as_posix(): row for row in workspace(command).rglob("*") if row.is_file()
     }
-    kept = {name: _sha256(path) for name, path in files.items() if "__pycache__" not in name and name != GUIDE}
+    kept = {name: _sha256(path) for name, path in files.items() if "__pycache__" not in name}
     base["result"]["manifest"] |= {"files": kept, "sha256": look["result"]["head"]}
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = command("hooks", "test", "paper", "check")
@@ -566,20 +565,6 @@ def test_the_built_in_check_can_be_tried_and_leaves_nothing_behind(command: Comm
     assert blocked.code == 1
     assert blocked.out.startswith("internal:code blocks")
     assert gone in blocked.out
-
-
-def test_the_built_in_check_knows_from_the_journal_what_was_to_be_changed(command: Command) -> None:
-    path = command.task("paper") / "journal.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    planned = command.document("paper", "implementation.json")["planned"][0]
-    rows[0]["begun"] |= {"write": [planned], "before": {planned: _sha256(workspace(command) / planned)}}
-    for row in rows:
-        if row["kind"] == "result":
-            row["result"]["files"] = {}
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    blocked = command("hooks", "test", "paper", "code")
-    assert blocked.code == 1, blocked.err
-    assert f"{planned} is as it was, and the plan changed it" in blocked.out
 
 
 @pytest.mark.skipif(not probe_best().usable, reason="no sandbox holds on this machine")
@@ -889,16 +874,6 @@ def test_the_hooks_of_codex_may_stand_in_toml(command: Command) -> None:
     ended = command("hooks", "import", "--from", "codex", path, "--json")
     assert (ended.code, len(ended.json()["items"])) == (0, 1), ended.err
     assert ended.json()["untranslated"] == ["$.model: it is no hook"]
-
-
-def test_a_hook_that_a_repository_may_not_have_is_listed_as_not_translated(command: Command) -> None:
-    path = command.folder / "settings.json"
-    http = {"hooks": {"PostToolUse": [{"hooks": [{"type": "http", "url": "http://localhost:1/x"}]}]}}
-    path.write_text(json.dumps(http))
-    assert command("hooks", "import", "--from", "claude", path).code == 0
-    refused = command("hooks", "import", "--from", "claude", path, "--scope", "repo")
-    assert (refused.code, refused.out) == (1, "")
-    assert "a repository may not mount http hooks" in refused.err
 
 
 @pytest.mark.parametrize(

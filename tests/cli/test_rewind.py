@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from phases.llm.model import Reply, reply_to_json
-from phases.workspace.guide_file import GUIDE
 from phases.workspace.rejected_snapshots import keep_rejected, read_refusals
 from phases.workspace.task_paths import task_paths
 from pipeline.engine.lock import lock_task
@@ -63,7 +62,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Command:
 
 
 def code_of(command: Command) -> list[str]:
-    return sorted(path.name for path in (command.task("paper") / "generate_code").iterdir() if path.name != GUIDE)
+    return sorted(path.name for path in (command.task("paper") / "generate_code").iterdir())
 
 
 @pytest.mark.slow

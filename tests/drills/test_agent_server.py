@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from phases.workspace.guide_file import is_guide
-from pipeline.base.files import sha256
 from tests.drills import scenes
 from tests.drills.aftermath import last_words
 from tests.drills.ground import Ended, Ground
@@ -60,7 +58,7 @@ def code(ground: Ground) -> dict[str, str]:
     """The files of the workspace that the program has not written itself."""
     root = ground.task / "generate_code"
     files = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*")) if path.is_file()}
-    return {name: path.read_text() for name, path in files.items() if not is_guide(name, sha256(path.read_bytes()))}
+    return {name: path.read_text() for name, path in files.items()}
 
 
 def planned_code() -> dict[str, str]:

@@ -125,14 +125,6 @@ def test_a_phase_that_is_another_now_says_in_what(
     assert reason(of, left, settings=settings) == words
 
 
-def test_a_document_that_a_later_release_adds_makes_no_finished_phase_stale() -> None:
-    more = phase(writes=("x.json", "y.json"), later=("y.json",))
-    assert reason(more, stamp()) is None
-    wrote_it = stamp(written={"x.json": NOW["x.json"], "y.json": NOW["y.json"]})
-    assert reason(more, wrote_it) is None
-    assert reason(more, wrote_it, without=("y.json",)) == "y.json is missing"
-
-
 def test_an_input_that_changed_is_named() -> None:
     assert reason(phase(), stamp(), changed=("a.json",)) == "a.json changed"
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.planning.changes import FileChanges, compare_files, plan_difference
+from tests.agents import PLAN_LISTS
 
 Plan = dict[str, Any]
 
@@ -20,6 +21,23 @@ def requirement(identifier: str, kind: str = "model", text: str = "it waits", **
     return {"id": identifier, "kind": kind, "text": text, "source": source, "status": "stated", **more}
 
 
+def value(identifier: str, name: str, said: Any) -> dict[str, Any]:
+    source = {"section": "2", "page": 1, "quote": "it waits a little"}
+    return {"id": identifier, "name": name, "value": said, "owner": "method", "kind": "training", "source": source}
+
+
+def component(name: str, *requirements: str, **more: Any) -> dict[str, Any]:
+    source = {"section": "2", "page": 1, "quote": "it waits a little"}
+    return {
+        "id": f"C{ord(name) - 96}",
+        "name": name,
+        "what": name,
+        "source": source,
+        "requirements": [*requirements],
+        **more,
+    }
+
+
 def file(path: str, implements: list[str], depends_on: list[str], interface: list[str]) -> dict[str, Any]:
     return {
         "path": path, "purpose": "x", "implements": implements, "depends_on": depends_on, "interface": interface,
@@ -27,16 +45,16 @@ def file(path: str, implements: list[str], depends_on: list[str], interface: lis
 
 
 PLAN: Plan = {
-    "plan_version": 1,
+    "plan_version": 2,
     "paper": {"title": "On Time", "core_contribution": "We wait."},
     "language": "Python",
     "requirements": [
-        requirement("R1", "hyperparameter", name="rate", value=1),
+        requirement("R1", "hyperparameter"),
         requirement("R2"),
         requirement("R3", "experiment"),
     ],
     "file_structure": [
-        file("p/config.py", ["R1"], [], ["RATE"]),
+        file("p/config.py", ["R1", "V1"], [], ["RATE"]),
         file("p/model.py", ["R2"], ["p/config.py"], ["class Waiter"]),
         file("p/experiments.py", ["R3"], ["p/model.py"], ["def run"]),
         file("p/__main__.py", [], ["p/experiments.py"], ["def main"]),
@@ -45,8 +63,10 @@ PLAN: Plan = {
         file("tests/test_config.py", [], ["p/config.py"], []),
         file("tests/test_model.py", ["R2"], ["p/model.py"], []),
     ],
-    "implementation_components": [{"name": "all", "requirements": ["R1", "R2", "R3"]}],
-    "validation_approach": {"verify_commands": ["python -m unittest"], "experiments": ["R3: wait"]},
+    **{name: [] for name in PLAN_LISTS},
+    "values": [value("V1", "rate", 1)],
+    "experiments": [{"id": "X1", "what": "wait"}],
+    "validation_approach": {"verify_commands": ["python -m unittest"]},
     "environment_setup": {"python": ">=3.11", "packages": []},
     "implementation_strategy": [
         "p/config.py", "p/model.py", "p/experiments.py", "p/__main__.py", "requirements.txt", "tests/__init__.py",
@@ -82,17 +102,15 @@ def add(plan: Plan, path: str) -> None:
     ("change", "write"),
     [
         pytest.param(lambda plan: None, [], id="nothing"),
+        pytest.param(lambda plan: plan["values"][0].update(value=2), ["p/config.py"], id="a value"),
         pytest.param(
-            lambda plan: plan["requirements"][0].update(value=2), ["p/config.py", "tests/test_config.py"], id="a value"
-        ),
-        pytest.param(
-            lambda plan: plan["requirements"][0].update(value=1.0),
-            ["p/config.py", "tests/test_config.py"],
+            lambda plan: plan["values"][0].update(value=1.0),
+            ["p/config.py"],
             id="1 is not 1.0",
         ),
         pytest.param(
-            lambda plan: plan["requirements"][0].update(value=True),
-            ["p/config.py", "tests/test_config.py"],
+            lambda plan: plan["values"][0].update(value=True),
+            ["p/config.py"],
             id="1 is not true",
         ),
         pytest.param(
@@ -103,18 +121,18 @@ def add(plan: Plan, path: str) -> None:
         pytest.param(lambda plan: plan["requirements"][1]["source"].update(page=9), [], id="where it is cited from"),
         pytest.param(
             lambda plan: row(plan, "p/config.py").update(purpose="y"),
-            ["p/config.py", "tests/test_config.py"],
+            ["p/config.py"],
             id="a purpose",
         ),
         pytest.param(
             lambda plan: row(plan, "p/model.py").update(interface=["class Runner"]),
-            ["p/model.py", "p/experiments.py", "tests/test_model.py"],
-            id="an interface reaches those that use it, and no further",
+            ["p/model.py"],
+            id="an interface",
         ),
         pytest.param(lambda plan: add(plan, "p/new.py"), ["p/new.py"], id="a new file"),
         pytest.param(
             lambda plan: drop(plan, "p/config.py"),
-            ["p/model.py", "tests/test_config.py", "tests/test_model.py"],
+            ["p/model.py", "tests/test_config.py"],
             id="a file less",
         ),
         pytest.param(
@@ -122,11 +140,11 @@ def add(plan: Plan, path: str) -> None:
         ),
         pytest.param(
             lambda plan: plan["validation_approach"].update(verify_commands=["pytest"]),
-            ["tests/__init__.py", "tests/test_config.py", "tests/test_model.py"],
-            id="other verify commands reach the tests",
+            [],
+            id="other verify commands",
         ),
         pytest.param(
-            lambda plan: plan["validation_approach"].update(experiments=["R3: run"]),
+            lambda plan: plan["experiments"][0].update(what="run"),
             ["p/experiments.py"],
             id="other experiments reach what implements them",
         ),
@@ -146,9 +164,37 @@ def test_a_change_reaches_exactly_what_it_matters_to(change: Callable[[Plan], ob
     assert list(compare_files(PLAN, changed(change)).write) == write
 
 
-WITH_CONFIG = ["p/config.py", "tests/test_config.py"]
+@pytest.mark.parametrize(
+    ("change", "may_change"),
+    [
+        pytest.param(
+            lambda plan: row(plan, "p/model.py").update(interface=["class Runner"]),
+            ["p/experiments.py", "tests/test_model.py"],
+            id="an interface reaches what uses it, and no further",
+        ),
+        pytest.param(
+            lambda plan: plan["values"][0].update(value=2),
+            ["tests/test_config.py"],
+            id="a value reaches the tests",
+        ),
+        pytest.param(
+            lambda plan: plan["validation_approach"].update(verify_commands=["pytest"]),
+            ["tests/__init__.py", "tests/test_config.py", "tests/test_model.py"],
+            id="verify commands reach all tests",
+        ),
+    ],
+)
+def test_what_uses_or_tests_a_changed_file_is_kept_and_named(
+    change: Callable[[Plan], object], may_change: list[str]
+) -> None:
+    touched = compare_files(PLAN, changed(change))
+    assert list(touched.may_change) == may_change
+    assert {*may_change} <= {*touched.keep}
+
+
+WITH_CONFIG = ["p/config.py"]
 WITH_MODEL = ["p/model.py", "tests/test_model.py"]
-COMPONENTS = [{"name": "a", "requirements": ["R1"], "equations": ["(1)"]}, {"name": "b", "requirements": ["R2"]}]
+COMPONENTS = [component("a", "R1", equations=["(1)"]), component("b", "R2")]
 
 
 @pytest.mark.parametrize(
@@ -158,13 +204,14 @@ COMPONENTS = [{"name": "a", "requirements": ["R1"], "equations": ["(1)"]}, {"nam
         pytest.param(COMPONENTS[::-1], [], id="their order"),
         pytest.param([COMPONENTS[0], {**COMPONENTS[1], "equations": []}], [], id="an empty list"),
         pytest.param([{**COMPONENTS[0], "equations": ["(2)"]}, COMPONENTS[1]], WITH_CONFIG, id="an equation"),
-        pytest.param([COMPONENTS[0], {**COMPONENTS[1], "hyperparameters": ["R1"]}], WITH_MODEL, id="a hyperparameter"),
+        pytest.param([COMPONENTS[0], {**COMPONENTS[1], "what": "c"}], WITH_MODEL, id="what it is"),
         pytest.param([{**COMPONENTS[0], "name": "c"}, COMPONENTS[1]], WITH_CONFIG, id="a name"),
+        pytest.param([{**COMPONENTS[0], "source": {"page": 3}}, COMPONENTS[1]], [], id="where it is cited from"),
         pytest.param(COMPONENTS[:1], WITH_MODEL, id="one that is gone"),
-        pytest.param([*COMPONENTS, {"name": "c", "requirements": ["R3"]}], ["p/experiments.py"], id="a new one"),
+        pytest.param([*COMPONENTS, component("c", "R3")], ["p/experiments.py"], id="a new one"),
         pytest.param(
             [{**COMPONENTS[0], "requirements": ["R3"]}, COMPONENTS[1]],
-            ["p/config.py", "p/experiments.py", "tests/test_config.py"],
+            ["p/config.py", "p/experiments.py"],
             id="another requirement reaches those of the old one and those of the new one",
         ),
     ],
@@ -172,15 +219,15 @@ COMPONENTS = [{"name": "a", "requirements": ["R1"], "equations": ["(1)"]}, {"nam
 def test_a_change_of_a_component_reaches_the_files_that_implement_it(
     components: list[dict[str, Any]], write: list[str]
 ) -> None:
-    before, after = ({**PLAN, "implementation_components": rows} for rows in (COMPONENTS, components))
+    before, after = ({**PLAN, "components": rows} for rows in (COMPONENTS, components))
     assert list(compare_files(before, after).write) == write
-    assert plan_difference(before, after) == ([] if components == COMPONENTS else ["~ implementation_components"])
+    assert not write or all("components C" in line for line in plan_difference(before, after))
 
 
 def test_experiments_that_no_file_implements_reach_the_entry_script() -> None:
     before = changed(lambda plan: row(plan, "p/experiments.py").update(implements=[]))
     after = copy.deepcopy(before)
-    after["validation_approach"]["experiments"] = ["more"]
+    after["experiments"] = [{"id": "X1", "what": "more"}]
     assert compare_files(before, after).write == ("p/__main__.py",)
 
 
@@ -208,10 +255,7 @@ ROWS = st.builds(
 )
 
 
-COMPONENT_ROWS = st.fixed_dictionaries(
-    {"name": st.just("a"), "requirements": st.lists(IDS, max_size=2, unique=True)},
-    optional={"equations": st.lists(st.just("(1)"), max_size=1)},
-)
+COMPONENT_ROWS = st.builds(lambda names: component("a", *names), st.lists(IDS, max_size=2, unique=True))
 
 
 @st.composite
@@ -225,12 +269,10 @@ def plans(draw: st.DrawFn) -> Plan:
             requirement(name, draw(st.sampled_from(["model", "experiment"])), draw(texts)) for name in ("R1", "R2")
         ],
         "file_structure": rows,
-        "implementation_components": draw(st.lists(COMPONENT_ROWS, max_size=2)),
+        "components": draw(st.lists(COMPONENT_ROWS, max_size=1)),
         "implementation_strategy": order[: draw(st.integers(0, len(order)))],
-        "validation_approach": {
-            "verify_commands": [draw(texts)],
-            "experiments": draw(st.lists(texts, max_size=2)),
-        },
+        "experiments": draw(st.lists(st.builds(lambda what: {"id": "X1", "what": what}, texts), max_size=1)),
+        "validation_approach": {"verify_commands": [draw(texts)]},
     }
 
 
@@ -251,6 +293,7 @@ def test_every_planned_file_is_written_or_kept_and_no_file_is_two_things(old: Pl
     planned = {row["path"] for row in new["file_structure"]}
     assert len(everything) == len(set(everything))
     assert {*touched.write, *touched.keep} == planned
+    assert {*touched.may_change} <= {*touched.keep}
     assert set(touched.remove) == {row["path"] for row in old["file_structure"]} - planned
     assert (old, new) == (before, after)
 
@@ -273,16 +316,16 @@ def test_a_file_is_touched_only_where_the_plans_differ_for_a_person_too(old: Pla
 
 
 def test_an_entry_that_stands_there_twice_now_is_a_difference() -> None:
-    twice = changed(lambda plan: plan["validation_approach"].update(experiments=["y", "y"]))
-    once = changed(lambda plan: plan["validation_approach"].update(experiments=["y"]))
-    assert plan_difference(once, twice) == ["+ experiments: y"]
-    assert plan_difference(twice, once) == ["- experiments: y"]
+    twice = changed(lambda plan: plan["validation_approach"].update(verify_commands=["y", "y"]))
+    once = changed(lambda plan: plan["validation_approach"].update(verify_commands=["y"]))
+    assert plan_difference(once, twice) == ["+ verify_commands: y"]
+    assert plan_difference(twice, once) == ["- verify_commands: y"]
 
 
 def test_the_difference_is_told_in_short_lines() -> None:
     def change(plan: Plan) -> None:
         plan["requirements"].append(requirement("R4", "metric", "the share of\nrooms " * 40))
-        plan["requirements"][0]["value"] = 2
+        plan["values"][0]["value"] = 2
         del plan["requirements"][2]
         row(plan, "p/model.py").update(purpose="y", implements=["R4"])
         drop(plan, "p/__main__.py")
@@ -294,12 +337,12 @@ def test_the_difference_is_told_in_short_lines() -> None:
     lines = plan_difference(PLAN, changed(change))
     assert [line[:60] for line in lines] == [
         "~ paper: title",
-        "~ R1 hyperparameter: value 1 -> 2",
         "+ R4 metric: the share of rooms the share of rooms the share",
         "- R3 experiment: it waits",
-        "~ p/model.py: purpose, implements",
+        "~ p/model.py: implements -R2 +R4, purpose x -> y",
         "+ p/new.py: x",
         "- p/__main__.py",
+        "~ values V1, rate: value 1 -> 2",
         "- verify_commands: python -m unittest",
         "+ verify_commands: pytest",
         "+ packages: numpy",

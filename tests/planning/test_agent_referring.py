@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from phases.llm.conversation import question_digest
 from phases.llm.ledger import Ledger, LedgerCall
 from phases.llm.ledger_rows import read_ledger
 from phases.llm.model import Reply, Request
@@ -255,27 +254,15 @@ def test_a_run_that_is_cut_off_between_two_replies_goes_on_after_the_first(tmp_p
     assert [request.turn for request in model.requests] == [2]
 
 
-@pytest.mark.parametrize("of", ["this release", "an earlier one"])
 def test_a_ranking_goes_on_after_a_release_that_says_the_question_otherwise(
-    of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(Paused):
         refine(tmp_path, says(helps(("B9", 1)), Reply("rate_limited")))
-    if of == "an earlier one":  # it had its own words in the name of the question
-        first, *others = (tmp_path / JOURNAL).read_text().splitlines()
-        header = json.loads(first)
-        question = rerank_references._build_question(DOCUMENT, MATERIAL, says())[1]
-        (tmp_path / JOURNAL).write_text(
-            "\n".join(
-                [json.dumps({**header, "question": question_digest(question, rerank_references._SCHEMA)}), *others, ""]
-            )
-        )
-    else:
-        monkeypatch.setattr(rerank_references, "_SYSTEM", "Say which references help.")
-    model, told = says(Reply("fatal"), GOOD), list[str]()
-    assert refine(tmp_path, model, tell=told.append)["refined_by"] == "scripted"
+    monkeypatch.setattr(rerank_references, "_SYSTEM", "Say which references help.")
+    model = says(Reply("fatal"), GOOD)
+    assert refine(tmp_path, model)["refined_by"] == "scripted"
     assert [request.turn for request in model.requests] == [2]
-    assert len(told) == (of == "this release")
 
 
 @pytest.mark.parametrize("what", ["the inputs", "what lookups found"])

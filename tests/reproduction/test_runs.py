@@ -121,6 +121,13 @@ def test_what_the_code_reports_as_a_share_is_compared_in_percent(value: float, a
     assert (found["agrees"], found["known_from"]) == (agrees, "its word")
 
 
+def test_an_experiment_may_leave_its_figures_in_a_directory_of_its_own(tmp_path: Path) -> None:
+    code = "import os, json\nos.mkdir('results/main')\njson.dump({'E1': 18.75}, open('results/main/metrics.json', 'w'))"
+    code += "\njson.dump({'E1': 3.0}, open('results/metrics.json', 'w'))"
+    found = cell(reproduce(tmp_path, {"study.py": code, "experiments.yaml": declare()}, expect("18.75 ± 0.5")))
+    assert found["agrees"] == "yes"
+
+
 @pytest.mark.parametrize("link", ["results", "results/main-full"])
 def test_nothing_is_written_where_a_link_leads(link: str, tmp_path: Path) -> None:
     outside = tmp_path / "outside"

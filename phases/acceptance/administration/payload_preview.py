@@ -98,5 +98,5 @@ def _todo_summary(plan: Row | None, rows: Sequence[Row]) -> dict[str, int]:
     todos = plan_todos(plan) if plan else ()
     for call, row in _calls_in(rows):
         if call["name"] == _TODOS and not row["result"]["failed"]:
-            todos = apply_change(todos, call["arguments"], row["key"]["turn"], recorded=True)
+            todos = apply_change(todos, call["arguments"])
     return summarize_todos(todos)

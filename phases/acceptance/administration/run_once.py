@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,9 +22,9 @@ from phases.llm.journal import read_journal
 from phases.llm.providers import PROVIDERS
 from phases.sandbox.box import Box, limits_from, with_machine
 from phases.sandbox.commands import kind_of_sandbox
-from phases.sandbox.installs import find_environment
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import ManifestReader, compare_manifests
+from phases.workspace.packages import find_python
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.task_paths import TaskPaths, task_paths
 from phases.workspace.workspace import CONTROL, Workspace
@@ -56,8 +56,6 @@ class Trial:
     """The files of the plan."""
     hooks: HookSetting
     """What the user says of hooks."""
-    untouched: Callable[[Row, Sequence[Row], Workspace], Sequence[str]]
-    """Files that the work was to change and that are as they were, from the journal's header and its rows."""
     package_store: str = ""
     """Where the environments of packages are that tasks share."""
 
@@ -115,7 +113,7 @@ def _refuse_edited(trial: Trial, hook: Hook, rows: Sequence[Row]) -> None:
     """What a run would not run is not run for a trial either: the agent may have edited the script. Raises UsageError."""
     root = os.path.realpath(trial.places.workspace)
     past = read_history(rows[0].get("begun", {}), rows[1:]) if rows else None
-    # Builtin and http hooks run no script that the agent could have edited.
+    # A builtin runs no script that the agent could have edited.
     if hook.kind != COMMAND or past is None or past.files is None:
         return
     if odd := build_protected_files(register_hooks(trial.hooks, root), past, trial.planned, root).changed_for(hook):
@@ -136,7 +134,7 @@ def _build_gate(trial: Trial, hook: Hook, rows: Sequence[Row], directory: str, a
     executor = HookExecutor(
         facts, HookContext(directory, trial.hooks.environment, secret), HookEvents(directory), commands
     )
-    check = partial(_check_code, trial, rows, workspace, commands)
+    check = partial(_check_code, trial, workspace, commands)
     return GateHooks((hook,), facts, executor, commands, workspace, ManifestReader(), trial.planned, check)
 
 
@@ -168,20 +166,16 @@ def _run_elsewhere(trial: Trial, hook: Hook, rows: Sequence[Row], gate: GateHook
     return {**result._asdict(), "notes": list(result.notes), "wrote": wrote}
 
 
-def _check_code(trial: Trial, rows: Sequence[Row], workspace: Workspace, commands: CommandRunner) -> dict[str, Any]:
+def _check_code(trial: Trial, workspace: Workspace, commands: CommandRunner) -> dict[str, Any]:
     if trial.plan is None:
         raise UsageError(f"task {trial.id} has no plan yet, and the built-in check goes by it")
-    untouched = trial.untouched(rows[0].get("begun", {}), rows, workspace) if rows else ()
-    return check_code(workspace, dict(trial.plan), commands, untouched)
+    return check_code(workspace, dict(trial.plan), commands)
 
 
 def _build_box(trial: Trial) -> Box:
     """What the agent's commands run in, with the packages of the plan where they are installed."""
     places = trial.places
-    allowed = trial.settings["install"] == "allowed"
-    python = find_environment(places.packages, trial.package_store) if allowed else None
-    own = str(trial.settings.get("python") or "")
-    python = places.own_python if own and os.path.isdir(places.own_python) else python
+    python, own = find_python(places, trial.settings, trial.package_store), str(trial.settings.get("python") or "")
     kind = kind_of_sandbox(str(trial.settings["sandbox"]))
     box = Box(places.workspace, kind, (places.paper, *filter(None, [own])), python, limits_from(trial.settings))
     return with_machine(box._replace(read_only=(os.path.join(places.workspace, CONTROL),)), trial.settings)

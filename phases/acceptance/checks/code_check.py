@@ -56,8 +56,8 @@ _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
 """Of files that the plan does not name; later ones are not parsed."""
 _INSTALLED = ("node_modules", "site-packages")
 Row = dict[str, Any]
-Reviewer = Callable[[Workspace, Sequence[Row]], Sequence[Row]]
-"""Adds to each row of evidence whether the code does what the paper says."""
+Reviewer = Callable[[Workspace, Sequence[Row]], tuple[list[Row], list[str]]]
+"""Adds to each row of evidence whether the code does what the paper says; and tells what the delivered directory lacks."""
 
 
 class _Facts(NamedTuple):
@@ -89,13 +89,14 @@ def check_code(
     """Return the verdict on the workspace: `block` is None, or all that must be mended, in words for the model.
 
     Args:
-        untouched: Files that this work was to change and that are as they were.
+        untouched: Files that this work was to change and that are as they were: advice, since some need no change.
         missing: Packages of the plan that are not installed; what fails for want of one is no fault of the code.
         review: Reads code whose facts hold.
     The caller sets `commands.step`. Raises StorageError.
     """
     sources = read_sources(workspace)
-    facts = _Facts([], _file_facts(workspace, plan, sources, untouched), [], [], [], [])
+    left = [f"{path} is as it was, although the plan changed what it is for" for path in untouched]
+    facts = _Facts([], _file_facts(workspace, plan, sources), [], [], left, [])
     look = Look(evidence, commands)
     try:
         if commands.box.kind == NONE:
@@ -111,7 +112,8 @@ def check_code(
             commands.take_back()
         _add_below(facts, rows, evidence.require)
         if review and not facts.problems:
-            rows = list(review(workspace, rows))
+            rows, lacks = review(workspace, rows)
+            facts.advice.extend(lacks)
     finally:
         look.end()
     differing = _describe_differing(_without_assumptions(rows, plan))
@@ -133,14 +135,14 @@ def _add_below(facts: _Facts, rows: Sequence[Row], level: str) -> None:
     below, unknown = find_below(rows, level) if level and not facts.problems else ([], [])
     if below:
         lines = "\n".join(below)
-        facts.problems.append(f"the user requires `{level}` of every requirement, and {len(below)} are below it:\n{lines}")
+        facts.problems.append(
+            f"the user requires `{level}` of every requirement, and {len(below)} are below it:\n{lines}"
+        )
     if unknown:
         facts.doubts.append(f"whether {len(unknown)} of {len(rows)} requirements are `{level}` cannot be seen here")
 
 
-def _build_verification(
-    facts: _Facts, rows: Sequence[Row], doubts: Sequence[str], differing: Sequence[str]
-) -> Row:
+def _build_verification(facts: _Facts, rows: Sequence[Row], doubts: Sequence[str], differing: Sequence[str]) -> Row:
     """Return what was run and seen, as the journal keeps it."""
     return {
         "verified": bool(facts.rows) and not facts.problems and not facts.doubts,
@@ -184,9 +186,7 @@ def _join(names: Sequence[str]) -> str:
     return f"{', '.join(names[:MOST_NAMED])}{more}"
 
 
-def _file_facts(
-    workspace: Workspace, plan: dict[str, Any], sources: Mapping[str, str], untouched: Sequence[str]
-) -> list[str]:
+def _file_facts(workspace: Workspace, plan: dict[str, Any], sources: Mapping[str, str]) -> list[str]:
     """Return what is wrong with files, read and not run."""
     planned = [row["path"] for row in plan["file_structure"]]
     others = dict(_other_files(sources, planned))
@@ -201,7 +201,6 @@ def _file_facts(
     ]
     return [
         *file_problems(workspace, plan),
-        *(f"{path} is as it was, and the plan changed it" for path in untouched),
         *(f"{path} {_STANDS_IN}: rename it" for path in find_shadows(sources) if path not in planned),
         *_cut_list(faults, "files that do not parse"),
         *_cut_list([f"{name} is a stub" for name in stubs] + texts, "stubs"),

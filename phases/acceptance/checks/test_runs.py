@@ -119,6 +119,13 @@ _RUNNERS: Sequence[tuple[str, str, Callable[[re.Match[str]], Counts]]] = (
     ),
 )
 
+_OWN_WORDS = re.compile(
+    r"^(?=.*(?:test|check|failed))(?:all )?(?P<passed>\d+)(?:/\d+)? (?:(?:tests?|checks?) )?passed"
+    r"(?:[,;] (?P<failed>\d+) (?:(?:tests?|checks?) )?failed)?[.!]?$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The summary of a test program without a framework, such as "12 passed, 0 failed"."""
+
 
 def count_tests(output: str) -> SuiteCounts | None:
     """Return the sum of the summaries that test runners printed in an output; None if there are none."""
@@ -128,6 +135,7 @@ def count_tests(output: str) -> SuiteCounts | None:
         for match in re.finditer(pattern, output, re.MULTILINE)
     ]
     found += [("julia", counts) for counts in _julia_counts(output)]
+    found = found or [("own words", _count_groups(match)) for match in _OWN_WORDS.finditer(output)]
     if not found:
         return None
     passed, failed, skipped = (sum(counts[number] for _, counts in found) for number in range(3))

@@ -21,7 +21,6 @@ from phases.acceptance.hook import (
     ACCEPT_GATE,
     CLAUDE,
     COMMAND,
-    HTTP,
     POINTS,
     RESUME,
     SESSION_END,
@@ -118,7 +117,7 @@ def _rename_tools(pattern: str, dialect: Dialect) -> str:
 
 Row = str | tuple[str, dict[str, Any]]
 """A line for what was not translated, or a place and the item that stands there."""
-_TAKEN = {COMMAND: ("type", "command", "args", "timeout", "shell"), HTTP: ("type", "url", "headers", "timeout")}
+_TAKEN = {COMMAND: ("type", "command", "args", "timeout", "shell")}
 _CHANGES_THE_MEANING = ("if", "async", "asyncRewake", "async_rewake")
 _PROJECT_NAMES, _PLUGIN_ROOT = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"), "CLAUDE_PLUGIN_ROOT"
 _PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)
@@ -158,8 +157,6 @@ def translate_hook(hook: Any, place: str, base: dict[str, Any], reader: HookSour
     if words:
         yield f"{place}.timeout: {words}"
     params = _translate_params(hook, kind, reader.dialect)
-    if kind == HTTP:
-        yield f"{place}: it only observes here; what is sent differs, and the answer is not read"
     for variable in dict.fromkeys(
         _NOT_SET_HERE.findall(" ".join([*params.get("args", ()), params.get("command", "")]))
     ):
@@ -200,7 +197,9 @@ def _why_no_hook(hook: Any, reader: HookSource) -> str:
     if not isinstance(hook, dict):
         return "it is no hook"
     kind = hook.get("type", COMMAND)
-    if kind not in (COMMAND, HTTP):
+    if kind == "http":
+        return "hooks of type 'http' are not run here: write a command that calls curl"
+    if kind != COMMAND:
         return f"hooks of type {quote_value(kind)} are not run here"
     if hook.get("enabled") is False or any(
         hook.get(key) in reader.disabled for key in _text_keys(hook, "name", "command")
@@ -209,12 +208,6 @@ def _why_no_hook(hook: Any, reader: HookSource) -> str:
     for key in _CHANGES_THE_MEANING:
         if hook.get(key):
             return f"with {key} it runs otherwise than hooks do here"
-    if kind == HTTP:
-        headers = hook.get("headers", {})
-        sound = (
-            isinstance(headers, dict) and len(_text_keys(headers, *headers)) == len(headers) and _text_keys(hook, "url")
-        )
-        return "" if sound else "it has no text `url`, or `headers` that are no texts"
     args = hook.get("args", [])
     if not _text_keys(hook, "command") or not isinstance(args, list) or not all(isinstance(word, str) for word in args):
         return "it has no text `command`, or `args` that are no texts"
@@ -228,8 +221,6 @@ def _text_keys(value: Mapping[str, Any], *keys: str) -> list[str]:
 
 
 def _translate_params(hook: Mapping[str, Any], kind: str, dialect: Dialect) -> dict[str, Any]:
-    if kind == HTTP:
-        return {key: hook[key] for key in ("url", "headers") if key in hook}
     command = str(hook["command"])
     if dialect is DIALECTS[GEMINI]:
         command = re.sub(r"\$(?:GEMINI_PROJECT_DIR\b|\{GEMINI_PROJECT_DIR\})", "${PIPELINE_PROJECT_DIR}", command)

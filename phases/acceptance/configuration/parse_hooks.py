@@ -14,7 +14,6 @@ from phases.acceptance.hook import (
     BUILTIN,
     CLAUDE,
     FAIL_OPEN,
-    HTTP,
     POINTS,
     STRICT,
     USER,
@@ -59,7 +58,7 @@ def _make_hook(item: Mapping[str, Any], source: str, config: Mapping[str, Any]) 
         kind=kind,
         priority=int(item.get("priority", 0)),
         seconds=float(item.get("timeout_sec", config.get("default_timeout_sec", point.seconds))),
-        failure_policy=FAIL_OPEN if kind == HTTP else _failure_policy(item, config, point),
+        failure_policy=_failure_policy(item, config, point),
         # Spec 5.3: at the gate any test command must do, so every exit code but 0 counts.
         exit_policy=item.get("exit_policy", STRICT if point.name == ACCEPT_GATE or item.get("sandbox") else CLAUDE),
         timeout_blocks=item.get("on_timeout") == "block",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from phases.acceptance.commands.command_hooks import SET_FOR_ALL
 from phases.acceptance.hook import (
@@ -20,7 +18,6 @@ from phases.acceptance.hook import (
     CLAUDE,
     COMMAND,
     FAIL_CLOSED,
-    HTTP,
     INTERNAL,
     POINTS,
     REPO,
@@ -39,7 +36,7 @@ _LONGEST_MATCHER = 500
 _OF_A_REPOSITORY = ("enabled", "items")
 _OF_COMMANDS = ("exit_policy", "on_timeout", "sandbox", "env", "env_allow")
 _OF_A_BLOCK: Mapping[str, str] = {"failure_policy": FAIL_CLOSED, "on_timeout": "block"}
-_KINDS = (BUILTIN, COMMAND, HTTP)
+_KINDS = (BUILTIN, COMMAND)
 
 
 def find_faults(config: Mapping[str, Any], source: str) -> Iterator[ConfigFault]:
@@ -111,17 +108,15 @@ def _why_no_kind(kind: str, source: str) -> str:
         return f"hooks of kind {kind} are not run here: the opinion of a model is no check; write kind: command"
     if kind == INTERNAL:
         return "internal hooks come with the pipeline, and none can be added; write kind: command"
-    if kind == HTTP and source == REPO:
-        return "a repository may not mount http hooks; put it under runtime.hooks in the config.yaml of the user"
+    if kind == "http":
+        return "hooks of kind http are not run here; write kind: command with a command that calls curl"
     return "" if kind in _KINDS else f"{quote_value(kind)} is no kind{suggest_word(kind, _KINDS)}"
 
 
 def _check_kind(item: Mapping[str, Any], kind: str) -> Iterator[ConfigFault]:
-    mode, only = item.get("mode"), "observe" if kind == HTTP else "sync"
-    if mode not in (None, only):
-        yield ConfigFault(".mode", f"{quote_value(mode)} is no mode of kind {kind}; write {only}, or delete it")
-    if kind == HTTP and item.get("failure_policy") == FAIL_CLOSED:
-        yield ConfigFault(".failure_policy", "an http hook only observes, so it cannot fail closed; write fail_open")
+    mode = item.get("mode")
+    if mode not in (None, "sync"):
+        yield ConfigFault(".mode", f"{quote_value(mode)} is no mode of kind {kind}; write sync, or delete it")
     for name in _OF_COMMANDS:
         if kind != COMMAND and item.get(name):
             yield ConfigFault(f".{name}", f"only hooks of kind command have {name}; delete it, or write kind: command")
@@ -207,11 +202,7 @@ _BUILTINS: Mapping[str, tuple[str, ...]] = {
 def find_param_faults(item: Mapping[str, Any], kind: str) -> Iterator[ConfigFault]:
     """Every fault of the params of a hook whose kind and point are right."""
     params = item.get("params", {})
-    found = (
-        _check_command(params) if kind == COMMAND
-        else _check_builtin(params, item["point"], given="kind" in item) if kind == BUILTIN
-        else _check_http(params)
-    )  # fmt: skip
+    found = _check_command(params) if kind == COMMAND else _check_builtin(params, item["point"], given="kind" in item)
     yield from (ConfigFault(f".params{place}", words) for place, words in found)
 
 
@@ -270,19 +261,6 @@ def _why_bad_path(params: Mapping[str, Any]) -> str:
     return ""
 
 
-def _check_http(params: Mapping[str, Any]) -> Iterator[ConfigFault]:
-    yield from _check_names(params, ("url", "method", "headers", "include_metadata"), "kind http")
-    url, method = params.get("url", ""), params.get("method", "POST")
-    words = why_bad_url(url) if re.fullmatch(r"[\x21-\x7e]+", url) else f"{quote_value(url)} is no URL"
-    if words:
-        yield ConfigFault(".url", f"{words}; write one like http://127.0.0.1:8080/hooks")
-    if method not in METHODS:
-        yield ConfigFault(".method", f"{quote_value(method)} is refused; there are: {', '.join(METHODS)}")
-    for name, value in params.get("headers", {}).items():
-        if words := why_bad_header(name, value):
-            yield ConfigFault(".headers", words)
-
-
 def _check_names(params: Mapping[str, Any], known: tuple[str, ...], of: str) -> Iterator[ConfigFault]:
     for name in params:
         if name not in known:
@@ -291,48 +269,6 @@ def _check_names(params: Mapping[str, Any], known: tuple[str, ...], of: str) -> 
 
 def _as_texts(value: Any) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else [str(value)]
-
-
-METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_FRAMING = ("connection", "content-length", "transfer-encoding")
-_NAME, _VALUE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"), re.compile(r"[\t\x20-\x7e\xa0-\xff]+")
-
-
-def why_bad_url(url: str) -> str:
-    """Why nothing is sent to a URL, or nothing. Names other than localhost are never looked up."""
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError as error:
-        return f"{quote_value(url)} is no URL: {error}"
-    if parts.scheme not in ("http", "https") or not host:
-        return f"{quote_value(url)} is no absolute http or https URL"
-    if "@" in parts.netloc:
-        return "names and passwords stand in no URL"
-    if host != "localhost" and not _is_loopback(host):
-        return f"{quote_value(host)} is not this machine; only localhost, 127.0.0.0/8 and ::1 are"
-    return ""
-
-
-def why_bad_header(name: str, value: str) -> str:
-    """Why a header is not sent, or nothing."""
-    if not _NAME.fullmatch(name):
-        return f"{quote_value(name)} is no name of a header; mend or delete it"
-    if name.lower() in _FRAMING:
-        return (
-            f"{quote_value(name)} says how long the question is or how it ends, and the pipeline does that; delete it"
-        )
-    if not value.strip() or not _VALUE.fullmatch(value):
-        return f"the value of {quote_value(name)} is empty, or no header can hold it; mend or delete it"
-    return ""
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return address.is_loopback if address.version == 4 else address == ipaddress.IPv6Address("::1")
 
 
 class ConfigFault(NamedTuple):

@@ -28,11 +28,11 @@ from pipeline.base.formats import parse_json
 from pipeline.base.text_escaping import one_line
 
 _Row = dict[str, Any]
-_STAYS = ("required", "priority", "acceptance", "supersedes")
+_STAYS = ("required", "acceptance", "supersedes")
 """What a todo has of the one that it begins anew, where nothing else is said."""
 
 
-def replace_list(todos: tuple[Todo, ...], given: Any, turn: int) -> tuple[Todo, ...]:
+def replace_list(todos: tuple[Todo, ...], given: Any) -> tuple[Todo, ...]:
     """The list that a whole list asks for. Raises TodoError.
 
     It shows no single steps, so any are taken for done but those out of an end: there a todo of the agent's own is left as it
@@ -51,7 +51,7 @@ def replace_list(todos: tuple[Todo, ...], given: Any, turn: int) -> tuple[Todo, 
             for field in ("dependencies", "supersedes")
             if field in row
         }
-        made.append(_update_todo(old, {**row, **links, "id": name}, turn))
+        made.append(_update_todo(old, {**row, **links, "id": name}))
     return (*made, *_still_linked(todos, ended, made))
 
 
@@ -131,10 +131,10 @@ def _starts_again(old: Todo, row: _Row, ended: Collection[str]) -> bool:
     return old.id in ended and old.status != row["status"]
 
 
-def _update_todo(old: Todo | None, fields: _Row, turn: int) -> Todo:
+def _update_todo(old: Todo | None, fields: _Row) -> Todo:
     if old is None or fields["id"] != old.id:
         stays = {name: getattr(old, name) for name in _STAYS} if old else {}
-        return clear_reasons(Todo(**{**stays, **fields, "created": turn, "updated": turn}))
+        return clear_reasons(Todo(**{**stays, **fields}))
     new = clear_reasons(replace(old, **fields))
     # Decision 93: only todos of the agent itself begin anew after an end.
     if old.status in FINAL and new.status != old.status:
@@ -142,7 +142,7 @@ def _update_todo(old: Todo | None, fields: _Row, turn: int) -> Todo:
             TRANSITION,
             f"{old.id} is {old.status}, and that is final: it cannot become {new.status}; add a new todo for what is left",
         )
-    return old if new == old else replace(new, revision=old.revision + 1, updated=turn)
+    return old if new == old else replace(new, revision=old.revision + 1)
 
 
 def _still_linked(todos: Sequence[Todo], ended: Mapping[str, Todo], made: Sequence[Todo]) -> list[Todo]:

@@ -47,7 +47,7 @@ class TodoError(Exception):
 
 @dataclass(frozen=True)
 class Todo:
-    """One thing to do. Times are turns: a run that is walked again must come to the same list."""
+    """One thing to do."""
 
     id: str
     content: str
@@ -56,21 +56,13 @@ class Todo:
     """Nothing said counts as required."""
     blocked_reason: str = ""
     dependencies: tuple[str, ...] = ()
-    priority: int = 0
-    executor: str = AGENT
-    """agent or subagent: who does it."""
     owner_type: str = AGENT
     """plan, user, agent or subagent: who wrote it. It never changes, because what it protects must not either."""
-    owner_id: str = ""
-    """Who has claimed it."""
     acceptance: tuple[str, ...] = ()
-    artifacts: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
     """Todos in whose place it stands."""
     failure_reason: str = ""
     revision: int = 1
-    created: int = 0
-    updated: int = 0
 
     @property
     def counts(self) -> bool:
@@ -121,7 +113,6 @@ def find_failed(todos: Sequence[Todo]) -> list[Todo]:
 
 MOST_TODOS = MOST_ENTRIES = 64
 LONGEST, LONGEST_ID, MOST_BYTES = 1024, 64, 64 * 1024
-MOST_PRIORITY = 1000
 ALIASES = MappingProxyType(
     {
         **dict.fromkeys(("todo", "to_do", "open", "not_started"), PENDING),
@@ -131,10 +122,8 @@ ALIASES = MappingProxyType(
     }
 )
 """Other words for a status, in small letters and with `_` between words."""
-PRIORITIES = MappingProxyType({"high": 100, "medium": 0, "low": -100})
-NOT_KEPT = ("activeForm", "active_form")
+NOT_KEPT = ("activeForm", "active_form", "priority", "executor", "owner_id")
 """What models are used to say of a todo, and nothing here has a use for."""
-EXECUTORS = (AGENT, SUBAGENT)
 
 
 def check_size(arguments: Mapping[str, Any]) -> None:
@@ -209,18 +198,6 @@ def _parse_flag(name: str, value: Any) -> bool:
     return value
 
 
-def _parse_priority(name: str, value: Any) -> int:
-    if isinstance(value, str):
-        value = PRIORITIES.get(value.strip().casefold())
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > MOST_PRIORITY:
-        raise TodoError(
-            INVALID, f"`{name}` must be a whole number from -{MOST_PRIORITY} to {MOST_PRIORITY}, or high, medium, low"
-        )
-    return value
-
-
 def _list_parser(read: Callable[[str, Any], str]) -> Callable[[str, Any], tuple[str, ...]]:
     def entries(name: str, value: Any) -> tuple[str, ...]:
         if not isinstance(value, (list, tuple)):
@@ -242,10 +219,6 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "dependencies": _list_parser(parse_id),
     "supersedes": _list_parser(parse_id),
     "acceptance": _list_parser(parse_text),
-    "artifacts": _list_parser(parse_text),
-    "priority": _parse_priority,
-    "executor": lambda name, value: parse_choice(name, value, EXECUTORS),
-    "owner_id": parse_text,
 }
 
 

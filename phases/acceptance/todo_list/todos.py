@@ -56,13 +56,10 @@ _NOT_KEPT = "explanation"
 _Row = Mapping[str, Any]
 
 
-def apply_change(
-    todos: tuple[Todo, ...], arguments: Mapping[str, Any], turn: int, *, recorded: bool = False
-) -> tuple[Todo, ...]:
-    """The list after a call of TodoWrite. Raises TodoError where the call is refused; then the list stays as it is.
+def apply_change(todos: tuple[Todo, ...], arguments: Mapping[str, Any]) -> tuple[Todo, ...]:
+    """Return the list after a call of TodoWrite. Raises TodoError where the call is refused; then the list stays as it is.
 
-    `todos` replaces the list; `action` changes one thing of it. (acceptance chain, section 9) `recorded`: the call was done,
-    perhaps by a version that let more required todos go; what is on record stands.
+    `todos` replaces the list; `action` changes one thing of it. (acceptance chain, section 9)
     """
     check_size(arguments)
     given = {name: value for name, value in arguments.items() if value is not None and name != _NOT_KEPT}
@@ -70,11 +67,9 @@ def apply_change(
         raise TodoError(INVALID, f"{one_line(repr(unknown[0]), 80)} is none of: {', '.join(_ARGUMENTS)}")
     if ("todos" in given) == ("action" in given):
         raise TodoError(INVALID, "give either `todos`, the whole list, or `action`, one change")
-    made = replace_list(todos, given["todos"], turn) if "todos" in given else _change_one(todos, given, turn)
+    made = replace_list(todos, given["todos"]) if "todos" in given else _change_one(todos, given)
     check_list(todos, made)
-    # Journals of before this rule must still replay.
-    if not recorded:
-        check_kept(todos, made)
+    check_kept(todos, made)
     return made
 
 
@@ -117,31 +112,30 @@ def find_refused_changes(rows: Iterable[_Row]) -> list[dict[str, Any]]:
             calls = (call for call in row["result"]["calls"] if call["name"] == "TodoWrite")
             asked |= {(row["key"]["turn"], call["id"]) for call in calls}
         elif row["kind"] == "result" and (row["key"]["turn"], row["key"]["call"]) in asked:
-            # In journals of earlier releases the code stands only in front of the words.
-            before, _, why = row["result"]["text"].partition(": ")
-            if row["result"]["failed"] and row["result"].get("code", before) == PROTECTED:
+            why = row["result"]["text"].partition(": ")[2]
+            if row["result"]["failed"] and row["result"].get("code") == PROTECTED:
                 refused.append({"turn": row["key"]["turn"], "why": one_line(why, 400)})
     return refused
 
 
-def _change_one(todos: tuple[Todo, ...], given: _Row, turn: int) -> tuple[Todo, ...]:
+def _change_one(todos: tuple[Todo, ...], given: _Row) -> tuple[Todo, ...]:
     """One change, by the strict rules of one step."""
     action, patch = given["action"], parse_fields(given.get("patch", {}))
     if not isinstance(action, str) or action not in ACTIONS:
         raise TodoError(INVALID, f"`action` must be one of: {', '.join(ACTIONS)}")
     if action == _ADD:
-        return (*todos, _add_todo(todos, given, patch, turn))
+        return (*todos, _add_todo(todos, given, patch))
     old = _find_todo(todos, given)
     if action == _REMOVE:
         return tuple(row for row in todos if row is not old)
     if patch.pop("id", old.id) != old.id:
         raise TodoError(INVALID, "an id never changes")
     new = _step_todo(old, {**patch, **_read_arguments(action, given, patch)})
-    new = replace(new, revision=old.revision + 1, updated=turn)
+    new = replace(new, revision=old.revision + 1)
     return tuple(new if row is old else row for row in todos)
 
 
-def _add_todo(todos: tuple[Todo, ...], given: _Row, patch: dict[str, Any], turn: int) -> Todo:
+def _add_todo(todos: tuple[Todo, ...], given: _Row, patch: dict[str, Any]) -> Todo:
     taken = {row.id for row in todos}
     name = parse_id("id", given["id"]) if "id" in given else patch.get("id") or fresh_id({*taken})
     if name in taken:
@@ -149,7 +143,7 @@ def _add_todo(todos: tuple[Todo, ...], given: _Row, patch: dict[str, Any], turn:
     if "content" not in patch:
         raise TodoError(INVALID, "`add` needs `patch` with `content`")
     fields = {**patch, **_read_arguments(_UPDATE, given, patch), "id": name}
-    return _step_todo(Todo(name, patch["content"], created=turn, updated=turn), fields)
+    return _step_todo(Todo(name, patch["content"]), fields)
 
 
 def _find_todo(todos: tuple[Todo, ...], given: _Row) -> Todo:

@@ -21,7 +21,7 @@ def add_package_tool(install: Install, added_before: Callable[[], Sequence[Mappi
     return Tool(
         "AddPackage",
         "Installs a package that the plan lacks and the code cannot do without, for commands and checks: "
-        '{"name": "einops>=0.7", "why": "the paper rearranges its tensors with it"}',
+        '{"name": "einops>=0.7", "why": "rearranges tensors"}',
         object_schema(
             {
                 "name": {"type": "string", "minLength": 1, "maxLength": 100},

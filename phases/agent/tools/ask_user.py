@@ -21,8 +21,8 @@ def ask_user_tool(ask: Ask, asked_before: Callable[[], Sequence[Mapping[str, Any
     """AskUser. `asked_before` gives what the journal says of earlier questions: questions_in()."""
     return Tool(
         "AskUser",
-        "Asks the user what neither paper nor plan says and what changes results. The first option is what you would take, and "
-        'what counts if nobody answers: {"question": "Which logarithm is meant in (3)?", "options": ["natural", "base 2"]}',
+        "Asks the user one question. The first option is what you would take, and what counts if nobody answers: "
+        '{"question": "Which logarithm is meant?", "options": ["natural", "base 2"]}',
         object_schema(
             {"question": _TEXT, "options": {"type": "array", "items": _TEXT, "minItems": 2, "maxItems": 4}},
         ),

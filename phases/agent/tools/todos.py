@@ -7,14 +7,11 @@ from typing import Any
 
 from phases.acceptance.todo_list.todo import (
     BLOCKED_REASONS,
-    EXECUTORS,
     LONGEST,
     LONGEST_ID,
     MOST_ENTRIES,
-    MOST_PRIORITY,
     MOST_TODOS,
     NOT_KEPT,
-    PRIORITIES,
     STATUSES,
 )
 from phases.acceptance.todo_list.todos import ACTIONS, Todo, TodoError, apply_change
@@ -29,7 +26,7 @@ _DESCRIPTION = (
     "Replaces your list of things to do by `todos`, or changes one thing of it: `action` with its `id`, like "
     '{"action": "complete", "id": "2"} (add and update: with `patch`). Keep one thing in_progress. The work is finished when '
     "every todo is completed that is required (all, unless `required` is false). Also: dependencies and supersedes (ids), "
-    "blocked_reason, failure_reason, priority."
+    "blocked_reason, failure_reason."
 )
 _ROW = {"content": {"type": "string"}, "status": {"enum": list(STATUSES)}}
 _SHOWN = {
@@ -54,15 +51,15 @@ _SHOWN = {
 """Short, for the model; what is taken is wider."""
 
 
-def todo_tool(current: Callable[[], tuple[Todo, ...]], turn: Callable[[], int]) -> Tool:
-    """TodoWrite. `current` is the list as it is, `turn` the turn that it is.
+def todo_tool(current: Callable[[], tuple[Todo, ...]]) -> Tool:
+    """TodoWrite. `current` is the list as it is.
 
     It computes and answers: the list is kept by whoever records the answer, by apply_change with the same arguments.
     """
 
     def answer(**arguments: Any) -> str:
         try:
-            return _render_list(apply_change(current(), arguments, turn()))
+            return _render_list(apply_change(current(), arguments))
         except TodoError as error:
             raise ToolError(str(error), ToolResult(str(error), code=error.code)) from error
 
@@ -96,7 +93,6 @@ def _todo_schema() -> dict[str, Any]:
 
 def _optional_fields(name: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
     """What may be left out, for which many models say null."""
-    from_to = f"{-MOST_PRIORITY} to {MOST_PRIORITY}, or {_one_of(PRIORITIES)}"
     fields: dict[str, Any] = {
         "required": {"type": "boolean"},
         "dependencies": _list_of(name),
@@ -104,11 +100,7 @@ def _optional_fields(name: dict[str, Any], text: dict[str, Any]) -> dict[str, An
         "blocked_reason": {**text, "description": _one_of(BLOCKED_REASONS)},
         "failure_reason": text,
         "acceptance": _list_of(text),
-        "artifacts": _list_of(text),
-        "priority": {"type": ["integer", "string"], "description": from_to},
-        "executor": {**text, "description": _one_of(EXECUTORS)},
-        "owner_id": text,
-        **{field: {"type": "string", "description": _NOT_KEPT} for field in NOT_KEPT},
+        **{field: {"type": ["string", "integer"], "description": _NOT_KEPT} for field in NOT_KEPT},
     }
     return {field: _or_null(schema) for field, schema in fields.items()}
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from phases.llm.conversation import Conversation, Record, keep_window, open_conversation
+from phases.llm.journal import read_journal
 from phases.llm.ledger import Ledger
 from phases.llm.model import Model
 from phases.planning.model.material import Paper
-from phases.planning.model.plan_steps import join_parts
-from phases.planning.model.plan_validation import PLAN, may_end_in
+from phases.planning.model.plan_validation import PLAN
 from phases.planning.model.prompt import ChangeRequest
 from phases.planning.model.shown_pages import draw_doubtful
+from phases.sandbox.box import Box, with_machine
+from phases.sandbox.commands import describe_tools, kind_of_sandbox
 from pipeline.base.errors import ContractError
 from pipeline.base.files import read_bytes, sha256
-from pipeline.engine.phase import Checker, Context
+from pipeline.engine.phase import Context
+
+_REQUESTS = "plan_requests.json"
 
 
 def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Context, version: int) -> Conversation:
@@ -27,7 +30,7 @@ def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Cont
     keep_window(model, ctx.paths.plan_journal)
     header = {
         "thread": "plan",
-        "inputs": sha256(json.dumps(sorted(ctx.digests.items())).encode()),
+        "inputs": dict(sorted(ctx.digests.items())),
         "version": version,
         "model": model.name,
         "window": model.window,
@@ -35,33 +38,41 @@ def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Cont
     present = (
         read_bytes(ctx.paths.plan).decode("utf-8", "replace") if requests and os.path.lexists(ctx.paths.plan) else ""
     )
+    box = with_machine(Box("", kind_of_sandbox(str(ctx.limits.get("sandbox")))), ctx.limits)
     pictures = draw_doubtful(paper.doubtful, paper.source_sha256, model, ctx)
-    told = "plans anew: what was said before was about other documents, or to another model; it is"
     return open_conversation(
         model,
-        Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place, tell=ctx.tell),
+        Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place),
         header,
-        begun={"present": present, **({"pictures": pictures} if pictures else {})},
+        begun={"present": present, "tools": describe_tools(box), **({"pictures": pictures} if pictures else {})},
         is_same=lambda rows: (
-            present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows, ctx.contracts)
+            present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows)
         ),
-        on_set_aside=lambda kept: ctx.progress(0, 1, f"{told} {kept}"),
+        on_set_aside=lambda kept: ctx.progress(0, 1, _describe_new_start(os.path.join(ctx.paths.root, kept), header)),
         shown_again=False,
         on_wait=partial(ctx.progress, 0, 1),
     )
 
 
-def _is_own_result(plan: str, rows: list[dict[str, Any]], contracts: Checker) -> bool:
+def _describe_new_start(aside: str, header: Mapping[str, Any]) -> str:
+    """Return why the conversation in a journal that was set aside is not continued."""
+    old = read_journal(aside)[0]
+    kept = f"; the earlier conversation is kept in {os.path.basename(aside)}"
+    if old["version"] != header["version"]:
+        return f"plans again: this release plans differently{kept}"
+    if old["model"] != header["model"]:
+        return f"plans with {header['model']}; before it was {old['model']}{kept}"
+    before, now = old["inputs"], header["inputs"]
+    changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    if _REQUESTS in changed:
+        return f"plans the change that you asked for{kept}"
+    return f"plans again, since {' and '.join(changed) or PLAN} changed{kept}"
+
+
+def _is_own_result(plan: str, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a plan is what this very conversation ended in: the run was killed after its plan was written, and before
     that was noted. It must not plan from its own result."""
-    before = str(rows[0].get("begun", {}).get("present") or "")
-    try:
-        written = contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
-        present = contracts.parse(PLAN, before.encode("utf-8"), writer="phase 05") if before else None
-    except ContractError:
-        return False
-    texts = [str(row.get("result", {}).get("text", "")) for row in rows]
-    return any(may_end_in(written, said, contracts, present) for said in (texts, join_parts(texts, contracts)))
+    return sha256(plan.encode()) in [row["result"].get("plan") for row in rows if row["kind"] == "facts"]
 
 
 def read_change_request(requests: Sequence[str], present: str, ctx: Context) -> ChangeRequest:

@@ -110,7 +110,7 @@ def _open_conversation(
     path = os.path.join(ctx.paths.root, JOURNAL)
     ctx.in_place()
     keep_window(model, path)
-    shown, messages = _build_question(document, material, model)
+    shown, _ = _build_question(document, material, model)
     asked = {
         "thread": THREAD,
         "inputs": sha256(json.dumps(sorted(ctx.digests.items())).encode()),
@@ -120,10 +120,8 @@ def _open_conversation(
         "model": model.name,
         "window": model.window,
     }
-    # So an earlier release said it, with our own words in it.
-    before = {**asked, "question": question_digest(messages, _SCHEMA)}
     ledger = Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place)
-    return open_conversation(model, Record(path, ledger, ctx.in_place, tell=ctx.tell), asked, before)
+    return open_conversation(model, Record(path, ledger, ctx.in_place), asked)
 
 
 def _build_question(

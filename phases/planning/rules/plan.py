@@ -9,6 +9,7 @@ from typing import Any
 from phases.planning.rules.blocks import ITEM, NOTE, PROSE, blocks_of
 from phases.planning.rules.components import assign, component_rows, find_components
 from phases.planning.rules.doubts import find_doubts
+from phases.planning.rules.languages import PYTHON, language_of
 from phases.planning.rules.layout import plan_files
 from phases.planning.rules.mentions import (
     data_rows,
@@ -26,7 +27,7 @@ from phases.planning.rules.sections import BUILD
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.values import find_values, value_row, values_in
 
-PYTHON = ">=3.11"
+VERSIONS = ">=3.11"
 # decision 16: it must run where only Python is installed.
 VERIFY = "python -m unittest discover -s tests -t ."
 ASKED_FOR = "requested changes"
@@ -87,7 +88,20 @@ def plan_of_text(body: str, outline: Mapping[str, Any], requests: Sequence[str] 
     named = ("datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
     found: Row = {"requirements": requirements, "components": components, **{name: [] for name in named}}
     found["values"] = [{"id": f"V{number}", **row} for number, row in enumerate(values, 1)]
-    return assemble_plan(outline, found, requests)
+    plan, language = assemble_plan(outline, found, requests), language_of("\n".join([body, *requests]))
+    return plan if language == PYTHON else {**plan, **_for_a_model(language)}
+
+
+def _for_a_model(language: str) -> Row:
+    """Return what a plan says of a language that rules cannot lay files out for: only a model knows its files and checks."""
+    row: Row = {"path": "README.md", "purpose": f"what is asked for; a model plans its files in {language}"}
+    return {
+        "language": language,
+        "file_structure": [{**row, "implements": [], "depends_on": [], "interface": []}],
+        "validation_approach": {"verify_commands": []},
+        "environment_setup": {"packages": []},
+        "implementation_strategy": ["README.md"],
+    }
 
 
 def assemble_plan(
@@ -108,15 +122,21 @@ def assemble_plan(
     return {
         "plan_version": 2,
         "paper": {"title": outline["title"] or "untitled", "core_contribution": contribution},
-        "language": "Python",
+        "language": PYTHON,
         **found,
-        "requirements": requirements,
+        "requirements": [_without_echo(row) for row in requirements],
         "components": components,
         "file_structure": files,
         "validation_approach": {"verify_commands": [VERIFY]},
-        "environment_setup": {"python": PYTHON, "packages": []},
+        "environment_setup": {"python": VERSIONS, "packages": []},
         "implementation_strategy": [row["path"] for row in files],
     }
+
+
+def _without_echo(row: Row) -> Row:
+    """Return a requirement without a quote that its text begins with: the text is the proof."""
+    echoes = row["status"] == "stated" and row["text"].startswith(row["source"]["quote"])
+    return {**row, "source": {**row["source"], "quote": ""}} if echoes else row
 
 
 def _component_of_wish(text: str, requirement: Mapping[str, Any], number: int) -> Row:

@@ -66,11 +66,6 @@ def read_blacklist(path: str) -> str:
     return "\n".join(dict.fromkeys(kept))
 
 
-def join_blacklists(*lists: str) -> str:
-    """All lines of several lists, each once."""
-    return "\n".join(dict.fromkeys(line for one in lists for line in one.split()))
-
-
 def why_blacklisted(target: Target, blacklist: str) -> str:
     """Which line of the list forbids an address, in words; empty where none does."""
     if not blacklist:

@@ -1,6 +1,6 @@
 """Asks one web server one question, at an address that was checked, within limits of time and bytes.
 
-Downloads and the http hooks of this machine come through here. The models' SDKs bring a client of their own, which
+Downloads come through here. The models' SDKs bring a client of their own, which
 phases/llm/adapters/connection.py limits.
 """
 
@@ -53,8 +53,6 @@ class ClientOptions:
     resolve: Callable[[str, int], Sequence[str]]
     private: bool = False
     ssl_context: ssl.SSLContext | None = None
-    longest_silence: float | None = None
-    """Seconds without a byte, after which a server counts as dead; None: a minute."""
     blacklist: str = ""
     """Addresses that are not asked, whatever leads there."""
     proxy: Proxy | None = None
@@ -72,7 +70,7 @@ class ClientOptions:
 
     def step_seconds(self) -> float:
         """How long one read or write may take; TimeoutError where the time is up."""
-        return self.seconds_left(_LONGEST_SILENCE if self.longest_silence is None else self.longest_silence)
+        return self.seconds_left(_LONGEST_SILENCE)
 
 
 def addresses_of(host: str, port: int) -> Sequence[str]:
