@@ -116,19 +116,8 @@ employ keep kept contains consists let respectively
 """
 _STOPS = frozenset(_STOPS_TEXT.split())
 """Words that no name of a value begins or ends with."""
-_KINDS = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        ("architecture", r"layer|head|unit|dimension|width|depth|neuron|filter|channel|kernel|hidden|embedding|d_"),
-        ("fact", r"\b(?:gpus?|cpus?|cores?|machines?|hours?|days?|RAM)\b"),
-        ("evaluation", r"\b(?:seeds?|runs?|trials?|folds?|repetitions?)\b"),
-        ("training", r"\b(?:epochs?|learning|batch\w*|steps?|iterations?|warm\w*|decay|momentum|updates)\b"),
-        (
-            "data",
-            r"\b(?:examples|samples|sentences|images|records|rows|keys|documents|instances|classes|tokens|pairs)\b",
-        ),
-    )
-)
+_FACT = re.compile(r"\b(?:gpus?|cpus?|cores?|machines?|hours?|days?|RAM)\b", re.IGNORECASE)
+"""Names of what was there, which no code is set to."""
 _BETWEEN = frozenset(
     ["is", "are", "was", "were", "of", "be", "a", "the", "to", "all", "value", "values", "by", "using"]
 )
@@ -195,7 +184,7 @@ def value_row(value: Value, one: Sentence, owner: str = METHOD, condition: str =
         **{key: text for key, text in said.items() if text},
         "owner": owner,
         **({"condition": condition} if condition else {}),
-        "kind": next((kind for kind, pattern in _KINDS if pattern.search(value.name)), "hyperparameter"),
+        "kind": "fact" if _FACT.search(value.name) else "hyperparameter",
         "source": source_of(one.section, one.page, one.text[:_LONGEST_QUOTE]),
     }
 
