@@ -116,7 +116,8 @@ def find_metrics(paper: PaperText, uses: Sequence[TableUse], datasets: Sequence[
             names = [name for name in names if name.split()[-1] not in _VAGUE]
         else:
             found += [Mention(match[1], one) for match in _MEASURED.finditer(one.text)]
-            names += [match.group(0).lower() for match in METRIC.finditer(_NO_METRIC.sub(" ", one.text))]
+            told = [match.group(0) for match in METRIC.finditer(_NO_METRIC.sub(" ", one.text))]
+            names += [name if name.isupper() else name.lower() for name in told]
         for name in names:
             named.setdefault(name, []).append(one)
     often = [name for name, places in named.items() if len(places) >= 2 + (" " in name)]

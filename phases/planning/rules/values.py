@@ -108,6 +108,7 @@ _SET_BY_US = re.compile(
     re.IGNORECASE,
 )
 _STOPS_TEXT = """
+through across against before after every during per under above below takes gives needs using require would
 a an and are as at be been both by can each either for from had has have having here if in into is it its namely of on one only
 or our over per same set sets so such than that the their then there these they this those to total until up use used uses using
 via was we were when where which while whose will with within without all any also about around between default fixed equal
