@@ -24,6 +24,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     from phases.agent.assignment import assignment_of
     from phases.agent.implement import implement_plan
     from phases.llm.model import notify_assumed_window, require_model
+    from phases.sandbox.installs import is_python
 
     digest = ctx.digests["initial_plan.txt"]
     require(
@@ -31,7 +32,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         "the plan was approved as another text; review it again with: pipeline review",
     )
     model, language = require_model(ctx), inputs["initial_plan.txt"]["language"]
-    if model.name == "offline" and language != "Python":
+    if model.name == "offline" and not is_python(inputs["initial_plan.txt"]):
         told = f"code in {language} needs a model; continue with --model PROVIDER:NAME"
         raise Incomplete(told, stop_reason="needs_model", report={"scaffold": True})
     notify_assumed_window(model, ctx.tell)

@@ -53,7 +53,7 @@ from phases.reproduction.attempts import open_attempt
 from phases.sandbox.box import Box
 from phases.sandbox.devices import AUTO, describe_cards, find_devices
 from phases.sandbox.devices import NONE as GPU_NONE
-from phases.sandbox.installs import pip_packages
+from phases.sandbox.installs import is_python, pip_packages
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.jobs import Jobs, jobs_on_record
 from phases.workspace.manifest import tree_digest
@@ -228,8 +228,8 @@ def _own_tools(
 
 
 def _package_tools(assignment: Assignment, session: Session, commands: CommandRunner) -> list[Tool]:
-    """AddPackage, where packages may be installed."""
-    if assignment.packages is None or assignment.limits.get("python"):
+    """AddPackage, where packages of Python may be installed."""
+    if assignment.packages is None or assignment.limits.get("python") or not is_python(assignment.plan):
         return []
 
     def install(lines: Sequence[str]) -> Packages:
