@@ -93,6 +93,35 @@ add_test(NAME again COMMAND test_rle)
             **_CPP,
         },
     ),
+    "javac": Example(
+        "Java",
+        ("javac", "java"),
+        "javac -d out Rle.java RleTest.java && java -cp out RleTest",
+        {
+            "Rle.java": """\
+/** R1: a run of a letter becomes its length and the letter. */
+public class Rle {
+    public static String encode(String text) {
+        StringBuilder out = new StringBuilder();
+        for (int start = 0, end; start < text.length(); start = end) {
+            for (end = start; end < text.length() && text.charAt(end) == text.charAt(start); end++) {}
+            out.append(end - start).append(text.charAt(start));
+        }
+        return out.toString();
+    }
+}
+""",
+            "RleTest.java": """\
+public class RleTest {
+    public static void main(String[] arguments) {
+        System.out.println((Rle.encode("aaab").equals("3a1b") ? "ok" : "not ok") + " 1 - a run becomes its length");
+        System.out.println((Rle.encode("").isEmpty() ? "ok" : "not ok") + " 2 - nothing stays nothing");
+        System.out.println("1..2");
+    }
+}
+""",
+        },
+    ),
     "cargo": Example(
         "Rust",
         ("cargo",),
