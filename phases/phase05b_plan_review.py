@@ -14,7 +14,10 @@ LOCK = "package_lock.json"
 def run(inputs: Documents, ctx: Context) -> Documents:
     plan = read_bytes(ctx.paths.plan)
     _keep_version(ctx, plan, inputs["initial_plan.txt"])
-    wanted = inputs["initial_plan.txt"]["environment_setup"]["packages"]
+    # late: every command looks at every phase, and few review a plan
+    from phases.sandbox.installs import pip_packages
+
+    wanted = pip_packages(inputs["initial_plan.txt"])
     lock = _lock_packages(wanted, ctx)
     _tell_missing_programs(inputs["initial_plan.txt"], ctx)
     # the verdict is on these very bytes: another plan needs another one

@@ -171,6 +171,11 @@ def test_it(name):
     return f"printf %s {shlex.quote(test)} > test_it.py && python -m pytest -q test_it.py"
 
 
+PLAN_LISTS = (
+    "components", "values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain",
+)  # fmt: skip
+
+
 def small_plan(*paths: str, verify: tuple[str, ...] = (), demands: bool = False) -> dict[str, Any]:
     """A plan of these files. `demands`: with one requirement each, which nothing accepts unless code names it and runs."""
     verify = verify or ((check_of(*paths),) if demands else ())
@@ -185,7 +190,7 @@ def small_plan(*paths: str, verify: tuple[str, ...] = (), demands: bool = False)
         for number, path in enumerate(paths, 1)
     ]
     return {
-        "plan_version": 1,
+        "plan_version": 2,
         "paper": {"title": "A paper", "core_contribution": "something"},
         "language": "Python",
         "requirements": rows if demands else [],
@@ -193,8 +198,8 @@ def small_plan(*paths: str, verify: tuple[str, ...] = (), demands: bool = False)
             {"path": path, "purpose": f"the purpose of {path}", "implements": [f"R{number}"]}
             for number, path in enumerate(paths, 1)
         ],
-        "implementation_components": [{"name": "all", "requirements": [row["id"] for row in rows]}],
-        "validation_approach": {"verify_commands": list(verify), "experiments": []},
+        **{name: [] for name in PLAN_LISTS},
+        "validation_approach": {"verify_commands": list(verify)},
         "environment_setup": {"python": ">=3.11", "packages": []},
         "implementation_strategy": list(paths),
     }

@@ -118,7 +118,6 @@ def fill_in_plan(problem: Problem, plan: dict[str, Any], outline: dict[str, Any]
         "implementation_strategy": [problem.file],
         "validation_approach": {
             "verify_commands": [f'python -c "import {problem.file.removesuffix(".py")}"'],
-            "experiments": [],
         },
         "environment_setup": {"python": ">=3.11", "packages": packages_of(problem.folder)},
     }

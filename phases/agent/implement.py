@@ -53,6 +53,7 @@ from phases.reproduction.attempts import open_attempt
 from phases.sandbox.box import Box
 from phases.sandbox.devices import AUTO, describe_cards, find_devices
 from phases.sandbox.devices import NONE as GPU_NONE
+from phases.sandbox.installs import pip_packages
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.jobs import Jobs, jobs_on_record
 from phases.workspace.manifest import tree_digest
@@ -81,7 +82,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     tell, clean = partial(_tell, progress, assignment), partial(redact_value, secrets=model.secrets)
     bare = assignment.make_bare_python()
     packages = _install_packages(assignment, bare, tell)
-    missing = missing_packages(plan["environment_setup"]["packages"], packages.python or bare or None)
+    missing = missing_packages(pip_packages(plan), packages.python or bare or None)
     session = begin_session(assignment, model, ledger.next_run("implement"), packages.names, tell, clean)
     workspace = Workspace(places.workspace)
     if added := packages_added(session.journal.all_rows()):  # by the agent, in an earlier start of this run
@@ -280,7 +281,7 @@ def _install_packages(
     assignment: Assignment, bare: str, tell: Callable[[str], None], added: Sequence[str] = ()
 ) -> Packages:
     """Installs what the plan names and the agent added, where that is allowed; or it is in the user's own environment."""
-    wanted = (*assignment.plan["environment_setup"]["packages"], *added)
+    wanted = (*pip_packages(assignment.plan), *added)
     if own := str(assignment.limits.get("python") or ""):
         tell(f"commands use the packages in {own}")
         assignment.in_place()

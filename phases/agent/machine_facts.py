@@ -7,9 +7,9 @@ import platform
 from collections.abc import Collection
 from typing import Any
 
-from phases.acceptance.checks.missing_programs import find_tools
 from phases.agent.tools.commands import SECONDS
 from phases.sandbox.box import MOUNTED, NONE, Box
+from phases.sandbox.commands import find_tools
 from phases.sandbox.devices import describe_cards
 
 _GIB = 2**30

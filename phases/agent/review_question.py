@@ -13,6 +13,7 @@ from phases.evidence.locate import find_tests, locate_demands
 from phases.evidence.places import MODULE, TEXT, Place, is_test_file, split_lines
 from phases.llm.model import Message
 from phases.planning.model.material import as_data, strip_invisible
+from phases.planning.quotes import quote_of
 from phases.readers.markdown import PAGE_MARK
 from pipeline.base.errors import FormatError, StorageError
 from pipeline.base.files import read_bytes, sha256
@@ -241,7 +242,7 @@ def _passages(paper: str, rows: Sequence[Row]) -> Iterator[str]:
         source = row["source"]
         if source["page"]:
             begins = pages.get(source["page"], 0)
-            spans.append(_find_quote(source["quote"], paper, begins) or (begins, begins + _AROUND))
+            spans.append(_find_quote(quote_of(row), paper, begins) or (begins, begins + _AROUND))
             spans += _find_equations(f"{row['text']} {source['quote']}", paper)
     merged: list[tuple[int, int]] = []
     for start, end in sorted((max(0, start - _AROUND), min(len(paper), end + _AROUND)) for start, end in spans):
@@ -250,7 +251,7 @@ def _passages(paper: str, rows: Sequence[Row]) -> Iterator[str]:
     for start, end in merged:
         first, last = (max((n for n, at in pages.items() if at <= place), default=1) for place in (start, end - 1))
         name = f"PAGE {first}" if first == last else f"PAGES {first} TO {last}"
-        yield as_data(f"{name} OF THE PAPER", paper[start:end])
+        yield as_data(f"{name} OF THE TEXT", paper[start:end])
 
 
 def _find_quote(quote: str, paper: str, begins: int) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from phases.planning.quotes import quote_of
 from pipeline.base.formats import Markdown
 
 _BLOCK = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+")
@@ -30,7 +31,7 @@ def find_quotes(
     """Where each requirement's quote stands: on its page where that is known, else wherever it is first."""
     starts = {int(mark.group(1)): mark.end() for mark in re.finditer(r"<!-- page ([0-9]{1,6}) -->", paper.text)}
     for identifier, row in requirements.items():
-        words = [re.escape(word) for word in row["source"]["quote"].split()]
+        words = [re.escape(word) for word in quote_of(row).split()]
         if not words or identifier not in statuses:
             continue
         pattern = re.compile(r"\s+".join(words))

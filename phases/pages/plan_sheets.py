@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from phases.pages.marked_paper import Block, cut_blocks, find_quotes
 from phases.pages.render import embed_picture
 from phases.planning.plan_words import name_place, steps_of, write_printed
+from phases.planning.quotes import quote_of
 from phases.readers.markdown import PAGE_MARK
 from phases.readers.page_pictures import Box, Picture, QuotePlace
 from pipeline.base.formats import Markdown
@@ -105,7 +106,7 @@ def _describe_row(shown: Reviewed, row: Row) -> dict[str, Any]:
 
 def _is_marked(shown: Reviewed, row: Row) -> bool:
     page = row["source"]["page"]
-    return not row["source"]["quote"] or page not in shown.pictures or bool(shown.places.get(row["id"]))
+    return not quote_of(row) or page not in shown.pictures or bool(shown.places.get(row["id"]))
 
 
 def _place_on(shown: Reviewed, row: Row, number: int, columns: int) -> tuple[bool, bool, float, float]:

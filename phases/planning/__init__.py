@@ -13,6 +13,7 @@ __all__ = [
     "plan_md",
     "plan_sense",
     "plan_words",
+    "quotes",
     "rules",
     "subject",
 ]

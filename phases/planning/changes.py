@@ -179,7 +179,7 @@ def _diff_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any])
 def _diff_components(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
     """Ids of requirements in a component that is new, differs or is gone: what a file is told of them is another thing."""
     old, new = (
-        [{name: value for name, value in row.items() if value and name != "source"} for row in plan.get("components", ())]
+        [{name: value for name, value in row.items() if value and name != "source"} for row in plan["components"]]
         for plan in (old_plan, new_plan)
     )
     differing = [row for row in old if row not in new] + [row for row in new if row not in old]

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from phases.planning.plan_words import read_aloud, write_ids
+from phases.planning.quotes import quote_of
 from phases.planning.rules import (
     BACKGROUND,
     NUMBER,
@@ -62,8 +63,6 @@ def differences_from_paper(
     plan: Row, pages: Sequence[tuple[int, str]], text: str, outline: Mapping[str, Any]
 ) -> Iterator[str]:
     """A line a difference, which begins with the id of its row. `pages`: number and text; `text` is that of paper.md."""
-    if plan["plan_version"] == 1:
-        return
     by_number = dict(pages)
     yield from _value_faults(plan, by_number)
     yield from _owner_faults(plan, by_number, outline)
@@ -172,7 +171,7 @@ def _section_faults(plan: Row, text: str, outline: Mapping[str, Any]) -> Iterato
         by_name.setdefault(str(section["number"] or section["title"]), section)
     found: dict[str, list[str]] = {}
     for row in plan["requirements"]:
-        section = _section_of(row["source"]["quote"], text, outline) or by_name.get(str(row["source"]["section"] or ""))
+        section = _section_of(quote_of(row), text, outline) or by_name.get(str(row["source"]["section"] or ""))
         if section and roles[section["id"]] in (BACKGROUND, OTHER, PROOF):
             found.setdefault(section["title"], []).append(row["id"])
     for title, ids in found.items():

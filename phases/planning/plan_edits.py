@@ -130,7 +130,7 @@ def why_row_unfit(plan: Mapping[str, Any], identifier: str, contracts: Checker) 
         known = ", ".join(
             field
             for field, rule in schema["properties"].items()
-            if field not in ("id", "source") and "deprecated" not in rule and set(rule) - {"description"}
+            if field not in ("id", "source")
         )
         places = f", {', '.join(_PLACES)}" if "source" in schema["properties"] else ""
         return f"{identifier} has no field '{other}'; it has {known}{places}"
@@ -225,8 +225,6 @@ def _set_constant(file: dict[str, Any], identifier: str, value: object) -> None:
 
 
 def _list_of(plan: Plan, identifier: str) -> list[dict[str, Any]]:
-    if plan["plan_version"] == 1:
-        raise UsageError("this plan is of version 1; change it with --edit")
     name = _LISTS.get(identifier[:1], "")
     rows = list(plan.get(name, ()))
     if not any(row["id"] == identifier for row in rows):
@@ -243,16 +241,12 @@ def _describe_ids(plan: Plan, name: str) -> str:
 
 def _mentioned(plan: Plan) -> set[str]:
     """The ids that files, components and experiments name."""
-    if plan["plan_version"] == 1:
-        return set()
     names = ("implements", "components", "requirements", "results")
     rows = [*plan["file_structure"], *plan["components"], *plan["experiments"]]
     return {one for row in rows for name in names for one in row.get(name, ())}
 
 
 def _next_id(plan: Plan, letter: str) -> str:
-    if plan["plan_version"] == 1:
-        raise UsageError("this plan is of version 1; change it with --edit")
     numbers = [int(row["id"][1:]) for row in plan[_LISTS[letter]]]
     return f"{letter}{max(numbers, default=0) + 1}"
 

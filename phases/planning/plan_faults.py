@@ -13,7 +13,7 @@ _IDS = {"components": "C", "values": "V", "expected_results": "E", "experiments"
 
 
 def reference_faults(plan: Mapping[str, Any]) -> Iterator[str]:
-    """Ids that stand twice, and ids that lead nowhere, in a plan of version 2."""
+    """Ids that stand twice, and ids that lead nowhere."""
     known: set[str] = set()
     for name in _IDS:
         counted = Counter(row["id"] for row in plan[name])
@@ -28,6 +28,7 @@ def reference_faults(plan: Mapping[str, Any]) -> Iterator[str]:
             for row in plan["file_structure"]
             for one in row.get("components", ())
         ),
+        *((f"{row['path']}: one that it implements", one) for row in plan["file_structure"] for one in row.get("implements", ())),
     ]
     yield from (f"{place} is {one}, which the plan does not have" for place, one in leads if one not in known)
 

@@ -1,15 +1,29 @@
-"""Looks for a quote in a text that may differ from it in a letter out of twenty."""
+"""The words that a row of a plan cites, and where they stand in a text that may differ in a letter out of twenty."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 _LETTERS_A_SLIP = 20
 _MOST_PLACES = 40
 """So many places are looked at: where pieces of a quote stand more often, they are none to find it by."""
 
+_START = 80
+"""Characters that are enough to find a text by."""
+
 _MOST_STEPS = 1_000_000
 """Letters of a quote times its slips times such places: what a long quote may cost."""
+
+
+def quote_of(row: Mapping[str, Any]) -> str:
+    """Return the words that a row cites: its quote, else how the text of a requirement begins that is the cited words."""
+    said = str(row["source"]["quote"] or "")
+    if said or row.get("status") != "stated" or len(row.get("text", "")) <= _START:
+        return said or str(row.get("text", "") if row.get("status") == "stated" else "")
+    start = " ".join(str(row["text"]).split())
+    return start[: start.find(" ", _START) % (2 * _START)]
 
 
 def find_nearly(quote: str, text: str) -> tuple[int, int] | None:

@@ -7,9 +7,15 @@ Not covered: a bug of the kernel; that a file exists, where Landlock alone holds
 
 from __future__ import annotations
 
+import platform
+import re
+import shutil
 import time
 from collections.abc import Mapping
+from functools import cache
+from tempfile import TemporaryDirectory
 
+from phases.sandbox.bash import build_search_path
 from phases.sandbox.box import KINDS, OFF, Box, CommandResult, Listener
 from phases.sandbox.launch import launch_command
 from phases.sandbox.probe import probe_best, probe_kind
@@ -17,6 +23,13 @@ from pipeline.base.logs import logger
 from pipeline.base.text_escaping import one_line
 
 SECONDS = 300
+_TOOLS = (
+    *("node", "npm", "gcc", "g++", "make", "cmake", "go", "cargo", "rustc", "java", "javac", "ruby", "php", "perl", "Rscript"),
+    *("julia", "dotnet", "ghc", "ocaml", "elixir", "swift"),
+)
+_ASKED_WITH = {"go": "version", "java": "-version", "javac": "-version"}
+_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){1,3}")
+_PROBE_SECONDS = 60
 
 
 def kind_of_sandbox(setting: str) -> str:
@@ -51,3 +64,28 @@ def run_command(
     how = f"stopped at {result.limit}" if result.limit else f"exit code {result.exit_code}"
     logger.debug("ran in {}, {} after {:.2f} s: {}", box.kind, how, time.monotonic() - began, one_line(command))
     return result
+
+
+def find_tools(box: Box) -> list[str]:
+    """Return the tools that commands in this box find beside Python, each with its version where it is known."""
+    return list(_find_tools(box.kind, box.programs))
+
+
+def describe_tools(box: Box) -> str:
+    """Return Python and the tools in one line: "Python 3.12.3, node 20.1.0, g++ 13.2.0"."""
+    return ", ".join([f"Python {platform.python_version()}", *find_tools(box)])
+
+
+@cache
+def _find_tools(kind: str, programs: tuple[str, ...]) -> tuple[str, ...]:
+    there = [name for name in _TOOLS if shutil.which(name, path=build_search_path(Box("", kind, programs=programs), ""))]
+    ask = "\n".join(
+        f'said=$(timeout 20 {name} {_ASKED_WITH.get(name, "--version")} 2>&1) && echo "{name} $(echo $said)"' for name in there
+    )
+    with TemporaryDirectory() as folder:
+        done = run_command(Box(folder, kind, programs=programs), f"{ask}\ntrue", seconds=_PROBE_SECONDS) if there else None
+    if done is None or done.exit_code is None:
+        return tuple(there)
+    # a program that cannot tell its version does not work here: rustup's stand-ins find no toolchain in a sandbox
+    said = dict(line.split(" ", 1) for line in done.output.splitlines() if line.partition(" ")[0] in there)
+    return tuple(" ".join([name, *_VERSION.findall(said[name])[:1]]) for name in there if name in said)

@@ -103,6 +103,16 @@ def measure_store(store: str) -> int:
     return measure_disk_use(store)
 
 
+def is_python(plan: Mapping[str, Any]) -> bool:
+    """Return whether the code of a plan is in Python."""
+    return str(plan["language"]).casefold().startswith("python")
+
+
+def pip_packages(plan: Mapping[str, Any]) -> list[str]:
+    """Return the packages of a plan that pip installs: those of code in Python, and none of another language."""
+    return list(plan["environment_setup"]["packages"]) if is_python(plan) else []
+
+
 def read_requirement(text: str) -> str | None:
     """A line of a plan as an installer takes it: `Torch (>=2.0)` is torch>=2.0, `numpy 1.26` numpy==1.26.
 

@@ -36,7 +36,7 @@ def take_given_code(store: TaskStore, folder: str) -> None:
         "file_structure": [{"path": path, "purpose": "is given"} for path in python],
         "implementation_strategy": python,
         "environment_setup": {**plan["environment_setup"], "packages": _packages_of(folder, plan)},
-        "validation_approach": {"verify_commands": [_CHECK] if any(map(is_test, python)) else [], "experiments": []},
+        "validation_approach": {"verify_commands": [_CHECK] if any(map(is_test, python)) else []},
     }
     store.redo(store.graph.find("implement"))  # a verdict of before, on other code, moves aside
     if fitted != plan:

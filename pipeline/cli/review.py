@@ -327,6 +327,8 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
     """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
     if not in_terminal():
         return read_decision(store, digest)
+    from phases.sandbox.installs import pip_packages  # imported here: TAB must import no phase
+
     parsed = store.contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
     print_text()
     show_plan(parsed, most=0)
@@ -334,7 +336,7 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
         notify("\n".join(["what changed since the version before:", *lines]))
     for line in find_doubts(store):
         notify(line)
-    can_install = look_up_packages(store, values, parsed["environment_setup"]["packages"])
+    can_install = look_up_packages(store, values, pip_packages(parsed))
     for line in note_data(store, values):
         notify(line)
     notify(f"This is plan {digest[:12]}. Nothing is written before you approve it.")

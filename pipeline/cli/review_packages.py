@@ -28,10 +28,11 @@ _PLAN, _INPUT = "initial_plan.txt", "input.json"
 
 def note_packages(store: TaskStore) -> list[str]:
     """What a reader of the plan should know of its packages: how large they are, or that they are not there, and what helps."""
+    from phases.sandbox.installs import pip_packages
     from phases.workspace.packages import ALLOW, ALLOWED, describe_lock, describe_missing, missing_packages
 
     settings = settings_in_force(store, settings_from({}), {}).values
-    wanted = store.load(_PLAN)["environment_setup"]["packages"]
+    wanted = pip_packages(store.load(_PLAN))
     own = settings.get("python") or None
     if settings["install"] == ALLOWED and not own:
         return describe_lock(_look_up(store, settings, wanted, again=False), settings["gpu"]) if wanted else []

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from phases.pages.plan_page import PAGE_START, Reviewed, render_review
+from phases.planning.quotes import quote_of
 from phases.readers.kinds import PDF
 from phases.readers.page_pictures import Picture, QuotePlace, View, draw_floats, draw_views, find_quotes
 from phases.readers.reader_subprocess import run_worker
@@ -66,8 +67,8 @@ def locate_rows(path: str, plan: Mapping[str, Any]) -> dict[str, tuple[QuotePlac
     """Where the words of each row of a plan stand on the pages of a PDF, by its id."""
     rows = [row for row in (*plan["requirements"], *plan.get("values", ())) if row["source"]["page"]]
     # a requirement is marked in whole where its words are the paper's, else as far as it is quoted
-    texts = [(row["source"]["page"], str(row.get("text") or row["source"]["quote"])) for row in rows]
-    quotes = [(row["source"]["page"], row["source"]["quote"]) for row in rows]
+    texts = [(row["source"]["page"], str(row.get("text") or quote_of(row))) for row in rows]
+    quotes = [(row["source"]["page"], quote_of(row)) for row in rows]
     found = find_quotes(path, [*texts, *quotes], run=_run)
     whole, part = found[: len(rows)], found[len(rows) :]
     return {row["id"]: here or quoted for row, here, quoted in zip(rows, whole, part, strict=True)}

@@ -2,9 +2,6 @@
 
 `<stem>.schema.json` governs `<stem>.*`, wherever in the task that file lies. A fast validator answers the common case;
 jsonschema, whose import is dear, is asked only to explain a breach.
-
-A property that a schema describes and gives no rule for is one of older documents: it may stand there, with any value, and
-is left out of what is read and of what is written.
 """
 
 from __future__ import annotations
@@ -33,7 +30,6 @@ class Contracts:
         self._folders = (*folders, BUILT_IN)
         self._schemas: dict[str, dict[str, Any]] = {}
         self._validators: dict[str, Any] = {}
-        self._with_older: dict[str, bool] = {}
         self._others: dict[int, tuple[Mapping[str, Any], Any]] = {}  # holds each schema, so that no id is used twice
 
     def parse(self, name: str, data: bytes, *, writer: str) -> Any:
@@ -44,13 +40,10 @@ class Contracts:
             place = f", line {error.line}, column {error.column}" if error.line else ""
             raise ContractError(f"{name}{place}: {error} (written by {writer})") from error
         self._check(name, value, writer, data)
-        if isinstance(value, formats.Markdown):
-            return value._replace(front=self._without_older(name, value.front))
-        return self._without_older(name, value)
+        return value
 
     def serialise(self, name: str, value: Any, *, writer: str) -> bytes:
         """The bytes of a checked value. Raises ContractError, naming the phase that tried to write it."""
-        value = self._without_older(name, value)
         data = _dump_value(name, value, writer)
         if name.endswith((*_YAML_STEMS, ".md")):
             self.parse(name, data, writer=writer)  # what cannot be read back must not be written
@@ -60,7 +53,6 @@ class Contracts:
 
     def serialise_line(self, name: str, value: Any, *, writer: str) -> bytes:
         """One line of a document's .jsonl companion: a checked value of the same schema."""
-        value = self._without_older(name, value)
         data = formats.dump_json_line(value)
         self._check(name, value, writer, data)
         return data
@@ -71,12 +63,6 @@ class Contracts:
         if file_name not in self._schemas:
             self._schemas[file_name] = self._read_schema(file_name, name)
         return self._schemas[file_name]
-
-    def _without_older(self, name: str, value: Any) -> Any:
-        schema, key = self.schema(name), schema_name(name)
-        if key not in self._with_older:
-            self._with_older[key] = _names_older(schema)
-        return _drop_older(schema, value) if self._with_older[key] else value
 
     def _check(self, name: str, value: Any, writer: str, data: bytes) -> None:
         checked = value.front if isinstance(value, formats.Markdown) else value
@@ -119,27 +105,6 @@ class Contracts:
 def schema_name(document: str) -> str:
     base = os.path.basename(document)
     return base if base.endswith(".schema.json") else base.split(".", 1)[0] + ".schema.json"
-
-
-def _names_older(schema: Any) -> bool:
-    """Whether a schema names anything that only older documents have. Of `$ref`, `anyOf` and their like no use is made here."""
-    if not isinstance(schema, dict):
-        return False
-    rules = schema.get("properties", {}).values()
-    return any(_is_older(rule) or _names_older(rule) for rule in rules) or _names_older(schema.get("items"))
-
-
-def _drop_older(schema: Any, value: Any) -> Any:
-    """The value without what only older documents have."""
-    rules, items = (schema.get("properties", {}), schema.get("items")) if isinstance(schema, dict) else ({}, None)
-    if isinstance(value, dict):
-        kept = {name: inner for name, inner in value.items() if not _is_older(rules.get(name))}
-        return {name: _drop_older(rules.get(name), inner) for name, inner in kept.items()}
-    return [_drop_older(items, inner) for inner in value] if isinstance(value, list) and items else value
-
-
-def _is_older(rule: Any) -> bool:
-    return isinstance(rule, dict) and rule.keys() == {"description"}
 
 
 def fast_validator(schema: dict[str, Any], name: str = "a schema") -> Any:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.agent.offline_model import file_text
+from phases.agent.scaffold import scaffold_text
 from phases.evidence.traceability import trace_requirements
 from phases.planning.rules.plan import assemble_plan
 from phases.workspace.workspace import Workspace
@@ -86,7 +86,7 @@ def write_tree(folder: Path, plan: dict[str, Any]) -> Workspace:
     folder.mkdir(exist_ok=True)
     workspace = Workspace(str(folder))
     for row in plan["file_structure"]:
-        workspace.write(row["path"], file_text(plan, row["path"]))
+        workspace.write(row["path"], scaffold_text(plan, row["path"]))
     return workspace
 
 
@@ -129,7 +129,7 @@ def test_the_scaffold_parses_its_tests_pass_and_its_entry_script_answers(paper: 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_tests_of_the_scaffold_repeat_no_value_and_call_no_stub(paper: Any) -> None:
     plan = paper().plan
-    tree = ast.parse(file_text(plan, "tests/test_scaffold.py"))
+    tree = ast.parse(scaffold_text(plan, "tests/test_scaffold.py"))
     assert not [
         node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, int | float)
     ]
@@ -170,7 +170,7 @@ def test_every_requirement_is_cited_where_it_is_to_be_met(paper: Any, tmp_path: 
 def test_no_words_of_a_paper_break_the_code(text: str, quote: str, section: str | None, kind: str) -> None:
     plan = planned([requirement(kind, text, quote, section), requirement("hyperparameter", text, quote, section, 2)])
     for path in python_files(plan):
-        ast.parse(file_text(plan, path), path)
+        ast.parse(scaffold_text(plan, path), path)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_no_words_break_the_code_wherever_a_line_is_wrapped(tail: str) -> None:
         words = "a" * length + tail + "b" * 120
         plan = planned([requirement("model", words, words), requirement("loss", words, words, words, 2)])
         for path in python_files(plan):
-            ast.parse(file_text(plan, path), path)
+            ast.parse(scaffold_text(plan, path), path)
 
 
 @pytest.mark.slow
@@ -210,7 +210,7 @@ def test_no_interface_of_an_edited_plan_breaks_the_code(interface: list[str], pu
     ]
     plan = {**planned(rows), "file_structure": files}
     for row in files:
-        text = file_text(plan, str(row["path"]))
+        text = scaffold_text(plan, str(row["path"]))
         if str(row["path"]).endswith(".py"):
             ast.parse(text, str(row["path"]))
 

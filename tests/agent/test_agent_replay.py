@@ -62,7 +62,6 @@ def plan_for(command: Command, source: Path) -> str:
     plan["implementation_strategy"] = ["a.py", "b.py"]
     plan["validation_approach"] = {
         "verify_commands": ["python -c 'import b; assert b.B == 2, b.B'", check_of("b.py")],
-        "experiments": [],
     }
     return json.dumps(plan)
 

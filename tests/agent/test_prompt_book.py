@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +95,13 @@ def rendered_planner() -> str:
     """What a planner is sent for the example, but for the paper's text: the plan, a change of it, notes on a part, repairs."""
     read = example_paper()
     paper = paper_material(read.document, read.outline, read.index["segments"])
+    paper = replace(paper, tools="Python 3.12.1, node 20.1.0")
     wanted = ChangeRequest(("report the median too",), "THE PRESENT PLAN")
     row = {"id": "R1", "text": "…", "source": {"section": "2", "page": 3, "quote": "not there"}}
     told = [
         *planning_messages(paper, ChangeRequest(), "THE TEXT", 16_384),
         planning_messages(paper, wanted, "THE NOTES", 16_384, notes=True)[-1],
+        *planning_messages(replace(paper, is_request=True), ChangeRequest(), "THE REQUEST", 16_384),
         *reading_messages(paper, "A PART OF THE TEXT", 2, 3, 900),
     ]
     repairs = [

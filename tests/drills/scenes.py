@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phases.llm.model import Reply, ToolCall, reply_to_json
+from tests.agents import PLAN_LISTS
 from tests.drills.ground import Ground
 from tests.llm_server import Answer, Call, Says, Status, error_body
 from tests.toys import STEP, schema_of, toy_name, write_toy, write_toys
@@ -166,7 +167,7 @@ _QUOTES = {
 }
 _MEETS = {"config.py": ["R2"], "decay.py": ["R1"], "data.py": ["R3"], "tests/test_decay.py": ["R1"]}
 PLAN: dict[str, Any] = {
-    "plan_version": 1,
+    "plan_version": 2,
     "paper": {"title": "Decayed Averaging", "core_contribution": "a decayed average"},
     "language": "Python",
     "requirements": [
@@ -183,8 +184,8 @@ PLAN: dict[str, Any] = {
         {"path": path, "purpose": f"is {path}", **({"implements": _MEETS[path]} if path in _MEETS else {})}
         for path in CODE
     ],
-    "implementation_components": [{"name": "all", "requirements": list(_QUOTES)}],
-    "validation_approach": {"verify_commands": [CHECK], "experiments": []},
+    **{name: [] for name in PLAN_LISTS},
+    "validation_approach": {"verify_commands": [CHECK]},
     "environment_setup": {"python": ">=3.11", "packages": []},
     "implementation_strategy": list(CODE),
 }

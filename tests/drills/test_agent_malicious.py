@@ -279,8 +279,8 @@ def plan(at: Canary, *paths: str) -> dict[str, Any]:
         "paper": {"title": said, "core_contribution": said},
         "requirements": [{"id": "R1", "kind": "algorithm", "text": said, "source": row, "status": "stated"}],
         "file_structure": [{"path": path, "purpose": f"{path} {said}", "implements": ["R1"]} for path in paths],
-        "implementation_components": [{"name": "all", "requirements": ["R1"]}],
-        "validation_approach": {"verify_commands": commands, "experiments": [said]},
+        "experiments": [{"id": "X1", "what": said}],
+        "validation_approach": {"verify_commands": commands},
         "implementation_strategy": list(paths),
     }
 

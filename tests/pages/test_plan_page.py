@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -158,21 +157,3 @@ def test_the_words_of_a_real_paper_are_found_on_its_pages() -> None:
     assert len(found) >= 0.9 * len(rows)
     html = render_review(Reviewed(plan, document, "0" * 64, "open", "x", pictures=pictures, places=places))
     assert len(html) < 200_000 * len(pictures)
-
-
-def test_a_plan_of_version_1_is_shown(tmp_path: Path) -> None:
-    plan = {
-        **{
-            name: READ.plan[name]
-            for name in ("paper", "language", "validation_approach", "environment_setup", "implementation_strategy")
-        },
-        "plan_version": 1,
-        "requirements": [
-            {key: value for key, value in row.items() if key != "component"} for row in READ.plan["requirements"]
-        ],
-        "implementation_components": [],
-        "file_structure": READ.plan["file_structure"],
-    }
-    html = shown(plan)
-    assert "Values" not in headings(html)
-    assert 'id="R1"' in html

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.planning.changes import FileChanges, compare_files, plan_difference
+from tests.agents import PLAN_LISTS
 
 Plan = dict[str, Any]
 
@@ -18,6 +19,23 @@ Plan = dict[str, Any]
 def requirement(identifier: str, kind: str = "model", text: str = "it waits", **more: Any) -> dict[str, Any]:
     source = {"section": "2", "page": 1, "quote": "it waits a little"}
     return {"id": identifier, "kind": kind, "text": text, "source": source, "status": "stated", **more}
+
+
+def value(identifier: str, name: str, said: Any) -> dict[str, Any]:
+    source = {"section": "2", "page": 1, "quote": "it waits a little"}
+    return {"id": identifier, "name": name, "value": said, "owner": "method", "kind": "training", "source": source}
+
+
+def component(name: str, *requirements: str, **more: Any) -> dict[str, Any]:
+    source = {"section": "2", "page": 1, "quote": "it waits a little"}
+    return {
+        "id": f"C{ord(name) - 96}",
+        "name": name,
+        "what": name,
+        "source": source,
+        "requirements": [*requirements],
+        **more,
+    }
 
 
 def file(path: str, implements: list[str], depends_on: list[str], interface: list[str]) -> dict[str, Any]:
@@ -31,12 +49,12 @@ PLAN: Plan = {
     "paper": {"title": "On Time", "core_contribution": "We wait."},
     "language": "Python",
     "requirements": [
-        requirement("R1", "hyperparameter", name="rate", value=1),
+        requirement("R1", "hyperparameter"),
         requirement("R2"),
         requirement("R3", "experiment"),
     ],
     "file_structure": [
-        file("p/config.py", ["R1"], [], ["RATE"]),
+        file("p/config.py", ["R1", "V1"], [], ["RATE"]),
         file("p/model.py", ["R2"], ["p/config.py"], ["class Waiter"]),
         file("p/experiments.py", ["R3"], ["p/model.py"], ["def run"]),
         file("p/__main__.py", [], ["p/experiments.py"], ["def main"]),
@@ -45,7 +63,8 @@ PLAN: Plan = {
         file("tests/test_config.py", [], ["p/config.py"], []),
         file("tests/test_model.py", ["R2"], ["p/model.py"], []),
     ],
-    "components": [{"id": "C1", "name": "all", "requirements": ["R1", "R2", "R3"]}],
+    **{name: [] for name in PLAN_LISTS},
+    "values": [value("V1", "rate", 1)],
     "experiments": [{"id": "X1", "what": "wait"}],
     "validation_approach": {"verify_commands": ["python -m unittest"]},
     "environment_setup": {"python": ">=3.11", "packages": []},
@@ -83,14 +102,14 @@ def add(plan: Plan, path: str) -> None:
     ("change", "write"),
     [
         pytest.param(lambda plan: None, [], id="nothing"),
-        pytest.param(lambda plan: plan["requirements"][0].update(value=2), ["p/config.py"], id="a value"),
+        pytest.param(lambda plan: plan["values"][0].update(value=2), ["p/config.py"], id="a value"),
         pytest.param(
-            lambda plan: plan["requirements"][0].update(value=1.0),
+            lambda plan: plan["values"][0].update(value=1.0),
             ["p/config.py"],
             id="1 is not 1.0",
         ),
         pytest.param(
-            lambda plan: plan["requirements"][0].update(value=True),
+            lambda plan: plan["values"][0].update(value=True),
             ["p/config.py"],
             id="1 is not true",
         ),
@@ -154,7 +173,7 @@ def test_a_change_reaches_exactly_what_it_matters_to(change: Callable[[Plan], ob
             id="an interface reaches what uses it, and no further",
         ),
         pytest.param(
-            lambda plan: plan["requirements"][0].update(value=2),
+            lambda plan: plan["values"][0].update(value=2),
             ["tests/test_config.py"],
             id="a value reaches the tests",
         ),
@@ -175,10 +194,7 @@ def test_what_uses_or_tests_a_changed_file_is_kept_and_named(
 
 WITH_CONFIG = ["p/config.py"]
 WITH_MODEL = ["p/model.py", "tests/test_model.py"]
-COMPONENTS = [
-    {"id": "C1", "name": "a", "requirements": ["R1"], "equations": ["(1)"]},
-    {"id": "C2", "name": "b", "requirements": ["R2"]},
-]
+COMPONENTS = [component("a", "R1", equations=["(1)"]), component("b", "R2")]
 
 
 @pytest.mark.parametrize(
@@ -188,13 +204,11 @@ COMPONENTS = [
         pytest.param(COMPONENTS[::-1], [], id="their order"),
         pytest.param([COMPONENTS[0], {**COMPONENTS[1], "equations": []}], [], id="an empty list"),
         pytest.param([{**COMPONENTS[0], "equations": ["(2)"]}, COMPONENTS[1]], WITH_CONFIG, id="an equation"),
-        pytest.param([COMPONENTS[0], {**COMPONENTS[1], "hyperparameters": ["R1"]}], WITH_MODEL, id="a hyperparameter"),
+        pytest.param([COMPONENTS[0], {**COMPONENTS[1], "what": "c"}], WITH_MODEL, id="what it is"),
         pytest.param([{**COMPONENTS[0], "name": "c"}, COMPONENTS[1]], WITH_CONFIG, id="a name"),
         pytest.param([{**COMPONENTS[0], "source": {"page": 3}}, COMPONENTS[1]], [], id="where it is cited from"),
         pytest.param(COMPONENTS[:1], WITH_MODEL, id="one that is gone"),
-        pytest.param(
-            [*COMPONENTS, {"id": "C3", "name": "c", "requirements": ["R3"]}], ["p/experiments.py"], id="a new one"
-        ),
+        pytest.param([*COMPONENTS, component("c", "R3")], ["p/experiments.py"], id="a new one"),
         pytest.param(
             [{**COMPONENTS[0], "requirements": ["R3"]}, COMPONENTS[1]],
             ["p/config.py", "p/experiments.py"],
@@ -213,7 +227,7 @@ def test_a_change_of_a_component_reaches_the_files_that_implement_it(
 def test_experiments_that_no_file_implements_reach_the_entry_script() -> None:
     before = changed(lambda plan: row(plan, "p/experiments.py").update(implements=[]))
     after = copy.deepcopy(before)
-    after["experiments"].append({"id": "X2", "what": "more"})
+    after["experiments"] = [{"id": "X1", "what": "more"}]
     assert compare_files(before, after).write == ("p/__main__.py",)
 
 
@@ -241,10 +255,7 @@ ROWS = st.builds(
 )
 
 
-COMPONENT_ROWS = st.fixed_dictionaries(
-    {"id": st.sampled_from(["C1", "C2"]), "name": st.just("a"), "requirements": st.lists(IDS, max_size=2, unique=True)},
-    optional={"equations": st.lists(st.just("(1)"), max_size=1)},
-)
+COMPONENT_ROWS = st.builds(lambda names: component("a", *names), st.lists(IDS, max_size=2, unique=True))
 
 
 @st.composite
@@ -258,9 +269,9 @@ def plans(draw: st.DrawFn) -> Plan:
             requirement(name, draw(st.sampled_from(["model", "experiment"])), draw(texts)) for name in ("R1", "R2")
         ],
         "file_structure": rows,
-        "components": draw(st.lists(COMPONENT_ROWS, max_size=2, unique_by=lambda row: row["id"])),
+        "components": draw(st.lists(COMPONENT_ROWS, max_size=1)),
         "implementation_strategy": order[: draw(st.integers(0, len(order)))],
-        "experiments": draw(st.sampled_from([[], [{"id": "X1", "what": "x"}], [{"id": "X1", "what": "y"}]])),
+        "experiments": draw(st.lists(st.builds(lambda what: {"id": "X1", "what": what}, texts), max_size=1)),
         "validation_approach": {"verify_commands": [draw(texts)]},
     }
 
@@ -314,7 +325,7 @@ def test_an_entry_that_stands_there_twice_now_is_a_difference() -> None:
 def test_the_difference_is_told_in_short_lines() -> None:
     def change(plan: Plan) -> None:
         plan["requirements"].append(requirement("R4", "metric", "the share of\nrooms " * 40))
-        plan["requirements"][0]["value"] = 2
+        plan["values"][0]["value"] = 2
         del plan["requirements"][2]
         row(plan, "p/model.py").update(purpose="y", implements=["R4"])
         drop(plan, "p/__main__.py")
@@ -326,12 +337,12 @@ def test_the_difference_is_told_in_short_lines() -> None:
     lines = plan_difference(PLAN, changed(change))
     assert [line[:60] for line in lines] == [
         "~ paper: title",
-        "~ R1 hyperparameter: value 1 -> 2",
         "+ R4 metric: the share of rooms the share of rooms the share",
         "- R3 experiment: it waits",
         "~ p/model.py: implements -R2 +R4, purpose x -> y",
         "+ p/new.py: x",
         "- p/__main__.py",
+        "~ values V1, rate: value 1 -> 2",
         "- verify_commands: python -m unittest",
         "+ verify_commands: pytest",
         "+ packages: numpy",

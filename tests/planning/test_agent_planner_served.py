@@ -18,7 +18,7 @@ PLAN = "initial_plan.txt"
 PLANNED = read(PAPER).plan
 GOOD = Says(json.dumps(PLANNED), piece=900)
 NO_FILES = Says(json.dumps({**PLANNED, "file_structure": []}), piece=900)
-NO_COMMAND = Says(json.dumps({**PLANNED, "validation_approach": {"verify_commands": [], "experiments": []}}), piece=900)
+NO_COMMAND = Says(json.dumps({**PLANNED, "validation_approach": {"verify_commands": []}}), piece=900)
 LONG = PAPER.partition("## References")[0] + "\n\n".join(
     f"## {n} Part {n}\n\nStep {n} waits {n} s. {f'Room {n} is blue. ' * 90}" for n in range(4, 60)
 )

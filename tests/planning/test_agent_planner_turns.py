@@ -18,14 +18,12 @@ from phases.llm.ledger_rows import read_ledger
 from phases.llm.model import Reply, Request, most_tokens, tokens_of
 from phases.phase05_plan import INDEX, PHASE, PLAN, REQUESTS
 from phases.planning.model import prompt
-from phases.planning.model.hints import differences_from_rules, hint_lines
 from phases.planning.model.plan_steps import STEPS
-from phases.planning.model.quote_index import QuoteIndex
-from phases.planning.model.settle import settle_plan
 from phases.planning.model.shown_pages import choose_pages, is_torn
-from phases.planning.plan_edits import strike_row
+from phases.readers.kinds import REQUIREMENT
 from phases.readers.markdown import paper_document
-from phases.readers.text import read_text
+from phases.readers.text import read_requirement, read_text
+from phases.sandbox.installs import pip_packages
 from pipeline.base.errors import ContractError, Interrupted, Paused, PhaseError
 from pipeline.base.files import sha256
 from pipeline.base.plain_yaml import dump_yaml
@@ -33,7 +31,6 @@ from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Context, Documents, WorkflowContext
 from tests.agents import Scripted
 from tests.papers import EXAMPLE, PAPER, Read, example_reading, good_pdf, read, read_on
-from tests.planning.test_agent_plan_changes import PLAN as OF_VERSION_1
 from tests.work import deadline_in
 
 CONTRACTS = Contracts()
@@ -140,7 +137,7 @@ def changed(change: Callable[[dict[str, Any]], object]) -> str:
 NO_COMMAND = changed(lambda plan: plan["validation_approach"].update(verify_commands=[]))
 NO_FILES = changed(lambda plan: plan.update(file_structure=[]))
 BAD_QUOTE = changed(lambda plan: plan["requirements"][0]["source"].update(quote="nobody wrote this down"))
-BAD_BOTH = json.dumps({**json.loads(BAD_QUOTE), "validation_approach": {"verify_commands": [], "experiments": []}})
+BAD_BOTH = json.dumps({**json.loads(BAD_QUOTE), "validation_approach": {"verify_commands": []}})
 
 
 def data_in(request: Request) -> list[tuple[str, str]]:
@@ -173,7 +170,7 @@ def test_the_offline_model_plans_by_rules_and_is_asked_nothing(desk: Desk) -> No
 def test_all_of_a_paper_but_its_references_is_in_the_request(desk: Desk) -> None:
     model = saying(GOOD)
     desk.plan(model)
-    (_, first), (_, body), _ = data_in(model.requests[0])
+    (_, first), (_, body) = data_in(model.requests[0])
     for segment in desk.documents[INDEX]["segments"][1:]:
         text = SHORT.document.text[segment["start"] : segment["end"]]
         assert (text.strip() in body) == (segment["title"] != "References")
@@ -182,86 +179,30 @@ def test_all_of_a_paper_but_its_references_is_in_the_request(desk: Desk) -> None
     assert "Left out of what you are given: the list of references ('References')." in outside(model.requests[0])
 
 
-# What the rules find
-
-
-def test_what_the_rules_find_is_hinted_with_its_pages_as_data(desk: Desk) -> None:
-    model = saying(GOOD)
-    desk.plan(model)
-    name, hints = data_in(model.requests[0])[-1]
-    assert name == "HINTS"
-    assert "page 1 | Algorithm 1 | Wait a little, 0 lines" in hints
-    assert "page 1 | value | learning rate = 0.1, of " in hints
-    assert "What simple rules found in it" in outside(model.requests[0])
-    assert "learning rate" not in outside(model.requests[0])
-
-
-def test_hints_take_a_quarter_of_a_reply_at_most(desk: Desk) -> None:
-    values = [{**SHORT.plan["values"][0], "name": f"value {number} " + "x" * 100} for number in range(300)]
-    lines = hint_lines({**SHORT.plan, "values": values}, 1000)
-    assert 5 < len(lines) < 50
-    assert sum(tokens_of(line) for line in lines) <= 1000
-
-
-def test_a_change_of_a_plan_is_asked_for_without_hints(desk: Desk) -> None:
-    desk.requests = ["use two rooms"]
-    (desk.folder / PLAN).write_bytes(dump_yaml(SHORT.plan))
-    model = saying(GOOD)
-    desk.plan(model)
-    assert "HINTS" not in [name for name, _ in data_in(model.requests[0])]
-
-
-def value(name: str) -> int:
-    return next(at for at, row in enumerate(SHORT.plan["values"]) if row["name"] == name)
-
-
-RATE, BATCH = value("learning rate"), value("batch size")
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        pytest.param(
-            lambda plan: plan["values"][RATE].update(value=0.3),
-            "Rules read learning rate = 0.1 where the plan has V1: which is right?",
-            id="another value in the same words",
-        ),
-        pytest.param(
-            lambda plan: plan.update(strike_row(plan, f"V{BATCH + 1}")),
-            "Rules found values that are not in the plan; add those that are settings: batch size = 32 (page 1).",
-            id="a value that is left out",
-        ),
-        pytest.param(
-            lambda plan: [row.pop("algorithm", None) for row in plan["components"]],
-            "No component is Algorithm 1 (page 1, Wait a little).",
-            id="an algorithm that is left out",
-        ),
-    ],
-)
-def test_where_a_model_and_the_rules_differ_the_plan_says_so(
-    desk: Desk, change: Callable[[dict[str, Any]], object], said: str
-) -> None:
-    plan = desk.plan(saying(changed(change)))
-    assert said in [row["what"] for row in plan["uncertain"]]
-    assert len(plan["uncertain"]) == len(SHORT.plan["uncertain"]) + 1
-    CONTRACTS.serialise(PLAN, plan, writer="a test")
-
-
-def test_a_plan_does_not_differ_from_itself() -> None:
-    plan = copy.deepcopy(SHORT.plan)
-    rate = plan["values"][RATE]
-    plan["values"] += [{**rate, "id": f"V{90 + at}", "owner": owner} for at, owner in enumerate(("Hurry", "Lobby"))]
-    assert differences_from_rules(plan, plan) == []
-
-
-def test_an_owner_that_the_rules_name_otherwise_is_told() -> None:
-    found = copy.deepcopy(SHORT.plan)
-    found["values"][RATE]["owner"] = "Hurry"
-    [row] = differences_from_rules(SHORT.plan, found)
-    assert row == {
-        "about": "V1",
-        "what": "Rules take Hurry for the owner of learning rate = 0.1, and the model method.",
+def test_a_request_of_one_sentence_is_planned_from_its_own_prompt_in_any_language(desk: Desk) -> None:
+    said = "A page that counts down the minutes that I type."
+    desk.read = read_on(paper_document(read_requirement(said.encode()), "0" * 64, REQUIREMENT))
+    row = {"id": "R1", "kind": "artifact", "text": "Count down", "quote": "counts down the minutes", "component": "C1"}
+    plan = {
+        "plan_version": 2,
+        "paper": {"title": "Countdown", "core_contribution": "It counts down."},
+        "language": "JavaScript",
+        "requirements": [row, {"id": "R2", "kind": "artifact", "text": "Assume no sound", "status": "missing"}],
+        "components": [{"id": "C1", "name": "timer", "what": "It counts."}],
+        "values": [{"id": "V1", "name": "tick", "value": 1, "unit": "s"}],
+        "file_structure": [{"path": "timer.js", "purpose": "It counts.", "components": ["C1"]}],
+        "validation_approach": {"verify_commands": ["node --test"]},
+        "environment_setup": {"packages": ["no line of pip !"], "tools": ["node"]},
     }
+    model = saying(json.dumps(plan))
+    made = desk.plan(model)
+    assert [(row["status"], row["source"]["page"]) for row in made["requirements"]] == [("stated", 1), ("missing", 0)]
+    assert made["file_structure"][0]["implements"] == ["R1", "R2", "V1"]
+    assert pip_packages(made) == []
+    system, user = (message.text.replace("core_contribution", "") for message in model.requests[0].messages)
+    assert not re.search(r"research|hyperparameter|baseline|expected_results", system)
+    assert data_in(model.requests[0]) == [("REQUEST", said)]
+    assert "This machine has Python " in user
 
 
 def test_the_request_holds_no_hidden_text(desk: Desk) -> None:
@@ -303,7 +244,7 @@ def test_the_server_is_given_a_bounded_schema(desk: Desk) -> None:
     model = saying(GOOD)
     desk.plan(model)
     schema = model.requests[0].schema or {}
-    assert schema["properties"]["requirements"]["maxItems"] == 250
+    assert schema["properties"]["requirements"]["maxItems"] == 60
     assert "'tables' was unexpected" in (CONTRACTS.breach(schema, SHORT.plan) or "")
     assert schema["properties"]["values"]["items"]["required"] == ["id", "name", "owner", "kind", "quote"]
 
@@ -313,8 +254,8 @@ def test_what_it_will_cost_is_told_before_it_is_asked(desk: Desk) -> None:
     desk.plan(model)
     done, turns, what = desk.told[0]
     assert (done, turns) == (0, 1)
-    tokens, dollars = r"≈ [0-9,]+,000 to [0-9,]+,000 tokens", r"≈ \$0\.0[0-9](?: to \$0\.[0-9]+)?"
-    assert re.fullmatch(rf"asks scripted:one 1 to 3 times, {tokens}, {dollars} \(by a rule of thumb\)", what)
+    tokens, usd = "≈ [0-9,]+,000 to [0-9,]+,000 tokens", r"≈ \$0\.0[0-9](?: to \$0\.[0-9]+)?"
+    assert re.fullmatch(rf"asks scripted:one 1 to 3 times, {tokens}, {usd} \(by a rule of thumb\)", what)
     assert desk.told[-1] == (
         1,
         1,
@@ -459,29 +400,6 @@ def test_a_run_that_was_cut_while_rows_were_mended_asks_nothing_twice(desk: Desk
     assert len([row for row in desk.spent if row["used"]]) == 3
 
 
-@pytest.mark.parametrize("turns", [1, 2, 3])
-def test_a_conversation_recorded_when_whole_plans_were_asked_for_goes_on(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, turns: int
-) -> None:
-    said = [BAD_QUOTE, BAD_QUOTE, GOOD]
-    with monkeypatch.context() as before:
-        before.setattr("phases.planning.model.planning.misquotes_of", lambda *arguments: {})
-        if turns == len(said):
-            desk.plan(saying(*said))
-        else:
-            with pytest.raises(Interrupted):
-                desk.plan(named(cut_after(turns, lambda request: ok(said[request.turn - 1]), 10**9)))
-    model = named(small(10**9, lambda request: ok(rows_of(GOOD, "R1"))))
-    assert desk.plan(model) == SHORT.plan
-    assert model.asked == (0 if turns == len(said) else 1)
-
-
-def named(model: Scripted) -> Scripted:
-    other = saying()
-    model.name, model.window = other.name, other.window
-    return model
-
-
 def test_a_run_that_was_killed_after_a_mended_plan_was_written_does_not_plan_from_it(desk: Desk) -> None:
     desk.requests = ["use two rooms"]
     (desk.folder / PLAN).write_bytes(dump_yaml(SHORT.plan))
@@ -622,37 +540,13 @@ def test_a_quote_on_another_page_is_put_on_its_own_without_a_question(desk: Desk
     assert desk.warned == []
 
 
-def test_a_requirement_in_a_models_own_words_is_inferred_and_told_of(desk: Desk) -> None:
-    plan = desk.plan(saying(changed(lambda plan: plan["requirements"][0].update(text="模型首先在门口等待很久。"))))
-    first, *others = plan["requirements"]
-    assert first["status"] == "inferred"
-    assert others == SHORT.plan["requirements"][1:]
-    assert any("in the model's words" in what for what in told_of(plan))
-
-
-def test_how_a_formula_is_written_makes_no_words_of_its_own(desk: Desk) -> None:
-    text = SHORT.plan["requirements"][0]["text"]
-    plan = desk.plan(saying(changed(lambda plan: plan["requirements"][0].update(text=f"{text} $\\hat{{x}}_{{t+1}}$"))))
-    assert plan["requirements"][0]["status"] == "stated"
-
-
 def test_a_component_that_quotes_what_is_not_there_loses_its_words_and_is_told_of(desk: Desk) -> None:
     def invent(plan: dict[str, Any]) -> None:
         plan["components"][0]["source"].update(quote="nobody wrote this down")
 
     plan = desk.plan(saying(changed(invent)))
     assert plan["components"][0]["source"]["quote"] == ""
-    assert any("are not where it says: C1" in what for what in told_of(plan))
-
-
-def test_fewer_requirements_than_the_rules_find_and_the_same_twice_are_told_of() -> None:
-    cited, rows = QuoteIndex([(1, SHORT.document.text)]), SHORT.plan["requirements"]
-    plan = settle_plan(
-        {**SHORT.plan, "requirements": [*rows, {**rows[0], "id": "R9"}]}, cited, {"requirements": [{}] * 40}
-    )
-    told = told_of(plan)
-    assert "These requirements say the same: R1, R9. Strike all but one." in told
-    assert "The model gives 6 requirements, and rules find 40 in the paper: what is missing?" in told
+    assert any("quote is not there: C1" in what for what in told_of(plan))
 
 
 def test_so_many_rows_that_nobody_could_review_them_are_told_back(desk: Desk) -> None:
@@ -714,7 +608,7 @@ def test_a_model_is_told_the_sentence_that_is_nearest_to_a_misquote(desk: Desk) 
     )
     model = saying(near, rows_of(GOOD, "R1"))
     assert desk.plan(model) == SHORT.plan
-    assert "nearest to it is on page 1: " in model.requests[1].messages[-1].text
+    assert "the nearest sentence is on page 1: " in model.requests[1].messages[-1].text
     assert "cross-entropy loss of the waiter" in model.requests[1].messages[-1].text
 
 
@@ -914,7 +808,7 @@ def test_a_plan_goes_on_after_a_release_that_says_its_prompts_otherwise(
     with pytest.raises(Paused):
         desk.plan(saying(NO_FILES, Reply("rate_limited")))
     for number in (1, 2):
-        monkeypatch.setattr(prompt, "_PLANNING", f"{prompt._PLANNING}\nRelease {number}.")
+        monkeypatch.setattr(prompt, "_PAPER", f"{prompt._PAPER}\nRelease {number}.")
         model = saying("never asked", BAD_QUOTE, GOOD) if number == 2 else saying("never asked", Reply("rate_limited"))
         with pytest.raises(Paused) if number == 1 else nullcontext():
             assert desk.plan(model) == SHORT.plan
@@ -974,7 +868,7 @@ def test_a_plan_that_nobody_asked_to_change_is_not_shown_to_the_model(desk: Desk
     keep(desk, SHORT.plan)
     model = saying(GOOD)
     desk.plan(model)
-    assert [name for name, _ in data_in(model.requests[0])] == ["PAPER", "PAPER", "HINTS"]
+    assert [name for name, _ in data_in(model.requests[0])] == ["PAPER", "PAPER"]
 
 
 def test_a_present_plan_that_is_damaged_is_named_before_anything_is_paid(desk: Desk) -> None:
@@ -999,22 +893,17 @@ BAD_NAME = changed(lambda plan: plan["components"][0]["source"].update(quote="no
 
 
 @pytest.mark.parametrize(
-    ("present", "said"),
+    "said",
     [
-        pytest.param(with_garden(), [BAD_NAME], id="with a component without its quote"),
-        # a change of a newer plan is told as a change alone, and so is never too long for one reply
-        pytest.param(OF_VERSION_1, [CUT, *PARTS], id="asked for in steps"),
-        pytest.param(
-            OF_VERSION_1,
-            [CUT, part(0, json.loads(BAD_QUOTE)), *PARTS[1:], rows_of(GOOD, "R1")],
-            id="in steps, and mended",
-        ),
+        pytest.param([BAD_NAME], id="with a component without its quote"),
+        pytest.param([CUT, *PARTS], id="asked for in steps"),
+        pytest.param([CUT, part(0, json.loads(BAD_QUOTE)), *PARTS[1:], rows_of(GOOD, "R1")], id="in steps, and mended"),
     ],
 )
 def test_a_plan_that_was_put_right_or_made_in_steps_is_known_as_its_own_result(
-    desk: Desk, present: dict[str, Any], said: list[str | Reply]
+    desk: Desk, said: list[str | Reply]
 ) -> None:
-    keep(desk, present)
+    keep(desk, with_garden())
     desk.requests = ["no garden, please"]
     plan = desk.plan(saying(*said))
     keep(desk, plan)  # and then the run was killed, before the stamp

@@ -38,9 +38,9 @@ PLAN = {
     "paper": {"title": "A paper", "core_contribution": "something"},
     "requirements": [],
     "file_structure": [{"path": "a.py", "purpose": "x"}],
-    "implementation_components": [],
+    "components": [],
     "implementation_strategy": [],
-    "validation_approach": {"verify_commands": ["true"], "experiments": []},
+    "validation_approach": {"verify_commands": ["true"]},
 }
 
 

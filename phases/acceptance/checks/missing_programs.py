@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,11 +9,6 @@ from phases.acceptance.configuration.missing_programs import find_unknown_progra
 from phases.sandbox.bash import build_search_path
 from phases.sandbox.box import Box
 
-_TOOLS = (
-    *("node", "npm", "gcc", "g++", "make", "cmake", "go", "cargo", "java", "javac", "ruby", "php", "perl", "Rscript", "julia"),
-    *("dotnet", "ghc", "ocaml", "elixir", "swift"),
-)
-"""Programs that a model is told of if they are there; it would have to try them out one by one."""
 _WITH_PYTHON = frozenset({"python", "python3", "pytest", "coverage"})
 
 
@@ -27,12 +21,6 @@ def missing_programs(plan: Mapping[str, Any], box: Box) -> dict[str, str]:
     setup = {str(name).partition(">")[0].partition("=")[0].strip() for name in packages}
     found = find_unknown_programs(plan["validation_approach"]["verify_commands"], build_search_path(box, ""))
     return {name: command for name, command in found.items() if name not in {*_WITH_PYTHON, *setup}}
-
-
-def find_tools(box: Box) -> list[str]:
-    """Return the compilers and interpreters that commands in this box find, beside Python."""
-    path = build_search_path(box, "")
-    return [name for name in _TOOLS if shutil.which(name, path=path)]
 
 
 def describe_missing_programs(missing: Mapping[str, str]) -> list[str]:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from phases.llm.model import tokens_of
 from phases.planning.model.shown_pages import DoubtfulPage, ShownPage, choose_pages
-from phases.planning.rules import plan_by_rules
 from phases.readers.kinds import PDF, REQUIREMENT
 from phases.readers.line_patterns import REFERENCES, plain_title
 from phases.readers.markdown import PAGE_MARK
@@ -29,7 +28,7 @@ _BYTES_A_TOKEN = 2
 class Segment(NamedTuple):
     id: str
     place: str
-    """Section, page and kind, in words."""
+    """Section, page and kind, in words; empty for a request."""
     relevance: float
     text: str
 
@@ -58,13 +57,15 @@ class Paper:
     """Those of them that this one is shown."""
     sections: tuple[tuple[str | None, str], ...] = ()
     """Number or title of each section, and its own text without its parts; together they are the text of the pages."""
-    found: Mapping[str, Any] = field(default_factory=dict)
-    """What the rules make of it: a plan. Empty where nothing is to be hinted."""
+    is_request: bool = False
+    """Whether it is what a person asks for in plain words."""
+    tools: str = ""
+    """What commands find on this machine, with versions."""
 
 
 def paper_material(paper: Markdown, outline: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Paper:
     """What of a paper a model is given. `outline` is outline.json, `rows` are the segments of the document index."""
-    segments, left_out = [], []
+    segments, left_out, is_request = [], [], paper.front["kind"] == REQUIREMENT
     for row in rows:
         # The front matter is the reader's note to the machine; it quotes hidden text, which nobody is to be told.
         text = paper.text[max(row["start"], paper.body_start) : row["end"]]
@@ -72,7 +73,10 @@ def paper_material(paper: Markdown, outline: Mapping[str, Any], rows: Iterable[M
             left_out.append(row["title"])
         elif text.strip():
             place = f"{row['number'] or ''} {row['title']}".strip()[:120] or "before the first section"
-            segments.append(Segment(row["id"], f"{place}, page {row['page']}, {row['kind']}", row["relevance"], text))
+            place = f"{place}, page {row['page']}, {row['kind']}"
+            if is_request:
+                place, text = "", PAGE_MARK.sub("", text).strip()
+            segments.append(Segment(row["id"], place, row["relevance"], text))
     return Paper(
         outline["title"] or "",
         outline["abstract"] or "",
@@ -87,7 +91,7 @@ def paper_material(paper: Markdown, outline: Mapping[str, Any], rows: Iterable[M
         choose_pages(outline) if paper.front["kind"] == PDF else (),
         (),
         tuple(_split_sections(paper, outline["sections"])),
-        {} if paper.front["kind"] == REQUIREMENT else plan_by_rules(paper.text, outline, body_start=paper.body_start),
+        is_request,
     )
 
 
@@ -149,7 +153,7 @@ class _Piece(NamedTuple):
 
 def _split_segment(number: int, segment: Segment, room: int) -> Iterator[_Piece]:
     """The segment under its heading; in several pieces where it alone is more than fits."""
-    heading = f"[segment {segment.id}: {' '.join(strip_invisible(segment.place).split())}]\n"
+    heading = f"[segment {segment.id}: {' '.join(strip_invisible(segment.place).split())}]\n" if segment.place else ""
     most = max(room - tokens_of(heading) - 2, 1) * _BYTES_A_TOKEN
     whole = strip_invisible(segment.text)
     fits = tokens_of(heading + whole) + 2 <= room

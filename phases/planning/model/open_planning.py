@@ -12,13 +12,14 @@ from phases.llm.journal import read_journal
 from phases.llm.ledger import Ledger
 from phases.llm.model import Model
 from phases.planning.model.material import Paper
-from phases.planning.model.plan_steps import join_parts
-from phases.planning.model.plan_validation import PLAN, may_end_in
+from phases.planning.model.plan_validation import PLAN
 from phases.planning.model.prompt import ChangeRequest
 from phases.planning.model.shown_pages import draw_doubtful
+from phases.sandbox.box import Box, with_machine
+from phases.sandbox.commands import describe_tools, kind_of_sandbox
 from pipeline.base.errors import ContractError
-from pipeline.base.files import read_bytes
-from pipeline.engine.phase import Checker, Context
+from pipeline.base.files import read_bytes, sha256
+from pipeline.engine.phase import Context
 
 _REQUESTS = "plan_requests.json"
 
@@ -37,14 +38,15 @@ def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Cont
     present = (
         read_bytes(ctx.paths.plan).decode("utf-8", "replace") if requests and os.path.lexists(ctx.paths.plan) else ""
     )
+    box = with_machine(Box("", kind_of_sandbox(str(ctx.limits.get("sandbox")))), ctx.limits)
     pictures = draw_doubtful(paper.doubtful, paper.source_sha256, model, ctx)
     return open_conversation(
         model,
         Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place),
         header,
-        begun={"present": present, **({"pictures": pictures} if pictures else {})},
+        begun={"present": present, "tools": describe_tools(box), **({"pictures": pictures} if pictures else {})},
         is_same=lambda rows: (
-            present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows, ctx.contracts)
+            present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows)
         ),
         on_set_aside=lambda kept: ctx.progress(0, 1, _describe_new_start(os.path.join(ctx.paths.root, kept), header)),
         shown_again=False,
@@ -66,17 +68,10 @@ def _describe_new_start(aside: str, header: Mapping[str, Any]) -> str:
     return f"plans again: {changed[0] if changed else PLAN} changed{kept}"
 
 
-def _is_own_result(plan: str, rows: list[dict[str, Any]], contracts: Checker) -> bool:
+def _is_own_result(plan: str, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a plan is what this very conversation ended in: the run was killed after its plan was written, and before
     that was noted. It must not plan from its own result."""
-    before = str(rows[0].get("begun", {}).get("present") or "")
-    try:
-        written = contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
-        present = contracts.parse(PLAN, before.encode("utf-8"), writer="phase 05") if before else None
-    except ContractError:
-        return False
-    texts = [str(row.get("result", {}).get("text", "")) for row in rows]
-    return any(may_end_in(written, said, contracts, present) for said in (texts, join_parts(texts, contracts)))
+    return sha256(plan.encode()) in [row["result"].get("plan") for row in rows if row["kind"] == "facts"]
 
 
 def read_change_request(requests: Sequence[str], present: str, ctx: Context) -> ChangeRequest:

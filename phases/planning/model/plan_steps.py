@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from phases.llm.model import Message, tokens_of
+from phases.planning.model.form import complete_plan, reply_form
 from phases.planning.model.material import as_data, strip_invisible
+from phases.planning.model.plan_change import is_whole
 from phases.planning.model.plan_validation import PLAN, NoPlan, object_in_reply, whole_plan
-from phases.planning.model.short_form import complete_plan, type_fault
 from phases.planning.plan_words import write_value
 from pipeline.engine.phase import Checker
 
@@ -45,47 +45,30 @@ def step_question(
 
 def step_schema(schema: Mapping[str, Any], number: int) -> dict[str, Any]:
     """The schema of one part of a plan, of the schema of a plan."""
-    kept = {key: schema["properties"][key] for key in STEPS[number]}
+    kept = {key: schema["properties"][key] for key in STEPS[number] if key in schema["properties"]}
     required = [key for key in kept if key in schema["required"]]
     return {"type": "object", "additionalProperties": False, "properties": kept, "required": required}
 
 
 def part_in_reply(text: str, number: int, sofar: Mapping[str, Any], contracts: Checker) -> dict[str, Any]:
-    """One part of a plan, or a whole plan, in its own form; `sofar` are the parts before. Raises NoPlan."""
-    value = object_in_reply(text)
-    if set(contracts.schema(PLAN)["required"]) - {"implementation_strategy"} <= set(value):
+    """Return one part of a plan, or a whole plan; `sofar` are the parts before. Raises NoPlan."""
+    value, schema = object_in_reply(text), contracts.schema(PLAN)
+    if is_whole(value):
         return whole_plan(value, contracts)
-    if fault := type_fault(value):
-        raise NoPlan(f"the part of the plan {fault}")
+    if breach := contracts.breach(step_schema(reply_form(schema, is_change=False), number), value):
+        raise NoPlan(f"the part of the plan {breach}")
     completed = complete_plan({**{key: rows for key, rows in sofar.items() if key not in STEPS[number]}, **value})
     part = {key: completed[key] for key in completed if key in value or key in STEPS[number]}
-    if breach := contracts.breach(step_schema(contracts.schema(PLAN), number), part):
+    if breach := contracts.breach(step_schema(schema, number), part):
         raise NoPlan(f"the part of the plan {breach}")
     return part
-
-
-def join_parts(texts: Sequence[str], contracts: Checker) -> list[str]:
-    """Replies, those that are parts of a plan put together as one; as they are where parts are missing."""
-    parts: dict[int, dict[str, Any]] = {}
-    last = 0
-    for at, text in enumerate(texts):
-        for number in range(len(STEPS)):
-            sofar = {key: rows for part in parts.values() for key, rows in part.items()}
-            with suppress(NoPlan):
-                parts[number], last = part_in_reply(text, number, {**empty_plan(), **sofar}, contracts), at
-    if len(parts) < len(STEPS):
-        return [*texts]
-    return [
-        json.dumps({key: rows for number in range(len(STEPS)) for key, rows in parts[number].items()}),
-        *texts[last + 1 :],
-    ]
 
 
 def empty_plan() -> dict[str, Any]:
     """A plan of which no part is there yet."""
     lists = ("requirements", *STEPS[1], *STEPS[2], "components", "file_structure", "implementation_strategy")
     empty: dict[str, Any] = {name: [] for name in lists}
-    setup = {"validation_approach": {"verify_commands": []}, "environment_setup": {"packages": []}}
+    setup = {"validation_approach": {"verify_commands": list[str]()}, "environment_setup": {"packages": list[str]()}}
     return {"plan_version": 2, "paper": {"title": "", "core_contribution": ""}, "language": "", **empty, **setup}
 
 

@@ -17,7 +17,6 @@ from phases.llm.conversation import (
     question_digest,
 )
 from phases.llm.estimate import Work
-from phases.llm.journal import QUESTION
 from phases.llm.model import (
     EMPTY,
     OK,
@@ -30,27 +29,22 @@ from phases.llm.model import (
     notify_assumed_window,
     tokens_of,
 )
-from phases.planning.model.hints import differences_from_rules
+from phases.planning.model.form import reply_form, server_form
 from phases.planning.model.material import Paper, pack_batches
 from phases.planning.model.open_planning import open_planning, read_change_request
-from phases.planning.model.plan_change import is_patched
+from phases.planning.model.places import QUOTED, find_places, nearest_sentences, without_quote
 from phases.planning.model.plan_steps import STEPS, empty_plan, part_in_reply, step_question, step_schema
 from phases.planning.model.plan_validation import (
     PLAN,
     NoPlan,
     drop_faulty_lines,
     is_mended_alone,
-    is_whole_reply,
-    mending_schema,
+    mended_plan,
     misquotes_of,
     plan_in_reply,
     problems_of,
     quoted_rows,
-    reply_schema,
-    rows_in_reply,
-    sections_in_reply,
-    with_rows,
-    without_quote,
+    sections_of,
 )
 from phases.planning.model.prompt import (
     VERIFY,
@@ -63,11 +57,11 @@ from phases.planning.model.prompt import (
     repeat_question,
 )
 from phases.planning.model.quote_index import QuoteIndex
-from phases.planning.model.settle import find_places, nearest_sentences, settle_plan
 from phases.planning.model.shown_pages import load_shown
 from pipeline.base.errors import Paused, PhaseError
-from pipeline.base.files import set_aside
+from pipeline.base.files import set_aside, sha256
 from pipeline.base.logs import logger
+from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.phase import Context
 
 _LEAST_NOTES = 150
@@ -115,9 +109,10 @@ def plan_with_model(
     """
     notify_assumed_window(model, ctx.tell)
     conversation = open_planning(paper, requests, model, ctx, version)
-    # a conversation of before pictures were shown, or of a release that chose others, goes on as it began
-    paper = replace(paper, shown=tuple(load_shown(conversation.journal.begun.get("pictures", ()), ctx)))
-    wanted = read_change_request(requests, conversation.journal.begun.get("present", ""), ctx)
+    begun = conversation.journal.begun
+    # a conversation goes on with the pictures and tools that it began with
+    paper = replace(paper, shown=tuple(load_shown(begun.get("pictures", ()), ctx)), tools=begun.get("tools", ""))
+    wanted = read_change_request(requests, begun.get("present", ""), ctx)
     room = model.window - 2 * most_tokens(model.window)  # for the reply, and for one that is sent back to be mended
     try:
         while True:
@@ -150,12 +145,14 @@ class _Planning:
         self._ctx.progress(0, route.turns, self._estimate(route))
         body = self._notes(route) if route.notes else "".join(route.parts)
         messages = self._planning_messages(body, notes=bool(route.notes))
-        plan = self._plan(messages, reply_schema(self._ctx.contracts.schema(PLAN), self._wanted.present))
-        plan = settle_plan(plan, self._cited, self._paper.found, self._wanted.present)
-        if not self._wanted.present and (doubts := differences_from_rules(plan, self._paper.found)):
-            plan["uncertain"] = [*plan["uncertain"], *doubts]
+        form = reply_form(self._ctx.contracts.schema(PLAN), is_change=self._wanted.present is not None)
+        plan = self._plan(messages, server_form(form, is_request=self._paper.is_request))
         if self._wanted.present and "todos" in self._wanted.present:
             plan["todos"] = self._wanted.present["todos"]  # a person added them, and no model is asked for them
+        written = sha256(dump_yaml(plan))
+        conversation = self._conversation
+        # known again by a run that was killed before the plan was noted
+        conversation.journal.replay_or_record("facts", {"turn": conversation.turn}, lambda: {"plan": written})
         files, requirements = len(plan["file_structure"]), len(plan["requirements"])
         logger.info("{} planned {} files for {} requirements", self._name, files, requirements)
         self._ctx.progress(route.turns, route.turns, f"{files} files for {requirements} requirements")
@@ -194,7 +191,7 @@ class _Planning:
 
     def _estimate(self, route: _Route) -> str:
         model, paper = self._conversation.model, self._paper
-        plan = min(_TYPICAL_CHANGE if is_patched(self._wanted.present) else _TYPICAL_PLAN, self._most)
+        plan = min(_TYPICAL_CHANGE if self._wanted.present else _TYPICAL_PLAN, self._most)
         out = plan + len(route.parts) * min(route.notes, plan)
         read = sum(map(tokens_of, route.parts)) + _count_tokens(self._planning_messages(""))
         if route.notes:
@@ -225,16 +222,13 @@ class _Planning:
 
         def accept(reply: Reply) -> tuple[tuple[Reply, dict[str, Any]], list[str]]:
             plan, problems = self._read(reply.text)
-            # A conversation that was recorded before rows were asked for goes on as it did.
-            whole_again = question_digest(self._repair(messages, reply, refusal_message(problems)), schema)
-            recorded = self._conversation.journal.next_key.get(QUESTION) == whole_again
             mendable = bool(plan) and all(is_mended_alone(fault) for fault in self._faults(plan))
-            return (reply, plan), problems if recorded or not mendable else []
+            return (reply, plan), [] if mendable else problems
 
         try:
             reply, plan = self._ask(messages, accept, "the plan", schema, in_steps=True)
         except _CutOff:
-            if is_patched(self._wanted.present):
+            if self._wanted.present:
                 messages = ask_for_whole(messages)
             reply, plan = self._plan_in_steps(messages, schema)
         return self._mended(messages, reply, plan, schema)
@@ -271,7 +265,7 @@ class _Planning:
 
     def _read(self, text: str) -> tuple[dict[str, Any], list[str]]:
         try:
-            plan = plan_in_reply(text, self._ctx.contracts, self._name, self._wanted.present)
+            plan = plan_in_reply(text, self._ctx.contracts, self._wanted.present)
         except NoPlan as error:
             return {}, [str(error)]
         plan = find_places(plan, self._cited, self._wanted.present)
@@ -285,14 +279,16 @@ class _Planning:
     ) -> dict[str, Any]:
         """Asks for the rows that misquote, and for nothing else; those that stay so lose their quote, and are told of."""
         problem = ""
-        for _ in range(MOST_REPAIRS if plan["plan_version"] == 1 else _MOST_TRIES):
+        for _ in range(_MOST_TRIES):
             wrong, lines = self._misquotes(plan), self._faults(plan)
             if not wrong and not lines:
                 return plan
             rows = [row for row in quoted_rows(plan) if row["id"] in wrong]
             near = nearest_sentences(rows, self._paper.pages)
             told = {name: "; ".join(filter(None, (fault, near.get(name)))) for name, fault in wrong.items()}
-            wanted = mending_schema(schema, plan, lines)
+            sections = sections_of(lines)
+            kept = {name: schema["properties"][name] for name in (*QUOTED, *sections)}
+            wanted = {**schema, "properties": kept, "required": sections or ["requirements"]}
             asked = self._repair(messages, first, mending_message(rows, told, lines, problem))
             self._check_deadline()
             about = " and ".join(
@@ -309,36 +305,35 @@ class _Planning:
     def _with_rows(
         self, plan: dict[str, Any], wrong: Mapping[str, str], lines: Sequence[str], reply: Reply
     ) -> tuple[dict[str, Any], str]:
-        """The plan with the rows of a reply in the place of wrong ones, and why the reply is of no use."""
+        """Return the plan with what a reply mends in it, and why the reply is of no use."""
         if reply.outcome != OK:
             return plan, _why_useless(reply)
-        # a row of a change would be read as a change of its own
-        whole = self._read(reply.text)[0] if is_whole_reply(reply.text) else {}
-        if whole and all(is_mended_alone(fault) for fault in self._faults(whole)):
-            return whole, ""  # models send all of it again, and recordings do
         try:
-            sections = sections_in_reply(reply.text, lines, self._ctx.contracts)
-            said = {row["id"]: row for row in rows_in_reply(reply.text, self._ctx.contracts, plan)} if wrong else {}
+            made = mended_plan(reply.text, plan, wrong, lines, self._ctx.contracts)
         except NoPlan as error:
             return plan, str(error)
-        plan = {**plan, **sections}
-        made = with_rows(plan, {name: row for name, row in said.items() if name in wrong})
-        return find_places(made, self._cited, self._wanted.present), ""
+        made = find_places(made, self._cited, self._wanted.present)
+        return (made, "") if all(is_mended_alone(fault) for fault in self._faults(made)) else (plan, "")
 
     def _without_lines(self, plan: dict[str, Any]) -> dict[str, Any]:
         """The plan without packages that cannot be installed and checks that hide their end; the tests are always run."""
-        for fault in self._faults(plan):
+        faults = self._faults(plan)
+        for fault in faults:
             self._ctx.tell(f"warning: a line is left out of the plan: {fault}")
-        return drop_faulty_lines(plan, VERIFY)
+        try:
+            return drop_faulty_lines(plan, VERIFY) if faults else plan
+        except NoPlan as error:
+            raise PlanRefused(f"{self._name} gave no plan that can be used: {error}") from error
 
     def _unquoted(self, plan: dict[str, Any]) -> dict[str, Any]:
         wrong = self._misquotes(plan)
         for name, fault in wrong.items():
             told = fault.partition(";")[0]
             self._ctx.tell(f"warning: {name} of the plan is marked as inferred: {told}; check it in initial_plan.txt")
-        return with_rows(
-            plan, {row["id"]: without_quote(row, self._cited) for row in quoted_rows(plan) if row["id"] in wrong}
-        )
+        rows = {
+            name: [without_quote(row, self._cited) if row["id"] in wrong else row for row in plan[name]] for name in QUOTED
+        }
+        return {**plan, **rows}
 
     def _ask(
         self,

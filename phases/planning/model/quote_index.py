@@ -6,15 +6,13 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
 from phases.planning.links import printed_addresses
-from phases.planning.quotes import find_nearly
+from phases.planning.quotes import find_nearly, quote_of
 
 _FEWEST_LETTERS, _MOST_PLACES = 10, 200
-_ID = re.compile(r"[RVC][0-9]+")
 REVIEW = "review"
 """The section that a requirement cites which a person asked for."""
 
@@ -29,7 +27,7 @@ class QuoteIndex:
         sections: Sequence[tuple[str | None, str]] = (),
     ) -> None:
         """`sections`: number or title of each, and its own text, in their order; together they are the text of the pages."""
-        self._numbers, self._pages = [number for number, _ in pages], [text for _, text in pages]
+        self._numbers = [number for number, _ in pages]
         self._starts: list[int] = []
         parts, length = [], 0
         for _, text in pages:
@@ -58,48 +56,33 @@ class QuoteIndex:
 
     def pages_of(self, text: str) -> set[int]:
         """Every page that a text stands on, in whole or in part; with one letter in twenty otherwise at most."""
-        letters = _letters_of(text)
-        return self._pages_of(letters) if letters else set()
-
-    def closest_pages_of(self, text: str) -> set[int]:
-        """The pages of the places that are most like a text: to the sign, else in its small and capital letters, else all."""
-        return {page for place in self._closest_places(text) for page in self._pages_between(*place)}
+        return {page for place in self._places_of(_letters_of(text)) for page in self._pages_between(*place)}
 
     def section_of(self, text: str, page: int) -> str | None:
         """Number or title of the section in which a text begins that stands on a page; None where it is in none."""
-        places = [*self._closest_places(text), *self._places_of(_letters_of(text))]
-        found = [start for start, end in places if page in self._pages_between(start, end)]
+        found = [start for start, end in self._places_of(_letters_of(text)) if page in self._pages_between(start, end)]
         place = bisect_right(self._begins, found[0]) - 1 if found else -1
         return self._sections[place] if place >= 0 else None
 
     def fault(self, row: Mapping[str, Any]) -> str | None:
-        """Why the source of a requirement cannot stand, or None. Letters and digits count; marks and spaces do not."""
-        source, quote = row["source"], _letters_of(row["source"]["quote"])
+        """Why the source of a requirement or value cannot stand, or None. Letters and digits count; marks and spaces do not."""
+        source, said = row["source"], quote_of(row)
+        quote = _letters_of(said)
         if source["section"] == REVIEW and source["page"] == 0:
             return None if quote in self._requests else "nobody asked for what it quotes"
-        if _ID.fullmatch(source["quote"].strip()):
-            return f"it quotes {source['quote'].strip()}, which is no row above it that has words of the paper"
-        if not quote and "text" in row and row["status"] == "stated":
-            return "its text is not in the paper: copy whole sentences, or say that it is inferred and quote what it follows from"
         if not quote and row.get("status", "stated") != "stated":
             return None if source["page"] in (0, *self._numbers) else self._no_page(source["page"])
         is_short = len(quote.encode("utf-8")) < min(_FEWEST_LETTERS, len(self._text.encode("utf-8")))
         if is_short and len(self._places_of(quote)) != 1:
             return "the quote is too short to find its place by: quote a few whole words of the paper"
-        pages = self._pages_of(quote)
+        pages = self.pages_of(said)
         if not pages:
-            return (
-                f"the quote {source['quote'][:120]!r} is not in the paper; quote it word for word, without leaving out"
-            )
+            return f"the quote {said[:120]!r} is not in the paper; quote it word for word, without leaving out"
         if source["page"] not in self._numbers:
             return self._no_page(source["page"])
         if source["page"] not in pages:
             return f"the quote stands on page {min(pages)}, not on page {source['page']}"
         return None
-
-    def _pages_of(self, quote: str) -> set[int]:
-        """Every page that the quote stands on, in whole or in part."""
-        return {page for place in self._places_of(quote) for page in self._pages_between(*place)}
 
     def _places_of(self, quote: str) -> list[tuple[int, int]]:
         """Start and end of each place where the quote stands, in letters; the one that is nearly so where it stands nowhere.
@@ -117,37 +100,12 @@ class QuoteIndex:
             self._found[quote] = [near] if near else found
         return self._found[quote]
 
-    def _closest_places(self, text: str) -> list[tuple[int, int]]:
-        places = self._places_of(_letters_of(text))
-        if len(places) < 2:
-            return places
-        printed, positions = self._printed
-        wanted = _words_of(unicodedata.normalize("NFKC", text))
-        found = [_words_of(printed[positions[start] : positions[end - 1] + 1]) for start, end in places]
-        likeness = [(words == wanted) + (_cased_letters_of(words) == _cased_letters_of(wanted)) for words in found]
-        return [place for place, like in zip(places, likeness, strict=True) if like == max(likeness)]
-
-    @cached_property
-    def _printed(self) -> tuple[str, list[int]]:
-        """The text as it is printed, and the place in it of each letter of `_text`."""
-        printed = "\n".join(unicodedata.normalize("NFKC", text) for text in self._pages)
-        return printed, [at for at, sign in enumerate(printed) for letter in sign.casefold() if letter.isalnum()]
-
     def _pages_between(self, start: int, end: int) -> set[int]:
         first, last = (bisect_right(self._starts, place) - 1 for place in (start, end - 1))
         return set(self._numbers[first : last + 1])
 
     def _no_page(self, page: int) -> str:
         return f"there is no page {page}; the pages are {min(self._numbers)} to {max(self._numbers)}"
-
-
-def _words_of(text: str) -> str:
-    """The text from its first letter to its last, its spaces and line breaks alike."""
-    return re.sub(r"^\W+|\W+$", "", " ".join(text.split()))
-
-
-def _cased_letters_of(text: str) -> str:
-    return "".join(filter(str.isalnum, text))
 
 
 def _letters_of(text: str) -> str:

@@ -124,13 +124,19 @@ def assemble_plan(
         "paper": {"title": outline["title"] or "untitled", "core_contribution": contribution},
         "language": PYTHON,
         **found,
-        "requirements": requirements,
+        "requirements": [_without_echo(row) for row in requirements],
         "components": components,
         "file_structure": files,
         "validation_approach": {"verify_commands": [VERIFY]},
         "environment_setup": {"python": VERSIONS, "packages": []},
         "implementation_strategy": [row["path"] for row in files],
     }
+
+
+def _without_echo(row: Row) -> Row:
+    """Return a requirement without a quote that its text begins with: the text is the proof."""
+    echoes = row["status"] == "stated" and row["text"].startswith(row["source"]["quote"])
+    return {**row, "source": {**row["source"], "quote": ""}} if echoes else row
 
 
 def _component_of_wish(text: str, requirement: Mapping[str, Any], number: int) -> Row:

@@ -57,7 +57,7 @@ def _how_near(
     requirement: Mapping[str, Any], citation: Mapping[str, Any], sections: Mapping[str, Sequence[str]]
 ) -> str | None:
     source = requirement["source"]
-    ours, theirs = words_of(str(source.get("quote") or "")), words_of(citation["quote"])
+    ours, theirs = words_of(str(source.get("quote") or requirement["text"])), words_of(citation["quote"])
     if _share_word_run(ours, theirs):
         return "in the very passage of"
     if not citation["page"] or citation["page"] != source.get("page"):

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.pages.plan_page import Reviewed, describe_figure, describe_plan
+from phases.planning.quotes import quote_of
 from phases.readers.page_pictures import Picture, QuotePlace
 from pipeline.cli.plan_versions import PLAN, compare_versions
 from pipeline.cli.review import find_doubts, plan_standing
@@ -61,7 +62,7 @@ def show_plan(site: Site, request: PageRequest) -> HtmlPage:
         **describe_plan(shown),
         "notes": [*_note_packages(store), *note_data(store)],
         "has_pictures": shown.is_drawn_later,
-        "editable": plan["plan_version"] > 1,
+        "editable": True,
         "fields_of": list_fields,
     }
     return HtmlPage("plan.html", values)
@@ -101,7 +102,7 @@ def show_figure(site: Site, request: PageRequest) -> HtmlPage:
 
 
 def _has_quote(plan: Row, name: str) -> bool:
-    return any(row["id"] == name and row["source"]["quote"] for row in (*plan["requirements"], *plan.get("values", ())))
+    return any(row["id"] == name and quote_of(row) for row in (*plan["requirements"], *plan.get("values", ())))
 
 
 def show_sheet(site: Site, request: PageRequest) -> WebFile:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-VOCABULARY = 5000  # R24, section 4.1, page 2: tokens are 0 to V - 1
+VOCABULARY = 5000  # R24, V2, section 4.1, page 2: tokens are 0 to V - 1
 SHORTEST_BAG = 10  # R12, appendix A, page 4
 LONGEST_BAG = 30  # R12, appendix A, page 4
-TRAINING_SIZE = 10_000  # R25, section 4.1, page 2
+TRAINING_SIZE = 10_000  # R25, V3, section 4.1, page 2
 TEST_SIZE = 5_000  # R25, section 4.1, page 2
 NOISE_RATES = (0.0, 0.1, 0.2)  # R13, section 4.1, page 2
 SEEDS = (0, 1, 2, 3, 4)  # R22, section 4.3, page 2
 SHUFFLE_SEED = 1000  # R14, appendix A, page 4: the seed of the data is added to it
 
-ETA = 1.0  # R23, section 3.2, page 1: the learning rate
+ETA = 1.0  # R23, V1, section 3.2, page 1: the learning rate
 BITS = 14  # R3, table 1, page 3: D = 2**14 buckets where nothing else is said
 ALL_BITS = (8, 10, 12, 14, 16)  # R28, table 3, page 4
 

@@ -12,19 +12,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.planning.changes import plan_difference
-from phases.planning.model.plan_validation import (
-    PLAN,
-    NoPlan,
-    plan_in_reply,
-    problems_of,
-    reply_schema,
-    rows_in_reply,
-    whole_plan,
-)
+from phases.planning.model.form import complete_plan, in_form, reply_form, server_form
+from phases.planning.model.places import find_places
+from phases.planning.model.plan_validation import PLAN, NoPlan, mended_plan, plan_in_reply, problems_of, whole_plan
 from phases.planning.model.quote_index import QuoteIndex
-from phases.planning.model.settle import find_places
-from phases.planning.model.short_form import complete_plan, shorten_row
 from phases.planning.plan_md import plan_md
+from phases.planning.quotes import quote_of
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, read
@@ -52,9 +45,10 @@ def _short(plan: dict[str, Any]) -> dict[str, Any]:
     """The plan as a model writes it."""
     made = {key: value for key, value in plan.items() if key not in ("tables", "implementation_strategy")}
     for name in SOURCED:
-        made[name] = [shorten_row(row) for row in plan[name]]
+        made[name] = [in_form(row) for row in plan[name]]
     for row in made["requirements"]:
-        del row["quote"], row["status"]
+        row["quote"] = quote_of({**row, "source": row})
+        del row["status"]
     for row in made["components"]:
         del row["requirements"]
     made["file_structure"] = [{k: v for k, v in row.items() if k != "implements"} for row in plan["file_structure"]]
@@ -65,7 +59,7 @@ SHORT = _short(WHOLE)
 
 
 def _plan_of(value: dict[str, Any], present: dict[str, Any] | None = None) -> dict[str, Any]:
-    return find_places(plan_in_reply(json.dumps(value), CONTRACTS, "m", present), CITED, present)
+    return find_places(plan_in_reply(json.dumps(value), CONTRACTS, present), CITED, present)
 
 
 def test_a_plan_without_places_statuses_and_lists_that_can_be_counted_comes_out_whole() -> None:
@@ -88,9 +82,21 @@ def test_a_plan_without_places_statuses_and_lists_that_can_be_counted_comes_out_
 
 
 def test_the_server_is_given_the_schema_of_the_short_form() -> None:
-    schema = reply_schema(SCHEMA, None)
+    schema = server_form(reply_form(SCHEMA, is_change=False), is_request=False)
     assert CONTRACTS.breach(schema, {**SHORT, "expected_results": [], "experiments": []}) is None
     assert "source" in (CONTRACTS.breach(schema, {**SHORT, "requirements": WHOLE["requirements"]}) or "")
+
+
+def test_a_request_needs_neither_quotes_nor_results() -> None:
+    schema = server_form(reply_form(SCHEMA, is_change=False), is_request=True)
+    asked = {name: rows for name, rows in SHORT.items() if name not in ("datasets", "metrics", "baselines")}
+    asked |= {"values": [{key: said for key, said in row.items() if key != "quote"} for row in SHORT["values"]]}
+    asked = {name: rows for name, rows in asked.items() if name not in ("expected_results", "experiments")}
+    assert CONTRACTS.breach(schema, asked) is None
+    plan = _plan_of(asked)
+    assert plan["metrics"] == plan["expected_results"] == []
+    assert {row["status"] for row in plan["values"]} == {"inferred"}
+    assert problems_of(plan, CITED) == []
 
 
 TABLES: list[dict[str, Any]] = [
@@ -105,7 +111,7 @@ def test_a_table_of_results_becomes_a_target_for_each_cell_and_is_named_by_its_l
     plan = _plan_of({**SHORT, "expected_results": TABLES, "experiments": experiments})
     place = {"table": "Table 2", "metric": "accuracy", "unit": "%", "page": 7}
     assert plan["expected_results"] == [
-        {"id": "E1", "row": "ours", "column": "A", "value": 92.1, **place},
+        {"id": "E1", "row": "ours", "column": "A", "value": "92.1 ± 0.3", **place},
         {"id": "E2", "row": "ours, small", "column": "A", "value": "at least 50", **place},
         {"id": "E3", "row": "ours, small", "column": "B", "value": 90, **place},
         {"id": "E4", "table": "Figure 3", "row": "ours", "column": "loss", "value": 0.5, "page": 0},
@@ -116,13 +122,14 @@ def test_a_table_of_results_becomes_a_target_for_each_cell_and_is_named_by_its_l
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        pytest.param({"text": "We dance all night."}, "its text is not in the paper", id="a sentence of nobody"),
+        pytest.param({"text": "Dance all night.", "quote": "", "status": "stated"}, "is not in the paper", id="no quote"),
+        pytest.param({"text": "Dance all night.", "quote": ""}, "", id="no quote, and so inferred"),
         pytest.param(
             {"text": "We dance.", "status": "inferred", "quote": "we dance all night long"},
             "is not in the paper",
             id="a quote of nobody",
         ),
-        pytest.param({"text": "Assume zeros.", "status": "missing"}, "", id="what is missing"),
+        pytest.param({"text": "Assume zeros.", "status": "missing", "quote": ""}, "", id="what is missing"),
     ],
 )  # fmt: skip
 def test_a_row_in_the_models_own_words_says_so_or_is_told_back(row: dict[str, Any], said: str) -> None:
@@ -132,15 +139,19 @@ def test_a_row_in_the_models_own_words_says_so_or_is_told_back(row: dict[str, An
 
 
 def test_a_plan_that_quotes_nothing_is_refused_as_a_whole() -> None:
-    rows = [{**row, "text": f"We dance on {row['id']}.", "status": "missing"} for row in SHORT["requirements"]]
+    rows = [{**row, "text": f"Dance on {row['id']}.", "status": "missing", "quote": ""} for row in SHORT["requirements"]]
     problems = problems_of(_plan_of({**SHORT, "requirements": rows}), CITED)
-    assert problems == ["requirements: not one of them is in the paper's words"]
+    assert problems == ["requirements: not one of them quotes words that are there"]
 
 
-def test_a_requirement_in_the_papers_words_quotes_how_it_begins() -> None:
-    row = _plan_of(SHORT)["requirements"][0]
-    assert row["text"].startswith(row["source"]["quote"].rstrip("…")[:20])
-    assert row["status"] == "stated"
+def test_a_requirement_in_the_papers_own_words_needs_no_quote_and_never_says_them_twice() -> None:
+    assert {row["source"]["quote"] for row in WHOLE["requirements"]} == {""}
+    assert misquoted({**WHOLE["requirements"][0], "text": "Nobody wrote this down."})
+    assert not any(misquoted(row) for row in WHOLE["requirements"])
+
+
+def misquoted(row: dict[str, Any]) -> bool:
+    return CITED.fault(row) is not None
 
 
 def test_what_the_paper_does_not_say_is_told_so_where_a_person_reads_it() -> None:
@@ -156,34 +167,8 @@ def test_what_the_paper_does_not_say_is_told_so_where_a_person_reads_it() -> Non
     assert "No clip is given; assume 1. (not in the paper)" in shown
 
 
-def test_a_row_may_quote_the_words_of_a_row_above_it_by_its_id() -> None:
-    first, second, *others = SHORT["values"]
-    own = {
-        **SHORT["requirements"][1],
-        "text": "Wait more.",
-        "status": "inferred",
-        "quote": "We wait, and measure how long",
-    }
-    plan = _plan_of(
-        {
-            **SHORT,
-            "requirements": [SHORT["requirements"][0], own, *SHORT["requirements"][2:]],
-            "values": [
-                {**first, "quote": "R1"},
-                {**second, "quote": first["id"]},
-                {**others[0], "quote": "R2"},
-                *others[1:],
-            ],
-        }
-    )
-    assert plan["values"][2]["source"]["quote"] == own["quote"]
-    words = WHOLE["requirements"][0]["text"]
-    assert [row["source"]["quote"] for row in plan["values"][:2]] == [words, words]
-    assert plan["values"][0]["source"]["section"] == WHOLE["requirements"][0]["source"]["section"]
-
-
 def test_what_is_wrong_is_told_in_the_form_in_which_the_model_wrote() -> None:
-    with pytest.raises(NoPlan, match=r"at \$\.metrics\[0\]: 'quote' is a required property"):
+    with pytest.raises(NoPlan, match=r"at \$\.metrics\[0\]\.name: 3 is not of type"):
         _plan_of({**SHORT, "metrics": [{"name": 3}]})
 
 
@@ -243,49 +228,15 @@ def test_a_requirement_that_quotes_what_was_asked_for_is_of_the_review() -> None
     wish = "Also wait in the garden, please."
     cited = QuoteIndex([(1, BODY)], [wish], [(None, FRONT), *SECTIONS])
     new = {"id": "R77", "kind": "artifact", "text": "It waits in the garden, too.", "quote": "wait in the garden"}
-    rows = [new, {**new, "id": "R78", "text": wish, "quote": ""}]
-    plan = find_places(plan_in_reply(json.dumps({"requirements": rows}), CONTRACTS, "m", WHOLE), cited, WHOLE)
-    assert [row["source"] for row in plan["requirements"][-2:]] == [
-        {"section": "review", "page": 0, "quote": "wait in the garden"},
-        {"section": "review", "page": 0, "quote": wish},
-    ]
+    plan = find_places(plan_in_reply(json.dumps({"requirements": [new]}), CONTRACTS, WHOLE), cited, WHOLE)
+    assert plan["requirements"][-1]["source"] == {"section": "review", "page": 0, "quote": "wait in the garden"}
     assert problems_of(plan, cited, WHOLE) == []
-
-
-ALIKE = [
-    "1 Introduction\nWe compare against a baseline single-scale diffusion model, with dropout: none.\nThe rate is fixed.",
-    "2 Data\nThe table lists the RATE. Each row has a seed.",
-    "5 Experiments\nBaseline: Single-scale diffusion\nmodel. Dropout, none. The Rate is the step.",
-]
-ALIKE_CITED = QuoteIndex([*enumerate(ALIKE, 1)], (), [(text.partition(" ")[0], text) for text in ALIKE])
-
-
-@pytest.mark.parametrize(
-    ("quote", "said", "page", "section"),
-    [
-        pytest.param(
-            "Baseline: Single-scale diffusion model", 0, 3, "5", id="another page with other capitals and marks"
-        ),
-        pytest.param("Baseline: Single-scale diffusion model", 1, 3, "5", id="the model named that page"),
-        pytest.param("BaselineSingle-scale diffusion model", 0, 3, "5", id="capitals alone tell them apart"),
-        pytest.param("dropout: none", 0, 1, "1", id="marks and capitals tell them apart"),
-        pytest.param("Dropout, none", 0, 3, "5", id="the same, the other way round"),
-        pytest.param("BASELINE SINGLE-SCALE DIFFUSION MODEL", 0, 1, "1", id="none is closer: the first"),
-        pytest.param("BASELINE SINGLE-SCALE DIFFUSION MODEL", 3, 3, "5", id="none is closer: the one that is named"),
-    ],
-)
-def test_a_quote_that_stands_in_several_spellings_has_the_place_of_its_own(
-    quote: str, said: int, page: int, section: str
-) -> None:
-    row = {**WHOLE["requirements"][0], "source": {"section": None, "page": said, "quote": quote}}
-    [placed] = find_places({**WHOLE, "requirements": [row]}, ALIKE_CITED)["requirements"]
-    assert placed["source"] == {"section": section, "page": page, "quote": quote}
-    assert ALIKE_CITED.fault(placed) is None
 
 
 def test_a_change_fits_the_schema_that_the_server_is_given_for_it() -> None:
     change = {"struck": ["R1"], "file_structure": [{"path": "a.py", "purpose": "It waits."}]}
-    assert CONTRACTS.breach(reply_schema(SCHEMA, WHOLE), change) is None
+    schema = server_form(reply_form(SCHEMA, is_change=True), is_request=False)
+    assert CONTRACTS.breach(schema, change) is None
 
 
 def test_tables_of_a_change_are_further_results() -> None:
@@ -329,11 +280,11 @@ def test_a_change_that_says_nothing_fills_no_gaps_of_the_present_plan() -> None:
 def test_a_plan_in_its_own_form_keeps_its_files_though_one_of_them_meets_nothing() -> None:
     first, *others = WHOLE["file_structure"]
     bare = {**WHOLE, "file_structure": [{key: value for key, value in first.items() if key != "implements"}, *others]}
-    assert plan_in_reply(json.dumps(bare), CONTRACTS, "m") == bare
+    assert plan_in_reply(json.dumps(bare), CONTRACTS) == bare
 
 
 def test_a_plan_in_the_short_form_may_be_yaml() -> None:
-    assert plan_in_reply(dump_yaml(SHORT).decode(), CONTRACTS, "m") == complete_plan(SHORT)
+    assert plan_in_reply(dump_yaml(SHORT).decode(), CONTRACTS) == complete_plan(SHORT)
 
 
 # Tables, quotes and sizes
@@ -366,16 +317,12 @@ def test_more_targets_than_a_plan_may_have_are_told_and_no_more_are_made() -> No
     assert list(problems_of(plan, CITED)) == ["expected_results: 401 rows are too many; at most 400"]
 
 
-def test_a_row_that_quotes_a_row_which_is_not_there_is_told() -> None:
-    plan = _plan_of({**SHORT, "values": [{**SHORT["values"][0], "quote": "R99"}, *SHORT["values"][1:]]})
-    assert problems_of(plan, CITED) == [
-        f"{SHORT['values'][0]['id']}: it quotes R99, which is no row above it that has words of the paper"
-    ]
-
-
-def test_a_row_that_mends_may_quote_a_row_of_its_plan() -> None:
-    [row] = rows_in_reply(json.dumps({"values": [{**SHORT["values"][0], "quote": "R1"}]}), CONTRACTS, WHOLE)
-    assert row["source"]["quote"] == WHOLE["requirements"][0]["text"]
+def test_a_reply_that_mends_changes_the_rows_that_misquote_and_no_others() -> None:
+    first, second = WHOLE["values"][:2]
+    said = {"values": [{"id": first["id"], "quote": "We wait, and measure how long"}, {"id": second["id"], "value": 7}]}
+    plan = mended_plan(json.dumps(said), WHOLE, {first["id"]: "x"}, [], CONTRACTS)
+    assert plan["values"][0]["source"]["quote"] == "We wait, and measure how long"
+    assert plan["values"][1:] == WHOLE["values"][1:]
 
 
 class Compared(str):
