@@ -7,24 +7,25 @@ import re
 
 from tests.papers import ROOT
 
-_NAMED = re.compile(r"`(tests/[\w/]+\.py)`")
+_NAMED = re.compile(r"`([\w/]+\.py)`")
 
 
-def _promises() -> list[str]:
+def _promises() -> list[tuple[str, str, str]]:
+    """Return threat, defence and drills of each row of the table."""
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     defended = text.split("## What is defended")[1].split("## What is not")[0]
-    return re.split(r"(?m)^- ", defended)[1:]
+    return re.findall(r"(?m)^\| (.+) \| (.+) \| (.+) \|$", defended)[1:]
 
 
 def test_each_promise_names_its_drills() -> None:
     promises = _promises()
-    assert len(promises) >= 25
-    assert [promise[:70] for promise in promises if not _NAMED.search(promise.rpartition("Drills: ")[2])] == []
+    assert len(promises) >= 30
+    assert [threat for threat, _, drills in promises if not _NAMED.search(drills)] == []
 
 
 def test_the_drills_that_a_promise_names_exist_and_assert_something() -> None:
-    for path in {path for promise in _promises() for path in _NAMED.findall(promise)}:
-        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    for path in {path for *_, drills in _promises() for path in _NAMED.findall(drills)}:
+        tree = ast.parse((ROOT / "tests" / path).read_text(encoding="utf-8"))
         tests = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
         assert tests, f"{path} has no test"
         assert any(isinstance(node, ast.Assert) for node in ast.walk(tree)), f"{path} asserts nothing"

@@ -30,8 +30,8 @@ _FIRST = """{work}. The current directory is the workspace, where all code goes.
 
 - ../initial_plan.txt is the plan (YAML), ../paper.md the whole {source}. Change neither. {data}
 - Write these files, in this order, whole: {write}
-- A file that is there already was written from an earlier plan (../plan_versions has those): each file named here must be
-  changed to what this plan says; leave the others as they are.
+- A file that is there already was written from an earlier plan (../plan_versions has those): change the files named here as far
+  as this plan wants it, and others where they use or test what changed.
 - Packages that may be imported beside the standard library: {packages}.
 {rules}
 

@@ -44,7 +44,7 @@ from phases.agent.tools.toolbox import Notes, Tool, Toolbox
 from phases.evidence.bare_python import layer_python, lend_tools
 from phases.evidence.traceability import trace_requirements
 from phases.llm.conversation import Conversation
-from phases.llm.estimate import DryRun, Price, Work, price_work
+from phases.llm.estimate import DryRun, Price, Work, learn, price_work
 from phases.llm.ledger import Ledger
 from phases.llm.model import Model, as_model, sees_pictures, tokens_of
 from phases.llm.pictures import PictureStore
@@ -364,7 +364,7 @@ def price_code(plan: Mapping[str, Any], model: object, ledger: str) -> dict[str,
     """Return the price of a plan's code with this model, as `DryRun` takes it; empty where it is free or not known."""
     asked = as_model(model)
     work = expected_work(plan, [row["path"] for row in plan["file_structure"]], is_reviewed=True)
-    price = price_work(work, asked, ledger) if asked else None
+    price = price_work(work, asked, learn(ledger, work.thread)) if asked else None
     return {"the code": price} if price else {}
 
 

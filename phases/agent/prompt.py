@@ -78,15 +78,13 @@ Code:
 {code_rules(plan, is_request=is_request)}
 
 Work:
-- Put independent calls into one reply. Try code on an input whose result you know before you build on it. Give Task a question
-  that takes reading many files.{LIBRARY if has_references else ""}
+- Put independent calls into one reply. Try code on a known case before you build on it. Give Task what takes
+  reading many files.{LIBRARY if has_references else ""}
 - If plan and {source} leave open what changes results, ask with AskUser: once, at most three questions.
 - Complete the required todos.
 - Run verify_commands and fix what fails. Then answer in one sentence without a tool call: that says you are done.
 - Then facts are checked: planned files exist and parse, {imports}verify_commands pass and run tests, nothing that cites a
-  requirement is a stub; hooks of the user may check more. Failures come back as acceptance-feedback, a few times: fix the cause,
-  and leave .pipeline and hook scripts alone.
-- Once the facts hold you may get advice, once: improve what is worth it, then finish.
+  requirement is a stub; hooks of the user may check more. Fix the cause of what fails; leave .pipeline and hook scripts alone.
 
 {DATA.format(source=source)}"""
 

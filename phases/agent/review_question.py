@@ -251,7 +251,7 @@ def _passages(paper: str, rows: Sequence[Row]) -> Iterator[str]:
     for start, end in merged:
         first, last = (max((n for n, at in pages.items() if at <= place), default=1) for place in (start, end - 1))
         name = f"PAGE {first}" if first == last else f"PAGES {first} TO {last}"
-        yield as_data(f"{name} OF THE PAPER", paper[start:end])
+        yield as_data(f"{name} OF THE TEXT", paper[start:end])
 
 
 def _find_quote(quote: str, paper: str, begins: int) -> tuple[int, int] | None:

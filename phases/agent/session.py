@@ -121,8 +121,6 @@ def begin_session(
         carry_directory_over(CONTROL, before, places.workspace)  # it was set aside by a redo
     make_directory(places.workspace)
     journal = Journal(places.journal, header, run, work.in_place, begun={**everything, **begun}, clean=clean)
-    if not isinstance(model, GivenCode):  # it is asked nothing
-        journal.on_other_question = work.tell
     if not journal.begun.keys() >= {*everything, *fixed} - {"references", _MACHINE, _REQUIRE}:
         raise PhaseError(
             f"{places.journal}, line 1: does not say how the work began; start afresh with --redo implement"

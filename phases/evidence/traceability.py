@@ -77,7 +77,7 @@ def describe_counts(counts: Mapping[str, Any]) -> str:
     words += [f"{counts['guarded']} guarded"] if counts["tried"] else []
     words += [f"{counts['stubbed']} stub{'s' * (counts['stubbed'] > 1)}"] if counts["stubbed"] else []
     if counts["reviewed"]:
-        words += [f"{meet} meet{'s' * (meet == 1)} the paper by the reviewer", f"{differing} differ{'s' * (differing == 1)}"]
+        words += [f"{meet} meet{'s' * (meet == 1)} the text by the reviewer", f"{differing} differ{'s' * (differing == 1)}"]
         words += [f"{counts['unclear']} it cannot tell"] if counts["unclear"] else []
     return ", ".join(words) if total else "no requirements"
 

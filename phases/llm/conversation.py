@@ -260,8 +260,6 @@ class Record:
     ledger: Ledger
     in_place: Callable[[], None]
     """Raises where the task was moved, before anything is written into it."""
-    tell: Callable[[str], None] = lambda text: None
-    """Told of what a person should know of the record."""
 
 
 def open_conversation(
@@ -288,7 +286,6 @@ def open_conversation(
         on_set_aside(aside)
     thread = header["thread"]
     journal = Journal(record.journal, header, record.ledger.next_run(thread), record.in_place, begun=begun)
-    journal.on_other_question = record.tell
     logger.debug("{}: run {}, {} recorded steps to replay", thread, journal.run, len(journal.rows()))
     return Conversation(model, journal, record.ledger, thread, shown_again=shown_again, on_wait=on_wait)
 

@@ -92,14 +92,6 @@ def learn(ledger: str, thread: str) -> list[Past]:
     return found
 
 
-def price_work(work: Work, model: Model, ledger: str) -> Price | None:
-    """Return what work will cost, learnt from the tasks beside this one; None where it costs nothing."""
-    past = learn(ledger, work.thread)
-    text = describe_expected(work, model, past)
-    least, most = (expected_usd(course, model, past) for course in (work, _slow_course(work, past)))
-    return Price(text, None if least is None or most is None else (least, most)) if text else None
-
-
 def expected_usd(work: Work, model: Model, past: Sequence[Past]) -> float | None:
     """About what work will cost; None where neither a price nor an earlier task says it."""
     if own := [row for row in past if row.model == model.name]:
@@ -115,38 +107,32 @@ def expected_usd(work: Work, model: Model, past: Sequence[Past]) -> float | None
     return float(price(tokens_in, tokens_out, cached) if callable(price) else model.price(tokens_in, tokens_out))
 
 
-def _slow_course(work: Work, past: Sequence[Past]) -> Work:
-    """Return the work of a run in which much must be mended; the same where earlier tasks say what it takes."""
+def price_work(work: Work, model: Model, past: Sequence[Past]) -> Price | None:
+    """Return what work will cost, `past` being what earlier tasks came to; None where nobody is paid."""
+    # where earlier tasks say what it takes, a run in which much must be mended is among them
     times = 1 if past else _SLOW[work.thread]
-    return work._replace(turns=work.turns * times, tokens_in=work.tokens_in * times)
-
-
-def _dollars(least: float, most: float) -> str:
-    return f"≈ ${least:.2f}" if f"{least:.2f}" == f"{most:.2f}" else f"≈ ${least:.2f} to ${most:.2f}"
-
-
-def describe_expected(work: Work, model: Model, past: Sequence[Past]) -> str:
-    """One line for a person; empty where nobody is paid."""
-    usd = expected_usd(work, model, past)
-    if model.priced and not usd:
-        return ""
-    slow = _slow_course(work, past)
-    most = expected_usd(slow, model, past)
-    cost = (
-        "price not known" if usd is None or most is None else "under one cent" if most < _SMALL else _dollars(usd, most)
-    )
-    own = sum(row.model == model.name for row in past)
-    tasks = "1 earlier task" if (own or len(past)) == 1 else f"{own or len(past)} earlier tasks"
-    by = f"{tasks} with it" if own else tasks if past else "a rule of thumb"
-    times = (
+    slow = work._replace(turns=work.turns * times, tokens_in=work.tokens_in * times)
+    least, most = (expected_usd(course, model, past) for course in (work, slow))
+    if model.priced and not least:
+        return None
+    counts = (
         "once"
         if slow.turns == 1
         else f"about {work.turns} times"
-        if slow == work
+        if times == 1
         else f"{work.turns} to {slow.turns} times"
     )
-    sizes = dict.fromkeys(round(course.tokens_in + course.tokens_out, -3) for course in (work, slow))
-    return f"asks {model.name} {times}, ≈ {' to '.join(f'{size:,}' for size in sizes)} tokens, {cost} (by {by})"
+    sizes = dict.fromkeys(f"{round(course.tokens_in + course.tokens_out, -3):,}" for course in (work, slow))
+    usd = None if least is None or most is None else (least, most)
+    cost = "price not known" if usd is None else "under one cent" if usd[1] < _SMALL else _dollars(*usd)
+    own = sum(row.model == model.name for row in past)
+    tasks = "1 earlier task" if (own or len(past)) == 1 else f"{own or len(past)} earlier tasks"
+    by = f"{tasks} with it" if own else tasks if past else "a rule of thumb"
+    return Price(f"asks {model.name} {counts}, ≈ {' to '.join(sizes)} tokens, {cost} (by {by})", usd)
+
+
+def _dollars(least: float, most: float) -> str:
+    return "≈ " + " to ".join(dict.fromkeys(f"${usd:.2f}" for usd in (least, most)))
 
 
 def _is_finished(folder: str, thread: str) -> bool:

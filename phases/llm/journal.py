@@ -13,6 +13,7 @@ from typing import Any
 
 from pipeline.base.errors import PhaseError, StorageError
 from pipeline.base.jsonl import append_row, read_rows, read_whole_lines, repair_tail
+from pipeline.base.logs import logger
 
 PAID = "paid"
 """In the header, under `begun`: [turn, run] pairs. Up to that turn the replies were paid for in that run."""
@@ -40,8 +41,6 @@ class Journal:
         `clean` takes out of every result what may be in no file.
         """
         self._path, self._in_place, self._clean = path, in_place, clean
-        self.on_other_question: Callable[[str], None] = lambda what: None
-        """Told once, where a recorded reply is one to a question that is said otherwise by now."""
         self._told = False
         repair_tail(path)
         self._rows = read_journal(path)
@@ -126,11 +125,8 @@ class Journal:
         if {**row["key"], QUESTION: ""} != {**key, QUESTION: ""}:
             return False
         if not self._told:
-            self._told, replies = True, sum(row["kind"] == "reply" for row in self.rows())
-            self.on_other_question(
-                f"the model would be asked in other words now than when this work began (another release, or other settings); "
-                f"the {replies} recorded replies are used as they are"
-            )
+            self._told = True
+            logger.debug("the model would be asked in other words now; the recorded replies are used as they are")
         return True
 
 

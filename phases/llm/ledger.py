@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from phases.llm.estimate import DryRun, Price, Work, note_expected, price_work
+from phases.llm.estimate import DryRun, Price, Work, learn, note_expected, price_work
 from phases.llm.journal import find_journals, read_journal, run_of
 from phases.llm.ledger_rows import (
     EXPECTED,
@@ -173,7 +173,7 @@ class Ledger:
         if begins and self._limits.get("dry_run") != "yes":
             self._in_place()
             note_expected(self._path, work, run, model.name)
-        if not (price := price_work(work, model, self._path)):
+        if not (price := price_work(work, model, learn(self._path, work.thread))):
             return ""
         self._prices["the plan" if work.thread == "plan" else "the code"] = price
         return price.text

@@ -179,7 +179,7 @@ def _diff_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any])
 def _diff_components(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
     """Ids of requirements in a component that is new, differs or is gone: what a file is told of them is another thing."""
     old, new = (
-        [{name: value for name, value in row.items() if value} for row in plan["components"]]
+        [{name: value for name, value in row.items() if value and name != "source"} for row in plan["components"]]
         for plan in (old_plan, new_plan)
     )
     differing = [row for row in old if row not in new] + [row for row in new if row not in old]
@@ -189,7 +189,7 @@ def _diff_components(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -
 def _by_section(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any], changed: Collection[str]) -> set[str]:
     """Return the files that a change outside requirements and files reaches."""
     files, reached = _files_of(new_plan), set[str]()
-    if "experiments" in changed or old_plan.get("experiments") != new_plan.get("experiments"):
+    if old_plan.get("experiments") != new_plan.get("experiments"):
         kinds = {row["id"]: row["kind"] for row in new_plan["requirements"]}
         entries = {path for path in files if path.rpartition("/")[2] == _ENTRY}
         experiments = {name for name, kind in kinds.items() if kind == "experiment"}

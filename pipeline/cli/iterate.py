@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -54,7 +53,13 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
         planned = again and _is_planned(store)
         if not again:
             request_change(store, text)
-    show = _call_once(lambda: _tell_difference(store, before))
+    shown: list[bool] = []
+
+    def show() -> bool:
+        """Show the difference once; return whether it was shown by now."""
+        shown.extend([True] if not shown and _tell_difference(store, before) else [])
+        return bool(shown)
+
     # The reviewer's screen comes after this; where nobody is asked, the difference is shown at the end.
     # which files it reaches is found by comparing plans, however the plan was changed (decision 48)
     code = run_task(store, settings, flags, {**options, "before_review": show})
@@ -116,18 +121,6 @@ def _is_planned(store: TaskStore) -> bool:
 
 def _stamp_of(store: TaskStore, name: str) -> Stamp | None:
     return next((stamp for stamp in store.stamps.values() if stamp.name == name), None)
-
-
-def _call_once(show: Callable[[], bool]) -> Callable[[], bool]:
-    """Shows something the first time that there is something to show; tells whether it was shown by now."""
-    shown: list[bool] = []
-
-    def show_once() -> bool:
-        if not shown and show():
-            shown.append(True)
-        return bool(shown)
-
-    return show_once
 
 
 def _tell_difference(store: TaskStore, before: dict[str, Any]) -> bool:

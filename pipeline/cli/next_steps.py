@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from shlex import quote
 from shutil import which
 from typing import Any
@@ -15,7 +16,12 @@ from pipeline.engine.store import TaskStore
 
 Steps = list[tuple[str, str]]
 _REJECTED = 4
-_WITH = {"--anyway": "plan it all the same", "--redo implement": "write the code again from scratch"}
+_WITH = {
+    "--anyway": "plan it all the same",
+    "--redo implement": "write the code again from scratch",
+    "--redo plan": "plan again from scratch",
+}
+_REDO = re.compile(r"--redo \w+")
 _OCR = ("no_text", "garbled_text")
 
 
@@ -80,7 +86,8 @@ def is_end_of_work(store: TaskStore, report: dict[str, Any]) -> bool:
 
 def _continue(name: str, report: dict[str, Any]) -> tuple[str, str]:
     """The command that continues, with the flag that gets the run further."""
-    if flag := report.get("resume_with"):
+    redo = _REDO.search(report["reason"])
+    if flag := report.get("resume_with") or (redo and redo[0]):
         return f"pipeline resume {name} {flag}", _WITH.get(flag, "continue, with a higher limit")
     return f"pipeline resume {name}", "continue, once that is fixed" if report["status"] == "error" else "continue"
 

@@ -127,7 +127,7 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
         report, passed = carry_out(store, settings, flags, options, progress)
     finally:
         progress.close()
-    return show_summary(store, report, as_json=options["as_json"], passed=passed)
+    return show_summary(store, report, as_json=options["as_json"], passed=passed, base_url=flags.get("base_url") or "")
 
 
 def carry_out(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
+from shlex import quote
 from typing import Any
 
 from pipeline.cli.assembly import command_name, locate_task, relative_path
@@ -29,8 +30,10 @@ _SHOWN = 5
 _NARROW = 94
 
 
-def show_summary(store: TaskStore, report: dict[str, Any], *, as_json: bool, passed: Phase | None = None) -> int:
-    """Prints the report for a person, or as JSON, and returns the exit code."""
+def show_summary(
+    store: TaskStore, report: dict[str, Any], *, as_json: bool, passed: Phase | None = None, base_url: str = ""
+) -> int:
+    """Print the report for a person, or as JSON, and return the exit code. A resume needs `base_url` again: no task keeps it."""
     if as_json:
         print_json(report)
         return int(report["exit_code"])
@@ -55,7 +58,9 @@ def show_summary(store: TaskStore, report: dict[str, Any], *, as_json: bool, pas
     ]:
         print_advice(line)
     print_advice("\nNext:")
-    print_pairs(next_steps(store, report, passed))
+    more = f" --base-url {quote(base_url)}" if base_url else ""
+    steps = next_steps(store, report, passed)
+    print_pairs([(f"{step}{more}" if step.startswith("pipeline resume ") else step, why) for step, why in steps])
     finish_output()  # whether anybody sees the screen says nothing about the run
     return int(report["exit_code"])
 

@@ -134,17 +134,13 @@ def test_work_goes_on_after_a_release_that_says_its_prompts_otherwise_and_nothin
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[str, int]] = []
-    told: list[str] = []
     for number, cut in enumerate([5, 9, 0]):
         model = following(session(), cut, Reply("fatal", detail="cut"))
         if number:
             say_otherwise(what, number, monkeypatch)
-        told.clear()
         with pytest.raises(PhaseError, match="cut") if cut else nullcontext():
-            carry_out(tmp_path / "task", model, PLAN, tell=told.append)
+            carry_out(tmp_path / "task", model, PLAN)
         asked += [(request.thread, request.turn) for request in model.requests][: -1 if cut else None]
-        changed = [line for line in told if "asked in other words now than when this work began" in line]
-        assert len(changed) == bool(number)
     assert len(set(asked)) == len(asked)
     rows = journal_of(tmp_path / "task")
     assert [row["key"]["turn"] for row in rows if row["kind"] == "reply"] == list(range(1, len(session()) + 1))

@@ -255,6 +255,7 @@ def test_a_served_model_plans_and_changes_its_plan(command: Command) -> None:
         )
         ended = command("run", "--fast", "paper.md", *served)
         assert (ended.code, plan_of(command)) == (0, PLANNED), ended.err
+        assert f"pipeline resume paper --base-url {server.base_url}" in ended.out + ended.err
         assert "asks vllm:tiny once" in ended.err
         assert "should be non-empty" in server.requests[1].body["messages"][-1]["content"]
         assert command("resume", "paper", *served).code == 0

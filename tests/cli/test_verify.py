@@ -158,7 +158,7 @@ def test_what_the_reviewer_finds_to_differ_is_a_doubt_that_refuses_nothing_and_i
     assert "R1, R2, R3 differ in decay.py, line 3: It says so. (compatible:tiny)" in " ".join(ended.out.split())
     assert report(there)["verified_by"] == ["own tests (3)"]
     assert "<<<CODE" in str(server.requests[0].body)
-    assert "<<<PAGE 1 OF THE PAPER" in str(server.requests[0].body)
+    assert "<<<PAGE 1 OF THE TEXT" in str(server.requests[0].body)
     assert {name: row["status"] for name, row in traced(there).items()} == before
     assert "review differs in decay.py, line 3: It says so. (compatible:tiny)" in there.call("trace", "paper").out
 

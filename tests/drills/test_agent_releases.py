@@ -63,7 +63,7 @@ class Killer:
 
 
 def test_a_run_that_is_killed_goes_on_under_other_prompts_and_asks_nothing_again(tmp_path: Path) -> None:
-    killer, told = Killer(), []
+    killer = Killer()
     with LlmServer(killer) as server:
         ground = scenes.modelled(tmp_path, "--model", "compatible:x", "--base-url", server.base_url)
         for number in range(4):
@@ -73,10 +73,8 @@ def test_a_run_that_is_killed_goes_on_under_other_prompts_and_asks_nothing_again
             ground.extra["PYTHONPATH"] = str(release)
             killer.running = ground.start()
             ended = ground.wait(killer.running)
-            told.append(ended.err.count("asked in other words now than when this work began"))
             assert ended.code == (0 if number == 3 else -signal.SIGKILL), last_words(ended)
     assert len(killer.said) == 1 + len(scenes.SERVED)
-    assert told == [0, 1, 1, 1], "it is said once a run, of the work that goes on"
     assert "Release 3" in json.dumps(killer.said[len(scenes.SAID)])
     assert not list(ground.task.glob("*.prev"))
     log = (ground.task / "logs" / "system.jsonl").read_text()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from phases.agent.implement import expected_work
-from phases.llm.estimate import FILE, Past, Work, describe_expected, expected_usd, learn
+from phases.llm.estimate import FILE, Past, Work, expected_usd, learn, price_work
 from phases.llm.ledger_rows import read_ledger
 from phases.llm.model import Reply, Request, ToolCall
 from phases.llm.prices import UNKNOWN
@@ -90,7 +90,9 @@ def test_the_rule_of_thumb_gives_what_live_runs_took(
         assert true / 1.33 <= figure <= true * 1.33, (figure, true)
 
 
-@pytest.mark.parametrize(("files", "plan_tokens", "read", "wrote"), [(18, 15_159, 36_506, 2_200), (10, 4_506, 13_867, 1_033)])
+@pytest.mark.parametrize(
+    ("files", "plan_tokens", "read", "wrote"), [(18, 15_159, 36_506, 2_200), (10, 4_506, 13_867, 1_033)]
+)
 def test_the_look_of_a_reviewer_is_in_the_estimate(files: int, plan_tokens: int, read: int, wrote: int) -> None:
     plan, names = {"text": "x" * 3 * plan_tokens}, [f"part{number}.py" for number in range(files)]
     alone, reviewed = (expected_work(plan, names, is_reviewed=given) for given in (False, True))
@@ -133,15 +135,20 @@ class Priced(Scripted):
 
 def test_the_line_says_what_it_rests_on() -> None:
     work, model = Work("implement", 12, 900_000, 100_000), Priced()
-    assert (
-        describe_expected(work, model, [])
-        == "asks a:b 12 to 48 times, ≈ 1,000,000 to 3,700,000 tokens, ≈ $1.00 to $3.70 (by a rule of thumb)"
+
+    def line(*past: Past) -> str:
+        price = price_work(work, model, past)
+        return price.text if price else ""
+
+    cost = "≈ 1,000,000 to 3,700,000 tokens, ≈ $1.00 to $3.70"
+    assert line() == f"asks a:b 12 to 48 times, {cost} (by a rule of thumb)"
+    assert line(past(), past(usd=4.0)).endswith(
+        "about 12 times, ≈ 1,000,000 tokens, ≈ $3.00 (by 2 earlier tasks with it)"
     )
-    assert describe_expected(work, model, [past(), past(usd=4.0)]).endswith("≈ $3.00 (by 2 earlier tasks with it)")
     other = past(model="c:d", tokens_in=2.0, tokens_out=3.0)
-    assert describe_expected(work, model, [other]).endswith("≈ $2.10 (by 1 earlier task)")
+    assert line(other).endswith("≈ $2.10 (by 1 earlier task)")
     model.priced = False
-    assert "price not known" in describe_expected(work, model, [other])
+    assert "price not known" in line(other)
     assert math.isclose(expected_usd(work, model, [past()]) or 0.0, 2.0), "its server says what it costs"
     assert UNKNOWN.input == 0.0
 

@@ -114,7 +114,7 @@ def test_the_page_shows_paper_and_code_with_links_both_ways() -> None:
 def test_who_vouches_the_counts_and_what_is_known_of_a_row_are_said_in_words(verified_by: list[str], told: str) -> None:
     words = Seen(render_page(traced(verified_by=verified_by))).words
     counts = (
-        "requirements and values located, 1 run by passing tests, 1 stub, 0 meet the paper by the reviewer, 1 differs."
+        "requirements and values located, 1 run by passing tests, 1 stub, 0 meet the text by the reviewer, 1 differs."
     )
     assert f"{told} {counts}" in words
     assert "differs in model/wait.py, line 4: It waits twice. (a model)" in words

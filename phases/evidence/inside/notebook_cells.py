@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 import traceback
 
 _MOST = 20_000
@@ -37,20 +36,15 @@ def run_cells(sources: list[str]) -> dict[str, object]:
     """Return the outputs up to the first cell that fails, and why that one does."""
     names: dict[str, object] = {"__name__": "__main__"}
     outputs: list[str] = []
-    for source in sources:
-        try:
-            outputs.append(run_cell(source, names)[:_MOST])
-        except BaseException as error:  # noqa: BLE001 - whatever the code raises, also sys.exit
-            told = "".join(traceback.format_exception_only(error)).strip()
-            return {"outputs": outputs, "fault": told[-_MOST:]}
+    try:
+        for source in sources:
+            outputs.append(run_cell(source, names)[:_MOST])  # noqa: PERF401 - what ran before a fault is kept
+    except BaseException as error:  # noqa: BLE001 - whatever the code raises, also sys.exit
+        return {"outputs": outputs, "fault": "".join(traceback.format_exception_only(error)).strip()[-_MOST:]}
     return {"outputs": outputs, "fault": ""}
 
 
 if __name__ == "__main__":
-    place = os.path.abspath("outputs.json")
-    with open("cells.json", encoding="utf-8") as given:
-        result = run_cells(json.load(given))
-    with open(place, "w", encoding="utf-8") as made:
-        json.dump(result, made)
-    sys.stdout.flush()
+    with open("cells.json", encoding="utf-8") as given, open("outputs.json", "w", encoding="utf-8") as made:
+        json.dump(run_cells(json.load(given)), made)
     os._exit(0)  # threads of the code do not keep it

@@ -42,7 +42,7 @@ def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Cont
     pictures = draw_doubtful(paper.doubtful, paper.source_sha256, model, ctx)
     return open_conversation(
         model,
-        Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place, tell=ctx.tell),
+        Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place),
         header,
         begun={"present": present, "tools": describe_tools(box), **({"pictures": pictures} if pictures else {})},
         is_same=lambda rows: (

@@ -121,7 +121,7 @@ def _open_conversation(
         "window": model.window,
     }
     ledger = Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place)
-    return open_conversation(model, Record(path, ledger, ctx.in_place, tell=ctx.tell), asked)
+    return open_conversation(model, Record(path, ledger, ctx.in_place), asked)
 
 
 def _build_question(

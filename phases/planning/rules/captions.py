@@ -8,6 +8,7 @@ from functools import lru_cache
 from phases.planning.rules.cells import CELL_VALUE, is_measured
 from phases.planning.rules.passages import PaperText, Table
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
+from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid
 
 METRIC = re.compile(
@@ -15,7 +16,7 @@ METRIC = re.compile(
     r"|\b(?:success |win-?)?rate\b"
     r"|\b(?:run)?time\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|reward|\breturns?\b|coverage|throughput"
     r"|latency|overhead"
-    r"|memory|(?-i:\b(?:EM|FID|NLL|WER|CER|EER|mAP|PSNR|SSIM|IoU|R2|FLOPs?)\b)",
+    r"|memory|(?-i:\b(?:EM|MAP|N?DCG|[PR]@[0-9]+|FID|NLL|WER|CER|EER|mAP|PSNR|SSIM|IoU|R2|FLOPs?)\b)",
     re.IGNORECASE,
 )
 """Names of measures that many fields share."""
@@ -64,7 +65,7 @@ def caption_of(table: Table, paper: PaperText) -> tuple[str, str]:
 
 def first_sentence(caption: str) -> str:
     """Return the first sentence of a caption."""
-    return re.split(r"(?<=[.!?])(?:\*\*)?\s", caption)[0]
+    return next(iter(sentences_of(caption)), "")
 
 
 def is_result_table(table: Table, label: str, caption: str) -> bool:

@@ -25,7 +25,7 @@ _MACRO = re.compile(
 _RULE_LEFT = re.compile(r"(?:^| )[a-z0-9.]*\)[0-9]+-[0-9]+(?= |$)")
 """What a reader leaves of the line under a head that spans columns."""
 _SIGNS = {"uparrow": "↑", "downarrow": "↓", "pm": "±", "times": "×", "cdot": "·", "rightarrow": "→", "to": "→",
-          "sim": "~", "approx": "≈", "Delta": "Δ", "%": "%", "langle": "⟨", "rangle": "⟩",
+          "sim": "~", "approx": "≈", "Delta": "Δ", "circ": "∘", "%": "%", "langle": "⟨", "rangle": "⟩",
           "sqrt": "√", **{name: sign for sign, name in GREEK.items()}}  # fmt: skip
 _COMMAND = re.compile(r"\\([A-Za-z]+|%) ?(?=(\{)?)")
 _DECIMAL_COMMA = re.compile(r"(?<=^[0-9]),(?=[0-9]{1,2} ?%?$)|(?<=^[0-9]{2}),(?=[0-9]{1,2} ?%?$)")

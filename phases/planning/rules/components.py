@@ -31,7 +31,7 @@ _NOT_A_NAME = re.compile(
     r"|framework|notation|problem"
     r"|preliminaries|definitions?|setup|implementation|details|overall|appendix|formulation|problem (?:setup"
     r"|statement|formulation|definition)"
-    r"|proposed (?:method|approach|model)|methods and materials|experiments?|discussion|materials?|方法|算法|模型)",
+    r"|(?:proposed )?(?:methods?|approach(?:es)?|models?)|results|training|building blocks|refinements|(?:lemma|definition|theorem|assumption|corollary|proposition)\b.*|methods and materials|experiments?|discussion|materials?|方法|算法|模型)",
     re.IGNORECASE,
 )
 _CLAIM = re.compile(r"\b(?:is|are|vs\.?|does|do|can|improves?|helps?|matters?)\b|\?|^(?:Vignette|Case study|Example)")
@@ -196,11 +196,11 @@ def _named(paper: PaperText, others: Sequence[str]) -> Iterator[Component]:
     """Names in sections of what is built, run-in headings first, then what is named most often."""
     seen: dict[str, Sentence] = {}
     counts = Counter[str]()
-    for one in (one for one in paper.sentences if one.role == BUILD):
+    for one in (one for one in paper.sentences if one.role in (BUILD, SETUP, MIXED)):
         if one.head and len(one.head.split()) < 6 and not _NOT_A_NAME.fullmatch(one.head):
             counts[one.head] += _OFTEN
             seen.setdefault(one.head, one)
-        for name in {*_phrases(one.text)}:
+        for name in {*_phrases(one.text)} if one.role == BUILD else ():
             counts[name] += 1
             seen.setdefault(name, one)
     taken: list[str] = []
@@ -214,7 +214,7 @@ def _named(paper: PaperText, others: Sequence[str]) -> Iterator[Component]:
 
 def _phrases(text: str) -> Iterator[str]:
     """Yield the names of a sentence, and the pairs of plain words that may name a part."""
-    yield from (name for name in _PHRASE.findall(text) if is_telling(name.split()[0]) or " " in name)
+    yield from (name for name in _PHRASE.findall(text) if (is_telling(name.split()[0]) and not re.fullmatch("[A-Z]{2,5}", name)) or " " in name)
     for first, second in pairwise(text.split()):
         last = second.rstrip(".,;:)")
         is_plain = _PLAIN_WORD.fullmatch(first) and _PLAIN_WORD.fullmatch(last) and not _ORDINARY.fullmatch(last)

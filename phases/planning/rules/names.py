@@ -30,6 +30,8 @@ _PROPOSES = re.compile(
     r"(?: (?:the|an?|novel|new|our|,))* ([A-Za-z]?[\w+*-]*[A-Z][\w+*-]*(?: [A-Z][\w+*-]*){0,2})",
 )
 _OUR = re.compile(r"\b[Oo]ur (?:proposed |own |new |novel )?((?:[A-Z][a-z]*[A-Z0-9]|[A-Z]{2})[\w*+-]*)(?= |[.,;:)])")
+_SAYS_OURS = re.compile(r"\b(?:we|our|this paper|resulting)\b", re.IGNORECASE)
+_SAYS_THEIRS = re.compile(r"\b(?:compar|baseline|extension|existing|state-of-the-art)", re.IGNORECASE)
 _MOST, _OFTEN, _SOMETIMES = 8, 6, 3
 _ROLE_WORDS_TEXT = "table figure fig section algorithm equation eq appendix theorem lemma definition step"
 _ROLE_WORDS = frozenset(_ROLE_WORDS_TEXT.split())
@@ -102,7 +104,7 @@ def _candidates(paper: PaperText, body: str) -> Iterator[tuple[str, int]]:
         if one.role in (BACKGROUND, BUILD):
             for match in (*_PROPOSES.finditer(one.text), *_OUR.finditer(one.text)):
                 yield match.group(1), 2
-            if re.search(r"\b(?:we|our|this paper|resulting)\b", one.text, re.IGNORECASE):
+            if _SAYS_OURS.search(one.text) and not _SAYS_THEIRS.search(one.text):
                 yield from ((match.group(1), 2) for match in _CALLED.finditer(one.text))
     abstract = str(paper.outline.get("abstract") or "")
     yield from ((match.group(1), 2) for match in _PROPOSES.finditer(abstract))

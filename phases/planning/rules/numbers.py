@@ -117,7 +117,7 @@ def _plain(match: re.Match[str]) -> str:
         return "^" + match.group(3).replace(" ", "")
     if match.group(1):
         name = match.group(1)
-        known = {"in": " ∈ ", "leftarrow": " ← "}
+        known = {"in": " ∈ ", "leftarrow": " ← ", "approx": " ≈ "}
         return known.get(name, _NAMES.get(name.removeprefix("var"), f" {name} "))
     if words.isspace():
         return " "

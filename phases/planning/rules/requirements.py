@@ -9,7 +9,7 @@ from typing import Any
 
 from phases.planning.rules.blocks import ITEM, NOTE
 from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
-from phases.planning.rules.sections import BUILD, MIXED, SETUP
+from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
 from phases.planning.rules.sentences import count_words, is_closed, is_whole, leans_on, without_next
 
 MOST = 60
@@ -68,6 +68,11 @@ _DEED = re.compile(
     r"|must|should|needs? to|requires?|given|equals?|corresponds?|verwenden|berechne\w*|utilis\w+)\b|使用|采用|计算|定义",
     re.IGNORECASE,
 )
+_WE_DO = re.compile(
+    r"(?:(?:To|For|In|On|With|At|Meanwhile)\b[^.;]{0,90}, )?[Ww]e (?:\w+ly )?(?:us|set|fix|train|r[au]n\b|sampl|employ|compar|test|evaluat|measur"
+    r"|pick|add|delet|remov|replac|repeat|initiali|averag|appl|increas)"
+)
+"""What is set up among the results: "We used a beam of 4"."""
 _SETS = re.compile(r"[0-9]|\b(?:two|three|four|five|six|eight|ten|default)\b")
 _EXPLAINS = re.compile(r"(?:,? ?(?:where|with|in which|wobei|où|donde)\b|其中|Here,?\b)")
 _LONGEST_TERMS = 400
@@ -146,9 +151,10 @@ def _candidates(sentences: Sequence[Sentence], own: re.Pattern[str] | None) -> l
     """Return each sentence that may be an instruction, with the one before it where it cannot be read alone."""
     rows: list[Requirement] = []
     for place, one in enumerate(sentences):
-        is_fit = one.role in (BUILD, SETUP, MIXED) and _is_readable(one) and not why_not(one.text)
+        is_built = one.role in (BUILD, SETUP, MIXED) or (one.role == RESULTS and _WE_DO.match(one.text))
+        is_fit = is_built and _is_readable(one) and not why_not(one.text)
         score = _score(one, own) if is_fit else 0.0
-        if score < (_LEAST_OF_TRIALS if one.role == MIXED else _LEAST):
+        if score < (_LEAST_OF_TRIALS if one.role in (MIXED, RESULTS) else _LEAST):
             continue  # among experiments stands what came out, too
         row = Requirement((one,), score, place, _terms(sentences, place))
         if not leans_on(one.text):

@@ -73,7 +73,7 @@ _COUNTED = re.compile(
     rf"{{0,3}}?(?:[a-zA-Z][a-z-]*[a-rt-z]s|[A-Z]PUs|{_SINGULAR}))\b(?![-_][a-z])"
 )
 _CHOSEN = re.compile(
-    r"\b(?:us(?:e|es|ed|ing)|with|and|employ\w*|optimi[sz]e\w* (?:with|by)) (?:the |an? )?((?!same|default|other|propos|differ|custom)[A-Za-z][\w-]*(?: [\w-]+)?)"
+    r"\b(?:us(?:e|es|ed|ing)|with|and|employ\w*|optimi[sz]e\w* (?:with|by)) (?:the |an? )?((?!of |same|default|other|propos|differ|custom)[A-Za-z][\w-]*(?: [\w-]+)?)"
     r" (optimi[sz]er|activation|initiali[sz]ation|line search)\b"
 )
 """What is chosen by name: with tanh activations."""
@@ -87,11 +87,11 @@ _WORD_COUNTED = re.compile(
 )
 """Nouns whose number counts where it is a word: "three hidden layers", and not "two groups"."""
 _MEASURES = re.compile(
-    r"(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|months?|years?|percent|bytes?|times|fold|points?"
+    r"(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|months?|years?|percent|bytes?|times|fold"
 )
 _NO_COUNT = re.compile(
     r"(?:possible|\w*ness|thing|way|case|reason|kind|type|aspect|challenge|contribution|advantage|example|person"
-    r"|people|author|paper|work|other|more|and|year|month|question|section|part|result|observation|experiment)s?"
+    r"|people|author|paper|work|other|more|and|year|month|question|section|include|contain|part|result|observation|experiment)s?"
 )
 _BEFORE_RESULT = re.compile(
     r"\b(?:by|than|score of|accuracy of|F1 of|average of|mean of|improvement of|reduction of|took|takes|within|achiev\w+"
