@@ -20,8 +20,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     wanted = pip_packages(inputs["initial_plan.txt"])
     lock = _lock_packages(wanted, ctx)
     _tell_missing_programs(inputs["initial_plan.txt"], ctx)
-    # the verdict is on these very bytes: another plan needs another one
-    decision = ctx.review(plan.decode("utf-8"), sha256(plan))
+    decision = ctx.review(plan.decode("utf-8"), sha256(plan))  # on these very bytes: another plan needs another one
     versions = _list_versions(ctx)
     return {
         LOCK: _refuse_or_keep(lock, wanted, ctx),
@@ -54,7 +53,6 @@ def _lock_packages(wanted: list[str], ctx: Context) -> dict[str, Any] | None:
     """What the packages resolve to, where they may be installed, told before the verdict; None where nobody allowed it yet."""
     if ctx.limits["install"] != "allowed" or ctx.limits["python"] or not wanted:
         return None
-    # late: every command looks at every phase, and few review a plan
     from phases.workspace.packages import describe_lock, lock_packages, package_rules
 
     ctx.in_place()

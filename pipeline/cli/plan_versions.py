@@ -42,8 +42,7 @@ def show_difference(store: TaskStore) -> None:
 
 def compare_versions(store: TaskStore) -> tuple[str, list[str]]:
     """The digest of the newest other version of the plan, empty where there is none, and the lines that differ."""
-    # imported here: TAB must import no phase
-    from phases.planning.changes import plan_difference
+    from phases.planning.changes import plan_difference  # imported here: TAB must import no phase
 
     folder, digest = store.path("plan_versions"), (store.digest(PLAN) or "")[:16]
     names = os.listdir(folder) if os.path.isdir(folder) else []

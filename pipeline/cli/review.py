@@ -90,8 +90,7 @@ def review_command(
             _apply_decision(store, verdict, edit, change)
             _update_gate(store, asks=bool(change))
     if html:
-        # imported here: only the page needs it
-        from pipeline.cli.review_page import write_review_page
+        from pipeline.cli.review_page import write_review_page  # imported here: only the page needs it
 
         write_review_page(store, html, plan_standing(store)["standing"], find_doubts(store), compare_versions(store)[1])
     # what was done is told on stderr
@@ -152,8 +151,7 @@ def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
 
 def find_doubts(store: TaskStore) -> list[str]:
     """What makes no sense in the plan: ids that lead nowhere, quotes that the paper does not have; each with its line."""
-    # imported here: TAB must import no phase
-    from phases.planning.plan_sense import doubts_about
+    from phases.planning.plan_sense import doubts_about  # imported here: TAB must import no phase
 
     if not (store.exists("paper.md") and store.exists("outline.json")):
         return []

@@ -55,8 +55,7 @@ def show_command(store: TaskStore, document: str | None) -> Answer:
     if document is None:
         return _list_documents(store)
     if document == "acceptance":
-        # imported here: of all documents this one alone needs the journal and what acceptance says of it
-        from pipeline.cli.show_acceptance import find_attempts
+        from pipeline.cli.show_acceptance import find_attempts  # imported here: no other needs the journal
 
         return find_attempts(store)
     name = SHORT.get(document, document)

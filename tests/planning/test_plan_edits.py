@@ -224,15 +224,6 @@ def test_a_value_that_its_quote_does_not_hold_is_told() -> None:
     assert "V2: 0.25 does not stand in the words that it quotes" in told
 
 
-@pytest.mark.parametrize("named", ["1", "2", None])
-def test_a_requirement_from_a_section_where_nothing_is_built_is_told(named: str | None) -> None:
-    plan = copy.deepcopy(READ.plan)
-    words = "The code is at https://github.com/example/waiting."
-    plan["requirements"][0] |= {"text": words, "source": {"section": named, "page": 1, "quote": words}}
-    [told] = what_is_told(plan)
-    assert "R1: it comes from 'Introduction'" in told
-
-
 TABLES = """\
 # Slow Waiting
 
@@ -293,72 +284,6 @@ def test_a_range_is_held_by_its_ends(value: str, is_told: bool) -> None:
     plan = {**made.plan, "values": [{**row, "source": {"section": "1", "page": 1, "quote": said}}]}
     pages = split_pages(made.document.text[made.document.body_start :])
     assert bool(list(differences_from_paper(plan, pages, made.document.text, made.outline))) is is_told
-
-
-LEARNER = """# T
-
-## 2 Method
-
-```algorithm
-Algorithm 1: Learn in steps
-Require: a step $\\eta$ and tasks $\\mathcal{T}$
-for each task $\\mathcal{T}_{i}$ do
-  $w_{i}\\leftarrow w_{i}-\\eta \\nabla L(w_{i})$ ▷ Descend
-  keep the best of the
-  weights so far
-  shuffle the remaining tasks
-end for
-```
-
-We follow Algorithm 1.
-"""
-OWN_SPELLING = [
-    "Require: step η, tasks T",
-    "for each task T_i do",
-    "  w_i <- w_i - eta * grad L(w_i)",
-    "  keep the best of the weights so far",
-]
-
-
-def test_an_algorithm_in_a_models_own_spelling_is_told_by_the_lines_that_it_lacks_and_by_no_others() -> None:
-    made = read(LEARNER)
-    [part] = [row for row in made.plan["components"] if row.get("algorithm")]
-
-    def told_of(steps: list[str]) -> list[str]:
-        plan = {**made.plan, "components": [{**part, "steps": steps}]}
-        pages = split_pages(made.document.text[made.document.body_start :])
-        return [
-            line for line in differences_from_paper(plan, pages, made.document.text, made.outline) if "step" in line
-        ]
-
-    lacks = f"{part['id']}: a line of Algorithm 1 is missing from its steps: 'shuffle the remaining tasks'"
-    assert told_of(OWN_SPELLING) == [lacks]
-    assert told_of([*OWN_SPELLING, "  shuffle remaining tasks"]) == []
-    assert told_of(OWN_SPELLING[:3]) == [
-        f"{part['id']}: a line of Algorithm 1 is missing from its steps: 'keep the best of the', and so with 2 more"
-    ]
-
-
-def test_requirements_of_one_section_and_values_of_one_owner_are_doubted_once() -> None:
-    plan = copy.deepcopy(READ.plan)
-    words = "The code is at https://github.com/example/waiting."
-    for row in plan["requirements"][:3]:
-        row |= {"text": words, "source": {"section": "1", "page": 1, "quote": words}}
-    first, *others = (row["id"] for row in plan["requirements"][:3])
-    assert f"{first} (also {others[0]}, {others[1]}): they come from 'Introduction'" in " ".join(what_is_told(plan))
-
-
-def test_an_owner_that_only_one_of_two_values_of_a_sentence_has_is_told() -> None:
-    made = read("# T\n\n## 1 Setup\n\nISABELA is slow. We run 20 steps with a size of 5.\n")
-    source = {"section": "1", "page": 1, "quote": "We run 20 steps with a size of 5."}
-    row = {"owner": "method", "kind": "evaluation", "source": source}
-    values = [
-        {"id": "V1", "name": "steps", "value": 20, **row},
-        {"id": "V2", "name": "size", "value": 5, **row, "owner": "ISABELA"},
-    ]
-    pages = split_pages(made.document.text[made.document.body_start :])
-    told = list(differences_from_paper({**made.plan, "values": values}, pages, made.document.text, made.outline))
-    assert told == ["V2: its owner 'ISABELA' is not named in its sentence, and V1 of the same words is of the method"]
 
 
 TWO_TABLES = """# T

@@ -125,6 +125,7 @@ _OWN_WORDS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """The summary of a test program without a framework, such as "12 passed, 0 failed"."""
+_TAP_PLAN, _TAP_LINE = re.compile(r"^1\.\.\d+\s*$", re.MULTILINE), re.compile(r"^(not )?ok \d+", re.MULTILINE)
 
 
 def count_tests(output: str) -> SuiteCounts | None:
@@ -136,6 +137,9 @@ def count_tests(output: str) -> SuiteCounts | None:
     ]
     found += [("julia", counts) for counts in _julia_counts(output)]
     found = found or [("own words", _count_groups(match)) for match in _OWN_WORDS.finditer(output)]
+    if not found and _TAP_PLAN.search(output):
+        lines = _TAP_LINE.findall(output)
+        found = [("tap", (lines.count(""), lines.count("not "), 0))]
     if not found:
         return None
     passed, failed, skipped = (sum(counts[number] for _, counts in found) for number in range(3))

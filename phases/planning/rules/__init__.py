@@ -4,11 +4,11 @@ from phases.planning.rules.captions import caption_of
 from phases.planning.rules.numbers import NUMBER, WORDS, fold, number_of
 from phases.planning.rules.passages import quote_start, read_paper
 from phases.planning.rules.plan import plan_by_rules, plan_of_text
-from phases.planning.rules.sections import BACKGROUND, OTHER, PROOF, roles_of
+from phases.planning.rules.sections import roles_of
 from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.tables import Grid
 
 __all__ = [
-    "BACKGROUND", "NUMBER", "OTHER", "PROOF", "WORDS", "Grid", "caption_of", "fold", "number_of", "plan_by_rules", "plan_of_text",
-    "quote_start", "read_paper", "roles_of", "sentences_of",
+    "NUMBER", "WORDS", "Grid", "caption_of", "fold", "number_of", "plan_by_rules", "plan_of_text", "quote_start", "read_paper",
+    "roles_of", "sentences_of",
 ]  # fmt: skip

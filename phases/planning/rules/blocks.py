@@ -16,8 +16,8 @@ _LABELLED = (
     r"(?:Table|TABLE|Tabelle|Tableau|表|Figure|FIGURE|Fig\.|Abbildung|图|図|Algorithm|ALGORITHM|Algorithmus|算法)"
 )
 _CAPTION_LINE = re.compile(
-    rf"[>*_ ]*{_LABELLED}[ ]?(?:(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)?|[IVX]{{1,5}})(?:[.:|*_]|$"
-    rf"| (?![a-z(\[,])(?!.{{0,60}}? (?:shows?|zeigt) ))"
+    rf"[>*_ ]*{_LABELLED}[ ]?(?:(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)?|[IVX]{{1,5}})(?:[.:|*_]|$| (?![a-z(\[,])(?!.{{0,60}}? "
+    rf"(?:shows?|zeigt) ))"
 )
 """A label with its mark, or a label and a capital: "Table 2 shows the results." is a sentence."""
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,2}[.)])[ \t]+(?=\S)")

@@ -12,24 +12,23 @@ from phases.planning.rules.sentences import sentences_of
 from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME, Grid
 
 METRIC = re.compile(
-    r"(?:root )?mean[- ](?:squared?|absolute) error|accurac(?:y|ies)|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity|\bPPL\b|\bloss\b|\berror(?: rate)?\b"
-    r"|\b(?:success |win-?)?rate\b"
-    r"|\b(?:run)?time\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|reward|\breturns?\b|coverage|throughput"
-    r"|latency|overhead"
-    r"|memory|(?-i:\b(?:EM|MAP|N?DCG|[PR]@[0-9]+|FID|NLL|WER|CER|EER|mAP|PSNR|SSIM|IoU|R2|FLOPs?)\b)",
+    r"(?:root )?mean[- ](?:squared?|absolute) error|accurac(?:y|ies)|\bacc\b|precision|recall|\bF1\b|BLEU|ROUGE|perplexity"
+    r"|\bPPL\b|\bloss\b|\berror(?: rate)?\b"
+    r"|\b(?:success |win-?)?rate\b|\b(?:run)?time\b|\bscore\b|\bAUC\b|\bMSE\b|\bRMSE\b|\bMAE\b|L2RE|reward|\breturns?\b"
+    r"|coverage|throughput|latency|overhead|memory|(?-i:\b(?:EM|MAP|N?DCG|[PR]@[0-9]+|FID|NLL|WER|CER|EER|mAP|PSNR|SSIM|IoU|R2"
+    r"|FLOPs?)\b)",
     re.IGNORECASE,
 )
 """Names of measures that many fields share."""
 SETTINGS_TABLE = re.compile(
-    r"hyper-?\s?param|\b(?:parameter|training|optimi[sz]er|model|architecture|experiment\w*|default) (?:settings?"
-    r"|choices?|values?|configurations?)"
-    r"|\b(?:parameters?|settings?|configurations?) (?:used|of|for)\b|search space|\bnotation|^parameters?\b"
-    r"|Einstellung|超参数|参数",
+    r"hyper-?\s?param|\b(?:parameter|training|optimi[sz]er|model|architecture|experiment\w*|default) (?:settings?|choices?"
+    r"|values?|configurations?)|\b(?:parameters?|settings?|configurations?) (?:used|of|for)\b|search space|\bnotation"
+    r"|^parameters?\b|Einstellung|超参数|参数",
     re.IGNORECASE,
 )
 _DATA_TABLE = re.compile(
-    r"statistics|characteristics|\bexamples? of\b|\bsamples? of\b|\b(?:list|overview|summary|description) of\b"
-    r"|^(?:the )?data ?sets?\b",
+    r"statistics|characteristics|\bexamples? of\b|\bsamples? of\b|\b(?:list|overview|summary|description) of\b|^(?:the )?data "
+    r"?sets?\b",
     re.IGNORECASE,
 )
 _RESULT_TABLE = re.compile(

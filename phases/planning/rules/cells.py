@@ -19,8 +19,8 @@ _COUNTED_HEAD = re.compile(rf"[*_ ]*{NUMBER}[KMGB]? [A-Z]?[a-z]{{3,}}")
 """A head that begins with a number: "32 Nodes"."""
 _NO_VALUE = re.compile(rf"{NUMBER} [A-Z][a-z]|\W{{0,2}}[0-9]+ ?[-–−][0-9]")
 _MACRO = re.compile(
-    r"\\(?:textcolor|color|cellcolor|rowcolor|fontsize)(?:\[[^\]]*\])?\{[^{}]*\}|\\(?:text|math)[a-z]+|\\(?:b[fm]"
-    r"|rm|it|em|underline|uline|emph|boldsymbol|left|right)(?![a-z])|<[^<>]{0,20}>"
+    r"\\(?:textcolor|color|cellcolor|rowcolor|fontsize)(?:\[[^\]]*\])?\{[^{}]*\}|\\(?:text|math)[a-z]+|\\(?:b[fm]|rm|it|em"
+    r"|underline|uline|emph|boldsymbol|left|right)(?![a-z])|<[^<>]{0,20}>"
 )
 _RULE_LEFT = re.compile(r"(?:^| )[a-z0-9.]*\)[0-9]+-[0-9]+(?= |$)")
 """What a reader leaves of the line under a head that spans columns."""

@@ -21,37 +21,33 @@ _FAR, _FEWEST_LINES, _LONGEST_LINE, _OFTEN = 4_000, 3, 900, 3
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
 _NUMBER_OF_LINE = re.compile(r"([0-9]{1,3}[:.)]?) +(?=\S)")
 _CODE = re.compile(
-    r"(?:if|then|for|while|repeat|return|else|until|end|begin|def|import|function|procedure|input|output|require"
-    r"|ensure)\b|class \w+ ?[(:{]|>>>"
-    r"|.{0,200}?(?::=|←|<- |\\leftarrow)|.{0,200}?\w\([^|]{0,300}\);?$|.{0,200}[;{}]$|.{0,80}?\w ?= ?\w",
+    r"(?:if|then|for|while|repeat|return|else|until|end|begin|def|import|function|procedure|input|output|require|ensure)\b"
+    r"|class \w+ ?[(:{]|>>>|.{0,200}?(?::=|←|<- |\\leftarrow)|.{0,200}?\w\([^|]{0,300}\);?$|.{0,200}[;{}]$|.{0,80}?\w ?= ?\w",
     re.IGNORECASE,
 )
 _NOT_A_NAME = re.compile(
-    r"(?:our |the |proposed )*(?:overview|method(?:s|ology)?|approach|model|algorithms?|design|architecture|system"
-    r"|framework|notation|problem"
-    r"|preliminaries|definitions?|setup|implementation|details|overall|appendix|formulation|problem (?:setup"
-    r"|statement|formulation|definition)"
-    r"|(?:proposed )?(?:methods?|approach(?:es)?|models?)|results|training|building blocks|refinements|(?:lemma|definition|theorem|assumption|corollary|proposition)\b.*|methods and materials|experiments?|discussion|materials?|方法|算法|模型)",
+    r"(?:our |the |proposed )*(?:overview|method(?:s|ology)?|approach|model|algorithms?|design|architecture|system|framework"
+    r"|notation|problem|preliminaries|definitions?|setup|implementation|details|overall|appendix|formulation|problem (?:setup"
+    r"|statement|formulation|definition)|(?:proposed )?(?:methods?|approach(?:es)?|models?)|results|training|building blocks"
+    r"|refinements|(?:lemma|definition|theorem|assumption|corollary|proposition)\b.*|methods and materials|experiments?"
+    r"|discussion|materials?|方法|算法|模型)",
     re.IGNORECASE,
 )
 _CLAIM = re.compile(r"\b(?:is|are|vs\.?|does|do|can|improves?|helps?|matters?)\b|\?|^(?:Vignette|Case study|Example)")
 _LEADING = re.compile(
-    r"^(?:(?:the|our|an?|proposed|using|on|description of|details (?:of|on)|overview of|essentials of"
-    r"|[a-z]+ing (?:the|an?|our)) )+",
+    r"^(?:(?:the|our|an?|proposed|using|on|description of|details (?:of|on)|overview of|essentials of|[a-z]+ing (?:the|an?"
+    r"|our)) )+",
     re.IGNORECASE,
 )
 _TITLE_OF_ALGORITHM = re.compile(r"^[\s:.*_]+|(?: (?:algorithm|procedure))?[\s:.]*$", re.IGNORECASE)
 _PHRASE = re.compile(rf"(?<=[a-z,(] )((?:{NAME})(?: (?:{NAME})){{0,3}})(?=[\s.,;:)])")
 _PLAIN_WORD = re.compile(r"[a-z][a-z-]{3,}")
 _ORDINARY = re.compile(
-    r"(?:(?:th|wh)\w{2,4}|with|from|into|have|been|will|each|such|same|more|most|other|than|over|also|only|both|some"
-    r"|many|very|case|number"
-    r"|given|first|second|third|last|next|following|different|previous|single|original|above|below|current|final"
-    r"|possible|respect"
-    r"|paper|work|section|figure|table|example|result\w*|experiment\w*|method\w*|approach\w*|we|our|all|any|two|three"
-    r"|one|between"
-    r"|within|without|during|after|before|well|used|using|based|set|see|how|does|make|take|need|must|should|could"
-    r"|would)|\w+(?:ed|ly|ing)"
+    r"(?:(?:th|wh)\w{2,4}|with|from|into|have|been|will|each|such|same|more|most|other|than|over|also|only|both|some|many|very"
+    r"|case|number|given|first|second|third|last|next|following|different|previous|single|original|above|below|current|final"
+    r"|possible|respect|paper|work|section|figure|table|example|result\w*|experiment\w*|method\w*|approach\w*|we|our|all|any"
+    r"|two|three|one|between|within|without|during|after|before|well|used|using|based|set|see|how|does|make|take|need|must"
+    r"|should|could|would)|\w+(?:ed|ly|ing)"
 )
 """Words that begin or end no name of a part."""
 Row = dict[str, Any]
@@ -214,7 +210,11 @@ def _named(paper: PaperText, others: Sequence[str]) -> Iterator[Component]:
 
 def _phrases(text: str) -> Iterator[str]:
     """Yield the names of a sentence, and the pairs of plain words that may name a part."""
-    yield from (name for name in _PHRASE.findall(text) if (is_telling(name.split()[0]) and not re.fullmatch("[A-Z]{2,5}", name)) or " " in name)
+    yield from (
+        name
+        for name in _PHRASE.findall(text)
+        if (is_telling(name.split()[0]) and not re.fullmatch("[A-Z]{2,5}", name)) or " " in name
+    )
     for first, second in pairwise(text.split()):
         last = second.rstrip(".,;:)")
         is_plain = _PLAIN_WORD.fullmatch(first) and _PLAIN_WORD.fullmatch(last) and not _ORDINARY.fullmatch(last)

@@ -19,8 +19,8 @@ Plan = Mapping[str, Sequence[Row]]
 MOST, _NAMED, _FEWEST_SENTENCES, _FEWEST = 10, 5, 2, 8
 _BUILT = (BUILD, SETUP, MIXED)
 _POINTS_TO = re.compile(
-    r"\b(Algorithm|Listing|Procedure) ([0-9]+|[A-Z][0-9]+)(?![\w.])"
-    r"(?! (?:of|in|from|by) [^.;]{0,40}?(?:\[[0-9]|et al|\([^()]{0,40}(?:19|20)[0-9]{2}))"
+    r"\b(Algorithm|Listing|Procedure) ([0-9]+|[A-Z][0-9]+)(?![\w.])(?! (?:of|in|from|by) [^.;]{0,40}?(?:\[[0-9]|et al"
+    r"|\([^()]{0,40}(?:19|20)[0-9]{2}))"
 )
 """An algorithm of this paper: "Algorithm 3 of Smith [7]" is another's."""
 

@@ -32,40 +32,38 @@ _DATA = (
 _IN_CAPTION = re.compile(rf"\bon (?:the )?({_LIST})")
 _COMPARED = (
     re.compile(
-        rf"\b(?:[Cc]ompar\w+|[Oo]utperform\w*)\b(?: [\w-]+){{0,6}}?(?: with| to| against| over)? (?:the |those of "
-        rf"|that of )*({_LIST})"
+        rf"\b(?:[Cc]ompar\w+|[Oo]utperform\w*)\b(?: [\w-]+){{0,6}}?(?: with| to| against| over)? (?:the |those of |that of "
+        rf")*({_LIST})"
     ),
     re.compile(
-        rf"\bbaselines?(?: methods?| models?)?(?:,| are| is|:| include| including| such as| like"
-        rf"|,? namely)+ (?:the )?({_LIST})"
+        rf"\bbaselines?(?: methods?| models?)?(?:,| are| is|:| include| including| such as| like|,? namely)+ (?:the )?({_LIST})"
     ),
     re.compile(rf"\b(?:versus|vs\.?|instead of) ({_LIST})"),
     re.compile(rf"({_LIST}) (?:is|are|as) (?:the |our |a )?(?:\w+ )?baselines?\b"),
 )
 _MEASURED = re.compile(
-    r"\b(?:we (?:report|measure|use|compute)|in terms of|measured (?:by|in)|evaluated (?:by|using|with)|metrics?(?:,"
-    r"| are| is|:| such as))"
+    r"\b(?:we (?:report|measure|use|compute)|in terms of|measured (?:by|in)|evaluated (?:by|using|with)|metrics?(?:,| are| is"
+    r"|:| such as))"
     rf" (?:the |both |average |mean )*((?:[A-Za-z][\w@-]* ){{0,2}}?(?:{METRIC.pattern}))",
     re.IGNORECASE,
 )
 _NO_METRIC = re.compile(
     r"learning rates?|time ?-?steps?|standard errors?|loss functions?|dropout rates?|sampl\w+ rates?", re.IGNORECASE
 )
-_LONGEST_HEAD = 4
 _LONGEST_TOLD = 1500
 """Of a sentence in which names are looked for."""
 _VAGUE = frozenset(["time", "rate", "memory", "score", "return", "returns", "loss", "error", "acc"])
 """Measures that say nothing without the word before them."""
 _QUALIFIED = re.compile(
-    r"\b(?!(?:default|learning|smaller|larger|one|dropout|sampling|decay|update|the|this|that|each|our|an?|of|and|or"
-    r"|same|high\w*|low\w*"
-    rf"|better|best|good|average|mean|overall|time|total|running|in|at|for|with|on|to|is|more"
-    rf"|less) )[A-Za-z][a-z-]+ (?:{METRIC.pattern})",
+    r"\b(?!(?:default|learning|smaller|larger|one|dropout|sampling|decay|update|the|this|that|each|our|an?|of|and|or|same"
+    r"|high\w*|low\w*"
+    rf"|better|best|good|average|mean|overall|time|total|running|in|at|for|with|on|to|is|more|less) )[A-Za-z][a-z-]+ "
+    rf"(?:{METRIC.pattern})",
 )
 """A measure with the word that says which: validation accuracy."""
 _LEADING = re.compile(
-    r"^(?:(?:The|We|Our|This|These|In|On|For|All|Both|Each|With|As|It|If|To|A|An|Then|And|Table|Figure|Section|See"
-    r"|Here|From) )+"
+    r"^(?:(?:The|We|Our|This|These|In|On|For|All|Both|Each|With|As|It|If|To|A|An|Then|And|Table|Figure|Section|See|Here|From) "
+    r")+"
 )
 _NO_NAME_TEXT = """
 the we our this these in on for all both each with as it if to a an then table figure fig section algorithm appendix equation
@@ -107,8 +105,8 @@ def find_metrics(paper: PaperText, uses: Sequence[TableUse], datasets: Sequence[
     found: list[Mention] = []
     for use in (use for use in uses if use.rows):
         heads = [head.rpartition(" / ")[2] for head in use.table.grid.heads]
-        named = [head for head in heads if METRIC.search(head) and len(head.split()) <= _LONGEST_HEAD and "=" not in head]
-        names = [*named, *(str(row["metric"]) for row in use.rows), *(metric_of(head, "", "") for head in heads)]
+        names = [head for head in heads if METRIC.search(head) and len(head.split()) < 5 and "=" not in head]
+        names += [*(str(row["metric"]) for row in use.rows), *(metric_of(head, "", "") for head in heads)]
         names += [match.group(0) for match in _QUALIFIED.finditer(use.caption)]
         found += [Mention(name, use.place) for name in dict.fromkeys(names)]
     named: dict[str, list[Sentence]] = {}
@@ -136,7 +134,9 @@ def find_baselines(
     found: list[Mention] = []
     for use in (use for use in uses if use.rows):
         grid = use.table.grid
-        heads = list(dict.fromkeys(part for head in grid.heads for part in head.split(" / ") if not METRIC.search(head)))
+        heads = list(
+            dict.fromkeys(part for head in grid.heads for part in head.split(" / ") if not METRIC.search(head))
+        )
         names = list(dict.fromkeys(label.split(" / ")[-1] for label in grid.labels))
         is_measured = any(is_own(name, own) for name in names)
         if not is_measured and any(is_own(head, own) for head in heads):
@@ -200,7 +200,9 @@ def _is_any(name: str, others: Sequence[str]) -> bool:
     return any(is_same(name, other) for other in others)
 
 
-def _choose(found: Sequence[Mention], paper: PaperText, own: Sequence[str], *, least: int, flags: int = 0) -> list[Mention]:
+def _choose(
+    found: Sequence[Mention], paper: PaperText, own: Sequence[str], *, least: int, flags: int = 0
+) -> list[Mention]:
     """Return the names that the paper has often enough, the most supported first, each in one spelling."""
     kept: dict[str, Mention] = {}
     support = Counter[str]()
@@ -209,7 +211,9 @@ def _choose(found: Sequence[Mention], paper: PaperText, own: Sequence[str], *, l
         if key and not _is_any(one.name, own):
             kept.setdefault(key, one)
             support[key] += 1
-    counts = {key: len(re.findall(rf"(?<!\w){re.escape(one.name)}(?!\w)", paper.text, flags)) for key, one in kept.items()}
+    counts = {
+        key: len(re.findall(rf"(?<!\w){re.escape(one.name)}(?!\w)", paper.text, flags)) for key, one in kept.items()
+    }
     sure = [key for key in kept if counts[key] >= least or support[key] >= 3]
     sure.sort(key=lambda key: -support[key] - 0.1 * counts[key])
     places = {key: at for at, key in enumerate(kept)}

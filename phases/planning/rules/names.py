@@ -21,13 +21,12 @@ _OURS = re.compile(
     r"([A-Za-z0-9][\w*+-]*(?: [\w*+-]+){0,3}) ?[(\[](?:ours?|this (?:work|paper)|proposed)[)\]]", re.IGNORECASE
 )
 _CALLED = re.compile(
-    r"\b(?:call(?:ed)?|named?|term(?:ed)?|dub(?:bed)?|refer(?:red)? to (?:it |this \w+ )?as|namely) (?:it "
-    r"|this (?:\w+ )?|them |the |our )?"
-    r"[\"“*_]*([A-Z][\w*+-]*(?: [A-Z][\w*+-]*){0,3}|[a-z]+[A-Z-][\w*+-]*)"
+    r"\b(?:call(?:ed)?|named?|term(?:ed)?|dub(?:bed)?|refer(?:red)? to (?:it |this \w+ )?as|namely) (?:it |this (?:\w+ )?"
+    r"|them |the |our )?[\"“*_]*([A-Z][\w*+-]*(?: [A-Z][\w*+-]*){0,3}|[a-z]+[A-Z-][\w*+-]*)"
 )
 _PROPOSES = re.compile(
-    r"\b(?:we|this (?:paper|work)|our)\b.{0,40}?\b(?:propos|introduc|present|develop|describ|design|call|nam)\w*"
-    r"(?: (?:the|an?|novel|new|our|,))* ([A-Za-z]?[\w+*-]*[A-Z][\w+*-]*(?: [A-Z][\w+*-]*){0,2})",
+    r"\b(?:we|this (?:paper|work)|our)\b.{0,40}?\b(?:propos|introduc|present|develop|describ|design|call|nam)\w*(?: (?:the|an?"
+    r"|novel|new|our|,))* ([A-Za-z]?[\w+*-]*[A-Z][\w+*-]*(?: [A-Z][\w+*-]*){0,2})",
 )
 _OUR = re.compile(r"\b[Oo]ur (?:proposed |own |new |novel )?((?:[A-Z][a-z]*[A-Z0-9]|[A-Z]{2})[\w*+-]*)(?= |[.,;:)])")
 _SAYS_OURS = re.compile(r"\b(?:we|our|this paper|resulting)\b", re.IGNORECASE)

@@ -25,16 +25,14 @@ while given any every some has have had was were been
 """
 _STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
 _REQUEST = re.compile(
-    r"^(?:please |also |then |and |first |finally )*(?:(?:i|we|you|users?) (?:want|need|would like|wish|should"
-    r" be able)(?: to be able)?(?: (?:it|you|the \w+))? (?:to )?(?:be able to )?|(?:it|this|the \w+|a \w+|they|there"
-    r"|users?|one)(?: \w+)?"
-    r" (?:must|should|shall|has to|have to|needs? to|will|can|is to|may)(?: be able to| also| always| only| not| never)* )",
+    r"^(?:please |also |then |and |first |finally )*(?:(?:i|we|you|users?) (?:want|need|would like|wish|should be able)(?: to "
+    r"be able)?(?: (?:it|you|the \w+))? (?:to )?(?:be able to )?|(?:it|this|the \w+|a \w+|they|there|users?|one)(?: \w+)? "
+    r"(?:must|should|shall|has to|have to|needs? to|will|can|is to|may)(?: be able to| also| always| only| not| never)* )",
     re.IGNORECASE,
 )
 _STATEFUL = re.compile(
-    r"\b(?:model|network|encoder|decoder|extractor|classifier|predictor|tree|trie|table|cache|queue|server"
-    r"|client|buffer|pool|store|index|environment|transformer|policy|critic|discriminator|generator|learner"
-    r"|machine|parser)$",
+    r"\b(?:model|network|encoder|decoder|extractor|classifier|predictor|tree|trie|table|cache|queue|server|client|buffer|pool"
+    r"|store|index|environment|transformer|policy|critic|discriminator|generator|learner|machine|parser)$",
     re.IGNORECASE,
 )
 

@@ -16,8 +16,8 @@ _APART = re.compile(
     r"(?<![\d.,])(?<!\d[,;] )([0-9]{1,3}), (?=[0-9]{3}(?![0-9]|,? (?:or|and) [0-9]|, ?[0-9]|[\]})]|, ?\.))"
 )
 NUMBER = (
-    rf"(?:{_PLAIN} ?(?:\\times|\\cdot|×|x|\*|·) ?(?:{_POWER}|10 ?[-−–]? ?[0-9]{{1,3}})|{_PLAIN}[eE][-−]?[0-9]+"
-    rf"|{_POWER}|{_LOST_POWER}|{_PLAIN}|\.[0-9]+)"
+    rf"(?:{_PLAIN} ?(?:\\times|\\cdot|×|x|\*|·) ?(?:{_POWER}|10 ?[-−–]? ?[0-9]{{1,3}})|{_PLAIN}[eE][-−]?[0-9]+|{_POWER}"
+    rf"|{_LOST_POWER}|{_PLAIN}|\.[0-9]+)"
 )
 _NUMBER_WORDS = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -27,8 +27,8 @@ WORDS.update(twenty=20, thirty=30, fifty=50, hundred=100)
 _SCALES = {"k": 1_000, "K": 1_000, "M": 1_000_000, "B": 1_000_000_000, "million": 1_000_000, "billion": 1_000_000_000,
            "thousand": 1_000, "Million": 1_000_000, "Billion": 1_000_000_000, "Thousand": 1_000}  # fmt: skip
 _SPELLINGS = (
-    "α alpha β beta γ gamma δ delta ϵ epsilon ε epsilon ζ zeta η eta θ theta κ kappa λ lambda µ mu μ mu ν nu ρ rho σ sigma"
-    " τ tau φ phi ϕ phi ψ psi ω omega ξ xi χ chi π pi ι iota"
+    "α alpha β beta γ gamma δ delta ϵ epsilon ε epsilon ζ zeta η eta θ theta κ kappa λ lambda µ mu μ mu ν nu ρ rho σ sigma τ "
+    "tau φ phi ϕ phi ψ psi ω omega ξ xi χ chi π pi ι iota"
 )
 GREEK = dict(zip(_SPELLINGS.split()[::2], _SPELLINGS.split()[1::2], strict=True))
 _IN_SET = re.compile(r"∈ ?\{ ?[0-9]{1,3}(?:,[0-9]{3})+ ?\}")
@@ -36,12 +36,11 @@ _IN_SET = re.compile(r"∈ ?\{ ?[0-9]{1,3}(?:,[0-9]{3})+ ?\}")
 _NUMBERS = r"[1-9][0-9]{0,2}(?:(?: ?[,;–-] ?| )[1-9][0-9]{0,2}){0,20}"
 _PLACES = (
     "refs?|references?|eqs?|eqns?|equations?|figs?|figures?|tabs?|tables?|secs?|sects?|sections?|chap|chapters?|app|appendix"
-    "|appendices|algs?|algorithms?|thms?|theorems?|lemmas?|props?|propositions?|definitions?|corollary|pages?"
-    "|pg|lines?|footnotes?"
-    "|assumptions?|listings?|invariants?|claims?|remarks?|observations?|propert(?:y|ies)|examples?|cases?"
-    "|runs?(?! [0-9,]+ times)|rows?|columns?|steps?(?= [0-9]+(?: to |[–-])[0-9]+ of)|points?(?= \\([a-z0-9]\\))"
-    "|gl|gleichung(?:en)?|abb|abbildung(?:en)?|tabellen?|abschnitt|kapitel|seiten?|anhang|équations?|tableaux?|ecuaci[oó]n"
-    "|tablas?|figuras?|página|secci[oó]n"
+    "|appendices|algs?|algorithms?|thms?|theorems?|lemmas?|props?|propositions?|definitions?|corollary|pages?|pg|lines?"
+    "|footnotes?|assumptions?|listings?|invariants?|claims?|remarks?|observations?|propert(?:y|ies)|examples?|cases?|runs?(?! "
+    "[0-9,]+ times)|rows?|columns?|steps?(?= [0-9]+(?: to |[–-])[0-9]+ of)|points?(?= \\([a-z0-9]\\))|gl|gleichung(?:en)?|abb"
+    "|abbildung(?:en)?|tabellen?|abschnitt|kapitel|seiten?|anhang|équations?|tableaux?|ecuaci[oó]n|tablas?|figuras?|página"
+    "|secci[oó]n"
 )
 _POINTERS = (
     # [33], [4, 12]; a set or a range to choose from is none
@@ -51,8 +50,8 @@ _POINTERS = (
     re.compile(r"\((?=[^()]{0,300}[^\W\d_])[^()]{0,300}\b(?:19|20)[0-9]{2}[a-z]?\b[^()]{0,300}\)"),  # (Smith, 2019)
     re.compile(r"[(\[](?:19|20)[0-9]{2}[a-z]?[)\]]"),
     re.compile(
-        r"\bet al\.?,? ?(?:\(?(?:19|20)[0-9]{2}\b|[0-9]{1,3}\b)|\b(?:in|since|until|im Jahr|of) (?:19"
-        r"|20)[0-9]{2}(?! [a-z]+s\b)(?![.\w])"
+        r"\bet al\.?,? ?(?:\(?(?:19|20)[0-9]{2}\b|[0-9]{1,3}\b)|\b(?:in|since|until|im Jahr|of) (?:19|20)[0-9]{2}(?! "
+        r"[a-z]+s\b)(?![.\w])"
     ),
     re.compile(r"\[\^[^\]\s]{1,9}\]|(?<![0-9\s])\$\^\{?\[?[0-9,–-]{1,12}\]?\}?\$|<sup>[^<>]{0,40}</sup>"),
     re.compile(
@@ -96,9 +95,9 @@ def number_of(text: str) -> int | float | None:
 
 
 _FOLDED = re.compile(
-    r"\\(?:times|cdot|ast)(?![A-Za-z]) ?|\\(?:ldots|dots|cdots)(?![A-Za-z])|\\(?:mathrm|mathbf|text|mathit"
-    r"|operatorname|mathcal)(?![A-Za-z])|\\(?:rm|bf|it|sf|tt)(?![A-Za-z]) ?"
-    r"|\\[{}%]|\\([A-Za-z]{2,10}) ?|\\[,;! ]|\$| ?_ ?\{([^{}]{1,30})\}|\^ ?\{([^{}]{1,12})\}|[{}]| {2,}"
+    r"\\(?:times|cdot|ast)(?![A-Za-z]) ?|\\(?:ldots|dots|cdots)(?![A-Za-z])|\\(?:mathrm|mathbf|text|mathit|operatorname"
+    r"|mathcal)(?![A-Za-z])|\\(?:rm|bf|it|sf|tt)(?![A-Za-z]) ?|\\[{}%]|\\([A-Za-z]{2,10}) ?|\\[,;! ]|\$| ?_ ?\{([^{}]{1,30})\}"
+    r"|\^ ?\{([^{}]{1,12})\}|[{}]| {2,}"
 )
 _GLUED = re.compile(r"(?<=[0-9])(?=(?:[kKMGT]i?B|ms|[µμun]s)\b)")
 _NAMES = {name: letter for letter, name in reversed(list(GREEK.items()))}

@@ -31,8 +31,8 @@ _QUOTE = 90
 _BETWEEN = ("and", "and,", ",", ", and", "or", "with", "where")
 """Words that may stand alone between two formulas of one sentence."""
 _UNFINISHED = re.compile(
-    r"\b(?:the|an?|of|to|from|in|on|for|with|by|at|and|or|each|every|its|their|that|such|is|are|be|if|when|than|as"
-    r"|into)$|[(,–-]$"
+    r"\b(?:the|an?|of|to|from|in|on|for|with|by|at|and|or|each|every|its|their|that|such|is|are|be|if|when|than|as|into)$"
+    r"|[(,–-]$"
 )
 _NUMBERS = re.compile(r"(?: [0-9.]+){2}$")
 """The labels of a drawing end like this."""

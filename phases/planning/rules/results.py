@@ -33,8 +33,8 @@ _PAIR = re.compile(rf"({NUMBER}) ?/ ?({NUMBER})(?![\w.])")
 _UNIT_SAID = re.compile(r"\(((?:m|µ|μ|n)?s(?:ec(?:onds?)?)?|min(?:utes)?|hours?|h|[KMG]B|%)\)|(%)$")
 _NO_WORD = re.compile(r"[^\w*+]+")
 _DRAWN = re.compile(
-    r"\b(?:throughput|latency|accurac|error|loss|perform|compar|times?|rates?|scores?|results?|effects?|sensitivity"
-    r"|experiment|versus|vs)",
+    r"\b(?:throughput|latency|accurac|error|loss|perform|compar|times?|rates?|scores?|results?|effects?|sensitivity|experiment"
+    r"|versus|vs)",
     re.IGNORECASE,
 )
 Row = dict[str, Any]

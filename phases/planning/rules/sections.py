@@ -33,35 +33,31 @@ _RULES = tuple(
     (role, re.compile(pattern, re.IGNORECASE))
     for role, pattern in (
         (OTHER, (
-            r"\b(?:limitations?|broader impact|impact statement|ethic|future (?:work|direction)|checklist"
-            r"|licen[cs]e|glossary"
+            r"\b(?:limitations?|broader impact|impact statement|ethic|future (?:work|direction)|checklist|licen[cs]e|glossary"
             r"|summary|lessons|case stud|frequently asked|open (?:questions|issues|problems)|(?:non-)?goals$|attacks?$"
-            r"|experiences?|exercises?$|availability|statement$|(?:sample|example) (?:outputs?|prompts?)"
-            r"|prompts?(?: templates?| examples?)?$)|\bcontributions?$|^why\b|\?$|^discussion\b|^examples?\b"
+            r"|experiences?|exercises?$|availability|statement$|(?:sample|example) (?:outputs?|prompts?)|prompts?(?: "
+            r"templates?| examples?)?$)|\bcontributions?$|^why\b|\?$|^discussion\b|^examples?\b"
         )),
         (BUILD, r"\b(?:algorithms?|methods?|models?|architecture|framework|approach)\b.* and\b"),
         (PROOF, (
-            r"\bproofs?\b|theor(?:y|em|etical)|\blemma|corollar|convergence\b|guarantees?\b|correctness"
-            r"|\bcomplexity\b|Beweis|证明"
+            r"\bproofs?\b|theor(?:y|em|etical)|\blemma|corollar|convergence\b|guarantees?\b|correctness|\bcomplexity\b|Beweis"
+            r"|证明"
         )),
         (BACKGROUND, (
-            r"\b(?:related|prior|previous|existing) (?:work|methods?|research|literature|approach)|\bbackground\b"
-            r"|\bmotivati|^challenges\b"
+            r"\b(?:related|prior|previous|existing) (?:work|methods?|research|literature|approach)|\bbackground\b|\bmotivati"
+            r"|^challenges\b"
         )),
         (RESULTS, r"\bresults?\b|结果|結果|결과|Ergebnis|\bablations?\b|^(?:performance )?comparisons?\b"),
         (SETUP, (
-            r"set-?ups?\b|\bsettings?\b|\bimplementation\b|configuration|hyper-?\s?param|\bparameters?\b"
-            r"|\bdata ?sets?\b"
-            r"|\bcorp(?:us|ora)\b|\bbaselines?\b|\bmetrics?\b|\btraining\b|\bhardware\b|\bprotocol$|\bdetails\b"
-            r"|\btestbed"
-            r"|\benvironments?\b|pre-?processing|\bworkloads?\b|\btasks?\b|\bbenchmarks?$|^(?:the )?data\b"
-            r"|\b(?:test|training|evaluation|synthetic) data\b|\boptimi[sz]er$|Versuchsaufbau|实验设置|数据|実験設定"
-            r"|Daten\b|Données|Datos"
+            r"set-?ups?\b|\bsettings?\b|\bimplementation\b|configuration|hyper-?\s?param|\bparameters?\b|\bdata ?sets?\b"
+            r"|\bcorp(?:us|ora)\b|\bbaselines?\b|\bmetrics?\b|\btraining\b|\bhardware\b|\bprotocol$|\bdetails\b|\btestbed"
+            r"|\benvironments?\b|pre-?processing|\bworkloads?\b|\btasks?\b|\bbenchmarks?$|^(?:the )?data\b|\b(?:test|training"
+            r"|evaluation|synthetic) data\b|\boptimi[sz]er$|Versuchsaufbau|实验设置|数据|実験設定|Daten\b|Données|Datos"
         )),
         (RESULTS, (
-            r"\bperformance\b|\befficiency\b|\beffects?\b|\bfindings\b|\banaly[sz]|\bimpact of\b|\brobustness\b"
-            r"|\bevaluation$|times?$|sensitivity|scalability|quality\b|\bcosts?$"
-            r"|\b(?:outperforms|improves|leads?|requires?|generali[sz]es|matters?) "
+            r"\bperformance\b|\befficiency\b|\beffects?\b|\bfindings\b|\banaly[sz]|\bimpact of\b|\brobustness\b|\bevaluation$"
+            r"|times?$|sensitivity|scalability|quality\b|\bcosts?$|\b(?:outperforms|improves|leads?|requires?|generali[sz]es"
+            r"|matters?) "
         )),
         (MIXED, r"\bexperiment|\bempirical\b|\bevaluat|\bsimulations?$|\bstudy$|实验|実験|실험|Experiment|expérience"),
     )
@@ -72,9 +68,8 @@ _PROBLEM = re.compile(r"\b(?:preliminar|problem|notation)", re.IGNORECASE)
 _ROMAN = re.compile("[IVXL]+")
 _LONGEST_HEADING = 12
 _SWALLOWED = re.compile(
-    r"(?P<name>\S+(?: \S+){0,7}?[.:]?) (?P<rest>(?:We|The|This|These|In|Our|To|For|It|An?|Each|All|As|When|If|Given"
-    r"|Let|Wir|Die|Der|Das)"
-    r" .*)"
+    r"(?P<name>\S+(?: \S+){0,7}?[.:]?) (?P<rest>(?:We|The|This|These|In|Our|To|For|It|An?|Each|All|As|When|If|Given|Let|Wir"
+    r"|Die|Der|Das) .*)"
 )
 
 

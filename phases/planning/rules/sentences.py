@@ -8,12 +8,12 @@ from collections.abc import Iterator
 _END = re.compile(r"(?:(?<!\. )[.!?]['\")\]*_”’]*(?:(?<=[a-z)\]]\.)[0-9]{1,2})?\s+(?=[^\sa-z.])|[。！？；]\s*)")
 """The end of a sentence; the number of a footnote may stand behind it. The dots of "0. . .V" end none."""
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:et al|e\.g|i\.e|cf|vs|resp|w\.r\.t|s\.t|a\.k\.a|approx|Figs?|Eqs?|Eqn|Secs?|Tabs?|App|Alg|Refs?|No|Dr"
-    r"|Prof|St|bzw|z\. ?B|d\. ?h|u\. ?a|vgl|Abb|Nr)|(?:^|[\s(.])[A-Z])$"
+    r"(?:\b(?:et al|e\.g|i\.e|cf|vs|resp|w\.r\.t|s\.t|a\.k\.a|approx|Figs?|Eqs?|Eqn|Secs?|Tabs?|App|Alg|Refs?|No|Dr|Prof|St"
+    r"|bzw|z\. ?B|d\. ?h|u\. ?a|vgl|Abb|Nr)|(?:^|[\s(.])[A-Z])$"
 )
 _OPENS = re.compile(
-    r"(?:The|There|Th[eo]se|This|We|Our|It|Its|In|For|If|When|Where|An?|To|Then|Each|All|Every|By|As|At|On|Note|Let"
-    r"|Since|However|Thus)\b"
+    r"(?:The|There|Th[eo]se|This|We|Our|It|Its|In|For|If|When|Where|An?|To|Then|Each|All|Every|By|As|At|On|Note|Let|Since"
+    r"|However|Thus)\b"
 )
 """How a sentence begins behind one that ends with a letter, as "the data is read into R." does, and no name behind initials."""
 _INITIAL = re.compile(r"(?:^|[\s(])[A-Z]\.(?=\s)")
@@ -22,8 +22,8 @@ _FROM_INITIAL = 24
 _STOPPED = re.compile(r"[.!?。！？]['\")\]*_”’]*$")
 _ENDED = re.compile(r"(?:[.!?:;。！？：；]['\")\]*_”’]*|\$\$)$")
 _BEGUN = re.compile(
-    r"['\"(*_“‘]*(?:(?:and|as|at|by|for|from|in|is|of|on|or|the|to|with)[0-9]{1,2}\s"
-    r"|(?![a-z](?:[a-z]|\.(?=[a-z])){0,40}[A-Z0-9_(])[a-z,;:.)\]])"
+    r"['\"(*_“‘]*(?:(?:and|as|at|by|for|from|in|is|of|on|or|the|to|with)[0-9]{1,2}\s|(?![a-z](?:[a-z]"
+    r"|\.(?=[a-z])){0,40}[A-Z0-9_(])[a-z,;:.)\]])"
 )
 """How a piece begins whose first words are lost, also with the number of a footnote behind one of them.
 
@@ -31,10 +31,9 @@ A name begins a sentence as it is written: readData, init_model, tanh(x), os.pat
 """
 _LEANING = re.compile(
     r"(?:it|its|this|these|those|they|their|he|she|his|her|such|that|then|here|however|therefore|thus|hence|moreover"
-    r"|furthermore|similarly|otherwise|also|in (?:contrast|particular|addition(?! to)|this case|other words)"
-    r"|as a (?:result|consequence)|the (?:former|latter)|for (?:this|that|example|instance)|to (?:this end|do so)"
-    r"|if (?:so|not)"
-    r"|where|which|dies\w*|dabei|somit|其中|因此|这|此)\b",
+    r"|furthermore|similarly|otherwise|also|in (?:contrast|particular|addition(?! to)|this case|other words)|as a (?:result"
+    r"|consequence)|the (?:former|latter)|for (?:this|that|example|instance)|to (?:this end|do so)|if (?:so|not)|where|which"
+    r"|dies\w*|dabei|somit|其中|因此|这|此)\b",
     re.IGNORECASE,
 )
 _SAID_BEFORE = re.compile(r"\b(?:this|these|those)[.!]$", re.IGNORECASE)

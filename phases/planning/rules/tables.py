@@ -15,10 +15,8 @@ METHOD_HEAD = re.compile(r"method|model|optimi[sz]er|algorithm|approach|system|p
 """Over a column that names methods."""
 SETTING_NAME = re.compile(
     r"(?:\w+[ -]){0,3}(?:rates?|sizes?|momentum|decay|epochs?|(?:number|#|no\.?) ?of|num_|n_|max(?:imum)?[ _-](?!max)"
-    r"|min(?:imum)?[ _-]"
-    r"|layers|heads|steps|iterations|temperature|optimi[sz]er|seeds?|dimensions?|widths?|depths?|thresholds?|weights?"
-    r"|factors?"
-    r"|coefficients?|capacity|lr|[α-ωϵ]|\\[a-z]+)\b",
+    r"|min(?:imum)?[ _-]|layers|heads|steps|iterations|temperature|optimi[sz]er|seeds?|dimensions?|widths?|depths?|thresholds?"
+    r"|weights?|factors?|coefficients?|capacity|lr|[α-ωϵ]|\\[a-z]+)\b",
     re.IGNORECASE,
 )
 """How labels of settings begin."""

@@ -26,27 +26,23 @@ _WHOLE = (
     r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|·|\*|±|[α-ωϵ])| ?\+ ?[\w(\\]|[A-Za-z(\\])"
 )
 _QUANTITY = (
-    r"rates?|sizes?|decay|momentum|dropout|dimensions?|dimensionality|steps?|temperatures?|margins?|factors?"
-    r"|coefficients?|lengths?"
-    r"|seeds?|thresholds?|strength|patience|tolerance|weights?|penalty|probabilit(?:y|ies)|ratios?|widths?|depths?"
-    r"|ranks?|bandwidth"
-    r"|frequency|capacity|budgets?|degrees?|variance|deviation|mean|discount|horizon|window|resolution|interval"
-    r"|fraction|constant"
-    r"|base|level|limit|number|max(?:imum)?|min(?:imum)?|parameters?|scale|radius|order|precision|offset|cardinality"
-    r"|timeouts?|delays?"
-    r"|periods?|epochs?|iterations?|layers?|biases|bias|heads?|clusters?|memory size"
+    r"rates?|sizes?|decay|momentum|dropout|dimensions?|dimensionality|steps?|temperatures?|margins?|factors?|coefficients?"
+    r"|lengths?|seeds?|thresholds?|strength|patience|tolerance|weights?|penalty|probabilit(?:y|ies)|ratios?|widths?|depths?"
+    r"|ranks?|bandwidth|frequency|capacity|budgets?|degrees?|variance|deviation|mean|discount|horizon|window|resolution"
+    r"|interval|fraction|constant|base|level|limit|number|max(?:imum)?|min(?:imum)?|parameters?|scale|radius|order|precision"
+    r"|offset|cardinality|timeouts?|delays?|periods?|epochs?|iterations?|layers?|biases|bias|heads?|clusters?|memory size"
 )
 """Nouns for quantities, in any field."""
 _IS_QUANTITY = re.compile(rf"\b(?:{_QUANTITY})$", re.IGNORECASE)
 _SIGN = re.compile(
     rf"(?<![\w\\{{^.])(?<![-+*/·×] )(\|[A-Za-z]\||[α-ωϵϕµA-Za-z](?:_[\w-]{{1,24}}|[0-9])?"
-    rf"|[A-Za-z]{{2,20}}(?:[_-][A-Za-z0-9]{{1,20}}){{0,3}})"
-    rf"(?: ?= ?[^=<>,;.]{{1,24}}?){{0,2}}? {{0,2}}(?:=|∈|←|:=) ?{_SEVERAL}{_WHOLE}"
+    rf"|[A-Za-z]{{2,20}}(?:[_-][A-Za-z0-9]{{1,20}}){{0,3}})(?: ?= ?[^=<>,;.]{{1,24}}?){{0,2}}? {{0,2}}(?:=|∈|←|:=) "
+    rf"?{_SEVERAL}{_WHOLE}"
 )
 _SET = re.compile(
-    r"(?<![\w])((?:[A-Za-zα-ωϵ][\w-]*,? (?:\(\w{1,12}\) )?){1,6})(?:is|are|was|were|be|being)? ?(?:then |also |all "
-    r"|\w+ly )?(?:initiali[sz]ed|set"
-    r"|fixed|equal|limited|restricted|capped|clipped|kept|chosen|tuned|varied|grid search|search(?:ed)?|swept)"
+    r"(?<![\w])((?:[A-Za-zα-ωϵ][\w-]*,? (?:\(\w{1,12}\) )?){1,6})(?:is|are|was|were|be|being)? ?(?:then |also |all |\w+ly "
+    r")?(?:initiali[sz]ed|set|fixed|equal|limited|restricted|capped|clipped|kept|chosen|tuned|varied|grid search|search(?:ed)?"
+    r"|swept)"
     rf" (?:to|at|with|as|by|from|in|on|over|among) (?:be )?(?:the value |values? (?:of )?)?(?:{_SEVERAL}{_WHOLE}|({_WORDED}))"
 )
 _SET_FIRST = re.compile(
@@ -57,30 +53,29 @@ _SET_FIRST = re.compile(
 _LISTED = re.compile(rf"(?:[-*•] )?([A-Za-z][\w-]*(?: [\w-]+){{0,4}}) ?[:=] ?{_SEVERAL}(?: [\w%]+)?[.,;]?$")
 """An item of a list of settings: top-k: 50."""
 _NAMED = re.compile(
-    rf"\b((?:[A-Za-z][\w-]* ){{0,3}}(?:{_QUANTITY}))(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:of|to|is|are|was|were|as"
-    rf"|:|=|\() ?"
-    rf"(?:(?:about|approximately|around|either|up to|equal to|at most|at least|always|the default"
-    rf"|a default) )?{_SEVERAL}{_WHOLE}",
+    rf"\b((?:[A-Za-z][\w-]* ){{0,3}}(?:{_QUANTITY}))(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:of|to|is|are|was|were|as|:|=|\() ?"
+    rf"(?:(?:about|approximately|around|either|up to|equal to|at most|at least|always|the default|a default) "
+    rf")?{_SEVERAL}{_WHOLE}",
     re.IGNORECASE,
 )
 _SPACED = re.compile(rf"\b((?:[a-z][\w-]* ){{0,2}}(?:{_QUANTITY})) {_SEVERAL}{_WHOLE}", re.IGNORECASE)
 _SINGULAR = r"bit|byte|layer|head|fold|entry|dimension(?:al)?|way|shot|step|character|word"
 """Units that stand before a noun in the singular: a 32 bit hash."""
 _COUNTED = re.compile(
-    rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{_ONE}(?:{_NEXT}){{0,8}})[\]}}]?|\b(?i:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of"
-    rf"|the|and|or|to|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than"
+    rf"(?<![\w.,^_/⁄±=+-])(?<![-+−] )((?>{_ONE}(?:{_NEXT}){{0,8}})[\]}}]?|\b(?i:{'|'.join(WORDS)})\b)[ -]((?:(?!(?:of|the|and"
+    rf"|or|to|for|with|in|on|at|is|are|more|less|most|best|other|which|that|these|those|if|when|while|as|by|from|than"
     r"|different|main|key)\b)[A-Za-z][\w-]*[ -])"
     rf"{{0,3}}?(?:[a-zA-Z][a-z-]*[a-rt-z]s|[A-Z]PUs|{_SINGULAR}))\b(?![-_][a-z])"
 )
 _CHOSEN = re.compile(
-    r"\b(?:us(?:e|es|ed|ing)|with|and|employ\w*|optimi[sz]e\w* (?:with|by)) (?:the |an? )?((?!of |same|default|other|propos|differ|custom)[A-Za-z][\w-]*(?: [\w-]+)?)"
+    r"\b(?:us(?:e|es|ed|ing)|with|and|employ\w*|optimi[sz]e\w* (?:with|by)) (?:the |an? )?((?!of |same|default|other|propos"
+    r"|differ|custom)[A-Za-z][\w-]*(?: [\w-]+)?)"
     r" (optimi[sz]er|activation|initiali[sz]ation|line search)\b"
 )
 """What is chosen by name: with tanh activations."""
 _UNIT = re.compile(
-    r" ?(%|percent|(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|ms|[µμun]s|[kMG]?Hz|[kKMGT]i?B(?:/s)?"
-    r"|(?:kilo|mega|giga)?bytes?"
-    r"|bits?|dB|fps|nm|mm|cm|m|s|V|mV|K|°C|degrees)(?![\w-])"
+    r" ?(%|percent|(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|ms|[µμun]s|[kMG]?Hz|[kKMGT]i?B(?:/s)?|(?:kilo"
+    r"|mega|giga)?bytes?|bits?|dB|fps|nm|mm|cm|m|s|V|mV|K|°C|degrees)(?![\w-])"
 )
 _WORD_COUNTED = re.compile(
     r"layers|heads|blocks|seeds|epochs|runs|folds|steps|iterations|repetitions|threads|bits|bytes|GPUs"
@@ -90,26 +85,26 @@ _MEASURES = re.compile(
     r"(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|months?|years?|percent|bytes?|times|fold"
 )
 _NO_COUNT = re.compile(
-    r"(?:possible|\w*ness|thing|way|case|reason|kind|type|aspect|challenge|contribution|advantage|example|person"
-    r"|people|author|paper|work|other|more|and|year|month|question|section|include|contain|part|result|observation|experiment)s?"
+    r"(?:possible|\w*ness|thing|way|case|reason|kind|type|aspect|challenge|contribution|advantage|example|person|people|author"
+    r"|paper|work|other|more|and|year|month|question|section|include|contain|part|result|observation|experiment)s?"
 )
 _BEFORE_RESULT = re.compile(
     r"\b(?:by|than|score of|accuracy of|F1 of|average of|mean of|improvement of|reduction of|took|takes|within|achiev\w+"
     r"|reach\w*|drops? (?:of|to)|attain\w*|error of|speedup of|yield\w*|obtain\w*|cost\w*|vs\.?|versus|one of|each of|these"
-    r"|those|the other|if|when|suppose|assume|say|e\.g\.,?|example,?)"
-    r"(?: the| about| around| at least| at most| almost| nearly| only)? \$?$",
+    r"|those|the other|if|when|suppose|assume|say|e\.g\.,?|example,?)(?: the| about| around| at least| at most| almost| nearly"
+    r"| only)? \$?$",
     re.IGNORECASE,
 )
 _NO_SETTING = re.compile(
-    r"\b(?:outperform|improv\w+ (?:by|of|over)|faster than|better than|we (?:observe|find|found|see)|achieves?"
-    r"|achieved|results show)",
+    r"\b(?:outperform|improv\w+ (?:by|of|over)|faster than|better than|we (?:observe|find|found|see)|achieves?|achieved"
+    r"|results show)",
     re.IGNORECASE,
 )
 _SET_BY_US = re.compile(
-    r"\b(?:we|our)\b.{0,60}\b(?:us|set|train|run|ran|fix|choose|chose|tune|select|initiali[sz]|sampl|employ|averag|delet|add|remov)"
-    r"|\b(?:trained|run|tested)\b.{0,60}\bus(?:ed|ing)\b"
-    r"|\b(?:is|are|was|were) (?:\w+ly )?(?:used|set|fixed|trained|adopted|chosen|selected|exploited|initiali[sz]ed"
-    r"|sampled|repeated|run)\b",
+    r"\b(?:we|our)\b.{0,60}\b(?:us|set|train|run|ran|fix|choose|chose|tune|select|initiali[sz]|sampl|employ|averag|delet|add"
+    r"|remov)"
+    r"|\b(?:trained|run|tested)\b.{0,60}\bus(?:ed|ing)\b|\b(?:is|are|was|were) (?:\w+ly )?(?:used|set|fixed|trained|adopted"
+    r"|chosen|selected|exploited|initiali[sz]ed|sampled|repeated|run)\b",
     re.IGNORECASE,
 )
 _STOPS_TEXT = """
@@ -134,7 +129,9 @@ _KINDS = tuple(
         ),
     )
 )
-_BETWEEN = frozenset(["is", "are", "was", "were", "of", "be", "a", "the", "to", "all", "value", "values", "by", "using"])
+_BETWEEN = frozenset(
+    ["is", "are", "was", "were", "of", "be", "a", "the", "to", "all", "value", "values", "by", "using"]
+)
 """What may stand between a name and its number."""
 _GOES_ON = re.compile(r",? ?(?:\.\.\.|…|\. \.)")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
@@ -249,7 +246,9 @@ def _signs(read: str) -> Iterator[Value]:
 
 
 def _phrases(read: str) -> Iterator[Value]:
-    for match in (match for pattern in (_SET, _SET_FIRST, _NAMED, _SPACED, _LISTED) for match in pattern.finditer(read)):
+    for match in (
+        match for pattern in (_SET, _SET_FIRST, _NAMED, _SPACED, _LISTED) for match in pattern.finditer(read)
+    ):
         words = match.group(1).split()
         last = next((word for word in reversed(words) if word not in _BETWEEN), "")
         # "in all runs b is set to 0.003" names b, and "the rate b is set" a rate
