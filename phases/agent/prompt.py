@@ -80,7 +80,8 @@ Work:
 - If plan and {source} leave open what changes results, ask with AskUser: once, at most three questions.
 - Complete the required todos.
 - Run verify_commands and fix what fails. Then answer in one sentence without a tool call: that says you are done.
-- Then facts are checked: planned files exist and parse, {imports}verify_commands pass and run tests, nothing that cites a
+- Then facts are checked: planned files exist and parse, {imports}verify_commands pass and
+  print how many tests ran (like `12 passed, 0 failed`), nothing that cites a
   requirement is a stub; hooks of the user may check more. Fix the cause of what fails; leave .pipeline and hook scripts alone.
 
 {DATA.format(source=source)}"""

@@ -166,7 +166,7 @@ def test_what_the_paper_does_not_say_is_told_so_where_a_person_reads_it() -> Non
     )
     assert problems_of(plan, CITED) == []
     shown = plan_md(plan)
-    assert "No clip is given; assume 1. (not in the paper)" in shown
+    assert "No clip is given; assume 1. (assumed)" in shown
 
 
 def test_what_is_wrong_is_told_in_the_form_in_which_the_model_wrote() -> None:
