@@ -139,7 +139,9 @@ def test_a_row_in_the_models_own_words_says_so_or_is_told_back(row: dict[str, An
 
 
 def test_a_plan_that_quotes_nothing_is_refused_as_a_whole() -> None:
-    rows = [{**row, "text": f"Dance on {row['id']}.", "status": "missing", "quote": ""} for row in SHORT["requirements"]]
+    rows = [
+        {**row, "text": f"Dance on {row['id']}.", "status": "missing", "quote": ""} for row in SHORT["requirements"]
+    ]
     problems = problems_of(_plan_of({**SHORT, "requirements": rows}), CITED)
     assert problems == ["requirements: not one of them quotes words that are there"]
 

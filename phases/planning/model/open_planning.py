@@ -45,9 +45,7 @@ def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Cont
         Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place),
         header,
         begun={"present": present, "tools": describe_tools(box), **({"pictures": pictures} if pictures else {})},
-        is_same=lambda rows: (
-            present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows)
-        ),
+        is_same=lambda rows: present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows),
         on_set_aside=lambda kept: ctx.progress(0, 1, _describe_new_start(os.path.join(ctx.paths.root, kept), header)),
         shown_again=False,
         on_wait=partial(ctx.progress, 0, 1),

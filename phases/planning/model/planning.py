@@ -334,7 +334,8 @@ class _Planning:
             told = fault.partition(";")[0]
             self._ctx.tell(f"warning: {name} of the plan is marked as inferred: {told}; check it in initial_plan.txt")
         rows = {
-            name: [without_quote(row, self._cited) if row["id"] in wrong else row for row in plan[name]] for name in QUOTED
+            name: [without_quote(row, self._cited) if row["id"] in wrong else row for row in plan[name]]
+            for name in QUOTED
         }
         return {**plan, **rows}
 
