@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from phases.agent.kernel_files import OWN
-from pipeline.base.errors import Incomplete
 from pipeline.engine.phase import Context, Documents, Phase, require
 
 _VERSION = 5
@@ -30,10 +29,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         inputs["plan_review.json"]["plan_sha256"] == digest,
         "the plan was approved as another text; review it again with: pipeline review",
     )
-    model, language = require_model(ctx), inputs["initial_plan.txt"]["language"]
-    if model.name == "offline" and language != "Python":
-        told = f"code in {language} needs a model; continue with --model PROVIDER:NAME"
-        raise Incomplete(told, stop_reason="needs_model", report={"scaffold": True})
+    model = require_model(ctx)
     notify_assumed_window(model, ctx.tell)
     work = assignment_of(inputs["initial_plan.txt"], digest, inputs[_INDEX], ctx, _VERSION)
     if isinstance(model, AgentCommand):

@@ -101,7 +101,7 @@ def plan_of(case: Case) -> dict[str, Any]:
             for path in case.files
             if path.endswith(".py")
         ],
-        "validation_approach": {"verify_commands": [case.verify], "experiments": []},
+        "validation_approach": {"verify_commands": [case.verify]},
     }
 
 

@@ -82,7 +82,7 @@ def _look(folder: str, name: str, tests: str, setting: EvidenceSetting) -> float
     plan = {
         "requirements": rows,
         "file_structure": [{"path": "work.py"}, {"path": "test_work.py"}],
-        "validation_approach": {"verify_commands": ["python -m pytest -q"], "experiments": []},
+        "validation_approach": {"verify_commands": ["python -m pytest -q"]},
     }
     box = Box(root, kind_of_sandbox("required"), python=setting.bare or None)
     commands = CommandRunner(box, Snapshot(root, os.path.join(folder, f"{name}-kept")))

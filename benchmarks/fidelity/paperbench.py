@@ -74,8 +74,7 @@ def _reproduce_script(task: Path) -> str:
     plan = parse_yaml((task / "initial_plan.txt").read_bytes())
     packages = [line for name in plan["environment_setup"]["packages"] if (line := read_requirement(name) or "")]
     install = [f"python3 -m pip install {shlex.join(packages)}"] if packages else []
-    experiments = [row["command"] for row in plan["validation_approach"].get("experiments", ()) if row.get("command")]
-    commands = experiments or plan["validation_approach"]["verify_commands"]
+    commands = plan["validation_approach"]["verify_commands"]
     return "\n".join(["#!/bin/sh", "set -ex", *install, *commands]) + "\n"
 
 

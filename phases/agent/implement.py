@@ -53,7 +53,7 @@ from phases.reproduction.attempts import open_attempt
 from phases.sandbox.box import Box
 from phases.sandbox.devices import AUTO, describe_cards, find_devices
 from phases.sandbox.devices import NONE as GPU_NONE
-from phases.sandbox.installs import pip_packages
+from phases.sandbox.installs import is_python, pip_packages
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.jobs import Jobs, jobs_on_record
 from phases.workspace.manifest import tree_digest
@@ -75,8 +75,9 @@ _MOST_LOGGED = 300
 
 
 def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> dict[str, Any]:
-    """The documents of phase 09, by short name: implementation, summary, traceability, acceptance."""
+    """Return the documents of phase 09, by short name: implementation, summary, traceability, acceptance."""
     plan, places = assignment.plan, assignment.places
+    _refuse_without_model(plan, model)
     finish_rewind(places, assignment.in_place)
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
     tell, clean = partial(_tell, progress, assignment), partial(redact_value, secrets=model.secrets)
@@ -118,6 +119,13 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     if added := packages_added(session.journal.all_rows()):
         packages = _install_packages(assignment, bare, tell, [row["line"] for row in added])
     return _documents(assignment, session, state, ending, packages, scaffold=events.scaffold)
+
+
+def _refuse_without_model(plan: Mapping[str, Any], model: Model) -> None:
+    """Raise Incomplete where rules have no scaffold for the language."""
+    if model.name == OFFLINE and not is_python(plan):
+        told = f"code in {plan['language']} needs a model; continue with --model PROVIDER:NAME"
+        raise Incomplete(told, stop_reason="needs_model", report={"scaffold": True})
 
 
 def _tell(progress: Progress, assignment: Assignment, text: str) -> None:
@@ -228,8 +236,8 @@ def _own_tools(
 
 
 def _package_tools(assignment: Assignment, session: Session, commands: CommandRunner) -> list[Tool]:
-    """AddPackage, where packages may be installed."""
-    if assignment.packages is None or assignment.limits.get("python"):
+    """AddPackage, where packages of Python may be installed."""
+    if assignment.packages is None or assignment.limits.get("python") or not is_python(assignment.plan):
         return []
 
     def install(lines: Sequence[str]) -> Packages:

@@ -15,10 +15,15 @@ from phases.sandbox.devices import describe_cards
 _GIB = 2**30
 
 
-def machine_facts(box: Box = Box("", NONE), missing: Collection[str] = ()) -> dict[str, Any]:  # noqa: B008 - frozen
+def machine_facts(
+    box: Box = Box("", NONE),  # noqa: B008 - frozen
+    missing: Collection[str] = (),
+    *,
+    python: bool = True,
+) -> dict[str, Any]:
     """Python, system, cores, memory and time of a command, and what of the user's machine it sees.
 
-    `missing`: programs that the plan's commands need and that are not there.
+    `missing`: programs that the plan's commands need and that are not there. `python`: whether the code is in Python.
     """
     data = {folder.name: folder.inside if box.kind in MOUNTED else f"${folder.variable}" for folder in box.data}
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -33,5 +38,5 @@ def machine_facts(box: Box = Box("", NONE), missing: Collection[str] = ()) -> di
         **({"data_to_read": data} if data else {}),
         "programs": ", ".join(find_tools(box)) or "Python alone",
         **({"programs_not_here": f"{', '.join(missing)}: write code and tests all the same"} if missing else {}),
-        "importable": "the standard library, pytest, coverage, packages_installed",
+        **({"importable": "the standard library, pytest, coverage, packages_installed"} if python else {}),
     }

@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phases.agent.cited_sections import split_paper
 from phases.agent.interfaces import outline_of
-from phases.agent.prompt import describe_next_file, describe_sections, first_messages, read_request, without_result
+from phases.agent.prompt import describe_next_file, describe_sections, first_messages, without_result
 from phases.llm.journal import digest_of
 from phases.llm.model import OVERFLOW, TRUNCATED, Message, Reply, describe_pictures, message_of, most_tokens, tokens_of
 from phases.llm.pictures import Picture
-from pipeline.base.errors import PhaseError
+from phases.planning.model.material import strip_invisible
+from phases.readers.kinds import REQUIREMENT
+from phases.readers.markdown import PAGE_MARK
+from pipeline.base.errors import FormatError, PhaseError
+from pipeline.base.formats import parse_markdown
 from pipeline.base.logs import logger
 
 if TYPE_CHECKING:
@@ -56,7 +60,7 @@ class Memory:
         self, plan: Mapping[str, Any], begun: Session, tools: Sequence[Mapping[str, Any]], *, paper: str = ""
     ) -> None:
         """`paper` is the text of paper.md."""
-        request = read_request(paper)
+        request = _read_request(paper)
         self._sections = [] if request else split_paper(paper)
         self._plan, self._open, self._first_time, self._kept = plan, list(begun.write), set(begun.write), begun.kept
         self._tools = digest_of(json.dumps(list(tools), sort_keys=True))
@@ -225,7 +229,7 @@ class Memory:
             self._step = [Message("user", text) for text in (told, cited) if text]
         elif self.interfaces:
             self._step = [
-                Message("user", "Every planned file is written. Run the checks of the plan; mend what fails.")
+                Message("user", "Every planned file is written. Run the plan's checks unless they just passed; mend what fails.")
             ]
 
     def _all(self) -> list[Message]:
@@ -312,6 +316,17 @@ class Memory:
 
     def _outline(self) -> None:
         self._brief = True
+
+
+def _read_request(paper: str) -> str:
+    """Return the whole text of a request in plain words; empty where paper.md is a paper."""
+    try:
+        document = parse_markdown(paper.encode())
+    except FormatError:
+        return ""
+    if document.front.get("kind") != REQUIREMENT:
+        return ""
+    return PAGE_MARK.sub("", strip_invisible(document.text[document.body_start :])).strip()
 
 
 def _results_in(turn: Sequence[Message]) -> str:

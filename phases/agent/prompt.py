@@ -9,11 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from phases.agent.cited_sections import Section, cited_sections
 from phases.llm.model import Message, tokens_of
-from phases.planning.model.material import strip_invisible
-from phases.readers.kinds import REQUIREMENT
-from phases.readers.markdown import PAGE_MARK
-from pipeline.base.errors import FormatError
-from pipeline.base.formats import parse_markdown
 
 if TYPE_CHECKING:  # the offline model, which commands load that run nothing, reads prompts and needs no session
     from phases.agent.session import Session
@@ -66,8 +61,10 @@ _REQUIRED = {
 
 def build_system(plan: Mapping[str, Any], *, is_request: bool = False, has_references: bool = False) -> str:
     """Return the system prompt: what holds for the plan's language, its source and its experiments, each rule once."""
+    from phases.sandbox.installs import is_python  # late: commands that run nothing load this module
+
     source = "request" if is_request else "paper"
-    imports = "modules import, a program answers --help, " if _language_of(plan) == "Python" else ""
+    imports = "modules import, a program answers --help, " if is_python(plan) else ""
     return f"""{describe_work(plan, is_request=is_request)}, with tools. Paths are relative to the workspace, which may hold \
 earlier work.
 
@@ -83,7 +80,8 @@ Work:
 - If plan and {source} leave open what changes results, ask with AskUser: once, at most three questions.
 - Complete the required todos.
 - Run verify_commands and fix what fails. Then answer in one sentence without a tool call: that says you are done.
-- Then facts are checked: planned files exist and parse, {imports}verify_commands pass and run tests, nothing that cites a
+- Then facts are checked: planned files exist and parse, {imports}verify_commands pass and
+  print how many tests ran (like `12 passed, 0 failed`), nothing that cites a
   requirement is a stub; hooks of the user may check more. Fix the cause of what fails; leave .pipeline and hook scripts alone.
 
 {DATA.format(source=source)}"""
@@ -93,13 +91,13 @@ def describe_work(plan: Mapping[str, Any], *, is_request: bool) -> str:
     """Return what is to be done, without a full stop."""
     framework = f" with {plan['framework']}" if plan.get("framework") else ""
     source = "user's request" if is_request else "research paper"
-    return f"You implement a {source} in {_language_of(plan)}{framework} from an approved plan"
+    return f"You implement a {source} in {plan['language']}{framework} from an approved plan"
 
 
 def code_rules(plan: Mapping[str, Any], *, is_request: bool) -> str:
     """Return the rules for code, delivery and experiments, which hold whatever tools the model has."""
     of_paper = "" if is_request else _README_OF_PAPER
-    packaging = _PACKAGING.get(_language_of(plan), _USUAL)
+    packaging = _PACKAGING.get(plan["language"], _USUAL)
     experiments = EXPERIMENTS if plan.get("expected_results") else ""
     return f"""\
 - No placeholders, and nothing hard-coded to please a test.
@@ -111,21 +109,6 @@ Delivery, also where the plan does not list it:
 - README.md: purpose, installation, usage with commands that you ran and their output, {of_paper}assumptions, what is not done, a
   licence note.
 - {packaging}. Nothing refers to files outside the workspace.{experiments}"""
-
-
-def _language_of(plan: Mapping[str, Any]) -> str:
-    return str(plan.get("language", "Python"))
-
-
-def read_request(paper: str) -> str:
-    """Return the whole text of a request in plain words; empty where paper.md is a paper."""
-    try:
-        document = parse_markdown(paper.encode())
-    except FormatError:
-        return ""
-    if document.front.get("kind") != REQUIREMENT:
-        return ""
-    return PAGE_MARK.sub("", strip_invisible(document.text[document.body_start :])).strip()
 
 
 def first_messages(plan: Mapping[str, Any], begun: Session, room: int, request: str = "") -> list[Message]:

@@ -27,6 +27,7 @@ from phases.agent.kernel_setting import RULES, RULES_KEY, read_wanted
 from phases.agent.machine_facts import machine_facts
 from phases.llm.journal import Journal, can_continue, header_row, read_journal
 from phases.llm.model import AssumesWindow, Model
+from phases.sandbox.installs import is_python
 from phases.workspace.backup_tree import carry_directory_over, latest_aside
 from phases.workspace.workspace import CONTROL, Workspace
 from pipeline.base.errors import PhaseError
@@ -164,7 +165,9 @@ def _start_facts(work: Assignment, model: Model, installed: Sequence[str]) -> di
         "hand": OFFLINE if model.name == OFFLINE else "model",
         "supervisor": supervisor,
         RULES_KEY: RULES,
-        _MACHINE: machine_facts(work.command_box, missing_programs(work.plan, work.command_box)),
+        _MACHINE: machine_facts(
+            work.command_box, missing_programs(work.plan, work.command_box), python=is_python(work.plan)
+        ),
         # An index that was made anew would ask other questions than those on record (decision 113).
         **({"references": work.library.relations} if work.library else {}),
         **({_REQUIRE: work.require} if work.require else {}),

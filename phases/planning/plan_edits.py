@@ -127,11 +127,7 @@ def why_row_unfit(plan: Mapping[str, Any], identifier: str, contracts: Checker) 
     row = next(row for row in plan[name] if row["id"] == identifier)
     schema = contracts.schema("initial_plan.txt")["properties"][name]["items"]
     if other := next((field for field in row if field not in schema["properties"]), ""):
-        known = ", ".join(
-            field
-            for field, rule in schema["properties"].items()
-            if field not in ("id", "source")
-        )
+        known = ", ".join(field for field, rule in schema["properties"].items() if field not in ("id", "source"))
         places = f", {', '.join(_PLACES)}" if "source" in schema["properties"] else ""
         return f"{identifier} has no field '{other}'; it has {known}{places}"
     return f"{identifier}.{breach.removeprefix('at $.')}" if (breach := contracts.breach(schema, row)) else ""

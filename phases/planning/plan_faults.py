@@ -28,7 +28,11 @@ def reference_faults(plan: Mapping[str, Any]) -> Iterator[str]:
             for row in plan["file_structure"]
             for one in row.get("components", ())
         ),
-        *((f"{row['path']}: one that it implements", one) for row in plan["file_structure"] for one in row.get("implements", ())),
+        *(
+            (f"{row['path']}: one that it implements", one)
+            for row in plan["file_structure"]
+            for one in row.get("implements", ())
+        ),
     ]
     yield from (f"{place} is {one}, which the plan does not have" for place, one in leads if one not in known)
 

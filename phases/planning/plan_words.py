@@ -138,7 +138,7 @@ def _enclose(text: str) -> str:
     return text if len(text) < 2 or re.fullmatch(r"\\?[A-Za-z0-9.]+", text) else f"({text})"
 
 
-ABSENT = "not in the paper"
+ABSENT = "assumed"
 
 
 def name_place(row: Row) -> str:

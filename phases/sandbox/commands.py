@@ -24,8 +24,7 @@ from pipeline.base.text_escaping import one_line
 
 SECONDS = 300
 _TOOLS = (
-    *("node", "npm", "gcc", "g++", "make", "cmake", "go", "cargo", "rustc", "java", "javac", "ruby", "php", "perl", "Rscript"),
-    *("julia", "dotnet", "ghc", "ocaml", "elixir", "swift"),
+    "node npm gcc g++ make cmake go cargo rustc java javac ruby php perl Rscript julia dotnet ghc ocaml elixir swift"
 )
 _ASKED_WITH = {"go": "version", "java": "-version", "javac": "-version"}
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){1,3}")
@@ -78,13 +77,13 @@ def describe_tools(box: Box) -> str:
 
 @cache
 def _find_tools(kind: str, programs: tuple[str, ...]) -> tuple[str, ...]:
-    there = [name for name in _TOOLS if shutil.which(name, path=build_search_path(Box("", kind, programs=programs), ""))]
-    ask = "\n".join(
-        f'said=$(timeout 20 {name} {_ASKED_WITH.get(name, "--version")} 2>&1) && echo "{name} $(echo $said)"' for name in there
-    )
+    box = Box("", kind, programs=programs)
+    there = [name for name in _TOOLS.split() if shutil.which(name, path=build_search_path(box, ""))]
+    asks = ((name, f"{name} {_ASKED_WITH.get(name, '--version')}") for name in there)
+    script = "".join(f'said=$(timeout 20 {ask} 2>&1) && echo "{name} $(echo $said)"\n' for name, ask in asks)
     with TemporaryDirectory() as folder:
-        done = run_command(Box(folder, kind, programs=programs), f"{ask}\ntrue", seconds=_PROBE_SECONDS) if there else None
-    if done is None or done.exit_code is None:
+        done = run_command(box._replace(workspace=folder), f"{script}true", seconds=_PROBE_SECONDS)
+    if done.exit_code is None:
         return tuple(there)
     # a program that cannot tell its version does not work here: rustup's stand-ins find no toolchain in a sandbox
     said = dict(line.split(" ", 1) for line in done.output.splitlines() if line.partition(" ")[0] in there)

@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Iterable
 from functools import cache
+from glob import glob
 
 from phases.sandbox.box import LANDLOCK, Box
 
@@ -22,7 +23,8 @@ OLDEST_ABI = 3
 SIGNALS_ABI = _SCOPE_FROM
 """From here on, signals to processes outside are held back by Landlock."""
 _CREATE_RULESET, _ASK_VERSION = 444, 1
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache", "/etc/alternatives")
+_SETTINGS = (*sorted(glob("/etc/java-*")), "/etc/R")  # links of /usr/lib lead there, and java does not start without
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache", "/etc/alternatives", *_SETTINGS)
 _KERNEL_FACTS = (
     *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/version"),
     *(

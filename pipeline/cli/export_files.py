@@ -52,8 +52,8 @@ _TOOLS = {
     "R": _Tools(_HUB + "r-base:latest"),
 }
 _OTHER = _Tools(_HUB + "debian:stable-slim")
-_OF_DEBIAN = {"cmake": "cmake", "make": "make", "g++": "g++", "gcc": "gcc", "git": "git", "python3": "python3"}
-"""Program -> the package of Debian that has it."""
+_OF_DEBIAN = ("cmake", "make", "g++", "gcc", "git", "python3")
+"""Programs that Debian has in packages of their names."""
 
 
 def make_companions(store: TaskStore, files: Mapping[str, Any], *, agents_md: bool) -> Files:
@@ -62,7 +62,6 @@ def make_companions(store: TaskStore, files: Mapping[str, Any], *, agents_md: bo
     language = plan["language"]
     tools = _tools_of(store, language)
     made = {
-        "README.md": _render_readme(store),
         "PROVENANCE.md": _render_provenance(store, files),
         **({"AGENTS.md": _render_rules(list_commands(store))} if agents_md else {}),
         "Containerfile": _render_container(tools.image, plan["environment_setup"].get("tools", ())),
@@ -121,14 +120,6 @@ def _tools_of(store: TaskStore, language: str) -> _Tools:
     return _Tools(f"{_HUB}python:{version}-slim", _PYTHON_INSTALL)
 
 
-def _render_readme(store: TaskStore) -> str:
-    """Return a README for code that has none of its own."""
-    title = " ".join(str(store.load("initial_plan.txt")["paper"]["title"]).split()) or store.id
-    checks = [f"    {command}" for command in list_commands(store)]
-    lines = [f"# {title}", "", "`sh reproduce.sh` installs what the code needs, and runs its checks:", "", *checks, ""]
-    return "\n".join(lines)
-
-
 def _render_rules(commands: list[str]) -> str:
     """Return rules for an assistant that changes the code."""
     lines = [
@@ -182,7 +173,7 @@ def _render_lock(store: TaskStore) -> str:
 
 def _render_container(image: str, programs: Any) -> str:
     """Return how to build the code into a container with its packages: its checks then need no network."""
-    packages = sorted({_OF_DEBIAN[name] for name in programs if name in _OF_DEBIAN})
+    packages = [name for name in programs if name in _OF_DEBIAN]
     lines = [
         "#   podman build -t code .",
         "#   podman run --rm --network none code                 the checks",

@@ -23,7 +23,7 @@ from pipeline.cli.output import (
     wrap_text,
 )
 from pipeline.cli.streams import finish_output
-from pipeline.engine.phase import Phase
+from pipeline.engine.phase import TYPED, Phase
 from pipeline.engine.store import TaskStore
 
 _SHOWN = 5
@@ -116,15 +116,16 @@ def _result_rows(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, st
     root, files = relative_path(store.root), report["files"]
     what = "constants and stubs" if report.get("scaffold") else "the code"
     written = f"{what}: {files['written']} of {files['planned']} planned files"
+    is_request = str(load_sound(store, "task.json").get("source", "")).startswith(TYPED)
     few = ("plan.md", "generate_code") if report.get("scaffold") else ()
     candidates = [
-        ("paper.md", "the paper as Markdown"),
-        ("outline.json", "its sections, equations, tables, references"),
-        ("plan.md", "the plan; each requirement cites its page"),
         ("generate_code", written),
-        ("traceability.json", "where each requirement is in the code"),
+        ("plan.md", "the plan" if is_request else "the plan; each requirement cites its page"),
         ("results.json", "the paper's tables beside what the code gave"),
+        ("traceability.json", "where each requirement is in the code"),
         ("code_base", _describe_repositories(store)),
+        ("paper.md", "" if is_request else "the paper as Markdown"),
+        ("outline.json", "" if is_request else "its sections, equations, tables, references"),
         ("report.json", "this report as JSON"),
     ]
     return [
@@ -150,7 +151,8 @@ def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
     lines += [f"  not written: {path}" for path in report["files"]["missing"]]
     assumed = sum(row["status"] == "missing" for row in plan.get("requirements", ()))
     if assumed and not report.get("scaffold"):
-        told = f"The plan assumes what the text leaves open ({assumed} rows): pipeline show {command_name(store)} plan"
+        rows = "1 row" if assumed == 1 else f"{assumed} rows"
+        told = f"The plan assumes what the text leaves open ({rows}): pipeline show {command_name(store)} plan"
         lines += ["", wrap_text(told)]
     for row in report.get("questions", ()):
         said = "you said" if row["by"] == "user" else "assumed"
@@ -193,7 +195,7 @@ def _open_requirement_lines(store: TaskStore, requirements: dict[str, Any]) -> l
 
     room = min(width_of_terminal(), _NARROW) - 18
     more = len(rows) - _SHOWN
-    told = f"{len(rows)} of {requirements['total']} requirements and values of the paper ({_count_statuses(rows)})"
+    told = f"{len(rows)} of {requirements['total']} requirements and values ({_count_statuses(rows)})"
     return [
         "",
         wrap_text(f"Open: {told}", hanging=6),

@@ -65,6 +65,8 @@ def verdict(tmp_path: Path, files: dict[str, str], *verify: str, **more: Any) ->
         ("[ FAIL 0 | WARN 0 | SKIP 0 | PASS 5 ]\n", 5, 0, 0),
         ("ok parse\n12 passed, 1 failed\n", 12, 1, 0),
         ("All 7 tests passed.\n", 7, 0, 0),
+        ("test_cli: 9 tests, 103 checks, 1 tests failed\ntest_io: 2 tests, 0 failures\n", 10, 1, 0),
+        ("ok 1 - parse\nnot ok 2 - print\n1..2\n", 1, 1, 0),
     ],
 )
 def test_the_summaries_of_test_runners_of_many_languages_are_counted(

@@ -122,6 +122,8 @@ def test_programs_that_no_command_finds_are_named_once_with_their_command(tmp_pa
     )
     missing = missing_programs(plan, Box("", KIND))
     assert missing == {"no-cargo": "no-cargo test", "no-go": "A=1 no-go vet"}
+    wanted = {**plan, "environment_setup": {"packages": [], "tools": ["no-node", "sh"]}}
+    assert missing_programs(wanted, Box("", KIND))["no-node"] == "no-node"
     assert "--programs DIR" in describe_missing_programs(missing)[0]
     shown = with_machine(Box("", KIND), {"programs": program_in(tmp_path / "tools", "no-cargo")})
     assert missing_programs(plan, shown) == {"no-go": "A=1 no-go vet"}

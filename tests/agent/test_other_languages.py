@@ -14,7 +14,7 @@ import pytest
 from phases.llm.model import Reply, reply_to_json
 from phases.planning.rules.languages import language_of
 from phases.sandbox.commands import kind_of_sandbox
-from tests.agents import write
+from tests.agents import small_plan, write
 from tests.papers import Command
 
 
@@ -91,6 +91,35 @@ add_test(NAME runs COMMAND test_rle)
 add_test(NAME again COMMAND test_rle)
 """,
             **_CPP,
+        },
+    ),
+    "javac": Example(
+        "Java",
+        ("javac", "java"),
+        "javac -d out Rle.java RleTest.java && java -cp out RleTest",
+        {
+            "Rle.java": """\
+/** R1: a run of a letter becomes its length and the letter. */
+public class Rle {
+    public static String encode(String text) {
+        StringBuilder out = new StringBuilder();
+        for (int start = 0, end; start < text.length(); start = end) {
+            for (end = start; end < text.length() && text.charAt(end) == text.charAt(start); end++) {}
+            out.append(end - start).append(text.charAt(start));
+        }
+        return out.toString();
+    }
+}
+""",
+            "RleTest.java": """\
+public class RleTest {
+    public static void main(String[] arguments) {
+        System.out.println((Rle.encode("aaab").equals("3a1b") ? "ok" : "not ok") + " 1 - a run becomes its length");
+        System.out.println((Rle.encode("").isEmpty() ? "ok" : "not ok") + " 2 - nothing stays nothing");
+        System.out.println("1..2");
+    }
+}
+""",
         },
     ),
     "cargo": Example(
@@ -174,26 +203,19 @@ end
         },
     ),
 }
-EMPTY = ("components", "values", "datasets", "metrics", "baselines", "expected_results", "experiments", "uncertain")
 
 
 def plan_of(example: Example, request: str) -> dict[str, Any]:
     source = {"section": None, "page": 1, "quote": request.partition(".")[0]}
-    text = "A run of a letter becomes its length and the letter."
-    files = ["README.md", *example.files]
+    row = {"id": "R1", "kind": "algorithm", "text": "A run of a letter becomes its length and the letter."}
+    plan = small_plan("README.md", *example.files, verify=(example.check,))
+    files = [{**file, "implements": ["R1"] * ("rle." in file["path"].lower())} for file in plan["file_structure"]]
     return {
-        "plan_version": 2,
-        "paper": {"title": "Run lengths", "core_contribution": "Run-length coding."},
+        **plan,
         "language": example.language,
-        "requirements": [{"id": "R1", "kind": "algorithm", "text": text, "source": source, "status": "inferred"}],
-        **{name: [] for name in EMPTY},
-        "file_structure": [
-            {"path": path, "purpose": "part of the program", "implements": ["R1"] if "rle." in path else []}
-            for path in files
-        ],
-        "validation_approach": {"verify_commands": [example.check]},
+        "requirements": [{**row, "source": source, "status": "inferred"}],
+        "file_structure": files,
         "environment_setup": {"packages": [], "tools": list(example.tools)},
-        "implementation_strategy": files,
     }
 
 

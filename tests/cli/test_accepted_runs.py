@@ -435,7 +435,7 @@ def test_a_stub_that_nobody_mends_is_incomplete_and_named_as_open(tmp_path: Path
     assert_ended(there, ended, "incomplete", 3, verified=False)
     told = report(there)["requirements"]
     assert (told["stubbed"], [row["id"] for row in told["open"]]) == (1, ["R3"])
-    assert "Open: 1 of 3 requirements and values of the paper (1 stubbed)" in ended.out
+    assert "Open: 1 of 3 requirements and values (1 stubbed)" in ended.out
 
 
 @pytest.mark.slow

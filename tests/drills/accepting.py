@@ -171,7 +171,7 @@ def refused_twice(base: Path) -> Bench:
     """The real phases on the small paper, and a recording that is accepted at its third claim."""
     base.mkdir(parents=True, exist_ok=True)
     path = base / "recording.jsonl"
-    checks = {"verify_commands": [scenes.CHECK, "echo litter > checked.txt; mkdir -p out/in"], "experiments": []}
+    checks = {"verify_commands": [scenes.CHECK, "echo litter > checked.txt; mkdir -p out/in"]}
     replies = [("plan", 1, Reply("ok", json.dumps({**scenes.PLAN, "validation_approach": checks})))]
     for turn, calls in enumerate(TURNS, 1):
         named = tuple(ToolCall(f"c{place}", name, arguments) for place, (name, arguments) in enumerate(calls))

@@ -52,7 +52,7 @@ def words_of_run(command: Command, folder: Path, package: str, *first: Reply) ->
     plan["file_structure"] = [{"path": "a.py", "purpose": "all", "implements": ["R1"]}]
     plan["components"] = [{**plan["components"][0], "id": "C1", "requirements": ["R1"]}]
     plan["implementation_strategy"] = ["a.py"]
-    plan["validation_approach"] = {"verify_commands": ["python -c 'import a; print(a.meet())'"], "experiments": []}
+    plan["validation_approach"] = {"verify_commands": ["python -c 'import a; print(a.meet())'"]}
     code = (
         'import pipelinetest_patience\n\n\ndef meet() -> str:\n    """R1"""\n    return pipelinetest_patience.VERSION\n'
     )

@@ -269,7 +269,9 @@ def test_a_plan_that_hangs_together_has_no_fault() -> None:
         pytest.param(source(quote="We never said anything like it"), "is not in the paper", id="an invented quote"),
         pytest.param(source(quote="wait"), "too short to find its place", id="a quote of one word"),
         pytest.param(
-            lambda plan: plan["requirements"][0].update(text="Dance in all of the rooms."), "the quote 'Dance in", id="no quote"
+            lambda plan: plan["requirements"][0].update(text="Dance in all of the rooms."),
+            "the quote 'Dance in",
+            id="no quote",
         ),
         pytest.param(source(page=9), "R1: there is no page 9; the pages are 1 to 1", id="a page that is not there"),
         pytest.param(source(page=0), "there is no page 0", id="page 0"),

@@ -461,6 +461,13 @@ def test_a_change_that_is_too_long_for_one_reply_is_told_as_a_whole_plan_in_part
     assert "R99" in [row["id"] for row in desk.plan(model)["requirements"]]
     assert "Reply with a whole new plan" in model.requests[1].messages[1].text
     assert "Reply with the change" not in model.requests[1].messages[1].text
+    assert (model.requests[1].schema or {})["required"] == [
+        "plan_version",
+        "paper",
+        "language",
+        "requirements",
+        "components",
+    ]
 
 
 CUT = Reply("truncated", GOOD[:-900], tokens_in=1000, tokens_out=16_384, usd=0.25)

@@ -139,7 +139,9 @@ def test_a_row_in_the_models_own_words_says_so_or_is_told_back(row: dict[str, An
 
 
 def test_a_plan_that_quotes_nothing_is_refused_as_a_whole() -> None:
-    rows = [{**row, "text": f"Dance on {row['id']}.", "status": "missing", "quote": ""} for row in SHORT["requirements"]]
+    rows = [
+        {**row, "text": f"Dance on {row['id']}.", "status": "missing", "quote": ""} for row in SHORT["requirements"]
+    ]
     problems = problems_of(_plan_of({**SHORT, "requirements": rows}), CITED)
     assert problems == ["requirements: not one of them quotes words that are there"]
 
@@ -164,7 +166,7 @@ def test_what_the_paper_does_not_say_is_told_so_where_a_person_reads_it() -> Non
     )
     assert problems_of(plan, CITED) == []
     shown = plan_md(plan)
-    assert "No clip is given; assume 1. (not in the paper)" in shown
+    assert "No clip is given; assume 1. (assumed)" in shown
 
 
 def test_what_is_wrong_is_told_in_the_form_in_which_the_model_wrote() -> None:

@@ -55,7 +55,7 @@ def test_what_is_uncertain_shows_its_rows_and_what_is_missing_its_assumption() -
     text = plan_md(planned(requirements=[missing], uncertain=[{"about": "V1", "what": "Which holds?"}]))
     doubts = text.partition("## What is uncertain or missing")[2].partition("## Settings")[0]
     assert re.search(r"- Which holds\?\n  - \*\*V1\*\* learning rate = 0\.1, of ", doubts)
-    assert "- **R1** No clip is given; assume 1. (not in the paper)" in doubts
+    assert "- **R1** No clip is given; assume 1. (assumed)" in doubts
 
 
 def test_settings_are_a_table_without_the_columns_that_nothing_fills() -> None:

@@ -1,4 +1,4 @@
-"""Find the programs that a plan's check commands need and that commands on this machine do not find."""
+"""Find the programs that a plan needs and that commands on this machine do not find."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ def missing_programs(plan: Mapping[str, Any], box: Box) -> dict[str, str]:
 
     What Python and the plan's packages bring is not looked for: it is installed later, or told of by itself.
     """
-    packages = plan.get("environment_setup", {}).get("packages", ())
-    setup = {str(name).partition(">")[0].partition("=")[0].strip() for name in packages}
-    found = find_unknown_programs(plan["validation_approach"]["verify_commands"], build_search_path(box, ""))
-    return {name: command for name, command in found.items() if name not in {*_WITH_PYTHON, *setup}}
+    setup = plan.get("environment_setup", {})
+    brought = {str(name).partition(">")[0].partition("=")[0].strip() for name in setup.get("packages", ())}
+    commands = [*plan["validation_approach"]["verify_commands"], *setup.get("tools", ())]
+    found = find_unknown_programs(commands, build_search_path(box, ""))
+    return {name: command for name, command in found.items() if name not in {*_WITH_PYTHON, *brought}}
 
 
 def describe_missing_programs(missing: Mapping[str, str]) -> list[str]:

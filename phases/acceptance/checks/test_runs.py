@@ -124,7 +124,12 @@ _OWN_WORDS = re.compile(
     r"(?:[,;] (?P<failed>\d+) (?:(?:tests?|checks?) )?failed)?[.!]?$",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The summary of a test program without a framework, such as "12 passed, 0 failed"."""
+_OWN_TOTAL = re.compile(
+    r"^(?:[\w.-]+: )?(?P<total>\d+) tests?,(?: \d+ \w+,){0,3} (?P<failed>\d+) (?:tests? )?fail(?:ed|ures?)[.!]?$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The summaries of a test program without a framework: "12 passed, 0 failed"; "test_cli: 9 tests, 103 checks, 0 failed"."""
+_TAP_PLAN, _TAP_LINE = re.compile(r"^1\.\.\d+\s*$", re.MULTILINE), re.compile(r"^(not )?ok \d+", re.MULTILINE)
 
 
 def count_tests(output: str) -> SuiteCounts | None:
@@ -135,7 +140,11 @@ def count_tests(output: str) -> SuiteCounts | None:
         for match in re.finditer(pattern, output, re.MULTILINE)
     ]
     found += [("julia", counts) for counts in _julia_counts(output)]
-    found = found or [("own words", _count_groups(match)) for match in _OWN_WORDS.finditer(output)]
+    own = (match for pattern in (_OWN_WORDS, _OWN_TOTAL) for match in pattern.finditer(output))
+    found = found or [("own words", _count_groups(match)) for match in own]
+    if not found and _TAP_PLAN.search(output):
+        lines = _TAP_LINE.findall(output)
+        found = [("tap", (lines.count(""), lines.count("not "), 0))]
     if not found:
         return None
     passed, failed, skipped = (sum(counts[number] for _, counts in found) for number in range(3))

@@ -47,7 +47,11 @@ _TABLE = {
     "unit": _TEXT,
     "condition": _TEXT,
     "columns": {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 30},
-    "rows": {"type": "array", "items": {"type": "array", "items": _CELL, "minItems": 2, "maxItems": 31}, "maxItems": 60},
+    "rows": {
+        "type": "array",
+        "items": {"type": "array", "items": _CELL, "minItems": 2, "maxItems": 31},
+        "maxItems": 60,
+    },
 }
 """A table of results: each row begins with its label, and has a cell for each column; an empty cell is ""."""
 _ID = re.compile(r"E[0-9]+")
@@ -91,7 +95,12 @@ def server_form(form: Mapping[str, Any], *, is_request: bool) -> Row:
     """
     made = _bounded(form)
     lists = made["properties"]
-    table = {"type": "object", "additionalProperties": False, "properties": _TABLE, "required": ["table", "columns", "rows"]}
+    table = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": _TABLE,
+        "required": ["table", "columns", "rows"],
+    }
     lists["expected_results"] = {"type": "array", "items": table, "maxItems": 40}
     if is_request:
         made["properties"] = {name: rule for name, rule in lists.items() if name not in _OF_PAPERS}
@@ -134,7 +143,9 @@ def complete_plan(value: Mapping[str, Any], present: Mapping[str, Any] | None = 
         taken = [int(row["id"][1:]) for row in [*plan["expected_results"], *(present or {}).get("expected_results", ())]
                  if "id" in row]  # fmt: skip
         odd = [one for row in plan["expected_results"] if "rows" in row for one in _ragged(row)]
-        plan["expected_results"] = list(islice(_cells(plan["expected_results"], max(taken, default=0)), MOST_RESULTS + 1))
+        plan["expected_results"] = list(
+            islice(_cells(plan["expected_results"], max(taken, default=0)), MOST_RESULTS + 1)
+        )
         if odd:
             told = {"what": f"Rows that do not fit their heads are left out: {'; '.join(odd[:8])}"}
             plan["uncertain"] = [*plan.get("uncertain", ()), told]
@@ -163,7 +174,13 @@ def _with_source(name: str, row: Row) -> Row:
         made.setdefault("kind", "hyperparameter")
     if name in ("requirements", "values") and "status" not in row:
         is_quoted = made["source"]["quote"] or "source" in row
-        made |= {"status": "stated"} if is_quoted and name == "requirements" else {} if is_quoted else {"status": "inferred"}
+        made |= (
+            {"status": "stated"}
+            if is_quoted and name == "requirements"
+            else {}
+            if is_quoted
+            else {"status": "inferred"}
+        )
     return made
 
 
@@ -254,7 +271,9 @@ def _is_order(paths: Sequence[str], files: Sequence[Row]) -> bool:
 def _order_files(files: Sequence[Row]) -> list[str]:
     """Return the paths, each behind those that it depends on, else as they are listed; as listed where they go in a circle."""
     place = {row["path"]: number for number, row in enumerate(files)}
-    sorter = TopologicalSorter({row["path"]: [one for one in row.get("depends_on", ()) if one in place] for row in files})
+    sorter = TopologicalSorter(
+        {row["path"]: [one for one in row.get("depends_on", ()) if one in place] for row in files}
+    )
     try:
         sorter.prepare()
     except CycleError:

@@ -30,7 +30,7 @@ def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Cont
     keep_window(model, ctx.paths.plan_journal)
     header = {
         "thread": "plan",
-        "inputs": dict(sorted(ctx.digests.items())),
+        "documents": dict(sorted(ctx.digests.items())),
         "version": version,
         "model": model.name,
         "window": model.window,
@@ -45,9 +45,7 @@ def open_planning(paper: Paper, requests: Sequence[str], model: Model, ctx: Cont
         Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place),
         header,
         begun={"present": present, "tools": describe_tools(box), **({"pictures": pictures} if pictures else {})},
-        is_same=lambda rows: (
-            present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows)
-        ),
+        is_same=lambda rows: present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows),
         on_set_aside=lambda kept: ctx.progress(0, 1, _describe_new_start(os.path.join(ctx.paths.root, kept), header)),
         shown_again=False,
         on_wait=partial(ctx.progress, 0, 1),
@@ -58,15 +56,14 @@ def _describe_new_start(aside: str, header: Mapping[str, Any]) -> str:
     """Return why the conversation in a journal that was set aside is not continued."""
     old = read_journal(aside)[0]
     kept = f"; the earlier conversation is kept in {os.path.basename(aside)}"
-    if old["version"] != header["version"]:
-        return f"plans again: this release plans differently{kept}"
     if old["model"] != header["model"]:
         return f"plans with {header['model']}; before it was {old['model']}{kept}"
-    before, now = old["inputs"], header["inputs"]
-    changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    if old["version"] != header["version"]:
+        return f"plans again: this release plans differently{kept}"
+    changed = [name for name, digest in header["documents"].items() if old.get("documents", {}).get(name) != digest]
     if _REQUESTS in changed:
         return f"plans the change that you asked for{kept}"
-    return f"plans again, since {' and '.join(changed) or PLAN} changed{kept}"
+    return f"plans again: {changed[0] if changed else PLAN} changed{kept}"
 
 
 def _is_own_result(plan: str, rows: Sequence[Mapping[str, Any]]) -> bool:

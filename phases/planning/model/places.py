@@ -33,13 +33,18 @@ def find_places(plan: Row, cited: QuoteIndex, present: Mapping[str, Any] | None 
         if name in plan:
             made[name] = rows
     if lost and "uncertain" in plan:
-        made["uncertain"] = [*plan["uncertain"], {"what": f"What these quote is not there: {', '.join(lost)}. Are they needed?"}]
+        made["uncertain"] = [
+            *plan["uncertain"],
+            {"what": f"What these quote is not there: {', '.join(lost)}. Are they needed?"},
+        ]
     return made
 
 
 def is_cited(row: Row, cited: QuoteIndex) -> bool:
     """Whether a row quotes nothing, or what is there."""
-    return not row["source"]["quote"] or row["source"]["section"] == REVIEW or bool(cited.pages_of(row["source"]["quote"]))
+    return (
+        not row["source"]["quote"] or row["source"]["section"] == REVIEW or bool(cited.pages_of(row["source"]["quote"]))
+    )
 
 
 def without_quote(row: Row, cited: QuoteIndex) -> Row:

@@ -38,7 +38,10 @@ def patch_plan(present: Mapping[str, Any], value: Mapping[str, Any]) -> Row:
         rows = [_merge(row, said.get(row[key], {})) for row in present[name] if row[key] not in struck]
         plan[name] = [_without_names(row, struck) for row in [*rows, *new]] if struck else [*rows, *new]
     if "uncertain" in value:
-        plan["uncertain"] = [*present["uncertain"], *(one for one in value["uncertain"] if one not in present["uncertain"])]
+        plan["uncertain"] = [
+            *present["uncertain"],
+            *(one for one in value["uncertain"] if one not in present["uncertain"]),
+        ]
     return plan
 
 

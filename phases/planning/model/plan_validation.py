@@ -47,7 +47,9 @@ def whole_plan(value: dict[str, Any], contracts: Checker, present: Mapping[str, 
     present = None if is_whole(value) else present
     if breach := contracts.breach(reply_form(schema, is_change=present is not None), value):
         raise NoPlan(f"the plan {breach}")
-    plan = complete_plan(value if present else {**value, **{name: [] for name in OPTIONAL if name not in value}}, present)
+    plan = complete_plan(
+        value if present else {**value, **{name: [] for name in OPTIONAL if name not in value}}, present
+    )
     if breach := contracts.breach(schema, plan):
         raise NoPlan(f"the plan {breach}")
     return plan
@@ -110,7 +112,11 @@ def mended_plan(
     kept = {name: value[name] for name in sections_of(lines) if name in value}
     for name in QUOTED:
         rows = value.get(name, [])
-        kept[name] = [row for row in rows if isinstance(row, dict) and row.get("id") in wrong] if isinstance(rows, list) else rows
+        kept[name] = (
+            [row for row in rows if isinstance(row, dict) and row.get("id") in wrong]
+            if isinstance(rows, list)
+            else rows
+        )
     return whole_plan(kept, contracts, plan)
 
 
@@ -174,7 +180,9 @@ def _file_faults(plan: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"{name}: {path} stands {count} times" for path, count in Counter(paths).items() if count > 1)
     for path in needs:
         above = ("/".join(path.split("/")[:depth]) for depth in range(1, path.count("/") + 1))
-        yield from (f"file_structure: {folder} is a file and the folder of {path}" for folder in above if folder in needs)
+        yield from (
+            f"file_structure: {folder} is a file and the folder of {path}" for folder in above if folder in needs
+        )
         yield from (f"{path}: depends_on {one}, which is not planned" for one in needs[path] if one not in needs)
     try:
         TopologicalSorter({path: [one for one in needs[path] if one in needs] for path in needs}).prepare()

@@ -66,7 +66,7 @@ from pipeline.engine.phase import Context
 
 _LEAST_NOTES = 150
 """Notes on a part in fewer tokens than this say nothing; a model that has no more room is too small for the paper."""
-_TYPICAL_PLAN, _TYPICAL_CHANGE = 12_000, 3_000
+_TYPICAL_PLAN, _TYPICAL_CHANGE = 8_000, 2_000
 _MOST_TRIES = 2
 """So often a row that misquotes is asked for again; after that it is marked as inferred."""
 _Accepted = TypeVar("_Accepted")
@@ -145,8 +145,7 @@ class _Planning:
         self._ctx.progress(0, route.turns, self._estimate(route))
         body = self._notes(route) if route.notes else "".join(route.parts)
         messages = self._planning_messages(body, notes=bool(route.notes))
-        form = reply_form(self._ctx.contracts.schema(PLAN), is_change=self._wanted.present is not None)
-        plan = self._plan(messages, server_form(form, is_request=self._paper.is_request))
+        plan = self._plan(messages)
         if self._wanted.present and "todos" in self._wanted.present:
             plan["todos"] = self._wanted.present["todos"]  # a person added them, and no model is asked for them
         written = sha256(dump_yaml(plan))
@@ -217,7 +216,12 @@ class _Planning:
             self._ctx.progress(number, route.turns, f"read {number} of {len(route.parts)} parts")
         return "\n".join(notes)
 
-    def _plan(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
+    def _form(self, *, is_change: bool) -> dict[str, Any]:
+        """The schema that a reply is bound to, where the provider can bind it."""
+        form = reply_form(self._ctx.contracts.schema(PLAN), is_change=is_change)
+        return server_form(form, is_request=self._paper.is_request)
+
+    def _plan(self, messages: Sequence[Message]) -> dict[str, Any]:
         """The plan, its misquotes mended row by row."""
 
         def accept(reply: Reply) -> tuple[tuple[Reply, dict[str, Any]], list[str]]:
@@ -226,17 +230,18 @@ class _Planning:
             return (reply, plan), [] if mendable else problems
 
         try:
-            reply, plan = self._ask(messages, accept, "the plan", schema, in_steps=True)
+            form = self._form(is_change=self._wanted.present is not None)
+            reply, plan = self._ask(messages, accept, "the plan", form, in_steps=True)
         except _CutOff:
             if self._wanted.present:
                 messages = ask_for_whole(messages)
-            reply, plan = self._plan_in_steps(messages, schema)
-        return self._mended(messages, reply, plan, schema)
+            reply, plan = self._plan_in_steps(messages)
+        return self._mended(messages, reply, plan)
 
-    def _plan_in_steps(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> tuple[Reply, dict[str, Any]]:
+    def _plan_in_steps(self, messages: Sequence[Message]) -> tuple[Reply, dict[str, Any]]:
         """The plan, asked for part by part, and the last reply; a whole plan ends it where a model or a recording gives one."""
         # decision 385
-        plan, last = empty_plan(), Reply(OK, "")
+        plan, last, schema = empty_plan(), Reply(OK, ""), self._form(is_change=False)
         room = (self._window - self._most - _count_tokens(messages)) // 2
         for number in range(len(STEPS)):
             asked, about = step_question(messages, number, plan, room), f"part {number + 1} of {len(STEPS)} of the plan"
@@ -274,11 +279,9 @@ class _Planning:
     def _misquotes(self, plan: Mapping[str, Any]) -> dict[str, str]:
         return misquotes_of(plan, self._cited, self._wanted.present)
 
-    def _mended(
-        self, messages: Sequence[Message], first: Reply, plan: dict[str, Any], schema: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def _mended(self, messages: Sequence[Message], first: Reply, plan: dict[str, Any]) -> dict[str, Any]:
         """Asks for the rows that misquote, and for nothing else; those that stay so lose their quote, and are told of."""
-        problem = ""
+        problem, schema = "", self._form(is_change=True)
         for _ in range(_MOST_TRIES):
             wrong, lines = self._misquotes(plan), self._faults(plan)
             if not wrong and not lines:
@@ -331,7 +334,8 @@ class _Planning:
             told = fault.partition(";")[0]
             self._ctx.tell(f"warning: {name} of the plan is marked as inferred: {told}; check it in initial_plan.txt")
         rows = {
-            name: [without_quote(row, self._cited) if row["id"] in wrong else row for row in plan[name]] for name in QUOTED
+            name: [without_quote(row, self._cited) if row["id"] in wrong else row for row in plan[name]]
+            for name in QUOTED
         }
         return {**plan, **rows}
 

@@ -192,7 +192,9 @@ def planning_messages(
         f"This machine has {paper.tools}, and nothing else that builds or runs programs." if paper.tools else "",
         *_change_parts(wanted),
     ]
-    texts, form, files = (_REQUEST, _OF_REQUEST, "2 to 15 files") if paper.is_request else (_PAPER, _OF_PAPER, "5 to 15 files")
+    texts, form, files = (
+        (_REQUEST, _OF_REQUEST, "2 to 15 files") if paper.is_request else (_PAPER, _OF_PAPER, "5 to 15 files")
+    )
     shown = json.dumps(form, ensure_ascii=False, separators=(",", ":"))  # without blanks: it is asked for often
     system = texts.format(data=_DATA, form=shown)
     system += _CODE.format(command=VERIFY, files=files, most=most_tokens * _CHARACTERS_A_TOKEN)
@@ -246,7 +248,7 @@ def _misquote_message(rows: Sequence[dict[str, Any]], faults: Mapping[str, str])
     return (
         f"These rows of your plan quote what is not there:\n{lines}\nAll else of the plan is accepted. Reply with one JSON "
         'object {"requirements": [...], "values": [...]} that holds these rows alone, each with its id and a quote copied as '
-        "it stands. Where there are no such words, set the status to inferred or missing and the quote to \"\". The rows as "
+        'it stands. Where there are no such words, set the status to inferred or missing and the quote to "". The rows as '
         "they are:\n" + json.dumps([in_form(row) for row in rows], ensure_ascii=False)
     )
 
