@@ -210,14 +210,14 @@ def test_a_stop_where_it_was_asked_for_is_said_as_before(command: Command) -> No
 @pytest.mark.slow
 def test_a_finished_scaffold_names_how_to_try_a_model(command: Command) -> None:
     ended = paste(command, f"pipeline run --fast {paper(command.folder)}")
-    models, model, plan, trace, resume = under_next(ended.out)
+    plan, review, models, model = under_next(ended.out)
     assert "openai:NAME" in paste(command, models).out
     recording = EXAMPLE.with_name("replies.jsonl")
-    tried = paste(command, model.replace("PROVIDER:NAME", f"replay:{recording} --until plan"))
+    tried = paste(command, model.replace("NAME", f"replay:{recording} --until plan"))
     assert tried.code == 1, "another paper's replies are no plan of this one"
     assert command.attempts("paper")["plan"] == 2
     assert "requirements" in paste(command, plan).out
-    assert paste(command, trace).code == 0
+    assert paste(command, review).code == 0
     assert paste(command, f"{resume} --model offline --plan-model offline").code == 3
 
 

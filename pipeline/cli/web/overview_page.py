@@ -32,7 +32,7 @@ _LIMITS = (
     "max-acceptance-continues",
 )
 _ANYWAY = "anyway"
-_ASKED = {"model PROVIDER:NAME": "model", "code-model NAME": "code_model"}
+_ASKED = {"model NAME": "model", "code-model NAME": "code_model"}
 """What a step leaves open, and the field that a person fills in for it."""
 _OVER = ("completed", "warning")
 WAITS = "its plan is to be approved"
