@@ -218,7 +218,7 @@ def test_a_finished_scaffold_names_how_to_try_a_model(command: Command) -> None:
     assert command.attempts("paper")["plan"] == 2
     assert "requirements" in paste(command, plan).out
     assert paste(command, review).code == 0
-    assert paste(command, f"{resume} --model offline --plan-model offline").code == 3
+    assert paste(command, model.replace("--model NAME", "--model offline --plan-model offline")).code == 3
 
 
 # as the program was called
