@@ -79,7 +79,8 @@ Work:
   reading many files.{LIBRARY if has_references else ""}
 - If plan and {source} leave open what changes results, ask with AskUser: once, at most three questions.
 - Complete the required todos.
-- Run verify_commands and fix what fails. Then answer in one sentence without a tool call: that says you are done.
+- Run verify_commands and fix what fails. A sentence without a tool call says that you are done; so does DONE at the end of a
+  reply, if all of its calls succeed.
 - Then facts are checked: planned files exist and parse, {imports}verify_commands pass and
   print how many tests ran (like `12 passed, 0 failed`), nothing that cites a
   requirement is a stub; hooks of the user may check more. Fix the cause of what fails; leave .pipeline and hook scripts alone.
