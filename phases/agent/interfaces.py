@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,11 +22,22 @@ _ROOM_FOR_THE_REST = 60
 _MOST_ARGUMENTS = 60
 _DEEPEST_CLASS = "    " * 2
 _DEFINES = re.compile(r"(?:async def|def|class) (\w+)")
+_CODE = re.compile(
+    r"\.(?:[cm]?[jt]sx?|c|cc|cpp|cxx|h|hh|hpp|rs|go|java|kt|swift|cs|rb|php|jl|r|lua|scala)", re.IGNORECASE
+)
+_HEADERS = (".h", ".hh", ".hpp")
+_TOP_LEVEL = re.compile(
+    r"( *)(?!(?:if|for|while|switch|return|throw|else|catch|new|delete|print\w*)\b)(?:(?:export|pub|public|static|async"
+    r"|default|inline|constexpr|extern|abstract|final|local|unsafe|template ?<.{0,60}>) )*(?:(?:function|class|struct|enum|union"
+    r"|interface|type|trait|impl|fn|func|def|module|namespace|const|let|var|using|typedef)\b|module\.exports|#define\b"
+    r"|[A-Za-z_][\w:<>,*& ]{0,80}\()"
+)
+"""How a line begins that defines something at the top of a file, in languages that are not parsed."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def interface_of(path: str, source: str) -> str:
-    """The interface of a file as text of at most LARGEST characters: of Python its symbols, of others the first line."""
+    """Return the interface of a file, of at most LARGEST characters: of Python its symbols, of others lines that define."""
     tree = parse_python(source) if path.endswith((".py", ".pyi")) else None
     if tree is None:
         return _outline_other(path, source)
@@ -59,7 +72,21 @@ def _outline_other(path: str, source: str) -> str:
     first = next((line for line in source.split("\n", 50) if line.strip()), "")
     size = f"{source.count(chr(10)) + bool(source and not source.endswith(chr(10)))} lines, {len(source):,} characters"
     note = ", does not parse" if path.endswith((".py", ".pyi")) else ""
-    return f"# {one_line(path, 300)}: {size}{note}\n{one_line(first, _LONGEST_LINE)}".rstrip()
+    head = f"# {one_line(path, 300)}: {size}{note}"
+    return _bound_lines(
+        head, [one_line(line, _LONGEST_LINE) for line in _defining_lines(path, source) or [first]]
+    ).rstrip()
+
+
+def _defining_lines(path: str, source: str) -> list[str]:
+    """Return the lines of a file in another language that define something at its top, or in the one function around all."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending in _HEADERS:
+        return [line for line in source.split("\n") if line.strip()]
+    found = [(len(match[1]), line) for line in source.split("\n") if (match := _TOP_LEVEL.match(line))]
+    depths = Counter(depth for depth, _ in found)
+    top = min((depth for depth, count in depths.items() if count > 1), default=0)
+    return [line for depth, line in found if depth <= top] if _CODE.fullmatch(ending) else []
 
 
 def _bound_lines(head: str, lines: list[str]) -> str:

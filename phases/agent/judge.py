@@ -1,7 +1,7 @@
 """Have a model review code against the paper (--judge): one verdict on each requirement and value of the plan.
 
 It is asked when the facts hold, and lifts none of them. What it finds reaches the implementer once, as advice; what it still
-finds after that is a doubt. A question is asked and paid for once: a second look asks about the files that changed.
+finds after that is a doubt. A question is asked and paid for once: a second look asks about what did not meet the text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from phases.agent.given_code import GivenCode
@@ -20,7 +20,6 @@ from phases.agent.review_question import (
     Row,
     batch_items,
     build_question,
-    describe_batch,
     digest_item,
     find_items,
     read_paper,
@@ -94,6 +93,8 @@ class Judge:
 
     _known: dict[str, Judgement] | None = None
     """Verdicts by a digest of what was shown for them: what has not changed is not asked again, nor in a run that goes on."""
+    _met: dict[str, Judgement] = field(default_factory=dict)
+    """By id, what met its text at an earlier look of this start. The checks hold what was mended since to the rest."""
 
     def review(self, workspace: Workspace, evidence: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:
         """Return the rows of evidence, each with its verdict, and what the delivered directory lacks.
@@ -106,24 +107,25 @@ class Judge:
         items = [item for item in find_items(self.plan, sources, evidence) if item.code]
         digests = {str(item.row["id"]): digest_item(item, sources) for item in items}
         known = self._known = self._read_verdicts() if self._known is None else self._known
-        stale = [item for item in items if digests[item.row["id"]] not in known]
+        stale = [item for item in items if digests[item.row["id"]] not in known and item.row["id"] not in self._met]
         is_asked = type(self.model) is not GivenCode  # else what it said before is known, and nobody is there to ask
         room, is_first = min(MOST_CHARACTERS, self.model.window), 2 * len(stale) > len(items)
         batches = batch_items(stale if is_asked else [], sources, room, is_first=is_first)
         for number, batch in enumerate(batches, 1):
-            label = describe_batch(batch)
+            label = f"{len(batch)} points"
             self.progress(f"{self.model.name} reviews {label}: part {number} of {len(batches)}")
             shown = {str(item.row["id"]): digests[item.row["id"]] for item in batch}
-            given = self._ask(label, shown, build_question(label, batch, paper, sources, is_first=is_first))
+            given = self._ask(label, shown, build_question(batch, paper, sources, is_first=is_first))
             known |= {shown[name]: said for name, said in given.items()}
         judgements = dict[str, Judgement]()
         for item in items:
-            if judgement := known.get(digests[item.row["id"]]):
+            if judgement := known.get(digests[item.row["id"]]) or self._met.get(item.row["id"]):
                 # what differs may be in the requirement alone
                 rows = (item.row, *item.values) if judgement.verdict == MEETS else (item.row,)
                 judgements.update({row["id"]: judgement for row in rows})
+        self._met |= {name: said for name, said in judgements.items() if said.verdict == MEETS}
         lacks = [] if README in sources else [f"{README} is missing"]
-        if (delivery := judgements.get(DELIVERY["id"])) and delivery.verdict == DIFFERENT:
+        if (delivery := judgements.get(DELIVERY)) and delivery.verdict == DIFFERENT:
             lacks.append(f"what its user gets could be better: {delivery.sentence}")
         return [{**row, **self._as_field(judgements.get(row["id"]))} for row in evidence], lacks
 

@@ -229,7 +229,7 @@ class Memory:
             self._step = [Message("user", text) for text in (told, cited) if text]
         elif self.interfaces:
             self._step = [
-                Message("user", "Every planned file is written. Run the checks of the plan; mend what fails.")
+                Message("user", "Every planned file is written. Run the plan's checks unless they just passed; mend what fails.")
             ]
 
     def _all(self) -> list[Message]:

@@ -26,7 +26,7 @@ _MOST_OF_FILE, _MOST_OF_ALL = 20_000, 60_000
 """Characters of a file of Python, and of all code together, that are shown whole."""
 _AROUND = 3000
 """Characters of the paper before and after a quote that are sent with it: about a page, whatever page they are on."""
-_FEWEST_LETTERS, _MOST_PATHS = 10, 3
+_FEWEST_LETTERS = 10
 README = "README.md"
 _GAP = "    …\n"
 _FILE = "(file)"
@@ -50,19 +50,19 @@ it is missing), "sentence" says why in one plain sentence.
 
 Reply with one JSON object and nothing else:
 {"judgements": [{"id": "R3", "verdict": "differs", "file": "a.py", "line": 12, "sentence": "Equation (4) divides by n - 1."}]}"""
-DELIVERY: Mapping[str, Any] = {
-    "id": "DELIVERY",
-    "kind": "artifact",
-    "text": "The delivered directory is what its user needs. README.md has the purpose, installation, usage with commands that "
-    "exist in the code and output that it gives, assumptions, what is not done, and for a paper which part is where and "
-    "contradictions between its text, figures and tables. There are packaging and a licence note, and nothing refers to files "
-    "outside the directory. Unusable input gets one line that names it. Experiments, where there are any, name results in words "
-    "beside their ids, with baselines, save them after each run without overwriting others, and mark quick runs; each metric and "
-    "data set is tested against a known truth. The sentence names all that is missing.",
-    "status": "stated",
-    "source": {"section": None, "page": 0, "quote": ""},
-}
-"""What no plan demands and each user wants; it gets a verdict as a requirement does."""
+DELIVERY = "DELIVERY"
+"""The id of what no plan demands and each user wants; it gets a verdict as a requirement does."""
+OF_ALL = (
+    "The delivered directory is what its user needs. README.md has the purpose, installation, usage with commands that exist in "
+    "the code and output that it gives, assumptions and what is not done. There are packaging and a licence note, and nothing "
+    "refers to files outside the directory. Unusable input gets one line that names it."
+)
+OF_PAPER = "README.md says which part of the paper is where, and names contradictions between its text, figures and tables."
+OF_EXPERIMENTS = (
+    "Experiments name results in words beside their ids, with baselines, save them after each run without overwriting others, "
+    "and mark quick runs; each metric and data set is tested against a known truth."
+)
+_LACKS = "The sentence names all that is missing."
 _OF_DELIVERY = re.compile(
     r"(?:README|LICEN[CS]E)[^/]*|experiments\.yaml|pyproject\.toml|package\.json|Cargo\.toml|CMakeLists\.txt|Makefile|go\.mod",
     re.IGNORECASE,
@@ -100,12 +100,21 @@ def find_items(plan: Mapping[str, Any], sources: Sources, evidence: Sequence[Row
         ]
         told = seen.get(row["id"], {})
         tests = find_tests(told.get("tests", ())[:_MOST_TESTS], sources)
-        # which tests run it was not measured, so any of them may
-        tests = tests if told.get("measured", True) else files
+        # which tests run it was not measured, or they are no functions of Python, so any of them may
+        is_known = tests or all(path.endswith(".py") for path in (*(place.path for place in code), *told.get("tests", ())))
+        tests = tests if is_known and told.get("measured", True) else files
         code = [place for place in code if not is_test_file(place.path)] or code
         items.append(Item(row, values, code or _all_code(sources), tests))
     delivered = [_whole_file(path) for path in sources if _OF_DELIVERY.fullmatch(path)]
-    return [*items, Item(DELIVERY, (), delivered, ())] if README in sources else items
+    return [*items, Item(_delivery_row(plan), (), delivered, ())] if README in sources else items
+
+
+def _delivery_row(plan: Mapping[str, Any]) -> Row:
+    is_paper = any(row["source"]["page"] for row in plan["requirements"])
+    has_results = bool(plan.get("experiments") or plan.get("expected_results"))
+    text = " ".join([OF_ALL, *([OF_PAPER] if is_paper else []), *([OF_EXPERIMENTS] if has_results else []), _LACKS])
+    source = {"section": None, "page": 0, "quote": ""}
+    return {"id": DELIVERY, "kind": "artifact", "text": text, "status": "stated", "source": source}
 
 
 def _whole_file(path: str) -> Place:
@@ -153,12 +162,6 @@ def _code_of(items: Sequence[Item], sources: Sources, is_first: bool) -> list[Pl
     return list(dict.fromkeys([*(everything if is_small else []), *(place for item in items for place in item.code)]))
 
 
-def describe_batch(items: Sequence[Item]) -> str:
-    paths = list(dict.fromkeys(item.code[0].path for item in items))
-    more = f" and {len(paths) - _MOST_PATHS} more files" if len(paths) > _MOST_PATHS else ""
-    return f"{', '.join(paths[:_MOST_PATHS])}{more}"
-
-
 def _owner_of(value: Row, demands: Sequence[Row]) -> str:
     """The requirement whose own sentence states a value; empty where none does."""
     source, quote = value["source"], _letters_of(value["source"]["quote"])
@@ -179,7 +182,7 @@ def _all_code(sources: Sources) -> list[Place]:
     return [_whole_file(path) for path in paths[:_MOST_FILES]]
 
 
-def build_question(label: str, items: Sequence[Item], paper: str, sources: Sources, *, is_first: bool) -> list[Message]:
+def build_question(items: Sequence[Item], paper: str, sources: Sources, *, is_first: bool) -> list[Message]:
     """Return the messages of one question. `is_first`: the look is at all of the work, and not at what changed since."""
     rows = [row for item in items for row in (item.row, *item.values)]
     parts = [
@@ -187,7 +190,7 @@ def build_question(label: str, items: Sequence[Item], paper: str, sources: Sourc
         *(as_data("REQUIREMENT", json.dumps(_describe_item(item), ensure_ascii=False)) for item in items),
         *_excerpts("CODE", _code_of(items, sources, is_first), sources),
         *_excerpts("TESTS", list(dict.fromkeys(place for item in items for place in item.tests)), sources),
-        f"Judge {', '.join(str(item.row['id']) for item in items)} of {label}. Reply with the JSON object.",
+        f"Judge {', '.join(str(item.row['id']) for item in items)}. Reply with the JSON object.",
     ]
     return [Message("system", SYSTEM), Message("user", "\n\n".join(parts))]
 

@@ -114,8 +114,8 @@ def _tests_running(places: Sequence[Place], sources: Mapping[str, str], seen: Ob
     """Return the passing tests that run one of the places; a value is used when anything of a file that names it runs."""
     found = set[str]()
     for place in places:
-        if place.kind not in _NO_LINES:
-            found |= seen.tests_of(place.path, place.body)
+        if place.kind not in (VALUE, DATA):
+            found |= seen.tests_of(place.path, ((place.first, place.last),) if place.kind == TEXT else place.body)
             continue
         name = place.symbol.rpartition(".")[2]
         named = re.compile(rf"\b{re.escape(name)}\b" if len(name) >= _SHORTEST_NAME and name.isidentifier() else r"(?!)")

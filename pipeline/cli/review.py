@@ -275,7 +275,8 @@ def _approve_automatically(store: TaskStore, digest: str) -> Decision:
 
 def read_decision(store: TaskStore, digest: str) -> Decision:
     """The decision that `pipeline review` left for exactly this plan. Raises Paused where there is none."""
-    name, waits = command_name(store), f"plan {digest[:12]} waits for a decision"
+    # without its digest: the report keeps this line, and the plan may be edited meanwhile
+    name, waits = command_name(store), "the plan waits for a decision"
     if not store.exists(DECISION):
         raise Paused(f"{waits}: pipeline review {name} --approve (or --edit, or --reject)")
     decision = Decision(**{key: value for key, value in store.load(DECISION).items() if key != "version"})

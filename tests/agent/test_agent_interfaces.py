@@ -117,6 +117,34 @@ def test_another_file_is_its_first_line_and_its_size(path: str, source: str, exp
     assert interface_of(path, source) == expected
 
 
+@pytest.mark.parametrize(
+    ("path", "source", "shown"),
+    [
+        pytest.param(
+            "a.js",
+            "(function (root) {\n  const { b } = require('./b.js');\n  function add(x) {\n    const y = 1;\n  }\n})(this);\n",
+            ["const { b } = require('./b.js');", "function add(x) {"],
+            id="in the one function around all",
+        ),
+        pytest.param(
+            "a.cpp",
+            "// adds\ndouble add(double a) {\n  const auto b = a;\n  if (b > 1) {\n  }\n}\nvoid Sum::reset() {\n}\n",
+            ["double add(double a) {", "void Sum::reset() {"],
+            id="C++",
+        ),
+        pytest.param(
+            "a.hpp", "#pragma once\n\nint add(int a);\n", ["#pragma once", "int add(int a);"], id="a header whole"
+        ),
+        pytest.param(
+            "a.rs", "use std::io;\npub fn add(a: u8) -> u8 {\n    a\n}\n", ["pub fn add(a: u8) -> u8 {"], id="Rust"
+        ),
+        pytest.param("a.css", "body {\n}\n", ["body {"], id="no code"),
+    ],
+)
+def test_of_another_language_the_lines_that_define_are_shown(path: str, source: str, shown: list[str]) -> None:
+    assert interface_of(path, source).split("\n")[1:] == shown
+
+
 def test_what_is_cut_is_counted() -> None:
     shown = interface_of("a.py", "".join(f"def function_{number}(): ...\n" for number in range(1000)))
     assert len(shown) <= LARGEST

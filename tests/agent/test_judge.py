@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ class Judges(GivenCode):
 
 
 def asked_in(text: str) -> list[str]:
-    return text.rpartition("Judge ")[2].partition(" of ")[0].split(", ")
+    return text.rpartition("Judge ")[2].partition(". Reply")[0].split(", ")
 
 
 def says(name: str, verdict: str = "meets") -> dict[str, Any]:
@@ -284,7 +285,7 @@ def test_what_a_reply_lacks_is_asked_for_again_and_then_reported(bad: Answer, lo
     judgements = place.review()
     assert len(place.model.requests) == 3
     assert sorted({row["id"] for row in [*ROWS, *VALUES]} - judgements.keys()) == lost
-    assert [note.partition(":")[0] for note in place.notes] == ["tiny did not judge all of model.py"]
+    assert [note.partition(":")[0] for note in place.notes] == ["tiny did not judge all of 6 points"]
     replies = iter([bad, meets, meets])
     mended = Place(tmp_path / "mended", lambda names: next(replies)(names))
     assert set(mended.review()) == {row["id"] for row in [*ROWS, *VALUES]}
@@ -321,26 +322,37 @@ def test_what_the_delivered_directory_lacks_is_told_beside_the_verdicts(tmp_path
     ("changed", "again"),
     [
         pytest.param("", [], id="nothing"),
-        pytest.param("model.py", ["R1, R2, R3 of model.py"], id="one file of two"),
-        pytest.param("other.py", ["R5 of other.py"], id="the other one"),
+        pytest.param("model.py", ["R1, R2, R3"], id="one file of two"),
+        pytest.param("other.py", ["R5"], id="the other one"),
         pytest.param("tests/test_model.py", [], id="the tests of one"),
         pytest.param("notes.md", [], id="a file that is not reviewed"),
-        pytest.param("README.md", ["DELIVERY of README.md"], id="what the user reads"),
+        pytest.param("README.md", ["DELIVERY"], id="what the user reads"),
     ],
 )
-def test_a_second_look_asks_about_what_changed_and_pays_for_nothing_else(
+def test_a_run_that_goes_on_asks_about_what_changed_and_pays_for_nothing_else(
     changed: str, again: list[str], tmp_path: Path
 ) -> None:
     place = Place(tmp_path, requirements=[*ROWS[:3], requirement("R5", "It adds.")], values=())
     place.workspace.write("other.py", 'def add(x):\n    """R5"""\n    return x + 1\n')
     first = place.review()
-    asked = len(place.model.requests)
     if changed:
         before = place.workspace.read(changed) if place.workspace.exists(changed) else ""
         place.workspace.write(changed, before.replace("0.5", "0.25").replace("+ 1", "+ 2").replace("1 == 1", "3 == 3"))
+    later = Judges(meets)
+    place.judge = replace(place.judge, model=later, _known=None, _met={})
     assert place.review() == first
-    assert [text.rpartition("Judge ")[2].partition(". Reply")[0] for text in place.model.requests[asked:]] == again
-    assert asked == 1
+    assert [text.rpartition("Judge ")[2].partition(". Reply")[0] for text in later.requests] == again
+    assert len(place.model.requests) == 1
+
+
+def test_after_a_mend_what_met_its_text_is_not_asked_again(tmp_path: Path) -> None:
+    verdicts = iter(["differs", "meets"])
+    place = Place(tmp_path, lambda names: [says(name, next(verdicts) if name == "R2" else "meets") for name in names])
+    first, model = place.review(), place.workspace.read("model.py")
+    place.workspace.write("model.py", model.replace("0.5", "0.25"))
+    assert {name for name, row in first.items() if row["verdict"] == "differs"} == {"R2"}
+    assert {row["verdict"] for row in place.review().values()} == {"meets"}
+    assert [asked_in(text) for text in place.model.requests][1:] == [["R2"]]
 
 
 def test_a_change_that_is_taken_back_and_a_run_that_goes_on_pay_for_nothing_again(tmp_path: Path) -> None:
@@ -348,6 +360,7 @@ def test_a_change_that_is_taken_back_and_a_run_that_goes_on_pay_for_nothing_agai
     first, before = place.review(), place.workspace.read("model.py")
     for text, asked in ((before.replace("0.5", "0.25"), 2), (before, 2)):
         place.workspace.write("model.py", text)
+        place.judge = replace(place.judge, _known=None, _met={})
         assert (place.review(), len(place.model.requests)) == (first, asked)
     for journal in (tmp_path / "explorations").iterdir():
         journal.write_text(journal.read_text() + '{"kind": "reply", "key"')  # a kill cut the last line off

@@ -56,12 +56,13 @@ def flat(text: str) -> str:
 
 
 PAPER = prompt.build_system({"language": "Python", "expected_results": ["E1"]}, has_references=True)
+DELIVERED = f"{review_question.OF_ALL} {review_question.OF_PAPER} {review_question.OF_EXPERIMENTS}"
 REQUEST = prompt.build_system({"language": "JavaScript"}, is_request=True)
 
 
 @pytest.mark.parametrize(
     "text",
-    [PAPER, REQUEST, explore._SYSTEM, review_question.SYSTEM, review_question.DELIVERY["text"], attempts.WHAT_NEXT],
+    [PAPER, REQUEST, explore._SYSTEM, review_question.SYSTEM, DELIVERED, attempts.WHAT_NEXT],
     ids=["a paper", "a request", "a sub-agent", "the judge", "the delivery", "the tables"],
 )
 def test_every_sentence_stands_in_the_book(text: str) -> None:

@@ -227,3 +227,10 @@ def test_a_requirement_on_the_tests_is_located_in_the_tests_that_the_plan_names(
 def test_a_reviewer_settles_doubts_about_the_requirements_it_decided_on_and_no_others(doubt: str, stays: bool) -> None:
     rows = [{"id": "R1", "judged": {"verdict": "meets"}}, {"id": "R2", "judged": {"verdict": "cannot tell"}}]
     assert find_unread([doubt], rows) == [doubt] * stays
+
+
+def test_a_file_that_only_a_name_in_code_is_like_is_not_run() -> None:
+    files = {"package.json": '{"scripts": {}}\n', "a.js": 'const json = 1; // "json", which the tests run\n'}
+    plan = {**plan_of(), "file_structure": [{"path": "package.json", "purpose": "x", "implements": ["R1"]}]}
+    row = row_of(files, seen_by("tests/a.test.js", path="a.js", line=1), plan)
+    assert (row["level"], row["tests"]) == ("located", [])
