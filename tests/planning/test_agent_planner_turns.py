@@ -491,7 +491,7 @@ def test_a_plan_that_is_too_long_for_one_reply_is_asked_for_in_steps(desk: Desk)
     assert all(request.messages[1].text.startswith(first.messages[1].text) for request in steps), "a cache can be used"
     told = steps[-1].messages[1].text
     assert f"R1 {SHORT.plan['requirements'][0]['text'][:40]}" in told
-    assert f"V1 training: {SHORT.plan['values'][0]['name']}"[:12] in told
+    assert f"V1 {SHORT.plan['values'][0]['kind']}: {SHORT.plan['values'][0]['name']}" in told
 
 
 @pytest.mark.parametrize("turns", range(5))

@@ -104,24 +104,16 @@ def is_data_table(table: Table, caption: str) -> bool:
     return is_set_up or bool(_DATA_TABLE.search(caption[:100]))
 
 
-def metric_of(column: str, row: str, said: str) -> str:
-    """Return the measure of a cell: named by its column, else by the caption (`said`), else by its row."""
+def metric_of(column: str, row: str) -> str:
+    """Return the measure of a cell: named by its column, else by its row."""
     heads = [part for part in column.split(" / ") if "=" not in _BRACKET.sub("", part)]
     leaf = heads[-1] if heads else ""
     if leaf in _LETTERS:
         return _LETTERS[leaf]
     if _MEASURED_HEAD.search(leaf):
         return re.sub(" ?[↑↓]", "", _BRACKET.sub("", leaf)).strip()
-    found = METRIC.search(" / ".join(heads))
-    if found or said:
-        return found.group(0) if found else said
-    return named.group(0) if (named := METRIC.search(row)) else ""
-
-
-def metric_of_caption(caption: str, heads: list[str]) -> str:
-    """Return the only measure that a caption names, where no column names one."""
-    found = {match.group(0).lower(): match.group(0) for match in METRIC.finditer(caption)}
-    return next(iter(found.values())) if len(found) == 1 and not any(map(METRIC.search, heads)) else ""
+    found = METRIC.search(" / ".join(heads)) or METRIC.search(row)
+    return found.group(0) if found else ""
 
 
 def _place_of(table: Table, paper: PaperText) -> int:

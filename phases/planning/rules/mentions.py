@@ -106,7 +106,7 @@ def find_metrics(paper: PaperText, uses: Sequence[TableUse], datasets: Sequence[
     for use in (use for use in uses if use.rows):
         heads = [head.rpartition(" / ")[2] for head in use.table.grid.heads]
         names = [head for head in heads if METRIC.search(head) and len(head.split()) < 5 and "=" not in head]
-        names += [*(str(row["metric"]) for row in use.rows), *(metric_of(head, "", "") for head in heads)]
+        names += [*(str(row["metric"]) for row in use.rows), *(metric_of(head, "") for head in heads)]
         names += [match.group(0) for match in _QUALIFIED.finditer(use.caption)]
         found += [Mention(name, use.place) for name in dict.fromkeys(names)]
     named: dict[str, list[Sentence]] = {}
@@ -116,7 +116,8 @@ def find_metrics(paper: PaperText, uses: Sequence[TableUse], datasets: Sequence[
             names = [name for name in names if name.split()[-1] not in _VAGUE]
         else:
             found += [Mention(match[1], one) for match in _MEASURED.finditer(one.text)]
-            names += [match.group(0).lower() for match in METRIC.finditer(_NO_METRIC.sub(" ", one.text))]
+            told = [match.group(0) for match in METRIC.finditer(_NO_METRIC.sub(" ", one.text))]
+            names += [name if name.isupper() else name.lower() for name in told]
         for name in names:
             named.setdefault(name, []).append(one)
     often = [name for name, places in named.items() if len(places) >= 2 + (" " in name)]

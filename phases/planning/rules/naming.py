@@ -24,12 +24,6 @@ should shall will would may might need needs want wants please let make sure so 
 while given any every some has have had was were been
 """
 _STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
-_REQUEST = re.compile(
-    r"^(?:please |also |then |and |first |finally )*(?:(?:i|we|you|users?) (?:want|need|would like|wish|should be able)(?: to "
-    r"be able)?(?: (?:it|you|the \w+))? (?:to )?(?:be able to )?|(?:it|this|the \w+|a \w+|they|there|users?|one)(?: \w+)? "
-    r"(?:must|should|shall|has to|have to|needs? to|will|can|is to|may)(?: be able to| also| always| only| not| never)* )",
-    re.IGNORECASE,
-)
 _STATEFUL = re.compile(
     r"\b(?:model|network|encoder|decoder|extractor|classifier|predictor|tree|trie|table|cache|queue|server|client|buffer|pool"
     r"|store|index|environment|transformer|policy|critic|discriminator|generator|learner|machine|parser)$",
@@ -61,12 +55,8 @@ def _plain_words(text: str) -> list[str]:
 
 
 def request_name(text: str) -> str:
-    """Return what a wish is about: the deed and its object, without who wants it and how much."""
-    said = _REQUEST.sub("", " ".join(text.split()))
-    said = (
-        re.split(r"[,.;:(]| (?:and|or|so|because|while|when|if|that|which|with|for|on|from|in|by|as) ", said)[0] or said
-    )
-    return " ".join([word for word in telling_words(said) if not word.isdigit()][:3] or telling_words(text)[:3])
+    """Return what a wish is about: its first telling words."""
+    return " ".join([word for word in telling_words(text) if not word.isdigit()][:3])
 
 
 def declare_component(name: str, taken: set[str]) -> str:

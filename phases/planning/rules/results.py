@@ -14,7 +14,6 @@ from phases.planning.rules.captions import (
     is_data_table,
     is_result_table,
     metric_of,
-    metric_of_caption,
 )  # fmt: skip
 from phases.planning.rules.cells import CELL_VALUE, UNIT, is_value, plain_cell
 from phases.planning.rules.names import letters_of
@@ -28,7 +27,6 @@ _OURS = re.compile(r"\bours?\b|\(this (?:work|paper)\)|\bproposed\b", re.IGNOREC
 _OTHERS = re.compile(
     r"\[[0-9, ]+\]|\bet al\b|\((?:19|20)[0-9]{2}[a-z]?\)|\b(?:19|20)[0-9]{2}\b|\bbaselines?\b", re.IGNORECASE
 )
-_DERIVED = re.compile(r"(?:avg|average|mean|total|Δ|delta|diff\w*|gain|improvement|speed-?up|rank)\b", re.IGNORECASE)
 _PAIR = re.compile(rf"({NUMBER}) ?/ ?({NUMBER})(?![\w.])")
 _UNIT_SAID = re.compile(r"\(((?:m|µ|μ|n)?s(?:ec(?:onds?)?)?|min(?:utes)?|hours?|h|[KMG]B|%)\)|(%)$")
 _NO_WORD = re.compile(r"[^\w*+]+")
@@ -143,7 +141,6 @@ def _read_table(table: Table, paper: PaperText, own: Sequence[str]) -> TableUse:
         return TableUse(table, label, caption)
     name = label or f"unnumbered table on page {table.page}"
     cells, is_sure = _own_cells(table.grid, caption, own)
-    measure = metric_of_caption(first_sentence(caption), table.grid.heads)
     title = plain_cell(first_sentence(caption)).rstrip(". ")
     rows: dict[tuple[object, ...], Row] = {}
     for row_name, column, shown in cells:
@@ -151,7 +148,7 @@ def _read_table(table: Table, paper: PaperText, own: Sequence[str]) -> TableUse:
         if value is None or not re.search(r"[^\W\d_]", row_name + column):
             continue
         head, said = _short(column, _WORDS), _UNIT_SAID.search(column)
-        metric = metric_of(head, row_name, measure)
+        metric = metric_of(head, row_name)
         room = max(_MOST_WORDS - len(f"{head} {metric}".split()), 3)
         row: Row = {"table": name, "row": _short(row_name, _WORDS), "column": head, "condition": _short(title, room)}
         row |= {"metric": metric, "value": value, "unit": unit or (said[1] or said[2] if said else "")}
@@ -172,10 +169,10 @@ def _own_cells(grid: Grid, caption: str, own: Sequence[str]) -> tuple[list[tuple
     for names in (own[:2], own):  # a name of the title says more than the names of parts
         mine = [cell for cell in cells if is_own(cell[0], names)]
         if mine and len({cell[0] for cell in mine}) < len({cell[0] for cell in cells}):
-            return [cell for cell in mine if not _DERIVED.match(cell[1])], True
+            return mine, True
         columns = [cell for cell in cells if is_own(cell[1], names)]
         if columns and len({cell[1] for cell in columns}) < len({cell[1] for cell in cells}):
-            return [cell for cell in columns if not _DERIVED.match(cell[0])], True
+            return columns, True
     left = [cell for cell in cells if not (_OTHERS.search(cell[0]) or _OTHERS.search(cell[1]))] or cells
     return left, is_own(first_sentence(caption), own) or bool(own and all(is_own(label, own) for label in labels))
 

@@ -108,6 +108,7 @@ _SET_BY_US = re.compile(
     re.IGNORECASE,
 )
 _STOPS_TEXT = """
+through across against before after every during per under above below takes gives needs using require would
 a an and are as at be been both by can each either for from had has have having here if in into is it its namely of on one only
 or our over per same set sets so such than that the their then there these they this those to total until up use used uses using
 via was we were when where which while whose will with within without all any also about around between default fixed equal
@@ -116,19 +117,8 @@ employ keep kept contains consists let respectively
 """
 _STOPS = frozenset(_STOPS_TEXT.split())
 """Words that no name of a value begins or ends with."""
-_KINDS = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        ("architecture", r"layer|head|unit|dimension|width|depth|neuron|filter|channel|kernel|hidden|embedding|d_"),
-        ("fact", r"\b(?:gpus?|cpus?|cores?|machines?|hours?|days?|RAM)\b"),
-        ("evaluation", r"\b(?:seeds?|runs?|trials?|folds?|repetitions?)\b"),
-        ("training", r"\b(?:epochs?|learning|batch\w*|steps?|iterations?|warm\w*|decay|momentum|updates)\b"),
-        (
-            "data",
-            r"\b(?:examples|samples|sentences|images|records|rows|keys|documents|instances|classes|tokens|pairs)\b",
-        ),
-    )
-)
+_FACT = re.compile(r"\b(?:gpus?|cpus?|cores?|machines?|hours?|days?|RAM)\b", re.IGNORECASE)
+"""Names of what was there, which no code is set to."""
 _BETWEEN = frozenset(
     ["is", "are", "was", "were", "of", "be", "a", "the", "to", "all", "value", "values", "by", "using"]
 )
@@ -195,7 +185,7 @@ def value_row(value: Value, one: Sentence, owner: str = METHOD, condition: str =
         **{key: text for key, text in said.items() if text},
         "owner": owner,
         **({"condition": condition} if condition else {}),
-        "kind": next((kind for kind, pattern in _KINDS if pattern.search(value.name)), "hyperparameter"),
+        "kind": "fact" if _FACT.search(value.name) else "hyperparameter",
         "source": source_of(one.section, one.page, one.text[:_LONGEST_QUOTE]),
     }
 
