@@ -60,7 +60,12 @@ def show_summary(
     print_advice("\nNext:")
     more = f" --base-url {quote(base_url)}" if base_url else ""
     steps = next_steps(store, report, passed)
-    print_pairs([(f"{step}{more}" if step.startswith("pipeline resume ") else step, why) for step, why in steps])
+    print_pairs(
+        [
+            (f"{step}{more}" if step.startswith("pipeline resume ") and "model NAME" not in step else step, why)
+            for step, why in steps
+        ]
+    )
     finish_output()  # whether anybody sees the screen says nothing about the run
     return int(report["exit_code"])
 
