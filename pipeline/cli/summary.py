@@ -59,7 +59,9 @@ def show_summary(
         print_advice(line)
     print_advice("\nNext:")
     steps = next_steps(store, report, passed)
-    print_pairs([(f"{step}{again}" if step.startswith(_ASKS_MODELS) else step, why) for step, why in steps])
+    # another model may be on another server
+    own = [step.startswith(_ASKS_MODELS) and "model NAME" not in step for step, _ in steps]
+    print_pairs([(f"{step}{again}" if is_own else step, why) for is_own, (step, why) in zip(own, steps, strict=True)])
     finish_output()  # whether anybody sees the screen says nothing about the run
     return int(report["exit_code"])
 
