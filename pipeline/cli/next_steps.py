@@ -152,7 +152,7 @@ def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
             read,
             (f"pipeline review {name}", "see all of it, and change it"),
             ("pipeline models", "list the models and their keys"),
-            (f"pipeline resume {name} --model NAME", "have it plan and write the code"),
+            (f"pipeline resume {name} --model NAME", "have a model plan and write the code"),
         ]
     if report.get("missing_packages"):
         steps += [(f"pipeline resume {name} --install allowed", "install the plan's packages, and check again")]

@@ -118,7 +118,7 @@ def _result_rows(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, st
     what = "constants and stubs" if report.get("scaffold") else "the code"
     written = f"{what}: {files['written']} of {files['planned']} planned files"
     is_request = str(load_sound(store, "task.json").get("source", "")).startswith(TYPED)
-    few = ("plan.md", "generate_code") if report.get("scaffold") else ()
+    few = ("plan.md", "generate_code", "code_base") if report.get("scaffold") else ()
     candidates = [
         ("generate_code", written),
         ("plan.md", "the plan" if is_request else "the plan; each requirement cites its page"),
