@@ -23,6 +23,7 @@ from phases.agent.review_question import (
     digest_item,
     find_items,
     read_paper,
+    with_file,
 )
 from phases.evidence.locate import read_sources
 from phases.evidence.traceability import DIFFERENT, MEETS, UNCLEAR
@@ -93,8 +94,8 @@ class Judge:
 
     _known: dict[str, Judgement] | None = None
     """Verdicts by a digest of what was shown for them: what has not changed is not asked again, nor in a run that goes on."""
-    _met: dict[str, Judgement] = field(default_factory=dict)
-    """By id, what met its text at an earlier look of this start. The checks hold what was mended since to the rest."""
+    _before: dict[str, Judgement] = field(default_factory=dict)
+    """By id, the verdicts of this start's last look. What met its text is not asked again: the checks hold a mend to the rest."""
 
     def review(self, workspace: Workspace, evidence: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:
         """Return the rows of evidence, each with its verdict, and what the delivered directory lacks.
@@ -107,7 +108,10 @@ class Judge:
         items = [item for item in find_items(self.plan, sources, evidence) if item.code]
         digests = {str(item.row["id"]): digest_item(item, sources) for item in items}
         known = self._known = self._read_verdicts() if self._known is None else self._known
-        stale = [item for item in items if digests[item.row["id"]] not in known and item.row["id"] not in self._met]
+        met = {name: said for name, said in self._before.items() if said.verdict == MEETS}
+        stale = [item for item in items if digests[item.row["id"]] not in known and item.row["id"] not in met]
+        last = {name: said.file for name, said in self._before.items()}
+        stale = [with_file(item, last.get(item.row["id"], ""), sources) for item in stale]
         is_asked = type(self.model) is not GivenCode  # else what it said before is known, and nobody is there to ask
         room, is_first = min(MOST_CHARACTERS, self.model.window), 2 * len(stale) > len(items)
         batches = batch_items(stale if is_asked else [], sources, room, is_first=is_first)
@@ -119,11 +123,11 @@ class Judge:
             known |= {shown[name]: said for name, said in given.items()}
         judgements = dict[str, Judgement]()
         for item in items:
-            if judgement := known.get(digests[item.row["id"]]) or self._met.get(item.row["id"]):
+            if judgement := known.get(digests[item.row["id"]]) or met.get(item.row["id"]):
                 # what differs may be in the requirement alone
                 rows = (item.row, *item.values) if judgement.verdict == MEETS else (item.row,)
                 judgements.update({row["id"]: judgement for row in rows})
-        self._met |= {name: said for name, said in judgements.items() if said.verdict == MEETS}
+        self._before |= judgements
         lacks = [] if README in sources else [f"{README} is missing"]
         if (delivery := judgements.get(DELIVERY)) and delivery.verdict == DIFFERENT:
             lacks.append(f"what its user gets could be better: {delivery.sentence}")

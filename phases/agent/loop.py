@@ -27,6 +27,9 @@ from pipeline.base.logs import logger
 _TELL_AFTER, _STUCK_AFTER, _HOPELESS_AFTER = 3, 10, 30
 """After so many equal turns in a row the model is told; after so many the work ends; and under a supervisor after so many."""
 _MOST_DESCRIBED = 3
+DONE = "DONE"
+"""At the end of a reply with calls it claims that the work is done if all of them succeed: a turn for that alone costs a
+whole transcript."""
 # Without this a model that changes nothing would be refused for as long as attempts are left (decision 80).
 _SAME_TREE = 2
 """So many refusals in a row may find that nothing changed since the one before; the next one ends the run."""
@@ -49,12 +52,14 @@ def run_loop(state: AgentState) -> Ending:
             continue
         state.memory.heard(reply)
         verdict = None
+        is_claim = not reply.calls
         if reply.calls:
-            turn = _act(state, reply)
+            turn, went_well = _act(state, reply)
             repeated, last = (repeated + 1 if turn == last else 1), turn
             if ending := _end_if_stuck(state, repeated):
                 return judge_again(state, ending)
-        else:
+            is_claim = went_well and reply.text.rstrip().endswith(DONE)
+        if is_claim:
             verdict = judge_request(state, reply.text, continues)
             continues += verdict["block"] is not None and not verdict["stop"] and verdict["source"] != ADVICE
             if ending := _end_if_decided(state, reply, verdict, continues):
@@ -101,9 +106,9 @@ def _ask(state: AgentState) -> Reply:
     )
 
 
-def _act(state: AgentState, reply: Reply) -> str:
-    """Does what a reply asks for. Returns what stands for the turn when turns are compared."""
-    turn, live = state.conversation.turn, not state.replaying
+def _act(state: AgentState, reply: Reply) -> tuple[str, bool]:
+    """Do what a reply asks for. Return what stands for the turn when turns are compared, and whether each call succeeded."""
+    turn, live, went_well = state.conversation.turn, not state.replaying, True
     outcome, words, hook_messages = [], [], []
     for index, call in enumerate(reply.calls):
         if not state.replaying and not state.supervisor.may_refuse:
@@ -111,6 +116,7 @@ def _act(state: AgentState, reply: Reply) -> str:
         step = ToolCallStep(state.tools, call, turn, index, state.supervisor.refuse(call))
         result = step.record(state.conversation.journal)
         state.observe(step, result)
+        went_well = went_well and not result["failed"]
         if step.refusal and live:
             logger.debug("turn {}: {} is kept back by the supervisor: {}", turn, call.name, step.refusal)
         hook_messages += result.get("hooks_say", ())
@@ -124,7 +130,7 @@ def _act(state: AgentState, reply: Reply) -> str:
     if live:  # also of a turn that the journal answered in part
         more = f" and {len(words) - _MOST_DESCRIBED} more" if len(words) > _MOST_DESCRIBED else ""
         state.events.end_turn(turn, ", ".join(words[:_MOST_DESCRIBED]) + more, state.memory.interfaces)
-    return json.dumps(outcome, sort_keys=True)
+    return json.dumps(outcome, sort_keys=True), went_well
 
 
 def _end_turn(state: AgentState, reply: Reply, verdict: dict[str, Any] | None) -> None:

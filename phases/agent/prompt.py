@@ -30,9 +30,9 @@ LIBRARY = """
 EXPERIMENTS = """
 
 Experiments:
-- Declare them in experiments.yaml: `experiments:`, a list of `name`, `results` (ids of expected_results, like E1), `quick` and
-  `full` (the commands that run it small, and as the paper did), and `stand_in`, the data set that made-up data replaces, or
-  `data`, the names of what it reads at /data/NAME. Each runs in its own copy of the code.
+- Declare them in experiments.yaml: `experiments:`, a list of `name`, `results` (ids of expected_results, like E1; [] if none),
+  `quick` and `full` (the commands that run it small, and as the paper did), and `stand_in`, the data sets that made-up data replaces,
+  or `data`, the names of what it reads at /data/NAME. Each runs in its own copy of the code.
 - Write each run's results as soon as it ends, with models and samples, to results/NAME/ of its experiment. Figures are computed
   from predictions.csv (result,seed,row,y_pred,y_true[,y_score]), measurements.csv (result,value) or metrics.json ({"E1": 17.5}).
 - Tables name results in words beside their ids, include the baselines, and mark figures of a quick run wherever they appear.
@@ -79,7 +79,8 @@ Work:
   reading many files.{LIBRARY if has_references else ""}
 - If plan and {source} leave open what changes results, ask with AskUser: once, at most three questions.
 - Complete the required todos.
-- Run verify_commands and fix what fails. Then answer in one sentence without a tool call: that says you are done.
+- Run verify_commands and fix what fails. A sentence without a tool call says that you are done; so does DONE at the end of a
+  reply, if all of its calls succeed.
 - Then facts are checked: planned files exist and parse, {imports}verify_commands pass and
   print how many tests ran (like `12 passed, 0 failed`), nothing that cites a
   requirement is a stub; hooks of the user may check more. Fix the cause of what fails; leave .pipeline and hook scripts alone.
@@ -121,11 +122,21 @@ def first_messages(plan: Mapping[str, Any], begun: Session, room: int, request: 
     asked = {"request": request} if request else {}
     write = {"write": list(begun.write), **({"may_need_a_change": list(begun.may_change)} if begun.may_change else {})}
     beside = {**asked, **write, "packages_installed": list(begun.packages), **machine, **required}
+    plan = _with_named_results(plan)
     whole = json.dumps({"plan": plan, **beside}, ensure_ascii=False)
     if tokens_of(whole) > room // 2:
         whole = json.dumps({"plan": _without_quotes(plan), **beside}, ensure_ascii=False)
     system = build_system(plan, is_request=bool(request), has_references=begun.references is not None)
     return [Message("system", system), Message("user", whole)]
+
+
+def _with_named_results(plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the plan with its results as ids and labels, by table: the figures are targets that no code may hold."""
+    tables: dict[str, list[str]] = {}
+    for row in plan.get("expected_results", ()):
+        told = [row["row"], row["column"], *(row[name] for name in ("metric", "condition", "unit") if row.get(name))]
+        tables.setdefault(row["table"], []).append(f"{row['id']}: {', '.join(told)}")
+    return {**plan, "expected_results": tables} if tables else plan
 
 
 def parse_first_messages(messages: Sequence[Message]) -> tuple[dict[str, Any], list[str]]:

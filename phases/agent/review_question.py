@@ -111,10 +111,16 @@ def find_items(plan: Mapping[str, Any], sources: Sources, evidence: Sequence[Row
 
 def _delivery_row(plan: Mapping[str, Any]) -> Row:
     is_paper = any(row["source"]["page"] for row in plan["requirements"])
-    has_results = bool(plan.get("experiments") or plan.get("expected_results"))
-    text = " ".join([OF_ALL, *([OF_PAPER] if is_paper else []), *([OF_EXPERIMENTS] if has_results else []), _LACKS])
+    of_results = [OF_EXPERIMENTS] if plan.get("expected_results") else []
+    text = " ".join([OF_ALL, *([OF_PAPER] if is_paper else []), *of_results, _LACKS])
     source = {"section": None, "page": 0, "quote": ""}
     return {"id": DELIVERY, "kind": "artifact", "text": text, "status": "stated", "source": source}
+
+
+def with_file(item: Item, path: str, sources: Sources) -> Item:
+    """Return an item with one more file to show, such as the one that an earlier verdict named."""
+    is_shown = path not in sources or any(place.path == path and place.symbol == _FILE for place in item.code)
+    return item if is_shown else item._replace(code=[*item.code, _whole_file(path)])
 
 
 def _whole_file(path: str) -> Place:

@@ -28,7 +28,7 @@ from phases.evidence.stubs import Function, is_stub, last_word
 from phases.workspace.syntax import parse_python
 from phases.workspace.workspace import Workspace, WorkspaceError
 
-_BUILT = frozenset(("target", "node_modules", "__pycache__", "site-packages"))
+_BUILT = frozenset(("target", "build", "dist", "CMakeFiles", "node_modules", "__pycache__", "site-packages"))
 """Directories of what tools made or fetched."""
 _TAG = re.compile(r"\\tag\{([^{}]+)\}")
 

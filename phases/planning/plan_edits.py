@@ -142,7 +142,7 @@ def add_row(plan: Mapping[str, Any], kind: str, text: str) -> Plan:
     if kind == "requirement":
         identifier = _next_id(made, "R")
         made["requirements"].append(
-            {"id": identifier, "kind": "artifact", "text": text, "source": source, "status": "stated"}
+            {"id": identifier, "kind": "artifact", "text": text, "source": {**source, "quote": ""}, "status": "stated"}
         )
     elif kind == "value":
         name, equals, shown = text.partition("=")

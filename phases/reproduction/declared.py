@@ -82,7 +82,7 @@ def _rows_that_fit(data: bytes, parse: Callable[[bytes], Mapping[str, Any]]) -> 
 
 
 def _experiment_of(row: Mapping[str, Any], size: str) -> Experiment:
-    results = row["results"]
+    results, stand_in = row.get("results", ()), row.get("stand_in", "")
     return Experiment(
         re.sub(r"[^\w-]+", "-", row["name"])[:_LONGEST_NAME].strip("-") or "experiment",
         row.get(size, ""),
@@ -91,7 +91,7 @@ def _experiment_of(row: Mapping[str, Any], size: str) -> Experiment:
         row.get("metrics", METRICS),
         row.get("labels", ""),
         tuple(row.get("data", ())),
-        " ".join(row.get("stand_in", "").split()),
+        " ".join((stand_in if isinstance(stand_in, str) else ", ".join(stand_in)).split()),
     )
 
 

@@ -152,7 +152,7 @@ def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
             read,
             (f"pipeline review {name}", "see all of it, and change it"),
             ("pipeline models", "list the models and their keys"),
-            (f"pipeline resume {name} --model NAME", "have a model plan and write it"),
+            (f"pipeline resume {name} --model NAME", "have a model plan and write the code"),
         ]
     if report.get("missing_packages"):
         steps += [(f"pipeline resume {name} --install allowed", "install the plan's packages, and check again")]
@@ -168,7 +168,10 @@ def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
         steps += [(f"pipeline trace {name}", "where each requirement is in the code")]
     declares = os.path.lexists(store.path("generate_code/experiments.yaml"))
     if declares and "reproduction" not in report and load_sound(store, "initial_plan.txt").get("expected_results"):
-        steps += [(f"pipeline reproduce {name}", "run its experiments, and compare the paper's tables")]
+        told = "run its experiments small, and compare the paper's tables"
+        steps += [(f"pipeline reproduce {name} --size quick", told)]
+    if is_served(model_for(store.load("task.json")["settings"], "implement")):
+        steps += [(f'pipeline iterate {name} "WHAT"', "change it: say in words what should be otherwise")]
     return [*steps, (f"pipeline resume {name}", "after editing a document, run what depends on it")]
 
 

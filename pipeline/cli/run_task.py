@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from shlex import quote
 from typing import Any, Protocol
 
 from pipeline.base.errors import PipelineError, UsageError
@@ -127,7 +128,13 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
         report, passed = carry_out(store, settings, flags, options, progress)
     finally:
         progress.close()
-    return show_summary(store, report, as_json=options["as_json"], passed=passed, base_url=flags.get("base_url") or "")
+    return show_summary(store, report, as_json=options["as_json"], passed=passed, again=_server_flags(flags))
+
+
+def _server_flags(flags: Mapping[str, Any]) -> str:
+    """Return the flags that say where the model is, as they were given: no task keeps them."""
+    address = f" --base-url {quote(flags['base_url'])}" if flags.get("base_url") else ""
+    return f"{address}{' --send-key' if flags.get('send_key') == 'yes' else ''}"
 
 
 def carry_out(

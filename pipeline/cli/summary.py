@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from shlex import quote
 from typing import Any
 
 from pipeline.cli.assembly import command_name, locate_task, relative_path
@@ -26,14 +25,15 @@ from pipeline.cli.streams import finish_output
 from pipeline.engine.phase import TYPED, Phase
 from pipeline.engine.store import TaskStore
 
-_SHOWN = 5
+_SHOWN, _SHOWN_ASSUMED = 5, 3
+_ASKS_MODELS = ("pipeline resume ", "pipeline iterate ")
 _NARROW = 94
 
 
 def show_summary(
-    store: TaskStore, report: dict[str, Any], *, as_json: bool, passed: Phase | None = None, base_url: str = ""
+    store: TaskStore, report: dict[str, Any], *, as_json: bool, passed: Phase | None = None, again: str = ""
 ) -> int:
-    """Print the report for a person, or as JSON, and return the exit code. A resume needs `base_url` again: no task keeps it."""
+    """Print the report for a person, or as JSON, and return the exit code. `again`: flags that a resume needs once more."""
     if as_json:
         print_json(report)
         return int(report["exit_code"])
@@ -58,9 +58,10 @@ def show_summary(
     ]:
         print_advice(line)
     print_advice("\nNext:")
-    more = f" --base-url {quote(base_url)}" if base_url else ""
     steps = next_steps(store, report, passed)
-    print_pairs([(f"{step}{more}" if step.startswith("pipeline resume ") else step, why) for step, why in steps])
+    # another model may be on another server
+    own = [step.startswith(_ASKS_MODELS) and "model NAME" not in step for step, _ in steps]
+    print_pairs([(f"{step}{again}" if is_own else step, why) for is_own, (step, why) in zip(own, steps, strict=True)])
     finish_output()  # whether anybody sees the screen says nothing about the run
     return int(report["exit_code"])
 
@@ -149,11 +150,7 @@ def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
     plan = load_sound(store, "initial_plan.txt")
     lines = _scaffold_lines(plan) if report.get("scaffold") else _open_requirement_lines(store, report["requirements"])
     lines += [f"  not written: {path}" for path in report["files"]["missing"]]
-    assumed = sum(row["status"] == "missing" for row in plan.get("requirements", ()))
-    if assumed and not report.get("scaffold"):
-        rows = "1 row" if assumed == 1 else f"{assumed} rows"
-        told = f"The plan assumes what the text leaves open ({rows}): pipeline show {command_name(store)} plan"
-        lines += ["", wrap_text(told)]
+    lines += [] if report.get("scaffold") else _assumption_lines(store, plan)
     for row in report.get("questions", ()):
         said = "you said" if row["by"] == "user" else "assumed"
         lines.append(wrap_text(f"  {said}: {row['question']} {row['answer']}", hanging=4))
@@ -176,6 +173,18 @@ def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
     if report["sandbox"] == "off":
         lines += ["", "The agent's commands ran WITHOUT a sandbox, with your own rights."]
     return lines
+
+
+def _assumption_lines(store: TaskStore, plan: dict[str, Any]) -> list[str]:
+    """What the plan assumes where the text leaves it open, the first few."""
+    told = [row["what"] for row in plan.get("uncertain", ())]
+    told += [row["text"] for row in plan.get("requirements", ()) if row["status"] == "missing"]
+    if not told:
+        return []
+    room, more = min(width_of_terminal(), _NARROW) - 4, len(told) - _SHOWN_ASSUMED
+    shown = [wrap_text(f"  - {_shorten_text(one, 2 * room)}", hanging=4) for one in told[:_SHOWN_ASSUMED]]
+    rest = f"  … and {more} more: " if more > 0 else "  All of each: "
+    return ["", "Open or assumed in the plan:", *shown, f"{rest}pipeline show {command_name(store)} plan"]
 
 
 def _scaffold_lines(plan: dict[str, Any]) -> list[str]:

@@ -126,14 +126,16 @@ def _show_all(name: str, rows: list[dict[str, Any]], verified_by: list[str]) -> 
 
 def _show_row(row: dict[str, Any], text: str) -> None:
     source = row["source"]
-    section = f"section {source['section']}, " if source["section"] else ""
-    print_text(f"\n{row['id']:<5} {row['status']:<12} {row['kind']}, {section}page {source['page']}")
+    place = [f"section {source['section']}"] * bool(source["section"]) + [f"page {source['page']}"] * bool(source["page"])
+    print_text(f"\n{row['id']:<5} {row['status']:<12} {', '.join([row['kind'], *place])}")
     print_text(wrap_text(text, indent=6))
     if source["quote"]:
         _show_field("quote", f'"{" ".join(read_aloud(source["quote"]).split())}"')
     for word, names in (("code", row["places"]), ("tests", row["tests"]), ("yours", row.get("user_tests", ()))):
         for number, name in enumerate(names):
             _show_field("" if number else word, name)
+    if (more := row.get("test_count", 0) - len(row["tests"])) > 0:
+        _show_field("", f"… and {more} more tests")
     if row["tried"]:
         _show_field("seen", f"its tests noticed {row['noticed']} of {row['tried']} changes to its code")
     for word, told in (("review", describe_judgement(row)), ("note", row["note"])):

@@ -21,6 +21,8 @@ _PLACES = (os.path.join(_HERE, "..", "schemas"), os.path.join(_HERE, "..", "..",
 BUILT_IN = next(filter(os.path.isdir, _PLACES))
 _YAML_STEMS = (".txt", ".yaml")
 PLACEHOLDER = "placeholder.schema.json"
+_MOST_BREACHES = 8
+"""So many are told at once: a model that is told of one at a time is asked as often."""
 
 
 class Contracts:
@@ -79,14 +81,16 @@ class Contracts:
             _raise_breach(name, schema, checked, writer, data)
 
     def breach(self, schema: Mapping[str, Any], value: Any) -> str | None:
-        """Why a value does not fit a schema that no document has, in one line, or None. One object is compiled once."""
+        """Return why a value does not fit a schema that no document has, in one line, or None. One object is compiled once."""
         if id(schema) not in self._others:
             self._others[id(schema)] = (schema, fast_validator(dict(schema)))
         validator = self._others[id(schema)][1]
         if validator.is_valid(value):
             return None
-        worst = next(iter(explain_breaches(dict(schema), value)), None)
-        return f"at {worst.json_path}: {_shorten_message(worst.message)}" if worst else "it does not fit the schema"
+        found = explain_breaches(dict(schema), value)
+        told = [f"at {one.json_path}: {_shorten_message(one.message)}" for one in found[:_MOST_BREACHES]]
+        more = [f"{len(found) - len(told)} more of this sort"] if len(found) > len(told) else []
+        return "; ".join([*told, *more]) or "it does not fit the schema"
 
     def _read_schema(self, file_name: str, document: str) -> dict[str, Any]:
         for folder in self._folders:

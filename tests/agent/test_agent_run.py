@@ -51,6 +51,25 @@ def test_without_checks_that_passed_nothing_is_completed(tmp_path: Path) -> None
     assert "accepted, but not verified: nothing was run" in made["reason"]
 
 
+@needs_a_sandbox
+@pytest.mark.parametrize(
+    ("command", "text", "turns"),
+    [
+        pytest.param("true", "The checks should pass.\n\nDONE", 1, id="and all succeeded"),
+        pytest.param("false", "DONE", 2, id="and one failed"),
+        pytest.param("true", "It is not DONE yet", 2, id="where it stands in the middle"),
+    ],
+)
+def test_done_at_the_end_of_a_reply_with_calls_is_a_claim(command: str, text: str, turns: int, tmp_path: Path) -> None:
+    calls = (*write("a.py", meets("a.py", 1)).calls, ToolCall("b1", "Bash", {"command": command}))
+    plan = small_plan("a.py", verify=(check_of("a.py"),))
+    made = carry_out(tmp_path / "task", says(Reply("ok", text, calls), Reply("ok", "done")), plan)["implementation"]
+    assert (made["status"], made["stop_reason"], made["turns"]) == ("completed", "accepted", turns)
+    nobody = says(Reply("fatal"))
+    assert carry_out(tmp_path / "task", nobody, plan)["implementation"]["turns"] == turns
+    assert nobody.requests == []
+
+
 def test_a_resume_with_three_finished_files_writes_the_other_five_only(tmp_path: Path) -> None:
     plan = small_plan(*EIGHT)
     cut = says(*writes(EIGHT)[:3], Reply("fatal", detail="the line is cut"))

@@ -339,7 +339,7 @@ def test_a_run_that_goes_on_asks_about_what_changed_and_pays_for_nothing_else(
         before = place.workspace.read(changed) if place.workspace.exists(changed) else ""
         place.workspace.write(changed, before.replace("0.5", "0.25").replace("+ 1", "+ 2").replace("1 == 1", "3 == 3"))
     later = Judges(meets)
-    place.judge = replace(place.judge, model=later, _known=None, _met={})
+    place.judge = replace(place.judge, model=later, _known=None, _before={})
     assert place.review() == first
     assert [text.rpartition("Judge ")[2].partition(". Reply")[0] for text in later.requests] == again
     assert len(place.model.requests) == 1
@@ -360,7 +360,7 @@ def test_a_change_that_is_taken_back_and_a_run_that_goes_on_pay_for_nothing_agai
     first, before = place.review(), place.workspace.read("model.py")
     for text, asked in ((before.replace("0.5", "0.25"), 2), (before, 2)):
         place.workspace.write("model.py", text)
-        place.judge = replace(place.judge, _known=None, _met={})
+        place.judge = replace(place.judge, _known=None, _before={})
         assert (place.review(), len(place.model.requests)) == (first, asked)
     for journal in (tmp_path / "explorations").iterdir():
         journal.write_text(journal.read_text() + '{"kind": "reply", "key"')  # a kill cut the last line off

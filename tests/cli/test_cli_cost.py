@@ -129,7 +129,8 @@ def test_a_run_that_a_limit_paused_says_how_it_goes_on(limit: tuple[str, str], r
         served = ("--code-model", "vllm:x", "--base-url", server.base_url, "--review", "auto")
         ended = command("run", "--fast", "paper.md", *served, *limit)
     assert ended.code == 5, ended.err
-    assert following(ended)[0] == f"resume paper {raised} continue, with a higher limit", ended.out
+    again = f"resume paper {raised} --base-url {server.base_url}"
+    assert following(ended)[0] == f"{again} continue, with a higher limit", ended.out
     assert "0 of 0 planned files" not in ended.out
 
 

@@ -264,7 +264,7 @@ def test_a_served_model_plans_and_changes_its_plan(command: Command) -> None:
         assert ended.code == 0, ended.err
         assert difference(ended) == [
             "+ R99 artifact: Wait in the garden.",
-            f"~ {PLANNED['file_structure'][0]['path']}: implements",
+            f"~ {PLANNED['file_structure'][0]['path']}: implements +R99",
         ]
         assert f"1. {CHANGE}" in server.requests[2].body["messages"][1]["content"]
     assert plan_of(command) == changed

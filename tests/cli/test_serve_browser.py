@@ -137,7 +137,7 @@ def test_several_papers_are_dropped_and_are_a_batch_with_its_bill(served: Served
 def test_what_is_open_on_an_unfinished_task_has_a_field_that_goes_on(served: Served) -> None:
     page = served.window("/t/paper")
     see(page, "requirements are open")
-    page.get_by_label("Have a model plan and write it").fill("nobody:knows")
+    page.get_by_label("Have a model plan and write the code").fill("nobody:knows")
     page.locator(".offers").get_by_role("button", name="Resume").click()
     expect(page.get_by_role("status")).to_contain_text("nobody")
 

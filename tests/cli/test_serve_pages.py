@@ -115,7 +115,7 @@ def test_the_page_of_a_task_says_what_is_next_as_the_terminal_does(client: Clien
     assert "up to date" not in shown.text, "nothing would run, and yet it is not done"
     assert re.search(r"\d+ of \d+ requirements are open: see which, and why", shown.text)
     assert ("input", "model") in [(tag, attributes.get("name")) for tag, attributes in shown.found]
-    assert "Have a model plan and write it" in shown.text
+    assert "Have a model plan and write the code" in shown.text
     (folder / "tasks" / "paper" / "paper.md").unlink()
     reason = "paper.md is missing"
     assert reason in Command(folder)("why", "paper").out

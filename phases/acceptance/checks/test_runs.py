@@ -89,6 +89,10 @@ _RUNNERS: Sequence[tuple[str, str, Callable[[re.Match[str]], Counts]]] = (
         r"^\[  PASSED  \] (?P<passed>\d+) tests?\.(?:\s*\n\[  FAILED  \] (?P<failed>\d+) tests?)?",
         _count_groups,
     ),
+    ("catch2", r"^All tests passed \(\d+ assertions? in (?P<passed>\d+) test cases?\)", _count_groups),
+    ("catch2", r"^test cases: +(?P<total>\d+) \|(?: +\d+ passed \|)? +(?P<failed>\d+) failed", _count_groups),
+    ("doctest", r"^\[doctest\] test cases: +\d+ \| +(?P<passed>\d+) passed \| +(?P<failed>\d+) failed", _count_groups),
+    ("unity", r"^(?P<total>\d+) Tests (?P<failed>\d+) Failures (?P<skipped>\d+) Ignored", _count_groups),
     (
         "cargo",
         r"^test result: \w+\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; (?P<skipped>\d+) ignored",

@@ -49,7 +49,7 @@ values: every setting in text, tables, captions and appendices, also of baseline
 datasets, metrics, baselines: name and quote. address?: a link to its files that the paper prints. licence?.
 expected_results: the paper's own results, by table ("Figure 3", "text 1") and metric. A row is a label and a cell a column; 92.1
   for 92.1 ± 0.3, "" for what is of others.
-uncertain: contradictions, what stays unbuilt, what this machine lacks. about?: ids.
+uncertain: contradictions, what stays unbuilt, what this machine lacks. about?: ids, as one text ("R1, V2").
 """
 _CODE = """\
 
