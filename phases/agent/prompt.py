@@ -31,8 +31,8 @@ EXPERIMENTS = """
 
 Experiments:
 - Declare them in experiments.yaml: `experiments:`, a list of `name`, `results` (ids of expected_results, like E1; [] if none),
-  `quick` and `full` (the commands that run it small, and as the paper did), and `stand_in`, the data sets that made-up data replaces,
-  or `data`, the names of what it reads at /data/NAME. Each runs in its own copy of the code.
+  `quick` and `full` (the commands that run it small, and as the paper did), and `stand_in`, the data sets that made-up data
+  replaces, or `data`, the names of what it reads at /data/NAME. Each runs in its own copy of the code.
 - Write each run's results as soon as it ends, with models and samples, to results/NAME/ of its experiment. Figures are computed
   from predictions.csv (result,seed,row,y_pred,y_true[,y_score]), measurements.csv (result,value) or metrics.json ({"E1": 17.5}).
 - Tables name results in words beside their ids, include the baselines, and mark figures of a quick run wherever they appear.
