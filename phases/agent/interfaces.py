@@ -74,7 +74,7 @@ def _outline_other(path: str, source: str) -> str:
     note = ", does not parse" if path.endswith((".py", ".pyi")) else ""
     head = f"# {one_line(path, 300)}: {size}{note}"
     return _bound_lines(
-        head, [one_line(line, _LONGEST_LINE) for line in _defining_lines(path, source) or [first]]
+        head, [line.rstrip()[:_LONGEST_LINE] for line in _defining_lines(path, source) or [first]]
     ).rstrip()
 
 

@@ -104,8 +104,8 @@ class Judge:
 
         Raises PhaseError if the model cannot be asked, Paused at a limit.
         """
-        sources, paper = read_sources(workspace), read_paper(self.paper)
-        items = [item for item in find_items(self.plan, sources, evidence) if item.code]
+        sources, (paper, is_request) = read_sources(workspace), read_paper(self.paper)
+        items = [item for item in find_items(self.plan, sources, evidence, is_request=is_request) if item.code]
         digests = {str(item.row["id"]): digest_item(item, sources) for item in items}
         known = self._known = self._read_verdicts() if self._known is None else self._known
         met = {name: said for name, said in self._before.items() if said.verdict == MEETS}

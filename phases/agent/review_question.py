@@ -14,6 +14,7 @@ from phases.evidence.places import MODULE, TEXT, Place, is_test_file, split_line
 from phases.llm.model import Message
 from phases.planning.model.material import as_data, strip_invisible
 from phases.planning.quotes import quote_of
+from phases.readers.kinds import REQUIREMENT
 from phases.readers.markdown import PAGE_MARK
 from pipeline.base.errors import FormatError, StorageError
 from pipeline.base.files import read_bytes, sha256
@@ -57,7 +58,9 @@ OF_ALL = (
     "the code and output that it gives, assumptions and what is not done. There are packaging and a licence note, and nothing "
     "refers to files outside the directory. Unusable input gets one line that names it."
 )
-OF_PAPER = "README.md says which part of the paper is where, and names contradictions between its text, figures and tables."
+OF_PAPER = (
+    "README.md says which part of the paper is where, and names contradictions between its text, figures and tables."
+)
 OF_EXPERIMENTS = (
     "Experiments name results in words beside their ids, with baselines, save them after each run without overwriting others, "
     "and mark quick runs; each metric and data set is tested against a known truth."
@@ -81,7 +84,9 @@ class Item(NamedTuple):
     tests: Sequence[Place]
 
 
-def find_items(plan: Mapping[str, Any], sources: Sources, evidence: Sequence[Row]) -> list[Item]:
+def find_items(
+    plan: Mapping[str, Any], sources: Sources, evidence: Sequence[Row], *, is_request: bool = False
+) -> list[Item]:
     """Return what gets a verdict, in the plan's order."""
     demands, places, seen = demands_of(plan), locate_demands(plan, sources), {row["id"]: row for row in evidence}
     owners = {row["id"]: _owner_of(row, demands) for row in demands if is_value(row)}
@@ -101,18 +106,19 @@ def find_items(plan: Mapping[str, Any], sources: Sources, evidence: Sequence[Row
         told = seen.get(row["id"], {})
         tests = find_tests(told.get("tests", ())[:_MOST_TESTS], sources)
         # which tests run it was not measured, or they are no functions of Python, so any of them may
-        is_known = tests or all(path.endswith(".py") for path in (*(place.path for place in code), *told.get("tests", ())))
+        is_known = tests or all(
+            path.endswith(".py") for path in (*(place.path for place in code), *told.get("tests", ()))
+        )
         tests = tests if is_known and told.get("measured", True) else files
         code = [place for place in code if not is_test_file(place.path)] or code
         items.append(Item(row, values, code or _all_code(sources), tests))
     delivered = [_whole_file(path) for path in sources if _OF_DELIVERY.fullmatch(path)]
-    return [*items, Item(_delivery_row(plan), (), delivered, ())] if README in sources else items
+    return [*items, Item(_delivery_row(plan, is_request=is_request), (), delivered, ())] if README in sources else items
 
 
-def _delivery_row(plan: Mapping[str, Any]) -> Row:
-    is_paper = any(row["source"]["page"] for row in plan["requirements"])
+def _delivery_row(plan: Mapping[str, Any], *, is_request: bool) -> Row:
     of_results = [OF_EXPERIMENTS] if plan.get("expected_results") else []
-    text = " ".join([OF_ALL, *([OF_PAPER] if is_paper else []), *of_results, _LACKS])
+    text = " ".join([OF_ALL, *([] if is_request else [OF_PAPER]), *of_results, _LACKS])
     source = {"section": None, "page": 0, "quote": ""}
     return {"id": DELIVERY, "kind": "artifact", "text": text, "status": "stated", "source": source}
 
@@ -281,10 +287,10 @@ def _letters_of(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def read_paper(path: str) -> str:
-    """The text of the paper, without the reader's notes above it and what nobody sees."""
+def read_paper(path: str) -> tuple[str, bool]:
+    """Return the text of the paper, without the reader's notes above it and what nobody sees, and whether it is a request."""
     try:
         document = parse_markdown(read_bytes(path))
     except (StorageError, FormatError):
-        return ""
-    return strip_invisible(document.text[document.body_start :])
+        return "", False
+    return strip_invisible(document.text[document.body_start :]), document.front.get("kind") == REQUIREMENT

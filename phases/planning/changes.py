@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ _TESTS = "tests/"
 _ENTRY = "__main__.py"
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg", "environment.yml", "environment.yaml")
 _LONGEST_LINE = 140
+_LONGEST_SHARED = 20
 _FIELDS_OF_FILES = ("implements", "depends_on", "interface", "purpose")
 _FIELDS_OF_REQUIREMENTS = ("text", "kind", "value", "name")
 """A requirement that differs in these is another one for the code; where it is cited from is not the code's concern."""
@@ -117,8 +119,12 @@ def _describe_cell(field: str, before: _Row, after: _Row) -> str:
     old, new = before.get(field), after.get(field)
     if isinstance(old or new, list) and field != "values":
         had, has = (Counter(map(str, names or ())) for names in (old, new))
-        told = [f"-{one[:40]}" for one in had - has] + [f"+{one[:40]}" for one in has - had]
+        told = [f"-{one[:80]}" for one in had - has] + [f"+{one[:80]}" for one in has - had]
         return f"{field} {' '.join(told) or 'in another order'}"
+    if isinstance(old, str) and isinstance(new, str):
+        # what two long texts share at their start says nothing
+        same = os.path.commonprefix([old, new]).rfind(" ") + 1  # noqa: RUF071 - of texts, and not of paths
+        old, new = (f"…{text[same:]}" if same > _LONGEST_SHARED else text for text in (old, new))
     return field if isinstance(old or new, dict) else f"{field} {_show_cell(old)} -> {_show_cell(new)}"
 
 

@@ -65,6 +65,7 @@ def verdict(tmp_path: Path, files: dict[str, str], *verify: str, **more: Any) ->
         ("[ FAIL 0 | WARN 0 | SKIP 0 | PASS 5 ]\n", 5, 0, 0),
         ("ok parse\n12 passed, 1 failed\n", 12, 1, 0),
         ("All 7 tests passed.\n", 7, 0, 0),
+        ("test_units: 19 passed, 0 failed (175 checks)\ntest_cli: 10 passed, 1 failed (135 checks)\n", 29, 1, 0),
         ("All tests passed (31 assertions in 7 test cases)\n", 7, 0, 0),
         ("test cases:  7 |  6 passed | 1 failed\nassertions: 31 | 30 passed | 1 failed\n", 6, 1, 0),
         ("[doctest] test cases:  7 |  6 passed | 1 failed | 0 skipped\n", 6, 1, 0),

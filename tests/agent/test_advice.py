@@ -47,8 +47,8 @@ def until_changed(names: Sequence[str]) -> Answer:
 
 
 def asked_of(reviewer: Judges) -> list[str]:
-    """The files that the reviewer was asked about, in order."""
-    return [text.rpartition(" of ")[2].partition(". Reply")[0] for text in reviewer.requests]
+    """What the reviewer was asked for, in order."""
+    return [text.rpartition("Judge ")[2].partition(". Reply")[0] for text in reviewer.requests]
 
 
 def told_to(model: Scripted) -> list[str]:
@@ -162,7 +162,7 @@ def test_a_run_that_is_cut_off_before_the_model_acts_on_the_advice_goes_on_as_if
     made = carry_out(tmp_path / "task", resumed, PLAN, judge=second)["implementation"]
     assert resumed.requests[0].messages == stopped.requests[-1].messages
     assert (made["status"], told_to(resumed)) == ("completed", ["advice"])
-    assert (asked_of(first), asked_of(second)) == (["a.py, b.py, README.md"], ["b.py"])
+    assert (asked_of(first), asked_of(second)) == (["R1, R2, DELIVERY"], ["R2"])
 
 
 def test_work_that_was_advised_accepted_and_broken_by_hand_is_mended_without_advice(tmp_path: Path) -> None:
@@ -184,15 +184,15 @@ def test_work_that_was_advised_accepted_and_broken_by_hand_is_mended_without_adv
 @pytest.mark.parametrize(
     ("after", "asked"),
     [
-        pytest.param([DONE], ["a.py, b.py, README.md"], id="nothing changed"),
-        pytest.param([BETTER, DONE], ["a.py, b.py, README.md", "b.py"], id="what it found to differ"),
+        pytest.param([DONE], ["R1, R2, DELIVERY"], id="nothing changed"),
+        pytest.param([BETTER, DONE], ["R1, R2, DELIVERY", "R2"], id="what it found to differ"),
         pytest.param(
-            [write("notes.md", "# A\n", "w5"), DONE], ["a.py, b.py, README.md"], id="a file that is not reviewed"
+            [write("notes.md", "# A\n", "w5"), DONE], ["R1, R2, DELIVERY"], id="a file that is not reviewed"
         ),
-        pytest.param([WRONG, DONE, BETTER, DONE], ["a.py, b.py, README.md", "b.py"], id="not while facts do not hold"),
+        pytest.param([WRONG, DONE, BETTER, DONE], ["R1, R2, DELIVERY", "R2"], id="not while facts do not hold"),
         pytest.param(
             [BETTER, call("Bash", command="rm b.py"), WRITES[1], DONE],
-            ["a.py, b.py, README.md"],
+            ["R1, R2, DELIVERY"],
             id="a change taken back",
         ),
     ],

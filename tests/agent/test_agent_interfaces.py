@@ -123,7 +123,7 @@ def test_another_file_is_its_first_line_and_its_size(path: str, source: str, exp
         pytest.param(
             "a.js",
             "(function (root) {\n  const { b } = require('./b.js');\n  function add(x) {\n    const y = 1;\n  }\n})(this);\n",
-            ["const { b } = require('./b.js');", "function add(x) {"],
+            ["  const { b } = require('./b.js');", "  function add(x) {"],
             id="in the one function around all",
         ),
         pytest.param(

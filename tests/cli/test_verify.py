@@ -138,7 +138,7 @@ def judging(verdict: str) -> Any:
     """A server that judges every requirement alike."""
 
     def answer(body: dict[str, Any]) -> Says:
-        asked = str(body["messages"][-1]["content"]).rpartition("Judge ")[2].partition(" of ")[0]
+        asked = str(body["messages"][-1]["content"]).rpartition("Judge ")[2].partition(". Reply")[0]
         said = {"verdict": verdict, "file": "decay.py", "line": 3, "sentence": "It says so."}
         rows = [{"id": name, **said} for name in asked.split(", ")]
         return Says(json.dumps({"judgements": rows}))

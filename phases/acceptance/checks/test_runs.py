@@ -124,8 +124,8 @@ _RUNNERS: Sequence[tuple[str, str, Callable[[re.Match[str]], Counts]]] = (
 )
 
 _OWN_WORDS = re.compile(
-    r"^(?=.*(?:test|check|failed))(?:all )?(?P<passed>\d+)(?:/\d+)? (?:(?:tests?|checks?) )?passed"
-    r"(?:[,;] (?P<failed>\d+) (?:(?:tests?|checks?) )?failed)?[.!]?$",
+    r"^(?=.*(?:test|check|failed))(?:[\w.-]+: )?(?:all )?(?P<passed>\d+)(?:/\d+)? (?:(?:tests?|checks?) )?passed"
+    r"(?:[,;] (?P<failed>\d+) (?:(?:tests?|checks?) )?failed)?(?: \([^()\n]{1,80}\))?[.!]?$",
     re.IGNORECASE | re.MULTILINE,
 )
 _OWN_TOTAL = re.compile(
