@@ -192,7 +192,7 @@ def test_fault_09_the_orders_and_the_documents_say_what_the_program_does(tmp_pat
     model = says(write("a.py", CODE))
     made(tmp_path, model, mounting())
     orders = model.requests[0].messages[0].text
-    assert "acceptance-feedback" in orders
+    assert "Fix the cause of what fails" in " ".join(orders.split())
     assert not re.search(r"no (continue|retry)|is terminal", orders, re.IGNORECASE)
     examples = 0
     for path in (ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")):
