@@ -148,7 +148,7 @@ _OF_REQUEST: dict[str, Any] = {
          "status": "inferred"},
     ],
     "components": [{"id": "C1", "name": "converter", "what": "…"}],
-    "values": [],
+    "values": [{"id": "V1", "name": "digits shown", "value": 1, "owner": "method", "kind": "data", "status": "inferred"}],
     "uncertain": [{"what": "Should it also convert Fahrenheit to Celsius? Assumed: no."}],
     "file_structure": [{"path": "convert.js", "purpose": "…", "components": ["C1"], "interface": ["function toFahrenheit(c)"]}],
     "validation_approach": {"verify_commands": ["node --test"]},
