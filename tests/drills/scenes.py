@@ -228,7 +228,11 @@ SAID = (
 _VERDICTS = [
     {"id": name, "verdict": "meets", "line": 0, "sentence": "It does what the paper says."} for name in _QUOTES
 ]
-SERVED = (*SAID, ("explore-judge", 1, _turn(json.dumps({"judgements": _VERDICTS}))))
+SERVED = (
+    *SAID,
+    ("explore-judge", 1, _turn(json.dumps({"judgements": _VERDICTS}))),
+    ("implement", 13, _turn("It has no README, and needs none.")),  # after the advice that it has none
+)
 """What a served model says, which also reviews the work."""
 
 

@@ -492,7 +492,8 @@ def _ground(base: Path, server: LlmServer, kind: str) -> Ground:
         f"api_key: {KEY}\nbase_url: {server.base_url}\n"
     )
     extra = {"ANTHROPIC_API_KEY": KEY + "9", "CANARY_SECRET": "CANARYENVIRONMENT12"}
-    ground = scenes.modelled(base, "--model", "compatible:x", **extra)
+    # a supervisor would stop such a model before its script is over
+    ground = scenes.modelled(base, "--model", "compatible:x", "--supervisor", "off", **extra)
     return replace(ground, tools=kind == BUBBLEWRAP)
 
 

@@ -32,7 +32,7 @@ except ImportError:
 else:
     schemas = Toolbox.schemas
     prompt.DATA += "\\nRelease {number}."
-    planning._PLANNING += "\\nRelease {number}."
+    planning._CODE += "\\nRelease {number}."
     explore._SYSTEM += "\\nRelease {number}."
     Toolbox.schemas = lambda box: [
         {{**row, "description": "Release {number}", "parameters": {{**row["parameters"], "title": "{number}"}}}}
