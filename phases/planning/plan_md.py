@@ -66,7 +66,7 @@ def plan_md(plan: Row, most: int = MOST_LINES) -> str:
 
 def _parts(plan: Row) -> Iterator[_Part]:
     yield _Part(list(_title(plan)), list(_components(plan)), [])
-    yield from _section("What is uncertain or missing", _doubts(plan))
+    yield from _section("What is uncertain or missing", _doubts(plan), weight=6)
     yield from _section("Requirements", _requirements(plan), weight=3)
     yield from _listings(plan)
     yield from _section("Settings", _settings(plan))
