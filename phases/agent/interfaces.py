@@ -28,8 +28,8 @@ _CODE = re.compile(
 _HEADERS = (".h", ".hh", ".hpp")
 _TOP_LEVEL = re.compile(
     r"( *)(?!(?:if|for|while|switch|return|throw|else|catch|new|delete|print\w*)\b)(?:(?:export|pub|public|static|async"
-    r"|default|inline|constexpr|extern|abstract|final|local|unsafe|template ?<.{0,60}>) )*(?:(?:function|class|struct|enum|union"
-    r"|interface|type|trait|impl|fn|func|def|module|namespace|const|let|var|using|typedef)\b|module\.exports|#define\b"
+    r"|default|inline|constexpr|extern|abstract|final|local|unsafe|template ?<[^<>]{0,60}>) )*(?:(?:function|class|struct|enum"
+    r"|union|interface|type|trait|impl|fn|func|def|module|namespace|const|let|var|using|typedef)\b|module\.exports|#define\b"
     r"|[A-Za-z_][\w:<>,*& ]{0,80}\()"
 )
 """How a line begins that defines something at the top of a file, in languages that are not parsed."""
@@ -83,10 +83,12 @@ def _defining_lines(path: str, source: str) -> list[str]:
     ending = os.path.splitext(path)[1].lower()
     if ending in _HEADERS:
         return [line for line in source.split("\n") if line.strip()]
-    found = [(len(match[1]), line) for line in source.split("\n") if (match := _TOP_LEVEL.match(line))]
+    if not _CODE.fullmatch(ending):
+        return []
+    found = [(len(match[1]), line) for line in source.split("\n") if (match := _TOP_LEVEL.match(line[:_LONGEST_SIGNATURE]))]
     depths = Counter(depth for depth, _ in found)
     top = min((depth for depth, count in depths.items() if count > 1), default=0)
-    return [line for depth, line in found if depth <= top] if _CODE.fullmatch(ending) else []
+    return [line for depth, line in found if depth <= top]
 
 
 def _bound_lines(head: str, lines: list[str]) -> str:

@@ -1,7 +1,7 @@
 """Have a model review code against the paper (--judge): one verdict on each requirement and value of the plan.
 
 It is asked when the facts hold, and lifts none of them. What it finds reaches the implementer once, as advice; what it still
-finds after that is a doubt. A question is asked and paid for once: a second look asks about what did not meet the text.
+finds after that is a doubt. A question is asked and paid for once: a second look asks about the files that changed.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Judge:
     _known: dict[str, Judgement] | None = None
     """Verdicts by a digest of what was shown for them: what has not changed is not asked again, nor in a run that goes on."""
     _before: dict[str, Judgement] = field(default_factory=dict)
-    """By id, the verdicts of this start's last look. What met its text is not asked again: the checks hold a mend to the rest."""
+    """By id, the verdicts of this start's last look: the file that one names is shown at the next one, too."""
 
     def review(self, workspace: Workspace, evidence: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:
         """Return the rows of evidence, each with its verdict, and what the delivered directory lacks.
@@ -108,8 +108,7 @@ class Judge:
         items = [item for item in find_items(self.plan, sources, evidence, is_request=is_request) if item.code]
         digests = {str(item.row["id"]): digest_item(item, sources) for item in items}
         known = self._known = self._read_verdicts() if self._known is None else self._known
-        met = {name: said for name, said in self._before.items() if said.verdict == MEETS}
-        stale = [item for item in items if digests[item.row["id"]] not in known and item.row["id"] not in met]
+        stale = [item for item in items if digests[item.row["id"]] not in known]
         last = {name: said.file for name, said in self._before.items()}
         stale = [with_file(item, last.get(item.row["id"], ""), sources) for item in stale]
         is_asked = type(self.model) is not GivenCode  # else what it said before is known, and nobody is there to ask
@@ -123,7 +122,7 @@ class Judge:
             known |= {shown[name]: said for name, said in given.items()}
         judgements = dict[str, Judgement]()
         for item in items:
-            if judgement := known.get(digests[item.row["id"]]) or met.get(item.row["id"]):
+            if judgement := known.get(digests[item.row["id"]]):
                 # what differs may be in the requirement alone
                 rows = (item.row, *item.values) if judgement.verdict == MEETS else (item.row,)
                 judgements.update({row["id"]: judgement for row in rows})

@@ -28,8 +28,8 @@ _TELL_AFTER, _STUCK_AFTER, _HOPELESS_AFTER = 3, 10, 30
 """After so many equal turns in a row the model is told; after so many the work ends; and under a supervisor after so many."""
 _MOST_DESCRIBED = 3
 DONE = "DONE"
-"""At the end of a reply with calls it claims that the work is done if all of them succeed: a turn for that alone costs a
-whole transcript."""
+"""Alone on the last line of a reply with calls it claims that the work is done if all of them succeed: a turn for that
+alone costs a whole transcript."""
 # Without this a model that changes nothing would be refused for as long as attempts are left (decision 80).
 _SAME_TREE = 2
 """So many refusals in a row may find that nothing changed since the one before; the next one ends the run."""
@@ -58,7 +58,7 @@ def run_loop(state: AgentState) -> Ending:
             repeated, last = (repeated + 1 if turn == last else 1), turn
             if ending := _end_if_stuck(state, repeated):
                 return judge_again(state, ending)
-            is_claim = went_well and reply.text.rstrip().endswith(DONE)
+            is_claim = went_well and reply.text.rstrip().rpartition("\n")[2].strip(" *.") == DONE
         if is_claim:
             verdict = judge_request(state, reply.text, continues)
             continues += verdict["block"] is not None and not verdict["stop"] and verdict["source"] != ADVICE

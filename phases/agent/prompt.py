@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from phases.agent.cited_sections import Section, cited_sections
 from phases.llm.model import Message, tokens_of
+from phases.sandbox.installs import is_python
 
 if TYPE_CHECKING:  # the offline model, which commands load that run nothing, reads prompts and needs no session
     from phases.agent.session import Session
@@ -30,9 +31,10 @@ LIBRARY = """
 EXPERIMENTS = """
 
 Experiments:
-- Declare them in experiments.yaml: `experiments:`, a list of `name`, `results` (ids of expected_results, like E1; [] if none),
-  `quick` and `full` (the commands that run it small, and as the paper did), and `stand_in`, the data sets that made-up data
-  replaces, or `data`, the names of what it reads at /data/NAME. Each runs in its own copy of the code.
+- Declare them in experiments.yaml: `experiments:`, a list of `name` (letters, digits and -), `results` (ids of
+  expected_results, like E1; [] if none), `quick` and `full` (the commands that run it small, and as the paper did),
+  and `stand_in`, the data sets that made-up data replaces, or `data`, the names of what it reads at /data/NAME. Each runs in its
+  own copy of the code.
 - Write each run's results as soon as it ends, with models and samples, to results/NAME/ of its experiment. Figures are computed
   from predictions.csv (result,seed,row,y_pred,y_true[,y_score]), measurements.csv (result,value) or metrics.json ({"E1": 17.5}).
 - Tables name results in words beside their ids, include the baselines, and mark figures of a quick run wherever they appear.
@@ -61,7 +63,6 @@ _REQUIRED = {
 
 def build_system(plan: Mapping[str, Any], *, is_request: bool = False, has_references: bool = False) -> str:
     """Return the system prompt: what holds for the plan's language, its source and its experiments, each rule once."""
-    from phases.sandbox.installs import is_python  # late: commands that run nothing load this module
 
     source = "request" if is_request else "paper"
     imports = "modules import, a program answers --help, " if is_python(plan) else ""
@@ -79,8 +80,8 @@ Work:
   reading many files.{LIBRARY if has_references else ""}
 - If plan and {source} leave open what changes results, ask with AskUser: once, at most three questions.
 - Complete the required todos.
-- Run verify_commands and fix what fails. A sentence without a tool call says that you are done; so does DONE at the end of a
-  reply, if all of its calls succeed.
+- Run verify_commands and fix what fails. A sentence without a tool call says that you are done; so does the last line
+  DONE in a reply, if all of its calls succeed.
 - Then facts are checked: planned files exist and parse, {imports}verify_commands pass and
   print how many tests ran (like `12 passed, 0 failed`), nothing that cites a
   requirement is a stub; hooks of the user may check more. Fix the cause of what fails; leave .pipeline and hook scripts alone.

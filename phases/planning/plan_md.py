@@ -250,7 +250,7 @@ def _place(row: Row) -> str:
 def _plain(text: object, most: int = _LONGEST) -> str:
     """Words of a paper or a model as one line that Markdown shows and does nothing else with."""
     said = shorten_text(escape_text(" ".join(read_aloud(str(text)).split())), most)
-    return _HTML.sub("&lt;", said).replace("](", "] (").replace("![", "! [")
+    return _HTML.sub("< ", said).replace("](", "] (").replace("]:", "] :").replace("![", "! [")
 
 
 def _cell(text: str, most: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
@@ -228,30 +227,6 @@ def group_doubts(plan: Row) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         head = f"{unnamed[0]}: " if unnamed and unnamed[0] not in what else ""
         more = f" The same of {', '.join(unnamed[1:])}." if unnamed[1:] else ""
         yield f"{head}{what}{more}", named
-
-
-def group_requirements(plan: Row) -> Iterator[tuple[Row | str, list[Row]]]:
-    """Each component with its requirements; then a heading, with those of no component: of the data, and the others. Each
-    requirement stands once."""
-    rows = {row["id"]: row for row in plan["requirements"]}
-    placed: set[str] = set()
-    for component in plan.get("components", ()):
-        own = [one for one in component["requirements"] if one in rows and one not in placed]
-        placed.update(own)
-        yield component, [rows[one] for one in own]
-    rest = [row for name, row in rows.items() if name not in placed]
-    files = {row["path"]: row.get("implements", ()) for row in plan["file_structure"]}
-    of_data = {name for path, names in files.items() if path.endswith("/data.py") for name in names}
-    for head, is_of_data in ((OF_DATA, True), ("Of no component", False)):
-        if own := [row for row in rest if (row["id"] in of_data) is is_of_data]:
-            yield head, own
-
-
-def group_values(plan: Row) -> Iterator[tuple[str, list[Row]]]:
-    """The values in their order, those of one quote together under the quote and its place."""
-    for quote, rows in groupby(plan.get("values", ()), key=lambda row: str(row["source"]["quote"])):
-        alike = list(rows)
-        yield f"{read_aloud(quote)} ({name_place(alike[0])})".strip(), alike
 
 
 def steps_of(component: Row) -> list[Step]:

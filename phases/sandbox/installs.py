@@ -103,9 +103,15 @@ def measure_store(store: str) -> int:
     return measure_disk_use(store)
 
 
+def language_of(plan: Mapping[str, Any]) -> str:
+    """Return the language of a plan without its version: of "C++17" C++, of "HTML/CSS/JavaScript" JavaScript."""
+    names = [re.sub(r"[ \d.]+$", "", part.strip()) for part in re.split(r"[/,(]| and ", str(plan.get("language", "Python")))]
+    return next((name for name in names if name not in ("HTML", "CSS", "")), "JavaScript")
+
+
 def is_python(plan: Mapping[str, Any]) -> bool:
     """Return whether the code of a plan is in Python."""
-    return str(plan["language"]).casefold().startswith("python")
+    return language_of(plan).casefold() == "python"
 
 
 def pip_packages(plan: Mapping[str, Any]) -> list[str]:

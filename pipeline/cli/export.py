@@ -16,6 +16,7 @@ import click
 
 from phases.evidence.demands import demands_of
 from phases.sandbox.git import run_git
+from phases.sandbox.installs import language_of
 from phases.workspace.backup_tree import latest_aside
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.errors import PhaseError, UsageError
@@ -61,7 +62,7 @@ def export_command(task: str | None, form: str, output: str | None, tasks_dir: s
     target = os.path.abspath(output or f"{store.id}{_ENDINGS[form]}")
     if os.path.lexists(target):
         raise UsageError(f"{relative_path(target)} already exists; remove it first, or name another place with -o")
-    language = store.load("initial_plan.txt")["language"]
+    language = language_of(store.load("initial_plan.txt"))
     if form == "notebook" and language != "Python":
         raise UsageError(f"a notebook runs Python, and this code is in {language}; export it with --to zip or --to git")
     files, too_large = _read_code(store.path("generate_code"))

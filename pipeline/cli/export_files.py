@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from phases.evidence.traceability import count_evidence, describe_evidence
-from phases.sandbox.installs import read_requirement
+from phases.sandbox.installs import language_of, read_requirement
 from phases.sandbox.locks import LockedPackage, render_requirements
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import ContractError
@@ -59,7 +59,7 @@ _OF_DEBIAN = ("cmake", "make", "g++", "gcc", "git", "python3")
 def make_companions(store: TaskStore, files: Mapping[str, Any], *, agents_md: bool) -> Files:
     """Return what tells of the code and helps to run it; nothing of the name of a file of the code itself."""
     plan = store.load("initial_plan.txt")
-    language = plan["language"]
+    language = language_of(plan)
     tools = _tools_of(store, language)
     made = {
         "PROVENANCE.md": _render_provenance(store, files),

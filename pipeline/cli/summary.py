@@ -183,8 +183,8 @@ def _assumption_lines(store: TaskStore, plan: dict[str, Any]) -> list[str]:
         return []
     room, more = min(width_of_terminal(), _NARROW) - 4, len(told) - _SHOWN_ASSUMED
     shown = [wrap_text(f"  - {_shorten_text(one, 2 * room)}", hanging=4) for one in told[:_SHOWN_ASSUMED]]
-    rest = f"  … and {more} more: " if more > 0 else "  All of each: "
-    return ["", "Open or assumed in the plan:", *shown, f"{rest}pipeline show {command_name(store)} plan"]
+    rest = f"  … and {more} more: " if more > 0 else "  In full: "
+    return ["", "Open or assumed in the plan:", *shown, f"{rest}pipeline review {command_name(store)}"]
 
 
 def _scaffold_lines(plan: dict[str, Any]) -> list[str]:

@@ -72,6 +72,7 @@ def verdict(tmp_path: Path, files: dict[str, str], *verify: str, **more: Any) ->
         ("7 Tests 1 Failures 2 Ignored\nFAIL\n", 4, 1, 2),
         ("test_cli: 9 tests, 103 checks, 1 tests failed\ntest_io: 2 tests, 0 failures\n", 10, 1, 0),
         ("ok 1 - parse\nnot ok 2 - print\n1..2\n", 1, 1, 0),
+        ("ok 1 - parse # SKIP no file\nnot ok 2 - print # TODO\nok 3 - read\n1..3\n", 1, 0, 2),
     ],
 )
 def test_the_summaries_of_test_runners_of_many_languages_are_counted(

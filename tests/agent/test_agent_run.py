@@ -57,7 +57,7 @@ def test_without_checks_that_passed_nothing_is_completed(tmp_path: Path) -> None
     [
         pytest.param("true", "The checks should pass.\n\nDONE", 1, id="and all succeeded"),
         pytest.param("false", "DONE", 2, id="and one failed"),
-        pytest.param("true", "It is not DONE yet", 2, id="where it stands in the middle"),
+        pytest.param("true", "It is not DONE", 2, id="where the line says more"),
     ],
 )
 def test_done_at_the_end_of_a_reply_with_calls_is_a_claim(command: str, text: str, turns: int, tmp_path: Path) -> None:

@@ -345,16 +345,6 @@ def test_a_run_that_goes_on_asks_about_what_changed_and_pays_for_nothing_else(
     assert len(place.model.requests) == 1
 
 
-def test_after_a_mend_what_met_its_text_is_not_asked_again(tmp_path: Path) -> None:
-    verdicts = iter(["differs", "meets"])
-    place = Place(tmp_path, lambda names: [says(name, next(verdicts) if name == "R2" else "meets") for name in names])
-    first, model = place.review(), place.workspace.read("model.py")
-    place.workspace.write("model.py", model.replace("0.5", "0.25"))
-    assert {name for name, row in first.items() if row["verdict"] == "differs"} == {"R2"}
-    assert {row["verdict"] for row in place.review().values()} == {"meets"}
-    assert [asked_in(text) for text in place.model.requests][1:] == [["R2"]]
-
-
 def test_a_change_that_is_taken_back_and_a_run_that_goes_on_pay_for_nothing_again(tmp_path: Path) -> None:
     place = Place(tmp_path, requirements=ROWS[:3], values=())
     first, before = place.review(), place.workspace.read("model.py")

@@ -133,7 +133,8 @@ _OWN_TOTAL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """The summaries of a test program without a framework: "12 passed, 0 failed"; "test_cli: 9 tests, 103 checks, 0 failed"."""
-_TAP_PLAN, _TAP_LINE = re.compile(r"^1\.\.\d+\s*$", re.MULTILINE), re.compile(r"^(not )?ok \d+", re.MULTILINE)
+_TAP_PLAN = re.compile(r"^1\.\.\d+\s*$", re.MULTILINE)
+_TAP_LINE = re.compile(r"^(not )?ok \d+[^#\n]*(# ?(?:SKIP|TODO))?", re.MULTILINE | re.IGNORECASE)
 
 
 def count_tests(output: str) -> SuiteCounts | None:
@@ -148,7 +149,8 @@ def count_tests(output: str) -> SuiteCounts | None:
     found = found or [("own words", _count_groups(match)) for match in own]
     if not found and _TAP_PLAN.search(output):
         lines = _TAP_LINE.findall(output)
-        found = [("tap", (lines.count(""), lines.count("not "), 0))]
+        states = ["skipped" if mark else "failed" if negated else "passed" for negated, mark in lines]
+        found = [("tap", (states.count("passed"), states.count("failed"), states.count("skipped")))]
     if not found:
         return None
     passed, failed, skipped = (sum(counts[number] for _, counts in found) for number in range(3))

@@ -24,7 +24,8 @@ def is_whole(value: Mapping[str, Any]) -> bool:
 
 def patch_plan(present: Mapping[str, Any], value: Mapping[str, Any]) -> Row:
     """Return the present plan with the rows of a change in it. A row keeps what the change does not say of it."""
-    struck = set(value.get(STRUCK, ()))
+    sent = {row.get(key) for name, key in KEYS.items() for row in value.get(name, ())}
+    struck = set(value.get(STRUCK, ())) - sent  # a row that is sent again under its name is replaced
     plan = {**present, **{key: said for key, said in value.items() if key != STRUCK}}
     for name, key in KEYS.items():
         said: dict[str, Row] = {}

@@ -12,6 +12,16 @@ _BARE = {
     "C#": "c#",
     "PHP": "php",
     "Kotlin": "kotlin",
+    "Haskell": "haskell",
+    "Scala": "scala",
+    "Perl": "perl",
+    "Lua": "lua",
+    "Bash": "bash|shell script",
+    "MATLAB": "matlab",
+    "Fortran": "fortran",
+    "OCaml": "ocaml",
+    "Elixir": "elixir",
+    "SQL": "sql",
 }
 """Names that mean nothing else."""
 _WORDS = "C|R|Go|Java|Rust|Ruby|Swift|Julia|HTML"
@@ -23,7 +33,7 @@ _NAMED = re.compile(
 )
 _PAGE = re.compile(
     r"\b(?:build|make|create|write|design|develop)\s+(?:me\s+)?(?:an?|the|my|our)\s+"
-    r"(?:(?!that|which|to|for|of)[\w-]+\s+){0,3}web ?(?:page|site)\b",
+    r"(?:(?!that|which|to|for|of)[\w-]+\s+){0,3}(?:web ?(?:page|site|app)|landing page|react app)\b",
     re.IGNORECASE,
 )
 
