@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.papers import Command, paper
+from tests.papers import ROOT, Command, paper
 
 
 @pytest.fixture
@@ -28,8 +28,9 @@ def test_a_missing_key_says_what_to_set_and_how_to_continue_with_or_without_it(c
 
 @pytest.mark.slow
 def test_after_an_error_the_checks_of_an_earlier_run_are_not_shown(command: Command) -> None:
-    paper(command.folder)
-    assert "\nChecks:\n" in command("run", "--fast", "paper.md").out
+    example = ROOT / "examples" / "averaged-perceptron"
+    words = ("--id", "paper", "--review", "auto", "--model", f"replay:{example / 'replies.jsonl'}")
+    assert "\nChecks:\n" in command("run", "--fast", example / "paper.pdf", *words).out
     ended = command("resume", "paper", "--model", "compatible:x", "--base-url", "http://127.0.0.1:9/v1")
     assert ended.code == 1
     assert "Checks:" not in ended.out

@@ -257,19 +257,6 @@ def test_a_task_that_a_flag_told_of_no_card_and_no_data_keeps_to_that(task: Comm
     assert "was not started here" in task("resume", TASK).err, "the seal is on what was said, too"
 
 
-@pytest.mark.slow
-def test_a_stamp_of_an_older_release_says_nothing_of_what_was_given(task: Command, tmp_path: Path) -> None:
-    task("reproduce", TASK)
-    path = task.task(TASK) / "state.json"
-    state = json.loads(path.read_text())
-    for name in ("data", "allow_data", "gpu"):
-        del state["phases"]["10"]["settings"][name]
-    path.write_text(json.dumps(state))
-    (tmp_path / "iris").mkdir()
-    task("config", "data", "Iris=iris")
-    assert "reproduce" not in task("why", TASK).out
-
-
 def test_a_setting_of_data_is_checked_as_the_flag_is(task: Command, tmp_path: Path) -> None:
     ended = task("config", "data", "foo=/nowhere")
     assert (ended.code, "data foo names /nowhere, and there is no such folder or file" in ended.err) == (2, True)
