@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from phases.agent.cited_sections import Section, cited_sections
 from phases.llm.model import Message, tokens_of
-from phases.sandbox.installs import is_python
 
 if TYPE_CHECKING:  # the offline model, which commands load that run nothing, reads prompts and needs no session
     from phases.agent.session import Session
@@ -65,7 +64,7 @@ def build_system(plan: Mapping[str, Any], *, is_request: bool = False, has_refer
     """Return the system prompt: what holds for the plan's language, its source and its experiments, each rule once."""
 
     source = "request" if is_request else "paper"
-    imports = "modules import, a program answers --help, " if is_python(plan) else ""
+    imports = "modules import, a program answers --help, " if _base_language(plan) == "Python" else ""
     return f"""{describe_work(plan, is_request=is_request)}, with tools. Paths are relative to the workspace, which may hold \
 earlier work.
 
@@ -99,7 +98,7 @@ def describe_work(plan: Mapping[str, Any], *, is_request: bool) -> str:
 def code_rules(plan: Mapping[str, Any], *, is_request: bool) -> str:
     """Return the rules for code, delivery and experiments, which hold whatever tools the model has."""
     of_paper = "" if is_request else _README_OF_PAPER
-    packaging = _PACKAGING.get(plan["language"], _USUAL)
+    packaging = _PACKAGING.get(_base_language(plan), _USUAL)
     experiments = EXPERIMENTS if plan.get("expected_results") else ""
     return f"""\
 - No placeholders, and nothing hard-coded to please a test.
@@ -111,6 +110,14 @@ Delivery, also where the plan does not list it:
 - README.md: purpose, installation, usage with commands that you ran and their output, {of_paper}assumptions, what is not done, a
   licence note.
 - {packaging}. Nothing refers to files outside the workspace.{experiments}"""
+
+
+def _base_language(plan: Mapping[str, Any]) -> str:
+    from phases.sandbox.installs import (
+        language_of,  # imported here: it brings sockets, and the offline model needs none
+    )
+
+    return language_of(plan)
 
 
 def first_messages(plan: Mapping[str, Any], begun: Session, room: int, request: str = "") -> list[Message]:

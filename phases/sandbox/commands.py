@@ -13,12 +13,12 @@ import shutil
 import time
 from collections.abc import Mapping
 from functools import cache
-from tempfile import TemporaryDirectory
 
 from phases.sandbox.bash import build_search_path
 from phases.sandbox.box import KINDS, OFF, Box, CommandResult, Listener
 from phases.sandbox.launch import launch_command
 from phases.sandbox.probe import probe_best, probe_kind
+from phases.sandbox.scratch import scratch_directory
 from pipeline.base.logs import logger
 from pipeline.base.text_escaping import one_line
 
@@ -81,7 +81,7 @@ def _find_tools(kind: str, programs: tuple[str, ...]) -> tuple[str, ...]:
     there = [name for name in _TOOLS.split() if shutil.which(name, path=build_search_path(box, ""))]
     asks = ((name, f"{name} {_ASKED_WITH.get(name, '--version')}") for name in there)
     script = "".join(f'said=$(timeout 20 {ask} 2>&1) && echo "{name} $(echo $said)"\n' for name, ask in asks)
-    with TemporaryDirectory() as folder:
+    with scratch_directory() as folder:
         done = run_command(box._replace(workspace=folder), f"{script}true", seconds=_PROBE_SECONDS)
     if done.exit_code is None:
         return tuple(there)

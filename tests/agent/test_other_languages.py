@@ -241,7 +241,9 @@ def find_toolchain(tool: str) -> list[str]:
     """Return the option that shows commands the directory of a toolchain that is outside the system's."""
     if tool != "cargo":
         return []
-    found = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True)
+    found = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=False)
+    if found.returncode:
+        pytest.skip("rustc has no toolchain for this user")
     return ["--programs", found.stdout.strip()]
 
 
