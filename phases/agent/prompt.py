@@ -36,7 +36,7 @@ Experiments:
   own copy of the code.
 - Write each run's results as soon as it ends, with models and samples, to results/NAME/ of its experiment. Figures are computed
   from predictions.csv (result,seed,row,y_pred,y_true[,y_score]), measurements.csv (result,value) or metrics.json ({"E1": 17.5}).
-- Tables name results in words beside their ids, include the baselines, and mark figures of a quick run wherever they appear.
+- Tables name results in words, include the baselines, and mark figures of a quick run wherever they appear.
 - The paper's figures are targets and appear nowhere in the code.
 - Test each metric and data set against a known truth on the path that the experiments take: a perfect model has error 0."""
 _OF_PAPER = """\
@@ -107,9 +107,10 @@ def code_rules(plan: Mapping[str, Any], *, is_request: bool) -> str:
 - Unusable input gets one line that names it, and loses no earlier results.
 
 Delivery, also where the plan does not list it:
-- README.md: purpose, installation, usage with commands that you ran and their output, {of_paper}assumptions, what is not done, a
-  licence note.
-- {packaging}. Nothing refers to files outside the workspace.{experiments}"""
+- README.md: purpose, installation, usage with commands that you ran (each on a line `$ COMMAND`, on delivered files only) and
+  their output, {of_paper}assumptions, what is not done, that a licence is for its owner to choose.
+- {packaging}; a .gitignore. Nothing refers to files outside the workspace, nor to the plan: README, messages and tables use
+  words, not its ids.{experiments}"""
 
 
 def _base_language(plan: Mapping[str, Any]) -> str:
