@@ -128,7 +128,7 @@ def first_messages(plan: Mapping[str, Any], begun: Session, room: int, request: 
     """
     machine = {"machine": begun.machine} if begun.machine else {}
     required = {"required_by_the_user": _REQUIRED[begun.require]} if begun.require else {}
-    asked = {"request": request} if request else {}
+    asked = {"request": _fit_request(request, room // 4)} if request else {}
     write = {"write": list(begun.write), **({"may_need_a_change": list(begun.may_change)} if begun.may_change else {})}
     beside = {**asked, **write, "packages_installed": list(begun.packages), **machine, **required}
     plan = _with_named_results(plan)
@@ -137,6 +137,12 @@ def first_messages(plan: Mapping[str, Any], begun: Session, room: int, request: 
         whole = json.dumps({"plan": _without_quotes(plan), **beside}, ensure_ascii=False)
     system = build_system(plan, is_request=bool(request), has_references=begun.references is not None)
     return [Message("system", system), Message("user", whole)]
+
+
+def _fit_request(request: str, room: int) -> str:
+    """Return a request, or as much of a long one as this many tokens of three bytes hold and where the rest is."""
+    kept = request.encode("utf-8", "replace")[: 3 * room].decode("utf-8", "ignore")
+    return request if kept == request else f"{kept} … (whole: ../paper.md, {len(request):,} characters)"
 
 
 def _with_named_results(plan: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ from phases.acceptance.checks.planned_files import file_problems, find_shadows, 
 from phases.acceptance.checks.readme_commands import run_readme_commands
 from phases.acceptance.checks.test_runs import WITH_PYTEST, SuiteCounts, count_tests, counts_row, find_tests_not_run
 from phases.acceptance.feedback import frame_output
-from phases.evidence.demands import demands_of
+from phases.evidence.demands import demands_of, is_value
 from phases.evidence.locate import read_sources
 from phases.evidence.look import EvidenceSetting, Look
 from phases.evidence.observation import FAILED, Observation
@@ -346,6 +346,8 @@ def _doubt_files(sources: Mapping[str, str]) -> list[str]:
 
 
 def _unlocated(rows: Sequence[Row]) -> list[str]:
+    """Return that requirements were not located; a value may be a baseline's that nobody builds, so it is none."""
+    rows = [row for row in rows if not is_value(row)]
     names = [row["id"] for row in rows if row["level"] == UNLOCATED and row.get("judged", {}).get("verdict") != MEETS]
     return [f"{len(names)} of {len(rows)} requirements were not located in the code: {_join(names)}"] if names else []
 
