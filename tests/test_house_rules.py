@@ -21,7 +21,7 @@ from tests.toys import write_toys
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = sorted(path for package in ("pipeline", "phases") for path in (ROOT / package).rglob("*.py"))
-LONGEST_MODULE, LONGEST_FUNCTION = 400, 45
+LONGEST_MODULE, LONGEST_FUNCTION = 600, 45
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
