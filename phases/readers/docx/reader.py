@@ -12,6 +12,7 @@ from phases.readers.docx import styles as roles
 from phases.readers.docx.math import omml_tex
 from phases.readers.docx.styles import PLAIN, Look, Numbering, Style, Styles, is_shade, look_of, numbering_of
 from phases.readers.docx.xml import XmlNode, parse_xml
+from phases.readers.line_patterns import number_of
 from phases.readers.markdown_blocks import (
     CODE,
     EQUATION,
@@ -31,11 +32,12 @@ from phases.readers.markdown_blocks import (
 )
 from phases.readers.reading import BROKEN, ENCRYPTED, OK, Hidden, InputFile, Reading, Unreadable, unpack
 
-READER = "docx 1"
+READER = "docx 2"
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED, _OLD_WORD = ("EncryptedPackage".encode("utf-16-le"), "WordDocument".encode("utf-16-le"))
 _MAIN, _CORE = "word/document.xml", "docProps/core.xml"
-_LONGEST_TITLE, _LONGEST_NAME = 400, 200
+_LONGEST_TITLE, _LONGEST_NAME, _LONGEST_HEADING = 400, 200, 120
+_FEWEST_BOLD = 2
 _WRAPPERS = (
     "w:sdt", "w:sdtContent", "w:ins", "w:moveTo", "w:customXml", "w:smartTag", "mc:AlternateContent", "mc:Choice",
 )  # fmt: skip
@@ -69,8 +71,8 @@ def read_docx(data: bytes) -> Reading:
         raise Unreadable(BROKEN, f"{main} holds no text of a document")
     body.read(document)
     _read_notes(files, directory, beside, body.numbering)
-    core = _parse_part(files, _CORE)
-    title, authors = _find_title(body, core), _find_authors(body, core)
+    _promote_bold(body)
+    title, authors = _find_title(body, _parse_part(files, _CORE)), _find_authors(body)
     text = compose_page(body.blocks, title=title, authors=authors, notes=found.notes.texts)
     if not any(map(str.isalnum, text)):
         raise Unreadable(BROKEN, "is a Word document without words")
@@ -146,12 +148,24 @@ def _find_title(body: Body, core: XmlNode | None) -> str | None:
     return title[:_LONGEST_TITLE] or None
 
 
-def _find_authors(body: Body, core: XmlNode | None) -> tuple[str, ...]:
-    property_ = core.find("dc:creator") if core else None
-    lines = body.authors or ([strip_invisible(property_.text)] if property_ else [])
-    names = [one_line(name) for line in lines for name in re.split(r"[,;、，\n]|\band\b|\bund\b", line)]
+def _find_authors(body: Body) -> tuple[str, ...]:
+    # not from the properties of the file: they name whoever saved it, as often as not
+    names = [one_line(name) for line in body.authors for name in re.split(r"[,;、，\n]|\band\b|\bund\b", line)]
     clean = (re.sub(r"\^(?:\{[^{}]*\}|\w)|[*†‡§]", "", name).strip() for name in names)
     return tuple(dict.fromkeys(name for name in clean if 1 < len(name) <= _LONGEST_NAME))
+
+
+def _promote_bold(body: Body) -> None:
+    """Make bold paragraphs the title and the headings of a document that has no styles for them."""
+    if len(body.bold) < _FEWEST_BOLD or any(block.kind == HEADING for block in body.blocks):
+        return
+    if not body.titles and body.blocks[0] is body.bold[0]:
+        body.titles.append(body.blocks.pop(0).text)
+    bold = set(map(id, body.bold))
+    for place, block in enumerate(body.blocks):
+        if id(block) in bold:
+            level = (number_of(block.text) or "").rstrip(".").count(".") + 1
+            body.blocks[place] = replace(block, kind=HEADING, level=level)
 
 
 @dataclass
@@ -163,6 +177,8 @@ class Body:
     blocks: list[Block] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
     authors: list[str] = field(default_factory=list)
+    bold: list[Block] = field(default_factory=list)
+    """Short paragraphs that are bold throughout: blocks of `blocks`."""
 
     def read(self, node: XmlNode, look: Look = PLAIN) -> None:
         """Takes all paragraphs and tables of a node, in order."""
@@ -217,6 +233,9 @@ class Body:
         label = self.numbering.label(numbering) if numbering else ""
         if label and numbering:
             self.blocks.append(Block(ITEM, plain_text(line), numbering[1] + 1, label))
+        elif line.is_bold and len(text := plain_text(line)) <= _LONGEST_HEADING and text[-1] not in ".,;:$":
+            self.bold.append(Block(PARAGRAPH, text))
+            self.blocks.append(self.bold[-1])
         else:
             self._flow(line)
 
@@ -364,6 +383,8 @@ class ParagraphReader:
         """(`text` or `display`, what it is)."""
         self.boxes: list[XmlNode] = []
         """Text boxes that are anchored in the paragraph."""
+        self.is_bold: bool | None = None
+        """Whether every word so far is bold; None before the first."""
         self._beside, self._look, self._raw = beside, look, raw
         self._fields: list[tuple[list[str], int]] = []
 
@@ -408,6 +429,8 @@ class ParagraphReader:
             if text and look.how:
                 self._beside.hide(strip_invisible(text), look.how)
             elif text:
+                if text.strip():
+                    self.is_bold = look.bold and self.is_bold is not False
                 self._write_text(text, properties)
             else:
                 self._other(child, seen=not look.how)
