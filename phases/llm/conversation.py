@@ -220,9 +220,9 @@ class Conversation:
     def _ending(self, reply: Reply, call: LedgerCall, *, answered: bool) -> PhaseError | Paused:
         where, again = f"{self.model.name}, turn {call.turn} of {call.thread}", _AGAIN.format(self.ledger.task)
         retry = f"try again with: {again}"
-        wait = f" and says to wait {reply.wait:,.0f} s" if reply.wait else ""
+        wait = f" and asks to wait {reply.wait:,.0f} s" if reply.wait else ""
         if reply.outcome == RATE_LIMITED:
-            return Paused(f"rate limited: {where}: the server takes no more calls now{wait} ({reply.detail}); {retry}")
+            return Paused(f"rate limited: {where}: the server accepts no more calls now{wait} ({reply.detail}); {retry}")
         if reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and answered):
             return Paused(f"unavailable: {where}: the server does not answer now{wait} ({reply.detail}); {retry}")
         if reply.outcome == REFUSED:
@@ -282,7 +282,7 @@ def open_conversation(
     record.in_place()
     if not can_continue(record.journal, header, is_same):
         aside = os.path.basename(set_aside(record.journal))
-        logger.debug("{} is of other work: it is kept as {}", os.path.basename(record.journal), aside)
+        logger.debug("{} belongs to other work: it is kept as {}", os.path.basename(record.journal), aside)
         on_set_aside(aside)
     thread = header["thread"]
     journal = Journal(record.journal, header, record.ledger.next_run(thread), record.in_place, begun=begun)

@@ -117,7 +117,7 @@ def classify_event(server: Server, error: object) -> ReplyError:
     if status < 400 and ("rate_limit" in words or "rate limit" in words):
         status = 429
     outcome, advice = _outcome_of(server, status or 500, words)
-    told = f"{server.host} broke its reply off: {server.quote(said or code) or 'it did not say why'}"
+    told = f"{server.host} broke off its reply: {server.quote(said or code) or 'it did not say why'}"
     return ReplyError(outcome, told + (f"; {advice}" if advice else ""), status=status, said=words)
 
 
@@ -136,9 +136,9 @@ def classify_connection_error(server: Server, error: BaseException) -> ReplyErro
         if isinstance(reason, ssl.SSLError):
             why = server.quote(str(reason))
             look = f"the proxy {server.proxy}" if server.proxy else "base_url"
-            return ReplyError(FATAL, f"{server.host} does not speak TLS as it should ({why}); look at {look}")
+            return ReplyError(FATAL, f"{server.host} does not speak TLS correctly ({why}); look at {look}")
         if isinstance(reason, socket.gaierror):
-            words = f"the name {server.host} is not found (DNS); is there a network?"
+            words = f"the name {server.host} cannot be resolved (DNS); is there a network?"
         elif isinstance(reason, ConnectionRefusedError):
             advice = "is the server started?" if _is_here(server.host) else "look at base_url and HTTPS_PROXY"
             words = f"nothing listens at {server.host} (connection refused); {advice}"
@@ -147,9 +147,9 @@ def classify_connection_error(server: Server, error: BaseException) -> ReplyErro
     names = {type(reason).__name__ for reason in reasons}
     if "ProxyError" in names:
         which = server.proxy or "on the way"
-        words = f"the proxy {which} does not lead to {server.host}; look at HTTPS_PROXY, NO_PROXY and the setting proxy"
+        words = f"the proxy {which} does not reach {server.host}; look at HTTPS_PROXY, NO_PROXY and the setting proxy"
     elif "ConnectTimeout" in names:
-        words = f"{f'the proxy {server.proxy}' if server.proxy else server.host} did not take the connection in time"
+        words = f"{f'the proxy {server.proxy}' if server.proxy else server.host} did not accept the connection in time"
     elif "ReadTimeout" in names or "APITimeoutError" in names:
         words = f"{server.host} fell silent" + (f" behind the proxy {server.proxy}" if server.proxy else "")
     told = server.quote(str(reasons[-1]))

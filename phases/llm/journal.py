@@ -126,7 +126,7 @@ class Journal:
             return False
         if not self._told:
             self._told = True
-            logger.debug("the model would be asked in other words now; the recorded replies are used as they are")
+            logger.debug("the prompts have changed since; the recorded replies are used as they are")
         return True
 
 

@@ -145,7 +145,7 @@ def key_fault(provider: Provider, key: str) -> str:
         return f"{provider.name} has no API key: {where}"
     if not (key.isascii() and key.isprintable()):
         named = f"{provider.key_variable} or {provider.key_setting}" if provider.key_variable else "the setting api_key"
-        return f"the key for {provider.name} holds a letter or sign that no key has; copy it anew into {named}"
+        return f"the key for {provider.name} holds a character that no key has; copy it again into {named}"
     return ""
 
 

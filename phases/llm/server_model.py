@@ -267,7 +267,7 @@ def ask_patiently(
         return replies[-1]
 
     def before_wait(state: RetryCallState) -> None:
-        logger.debug("try {} was {}: waits {:.1f} s", len(replies), replies[-1].outcome, state.upcoming_sleep)
+        logger.debug("try {} was {}: waiting {:.1f} s", len(replies), replies[-1].outcome, state.upcoming_sleep)
         request.on_wait(state.upcoming_sleep, replies[-1].detail)
 
     policy = Retrying(

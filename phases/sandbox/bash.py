@@ -50,7 +50,7 @@ def why_no_command(command: str) -> str:
     try:
         length = len(command.encode())
     except UnicodeEncodeError:
-        return "the command is no text: it holds half a surrogate pair"
+        return "the command is not valid text: it holds half a surrogate pair"
     if length > LONGEST:
         return f"the command has {length:,} bytes, over {LONGEST:,}; put it into a file, and run that"
     return "there is a NUL character in the command" if "\0" in command else ""

@@ -86,7 +86,7 @@ def parse_data_addresses(setting: str) -> tuple[DataAddress, ...]:
         address, _, pin = place.partition("#")
         if pin and not _PIN.fullmatch(pin):
             raise UsageError(
-                f"--data {name}: behind the # of an address stands sha256= and 64 letters, and not {pin!r}"
+                f"--data {name}: after the # of an address comes sha256= and 64 hex digits, not {pin!r}"
             )
         try:
             target_of(address, private=True)
@@ -104,7 +104,7 @@ def why_not_one_data_set(word: str) -> str:
             f"{word!r}: only addresses with https:// and http:// are fetched; download it yourself and give NAME=PATH"
         )
     if _BETWEEN.search(word) or (os.pathsep in place and not IS_ADDRESS.match(place)):
-        return f"{word!r} holds a {os.pathsep!r}, which stands between two of them"
+        return f"{word!r} holds a {os.pathsep!r}, which separates two of them"
     return ""
 
 

@@ -177,7 +177,7 @@ def install_wheels(
     record = _read_record(directory)
     is_same = record and (record["asked_sha256"], record.get("store", place)) == (wanted, place)
     if record and is_same and find_environment(directory, store):
-        logger.debug("{} packages are there already: what is asked for did not change", len(record["packages"]))
+        logger.debug("{} packages are installed already: the request did not change", len(record["packages"]))
         return InstallResult(True, tuple(record["packages"]), "")
     make_directory(directory)
     make_place(store)

@@ -79,4 +79,4 @@ def tail_of(data: bytes, most: int) -> bytes:
 
 def _join_ends(head: bytes, tail: bytes, whole: int) -> bytes:
     """Both ends of something that had `whole` bytes, and what is missing, said in at most 60 bytes."""
-    return head + f"\n… {whole - len(head) - len(tail):,} bytes here are left out …\n".encode() + tail
+    return head + f"\n… {whole - len(head) - len(tail):,} bytes left out here …\n".encode() + tail

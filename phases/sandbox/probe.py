@@ -70,7 +70,7 @@ def probe_kind(kind: str) -> Probe:
             raise storage_error("try the sandbox out in", place, error) from error
         if not name:
             return Probe(False, str(error))
-        fault = f"cannot be tried out: {error}"
+        fault = f"cannot be tested: {error}"
     return Probe(False, f"{name.split()[0]} {fault}") if fault else Probe(True, name, kind)
 
 
@@ -119,15 +119,15 @@ def _find_hole(kind: str) -> str | None:
             Box(inside, kind), f"python -I -S attempt.py {word} '{canary}' '{outside}' {port}", _SECONDS
         )
         if os.listdir(outside) != ["canary"]:
-            return "starts, and keeps nothing in: a file outside could be written"
+            return "starts, but isolates nothing: a file outside could be written"
         if finished.exit_code != 0 or not finished.output.startswith(word):
             _raise_shortage(finished.output)
             return f"does not start here: {' '.join(finished.output.split())[-300:] or finished.exit_code}"
         holes = finished.output.removeprefix(word).strip()
         if holes:
-            return f"starts, and keeps nothing in: {holes}"
+            return f"starts, but isolates nothing: {holes}"
         if not os.path.exists(os.path.join(inside, "inside")):
-            return "starts, and the workspace cannot be written in it"
+            return "starts, but the workspace cannot be written in it"
     return None
 
 

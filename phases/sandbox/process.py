@@ -29,7 +29,7 @@ _PIECE = 65_536
 _LARGEST_REMAINDER = 2 * 2**20
 """What may still be in a pipe when nobody is left who writes to it."""
 _LONGEST_WAIT = 3600.0
-_LEFT = "a process of it may be left: the one that watches over them was stopped, or had not the right to end it"
+_LEFT = "a process of it may still run: its supervisor was stopped, or lacked the right to end it"
 _DECIDED = (supervisor.TELLS_FAULT, supervisor.TELLS_TIMEOUT, supervisor.TELLS_EXIT, supervisor.TELLS_SIGNAL)
 _PACKAGES = os.path.abspath(__file__).rsplit(os.sep, 3)[0]
 Taker = Callable[[bytes], object]
@@ -145,7 +145,7 @@ class SupervisedProcess:
         code = self._process.returncode
         if not word and code == supervisor.NO_ROOM:
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        fault = value if word else f"the process that watches over it was ended before it (exit code {code})"
+        fault = value if word else f"its supervising process ended first (exit code {code})"
         return CommandOutcome(fault=fault, notes=notes)
 
     def _reports(self) -> dict[bytes, bytes]:

@@ -60,7 +60,7 @@ def unpack(data: bytes) -> Unpacked:
     if _is_tar(plain):
         return _collect_files(_tar_members(plain), len(data))
     if plain is data:
-        raise BadArchive("it is no archive of a known kind")
+        raise BadArchive("it is not an archive of a known kind")
     if len(plain) > LARGEST_FILE:
         raise BadArchive(f"{ONLY_FILE} is larger than {LARGEST_FILE >> 20} MiB")
     return Unpacked({ONLY_FILE: plain})
@@ -90,7 +90,7 @@ def unpack_to(path: str, directory: str, most_bytes: int, most_members: int) -> 
 def _members_of_tar(file: IO[bytes]) -> Iterator[Member]:
     data = _FileBytes(file.fileno())
     if not _is_tar(data):
-        raise BadArchive("it is no archive of a known kind")
+        raise BadArchive("it is not an archive of a known kind")
     return _tar_members(data)
 
 
@@ -241,7 +241,7 @@ def _zip_members(file: IO[bytes]) -> Iterator[Member]:
         if name.endswith("/") or kind == stat.S_IFDIR:
             refusal = "directory"
         elif kind not in (0, stat.S_IFREG):
-            refusal = "no regular file"
+            refusal = "not a regular file"
         elif entry.flag_bits & 1:
             refusal = "encrypted"
         elif entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -345,7 +345,7 @@ def _read_member(data: _Bytes, header: bytes, start: int, length: int, name: str
     kind = header[156:157]
     if kind == _DIRECTORY or (kind in _REGULAR and name.endswith("/")):
         return Member(name, "directory", read)
-    return Member(name, "" if kind in _REGULAR else "no regular file", read)
+    return Member(name, "" if kind in _REGULAR else "not a regular file", read)
 
 
 def _has_valid_checksum(header: bytes) -> bool:

@@ -219,7 +219,7 @@ def describe_room(path: str) -> str:
     try:
         status = os.statvfs(folder)
     except OSError:
-        return "nobody can say how much room is left there"
+        return "how much room is left there is not known"
     return f"{status.f_bavail * status.f_frsize:,} bytes and {status.f_favail:,} files are free in {folder}"
 
 
@@ -248,7 +248,7 @@ def why_others_may_write(path: str) -> str:
 
             if foreign:
                 return f"{place} belongs to another user ({status.st_uid}); type: chown {os.geteuid()} {quote(place)}"
-            return f"everybody may write to {place}; type: chmod o-w {quote(place)}"
+            return f"all users may write to {place}; type: chmod o-w {quote(place)}"
     return ""
 
 

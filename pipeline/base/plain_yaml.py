@@ -125,9 +125,9 @@ class _YamlBuilder:
             if kind == "ScalarEvent" and event.tag and not any(event.implicit):
                 raise _error_at("tags are not allowed", event)
             if kind != "ScalarEvent" or event.anchor:
-                raise _error_at("a key must be a plain text", event)
+                raise _error_at("a key must be a plain string", event)
             if event.value in value:
-                raise _error_at(f"the key {event.value[:80]!r} stands twice in one mapping", event)
+                raise _error_at(f"the key {event.value[:80]!r} appears twice in one mapping", event)
             value[event.value] = self._build(next(self._events), (*path, event.value))
         return value
 

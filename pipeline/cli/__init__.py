@@ -41,7 +41,7 @@ COMMANDS = {
     "hooks": ("pipeline.cli.hooks", "Add, list, trust and try hooks, which check the agent's work."),
     "export": ("pipeline.cli.export", "Export the code: a notebook, a zip, or a git repository."),
     "pack": ("pipeline.cli.pack", "Pack a task into one file, for another machine."),
-    "unpack": ("pipeline.cli.pack", "Make a task of a file that pack wrote."),
+    "unpack": ("pipeline.cli.pack", "Unpack a task from a file that pack wrote."),
     "rm": ("pipeline.cli.rm", "Remove tasks and everything in them."),
     "iterate": ("pipeline.cli.iterate", "Describe a change; updates the plan and only the code it affects."),
     "models": ("pipeline.cli.models", "List the configured models, and test each with one small call."),
@@ -77,7 +77,7 @@ EXIT_CODES = (
     ("0", "completed; warning; or stopped where --until or --stop-at asked it to"),
     ("1", "error: a phase gave up, or a required todo failed"),
     ("2", "the command or a setting is wrong"),
-    ("3", "incomplete: the code is not all that the plan demands, or you must mend something"),
+    ("3", "incomplete: the code does not meet the plan, or you must fix something"),
     ("4", "the plan was rejected"),
     ("5", "paused: it waits for a review, or reached a limit"),
     ("70", "a bug"),
@@ -90,7 +90,7 @@ _SHORT_HELP = """\
 Turns a research paper into code, in phases that you can stop, read and edit.
 
   pipeline run --fast paper.pdf   read the paper, plan, and write the code
-  pipeline status                 how far it is
+  pipeline status                 how far it got
   pipeline show paper plan        read what it made: plan, acceptance, report
   pipeline resume                 continue after a stop, an edit or a limit
   pipeline models                 which models there are, and what each needs

@@ -87,7 +87,7 @@ def unpack_task(path: str, settings: Settings, key_directory: str, *, wanted_id:
             name = wanted_id or packed.task
             root = os.path.join(tasks_dir, name)
             if os.path.lexists(root):
-                raise UsageError(f"{root} already exists; unpack it as another one: --id {name}-2")
+                raise UsageError(f"{root} already exists; unpack it under another name: --id {name}-2")
             if not is_task(unfinished):
                 raise UsageError(f"{path} holds no task: it has no {' and '.join(GIVEN)}")
             _keep_trust(open_task_directory(settings, unfinished), own=packed.own)
@@ -189,13 +189,13 @@ def _read_archive(path: str, folder: str, key_directory: str) -> Packed:
     except _BAD as error:
         raise UsageError(f"{path} is not a task archive, or is damaged: {error}") from error
     except (FileExistsError, NotADirectoryError) as error:
-        raise UsageError(f"{path} holds two things of one name ({error.filename}); nothing was unpacked") from error
+        raise UsageError(f"{path} holds two entries of one name ({error.filename}); nothing was unpacked") from error
     if (
         not isinstance(listing, dict)
         or listing.get("sha256") != digest.hexdigest()
         or listing.get("files") != files - 1
     ):
-        raise UsageError(f"{path} was cut off or changed since it was packed: what it holds is not what it lists")
+        raise UsageError(f"{path} was cut off or changed since it was packed: its content does not match its list")
     signature = str(listing.get("seal", ""))
     return Packed(task, files - 1, size, own=is_signed(digest.hexdigest(), signature, key_directory))
 
@@ -211,13 +211,13 @@ def _refuse_member(member: tarfile.TarInfo, task: str, is_over: bool) -> None:
     first, *parts = member.name.split("/")
     why = ""
     if not member.isreg() or member.issparse():
-        why = "which is no plain file"
+        why = "which is not a regular file"
     elif first != task or safe_name(task) != task:
         why = "whose first part does not name the task"
     elif not parts or len(parts) > _DEEPEST or any(_is_bad_part(part) for part in parts):
         why = "which is an unsafe name"
     elif is_over or parts[0] in _LEFT_OUT:
-        why = "which no packed task holds there"
+        why = "which is not part of a packed task"
     if why:
         raise UsageError(f"the archive holds {member.name[:200]!r}, {why}; nothing was unpacked")
 

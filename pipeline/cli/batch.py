@@ -81,7 +81,7 @@ def batch_command(
         print_table([_row(paper) for paper in papers], header=_HEADER)
         print_advice(f"\n{_total(papers)}")
         if signal_code or any(paper.exit_code not in (0, 3) for paper in papers):
-            print_advice("The same command goes on with what is not finished.")
+            print_advice("The same command continues what is not finished.")
     _write_files(papers, csv_file, html)
     return signal_code or next((code for code in _WORST_FIRST if any(p.exit_code == code for p in papers)), 0)
 
@@ -134,7 +134,7 @@ def _list_directory(source: str) -> list[str]:
             notify(f"left out: {os.path.join(source, entry)}: {IN_ARCHIVES}")
     beside = [entry for entry in os.listdir(source) if papers == [source] and entry.lower().endswith(".pdf")]
     if beside and not find_bundle(source):
-        notify(f"{source} is one paper in LaTeX; PDFs in it are taken for its figures ({len(beside)})")
+        notify(f"{source} is one paper in LaTeX; PDFs in it are treated as its figures ({len(beside)})")
     if not papers:
         raise UsageError(f"{source} holds no paper that can be read: no PDF, LaTeX source, HTML, Word file or text")
     return papers
@@ -148,7 +148,7 @@ def _read_list(path: str) -> list[str]:
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is no UTF-8 text, and so no list of sources") from error
+        raise UsageError(f"{path} is not UTF-8 text, so it cannot be a list of sources") from error
     if path.lower().endswith(".csv"):
         rows = csv.DictReader(io.StringIO(text, newline=""))
         if "source" not in (rows.fieldnames or ()):

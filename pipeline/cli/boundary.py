@@ -66,8 +66,8 @@ def _report_machine(error: OSError) -> int:
         trace = trace.tb_next
     word = errno.errorcode.get(error.errno or 0, "unknown")
     print_error(
-        f"the machine failed: {error.filename or 'a system call'}: {error.strerror or error} ({word}, {place}); what is done is "
-        "kept: once that is mended, continue with: pipeline resume"
+        f"the machine failed: {error.filename or 'a system call'}: {error.strerror or error} ({word}, {place}); finished work is "
+        "kept: once that is fixed, continue with: pipeline resume"
     )
     return 1
 

@@ -233,7 +233,7 @@ def _open_cluster(where: str, jobs: int) -> Iterator[object]:
 def _parse_argument(word: str) -> tuple[str, int | str]:
     name, equals, value = word.partition("=")
     if not equals or not name.isidentifier():
-        raise UsageError(f"--where: {word!r} is no argument like cores=4")
+        raise UsageError(f"--where: {word!r} is not an argument like cores=4")
     return name, int(value) if value.isdecimal() else value
 
 

@@ -125,7 +125,7 @@ def add_command(name: str, command: str, point: str, matcher: str) -> Answer:
 @hooks_command.command("trust", short_help="Trust the hooks of a workspace.")
 @task_or_newest
 @click.option("--show", is_flag=True, help="Only show what would be trusted.")
-@click.option("--yes", is_flag=True, help="Ask nobody.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None, as_json: bool) -> int:
@@ -207,7 +207,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
 
 @hooks_command.command("import", short_help="Translate the hooks of another tool.")
 @click.argument("file", metavar="FILE", shell_complete=complete_files)
-@click.option("--from", "kind", type=_KINDS, required=True, help="Whose file it is.")
+@click.option("--from", "kind", type=_KINDS, required=True, help="The tool that the file is for.")
 @click.option(
     "--scope",
     type=_SCOPES,

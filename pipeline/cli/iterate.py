@@ -64,7 +64,7 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
     # which files it reaches is found by comparing plans, however the plan was changed (decision 48)
     code = run_task(store, settings, flags, {**options, "before_review": show})
     if not show() and _is_planned(store):
-        notify(f"\nThe plan is as it was: {'that change is in it already' if planned else _NOTHING}.")
+        notify(f"\nThe plan is unchanged: {'that change is in it already' if planned else _NOTHING}.")
     return code
 
 

@@ -272,7 +272,7 @@ def _last_change(path: str) -> int:
 def _flags_of(*, model: str, max_usd: float, until: str, mode: str = "") -> dict[str, Any]:
     """The flags of a run that an assistant gave, by the names of their settings."""
     if model.startswith(OWN_AGENT):
-        raise UsageError("an agent of the user's own is named by the user alone: pipeline run --agent CMD")
+        raise UsageError("only the user names an agent of their own: pipeline run --agent CMD")
     given = {"mode": mode, "model": model, "max_usd": max_usd, "until": until}
     return {name: value for name, value in given.items() if value}
 

@@ -28,7 +28,7 @@ _ANSWERED = ("ok", "truncated", "refused")
 
 
 @click.command("models")
-@click.option("--no-call", is_flag=True, help="Only check that the servers answer; ask no model anything.")
+@click.option("--no-call", is_flag=True, help="Only check that the servers answer; send nothing to a model.")
 @click.option("--model", metavar="NAME", help="Test this model, like openai:gpt-5, instead of the configured ones.")
 @base_url_option
 @send_key_option

@@ -171,7 +171,7 @@ def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
         told = "run its experiments small, and compare the paper's tables"
         steps += [(f"pipeline reproduce {name} --size quick", told)]
     if is_served(model_for(store.load("task.json")["settings"], "implement")):
-        steps += [(f'pipeline iterate {name} "WHAT"', "change it: say in words what should be otherwise")]
+        steps += [(f'pipeline iterate {name} "WHAT"', "change it: say in words what should change")]
     return [*steps, (f"pipeline resume {name}", "after editing a document, run what depends on it")]
 
 

@@ -261,7 +261,7 @@ def quote_short(path: str) -> str:
 def write_page(out: str, start: str, render: Callable[[], str]) -> None:
     """Writes a page, and says so. Raises UsageError where there is something else than a page that begins so."""
     if os.path.lexists(out) and not _begins_with(out, start.encode()):
-        raise UsageError(f"--html {out} already exists, and is not such a page; choose another name")
+        raise UsageError(f"--html {out} already exists, and was not written by this command; choose another name")
     write_durable(os.path.abspath(out), render().encode())
     notify(f"wrote {out}")
 

@@ -47,7 +47,7 @@ def pack_command(task: str, output: str | None, tasks_dir: str | None) -> None:
         raise UsageError(f"{relative_path(target)} already exists; remove it first, or name another place with -o")
     packed = pack_task(store, target, config_directory())
     if packed.left_out:
-        notify(f"left out: {packed.left_out} (links, and what else is no plain file)")
+        notify(f"left out: {packed.left_out} (links and special files)")
     size = os.path.getsize(target) / 2**20
     print_text(
         f"packed {packed.files:,} files of {packed.bytes / 2**20:,.1f} MB into {relative_path(target)} ({size:,.1f} MB)"
@@ -75,7 +75,7 @@ def unpack_command(file: str, wanted_id: str | None, tasks_dir: str | None) -> N
     make_key(config_directory())
     if not has_key(config_directory()):
         raise UsageError(
-            f"no key can be kept in {config_directory()}, so nobody could tell whose task this is; make it writable first"
+            f"no key can be stored in {config_directory()}, so the owner of the task could not be verified; make it writable first"
         )
     packed = unpack_task(file, settings, config_directory(), wanted_id=wanted_id)
     root = os.path.join(os.path.abspath(settings.tasks_dir), packed.task)

@@ -37,7 +37,7 @@ def show_difference(store: TaskStore) -> None:
     if not before:
         print_text("there is no other version of this plan")
         return
-    print_text("\n".join([f"from {before} to {(store.digest(PLAN) or '')[:12]}:", *(lines or ["nothing differs"])]))
+    print_text("\n".join([f"from {before} to {(store.digest(PLAN) or '')[:12]}:", *(lines or ["no differences"])]))
 
 
 def compare_versions(store: TaskStore) -> tuple[str, list[str]]:

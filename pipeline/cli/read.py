@@ -109,7 +109,7 @@ def _recognize(file: str, path: str) -> None:
     """Puts a text layer into the copy at `path`, and keeps it for `run` under a name of its own."""
     kept = f"ocr-{os.path.basename(file)}"
     if os.path.exists(kept):
-        raise PhaseError(f"{kept} is there already; read it, or take it away: pipeline read {quote(kept)}")
+        raise PhaseError(f"{kept} already exists; read it, or remove it: pipeline read {quote(kept)}")
     notify(f"ocrmypdf recognizes the letters of {file}; this takes some seconds a page")
     content = recognize_letters(path, run=_run)
     for name in (path, kept):
@@ -130,7 +130,7 @@ def _draw(found: ReadDocument, settings: Settings) -> tuple[dict[int, bytes], di
 
 def _write_assets(directory: str, pages: dict[int, bytes], floats: dict[str, bytes]) -> None:
     if not pages:
-        raise UsageError("--assets draws the pages of a PDF, and this is none that can be drawn")
+        raise UsageError("--assets draws the pages of a PDF, and this file cannot be drawn")
     if os.path.lexists(directory) and (not os.path.isdir(directory) or os.listdir(directory)):
         raise UsageError(f"--assets {directory} already exists, and is not an empty directory; choose another name")
     os.makedirs(directory, exist_ok=True)

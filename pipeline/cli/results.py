@@ -70,7 +70,7 @@ def _read_results(store: TaskStore) -> dict[str, Any]:
     phase = store.graph.writer(_RESULTS)
     stamp = store.stamps.get(phase.number) if phase else None
     if phase and stamp and (why := store.stale_reason(phase, stamp.settings)):
-        print_warning(f"these results are old ({why}); make them anew with: pipeline reproduce {name}")
+        print_warning(f"these results are old ({why}); update them with: pipeline reproduce {name}")
     return dict(store.load(_RESULTS))
 
 
@@ -113,7 +113,7 @@ def _show_results(name: str, results: dict[str, Any]) -> None:
     for row in results.get("attempts", ()):
         changed = f"changed {', '.join(row['changed'])} ({row['changes']})" if row["changed"] else "changed nothing"
         print_text(
-            wrap_text(f"\nattempt {row['number']}: the agent was told of {row['told']} cells, and {changed}", hanging=4)
+            wrap_text(f"\nattempt {row['number']}: the agent was sent {row['told']} cells, and {changed}", hanging=4)
         )
         print_text(wrap_text(f"  before it: {row['before']}", hanging=4))
     for number, line in enumerate(describe_data(results.get("data", ()))):

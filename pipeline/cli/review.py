@@ -35,7 +35,7 @@ _ASKED = 20
 _ANSWERS = {
     "approve": "approve this plan, and go on",
     "edit": "open the plan in $EDITOR",
-    "change": "say what another plan must take up",
+    "change": "say what the next plan must change",
     "reject": "end here; no code is written",
     "later": "pause; decide with `pipeline review`",
 }
@@ -47,8 +47,8 @@ _MOST_DOUBTS = 20
 @click.option("--approve", "verdict", flag_value="approve", help="Approve exactly the plan that is there now.")
 @click.option("--reject", "verdict", flag_value="reject", help="Reject it; the next run stops with exit code 4.")
 @click.option("--edit", is_flag=True, help="Open the plan in $EDITOR first; an edit that does not parse is not kept.")
-@click.option("--change", metavar="TEXT", help="Ask the planner for another plan that takes up TEXT.")
-@click.option("--strike", multiple=True, metavar="ID", help="Strike a requirement, value, component, … by its id.")
+@click.option("--change", metavar="TEXT", help="Ask the planner for another plan that follows TEXT.")
+@click.option("--strike", multiple=True, metavar="ID", help="Remove a requirement, value, component, … by its id.")
 @click.option(
     "--set", "changed", multiple=True, metavar="ID.FIELD=VALUE", help="Change a field of a row, like V3.value=0.1."
 )
@@ -57,7 +57,7 @@ _MOST_DOUBTS = 20
 )
 @click.option("--diff", is_flag=True, help="Show what differs from the version that was up for review before.")
 @html_option("puts each row beside the picture of its page, with its words marked")
-@click.option("--plan", "shown", metavar="SHA256", help="Do so only if the plan's sha256 still begins with this.")
+@click.option("--plan", "shown", metavar="SHA256", help="Only if the plan's sha256 still begins with this.")
 def review_command(
     store: TaskStore, verdict: str | None, edit: bool, change: str | None, html: str | None, **more: Any
 ) -> Answer:
@@ -102,7 +102,7 @@ def _refuse_damaged(store: TaskStore) -> None:
     try:
         store.load(PLAN)
     except ContractError as error:
-        again = f"mend it with: pipeline review {command_name(store)} --edit"
+        again = f"fix it with: pipeline review {command_name(store)} --edit"
         raise ContractError(f"{error}; it was changed after it was written: {again}") from error
 
 
@@ -139,7 +139,7 @@ def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
         identifier = match.group(1).upper()
         plan = change_row(plan, identifier, match.group(2), match.group(3))
         if why := why_row_unfit(plan, identifier, store.contracts):
-            raise UsageError(f"--set {text}: {why}; the plan is as it was")
+            raise UsageError(f"--set {text}: {why}; the plan is unchanged")
     for kind, text in more["added"]:
         plan = add_row(plan, kind, " ".join(text.split()))
     data = store.contracts.serialise(PLAN, plan, writer=user_name())
@@ -159,7 +159,7 @@ def find_doubts(store: TaskStore) -> list[str]:
     data = read_bytes(store.path(PLAN))
     found = doubts_about(store.load(PLAN), data, store.load("paper.md"), store.load("outline.json"), requests)
     more = len(found) - _MOST_DOUBTS
-    return [*found[:_MOST_DOUBTS], *([f"and {more} more of this sort"] if more > 0 else [])]
+    return [*found[:_MOST_DOUBTS], *([f"and {more} more like this"] if more > 0 else [])]
 
 
 def _refuse_other_plan(store: TaskStore, shown: str | None) -> None:
@@ -173,7 +173,7 @@ def _refuse_other_plan(store: TaskStore, shown: str | None) -> None:
 def _apply_decision(store: TaskStore, verdict: str | None, edit: bool, change: str | None) -> None:
     name = command_name(store)
     if edit:
-        notify("the plan was edited" if edit_plan(store) else "the plan is as it was")
+        notify("the plan was edited" if edit_plan(store) else "the plan is unchanged")
         for line in find_doubts(store):
             print_warning(line)
     if change:
@@ -315,7 +315,7 @@ def edit_plan(store: TaskStore) -> bool:
             store.contracts.parse(PLAN, answer.encode("utf-8"), writer=user_name())
         except ContractError as error:
             if not in_terminal() or not click.confirm(f"{error}\nEdit it again? (no: the edit is dropped)", err=True):
-                raise ContractError(f"{error}; the plan is as it was") from error
+                raise ContractError(f"{error}; the plan is unchanged") from error
             text = answer
         else:
             replace_plan(store, before, answer.encode("utf-8"))
@@ -374,7 +374,7 @@ def _ask_once(store: TaskStore, digest: str) -> Decision | str:
     if answer == "edit":
         if edit_plan(store):
             raise InputsChanged("the plan was edited")
-        print_warning("the plan is as it was")
+        print_warning("the plan is unchanged")
     elif answer == "change":
         request_change(store, click.prompt("what must change", err=True))
         raise InputsChanged("a change was asked for")

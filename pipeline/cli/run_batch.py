@@ -144,7 +144,7 @@ class _Batch:
             worker = self._workers.pop(pid)
             paper, killed = worker.paper, os.WIFSIGNALED(status)
             if killed and again and paper.starts < _STARTS:
-                self._screen.tell(paper, f"was killed by signal {os.WTERMSIG(status)}; it goes on")
+                self._screen.tell(paper, f"was killed by signal {os.WTERMSIG(status)}; it continues")
                 self._waiting.append(paper)
             else:
                 _conclude(worker, status)

@@ -207,7 +207,7 @@ def _reopen_for_attempt(store: TaskStore) -> bool:
     for name in ("implement", "reproduce") if attempt else ():
         phase = store.graph.find(name)
         if store.stamps[phase.number].status == DONE:
-            store.reopen(phase, "the paper's tables came out otherwise, and the agent is to hear of it")
+            store.reopen(phase, "the paper's tables differ, and the agent is to look at it")
     return attempt is not None
 
 
@@ -233,7 +233,7 @@ def _begin_attempt(store: TaskStore, values: dict[str, Any], audience: Audience)
     most, plan = int(values["reproduce_attempts"]), store.digest("initial_plan.txt") or ""
     attempt, why = begin_attempt(store.root, store.path("generate_code"), store.load(_RESULTS), plan, most)
     if attempt:
-        audience.tell(f"attempt {attempt.number}: the agent is told of {len(attempt.told)} figures that do not agree")
+        audience.tell(f"attempt {attempt.number}: the agent is told of {len(attempt.told)} figures that differ")
     elif why:
         audience.tell(f"the paper's tables: {why}")
     return attempt is not None

@@ -163,4 +163,4 @@ def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, mode
 
 def _advise_redo(task: str, phase: Phase) -> str:
     again = f"pipeline resume {task} --redo {phase.name}"
-    return f"{phase.label} was made by an older release, and stays as it is; to have it and what follows made anew: {again}"
+    return f"{phase.label} was made by an older release, and is kept; to run it and what follows again: {again}"

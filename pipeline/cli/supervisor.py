@@ -68,7 +68,7 @@ def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
     named = [f"--{name.replace('_', '-')}" for name in ("config", "take_over") if flags[name]]
     named += ["--html"] if html and named else []
     if len(named) > 1:
-        raise UsageError(f"{' and '.join(named)} are two things to do; ask for one of them")
+        raise UsageError(f"{' and '.join(named)} contradict each other; give one of them")
 
 
 def _show_view(view: View, html: str | None, name: str) -> Answer:
@@ -142,7 +142,7 @@ def _read_config(store: TaskStore) -> Answer:
     """The settings in force. Of a damaged file nothing is in force: supervision is off until it is mended."""
     config, wrong = read_config(store.root, schema_check(store))
     if wrong:
-        raise ContractError(f"{wrong}, in {store.root}; supervision is off until that is mended or deleted")
+        raise ContractError(f"{wrong}, in {store.root}; supervision is off until that is fixed or deleted")
     return Answer(to_json(config), lambda: print_json(to_json(config)))  # JSON in both forms: it is a file to be kept
 
 
@@ -170,7 +170,7 @@ def _warn_of_idle_request(store: TaskStore, view: View) -> None:
         change = f"pipeline resume {command_name(store)} --supervisor adaptive"
         print_warning(f"supervision of this task is off, so nothing will take over; change that with: {change}")
     elif view.config.shadow if shadow is None else shadow:
-        print_warning("supervision only looks on (shadow): the takeover will be logged, and not made")
+        print_warning("supervision only observes (shadow): the takeover will be logged, and not made")
 
 
 def _what_comes_next(store: TaskStore, *, at_work: bool) -> tuple[str, str]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "--fail-under",
     metavar="PERCENT",
     type=click.FloatRange(0, 100),
-    help="Exit with 3 if passing tests run the code of fewer requirements than so many percent.",
+    help="Exit with 3 if passing tests run the code of less than this percentage of requirements.",
 )
 def trace_command(store: TaskStore, requirement: str | None, html: str | None, fail_under: float | None) -> Answer:
     """Show which requirement of the paper is where in the code, and which is not; with R3, that one and its code.
@@ -152,7 +152,7 @@ def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[P
     _show_row(row, read_aloud(row["text"]))
     own = [place for place in places if place.identifier == row["id"]]
     if sorted({place.name for place in own}) != sorted(row["places"]):
-        print_warning("the code was changed since it was traced; this is how it stands now")
+        print_warning("the code was changed since it was traced; this is its current state")
     for place in [*own, *(find_tests(row["tests"], read_sources(workspace)) if workspace else [])]:
         print_text(f"\n{place.path}, lines {place.first} to {place.last}: {place.symbol}")
         lines = split_lines(workspace.read(place.path)) if workspace else []

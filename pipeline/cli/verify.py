@@ -32,7 +32,7 @@ _WHY = "asked to judge it again"
 @click.option(
     "--require",
     type=click.Choice(["located", "run", "guarded"]),
-    help="Refuse code unless this is known of every requirement.",
+    help="Refuse code unless every requirement has this evidence.",
 )
 @click.option("--judge", metavar="NAME", help="Have a model review the code against the paper.")
 @click.option("--plan-model", metavar="NAME", help="With --paper: have a model plan.")

@@ -89,7 +89,7 @@ class Contracts:
             return None
         found = explain_breaches(dict(schema), value)
         told = [f"at {one.json_path}: {_shorten_message(one.message)}" for one in found[:_MOST_BREACHES]]
-        more = [f"{len(found) - len(told)} more of this sort"] if len(found) > len(told) else []
+        more = [f"{len(found) - len(told)} more like this"] if len(found) > len(told) else []
         return "; ".join([*told, *more]) or "it does not fit the schema"
 
     def _read_schema(self, file_name: str, document: str) -> dict[str, Any]:

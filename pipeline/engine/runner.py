@@ -107,7 +107,7 @@ class _Runner:
         self._settled.add(phase.number)
         self._untold.append(RunEvent("fresh", phase, f"edited by hand: {edited}" if edited else ""))
         if edited:
-            log_event(f"{phase.label}: {edited} edited by hand, and taken as it is")
+            log_event(f"{phase.label}: {edited} edited by hand, and used as it is")
 
     def _begin(self, phase: Phase, reason: str) -> tuple[Phase, dict[str, Any]]:
         inputs, digests = self._store.load_inputs(phase)

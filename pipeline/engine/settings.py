@@ -239,7 +239,7 @@ class Settings(NamedTuple):
     reproduce: str = "off"
     """quick or full: phase 10 runs the experiments of the code in that size, and compares the paper's tables."""
     tolerance: float = 0.0
-    """How many percent a figure may differ from the paper's. 0: the paper's own spread where it gives one, else 5."""
+    """By how many percent a figure may differ from the paper's. 0: the paper's own spread where it gives one, else 5."""
     reproduce_attempts: int = 0
     """So often what differs from the paper's tables goes back to the agent, with the limits of the task."""
     held_out: str = ""

@@ -63,7 +63,7 @@ class AnthropicMessages:
                 self._eager = False
                 return self.ask(request)
             if error.status == _REFUSED and request.effort and any(word in error.said for word in _EFFORT_WORDS):
-                logger.debug("{} refused the effort {}: it is asked without", self._server.host, request.effort)
+                logger.debug("{} refused the effort {}: asking without it", self._server.host, request.effort)
                 return self.ask(replace(request, effort=""))
             if error.status == _REFUSED and refuses_reasoning(error.said, request.messages):
                 plain = [replace(message, reasoning={}) for message in request.messages]
@@ -184,7 +184,7 @@ class _MessageStream:
         """Adds what an event brings. Kinds that are not known are passed over, as the format wants it."""
         if kind == "message_start":
             if self._begun:
-                raise bad_reply(self._server, "a second message, and one was asked for")
+                raise bad_reply(self._server, "a second message, although one was requested")
             self._begun = True
             self._count(_as_mapping(said.get("message")).get("usage"))
         elif kind == "content_block_start":
@@ -207,7 +207,7 @@ class _MessageStream:
 
     def _start(self, index: object, block: Mapping[str, Any]) -> None:
         if not isinstance(index, int) or index in self._blocks:
-            raise bad_reply(self._server, "a part of a reply that stands nowhere")
+            raise bad_reply(self._server, "a part of a reply without a position")
         self._blocks[index] = str(block.get("type"))
         self._builder.thoughts.begin_block(index, block)
         if block.get("type") == "text" and block.get("text"):
@@ -222,11 +222,11 @@ class _MessageStream:
         try:
             return dump_json_line(value).decode()
         except FormatError as error:
-            raise bad_reply(self._server, "a call, and the arguments are nested too deeply") from error
+            raise bad_reply(self._server, "a call with arguments that are nested too deeply") from error
 
     def _add(self, index: object, delta: Mapping[str, Any]) -> None:
         if not isinstance(index, int) or index not in self._blocks:
-            raise bad_reply(self._server, "a piece of a part that it never began")
+            raise bad_reply(self._server, "a piece of a part that was never started")
         if delta.get("type") == "text_delta":
             self._builder.add_text(delta.get("text"))
         elif delta.get("type") == "input_json_delta":

@@ -62,7 +62,7 @@ class OpenAIChat:
                     reply = read_stream(self._server, builder, pieces)
             except ReplyError as error:
                 if lacks := self._lacks(error, request, without):
-                    logger.debug("{} refused {}: it is asked again without", self._server.host, lacks)
+                    logger.debug("{} refused {}: asking again without it", self._server.host, lacks)
                     without |= {lacks}
                     continue
                 if error.status in _PLAIN_REFUSALS:
@@ -223,9 +223,9 @@ def _take_choices(server: Server, builder: ReplyBuilder, choices: object) -> str
     if choices is None or choices == []:
         return None  # the chunk with the usage
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
-        raise bad_reply(server, "choices that are none")
+        raise bad_reply(server, "choices that are not a list of objects")
     if len(choices) > 1 or choices[0].get("index", 0) not in (0, None):
-        raise bad_reply(server, "a second choice, and one was asked for")
+        raise bad_reply(server, "a second choice, although one was requested")
     delta = choices[0].get("delta") or {}
     if not isinstance(delta, dict):
         raise bad_reply(server, "a piece of a reply of the wrong type")
@@ -240,7 +240,7 @@ def _take_choices(server: Server, builder: ReplyBuilder, choices: object) -> str
         builder.add_refusal(delta["refusal"])
     calls = delta.get("tool_calls") or []
     if not isinstance(calls, list):
-        raise bad_reply(server, "calls of tools of the wrong type")
+        raise bad_reply(server, "tool calls of the wrong type")
     for place, call in enumerate(calls):
         _take_call(server, builder, call, place)
     finish = choices[0].get("finish_reason")
@@ -252,10 +252,10 @@ def _take_choices(server: Server, builder: ReplyBuilder, choices: object) -> str
 def _take_call(server: Server, builder: ReplyBuilder, call: object, place: int) -> None:
     function: Any = call.get("function") if isinstance(call, dict) else None
     if not isinstance(call, dict) or not isinstance(function, dict):
-        raise bad_reply(server, "a call of a tool of the wrong type")
+        raise bad_reply(server, "a tool call of the wrong type")
     key, identifier, name = call.get("index", place), call.get("id"), function.get("name")
     if isinstance(key, bool) or not isinstance(key, int):
-        raise bad_reply(server, "a call of a tool without its place")
+        raise bad_reply(server, "a tool call without its index")
     # Some servers give every call the place 0, and tell them apart by id alone.
     if not builder.is_begun(key, identifier, name):
         builder.begin_call(key, identifier, name)

@@ -50,7 +50,7 @@ class OpenAIResponses:
             except ReplyError as error:
                 lacks = self._lacks(error)
                 if lacks:
-                    logger.debug("{} refused {}: it is asked again without", self._server.host, lacks)
+                    logger.debug("{} refused {}: asking again without it", self._server.host, lacks)
                     self._without |= {lacks}
                 elif error.status in _PLAIN_REFUSALS and refuses_reasoning(error.said, request.messages):
                     request = replace(request, messages=[replace(one, reasoning={}) for one in request.messages])
@@ -178,7 +178,7 @@ class _ItemStream:
 
     def _begin(self, place: object, item: object) -> None:
         if isinstance(place, bool) or not isinstance(place, int) or not isinstance(item, dict) or place in self._open:
-            raise bad_reply(self._server, "a part of a reply that stands nowhere")
+            raise bad_reply(self._server, "a part of a reply without a position")
         self._open[place] = str(item.get("type"))
         if item.get("type") == "function_call":
             self._builder.begin_call(place, item.get("call_id"), item.get("name"))
@@ -186,7 +186,7 @@ class _ItemStream:
     def _end(self, place: object, item: object) -> None:
         kind = self._open.pop(place, None) if isinstance(place, int) else None
         if kind is None or not isinstance(place, int) or not isinstance(item, dict):
-            raise bad_reply(self._server, "the end of a part that it never began")
+            raise bad_reply(self._server, "the end of a part that was never started")
         thoughts = self._builder.thoughts
         if kind == ITEM:
             thoughts.add_block(item)

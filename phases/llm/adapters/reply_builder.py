@@ -85,7 +85,7 @@ class ReplyBuilder:
         if len(self._calls) >= MOST_CALLS:
             raise bad_reply(self._server, f"more than {MOST_CALLS} calls in one reply")
         if not isinstance(name, str) or not _GOOD_NAME.fullmatch(name):
-            raise bad_reply(self._server, "a call of a tool without a name")
+            raise bad_reply(self._server, "a tool call without a name")
         self._open[key] = _PartialCall(identifier if isinstance(identifier, str) else "", name)
         self._calls.append(self._open[key])
         self._request.on_words("the name of a call", name)
@@ -97,14 +97,14 @@ class ReplyBuilder:
 
     def add_arguments(self, key: object, piece: object) -> None:
         if key not in self._open:
-            raise bad_reply(self._server, "arguments of a call that it never began")
+            raise bad_reply(self._server, "arguments of a call that was never started")
         self._open[key].pieces.append(self._read(piece, ARGUMENTS))
 
     def add_extra(self, key: object, extra: Mapping[str, Any]) -> None:
         """Takes what a server sends beside a call, and wants back with it."""
         if is_deep(extra):
-            raise bad_reply(self._server, "something beside a call that is nested too deeply")
-        self._taken(dump_json_line(extra).decode(), "what stands beside a call")
+            raise bad_reply(self._server, "provider data of a call that is nested too deeply")
+        self._taken(dump_json_line(extra).decode(), "provider data of a call")
         self._open[key].extra = extra
 
     def whole(self, outcome: str, detail: str = "") -> Reply:
@@ -113,7 +113,7 @@ class ReplyBuilder:
             said = self._server.quote("".join(self._refusal) or self.text)
             return self._reply(REFUSED, f"{self._server.host} refused to answer" + (f": {said}" if said else ""))
         if outcome == TRUNCATED and detail in _AT_THE_LIMIT and self._still_thought():
-            cut = self._reply(TRUNCATED, f"the model was cut off while it still thought ({detail})")
+            cut = self._reply(TRUNCATED, f"the model was cut off while it was still thinking ({detail})")
             return replace(cut, room=self._request.most_tokens)
         if outcome == TRUNCATED:
             return self._reply(TRUNCATED, f"the reply was cut off at the limit ({detail})")
@@ -170,9 +170,9 @@ class ReplyBuilder:
         except FormatError as error:
             raise bad_reply(self._server, f"broken arguments for {call.name} ({error})") from error
         if not isinstance(arguments, dict):
-            raise bad_reply(self._server, f"arguments for {call.name} that are no JSON object")
+            raise bad_reply(self._server, f"arguments for {call.name} that are not a JSON object")
         if is_deep(arguments):
-            raise bad_reply(self._server, f"a call of {call.name}, and the arguments are nested too deeply")
+            raise bad_reply(self._server, f"a call of {call.name} with arguments that are nested too deeply")
         return ToolCall(call.id, call.name, arguments)
 
     def _reply(self, outcome: str, detail: str, calls: tuple[ToolCall, ...] = ()) -> Reply:
@@ -195,7 +195,7 @@ def parse_piece(server: Server, data: str) -> dict[str, Any]:
     except FormatError as error:
         raise bad_reply(server, f"a broken piece of a reply ({error})") from error
     if not isinstance(value, dict):
-        raise bad_reply(server, "a piece of a reply that is no JSON object")
+        raise bad_reply(server, "a piece of a reply that is not a JSON object")
     return value
 
 

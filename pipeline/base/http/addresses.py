@@ -97,7 +97,7 @@ class Target:
 def target_of(url: str, *, private: bool = False) -> Target:
     """The parts of a URL; Forbidden where there is more than one way to read it. `private` opens all ports."""
     if len(url) > LONGEST_URL:
-        raise Forbidden(f"the URL has {len(url):,} characters, and {LONGEST_URL:,} are the most")
+        raise Forbidden(f"the URL has {len(url):,} characters, over the limit of {LONGEST_URL:,}")
     if _UNFIT.search(url):
         raise Forbidden("a URL has no blanks, backslashes or control characters; write them as %20 and the like")
     match = _URL.fullmatch(url)
@@ -110,7 +110,7 @@ def target_of(url: str, *, private: bool = False) -> Target:
         raise MalformedAddress("it has no host name")
     host, port = _host_and_port(authority, _PORTS[scheme])
     if port not in _PUBLIC_PORTS and not private:
-        raise Forbidden(f"port {port} is not asked; only {', '.join(map(str, sorted(_PUBLIC_PORTS)))} are")
+        raise Forbidden(f"port {port} is not allowed; only {', '.join(map(str, sorted(_PUBLIC_PORTS)))} are")
     path = match[3] if match[3].startswith("/") else "/" + match[3]
     return Target(scheme, host, port, quote(path, safe="!#$%&'()*+,/:;=?@[]~"))
 
@@ -160,7 +160,7 @@ def permit_addresses(host: str, addresses: Iterable[str], *, private: bool = Fal
     for address in found:
         reason = why_refused(address, private=private)
         if reason:
-            raise Forbidden(f"{host} leads to {printable_url(address)}, which is {reason}: that is not asked")
+            raise Forbidden(f"{host} leads to {printable_url(address)}, which is {reason}: that is not allowed")
     if not found:
         raise Forbidden(f"{host} has no address")
     return tuple(str(ipaddress.ip_address(address)) for address in found)

@@ -49,7 +49,7 @@ def read_blacklist(path: str) -> str:
     try:
         text = read_bytes(path, limit=_LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"--blacklist {path}: it is no UTF-8 text") from error
+        raise UsageError(f"--blacklist {path}: it is not UTF-8 text") from error
     except StorageError as error:
         raise UsageError(f"--blacklist {path}: {error}; give a file with an address in each line") from error
     kept: list[str] = []
@@ -59,8 +59,8 @@ def read_blacklist(path: str) -> str:
             continue
         if _rule_of(said) is None or len(kept) >= _MOST_LINES:
             raise UsageError(
-                f"--blacklist {path}, line {number}: {said[:100]!r} is no address (https://host/path), host (example.org) or "
-                "repository (owner/name); put # before what is a remark"
+                f"--blacklist {path}, line {number}: {said[:100]!r} is not an address (https://host/path), host (example.org) or "
+                "repository (owner/name); put # before a comment"
             )
         kept.append(said)
     return "\n".join(dict.fromkeys(kept))

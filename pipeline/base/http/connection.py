@@ -109,7 +109,7 @@ def read_body(response: HTTPResponse, most: int) -> Iterator[bytes]:
     )
     if coding not in ("", "identity", "chunked") or packing not in ("", "identity", "gzip", "x-gzip"):
         way = printable_url(packing or coding)
-        raise RequestFailed(f"the server packs it in a way that was not asked for ({way}); {BY_HAND}")
+        raise RequestFailed(f"the server uses an encoding that was not requested ({way}); {BY_HAND}")
     if response.length is not None and response.length > most:
         raise _too_large(most)
     body = _cap_pieces(_read_pieces(response), most)
@@ -203,7 +203,7 @@ def _gunzip_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
             rest = decoder.unconsumed_tail or decoder.unused_data
             full = bool(rest) or len(out) == _PIECE
         if decoder.eof and rest.strip(b"\0"):
-            raise RequestFailed(f"the server packs it in several parts; {BY_HAND}")
+            raise RequestFailed(f"the server sends it in several parts; {BY_HAND}")
     if not decoder.eof:
         raise IncompleteRead(b"")
 

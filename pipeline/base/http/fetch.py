@@ -33,9 +33,9 @@ from pipeline.base.safe_tree import open_regular, write_all
 _REFUSALS = {
     206: f"the server sent only a part of it (206); {BY_HAND}",
     401: f"the server wants a login (401); {BY_HAND}",
-    403: f"the server does not give it to programs (403); {BY_HAND}",
+    403: f"the server refuses it to programs (403); {BY_HAND}",
     404: "it is not there (404); check the address",
-    410: "it is not there any more (410); look for it at another address",
+    410: "it is no longer there (410); look for it at another address",
     429: f"the server has had too many requests (429); try again later, or {BY_HAND}",
 }
 
@@ -218,14 +218,14 @@ def _try_once(
             raise RequestFailed(f"there are more than {MOST_REDIRECTS} redirects, perhaps in a circle; {wish.way_out}")
         following = target_of(way[-1], private=options.private)
         if (target.scheme, following.scheme) == ("https", "http"):
-            raise RequestFailed(f"the server redirects from https to http, which anybody can change; {wish.way_out}")
+            raise RequestFailed(f"the server redirects from https to http, which others can change; {wish.way_out}")
         target = following
 
 
 def _next_address(response: HTTPResponse, target: Target, wish: DownloadRequest) -> str:
     location = response.headers.get("Location", "")
     if not location or any(letter < " " or letter == "\x7f" for letter in location):
-        raise RequestFailed(f"the server redirects to no address; {wish.way_out}")
+        raise RequestFailed(f"the server's redirect names no address; {wish.way_out}")
     # The library reads headers as Latin-1; servers send UTF-8. As percent signs the bytes are what they were.
     visible = quote(location, safe=_VISIBLE, encoding="latin-1")
     # What has a scheme is judged as it stands: joined, http:///x would become something else.
@@ -240,7 +240,7 @@ def _describe_refusal(response: HTTPResponse, wish: DownloadRequest) -> RequestF
     else:
         reason = wish.refusals.get(status, f"the server answers {status} and not with the file; {wish.way_out}")
     if wait:
-        reason += f" (it asks for {wait} s of patience)"
+        reason += f" (it asks to wait {wait} s)"
     return RequestFailed(reason, transient=status == 429 or 500 <= status < 600, wait=wait, status=status)
 
 
@@ -266,7 +266,7 @@ def _describe_proxied(
         told = f"this machine cannot look the name up, and the proxy {proxy.name} is given only addresses that were checked here"
         return RequestFailed(f"{told}; {wish.way_out}")
     if isinstance(error, ssl.SSLCertVerificationError):
-        told = f"the certificate that comes through the proxy {proxy.name} is not good ({printable_url(error.verify_message)})"
+        told = f"the certificate that comes through the proxy {proxy.name} is not valid ({printable_url(error.verify_message)})"
         return RequestFailed(
             f"{told}; where it opens what is encrypted, name its certificate: export SSL_CERT_FILE=FILE"
         )
@@ -293,16 +293,16 @@ def _describe_error(
             return RequestFailed(f"the server does not answer in time; {wish.later}", transient=True)
         case ssl.SSLCertVerificationError():
             why = printable_url(error.verify_message)
-            return RequestFailed(f"the server's certificate is not good ({why}); check the address")
+            return RequestFailed(f"the server's certificate is not valid ({why}); check the address")
         case zlib.error():
-            return RequestFailed(f"the server's answer is packed wrongly; {wish.way_out}")
+            return RequestFailed(f"the server's answer is encoded wrongly; {wish.way_out}")
         case ssl.SSLEOFError() | ssl.SSLError(reason="UNEXPECTED_EOF_WHILE_READING") | IncompleteRead():
             return RequestFailed(f"the server's answer ended early; {wish.later}", transient=True)
         case ssl.SSLError():
             why = printable_url(error.reason or "SSL")
-            return RequestFailed(f"no safe connection is possible ({why}); {wish.way_out}")
+            return RequestFailed(f"no secure connection is possible ({why}); {wish.way_out}")
         case socket.gaierror(errno=socket.EAI_AGAIN):
-            return RequestFailed("names of hosts cannot be looked up now; check your network", transient=True)
+            return RequestFailed("host names cannot be resolved now; check your network", transient=True)
         case socket.gaierror():
             advice = "check the address, and whether this machine is on a network"
             return RequestFailed(f"there is no host of that name; {advice}")

@@ -237,9 +237,9 @@ def _why_refused(proxy: Proxy, head: bytes, where: str) -> ProxyFailed | Unreach
         wants = "does not take this name and password" if proxy.authorization else "wants a name and password"
         return ProxyFailed(f"the proxy {proxy.name} {wants} (407); {proxy.how_to_set(f'http://NAME:PASSWORD@{port}')}")
     if status >= 500:
-        return UnreachedAddress(0, f"the proxy {proxy.name} does not get to {where}, it answers {status}")
+        return UnreachedAddress(0, f"the proxy {proxy.name} cannot reach {where}: it answers {status}")
     told = f"the proxy {proxy.name} refuses to lead to {where} ({status}), the address that was checked"
-    return ProxyFailed(f"{told}; ask who runs it to allow that", by_hand=True)
+    return ProxyFailed(f"{told}; ask its administrator to allow that", by_hand=True)
 
 
 def _silent(proxy: Proxy) -> ProxyFailed:

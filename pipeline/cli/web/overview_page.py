@@ -52,7 +52,7 @@ def head_of(site: Site, store: TaskStore) -> dict[str, Any]:
         "status": "waits for you" if waits and not state["holder"] else state["status"],
         "reason": _why_it_stands(store, state, waits),
         "evidence_told": evidence_of(state),
-        "stranger": rewrite_commands(in_force.told),
+        "distrusted": rewrite_commands(in_force.told),
         "waits": waits and not state["holder"],
         "has": {name: store.exists(document) for name, document in _TABS.items()},
         "usd": sum_costs(store)["total"]["usd"],

@@ -184,7 +184,7 @@ def begin_run(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
         source = TYPED + typed
         command = ["chat"]
     else:
-        return SeeOther("/", "Nothing was begun: choose a file, or type an arXiv id, or what is to be built.")
+        return SeeOther("/", "Nothing was started: choose a file, or type an arXiv id, or what is to be built.")
     command += ["--fast" if form.get("mode", "fast") == "fast" else "--full", f"--tasks-dir={site.folder}"]
     command += [f"--review={'auto' if form.get('review') == 'auto' else 'file'}"]
     command += [
