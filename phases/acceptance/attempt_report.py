@@ -78,7 +78,9 @@ def format_attempts(attempts: Sequence[Row], verdict: str) -> list[str]:
         lines += [f"  check    {_shorten_line(describe_check(check))}" for check in attempt.get("checks", ())]
         lines += _gate_lines(attempt)
         if attempt["decision"] == ADVISED:
-            lines += [f"  advice   {_shorten_line(line.removeprefix('- '))}" for line in attempt["reason"].split("\n")[1:]]
+            lines += [
+                f"  advice   {_shorten_line(line.removeprefix('- '))}" for line in attempt["reason"].split("\n")[1:]
+            ]
         lines.append("")
     return [*lines, verdict]
 

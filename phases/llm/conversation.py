@@ -222,7 +222,9 @@ class Conversation:
         retry = f"try again with: {again}"
         wait = f" and asks to wait {reply.wait:,.0f} s" if reply.wait else ""
         if reply.outcome == RATE_LIMITED:
-            return Paused(f"rate limited: {where}: the server accepts no more calls now{wait} ({reply.detail}); {retry}")
+            return Paused(
+                f"rate limited: {where}: the server accepts no more calls now{wait} ({reply.detail}); {retry}"
+            )
         if reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and answered):
             return Paused(f"unavailable: {where}: the server does not answer now{wait} ({reply.detail}); {retry}")
         if reply.outcome == REFUSED:

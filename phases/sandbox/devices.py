@@ -85,9 +85,7 @@ def parse_data_addresses(setting: str) -> tuple[DataAddress, ...]:
             continue
         address, _, pin = place.partition("#")
         if pin and not _PIN.fullmatch(pin):
-            raise UsageError(
-                f"--data {name}: after the # of an address comes sha256= and 64 hex digits, not {pin!r}"
-            )
+            raise UsageError(f"--data {name}: after the # of an address comes sha256= and 64 hex digits, not {pin!r}")
         try:
             target_of(address, private=True)
         except Forbidden as error:

@@ -105,7 +105,9 @@ def measure_store(store: str) -> int:
 
 def language_of(plan: Mapping[str, Any]) -> str:
     """Return the language of a plan without its version: of "C++17" C++, of "HTML/CSS/JavaScript" JavaScript."""
-    names = [re.sub(r"[ \d.]+$", "", part.strip()) for part in re.split(r"[/,(]| and ", str(plan.get("language", "Python")))]
+    names = [
+        re.sub(r"[ \d.]+$", "", part.strip()) for part in re.split(r"[/,(]| and ", str(plan.get("language", "Python")))
+    ]
     return next((name for name in names if name not in ("HTML", "CSS", "")), "JavaScript")
 
 

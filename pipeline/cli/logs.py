@@ -98,7 +98,9 @@ def _new_lines(file: BinaryIO, path: str) -> Iterator[bytes]:
     """The lines from here to the end. Raises StorageError for a line without end, as a sparse file has."""
     while line := file.readline(_LONGEST_LINE):
         if len(line) == _LONGEST_LINE:
-            raise StorageError(f"{path} has a line of more than {_LONGEST_LINE:,} bytes, which a log does not have; remove it")
+            raise StorageError(
+                f"{path} has a line of more than {_LONGEST_LINE:,} bytes, which a log does not have; remove it"
+            )
         yield line
 
 

@@ -223,7 +223,9 @@ _OPTIONS = (
         help="Run the experiments of the code at the end, and compare the paper's tables.",
     ),
     _text(
-        "--tolerance", "N", "By how many percent a figure may differ from the paper's (default: its own spread, else 5)."
+        "--tolerance",
+        "N",
+        "By how many percent a figure may differ from the paper's (default: its own spread, else 5).",
     ),
     _text(
         "--held-out",

@@ -126,7 +126,9 @@ def _show_all(name: str, rows: list[dict[str, Any]], verified_by: list[str]) -> 
 
 def _show_row(row: dict[str, Any], text: str) -> None:
     source = row["source"]
-    place = [f"section {source['section']}"] * bool(source["section"]) + [f"page {source['page']}"] * bool(source["page"])
+    place = [f"section {source['section']}"] * bool(source["section"]) + [f"page {source['page']}"] * bool(
+        source["page"]
+    )
     print_text(f"\n{row['id']:<5} {row['status']:<12} {', '.join([row['kind'], *place])}")
     print_text(wrap_text(text, indent=6))
     if source["quote"]:

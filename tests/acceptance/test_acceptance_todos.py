@@ -336,7 +336,8 @@ def test_a_name_of_the_models_own_for_a_todo_that_has_one_is_understood_within_t
 @pytest.mark.parametrize("name", ["a", "new"])
 def test_two_rows_for_one_todo_are_refused(name: str) -> None:
     assert (
-        str(refused((todo("a"),), {"todos": [item(name), item(name)]})) == f"duplicate: an id may appear only once: {name}"
+        str(refused((todo("a"),), {"todos": [item(name), item(name)]}))
+        == f"duplicate: an id may appear only once: {name}"
     )
 
 

@@ -309,7 +309,9 @@ REFUSED = [
     pytest.param(
         {**COMMAND, "point": "before_tool_call", "matcher": "("},
         ".matcher",
-        ("'(' is not a regular expression: missing ), unterminated subpattern at position 0; fix it, like 'Write|Edit'"),
+        (
+            "'(' is not a regular expression: missing ), unterminated subpattern at position 0; fix it, like 'Write|Edit'"
+        ),
         id="a matcher that is none",
     ),
     pytest.param(

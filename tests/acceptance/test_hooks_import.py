@@ -251,7 +251,10 @@ PLACE = "$.hooks.Stop[0].hooks[0]"
         ({**STOP, "if": "Bash(git *)"}, ": with if it runs in another way than hooks do here"),
         ({**STOP, "shell": "powershell"}, ": there is no shell 'powershell' here"),
         ({**STOP, "enabled": False}, ": it is turned off there"),
-        ({"type": "http", "url": "http://localhost"}, ": hooks of type 'http' are not run here: write a command that calls curl"),
+        (
+            {"type": "http", "url": "http://localhost"},
+            ": hooks of type 'http' are not run here: write a command that calls curl",
+        ),
         ("echo", ": it is not a hook"),
     ],
     ids=lambda value: json.dumps(value)[:50] if not isinstance(value, str) else "",

@@ -388,7 +388,11 @@ def test_an_object_of_a_program_of_its_own_is_a_note_where_exit_codes_are_the_pr
 @EXIT_CODES
 def test_what_else_an_odd_object_says_properly_still_counts(policy: str) -> None:
     result = answer({"decision": "deny", "reason": "no", "systemMessage": 3}, policy)
-    assert (result.status, result.reason, result.notes) == (BLOCK, "no", ("in its answer 'systemMessage' is not a string",))
+    assert (result.status, result.reason, result.notes) == (
+        BLOCK,
+        "no",
+        ("in its answer 'systemMessage' is not a string",),
+    )
     assert answer({"continue": False, "decision": []}, policy).status == STOP
     said = {"decision": "PASS", "hookSpecificOutput": {"permissionDecision": "deny"}}
     assert answer(said, policy, point=BEFORE_TOOL).status == BLOCK

@@ -225,7 +225,9 @@ def test_a_trusted_file_that_was_spoiled_since_is_modified_and_not_a_workspace_w
     place.file.write_text("hooks: [")
     found = place.discover()
     assert (found.state, ids(found), found.was_trusted) == (MODIFIED, [], False)
-    assert found.reason.startswith(f"{HOOKS_FILE} has changed since it was trusted, and cannot be used (hooks.yaml, line 2")
+    assert found.reason.startswith(
+        f"{HOOKS_FILE} has changed since it was trusted, and cannot be used (hooks.yaml, line 2"
+    )
 
 
 # Invalid
@@ -354,9 +356,7 @@ def give_it_to_another_user(path: Path) -> None:
 SPOILED: list[Any] = [
     pytest.param(lambda path: path.write_text(""), "it is empty; delete it", id="empty"),
     pytest.param(lambda path: path.write_text("{"), "line 1: not JSON: ", id="no JSON"),
-    pytest.param(
-        lambda path: path.write_text("[" * 99999), "nested too deeply; fix or delete it", id="endlessly deep"
-    ),
+    pytest.param(lambda path: path.write_text("[" * 99999), "nested too deeply; fix or delete it", id="endlessly deep"),
     pytest.param(
         lambda path: path.write_text('{"version": 1, "workspaces": ["/a"]}'), "its version is not 2", id="of version 1"
     ),
@@ -371,7 +371,9 @@ SPOILED: list[Any] = [
         "it is damaged at $.workspaces",
         id="with an entry that says nothing",
     ),
-    pytest.param(name_a_relative_workspace, "the workspace 'a/b' is not an absolute path", id="with a relative workspace"),
+    pytest.param(
+        name_a_relative_workspace, "the workspace 'a/b' is not an absolute path", id="with a relative workspace"
+    ),
     pytest.param(
         lambda path: path.chmod(0o602),
         "all users may write to it; check it, then: chmod 600 ",

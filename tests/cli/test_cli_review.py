@@ -79,7 +79,11 @@ def test_the_plan_is_shown_before_it_is_decided_about(command: Command) -> None:
     wait_for_review(command)
     shown = command("review", "paper")
     assert shown.code == 0
-    for words in ("\n## What is built", "\n## Settings\n", "We minimize the cross-entropy loss of the waiter over all rooms."):
+    for words in (
+        "\n## What is built",
+        "\n## Settings\n",
+        "We minimize the cross-entropy loss of the waiter over all rooms.",
+    ):
         assert words in shown.out
     assert hashlib.sha256(plan_of(command).read_bytes()).hexdigest() in shown.out
     assert command("resume", "paper", "--review", "file").code == 5, "looking at a plan approves nothing"

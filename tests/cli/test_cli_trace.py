@@ -161,7 +161,9 @@ def test_what_is_no_such_page_is_not_written_over(kind: str, command: Command) -
         )
     ended = command("trace", "paper", "--html", "out.html")
     assert ended.code == 2
-    assert ended.complaints == ["pipeline: --html out.html already exists, and was not written by this command; choose another name"]
+    assert ended.complaints == [
+        "pipeline: --html out.html already exists, and was not written by this command; choose another name"
+    ]
     assert os.path.lexists(out)
 
 

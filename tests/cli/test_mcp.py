@@ -112,7 +112,9 @@ def test_a_run_goes_on_when_the_server_has_ended(command: Command) -> None:
         ),
         ("resume", {"task": "paper-9"}, "there is no task 'paper-9'"),
         pytest.param("show", {"task": "--help"}, "there is no task '--help'", marks=pytest.mark.slow),
-        pytest.param("show", {"task": "../../etc", "document": "passwd"}, "is a path, not the name", marks=pytest.mark.slow),
+        pytest.param(
+            "show", {"task": "../../etc", "document": "passwd"}, "is a path, not the name", marks=pytest.mark.slow
+        ),
         ("status", {"task": "-nobody"}, "there is no task"),
         pytest.param("trace", {"task": "x", "requirement": "--html=evil"}, "there is no task", marks=pytest.mark.slow),
         ("review", {"task": "x", "decision": "--edit"}, "decision must be approve or reject"),

@@ -123,9 +123,7 @@ def _read_bytes(path: str) -> bytes:
                 f"it belongs to another user ({status.st_uid}); move it away, then trust what you need again"
             )
         if status.st_mode & 0o022:
-            raise _StoreFault(
-                f"{_other_writers(status.st_mode)} may write to it; check it, then: chmod 600 {path}"
-            )
+            raise _StoreFault(f"{_other_writers(status.st_mode)} may write to it; check it, then: chmod 600 {path}")
         with os.fdopen(os.dup(descriptor), "rb") as file:
             data = file.read(LARGEST_STORE + 1)
     finally:

@@ -61,9 +61,7 @@ def _check_id(item: Mapping[str, Any], index: int, first: dict[str, int]) -> Ite
         )
     elif first.setdefault(name.casefold(), index) != index:
         other = first[name.casefold()]
-        yield ConfigFault(
-            place, f"'{name}' is the id of items[{other}] too (case does not count); choose another"
-        )
+        yield ConfigFault(place, f"'{name}' is the id of items[{other}] too (case does not count); choose another")
 
 
 def _check_item(item: Mapping[str, Any], source: str) -> Iterator[ConfigFault]:

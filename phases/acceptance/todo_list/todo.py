@@ -309,7 +309,9 @@ def _check_links(old: Sequence[Todo], new: Sequence[Todo]) -> None:
             if missing := sorted(set(links) - names):
                 gone = [name for name in missing if name in before]
                 if gone:
-                    raise TodoError(DEPENDENCY, f"{', '.join(gone)} cannot be removed: {row.id} names it in its {field}")
+                    raise TodoError(
+                        DEPENDENCY, f"{', '.join(gone)} cannot be removed: {row.id} names it in its {field}"
+                    )
                 raise TodoError(NOT_FOUND, f"{row.id} names {', '.join(missing)} in its {field}, and there is none")
     for field, graph in (
         ("dependencies", {row.id: row.dependencies for row in new}),

@@ -218,4 +218,6 @@ def translate_errors(sdk: Any, server: Server) -> Iterator[None]:
             "OPENAI_CUSTOM_HEADERS",
         ) from error
     except sdk.APIError as error:
-        raise ReplyError(MALFORMED, f"{server.host} sent an answer of another kind ({server.quote(str(error))})") from error
+        raise ReplyError(
+            MALFORMED, f"{server.host} sent an answer of another kind ({server.quote(str(error))})"
+        ) from error
