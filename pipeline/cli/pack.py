@@ -75,7 +75,7 @@ def unpack_command(file: str, wanted_id: str | None, tasks_dir: str | None) -> N
     make_key(config_directory())
     if not has_key(config_directory()):
         raise UsageError(
-            f"no key can be stored in {config_directory()}, so the owner of the task could not be verified; make it writable first"
+            f"no key can be stored in {config_directory()}, so the owner of the task cannot be verified; make it writable"
         )
     packed = unpack_task(file, settings, config_directory(), wanted_id=wanted_id)
     root = os.path.join(os.path.abspath(settings.tasks_dir), packed.task)

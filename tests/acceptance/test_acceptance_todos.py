@@ -402,7 +402,7 @@ def test_what_models_say_beside_a_todo_is_not_kept() -> None:
         pytest.param({"todos": [], "action": "add"}, "invalid: give either", id="both forms"),
         pytest.param({"todos": [], "plan": 1}, "invalid: 'plan' is none of: todos, action", id="another argument"),
         pytest.param({"todos": {}}, "invalid: `todos` must be a list", id="a list that is none"),
-        pytest.param({"todos": "a, b"}, "invalid: `todos` must be a list; as a string it is not JSON", id="a text that is not JSON"),
+        pytest.param({"todos": "a, b"}, "`todos` must be a list; as a string it is not JSON", id="a text that is not JSON"),
         pytest.param({"todos": "[" * 60_000}, "as a string it is nested too deeply", id="a text that is too deep"),
         pytest.param({"todos": '[{"content": "\ud800"}]'}, "as a string it is not UTF-8", id="half a character in a text"),
         pytest.param({"todos": '{"content": "a"}'}, "invalid: `todos` must be a list", id="a text of one todo"),
