@@ -69,7 +69,7 @@ class TaskBusy(PipelineError):
 
 
 class PhaseError(PipelineError):
-    """What a phase raises to give up. `report` holds what the final report should know all the same.
+    """A phase gives up. `report` holds what the final report should still state.
 
     `flag` is what a resume needs to get further, like `--max-output-tokens 8000`.
     """
@@ -85,7 +85,7 @@ class PhaseBug(PhaseError):
 
 
 class Incomplete(PhaseError):
-    """What is made so far is kept, and not done: a hook that is broken, say. `stop_reason`, in one word, is for files."""
+    """Work that is kept but not finished, because of a broken hook, say. `stop_reason`, in one word, is for files."""
 
     exit_code = 3
 

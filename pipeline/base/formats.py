@@ -1,6 +1,6 @@
-"""Bytes to values and back, for the formats of documents: JSON, and Markdown with front matter; YAML is in plain_yaml.
+"""Parse and write documents: JSON, and Markdown with front matter; YAML is in plain_yaml.
 
-Everything here may come from a stranger: each parser has caps, and one kind of error (FormatError, with line and column).
+The input is untrusted: each parser has caps, and one kind of error (FormatError, with line and column).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Markdown(NamedTuple):
 
     @property
     def body_start(self) -> int:
-        """Where the text after the front matter begins."""
+        """Offset of the text after the front matter."""
         return self.text.index("\n" + _FENCE, len(_FENCE) - 1) + len(_FENCE) + 1
 
 

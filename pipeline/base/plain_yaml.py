@@ -1,7 +1,7 @@
-"""YAML that says no more than JSON can: mappings with text keys, lists, texts, numbers, true, false and null.
+"""Read and write YAML restricted to JSON's values: mappings with string keys, lists, strings, numbers, true, false, null.
 
-The text may be a stranger's. libyaml gives a stream of events, which cannot overflow anything; the values are built here.
-So there is no tag, no alias, no date and no surprise: `off` is a text, and so is `2026-01-31`.
+The text is untrusted. libyaml gives a stream of events, which cannot overflow anything; the values are built here.
+So there is no tag, no alias, no date and no surprise: `off` is a string, and so is `2026-01-31`.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _parse_events(text: str) -> Iterator[Any]:
 
 
 def _parse_scalar(event: Any) -> Any:
-    """A quoted scalar is a text. A plain one is a number, true, false or null where it looks exactly so."""
+    """Parse a scalar: a quoted one is a string, a plain one a number, true, false or null only if it looks exactly so."""
     text: str = event.value
     if not event.implicit[0] or event.style in ("'", '"', "|", ">"):
         return text

@@ -41,7 +41,7 @@ def start_thread(work: Callable[[], object], name: str) -> threading.Thread:
 
 
 def run_side_by_side(work: Mapping[str, Callable[[], Result]], most: int) -> dict[str, Callable[[], Result]]:
-    """Does the work in at most so many threads, and returns when all of it is over; each with what gives its result, or raises
+    """Do the work in at most so many threads, and return when all of it is over; each with a function that returns its result, or raises
     the PipelineError that it raised. A signal ends the wait.
     """
     waiting, over = queue.SimpleQueue[str](), queue.SimpleQueue[str]()

@@ -173,7 +173,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="pipeline")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Turns a research paper into code, in ten phases that can be stopped, read, edited and resumed.
+    """Turn a research paper into code, in ten phases that can be stopped, read, edited and resumed.
 
     \b
     pipeline run --fast paper.pdf     read the paper, plan, and write the code
@@ -185,7 +185,7 @@ def cli(context: click.Context) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs one command and exits with its code. Every failure ends here, as one line on stderr."""
+    """Run one command and exit with its code. Every failure ends here, as one line on stderr."""
     from pipeline.cli.boundary import exit_code_of
     from pipeline.cli.streams import finish_output, open_streams
 

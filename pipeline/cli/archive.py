@@ -58,7 +58,7 @@ class Packed(NamedTuple):
 
 
 def pack_task(store: TaskStore, target: str, key_directory: str) -> Packed:
-    """Writes a task that nobody works on to a file. Raises TaskBusy, and StorageError where something cannot be read."""
+    """Write a task that nobody works on to a file. Raises TaskBusy, and StorageError where something cannot be read."""
     if os.path.commonpath([os.path.realpath(target), os.path.realpath(store.root)]) == os.path.realpath(store.root):
         raise UsageError(f"{target} lies in the task itself; name another place with -o")
     unfinished = f"{target}.{get_native_id()}.tmp"
@@ -76,7 +76,7 @@ def pack_task(store: TaskStore, target: str, key_directory: str) -> Packed:
 
 
 def unpack_task(path: str, settings: Settings, key_directory: str, *, wanted_id: str | None) -> Packed:
-    """Makes a task of an archive: whole, or not at all. Raises UsageError for one that is damaged, hostile or too large, and
+    """Make a task of an archive: whole, or not at all. Raises UsageError for one that is damaged, hostile or too large, and
     where there is such a task already."""
     tasks_dir = os.path.abspath(settings.tasks_dir)
     unfinished = os.path.join(tasks_dir, f"{UNFINISHED}{get_native_id()}")
@@ -102,7 +102,7 @@ def unpack_task(path: str, settings: Settings, key_directory: str, *, wanted_id:
 
 
 def _keep_trust(store: TaskStore, *, own: bool) -> None:
-    """Takes the seal away from the settings of a task that somebody else packed. Raises ContractError for a damaged one."""
+    """Take the seal away from the settings of a task that somebody else packed. Raises ContractError for a damaged one."""
     task = store.load("task.json")
     if not own and "seal" in task:
         store.write({"task.json": {name: value for name, value in task.items() if name != "seal"}})
@@ -207,7 +207,7 @@ def _members(tar: tarfile.TarFile, folder: str) -> Iterator[tarfile.TarInfo]:
 
 
 def _refuse_member(member: tarfile.TarInfo, task: str, is_over: bool) -> None:
-    """Raises UsageError for whatever is not a plain file of this one task."""
+    """Raise UsageError for whatever is not a plain file of this one task."""
     first, *parts = member.name.split("/")
     why = ""
     if not member.isreg() or member.issparse():
@@ -227,7 +227,7 @@ def _is_bad_part(part: str) -> bool:
 
 
 def _write_member(folder: str, name: str, content: IO[bytes], mode: int) -> str:
-    """Writes a file in pieces; returns its digest. A second one of the same name is refused."""
+    """Write a file in pieces; return its digest. A second one of the same name is refused."""
     *parts, last = name.split("/")
     digest = sha256()
     with open_directory(folder, parts, make=_make_directory) as directory:
@@ -270,7 +270,7 @@ class _Budget(io.RawIOBase):
         self._file, self._left = gzip.GzipFile(fileobj=self._raw), 0
 
     def allow(self, size: int) -> None:
-        """Lets so many bytes be read from here on."""
+        """Let so many bytes be read from here on."""
         self._left = size
 
     def read(self, size: int = -1, /) -> Any:

@@ -27,7 +27,7 @@ _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def complete_files(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Leaves it to the shell, which knows files best."""
+    """Leave it to the shell, which knows files best."""
     return _offer([typed], "file")
 
 
@@ -91,14 +91,14 @@ tasks_dir_option = click.option(
 
 
 def html_option(shows: str) -> _Decorator:
-    """Gives a command --html; `shows` says what is on the page."""
+    """Add --html to a command; `shows` describes the page."""
     return click.option(
         "--html", metavar="FILE", help=f"Also write a page that {shows}.", shell_complete=complete_files
     )
 
 
 def answers(command: Callable[..., Answer]) -> Callable[..., int]:
-    """Gives a command --json, and prints the answer that it returns."""
+    """Add --json to a command, and print its answer."""
 
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     @wraps(command)
@@ -109,7 +109,7 @@ def answers(command: Callable[..., Answer]) -> Callable[..., int]:
 
 
 def answers_about(argument: _Decorator) -> Callable[[Callable[..., Answer]], Callable[..., int]]:
-    """Gives a command --json, --tasks-dir and the argument ID, and calls it with that task (the newest, without ID)."""
+    """Add --json, --tasks-dir and the argument ID to a command, and call it with that task (the newest, without ID)."""
 
     def decorate(command: Callable[..., Answer]) -> Callable[..., int]:
         @argument

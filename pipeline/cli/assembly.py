@@ -1,4 +1,4 @@
-"""Joins the machine with the phases: settings, discovery, contracts, the model, and the task that a command is about."""
+"""Join the machine with the phases: settings, discovery, contracts, the model, and the task that a command is about."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
 
 def record_batch(tasks_dir: str, words: Sequence[str], sources: Iterable[str]) -> None:
-    """Notes that a batch begins; `words` are those of the command line."""
+    """Note that a batch begins; `words` are those of the command line."""
     name = os.path.basename(words[0].rstrip(os.sep)) or words[0]
     name += f" and {len(words) - 1} more" if len(words) > 1 else ""
     path = os.path.join(tasks_dir, NAME)

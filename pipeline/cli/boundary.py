@@ -16,7 +16,7 @@ from pipeline.cli.output import print_error
 
 
 def exit_code_of(call: Callable[[], Any]) -> int:
-    """Calls a command and returns the code that the process should end with."""
+    """Call a command and return the code that the process should end with."""
     try:
         catch_signals()
         result = call()
@@ -81,7 +81,7 @@ def _report_bug(error: BaseException) -> int:
 
 
 def end_children() -> None:
-    """Ends what a phase started and did not get to end. Linux tells the children of a process; elsewhere they stay."""
+    """End what a phase started and did not get to end. Linux tells the children of a process; elsewhere they stay."""
     threads = list[str]()
     with contextlib.suppress(OSError):  # elsewhere there is no such place
         threads = os.listdir("/proc/self/task")

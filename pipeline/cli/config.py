@@ -96,7 +96,7 @@ def _names(line: str, name: str) -> bool:
 
 
 def _write_setting(path: str, name: str, value: str | None) -> None:
-    """Sets one line of the file, or takes it out; comments and order stay. Raises UsageError for a value that is not right."""
+    """Set one line of the file, or take it out; comments and order stay. Raises UsageError for a value that is not right."""
     if name in (*PERMISSIONS, *SECRET):
         where = (
             f"the flag --{name.replace('_', '-')}" if name in PERMISSIONS else f"the variable {PREFIX}{name.upper()}"

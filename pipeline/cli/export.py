@@ -187,7 +187,7 @@ def _earlier_code(store: TaskStore) -> list[str]:
 
 
 def _replace_tree(folder: str, files: Files) -> None:
-    """Makes these the files of a work tree."""
+    """Make these the files of a work tree."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if name != ".git":

@@ -28,7 +28,7 @@ def check_given_code(folder: str) -> str:
 
 
 def take_given_code(store: TaskStore, folder: str) -> None:
-    """Copies the code into the task and fits the plan to it: its files are those of the code, its check is their tests."""
+    """Copy the code into the task and fit the plan to it: its files are those of the code, its check is their tests."""
     plan = dict(store.load(_PLAN))
     python = [path for path in files_in(folder) if path.endswith(".py")][:_MOST_PLANNED]
     fitted = {

@@ -31,7 +31,7 @@ def is_test(path: str) -> bool:
 
 
 def refuse_unfit(path: str, files: list[str], flag: str) -> None:
-    """Raises UsageError for more than is copied, and for files that lie where keys do: a model may see what is given."""
+    """Raise UsageError for more than is copied, and for files that lie where keys do: a model may see what is given."""
     folder = os.path.dirname(path) if os.path.isfile(path) else path
     size = sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
     if len(files) > _MOST_FILES or size > _MOST_BYTES:
@@ -49,7 +49,7 @@ def refuse_unfit(path: str, files: list[str], flag: str) -> None:
 
 
 def copy_given(path: str, target: str, *, keep_links: bool) -> None:
-    """Copies a folder, or one file, to the folder `target`, in the place of what was there. Raises StorageError.
+    """Copy a folder, or one file, to the folder `target`, in the place of what was there. Raises StorageError.
 
     `keep_links`: a link stays one; else it is copied as what it leads to.
     """

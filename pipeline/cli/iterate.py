@@ -124,7 +124,7 @@ def _stamp_of(store: TaskStore, name: str) -> Stamp | None:
 
 
 def _tell_difference(store: TaskStore, before: dict[str, Any]) -> bool:
-    """Tells what is different in the plan on the disk; False while that is the one from before."""
+    """Print the differences of the plan on the disk; False while it is still the earlier one."""
     try:
         lines = plan_difference(before, store.load(PLAN))
     except PipelineError:

@@ -192,7 +192,7 @@ class _Tools:
         return open_task(self._settings, _task_name(task))
 
     def _check(self, values: Mapping[str, Any], own: Settings) -> None:
-        """Raises UsageError where a run with these settings is more than the user allows an assistant."""
+        """Raise UsageError where a run with these settings is more than the user allows an assistant."""
         refuse_over_limits(values, own)
         if not self._allowed.run_agent:
             refuse_agents(values)
@@ -203,7 +203,7 @@ class _Tools:
         self._check({**values, "max_usd": values["max_usd"] + add_usd}, own)
 
     def _start(self, store: TaskStore, flags: Mapping[str, Any], add_usd: float = 0.0) -> str:
-        """Starts a run that goes on when the server ends, and tells what it is called. Raises PipelineError for a refusal."""
+        """Start a run that goes on when the server ends, and report what it is called. Raises PipelineError for a refusal."""
         self._check_task(store, flags, add_usd)
         if holder := holder_of(store.root):
             return json.dumps({"task": store.id, "status": "running", "holder": holder})

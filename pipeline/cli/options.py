@@ -345,7 +345,7 @@ def _show_all(context: click.Context, option: click.Parameter, value: bool) -> N
 
 
 def run_options(*, without: tuple[str, ...] = ()) -> Callable[[_Command], _Command]:
-    """Gives a command all of them, but those that mean nothing to it."""
+    """Add all of them to a command, except those that mean nothing to it."""
 
     def decorate(command: _Command) -> _Command:
         command = click.option(

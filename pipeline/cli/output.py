@@ -35,12 +35,12 @@ def to_printable(text: str) -> str:
 
 
 def print_text(text: str = "") -> None:
-    """Prints to stdout: the answer that was asked for."""
+    """Print to stdout: the answer that was asked for."""
     print_raw(to_printable(text))
 
 
 def print_pages(text: str) -> None:
-    """Prints to stdout what may be longer than the screen: through the pager ($PAGER) where it is, and a terminal shows it."""
+    """Print to stdout what may be longer than the screen: through the pager ($PAGER) where it is, and a terminal shows it."""
     import shutil  # imported here: most commands print a few lines
 
     if not can_draw(sys.stdout) or text.count("\n") + 1 < shutil.get_terminal_size().lines:
@@ -52,17 +52,17 @@ def print_pages(text: str) -> None:
 
 
 def print_raw(text: str) -> None:
-    """Prints to stdout what is printable, and perhaps coloured, already."""
+    """Print to stdout what is printable, and perhaps coloured, already."""
     sys.stdout.write(text + "\n")
 
 
 def print_advice(text: str = "") -> None:
-    """Prints to stdout words of our own that name a command to type, as this user types it."""
+    """Print to stdout words of our own that name a command to type, as this user types it."""
     print_text(rewrite_commands(text))
 
 
 def print_json(value: object) -> None:
-    """Prints a value as JSON, for programs."""
+    """Print a value as JSON, for programs."""
     import json  # imported here: `--help` prints none
 
     sys.stdout.write(json.dumps(value, indent=2) + "\n")  # ASCII: nothing in it can drive a terminal
@@ -81,7 +81,7 @@ class Answer(NamedTuple):
 
 
 def print_answer(answer: Answer, *, as_json: bool) -> int:
-    """Prints an answer in one of its two forms, and returns the exit code."""
+    """Print an answer in one of its two forms, and return the exit code."""
     if as_json:
         print_json(answer.value() if callable(answer.value) else answer.value)
     else:
@@ -92,20 +92,20 @@ def print_answer(answer: Answer, *, as_json: bool) -> int:
 
 
 def notify(text: str) -> None:
-    """Prints to stderr: what goes on meanwhile."""
+    """Print progress to stderr."""
     sys.stderr.write(to_printable(rewrite_commands(text)) + "\n")
     sys.stderr.flush()
 
 
 def print_error(text: str) -> None:
-    """Prints one line of error."""
+    """Print one line of error."""
     line = " ".join(to_printable(rewrite_commands(text)).splitlines())
     sys.stderr.write(f"pipeline: {line}\n")
     sys.stderr.flush()
 
 
 def print_warning(text: str) -> None:
-    """Prints one line of warning."""
+    """Print one line of warning."""
     notify(f"warning: {' '.join(text.splitlines())}")
 
 
@@ -115,7 +115,7 @@ def in_terminal() -> bool:
 
 
 def confirm(question: str, without: str, *, asks_nobody: bool = False) -> bool:
-    """Asks the person at the terminal. Raises UsageError where there is none; `without` is what to type then."""
+    """Ask the user at the terminal. Raises UsageError where there is none; `without` is what to type then."""
     if asks_nobody or not in_terminal():
         raise UsageError(f"there is no terminal to confirm this in; {without}")
     import click
@@ -167,7 +167,7 @@ def wrap_text(text: str, *, indent: int = 0, hanging: int | None = None, stream:
 
 
 def print_pairs(rows: list[tuple[str, str]], *, dim: bool = False) -> None:
-    """Prints what is named on the left and explained on the right; below where a terminal is too narrow."""
+    """Print what is named on the left and explained on the right; below where a terminal is too narrow."""
     shown = [(rewrite_commands(left), rewrite_commands(right)) for left, right in rows]
     column = max((len(left) for left, _ in shown), default=0) + 4
     stacked = width_of_terminal() < column + _ROOM
@@ -184,7 +184,7 @@ def print_pairs(rows: list[tuple[str, str]], *, dim: bool = False) -> None:
 
 
 def print_table(rows: list[tuple[str, ...]], *, header: tuple[str, ...]) -> None:
-    """Prints rows in columns; the last one takes what room it needs, in lines of its own where a terminal is narrow."""
+    """Print rows in columns; the last one takes what room it needs, in lines of its own where a terminal is narrow."""
     shown = [header, *(tuple(to_printable(cell) for cell in row) for row in rows)]
     widths = [max(len(row[column]) for row in shown) for column in range(len(header) - 1)]
     before, width = sum(widths) + 2 * len(widths), width_of_terminal()
@@ -259,7 +259,7 @@ def quote_short(path: str) -> str:
 
 
 def write_page(out: str, start: str, render: Callable[[], str]) -> None:
-    """Writes a page, and says so. Raises UsageError where there is something else than a page that begins so."""
+    """Write a page, and print its name. Raises UsageError if another file has that name."""
     if os.path.lexists(out) and not _begins_with(out, start.encode()):
         raise UsageError(f"--html {out} already exists, and was not written by this command; choose another name")
     write_durable(os.path.abspath(out), render().encode())

@@ -60,7 +60,7 @@ class Progress:
             start_thread(self._tick, "progress")
 
     def show(self, event: RunEvent) -> None:
-        """Takes one event of the runner, from whichever thread."""
+        """Take one event of the runner, from whichever thread."""
         label = f"{event.phase.number:<3} {event.phase.name:<13}"
         with self._lock:
             if event.kind == "started":
@@ -79,7 +79,7 @@ class Progress:
             self._redraw()
 
     def tell(self, text: str, *, warning: bool = False) -> None:
-        """Shows what the user should know before the first phase runs."""
+        """Show what the user should know before the first phase runs."""
         (print_warning if warning else notify)(text)
 
     def choose_reviewer(self, store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
@@ -94,12 +94,12 @@ class Progress:
         return review
 
     def ask(self, values: Mapping[str, Any], question: str, options: Sequence[str]) -> str | None:
-        """Asks the person at the terminal."""
+        """Ask the user at the terminal."""
         with self._aside_from():
             return _ask_user(question, options, values)
 
     def _show_log(self, level: str, message: str) -> None:
-        """Shows a line of the log, from whichever thread."""
+        """Show a line of the log, from whichever thread."""
         with self._lock:
             self._line(f"  {level:<7} {message}")
             self._redraw()
@@ -117,7 +117,7 @@ class Progress:
                 self._aside = False
 
     def close(self) -> None:
-        """Takes the live line away."""
+        """Take the live line away."""
         self._closed.set()
         with self._lock:
             self._running.clear()

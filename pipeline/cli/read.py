@@ -92,7 +92,7 @@ class ReadDocument(NamedTuple):
 def read_document(
     file: str, folder: str, settings: Settings, *, ocr: bool = False, tell: Callable[[str], None] = notify
 ) -> ReadDocument:
-    """Reads a source, by way of a copy in `folder`. Raises PhaseError for what cannot be read."""
+    """Read a source, by way of a copy in `folder`. Raises PhaseError for what cannot be read."""
     kind, path = _copy_source(file, folder, settings, tell)
     reading = read_in_subprocess(kind, path, settings.password or None, reader=settings.reader, run=_run)
     if ocr and is_scan(kind, reading):
@@ -105,7 +105,7 @@ def read_document(
 
 
 def _recognize(file: str, path: str) -> None:
-    """Puts a text layer into the copy at `path`, and keeps it for `run` under a name of its own."""
+    """Put a text layer into the copy at `path`, and keep it for `run` under a name of its own."""
     kept = f"ocr-{os.path.basename(file)}"
     if os.path.exists(kept):
         raise PhaseError(f"{kept} already exists; read it, or remove it: pipeline read {quote(kept)}")

@@ -98,7 +98,7 @@ def review_command(
 
 
 def _refuse_damaged(store: TaskStore) -> None:
-    """Raises ContractError for a plan that does not parse, with the way to mend it: a person changed the file."""
+    """Raise ContractError for a plan that does not parse, with the way to mend it: a person changed the file."""
     try:
         store.load(PLAN)
     except ContractError as error:
@@ -243,7 +243,7 @@ def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, 
 
 
 def _price_code(store: TaskStore, values: dict[str, Any]) -> NoReturn:
-    """Ends a dry run at the review, with what the code of this plan will cost."""
+    """End a dry run at the review, with what the code of this plan will cost."""
     from phases.agent.implement import price_code  # imported here: TAB must import no phase
     from phases.llm.estimate import DryRun
 
@@ -292,19 +292,19 @@ def read_decision(store: TaskStore, digest: str) -> Decision:
 
 
 def write_decision(store: TaskStore, decision: Decision) -> None:
-    """Keeps a decision where the gate finds it."""
+    """Keep a decision where the gate finds it."""
     store.write({DECISION: {"version": 1, **decision._asdict()}})
 
 
 def request_change(store: TaskStore, text: str) -> None:
-    """Notes what the next plan must take up; the plan phase reads it, and so becomes stale."""
+    """Note what the next plan must take up; the plan phase reads it, and so becomes stale."""
     before = store.load(REQUESTS)
     row = {"text": text, "by": user_name(), "at": utc_timestamp()}
     store.write({REQUESTS: {**before, "requests": [*before["requests"], row]}})
 
 
 def edit_plan(store: TaskStore) -> bool:
-    """Opens the plan in $EDITOR; True when it changed. A plan that does not parse is edited again or dropped, never kept."""
+    """Open the plan in $EDITOR; True when it changed. A plan that does not parse is edited again or dropped, never kept."""
     before = read_bytes(store.path(PLAN))
     text = before.decode("utf-8")
     while True:
@@ -323,7 +323,7 @@ def edit_plan(store: TaskStore) -> bool:
 
 
 def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]) -> Decision:
-    """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
+    """Show the plan and wait for a word that is a decision. Silence and nonsense decide nothing."""
     if not in_terminal():
         return read_decision(store, digest)
     from phases.sandbox.installs import pip_packages  # imported here: TAB must import no phase

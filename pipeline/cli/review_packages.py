@@ -70,7 +70,7 @@ def _how_to_mend_data(store: TaskStore, said: str) -> str:
 
 
 def look_up_packages(store: TaskStore, values: dict[str, Any], wanted: list[str]) -> bool:
-    """Tells a reviewer what the plan's packages come to, where that is still to be decided; whether they could be installed."""
+    """Tell a reviewer what the plan's packages come to, where that is still to be decided; whether they could be installed."""
     from phases.workspace.packages import ASK, describe_lock
 
     if not wanted or values["install"] != ASK or values["python"]:
@@ -85,7 +85,7 @@ def look_up_packages(store: TaskStore, values: dict[str, Any], wanted: list[str]
 
 
 def ask_to_install(store: TaskStore, values: dict[str, Any]) -> None:
-    """Asks whether they may be installed, once for the task: the answer is kept in task.json, sealed as that was.
+    """Ask whether they may be installed, once for the task: the answer is kept in task.json, sealed as that was.
 
     Raises click.Abort where the person leaves.
     """

@@ -25,7 +25,7 @@ _run = partial(run_worker, start=WorkerStart(os.environ, confine_parser))
 def write_review_page(
     store: TaskStore, out: str, standing: str, doubts: Sequence[str], difference: Sequence[str]
 ) -> None:
-    """Writes the page of the plan as it is now. Raises UsageError where there is something else under that name."""
+    """Write the page of the plan as it is now. Raises UsageError where there is something else under that name."""
     plan, paper = store.load("initial_plan.txt"), store.load("paper.md")
     path = find_source(store)
     pictures = draw_sheets(path, paper.front["pages"]) if path else {}

@@ -1,4 +1,4 @@
-"""Makes phases run: what the commands run, resume and step share, and what `import pipeline` stands on."""
+"""Make phases run: what the commands run, resume and step share, and what `import pipeline` stands on."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ class Audience(Protocol):
     """Takes each line of the log; None: nobody looks."""
 
     def show(self, event: RunEvent) -> None:
-        """Takes one event of the runner, from whichever thread."""
+        """Take one event of the runner, from whichever thread."""
 
     def tell(self, text: str, *, warning: bool = False) -> None:
-        """Takes what the user should know before the first phase runs."""
+        """Take what the user should know before the first phase runs."""
 
     def choose_reviewer(self, store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
         """Who decides about the plan."""
 
     def ask(self, values: Mapping[str, Any], question: str, options: Sequence[str]) -> str | None:
-        """Answers what a model wants to know; None where nobody does."""
+        """Answer what a model wants to know; None where nobody does."""
 
 
 def check_options(options: dict[str, Any]) -> tuple[Settings, dict[str, Any]]:
@@ -120,7 +120,7 @@ def check_settings(flags: dict[str, Any], phases: Sequence[str | None] = ()) -> 
 
 
 def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any]) -> int:
-    """Runs what is stale in a task, shows how it ended, and returns the exit code."""
+    """Run what is stale in a task, show how it ended, and return the exit code."""
     gc.freeze()
     gc.enable()
     progress = Progress(store.root, options)
@@ -140,7 +140,7 @@ def _server_flags(flags: Mapping[str, Any]) -> str:
 def carry_out(
     store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any], audience: Audience
 ) -> tuple[dict[str, Any], Phase | None]:
-    """Runs what is stale, and prints nothing: the report; and the phase to stop before, where that had its result already."""
+    """Run what is stale, and print nothing: the report; and the phase to stop before, where that had its result already."""
     catalog = Catalog(os.path.dirname(store.root))
     with store.writing() as left:
         task = store.load("task.json")
@@ -188,7 +188,7 @@ def _run_with_attempts(
     options: dict[str, Any],
     audience: Audience,
 ) -> tuple[dict[str, Any], Phase | None]:
-    """Runs what is stale; then, as often as the user allows, sends what differs from the paper's tables back to the agent."""
+    """Run what is stale; then, as often as the user allows, send what differs from the paper's tables back to the agent."""
     while True:
         again = _reopen_for_attempt(store)
         chosen = {name: value for name, value in options.items() if not (again and name == "only")}
@@ -240,7 +240,7 @@ def _begin_attempt(store: TaskStore, values: dict[str, Any], audience: Audience)
 
 
 def _copy_user_files(store: TaskStore, values: Mapping[str, Any]) -> None:
-    """Copies what is the user's own into the task, where the agent does not reach it."""
+    """Copy what is the user's own into the task, where the agent does not reach it."""
     if values["tests"]:
         copy_user_tests(values["tests"], store.path("user_tests"))
     if values["held_out"]:

@@ -147,7 +147,7 @@ def _read_config(store: TaskStore) -> Answer:
 
 
 def _ask_for_takeover(store: TaskStore, view: View) -> Answer:
-    """Leaves the request where the agent looks before each turn. Nothing else is touched, so a running task need not stop."""
+    """Leave the request where the agent looks before each turn. Nothing else is touched, so a running task need not stop."""
     asked = {"at": utc_timestamp()}
     make_directory(store.path(DIRECTORY))
     # a file, and not a signal: what a decision rests on becomes a row of the journal (decision 53)

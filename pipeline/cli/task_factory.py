@@ -1,4 +1,4 @@
-"""Finds the task that `pipeline run SOURCE` is about, or makes it."""
+"""Find the task that `pipeline run SOURCE` is about, or make it."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _content_changed(store: TaskStore, source: str) -> bool:
 
 
 def _make_task(root: str, source: str, settings: Settings, flags: Mapping[str, Any]) -> bool:
-    """Makes a task folder as one step: under its name it is there whole, or not at all. False: somebody was faster."""
+    """Make a task folder as one step: under its name it is there whole, or not at all. False: somebody was faster."""
     _make_tasks_dir(settings.tasks_dir)
     _sweep_unfinished(settings.tasks_dir)
     unfinished = os.path.join(settings.tasks_dir, f"{UNFINISHED}{get_native_id()}")
@@ -179,7 +179,7 @@ def _first_documents(task: str, source: str, settings: Settings, flags: Mapping[
 
 
 def _sweep_unfinished(tasks_dir: str) -> None:
-    """Removes what a killed process did not get to name."""
+    """Remove what a killed process did not get to name."""
     for name in os.listdir(tasks_dir):
         if name.startswith(UNFINISHED) and not os.path.exists(f"/proc/{name.removeprefix(UNFINISHED)}"):
             rmtree(os.path.join(tasks_dir, name), ignore_errors=True)

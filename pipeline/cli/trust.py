@@ -62,7 +62,7 @@ def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, 
 
 
 def refuse_outside(store: TaskStore, allowed: SettingsInForce) -> None:
-    """Raises UsageError where a task that is not trusted would read a source outside of its directory, or has none in it."""
+    """Raise UsageError where a task that is not trusted would read a source outside of its directory, or has none in it."""
     source = allowed.values["source"]
     inside = source.startswith(TYPED) or (os.path.lexists(source) and not leads_out(store.root, source))
     if allowed.trusted or inside:
@@ -80,7 +80,7 @@ def leads_out(root: str, source: str) -> bool:
 
 
 def refuse_own_directories(values: Mapping[str, Any], code_base: str) -> None:
-    """Raises UsageError where a folder of the user's is the one that the task keeps what it fetches in, or holds it."""
+    """Raise UsageError where a folder of the user's is the one that the task keeps what it fetches in, or hold it."""
     if not (values["references"] or values["mirror"]):
         return
     from phases.references.fetch.model import FetchRules  # imported here: TAB must import no phase
@@ -90,7 +90,7 @@ def refuse_own_directories(values: Mapping[str, Any], code_base: str) -> None:
 
 
 def refuse_idle_attempts(values: Mapping[str, Any], flags: Mapping[str, Any], command: str = "") -> None:
-    """Raises UsageError where attempts at the paper's tables are wanted, and nobody asked for the tables.
+    """Raise UsageError where attempts at the paper's tables are wanted, and nobody asked for the tables.
 
     `command`: what stands before the flags in a command that would work, with a blank behind it.
     """

@@ -22,7 +22,7 @@ def check_user_tests(path: str) -> str:
 
 
 def copy_user_tests(path: str, target: str) -> None:
-    """Copies them to `target`, in the place of what was there. Raises StorageError."""
+    """Copy them to `target`, in the place of what was there. Raises StorageError."""
     copy_given(path, target, keep_links=False)
 
 

@@ -1,4 +1,4 @@
-"""Downloads one file from a place that nobody vouches for: redirects walked and checked, what is transient tried again.
+"""Download one file from an untrusted server: follow checked redirects, retry transient failures.
 
 The standard library alone, straight to the server, or through the user's proxy to the address that was checked. No cookie and
 no password is ever sent to a server. What the content is worth is for its readers to judge.
@@ -42,7 +42,7 @@ _REFUSALS = {
 
 @dataclass(frozen=True)
 class Fetched:
-    """What was downloaded: from which address after all redirects, and of which media type by the server's own word."""
+    """A downloaded file, with its final address and the media type that the server states."""
 
     url: str
     bytes: int
@@ -63,7 +63,7 @@ def fetch_url(
     blacklist: str = "",
     proxy: Proxy | None = None,
 ) -> Fetched:
-    """Downloads a URL to the file `to`, which is then whole, or else as it was before: DownloadError, or StorageError.
+    """Download a URL to the file `to`, which is then whole, or else as it was before: DownloadError, or StorageError.
 
     `private` permits the addresses and ports of an intranet. What is transient is tried again.
     """
@@ -80,13 +80,13 @@ def fetch_url(
 
 
 def media_type(response: HTTPResponse) -> str:
-    """The server's word for what it sends, if it is a word at all."""
+    """Return the media type that the server states, if it is one word."""
     word = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     return word if re.fullmatch(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,100}", word) else ""
 
 
 def _save_pieces(pieces: Iterator[bytes], to: str) -> tuple[int, str]:
-    """Writes what comes to a file that gets its name when it is whole; its size and digest."""
+    """Write what comes to a file that gets its name when it is whole; its size and digest."""
     temporary, digest, size = temporary_name(to), hashlib.sha256(), 0
     try:
         with ExitStack() as open_file:
@@ -132,7 +132,7 @@ Used = TypeVar("Used")
 
 @dataclass(frozen=True)
 class DownloadLimits:
-    """How much a download may take, its redirects and repetitions together."""
+    """Limits of a download, its redirects and repetitions together."""
 
     bytes: int
     seconds: float
@@ -152,17 +152,17 @@ class DownloadError(PipelineError):
 
 @dataclass(frozen=True)
 class DownloadRequest:
-    """What is asked for, with the words for what goes wrong."""
+    """A download request, with the words for its errors."""
 
     url: str
     verb: str
     """As in "cannot download"."""
     way_out: str
-    """What a person can do instead."""
+    """Alternative for the user, as part of a message."""
     refusals: Mapping[int, str]
-    """What an answer of this status means here."""
+    """Messages by HTTP status."""
     named: str = ""
-    """What is told instead of the URL."""
+    """Name to use in messages instead of the URL."""
 
     @property
     def later(self) -> str:
@@ -176,7 +176,7 @@ def get_answer(
     use: Callable[[Target, HTTPResponse], Used],
     sleep: Callable[[float], None],
 ) -> Used:
-    """What `use` makes of the first answer of 200, its body still to be read. Raises DownloadError, and what `use` does.
+    """Return the result of `use` on the first answer of 200. Raises DownloadError, and what `use` raises.
 
     What is transient is tried twice more, after a pause or what Retry-After says in seconds; where that is over half a
     minute, or over the time that is left, it is not waited.
@@ -205,7 +205,7 @@ def _is_offline(error: Exception) -> bool:
 def _try_once(
     way: list[str], wish: DownloadRequest, options: ClientOptions, use: Callable[[Target, HTTPResponse], Used]
 ) -> Used:
-    """One try. Each address that a redirect leads to is added to `way` before it is looked at."""
+    """Try once. Each address of a redirect is added to `way` before it is checked."""
     target = target_of(way[0], private=options.private)
     while True:
         with open_response(target, options) as response:
@@ -245,7 +245,7 @@ def _describe_refusal(response: HTTPResponse, wish: DownloadRequest) -> RequestF
 
 
 def _describe_path(way: list[str], wish: DownloadRequest) -> str:
-    """Where a download began, and the hop at which it stopped."""
+    """Describe the start of a download and the hop that failed."""
     redirected = f" (redirect {len(way) - 1}, to {printable_url(way[-1])})" if way[1:] else ""
     return printable_url(wish.named or way[0]) + redirected
 
@@ -253,7 +253,7 @@ def _describe_path(way: list[str], wish: DownloadRequest) -> str:
 def _describe_proxied(
     error: Exception, url: str, wish: DownloadRequest, options: ClientOptions
 ) -> RequestFailed | None:
-    """What went wrong on the way through a proxy; None where there was none, or where it is not to blame."""
+    """Describe a failure of the proxy, or return None if no proxy is to blame."""
     if isinstance(error, ProxyFailed):
         told = f"{error}, or {wish.way_out}" if error.by_hand else str(error)
         return RequestFailed(told, transient=error.transient)
@@ -277,7 +277,7 @@ def _describe_proxied(
 def _describe_error(
     error: Exception, wish: DownloadRequest, seconds: float, options: ClientOptions, *, redirected: bool
 ) -> RequestFailed:
-    """What went wrong, in words: whose fault, and what to do."""
+    """Describe a failure: whose fault it is, and what to do."""
     match error:
         case RequestFailed():
             return error

@@ -1,4 +1,4 @@
-"""Finds out where a repository of a stranger really is, so that git need follow nobody."""
+"""Resolve the redirects of an untrusted repository address, so that git need not follow any."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def resolve_remote(
     blacklist: str = "",
     proxy: Proxy | None = None,
 ) -> GitRemote:
-    """Asks a repository for its list of branches, by https alone, and reads no more than the headers of the answer.
+    """Ask a repository for its list of branches, by https alone, and read no more than the headers of the answer.
 
     Raises Forbidden for an address that is never asked, DownloadError for one that does not answer with a repository.
     """

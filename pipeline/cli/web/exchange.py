@@ -95,7 +95,7 @@ class Site:
         return settings_in_force(store, self.settings, {})
 
     def keep_message(self, text: str) -> str:
-        """Keeps what a page will say once; returns its key."""
+        """Keep what a page will say once; return its key."""
         key = secrets.token_urlsafe(9)
         self._messages[key] = text
         for old in list(self._messages)[:-_MOST_MESSAGES]:

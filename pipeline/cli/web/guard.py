@@ -108,7 +108,7 @@ class Guard:
         return found is not None and hmac.compare_digest(found.value.encode(), self._value.encode())
 
     def _bounded(self, receive: Receive) -> Receive:
-        """Gives no more of a body than may come, and leaves a client that sends none of it."""
+        """Give no more of a body than may come, and leave a client that sends none of it."""
         taken, ended = 0, False
 
         async def bounded() -> MutableMapping[str, Any]:

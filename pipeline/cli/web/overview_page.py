@@ -197,7 +197,7 @@ def _phase_named(store: TaskStore, number: str) -> Phase:
 
 
 def act(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
-    """Starts the command that a button stands for."""
+    """Start the command that a button stands for."""
     store, form = site.open(request.route["task"]), request.form
     action = form.get("action", "")
     if action == "stop":

@@ -172,7 +172,7 @@ def _known_models(site: Site) -> Sequence[str]:
 
 
 def begin_run(site: Site, request: PageRequest) -> SeeOther | HtmlPage:
-    """Starts `run` on what was sent, `run` on an arXiv id, or `chat` on words."""
+    """Start `run` on what was sent, `run` on an arXiv id, or `chat` on words."""
     form, typed = request.form, " ".join(request.form.get("source", "").split())[:_LONGEST_WORDS]
     if request.uploads:
         source = _keep_uploads(site, request.uploads)
@@ -215,7 +215,7 @@ def _find_task(site: Site, source: str) -> str:
 
 
 def _keep_uploads(site: Site, uploads: Sequence[Upload]) -> str:
-    """Puts files beside the tasks, under their digest and safe names; the same again is the same task. Returns the path of one
+    """Put files beside the tasks, under their digest and safe names; the same again is the same task. Returns the path of one
     file, or the directory of many."""
     digests = [_digest_file(upload.file) for upload in uploads]
     is_one = len(uploads) == 1
