@@ -1,4 +1,4 @@
-"""Every error that the pipeline raises on purpose.
+"""Errors that the pipeline raises on purpose.
 
 PipelineError            expected: one line says what, where, whose fault, what to do next   exit 1
 ├── UsageError           the command line or a setting asks for something that is not there  exit 2
@@ -10,10 +10,10 @@ PipelineError            expected: one line says what, where, whose fault, what 
 ├── TaskBusy             another process works on this task; names it                         exit 75
 ├── PhaseError           a phase gives up, in words that its author chose
 │   ├── PhaseBug         a phase raised something else: a traceback is in the log            exit 70
-│   └── Incomplete       a phase waits for what only its user can mend, and goes on from there exit 3
-├── Rejected             a person rejected the plan                                          exit 4
-└── Paused               the run waits for somebody, or was told to stop here                exit 5
-        └── InputsChanged    a reviewer changed what was read: every phase is looked at anew, in the same run
+│   └── Incomplete       a phase waits for what only its user can fix, and continues from there exit 3
+├── Rejected             the user rejected the plan                                          exit 4
+└── Paused               the run waits for the user, or was asked to stop here                exit 5
+        └── InputsChanged    a reviewer changed what was read: every phase is checked again, in the same run
 
 Interrupted              SIGINT, SIGTERM or SIGHUP; a BaseException, so that no phase swallows it   exit 128 + signal
 """

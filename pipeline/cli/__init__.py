@@ -85,7 +85,7 @@ EXIT_CODES = (
     ("130", "interrupted (128 + the number of the signal)"),
 )
 _OTHER_WORDS = {"delete": "rm", "remove": "rm", "clean": "rm", "ls": "list", "continue": "resume", "start": "run"}
-"""What people type for a command that has another name here."""
+"""Commands that users type under another name."""
 _SHORT_HELP = """\
 Turns a research paper into code, in phases that you can stop, read and edit.
 
@@ -98,7 +98,7 @@ Turns a research paper into code, in phases that you can stop, read and edit.
 
 
 def short_help() -> str:
-    """What `pipeline` alone prints: the five commands that one needs first, and the names of the rest."""
+    """Return the short help of a bare `pipeline`: the five main commands, and the names of the rest."""
     from pipeline.cli.output import wrap_text
 
     rows = [wrap_text(f"{title:<9}{' '.join(names)}", hanging=9) for title, names in GROUPS.items()]

@@ -1,7 +1,7 @@
-"""A task as one archive, to be carried to another machine: plain files with relative names, and a list that is sealed.
+"""Pack a task into one archive for another machine: plain files with relative names, and a sealed list.
 
-The last member, `.packed.json`, holds the digest of every name, mode and content, and the seal of who packed them. So an
-archive that was cut off or changed on its way is refused, and one that somebody else packed is nobody's word here.
+The last member, `.packed.json`, holds the digest of every name, mode and content, and the packing user's seal. So an archive
+that was cut off or changed on its way is refused, and one of another user's is not trusted here.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from pipeline.engine.store import TaskStore
 
 LIST = ".packed.json"
 _LEFT_OUT = (LOCK, LEASE, "python", "packages")
-"""What belongs to one machine: it is made again where it is needed."""
+"""Entries that belong to one machine and are made again where they are needed."""
 MOST_FILES, LARGEST_TOTAL = 500_000, 64 << 30
 _FREE_TOTAL, _LARGEST_RATIO = 256 << 20, 200
 """An archive may unpack to so many bytes, or so many times its own size: text shrinks far, and a bomb further."""
 _LARGEST_HEADER = 1 << 16
-"""Bytes between two files: names and paddings. More is no header that anybody needs."""
+"""Longest header between two files: names and padding."""
 _DEEPEST, _LONGEST_PART = 60, 255
 _CHUNK = 1 << 20
 _BAD = (EOFError, ValueError, zlib.error, gzip.BadGzipFile, tarfile.TarError, RecursionError, FormatError)
 
 
 class Packed(NamedTuple):
-    """What was packed, or unpacked."""
+    """Summary of a packed or unpacked task."""
 
     task: str
     files: int
@@ -54,11 +54,11 @@ class Packed(NamedTuple):
     left_out: int = 0
     """Links, pipes and the like, which are not packed."""
     own: bool = True
-    """Whether this user packed it, and nothing was changed since."""
+    """True if this user packed it and it is unchanged since."""
 
 
 def pack_task(store: TaskStore, target: str, key_directory: str) -> Packed:
-    """Write a task that nobody works on to a file. Raises TaskBusy, and StorageError where something cannot be read."""
+    """Write an idle task to a file. Raises TaskBusy, and StorageError if something cannot be read."""
     if os.path.commonpath([os.path.realpath(target), os.path.realpath(store.root)]) == os.path.realpath(store.root):
         raise UsageError(f"{target} lies in the task itself; name another place with -o")
     unfinished = f"{target}.{get_native_id()}.tmp"
@@ -102,7 +102,7 @@ def unpack_task(path: str, settings: Settings, key_directory: str, *, wanted_id:
 
 
 def _keep_trust(store: TaskStore, *, own: bool) -> None:
-    """Take the seal away from the settings of a task that somebody else packed. Raises ContractError for a damaged one."""
+    """Remove the seal from another user's settings. Raises ContractError for a damaged one."""
     task = store.load("task.json")
     if not own and "seal" in task:
         store.write({"task.json": {name: value for name, value in task.items() if name != "seal"}})

@@ -59,7 +59,7 @@ def exit_code_of(call: Callable[[], Any]) -> int:
 
 
 def _report_machine(error: OSError) -> int:
-    """One line for what the machine said, with the place in our code for whoever looks into it."""
+    """Print one line with the machine's error and the place in our code."""
     place, trace = "", error.__traceback__
     while trace:  # not by the module traceback, which could not be imported now
         place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
@@ -96,7 +96,7 @@ def end_children() -> None:
 
 
 def catch_signals() -> None:
-    """The first signal ends the run in order; a second one ends the process at once. Both leave a state that resumes."""
+    """End the run in order at the first signal, and the process at once at the second. Both leave a resumable state."""
 
     def first(number: int, _frame: object) -> None:
         for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -31,7 +31,7 @@ from pipeline.cli.run_batch import Paper, conclude_paper, last_line_of, prepare_
 from pipeline.engine.settings import Settings
 
 _LOST = 75
-"""What a paper is told as of which nobody knows how it ended: the same command goes on."""
+"""Exit code of a paper whose outcome is unknown: the same command continues it."""
 _TOLD = 500
 """So much of what sbatch says against an array is passed on."""
 _RETRIES = 3
@@ -81,7 +81,7 @@ def _refuse_missing(engine: str) -> None:
 
 
 def words_of(context: click.Context) -> list[str]:
-    """The options that were typed, as a worker is to be given them; those of the batch itself are left out."""
+    """Return the typed options that a worker gets, without those of the batch itself."""
     words: list[str] = []
     for option in context.command.params:
         name = option.name or ""
@@ -148,7 +148,7 @@ def _run_on_slurm(papers: Sequence[Paper], jobs: int, worker: Worker, where: str
 
 
 def write_slurm_array(folder: str, roots: Sequence[str], jobs: int, worker: Worker, options: str) -> str:
-    """The script for sbatch, with a list of task directories beside it. A job that is sent a SIGTERM ends in order."""
+    """Write the script for sbatch and a list of task directories. A job ends in order after a SIGTERM."""
     names, script = os.path.join(folder, "tasks.txt"), os.path.join(folder, "array.sh")
     write_without_sync(names, "".join(f"{root}\n" for root in roots).encode())
     own = [f"#SBATCH {word}" for word in split(options)]
@@ -210,7 +210,7 @@ def _follow_futures(client: Any, as_completed: Any, papers: Sequence[Paper], job
 
 @contextmanager
 def _open_cluster(where: str, jobs: int) -> Iterator[object]:
-    """The address as it is; or a cluster of that class, with so many workers of one thread each."""
+    """Yield the address itself, or a cluster of that class with one-threaded workers."""
     if "://" in where:
         yield where
         return

@@ -1,4 +1,4 @@
-"""What is exported beside the code: who wrote it and how it was checked, and how to install and run it in its language."""
+"""Write the files that accompany exported code: its author, its checks, and how to install and run it in its language."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pipeline.base.errors import UsageError
 from pipeline.base.files import storage_error, sync_tree
 
 _LEFT_OUT = frozenset((".git", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".tox"))
-"""What tools put there."""
+"""Directories of tools."""
 _MOST_FILES, _MOST_BYTES = 20_000, 500 * 2**20
 
 
@@ -25,7 +25,7 @@ def files_in(path: str) -> list[str]:
 
 
 def is_test(path: str) -> bool:
-    """Whether pytest takes a file for one of tests."""
+    """Return whether pytest takes a file for one of tests."""
     name = os.path.basename(path)
     return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
 

@@ -241,7 +241,7 @@ def import_command(file: str, kind: str, scope: str) -> Answer:
 
 
 def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
-    """The task that is named, else the newest; None where there is none at all."""
+    """Return the named task, else the newest, or None."""
     settings = settings_from({"tasks_dir": tasks_dir})
     if task:
         return open_task(settings, task)
@@ -253,7 +253,7 @@ def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
 
 
 def _hook_setting(contracts: Contracts, own: dict[str, Any]) -> HookSetting:
-    """What acceptance is told of the user's hooks; `own` are those of the settings file."""
+    """Return the user's hooks for acceptance; `own` are those of the settings file."""
     return HookSetting(
         own,
         config_directory(),
@@ -264,7 +264,7 @@ def _hook_setting(contracts: Contracts, own: dict[str, Any]) -> HookSetting:
 
 
 def _list_hooks(contracts: Contracts, workspace: str) -> HookListing:
-    """All hooks. A settings file that is not right is listed as a problem."""
+    """List all hooks. An invalid settings file is listed as a problem."""
 
     def explain(value: Any) -> list[tuple[str, str]]:
         schema = contracts.schema("hooks.yaml")

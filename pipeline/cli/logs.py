@@ -60,7 +60,7 @@ def logs_command(task: str | None, follow: bool, verbose: bool, tasks_dir: str |
 
 
 class _Words:
-    """What models say, from now on. The file begins anew with each run, and where it became too long."""
+    """New words of the models. The file starts again with each run, and when it became too long."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -85,7 +85,7 @@ class _Words:
 
 
 def _open_log(path: str) -> BinaryIO | None:
-    """A log to be read; None where there is none yet. Raises StorageError for anything else than a regular file."""
+    """Open a log, or return None if there is none yet. Raises StorageError for anything but a regular file."""
     try:
         return open_file(path)
     except FileNotFoundError:

@@ -362,7 +362,7 @@ def run_options(*, without: tuple[str, ...] = ()) -> Callable[[_Command], _Comma
 
 
 def flags_of(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that are settings, under their settings' names."""
+    """Return the options that are settings, by their settings' names."""
     if options.get("password") == _ASK:
         options = {**options, "password": click.prompt("Password of the PDF", hide_input=True, err=True)}
     if agent := options.get("agent"):

@@ -1,4 +1,4 @@
-"""What is printed, and how: text from papers and models is shown escaped, so that it cannot drive the terminal."""
+"""Print to the terminal, with text from papers and models escaped, so that it cannot drive the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.base.safe_tree import open_file
 
 _SPACES = "\n\t\u00a0\u2002\u2003\u2009\u202f\u3000"
 _WIDE = 10_000
-"""Columns of what is no terminal: nothing is wrapped for programs."""
+"""Width without a terminal: nothing is wrapped for programs."""
 _ROOM = 24
 """With less room for it, the last column stands on lines of its own."""
 _COLOURS = {
@@ -69,15 +69,15 @@ def print_json(value: object) -> None:
 
 
 class Answer(NamedTuple):
-    """What a command found, and its exit code."""
+    """Result of a command, and its exit code."""
 
     value: object
-    """What --json prints, or a function that makes it."""
+    """Value for --json, or a function that makes it."""
     show: Callable[[], None]
     """Prints it for a person."""
     exit_code: int = 0
     problems: Sequence[str] = ()
-    """What is wrong with what was looked at: told on stderr below the answer, in both forms."""
+    """Problems, printed to stderr below the answer in both forms."""
 
 
 def print_answer(answer: Answer, *, as_json: bool) -> int:
@@ -110,7 +110,7 @@ def print_warning(text: str) -> None:
 
 
 def in_terminal() -> bool:
-    """Whether a person is there to answer."""
+    """Return whether a user can answer."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -124,12 +124,12 @@ def confirm(question: str, without: str, *, asks_nobody: bool = False) -> bool:
 
 
 def can_draw(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that understands more than lines."""
+    """Return whether a stream is a terminal that understands more than lines."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def paint_text(text: str, status: str = "", *, dim: bool = False, stream: TextIO | None = None) -> str:
-    """The text made printable; in a terminal that may show colours, in that of a status word, or dim."""
+    """Return printable text, coloured by a status word or dim if the terminal shows colours."""
     text, stream = to_printable(text), stream or sys.stdout
     if not text or not (status in _COLOURS or dim) or os.environ.get("NO_COLOR") or not can_draw(stream):
         return text
@@ -139,7 +139,7 @@ def paint_text(text: str, status: str = "", *, dim: bool = False, stream: TextIO
 
 
 def width_of_terminal(stream: TextIO | None = None) -> int:
-    """The columns of the terminal that a stream is; very many where it is none."""
+    """Return the columns of a stream's terminal; very many without one."""
     if not (stream or sys.stdout).isatty():
         return _WIDE
     import shutil  # imported here: only a terminal has a width
@@ -148,7 +148,7 @@ def width_of_terminal(stream: TextIO | None = None) -> int:
 
 
 def wrap_text(text: str, *, indent: int = 0, hanging: int | None = None, stream: TextIO | None = None) -> str:
-    """The text in lines that fit the terminal, cut between words alone; lines after the first are indented."""
+    """Wrap text to the terminal, between words alone; lines after the first are indented."""
     width = width_of_terminal(stream)
     if len(text) + indent < width:
         return " " * indent + text
@@ -231,7 +231,7 @@ def rewrite_commands(text: str) -> str:
 
 
 def _python_command() -> str:
-    """The interpreter as it was typed, where that still means the one that runs."""
+    """Return the interpreter as it was typed, if that still means the running one."""
     typed = sys.orig_argv[0]
     if os.sep in typed:
         return quote_short(typed)
@@ -241,7 +241,7 @@ def _python_command() -> str:
 
 
 def _find_on_path(name: str) -> str:
-    """What the shell finds under a name; empty for nothing. shutil.which would import shutil, which costs 2 ms."""
+    """Return the program that the shell finds under a name, or an empty string. shutil would cost 2 ms."""
     paths = (os.path.join(folder, name) for folder in os.environ.get("PATH", "").split(os.pathsep))
     return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), "")
 

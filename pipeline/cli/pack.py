@@ -60,10 +60,9 @@ def pack_command(task: str, output: str | None, tasks_dir: str | None) -> None:
 @click.option("--id", "wanted_id", metavar="NAME", help="The name of the task; by default the one that it had.")
 @tasks_dir_option
 def unpack_command(file: str, wanted_id: str | None, tasks_dir: str | None) -> None:
-    """Make a task of a file that `pack` wrote. It is unpacked whole or not at all.
+    """Unpack a task from a file that `pack` wrote, whole or not at all.
 
-    What another user packed, or somebody changed, is a task from elsewhere: nothing outside of it is read before you
-    say `adopt`.
+    Another user's archive, or a changed one, is an untrusted task: nothing outside of it is read before you say `adopt`.
 
     \b
     pipeline unpack paper.task.tar.gz

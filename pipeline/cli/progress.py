@@ -1,4 +1,4 @@
-"""What a person sees while phases run: a line a phase, and in a terminal a last line that lives."""
+"""Show progress while phases run: a line a phase, and in a terminal a live last line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MARKS = {
 }
 _TICK = 0.2
 _HANGING = 20
-"""Where the words after a phase's number and name stand."""
+"""Column of the text after a phase's number and name."""
 
 
 class Progress:
@@ -83,7 +83,7 @@ class Progress:
         (print_warning if warning else notify)(text)
 
     def choose_reviewer(self, store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
-        """Who decides about the plan; while a person looks at it, the live line is away."""
+        """Return the reviewer of the plan; the live line is hidden during a review."""
         reviewer = choose_reviewer(store, values)
 
         def review(plan: str, digest: str) -> Decision:
@@ -106,7 +106,7 @@ class Progress:
 
     @contextmanager
     def _aside_from(self) -> Iterator[None]:
-        """Inside, the live line is away: somebody is asked something."""
+        """Hide the live line during a question."""
         with self._lock:
             self._redraw(hidden=True)
             self._aside = True

@@ -118,7 +118,7 @@ def _recognize(file: str, path: str) -> None:
 
 
 def _draw(found: ReadDocument, settings: Settings) -> tuple[dict[int, bytes], dict[str, bytes]]:
-    """The pages by their numbers, and the figures and tables by their labels; of what is no PDF, none."""
+    """Return the pages by number, and the figures and tables by label; none without a PDF."""
     if found.kind != PDF:
         return {}, {}
     password = settings.password or None
@@ -140,7 +140,7 @@ def _write_assets(directory: str, pages: dict[int, bytes], floats: dict[str, byt
 
 
 def _copy_source(file: str, folder: str, settings: Settings, tell: Callable[[str], None]) -> tuple[str, str]:
-    """The kind of a source, and where its files lie now, for the reader alone."""
+    """Copy a source for the reader alone; return its kind, and where its files are."""
     if is_path(file):
         refuse_unusable(os.path.abspath(file), settings, command="read")
     private = settings.private_addresses == "allowed"

@@ -1,4 +1,4 @@
-"""Who approves a plan: nobody has to (auto), the person in the terminal (ask), or a later `pipeline review` (file)."""
+"""Review a plan: without a reviewer (auto), in the terminal (ask), or by a later `pipeline review` (file)."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _change_rows(store: TaskStore, more: dict[str, Any]) -> None:
 
 
 def find_doubts(store: TaskStore) -> list[str]:
-    """What makes no sense in the plan: ids that lead nowhere, quotes that the paper does not have; each with its line."""
+    """Return the inconsistencies of the plan, like unknown ids and quotes that are not in the paper, each with its line."""
     from phases.planning.plan_sense import doubts_about  # imported here: TAB must import no phase
 
     if not (store.exists("paper.md") and store.exists("outline.json")):
@@ -214,7 +214,7 @@ def _update_gate(store: TaskStore, *, asks: bool) -> None:
 
 
 def plan_standing(store: TaskStore) -> dict[str, str]:
-    """How the plan stands: approved (by the gate), decided (noted for it), or open."""
+    """Return the state of the plan: approved (by the gate), decided (noted for it), or open."""
     digest = store.digest(PLAN) or ""
     if store.exists("plan_review.json") and store.load("plan_review.json")["plan_sha256"] == digest:
         return {"plan_sha256": digest, "standing": "approved"}
@@ -224,7 +224,7 @@ def plan_standing(store: TaskStore) -> dict[str, str]:
 
 
 def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
-    """The reviewer that --review names; by default a person is asked only where one is there and a model costs money.
+    """Return the reviewer of --review; by default the terminal is asked if it is there and a model costs money.
 
     What a person allows beside the plan is put into `values`, by which the run goes on, and into task.json.
     """
@@ -257,7 +257,7 @@ def make_decision(verdict: str, by: str, digest: str) -> Decision:
 
 
 def user_name() -> str:
-    """The name that a decision is signed with."""
+    """Return the name that a decision is signed with."""
     import getpass  # imported here: only a decision needs it
 
     try:
@@ -274,7 +274,7 @@ def _approve_automatically(store: TaskStore, digest: str) -> Decision:
 
 
 def read_decision(store: TaskStore, digest: str) -> Decision:
-    """The decision that `pipeline review` left for exactly this plan. Raises Paused where there is none."""
+    """Return the decision of `pipeline review` on exactly this plan. Raises Paused if there is none."""
     # without its digest: the report keeps this line, and the plan may be edited meanwhile
     name, waits = command_name(store), "the plan waits for a decision"
     if not store.exists(DECISION):
@@ -357,7 +357,7 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
 
 
 def _ask_once(store: TaskStore, digest: str) -> Decision | str:
-    """One question. A Decision, "later", or nothing that decides."""
+    """Ask once. Returns a Decision, "later", or an answer without a decision."""
     typed = click.prompt(
         "approve, edit, change, reject or later (? explains)", default="", show_default=False, err=True
     )

@@ -28,7 +28,7 @@ from pipeline.engine.store import TaskStore
 
 _PDEATHSIG = 1
 _STARTS = 3
-"""So often a paper is begun whose process somebody else kills."""
+"""Starts of a paper whose process is killed from outside."""
 _GRACE = 20.0
 """Seconds that workers have to end in order."""
 _TICK = 0.2
@@ -70,7 +70,6 @@ class _Worker:
         self.paper, self.pid, self.output, self.began = paper, pid, output, time.monotonic()
 
     def last_line(self) -> str:
-        """What it printed last."""
         size = os.fstat(self.output.fileno()).st_size
         return last_line_of(os.pread(self.output.fileno(), _TAIL, max(0, size - _TAIL)))
 
@@ -156,7 +155,7 @@ _ENDED = ("completed", "warning", "incomplete")
 
 
 def prepare_paper(paper: Paper, settings: Settings, flags: dict[str, Any]) -> TaskStore | None:
-    """The task of a paper, found or made; None where it is finished or cannot be begun, which the paper then says."""
+    """Return the paper's task, found or made; None with a reason in the paper if it is finished or cannot start."""
     try:
         store = find_or_make_task(paper.source, settings, flags, wanted_id=None, new=False)
         paper.root = relative_path(store.root)
@@ -170,7 +169,7 @@ def prepare_paper(paper: Paper, settings: Settings, flags: dict[str, Any]) -> Ta
 
 
 def _is_finished(store: TaskStore, settings: Settings, flags: dict[str, Any]) -> bool:
-    """Whether a run would find nothing to do."""
+    """Return whether a run would find nothing to do."""
     if not store.exists("report.json") or store.load("report.json")["status"] not in _ENDED:
         return False
     return not stale_phases(store, plain_run(settings_in_force(store, settings, flags).values))
@@ -242,7 +241,7 @@ def _conclude(worker: _Worker, status: int) -> None:
 
 
 def last_line_of(output: bytes) -> str:
-    """The last line of what a run printed that says something."""
+    """Return the last non-empty line of a run's output."""
     lines = output[-_TAIL:].decode("utf-8", "replace").splitlines()
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 

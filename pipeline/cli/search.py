@@ -38,7 +38,7 @@ def search_command(store: TaskStore, query: str, repository: str, limit: int) ->
 
 
 def _load_index(store: TaskStore) -> dict[str, Any]:
-    """The task's index. Raises UsageError where there is none to search."""
+    """Load the task's index. Raises UsageError if there is none."""
     name = command_name(store)
     if not store.exists(_INDEX):
         raise UsageError(f"task {store.id} has no index yet: phase 08 writes it; continue with: pipeline resume {name}")

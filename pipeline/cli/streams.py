@@ -40,7 +40,7 @@ def open_streams() -> None:
 
 
 def reader_left() -> bool:
-    """Whether nobody reads stdout any more."""
+    """Return whether the reader of stdout is gone."""
     error = _error_of(sys.stdout)
     return error is not None and error.errno == errno.EPIPE
 

@@ -98,7 +98,7 @@ def _print_view(view: View, name: str) -> None:
 
 
 def _lines_of(row: TimelineRow) -> list[tuple[str, str, str]]:
-    """A row of the timeline, with the text that the model read below it."""
+    """Return a row of the timeline, with the model's text below it."""
     times = f" ({row.times} times)" if row.times > 1 else ""
     read = [("", "", f"| {one_line(line, _LONGEST_LINE)}") for line in row.told.splitlines()]
     return [(row.turns, row.kind, row.text + times), *read]
@@ -133,7 +133,7 @@ def _as_json(view: View, name: str) -> dict[str, Any]:
 
 
 def schema_check(store: TaskStore) -> Check:
-    """What says why a value does not fit the schema of a document of the supervisor."""
+    """Return a check of values against the schema of a supervisor's document."""
     contracts = store.contracts
     return lambda name, value: contracts.breach(contracts.schema(name), value)
 
@@ -174,7 +174,7 @@ def _warn_of_idle_request(store: TaskStore, view: View) -> None:
 
 
 def _what_comes_next(store: TaskStore, *, at_work: bool) -> tuple[str, str]:
-    """What becomes of the request, and the command that goes with it."""
+    """Describe the effect of the request, with its command."""
     stamp = store.stamps.get("09")
     if at_work:
         watch = f"pipeline supervisor {command_name(store)}"

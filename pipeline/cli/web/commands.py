@@ -20,7 +20,7 @@ _lock = threading.Lock()
 
 
 class Ended(NamedTuple):
-    """How a command came out, as far as one waited for it."""
+    """Result of a command, as far as the page waited for it."""
 
     code: int | None
     """None: it is at work."""

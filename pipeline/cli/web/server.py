@@ -60,7 +60,7 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
 
 
 class Streams:
-    """How many pages listen at the moment."""
+    """Number of listening pages."""
 
     def __init__(self) -> None:
         self.open = 0
