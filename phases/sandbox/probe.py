@@ -1,4 +1,4 @@
-"""Whether a kind of sandbox holds on this machine: tried out before it is trusted."""
+"""Test each kind of sandbox on this machine before it is trusted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ print(word, "; ".join(holes))
 
 
 def probe_best() -> Probe:
-    """The best kind of sandbox that holds here."""
+    """Return the best kind of sandbox that holds here."""
     why = []
     for kind in (BUBBLEWRAP, LANDLOCK):
         found = probe_kind(kind)
@@ -84,7 +84,7 @@ def describe_sandbox() -> str:
 
 
 def _what_is_missing(kind: str) -> tuple[str, str]:
-    """What the sandbox is called in full, and what it lacks, if anything."""
+    """Return the sandbox's full name, and what it lacks, if anything."""
     if sys.platform != "linux":
         return "", f"{platform.system()} has no sandbox"
     if not seccomp_words(alone=True):
@@ -101,7 +101,7 @@ def _what_is_missing(kind: str) -> tuple[str, str]:
 
 
 def _find_hole(kind: str) -> str | None:
-    """Tries what must not succeed, and what must: the first thing that is wrong, in words."""
+    """Try what must not succeed, and what must: the first thing that is wrong, in words."""
     with scratch_directory() as directory, socket.create_server(("127.0.0.1", 0)) as host:
         inside, outside = os.path.join(directory, "inside"), os.path.join(directory, "outside")
         word = secrets.token_hex(8)
