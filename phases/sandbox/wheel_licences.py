@@ -1,4 +1,4 @@
-"""Asks an index for the licences of wheels: a script that runs where packages are resolved, in the sandbox with network.
+"""Ask an index for the licences of wheels: a script that runs where packages are resolved, in the sandbox with network.
 
 Standard input: an address of a wheel on each line. Standard output: one JSON object, address -> licence, of those that say one.
 Only a wheel's metadata is fetched, which an index keeps beside it; a wheel on this machine is opened for it.
@@ -26,7 +26,7 @@ _OSI = "License :: OSI Approved :: "
 
 
 def find_licence(metadata: str) -> str:
-    """The licence that a wheel's METADATA names; empty where it names none, or quotes a whole one."""
+    """Return the licence in a wheel's METADATA; empty if there is none, or a whole text."""
     told = HeaderParser().parsestr(metadata)
     classifiers = [line for line in told.get_all("Classifier", []) if line.startswith("License :: ")]
     named = [line.removeprefix(_OSI) for line in classifiers if line != _OSI.strip(" :")]
@@ -38,7 +38,7 @@ def find_licence(metadata: str) -> str:
 
 
 def read_metadata(address: str, deadline: float) -> str:
-    """The METADATA of a wheel; empty where it cannot be had in time."""
+    """Return the METADATA of a wheel; empty if it cannot be read in time."""
     left = deadline - time.monotonic()
     parts = urlsplit(address)
     try:

@@ -1,7 +1,7 @@
-"""YAML that says no more than JSON can: mappings with text keys, lists, texts, numbers, true, false and null.
+"""Read and write YAML restricted to JSON's values: mappings with string keys, lists, strings, numbers, true, false, null.
 
-The text may be a stranger's. libyaml gives a stream of events, which cannot overflow anything; the values are built here.
-So there is no tag, no alias, no date and no surprise: `off` is a text, and so is `2026-01-31`.
+The text is untrusted. libyaml gives a stream of events, which cannot overflow anything; the values are built here.
+So there is no tag, no alias, no date and no surprise: `off` is a string, and so is `2026-01-31`.
 """
 
 from __future__ import annotations
@@ -133,9 +133,9 @@ class _YamlBuilder:
             if kind == "ScalarEvent" and event.tag and not any(event.implicit):
                 raise _error_at("tags are not allowed", event)
             if kind != "ScalarEvent" or event.anchor:
-                raise _error_at("a key must be a plain text", event)
+                raise _error_at("a key must be a plain string", event)
             if event.value in value:
-                raise _error_at(f"the key {event.value[:80]!r} stands twice in one mapping", event)
+                raise _error_at(f"the key {event.value[:80]!r} appears twice in one mapping", event)
             value[event.value] = self._build(next(self._events), (*path, event.value))
         return value
 
@@ -162,7 +162,7 @@ def _parse_events(text: str) -> Iterator[Any]:
 
 
 def _parse_scalar(event: Any) -> Any:
-    """A quoted scalar is a text. A plain one is a number, true, false or null where it looks exactly so."""
+    """Parse a scalar: a quoted one is a string, a plain one a number, true, false or null only if it looks exactly so."""
     text: str = event.value
     if not event.implicit[0] or event.style in ("'", '"', "|", ">"):
         return text

@@ -68,7 +68,7 @@ def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
     named = [f"--{name.replace('_', '-')}" for name in ("config", "take_over") if flags[name]]
     named += ["--html"] if html and named else []
     if len(named) > 1:
-        raise UsageError(f"{' and '.join(named)} are two things to do; ask for one of them")
+        raise UsageError(f"{' and '.join(named)} contradict each other; give one of them")
 
 
 def _show_view(view: View, html: str | None, name: str) -> Answer:
@@ -98,7 +98,7 @@ def _print_view(view: View, name: str) -> None:
 
 
 def _lines_of(row: TimelineRow) -> list[tuple[str, str, str]]:
-    """A row of the timeline, with the text that the model read below it."""
+    """Return a row of the timeline, with the model's text below it."""
     times = f" ({row.times} times)" if row.times > 1 else ""
     read = [("", "", f"| {one_line(line, _LONGEST_LINE)}") for line in row.told.splitlines()]
     return [(row.turns, row.kind, row.text + times), *read]
@@ -133,7 +133,7 @@ def _as_json(view: View, name: str) -> dict[str, Any]:
 
 
 def schema_check(store: TaskStore) -> Check:
-    """What says why a value does not fit the schema of a document of the supervisor."""
+    """Return a check of values against the schema of a supervisor's document."""
     contracts = store.contracts
     return lambda name, value: contracts.breach(contracts.schema(name), value)
 
@@ -142,12 +142,12 @@ def _read_config(store: TaskStore) -> Answer:
     """The settings in force. Of a damaged file nothing is in force: supervision is off until it is mended."""
     config, wrong = read_config(store.root, schema_check(store))
     if wrong:
-        raise ContractError(f"{wrong}, in {store.root}; supervision is off until that is mended or deleted")
+        raise ContractError(f"{wrong}, in {store.root}; supervision is off until that is fixed or deleted")
     return Answer(to_json(config), lambda: print_json(to_json(config)))  # JSON in both forms: it is a file to be kept
 
 
 def _ask_for_takeover(store: TaskStore, view: View) -> Answer:
-    """Leaves the request where the agent looks before each turn. Nothing else is touched, so a running task need not stop."""
+    """Leave the request where the agent looks before each turn. Nothing else is touched, so a running task need not stop."""
     asked = {"at": utc_timestamp()}
     make_directory(store.path(DIRECTORY))
     # a file, and not a signal: what a decision rests on becomes a row of the journal (decision 53)
@@ -170,11 +170,11 @@ def _warn_of_idle_request(store: TaskStore, view: View) -> None:
         change = f"pipeline resume {command_name(store)} --supervisor adaptive"
         print_warning(f"supervision of this task is off, so nothing will take over; change that with: {change}")
     elif view.config.shadow if shadow is None else shadow:
-        print_warning("supervision only looks on (shadow): the takeover will be logged, and not made")
+        print_warning("supervision only observes (shadow): the takeover will be logged, and not made")
 
 
 def _what_comes_next(store: TaskStore, *, at_work: bool) -> tuple[str, str]:
-    """What becomes of the request, and the command that goes with it."""
+    """Describe the effect of the request, with its command."""
     stamp = store.stamps.get("09")
     if at_work:
         watch = f"pipeline supervisor {command_name(store)}"

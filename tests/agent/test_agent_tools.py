@@ -161,7 +161,7 @@ CALLS: list[Any] = [
         "list of objects with id: text or whole number",
         id="a todo of nothing",
     ),
-    pytest.param("TodoWrite", {"todos": "a, b"}, "as a text it is not JSON", id="todos as a text in words"),
+    pytest.param("TodoWrite", {"todos": "a, b"}, "as a string it is not JSON", id="todos as a text in words"),
     pytest.param("TodoWrite", {}, "invalid: give either `todos`", id="neither a list nor an action"),
     pytest.param("TodoWrite", {"action": "remove", "id": "x"}, "not_found: there is no todo x", id="a todo of no list"),
 ]

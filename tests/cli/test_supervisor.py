@@ -154,7 +154,9 @@ def test_what_is_no_such_page_is_not_written_over(kind: str, supervised: Command
     before = out.read_text() if out.is_file() else ""
     ended = supervised("supervisor", "paper", "--html", "out.html")
     assert ended.code == 2
-    assert ended.complaints == ["pipeline: --html out.html already exists, and is not such a page; choose another name"]
+    assert ended.complaints == [
+        "pipeline: --html out.html already exists, and was not written by this command; choose another name"
+    ]
     assert (out.read_text() if out.is_file() else "") == before
 
 
@@ -198,7 +200,7 @@ def test_settings_that_are_damaged_are_named_and_nothing_is_printed(text: str, t
     ended = command("supervisor", "paper", "--config")
     assert (ended.code, ended.out) == (1, "")
     assert told in ended.complaints[0]
-    assert "supervision is off until that is mended or deleted" in ended.complaints[0]
+    assert "supervision is off until that is fixed or deleted" in ended.complaints[0]
 
 
 # The takeover
@@ -241,7 +243,7 @@ def test_a_program_is_told_of_the_request(command: Command) -> None:
             {"mode": "off"},
             "supervision of this task is off, so nothing will take over; change that with: ",
         ),
-        ({"shadow": True}, "supervision only looks on (shadow): the takeover will be logged, and not made"),
+        ({"shadow": True}, "supervision only observes (shadow): the takeover will be logged, and not made"),
     ],
     ids=["off", "shadow"],
 )
@@ -300,7 +302,7 @@ def test_no_request_is_written_through_what_was_planted(kind: str, command: Comm
 def test_two_things_to_do_at_once_are_refused(arguments: tuple[str, ...], command: Command) -> None:
     ended = command("supervisor", "paper", *arguments)
     assert (ended.code, ended.out) == (2, "")
-    assert "are two things to do; ask for one of them" in ended.complaints[0]
+    assert "contradict each other; give one of them" in ended.complaints[0]
     assert not (command.task("paper") / "kernel" / "take-over").exists()
 
 
