@@ -21,10 +21,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.references.index.build import RepositoryIndex
-from phases.references.index.cache import CHUNK, CacheUnusable, chunks_of, unpack_chunk, unpack_parsed
-from phases.references.index.cache_file import open_readable, open_writable
+from phases.references.index.cache import (
+    CHUNK,
+    CacheUnusable,
+    chunks_of,
+    open_readable,
+    open_writable,
+    unpack_chunk,
+    unpack_parsed,
+)
 from phases.references.index.import_resolver import ImportResolver
-from phases.references.index.rebuild_cache import rebuild_cache
 from phases.references.parse.model import Import, Piece
 from pipeline.base.errors import PhaseError
 from tests.papers import HANGS, ROOT
@@ -172,11 +178,10 @@ def test_a_row_that_breaks_the_schema_is_left_out_and_said(tmp_path: Path) -> No
         pytest.param("deleted", marks=pytest.mark.slow),
         "cut",
         "overwritten",
-        pytest.param("of another version", marks=pytest.mark.slow),
         "a journal without its file",
     ],
 )
-def test_a_cache_that_is_lost_or_damaged_is_made_anew_without_parsing(tmp_path: Path, damage: str) -> None:
+def test_a_cache_that_is_lost_or_damaged_is_made_anew(tmp_path: Path, damage: str) -> None:
     rows = fetched(tmp_path, FILES)
     index(tmp_path, rows)
     cache, into = cache_file(tmp_path), str(tmp_path / "indexes")
@@ -185,7 +190,7 @@ def test_a_cache_that_is_lost_or_damaged_is_made_anew_without_parsing(tmp_path: 
     assert search_code(into, "unit length") == expected
     hurt(cache, damage)
     (one,) = index(tmp_path, rows)
-    assert (one.parsed, one.files) == (0, 4)
+    assert (one.parsed, one.files) == (4, 4)
     assert search_code(into, "unit length") == expected
     assert expected[0].name == "Norm"
 
@@ -197,10 +202,6 @@ def hurt(cache: Path, damage: str) -> None:
         os.truncate(cache, 5000)
     elif damage == "overwritten":
         cache.write_bytes(b"no database" * 1000)
-    elif damage == "of another version":
-        with sqlite3.connect(cache) as connection:
-            connection.execute("PRAGMA user_version = 1")
-        connection.close()
     elif damage == "a journal without its file":
         cache.with_name(cache.name + "-journal").write_bytes(bytes.fromhex("d9d505f920a163d7") + b"\1" * 4000)
 
@@ -278,7 +279,6 @@ def test_the_full_text_agrees_with_its_rows_after_many_changes(tmp_path: Path) -
             for number in range(8 - turn)
         }
         index(tmp_path, fetched(tmp_path, files))
-    rebuild_cache(str(cache_file(tmp_path)), str(tmp_path / "indexes"), str(tmp_path / "code_base"), {})
     index(tmp_path, fetched(tmp_path, FILES))
     with open_writable(str(cache_file(tmp_path))) as cache:
         cache.rows("INSERT INTO words (words) VALUES ('integrity-check')")
