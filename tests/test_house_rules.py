@@ -306,7 +306,6 @@ OPEN_BY_THEMSELVES = {
     "phases/sandbox/confine.py": "directories for Landlock, in a program of its own",
     "phases/sandbox/devices.py": "what the kernel says of graphics cards",
     "phases/sandbox/probe.py": "files in a scratch directory made for the trial",
-    "phases/sandbox/wheel_licences.py": "a wheel of the package index, in a program of its own",
     "phases/workspace/tree.py": "directories opened step by step",
 }
 """Modules that open files past `open_regular`, each with the reason."""
