@@ -150,7 +150,7 @@ def test_a_file_is_not_blamed_for_the_time_that_the_machine_slept(monkeypatch: p
 
 
 def test_half_a_character_in_an_answer_becomes_a_mark() -> None:
-    answer = {"number": 0, "parsed": [1, [["a\ud800", "function", 1, 1, "", "", ""]], [], [], ""]}
+    answer = {"number": 0, "parsed": [1, [["a\ud800", "function", 1, 1, "", "", ""]], [], ""]}
     assert parse_answer(json.dumps(answer).encode(), 0).symbols[0].name == "a?"
 
 

@@ -30,8 +30,7 @@ from phases.references.index.cache import (
     unpack_chunk,
     unpack_parsed,
 )
-from phases.references.index.import_resolver import ImportResolver
-from phases.references.parse.model import Import, Piece
+from phases.references.parse.model import Piece
 from pipeline.base.errors import PhaseError
 from tests.papers import HANGS, ROOT
 from tests.references.indexed import cache_file, index_repositories, search_code
@@ -78,8 +77,6 @@ def test_a_repository_gets_a_document_that_keeps_its_schema(tmp_path: Path) -> N
     jsonschema.validate(document(tmp_path), schema)
     rows = {row["path"]: row for row in document(tmp_path)["files"]}
     assert [symbol["name"] for symbol in rows["pkg/model.py"]["symbols"]] == ["Encoder", "forward"]
-    assert rows["pkg/model.py"]["imports"][0]["resolved"] == "pkg/layers.py"
-    assert "resolved" not in rows["pkg/model.py"]["imports"][1]
     assert document(tmp_path)["left_out"] == [{"path": "data.bin", "why": "binary"}]
     data = (tmp_path / "indexes" / "a__b.json").read_bytes()
     assert (one.files, one.left_out, one.faults, one.parsed) == (4, {"binary": 1}, 0, 4)
@@ -338,74 +335,3 @@ def test_no_bytes_break_unpacking(data: bytes) -> None:
     for read in (unpack_chunk, unpack_parsed):
         with pytest.raises(CacheUnusable, match="damaged"):
             read(data)
-
-
-PATHS = [
-    *(
-        "setup.py",
-        "src/net/__init__.py",
-        "src/net/core.py",
-        "src/net/sub/__init__.py",
-        "src/net/sub/deep.py",
-        "tools/run.py",
-        "tools/side.py",
-    ),
-    *("c/main.c", "c/main.h", "include/lib/api.h", "kernels/only.cuh", "x/twin.h", "y/twin.h"),
-    *("web/app.ts", "web/lib/index.js", "web/part.tsx", "web/old.jsx"),
-    *("j/src/org/net/Layer.java", "g/go.mod", "g/net/layer.go", "g/net/layer_test.go", "g/main.go"),
-    *(
-        "r/src/lib.rs",
-        "r/src/net.rs",
-        "r/src/net/layer.rs",
-        "r/src/opt/mod.rs",
-        "jl/main.jl",
-        "jl/part.jl",
-        "s/run.R",
-        "s/lib.R",
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("language", "path", "module", "names", "found"),
-    [
-        ("python", "tools/run.py", "net.core", (), "src/net/core.py"),
-        ("python", "tools/run.py", "side", (), "tools/side.py"),
-        ("python", "src/net/core.py", ".sub", ("deep",), "src/net/sub/deep.py"),
-        ("python", "src/net/sub/deep.py", "..", ("core",), "src/net/core.py"),
-        ("python", "src/net/sub/deep.py", "..core", ("Layer",), "src/net/core.py"),
-        ("python", "src/net/sub/deep.py", "....far", (), None),
-        ("python", "src/net/core.py", "numpy", (), None),
-        ("c", "c/main.c", "main.h", (), "c/main.h"),
-        ("cpp", "c/main.c", "lib/api.h", (), "include/lib/api.h"),
-        ("cuda", "c/main.c", "only.cuh", (), "kernels/only.cuh"),
-        ("c", "c/main.c", "twin.h", (), None),
-        ("typescript", "web/app.ts", "./lib", (), "web/lib/index.js"),
-        ("typescript", "web/app.ts", "./part.js", (), "web/part.tsx"),
-        ("javascript", "web/app.ts", "./old", (), "web/old.jsx"),
-        ("javascript", "web/app.ts", "react", (), None),
-        ("java", "j/src/Main.java", "org.net.Layer", (), "j/src/org/net/Layer.java"),
-        ("java", "j/src/Main.java", "org.net.Layer.Inner", (), "j/src/org/net/Layer.java"),
-        ("go", "g/main.go", "example.org/g/net", (), "g/net/layer.go"),
-        ("rust", "r/src/lib.rs", "crate::net::layer::Norm", (), "r/src/net/layer.rs"),
-        ("rust", "r/src/net.rs", "super::opt", (), "r/src/opt/mod.rs"),
-        ("rust", "r/src/net.rs", "self::layer", (), "r/src/net/layer.rs"),
-        ("julia", "jl/main.jl", "part.jl", (), "jl/part.jl"),
-        ("r", "s/run.R", "lib.R", (), "s/lib.R"),
-        ("text", "README.md", "anything", (), None),
-    ],
-)  # fmt: skip
-def test_an_import_finds_the_file_that_it_means(
-    language: str, path: str, module: str, names: tuple[str, ...], found: str | None
-) -> None:
-    assert ImportResolver(PATHS, {"g": "example.org/g"}).resolve(language, path, Import(module, names, 1)) == found
-
-
-@given(
-    st.sampled_from(["python", "c", "typescript", "java", "go", "rust", "julia", "r"]),
-    st.text(max_size=60),
-    st.lists(st.text(max_size=9), max_size=3),
-)
-def test_no_import_breaks_resolving_or_leads_outside(language: str, module: str, names: list[str]) -> None:
-    found = ImportResolver(PATHS, {"g": "example.org/g"}).resolve(language, PATHS[2], Import(module, tuple(names), 1))
-    assert found is None or found in PATHS

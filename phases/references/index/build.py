@@ -32,7 +32,6 @@ from phases.references.index.documents import (
     index_version,
     row_of,
 )
-from phases.references.index.import_resolver import ImportResolver
 from phases.references.index.sources import FetchedRepository, SourceFile, invalid_name
 from phases.references.parse.ipc import GIVEN_UP
 from phases.references.parse.model import Parsed
@@ -281,8 +280,6 @@ def _store_batch(
 def _write_document(
     work: _IndexJob, folder: FetchedRepository, digest: str, sources: Sequence[SourceFile], cache: Cache
 ) -> Summary:
-    kept = [one for one in sources if not one.why]
-    resolver = ImportResolver([one.path for one in kept], folder.go_modules(kept))
     with DocumentWriter(work.into, (folder.name, digest, work.made_by), work.check_row) as writer:
         for one in sources:
             if one.why:
@@ -291,7 +288,7 @@ def _write_document(
                 parsed = cache.parsed(folder.name, one.path)
                 if parsed is None:
                     raise CacheUnusable(f"the cache lost what was parsed of {one.path} in {folder.name}")
-                writer.add(row_of(one, parsed, resolver))
+                writer.add(row_of(one, parsed))
         return writer.finish()
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
-from phases.references.parse.model import VERSION, Import, Parsed, Piece, Symbol
+from phases.references.parse.model import VERSION, Parsed, Piece, Symbol
 from phases.references.parse.terms import fold_name, words_of
 from pipeline.base.errors import StorageError
 from pipeline.base.files import storage_error
@@ -122,7 +122,7 @@ class Cache:
         return {path: (digest, language, made) for path, digest, language, made in self.rows(query, (repository,))}
 
     def parsed(self, repository: str, path: str) -> Parsed | None:
-        """Symbols, imports, lines and fault of a file that is there, without its pieces."""
+        """Symbols, lines and fault of a file that is there, without its pieces."""
         query = "SELECT parsed FROM files WHERE repository = ? AND path = ?"
         row = self._first(query, (repository, path))
         return unpack_parsed(row[0]) if row else None
@@ -140,7 +140,7 @@ class Cache:
     def replace(self, repository: str, row: FileRow, made_by: str, parsed: Parsed) -> None:
         """Puts a file in the place of what stood at its path. Within writing()."""
         self.remove(repository, (row.path,))
-        packed = [parsed.lines, parsed.symbols, parsed.imports, parsed.fault]  # its pieces stand apart
+        packed = [parsed.lines, parsed.symbols, parsed.fault]  # its pieces stand apart
         values = (repository, row.path, row.sha256, row.language, made_by, _pack_json(packed))
         insert = "INSERT INTO files (repository, path, sha256, language, made_by, parsed) VALUES (?, ?, ?, ?, ?, ?)"
         number = self._db.execute(insert, values).lastrowid or 0
@@ -262,9 +262,8 @@ class Cache:
 def unpack_parsed(data: bytes) -> Parsed:
     """What a row of `files` says was parsed, without pieces. Raises CacheUnusable."""
     try:
-        lines, symbols, imports, fault = json.loads(zlib.decompress(data))
-        rows = (Import(module, tuple(names), line) for module, names, line in imports)
-        return Parsed(lines, tuple(Symbol(*row) for row in symbols), tuple(rows), (), fault)
+        lines, symbols, fault = json.loads(zlib.decompress(data))
+        return Parsed(lines, tuple(Symbol(*row) for row in symbols), (), fault)
     except (zlib.error, ValueError, TypeError) as error:
         raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
 

@@ -12,10 +12,9 @@ from threading import get_native_id
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from phases.references.index.import_resolver import ImportResolver
 from phases.references.index.sources import SourceFile
 from phases.references.parse.ipc import GIVEN_UP
-from phases.references.parse.model import VERSION, Import, Parsed, Symbol
+from phases.references.parse.model import VERSION, Parsed, Symbol
 from pipeline.base.errors import FormatError
 from pipeline.base.files import replace_file, storage_error, sync_directory, temporary_name
 from pipeline.base.formats import dump_json_line
@@ -61,14 +60,12 @@ def document_path(into: str, name: str) -> str:
     return os.path.join(into, name + ".json")
 
 
-def row_of(source: SourceFile, parsed: Parsed, resolver: ImportResolver) -> dict[str, Any]:
+def row_of(source: SourceFile, parsed: Parsed) -> dict[str, Any]:
     """A row of `files`; what is empty is left out of it."""
     row: dict[str, Any] = {"path": source.path, "language": source.language, "bytes": source.bytes}
     row |= {"sha256": source.sha256, "lines": parsed.lines}
     if parsed.symbols:
         row["symbols"] = [_symbol_row(symbol) for symbol in parsed.symbols]
-    if parsed.imports:
-        row["imports"] = [_import_row(source, taken, resolver) for taken in parsed.imports]
     if parsed.fault:
         row["fault"] = parsed.fault
     return row
@@ -146,14 +143,6 @@ class DocumentWriter:
 def _symbol_row(symbol: Symbol) -> dict[str, Any]:
     row: dict[str, Any] = {"name": symbol.name, "kind": symbol.kind, "line": symbol.line, "end": symbol.end}
     return row | {key: value for key in ("parent", "signature", "doc") if (value := getattr(symbol, key))}
-
-
-def _import_row(source: SourceFile, taken: Import, resolver: ImportResolver) -> dict[str, Any]:
-    row: dict[str, Any] = {"module": taken.module, "line": taken.line}
-    if taken.names:
-        row["names"] = list(taken.names)
-    resolved = resolver.resolve(source.language, source.path, taken)
-    return row | {"resolved": resolved} if resolved else row
 
 
 def _remove_temporary(path: str) -> None:
