@@ -58,7 +58,7 @@ def begin_job(folder: Path) -> None:
 
 
 def parse_code(_: Path) -> None:
-    list(parse_files([("a", "python", b"x = 1\n")], expected=1))
+    list(parse_files([("a", "python", b"x = 1\n")]))
 
 
 def look_up(_: Path) -> None:

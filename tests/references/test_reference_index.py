@@ -106,14 +106,6 @@ def test_only_a_changed_file_is_parsed_again_and_a_gone_one_is_forgotten(tmp_pat
     assert search_code(into, "rooms") == []
 
 
-def test_a_file_that_moved_or_stands_twice_is_not_parsed_again(tmp_path: Path) -> None:
-    index(tmp_path, fetched(tmp_path, FILES))
-    text = FILES["pkg/model.py"]
-    (one,) = index(tmp_path, fetched(tmp_path, {**FILES, "moved/model.py": text, "again/model.py": text}))
-    assert one.parsed == 0
-    assert len([hit for hit in search_code(str(tmp_path / "indexes"), "Encoder") if hit.name == "Encoder"]) == 3
-
-
 def test_a_repository_that_is_gone_leaves_nothing(tmp_path: Path) -> None:
     both = fetched(tmp_path, FILES) + fetched(tmp_path, {"other.py": "def waits(): pass\n"}, "c__d")
     index(tmp_path, both)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple, TypeVar
 
@@ -33,7 +33,6 @@ from phases.references.index.documents import (
     row_of,
 )
 from phases.references.index.sources import FetchedRepository, SourceFile, invalid_name
-from phases.references.parse.ipc import GIVEN_UP
 from phases.references.parse.model import Parsed
 from phases.references.parse.worker_queue import batch_by_size, parse_files
 from pipeline.base.errors import FormatError, PhaseError, PipelineError, StorageError
@@ -201,59 +200,21 @@ def _current_summary(work: _IndexJob, name: str, manifest: str, cache: Cache) ->
 
 
 def _parse_changed(work: _IndexJob, folder: FetchedRepository, sources: Sequence[SourceFile], cache: Cache) -> int:
-    """Brings the rows of a repository's files up to date. Returns how many were parsed for that."""
+    """Bring the rows of a repository's files up to date. Return how many files were parsed."""
     have = cache.files(folder.name)
-    sources = [one for one in sources if not one.why]
+    kept = [one for one in sources if not one.why]
     # `made_by` is compared too: another version of a grammar finds other symbols in the same bytes
-    waiting = [one for one in sources if have.get(one.path) != (one.sha256, one.language, work.made_by)]
-    given_up: set[tuple[str, str]] = set()
-    count = 0
-    while waiting:
-        lost = _copy_known(work, folder, waiting, given_up, cache)
-        first = {(one.sha256, one.language): one for one in reversed(lost)}
-        files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in first.values())
-        with closing(parse_files(files, expected=len(first), start=work.start)) as parsed_files:
-            for batch in _batch_files(parsed_files):
-                given_up |= {(one.sha256, one.language) for one, parsed in batch if file_version("", parsed)}
-                for one, parsed in batch:
-                    if parsed.fault:
-                        logger.debug("{} in {}: {}", one.path, folder.name, parsed.fault)
-                _store_batch(work, folder, batch, cache)
-        count += len(first)
-        waiting = [one for one in lost if first[one.sha256, one.language] is not one]  # twins, to be copied
+    waiting = [one for one in kept if have.get(one.path) != (one.sha256, one.language, work.made_by)]
+    files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in waiting)
+    with closing(parse_files(files, start=work.start)) as parsed_files:
+        for batch in _batch_files(parsed_files):
+            for one, parsed in batch:
+                if parsed.fault:
+                    logger.debug("{} in {}: {}", one.path, folder.name, parsed.fault)
+            _store_batch(work, folder, batch, cache)
     with cache.writing():
-        cache.remove(folder.name, set(have) - {one.path for one in sources})
-    return count
-
-
-def _copy_known(
-    work: _IndexJob,
-    folder: FetchedRepository,
-    waiting: Sequence[SourceFile],
-    given_up: Collection[tuple[str, str]],
-    cache: Cache,
-) -> list[SourceFile]:
-    """Takes from the cache what it knows of the same content. Returns the files that it does not know.
-
-    Before any is parsed: what is parsed takes the place of rows that are copied here, as where a file was renamed.
-    Among those `given_up` in this run a twin is not tried again.
-    """
-    lost = []
-
-    def known() -> Iterator[tuple[SourceFile, Parsed]]:
-        for one in waiting:
-            by = file_version(work.made_by, _GIVEN_UP) if (one.sha256, one.language) in given_up else work.made_by
-            if (parsed := cache.known(one.sha256, one.language, by)) is not None:
-                yield one, parsed
-            else:
-                lost.append(one)
-
-    for batch in _batch_files(known()):
-        _store_batch(work, folder, batch, cache)
-    return lost
-
-
-_GIVEN_UP = Parsed(0, fault=GIVEN_UP)
+        cache.remove(folder.name, set(have) - {one.path for one in kept})
+    return len(waiting)
 
 
 def _batch_files(files: Iterable[tuple[SourceFile, Parsed]]) -> Iterator[list[tuple[SourceFile, Parsed]]]:

@@ -27,7 +27,7 @@ from pipeline.base.lease import lock_descriptor
 from pipeline.base.logs import logger
 from pipeline.base.safe_tree import open_regular
 
-STAMP = VERSION * 1000 + 3
+STAMP = VERSION * 1000 + 4
 """Of the tables and of what stands in them; the last three digits are for the tables."""
 TABLES = """
 CREATE TABLE repositories (name TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID;
@@ -35,7 +35,6 @@ CREATE TABLE files (
     id INTEGER PRIMARY KEY, repository TEXT NOT NULL, path TEXT NOT NULL, sha256 TEXT NOT NULL, language TEXT NOT NULL,
     made_by TEXT NOT NULL, parsed BLOB NOT NULL, UNIQUE (repository, path)
 );
-CREATE INDEX by_content ON files (sha256, language);
 CREATE TABLE symbols (id INTEGER PRIMARY KEY, name TEXT NOT NULL, folded TEXT NOT NULL, parent TEXT NOT NULL,
     kind TEXT NOT NULL, line INTEGER NOT NULL, end INTEGER NOT NULL, signature TEXT NOT NULL,
     file INTEGER AS (id >> 20) VIRTUAL);
@@ -126,16 +125,6 @@ class Cache:
         query = "SELECT parsed FROM files WHERE repository = ? AND path = ?"
         row = self._first(query, (repository, path))
         return unpack_parsed(row[0]) if row else None
-
-    def known(self, sha256: str, language: str, made_by: str) -> Parsed | None:
-        """The same content, wherever it stands, with its pieces."""
-        query = "SELECT id, parsed FROM files WHERE sha256 = ? AND language = ? AND made_by = ? LIMIT 1"
-        row = self._first(query, (sha256, language, made_by))
-        if not row:
-            return None
-        chunks = self.rows("SELECT data FROM texts WHERE file = ? ORDER BY id", (row[0],))
-        pieces = tuple(piece for (data,) in chunks for piece in unpack_chunk(data).pieces)
-        return unpack_parsed(row[1])._replace(pieces=pieces)
 
     def replace(self, repository: str, row: FileRow, made_by: str, parsed: Parsed) -> None:
         """Puts a file in the place of what stood at its path. Within writing()."""
