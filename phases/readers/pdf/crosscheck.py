@@ -64,6 +64,10 @@ _WORD = re.compile(r"(?<!\w)(?:[^\W\d_]\w{1,5}|[hfkj]\w{1,30}|\w{1,30}[igkj]|i)(
 """Short ones, and those with what may be the code of a bracket at an end."""
 _POWER = re.compile(r"(?<![\w.,])(?:(?:2|10)[−-]?[0-9]{1,3}|[0-9]{2,5}(?= ?[=×]))(?![\w.,]?[0-9])(?!\w)")
 """Digits that may be a power. Behind other numbers a raised digit is the mark of a footnote, but for "32² = 1024"."""
+_BASE = re.compile(r"(?:(?<![^\W_])[^\W\d_]|(?<=[^\W_])\))$")
+_EXPONENT = re.compile(r"(?:[^\W\d_]{1,2}|[1-9])(?!\w)")
+_TERM = re.compile(r"\((?=[^()]*[-+−/·×*])(?:(?![^\W\d_]{3})[^()]){1,24}$")
+"""What stands before the closing bracket of a term that may have an exponent: an operator, and no word."""
 _BRACKETS = frozenset("⟨⟩‖{}|")
 _CLOSING = ("i", "ii")
 """Behind a prime, which is a line of its own for PDFium, brackets are a word."""
@@ -325,24 +329,29 @@ def _insert_symbols(text: str, letters: Sequence[tuple[Character, str]]) -> str:
 
 
 def with_subscripts(items: Sequence[Item], text: PageText) -> list[Item]:
-    """The items of a page, where these words are formulas between dollar signs."""
+    """Return the items of a page with words that have subscripts or exponents as formulas between dollar signs."""
     kept = list(items)
     for word, told, box in _words_with_subscripts(text):
-        for place, item in enumerate(kept):
-            if item.box.holds(box) and (
-                changed := _insert_script(item.text, word, told, _share(box, item.box.x0, item.box.x1))
-            ):
-                words = [
-                    (
-                        _insert_script(one, word, told, _share(box, x0, x1)) or one if x0 <= box.centre <= x1 else one,
-                        x0,
-                        x1,
-                    )
-                    for one, x0, x1 in item.words
-                ]
-                kept[place] = replace(item, text=changed, words=tuple(words))
-                break
+        _replace_word(kept, word, told, box)
+    for word, told, box, above in _words_with_exponents(text):
+        # the exponent may be an item of its own
+        if not _replace_word(kept, word, told, box):
+            _replace_word(kept, word[1:], "$" + told[told.index("^") :], above, alone=True)
     return kept
+
+
+def _replace_word(items: list[Item], word: str, told: str, box: BoundingBox, *, alone: bool = False) -> bool:
+    for place, item in enumerate(items):
+        if not item.box.holds(box) or (alone and item.text != word):
+            continue
+        if changed := _insert_script(item.text, word, told, _share(box, item.box.x0, item.box.x1)):
+            words = [
+                (_insert_script(one, word, told, _share(box, x0, x1)) or one if x0 <= box.centre <= x1 else one, x0, x1)
+                for one, x0, x1 in item.words
+            ]
+            items[place] = replace(item, text=changed, words=tuple(words))
+            return True
+    return False
 
 
 def _share(box: BoundingBox, x0: float, x1: float) -> float:
@@ -360,6 +369,28 @@ def _words_with_subscripts(text: PageText) -> Iterator[tuple[str, str, BoundingB
             word, after = found[: len(match.group())], found[len(match.group()) :]
             if len(word) == len(match.group()) and (told := _write(word, after)) != match.group():
                 yield match.group(), told, box_around(word)
+
+
+def _words_with_exponents(text: PageText) -> Iterator[tuple[str, str, BoundingBox, BoundingBox]]:
+    """A letter or a term in brackets with the exponent that PDFium has at the start of the next line: "r" and "2 in"."""
+    for line, following in itertools.pairwise(text.lines()):
+        base, raised = _BASE.search(line.text), _EXPONENT.match(following.text)
+        if not base or not raised or (base.group() == ")" and not _TERM.search(line.text[: base.start()][-30:])):
+            continue
+        before = text.characters(TextLine(line.text, line.start))
+        above = text.characters(TextLine(raised.group(), following.start))
+        if not before or not above or "′" in {mend_symbol(one).text for one in above}:
+            continue
+        one, size = before[-1], before[-1].size
+        is_raised = all(
+            other.size < _SMALLER * size and one.box.y0 - size / 2 < other.box.y1 < one.box.middle for other in above
+        )
+        # the mark of a footnote stands behind a letter that is set as the words before it are
+        is_marked = raised.group().isdigit() and one.text != ")" and before[-2:-1] and before[-2].font == one.font
+        if is_raised and abs(above[0].box.x0 - one.box.x1) < size / 2 and not is_marked:
+            formula = f"^{{{''.join(map(tex_of, raised.group())).strip()}}}$"
+            told = f")${formula}" if one.text == ")" else f"${tex_of(one.text)}{formula}"
+            yield one.text + raised.group(), told, box_around([one, *above]), box_around(above)
 
 
 def _write(word: Sequence[Character], after: Sequence[Character]) -> str:
@@ -414,7 +445,7 @@ def _insert_script(text: str, word: str, told: str, share: float) -> str:
     is this one."""
     parts = _FORMULA.split(text)
     # a prime is a 0 in the item, and may stand between a bracket and its formula
-    before = "(?<=0)" if word in _CLOSING else r"(?<!\w)"
+    before = "(?<=0)" if word in _CLOSING else "" if word[0] == ")" else r"(?<!\w)"
     behind = r"(?![^\W0])" if told[0] == "⟨" and word not in _CLOSING else r"(?!\w)"
     starts = [0, *accumulate(map(len, parts))]
     places = [
