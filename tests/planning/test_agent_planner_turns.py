@@ -864,7 +864,7 @@ def test_the_model_is_given_the_present_plan_and_what_people_asked_for(desk: Des
     present = keep(desk, SHORT.plan)
     desk.requests = ["also wait in the garden"]
     model = saying(json.dumps(with_garden()))
-    assert desk.plan(model) == with_garden()
+    assert desk.plan(model) == {**with_garden(), "user_requests": desk.requests}
     assert [block for block in data_in(model.requests[0]) if block[0] == "PLAN"] == [("PLAN", present)]
     said = outside(model.requests[0])
     assert "1. also wait in the garden" in said
@@ -890,9 +890,9 @@ def test_a_present_plan_that_is_damaged_is_named_before_anything_is_paid(desk: D
 def test_a_run_that_was_killed_after_its_plan_was_written_does_not_plan_from_its_own_result(desk: Desk) -> None:
     keep(desk, SHORT.plan)
     desk.requests = ["also wait in the garden"]
-    desk.plan(saying(json.dumps(with_garden())))
-    keep(desk, with_garden())  # and then the run was killed, before the stamp
-    assert desk.plan(saying()) == with_garden()
+    made = desk.plan(saying(json.dumps(with_garden())))
+    keep(desk, made)  # and then the run was killed, before the stamp
+    assert desk.plan(saying()) == made
     assert len(desk.spent) == 1
 
 

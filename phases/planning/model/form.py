@@ -23,7 +23,7 @@ _OF_PAPERS = ("datasets", "metrics", "baselines", "expected_results", "experimen
 MOST, MOST_RESULTS = 250, 400
 """Rows of one list, and expected results: nobody reviews more."""
 _DROPPED = ("$schema", "title", "description", "examples", "default", "mayBePlaceholder", "volatile", "oneOf")
-_NOT_ASKED = ("todos", "tables", "source")
+_NOT_ASKED = ("todos", "user_requests", "tables", "source")
 # decision 83: todos are a person's, and no model can drop or weaken them.
 _COUNTED = ("source", "status", "requirements", "results", "owner", "kind")
 """What a row need not say, because it is looked up, counted or usual."""

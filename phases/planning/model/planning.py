@@ -148,6 +148,9 @@ class _Planning:
         plan = self._plan(messages)
         if self._wanted.present and "todos" in self._wanted.present:
             plan["todos"] = self._wanted.present["todos"]  # a person added them, and no model is asked for them
+        plan.pop("user_requests", None)
+        if self._wanted.requests:  # whole, since who writes or reviews the code sees the plan and not what led to it
+            plan["user_requests"] = list(self._wanted.requests)
         written = sha256(dump_yaml(plan))
         conversation = self._conversation
         # known again by a run that was killed before the plan was noted

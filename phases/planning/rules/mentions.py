@@ -50,6 +50,7 @@ _MEASURED = re.compile(
 _NO_METRIC = re.compile(
     r"learning rates?|time ?-?steps?|standard errors?|loss functions?|dropout rates?|sampl\w+ rates?", re.IGNORECASE
 )
+_ARTICLE = re.compile(r"^(?:an?|the|our) ", re.IGNORECASE)
 _LONGEST_TOLD = 1500
 """Of a sentence in which names are looked for."""
 _VAGUE = frozenset(["time", "rate", "memory", "score", "return", "returns", "loss", "error", "acc"])
@@ -94,8 +95,12 @@ def find_datasets(paper: PaperText, uses: Sequence[TableUse], own: Sequence[str]
             found += [
                 Mention(name, one) for name in _names_in(pattern, one.text, proper=at == 2) for _ in range(3 - at)
             ]
+    called = [name for one in _told(paper) for pattern in _DATA[:2] for name in _names_in(pattern, one.text)]
+    called = [name for name, times in Counter(called).items() if times > 1]
     for use in (use for use in uses if use.rows):
-        names = [*_columns_of_data(use, own), *_names_in(_IN_CAPTION, use.caption[:200], proper=True)]
+        heads = _columns_of_data(use, own)
+        heads = heads if not called or any(_is_any(head, called) for head in heads) else []
+        names = [*heads, *_names_in(_IN_CAPTION, use.caption[:200], proper=True)]
         found += [Mention(name, use.place) for name in names]
     return _choose(found, paper, own, least=_FEWEST_MENTIONS)
 
@@ -122,6 +127,9 @@ def find_metrics(paper: PaperText, uses: Sequence[TableUse], datasets: Sequence[
             named.setdefault(name, []).append(one)
     often = [name for name, places in named.items() if len(places) >= 2 + (" " in name)]
     found += [Mention(name, named[name][0]) for name in sorted(often, key=lambda name: -len(named[name]))]
+    sets = re.compile(rf"\b(?:{'|'.join(map(re.escape, datasets))})\b[ 0-9]*") if datasets else _ARTICLE
+    found = [replace(one, name=sets.sub("", one.name).strip() or one.name) for one in found]
+    found = [replace(one, name=_ARTICLE.sub("", one.name)) for one in found if not _NO_METRIC.search(one.name)]
     is_clear = [one.sentence.kind == "caption" or one.name.lower() not in _VAGUE for one in found]
     found = [one for one, clear in zip(found, is_clear, strict=True) if clear and not _is_any(one.name, datasets)]
     found = [replace(one, name=expand(one.name.replace("accuracies", "accuracy"), paper.prose)) for one in found]
