@@ -81,20 +81,6 @@ def draw_pages(path: str, password: str | None, *, run: RunWorker = run_worker) 
     return {view.page: picture.png for view, picture in zip(views, pictures, strict=True) if picture}
 
 
-def draw_picture(
-    path: str,
-    page: int,
-    part: Box | None = None,
-    *,
-    password: str | None = None,
-    dots_per_inch: int = DOTS_PER_INCH,
-    run: RunWorker = run_worker,
-) -> bytes | None:
-    """One page of a PDF, counted from 1, or a part of it, as PNG; None where it cannot be drawn. For many, use `draw_views`."""
-    [picture] = draw_views(path, [View(page, part=part)], password, dots_per_inch=dots_per_inch, run=run)
-    return picture.png if picture else None
-
-
 def draw_floats(
     path: str,
     outline: Mapping[str, Any],

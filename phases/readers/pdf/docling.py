@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
 from phases.readers.kinds import DOCLING_MODELS, why_no_reader
 from phases.readers.markdown import PAGE_MARK
@@ -26,6 +26,8 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 _NUMBER = re.compile(r"(?:[0-9]{1,2}|[A-Z])((?:\.[0-9]{1,2}){0,4})\.? ")
 _SHORTEST_HIDDEN = 4
+PageReader = Callable[[str, str | None], Sequence[str]]
+"""Another reader of PDFs: (path, password) -> the Markdown of each page. Raises Unreadable."""
 _PLACES = re.compile(r"[^\W_]+")
 
 
@@ -67,13 +69,6 @@ def _open_converter(password: str | None) -> Any:
         allowed_formats=[InputFormat.PDF],
         format_options={InputFormat.PDF: PdfFormatOption(pipeline_options=options, backend_options=backend)},
     )
-
-
-class PageReader(Protocol):
-    """Another reader of PDFs."""
-
-    def __call__(self, path: str, password: str | None) -> Sequence[str]:
-        """The Markdown of each page, in their order. Raises Unreadable."""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from phases.readers.reading import Hidden, Link
 
@@ -127,8 +127,5 @@ class Document:
     """Which pages gave nothing, in numbers; with the verdict partial."""
 
 
-class PdfEngine(Protocol):
-    """Anything that can give the pages of a PDF."""
-
-    def __call__(self, path: str, password: str | None) -> Document:
-        """The document in a file. Raises Unreadable where there is none."""
+PdfEngine = Callable[[str, str | None], Document]
+"""Anything that can give the pages of a PDF: (path, password) -> the document. Raises Unreadable where there is none."""
