@@ -88,7 +88,7 @@ def outline_of(paper: Markdown) -> dict[str, Any]:
         "links": _collect_links(text, body_start, paper.front["links"], places),
         **anchors_of(text, body_start, places),
         "hidden_text": [dict(row) for row in paper.front["hidden_text"]],
-        "left_out": [dict(row) for row in paper.front["left_out"]],
+        "left_out": [dict(row) for row in paper.front.get("left_out", [])],
     }
 
 
