@@ -1,4 +1,4 @@
-"""Reads Markdown and plain text: what a person wrote by hand, as it stands."""
+"""Read Markdown and plain text, such as notes, drafts and RFCs."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _MOST_HIDDEN, _LONGEST_HIDDEN = 200, 300
 
 
 def read_text(content: bytes, *, markdown: bool) -> Reading:
-    """The reading of a Markdown or plain-text file: one page. Raises Unreadable for what is not UTF-8."""
+    """Read a Markdown or plain-text file as one page. Raises Unreadable if it is not UTF-8."""
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise Unreadable(BROKEN, f"it is not UTF-8 text, byte {error.start} is wrong") from error
-    # front matter is no text of the paper, but its title and its authors are kept
+    # front matter is not part of the text, but names title and authors
     front = _FRONT.match(text) if markdown else None
     known = _parse_front(front.group(1)) if front else {}
     body = text[front.end() :] if front else text if markdown else _with_headings(_without_page_breaks(text))
@@ -68,7 +68,7 @@ def _parse_front(front: str) -> dict[str, Any]:
 
 
 def _names_in(value: Any) -> Iterator[str]:
-    """The names in `authors` of front matter: one text, or a list of texts and mappings."""
+    """Yield the names in `authors` of front matter: one text, or a list of texts and mappings."""
     for author in (
         value if isinstance(value, list) else re.split(r"[,;]\s|\band\b", value) if isinstance(value, str) else ()
     ):
@@ -78,22 +78,22 @@ def _names_in(value: Any) -> Iterator[str]:
 
 
 def read_markdown_input(source: InputFile) -> Reading:
-    """The reading of a Markdown file (InputKind.reader)."""
+    """Read a Markdown file (InputKind.reader)."""
     return read_text(source.content(), markdown=True)
 
 
 def read_text_input(source: InputFile) -> Reading:
-    """The reading of a plain-text file (InputKind.reader)."""
+    """Read a plain-text file (InputKind.reader)."""
     return read_text(source.content(), markdown=False)
 
 
 def read_requirement_input(source: InputFile) -> Reading:
-    """The reading of a requirement in plain words (InputKind.reader)."""
+    """Read a requirement in plain words (InputKind.reader)."""
     return read_requirement(source.content())
 
 
 def _without_comments(body: str) -> tuple[str, list[str]]:
-    """The text without HTML comments, which no reader of the page sees, and their words; in fences they are code."""
+    """Remove HTML comments outside fences, and return their words as hidden text."""
     kept: list[str] = []
     hidden: list[str] = []
     position = 0
@@ -107,7 +107,7 @@ def _without_comments(body: str) -> tuple[str, list[str]]:
 
 
 def read_requirement(content: bytes) -> Reading:
-    """The reading of a requirement in plain words. Its title is its first sentence, or as much of it as a title holds."""
+    """Read a requirement in plain words. Its title is its first sentence, cut to the length of a title."""
     reading = read_text(content, markdown=True)
     first = re.split(r"(?<=[.!?])\s|\n|[。！？]", reading.pages[0].strip(), maxsplit=1)[0].rstrip(".!?")
     title = (
