@@ -1,4 +1,4 @@
-"""XML parts of a document to trees: no entity is expanded, nothing is included, no address is opened."""
+"""Parse XML parts of a document without expanding entities, including files or opening addresses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DEEPEST, _MOST_ELEMENTS, _LARGEST = 120, 800_000, 64 << 20
 
 @dataclass(slots=True, eq=False)
 class XmlNode:
-    """An element: its name with a short prefix (`w:p`), its attributes, its text, and the elements in it."""
+    """An element: name with a short prefix (`w:p`), attributes, text and children."""
 
     name: str
     attributes: dict[str, str]
@@ -34,25 +34,25 @@ class XmlNode:
     text: str = ""
 
     def find(self, *path: str) -> XmlNode | None:
-        """The first element down a path of names."""
+        """Return the first element along a path of names."""
         node: XmlNode | None = self
         for name in path:
             node = next((child for child in node.children if child.name == name), None) if node else None
         return node
 
     def value(self, *path: str) -> str | None:
-        """The attribute `val` of the element at the end of a path: empty if it has none, None if there is no such element."""
+        """Return the attribute `val` of the element at the end of a path: "" if unset, None if there is no such element."""
         node = self.find(*path)
         return None if node is None else node.attributes.get("w:val", node.attributes.get("m:val", ""))
 
     def is_on(self, *path: str) -> bool:
-        """Whether a switch at the end of a path is there and not off."""
+        """Return whether a switch at the end of a path is present and not off."""
         return (self.value(*path) or "on") not in ("0", "false", "off") if self.find(*path) else False
 
 
 def parse_xml(data: bytes, part: str) -> XmlNode:
-    """The tree of an XML part; raises Unreadable for a document type, entities, inclusions, and what is no XML."""
-    # expat with handlers of our own: a library that builds trees would expand entities before anybody could refuse them
+    """Parse an XML part. Raises Unreadable for a document type, entities, inclusions and malformed XML."""
+    # expat with own handlers: a tree-building library would expand entities before they could be refused
     parser = expat.ParserCreate(namespace_separator=" ")
     builder = _XmlBuilder(part)
     parser.buffer_text = True
@@ -71,7 +71,7 @@ def parse_xml(data: bytes, part: str) -> XmlNode:
 
 
 def walk_nodes(node: XmlNode) -> Iterator[XmlNode]:
-    """The node with all nodes below it, in order."""
+    """Yield a node and all its descendants, in order."""
     waiting = [node]
     while waiting:
         one = waiting.pop()
@@ -80,7 +80,7 @@ def walk_nodes(node: XmlNode) -> Iterator[XmlNode]:
 
 
 class _XmlBuilder:
-    """The elements that are open."""
+    """Builds the tree from parser events; holds the open elements."""
 
     def __init__(self, part: str) -> None:
         self.root = XmlNode("", {})

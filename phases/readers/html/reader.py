@@ -1,4 +1,4 @@
-"""Reads a paper that is an HTML page: arXiv's, a journal's, a blog's."""
+"""Read a paper from an HTML page: arXiv's, a journal's, a blog's."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NAME_MARKS = re.compile(r"[*†‡§¶∗⋆,;:^\s\u00a0]+$|^[*†‡§¶∗⋆
 
 
 def read_html(data: bytes, base: str | None = None) -> Reading:
-    """The reading of an HTML page, as one page; its links are resolved against `base`, the address it came from."""
+    """Read an HTML page as one page; links are resolved against `base`, the address of its download."""
     if len(data) > LARGEST:
         raise Unreadable(BROKEN, f"is an HTML page of more than {LARGEST >> 20} MiB")
     page = parse_html(_decode_page(data))
     title, authors = title_of(page), authors_of(page)
-    # a page that was saved from elsewhere may name a base that is no address of the web
+    # a saved page may name a base that is not a web address
     own_base = page.base if re.match("https?://", page.base, re.IGNORECASE) else ""
     found = PageContext(own_base or base or "", page.math_in_text)
     blocks = Flow(found).read(_find_paper(page.root))
@@ -43,7 +43,7 @@ def read_html(data: bytes, base: str | None = None) -> Reading:
 
 
 def read_html_input(source: InputFile) -> Reading:
-    """The reading of an HTML file (InputKind.reader)."""
+    """Read an HTML file (InputKind.reader)."""
     return read_html(source.content(), source.address or None)
 
 
@@ -55,7 +55,7 @@ def _decode_page(data: bytes) -> str:
     names = [declared.group(1).decode("ascii")] if declared else []
     for name in (*names, "utf-8"):
         try:
-            # a declaration that was found as ASCII is wrong where it says UTF-16
+            # a declaration found as ASCII is wrong if it says UTF-16
             if codecs.lookup(name).name not in ("utf-16", "utf-16-le", "utf-16-be", "utf-7", "idna", "punycode"):
                 return data.decode(name)
         except (LookupError, UnicodeError, ValueError):
@@ -64,7 +64,7 @@ def _decode_page(data: bytes) -> str:
 
 
 def _find_paper(root: Element) -> Element:
-    """The part of the page that is the paper: what is marked as such, if that is most of the text there is."""
+    """Return the element marked as the paper, if it holds most of the page's text; else the page."""
     marked = [one for one in walk_elements(root) if one.tag in ("article", "main") or "ltx_document" in one.classes]
     own = next((one for one in marked if "ltx_document" in one.classes), None)
     if own is not None:
@@ -92,7 +92,7 @@ def _count_words(text: str) -> int:
 
 
 def title_of(page: HtmlPage) -> str | None:
-    """The title of the paper."""
+    """Return the title of the paper."""
     headings = [one for one in walk_elements(page.root) if one.tag == "h1"]
     own = next((one for one in headings if {"ltx_title_document", "title"} & set(one.classes)), None)
     if own is not None and "ltx_title_document" in own.classes:
@@ -100,7 +100,7 @@ def title_of(page: HtmlPage) -> str | None:
     metas = dict(reversed(page.metas))
     named = next((metas[name] for name in _TITLES if metas.get(name)), page.title)
     shown = [_words_of(one) for one in ([own] if own is not None else headings)]
-    # the heading is the title without the name of the site behind it
+    # the heading is the title without the name of the site after it
     for text in shown:
         if text and (normalize_title(text) in normalize_title(named) or not named):
             return text[:_LONGEST_TITLE]
@@ -108,7 +108,7 @@ def title_of(page: HtmlPage) -> str | None:
 
 
 def authors_of(page: HtmlPage) -> tuple[str, ...]:
-    """The authors of the paper, each once, as they are printed."""
+    """Return the distinct authors as printed."""
     for name in _AUTHORS:
         names = [
             _first_name_first(content) for key, content in page.metas if key == name and not content.startswith("http")
@@ -137,7 +137,7 @@ def _words_of(element: Element) -> str:
 
 
 def _first_lines(element: Element) -> str:
-    """The first line of each group of lines: below a name stands where its bearer works."""
+    """Yield the first line of each group of lines: affiliations follow below a name."""
     text = _words_of(element)
     return ", ".join(group.strip().split("\n")[0] for group in re.split(r"&|\\And|\n[ \t]*\n", text))
 
@@ -147,7 +147,7 @@ def _split_names(text: str) -> list[str]:
 
 
 def _first_name_first(name: str) -> str:
-    """`Vaswani, Ashish` as it is spoken."""
+    """Turn `Vaswani, Ashish` into `Ashish Vaswani`."""
     family, comma, given = name.partition(",")
     return f"{given.strip()} {family.strip()}" if comma and "," not in given and given.strip() else name
 
