@@ -61,7 +61,7 @@ _DIRECTORY = "recognized"
 
 @dataclass(frozen=True)
 class WorkerResult:
-    """How a worker ended."""
+    """Outcome of a worker."""
 
     code: int | None
     """Exit code, negative for a signal; None if it hung and was killed."""

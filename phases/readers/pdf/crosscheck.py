@@ -1,4 +1,4 @@
-"""Holds the engine's pieces of a page against PDFium's characters, and puts back what the engine dropped."""
+"""Compare the engine's items with PDFium's characters: restore dropped text, symbols, subscripts, exponents and run-in heads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIGNS = {name: lookup(f"GREEK SMALL LETTER {name.upper()}") for name in _GREEK.
 _SIGNS |= {name.capitalize(): lookup(f"GREEK CAPITAL LETTER {name.upper()}") for name in _GREEK.split()}
 _SIGNS |= {"lambda": "λ", "Lambda": "Λ", "ell": "ℓ"}
 _SYMBOLS = re.compile(r"cmsy|cmbsy|cmex|msam|msbm", re.IGNORECASE)
-"""Fonts of signs alone."""
+"""Fonts of symbols only."""
 _BARRED = re.compile(r"\\(?:overline|underline)\s*\{[^{}$]{8,}\}")
 _ENDS_CODE = re.compile(r"[({;})]\s*$")
 _ALEFS, _LAM = frozenset("اأإآ"), "ل"
@@ -32,7 +32,7 @@ _FEWEST_MISSING = 2
 _SHORTEST = 5
 _FEWEST_LETTERS = 12
 _CELL_GAP = 0.9
-"""White as wide as this share of the letters' size parts two pieces."""
+"""White that separates two pieces, as a share of the letter size."""
 _DESCENDING = frozenset("gjpqyQ,;()[]{}|/$")
 _ASCENT, _DESCENT = 0.85, 0.25
 _SMALLER, _RAISED, _LOWERED = 0.85, 0.2, 0.08
@@ -50,7 +50,7 @@ _COMMAND_SIGNS = {
     "?": "⊥",
     ";": "∅",
 }
-"""What the engine leaves in the text; all of them are other signs in the fonts of letters."""
+"""Codes the engine leaves in the text; in letter fonts all of them are other signs."""
 _CODES = _COMMAND_SIGNS | {"h": "⟨", "i": "⟩", "k": "‖", "f": "{", "g": "}", "j": "|", "µ": "⪯"}
 _ITALICS = re.compile(r"cmmi", re.IGNORECASE)
 _CODED = re.compile(f"{_SYMBOL_FONT.pattern}|{_ITALICS.pattern}", re.IGNORECASE)
@@ -59,45 +59,45 @@ _SPELLED = {
     "∀": ("\\forall",), "∃": ("\\exists",), "→": ("\\rightarrow", "\\to"), "⊤": ("\\top",), "⊥": ("\\bot", "\\perp"),
     "∅": ("\\emptyset",), "ℓ": ("\\ell",),
 }  # fmt: skip
-"""How the engine writes a sign where it knows it, beside the sign itself."""
+"""Spellings of a symbol by an engine that recognized it, next to the symbol itself."""
 _WORD = re.compile(r"(?<!\w)(?:[^\W\d_]\w{1,5}|[hfkj]\w{1,30}|\w{1,30}[igkj]|i)(?!\w)")
-"""Short ones, and those with what may be the code of a bracket at an end."""
+"""Short words, and words with a possible bracket code at an end."""
 _POWER = re.compile(r"(?<![\w.,])(?:(?:2|10)[−-]?[0-9]{1,3}|[0-9]{2,5}(?= ?[=×]))(?![\w.,]?[0-9])(?!\w)")
-"""Digits that may be a power. Behind other numbers a raised digit is the mark of a footnote, but for "32² = 1024"."""
+"""Digits that may be a power. A raised digit after another number is a footnote mark, except in "32² = 1024"."""
 _BASE = re.compile(r"(?:(?<![^\W_])[^\W\d_]|(?<=[^\W_])\))$")
 _EXPONENT = re.compile(r"(?:[^\W\d_]{1,2}|[1-9])(?!\w)")
 _TERM = re.compile(r"\((?=[^()]*[-+−/·×*])(?:(?![^\W\d_]{3})[^()]){1,24}$")
-"""What stands before the closing bracket of a term that may have an exponent: an operator, and no word."""
+"""Text before the closing bracket of a term that may have an exponent: an operator, and no word."""
 _BRACKETS = frozenset("⟨⟩‖{}|")
 _CLOSING = ("i", "ii")
-"""Behind a prime, which is a line of its own for PDFium, brackets are a word."""
+"""Bracket codes after a prime, which PDFium puts on a line of its own."""
 _FORMULA = re.compile(r"(\$[^$]*\$)")
 _LONGEST_BASE = 2
 _FARTHEST = 0.6
 """White before the rest of an index, at most, in sizes of its base."""
 _NUMBERED = re.compile(r"(?:[0-9A-Z]{1,2}(?:\.[0-9]{1,2}){1,3}\.?|[0-9]{1,2}\))\s+[^\W\d_]")
-"""A list counts in whole numbers; in brackets as well, but its words are set as the text is."""
+"""A heading number. Lists count in whole numbers; numbers in brackets count too, but their words must differ in style."""
 _FEWEST, _MOST = 3, 100
 _FEWEST_BEHIND = 6
-"""So many letters must follow in another font: one word may be set off in a heading."""
+"""Letters that must follow in another font: a single word may be emphasized in a heading."""
 _MARKS, _WIDE = frozenset(".:—–"), 0.6
-"""A heading ends in one of these marks, or in white as wide as this share of the letters' size."""
+"""A heading ends in one of these marks, or in white as wide as this share of the letter size."""
 _SLACK = 1.0
 
 
 def with_dropped(items: Sequence[Item], text: PageText, known: str, skipped: Sequence[BoundingBox]) -> list[Item]:
-    """The items of a page, with those lines of PDFium's text that are not in them as items of their own.
+    """Return the items of a page, with lines of PDFium's text that the engine dropped as additional items.
 
-    `known` is all that the engine found on the page, shown or not; what stands in a box of `skipped` is not looked at.
+    `known` is all text the engine found on the page, visible or not; boxes in `skipped` are ignored.
     """
-    # a ruling of a table above some letters reads as one long bar over a formula
+    # the engine takes a table rule above letters for a long bar over a formula
     kept = [item for item in items if not _BARRED.search(item.text)]
     body = fold(_BARRED.sub(" ", known))
     lines = list(text.lines())
     letters = [fold(line.text) for line in lines]
     whole = {fold(word) for word in known.split()}
     for index, line in enumerate(lines):
-        # a figure or two stand in many a word
+        # a digit or two occur in many words
         given = whole if len(letters[index]) < _SHORTEST else body
         if letters[index] and letters[index] not in given:
             elsewhere = f"{''.join(letters[:index])}|{''.join(letters[index + 1 :])}"
@@ -110,7 +110,7 @@ def with_dropped(items: Sequence[Item], text: PageText, known: str, skipped: Seq
 def _signs_of_code(
     items: Sequence[Item], line: TextLine, text: PageText, skipped: Sequence[BoundingBox]
 ) -> Iterator[Item]:
-    """What the engine has not of the end of a line of code: it drops pieces without a letter, `) {`."""
+    """Yield the missing end of a line of code: the engine drops pieces without a letter, such as `) {`."""
     characters = text.characters(line)
     if 2 * sum(is_typewriter(one.font) for one in characters) <= len(characters):
         return
@@ -121,7 +121,7 @@ def _signs_of_code(
 
 
 def items_of_lines(text: PageText, skipped: Sequence[BoundingBox]) -> list[Item]:
-    """An item for each line of PDFium's text, as it runs: the engine gives what runs from right to left in pieces."""
+    """Return an item for each line of PDFium's text: the engine splits right-to-left lines into pieces."""
     items = []
     for line in text.lines():
         characters = [one for one in text.characters(line) if not any(box.holds(one.box) for box in skipped)]
@@ -131,7 +131,7 @@ def items_of_lines(text: PageText, skipped: Sequence[BoundingBox]) -> list[Item]
 
 
 def _in_order(characters: Sequence[Character]) -> str:
-    """The text of a line; a ligature of lam and alef, which is one glyph, comes with its letters the wrong way round."""
+    """Return the text of a line; the letters of a lam-alef ligature, a single glyph, arrive reversed."""
     signs = [one.text for one in characters]
     for index, (one, after) in enumerate(itertools.pairwise(characters)):
         if one.text in _ALEFS and after.text == _LAM and one.box == after.box:
@@ -140,7 +140,7 @@ def _in_order(characters: Sequence[Character]) -> str:
 
 
 def fold(text: str) -> str:
-    """The letters and figures alone, as they are compared; LaTeX counts as what it shows."""
+    """Return only letters and digits, for comparison; LaTeX commands count as the symbols they show."""
     if "\\" in text:
         text = _COMMAND.sub(lambda match: _SIGNS.get(match[1], match[1] if match[1] in FUNCTIONS else " "), text)
     return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
@@ -149,7 +149,7 @@ def fold(text: str) -> str:
 def _with_line(
     items: Sequence[Item], line: TextLine, text: PageText, skipped: Sequence[BoundingBox], elsewhere: str
 ) -> list[Item]:
-    """The items, where one line of PDFium's takes the place of those that have too little of it.
+    """Return the items, with a line of PDFium's text in place of items that have too little of it.
 
     `elsewhere` are the letters of the page's other lines.
     """
@@ -167,9 +167,9 @@ def _with_line(
         and not _is_of(fold(item.text), elsewhere, fold(line.text))
     ]
     size = max(one.size for one in inked)
-    # the number of a line of code, or of a footnote, stands small before it
+    # the number of a line of code or of a footnote is small and before it
     said = list(itertools.dropwhile(lambda one: one.text.isdigit() and one.size < _SMALLER * size, inked))
-    # each figure counts, and each letter of mathematics beyond U+FFFF, of which the engine knows none
+    # each digit counts, and each mathematical letter beyond U+FFFF, which the engine never knows
     exact = {fold(one.text) for one in said if one.text.isdigit() or one.text > "\uffff"}
     missing = Counter(fold("".join(one.text for one in inked)))
     missing.subtract(fold(" ".join(item.text for item in near)))
@@ -178,14 +178,14 @@ def _with_line(
     if complete and count <= max(_MOST_MISSING * len(inked), _FEWEST_MISSING) and near:
         return list(items)
     replaced = {item for item in near if _lies_in(item.box, box)}
-    # the box of a formula may reach over letters that it has not
+    # the box of a formula may reach over letters it does not have
     others = [(item.box, Counter(fold(item.text))) for item in near if item not in replaced]
     pieces = _pieces_of([one for one in characters if not _is_given(one, others, base)])
     return [*(item for item in items if item not in replaced), *map(item_of, pieces)]
 
 
 def _baseline(characters: Sequence[Character]) -> float:
-    """Where most of the letters stand."""
+    """Return the baseline of most letters."""
     size = max(one.size for one in characters)
     feet = [one.box.y1 for one in characters if one.text not in _DESCENDING and one.size > 0.9 * size]
     feet = feet or [one.box.y1 for one in characters]
@@ -193,13 +193,13 @@ def _baseline(characters: Sequence[Character]) -> float:
 
 
 def _holds(box: BoundingBox, one: Character, base: float) -> bool:
-    """Whether a letter is of the line that a box is drawn around: tall letters reach into the box of the line above."""
+    """Return whether a letter belongs to the line of a box: tall letters reach into the box of the line above."""
     middle = min(max(one.box.y0, base - one.size / 4), one.box.y1)
     return box.x0 <= one.box.centre <= box.x1 and box.y0 <= middle <= box.y1
 
 
 def _is_given(one: Character, others: Sequence[tuple[BoundingBox, Counter[str]]], base: float) -> bool:
-    """Whether one of these items has a letter; it is counted off there. Signs are those of the item that they stand in."""
+    """Return whether one of the items has a letter, and count it off there. Signs belong to the item they are inside."""
     for box, letters in others:
         sign = fold(one.text)
         if _holds(box, one, base) and (not sign or letters[sign] > 0):
@@ -209,7 +209,7 @@ def _is_given(one: Character, others: Sequence[tuple[BoundingBox, Counter[str]]]
 
 
 def _is_of(letters: str, elsewhere: str, line: str) -> bool:
-    """Whether a piece is of another line, and not of this one."""
+    """Return whether a piece belongs to another line, and not to this one."""
     return len(letters) >= _FEWEST_LETTERS and letters in elsewhere and letters not in line
 
 
@@ -218,14 +218,14 @@ def _touch(one: BoundingBox, other: BoundingBox) -> bool:
 
 
 def _lies_in(inner: BoundingBox, outer: BoundingBox) -> bool:
-    """Whether a piece is of this line and of no other: it begins and ends within it, and its middle is at its height."""
+    """Return whether a piece belongs to this line only: it begins and ends inside, and its middle is at this height."""
     slack = outer.height / 2
     across = inner.x0 > outer.x0 - slack and inner.x1 < outer.x1 + slack
     return across and outer.y0 - 1 <= inner.middle <= outer.y1 + 1
 
 
 def _pieces_of(characters: Sequence[Character]) -> Iterator[list[Character]]:
-    """The characters of a line, parted where wide white is, or where the line goes back or to another height."""
+    """Split the characters of a line at wide white, and where the line goes back or changes height."""
     piece: list[Character] = []
     for one in characters:
         if piece:
@@ -240,7 +240,7 @@ def _pieces_of(characters: Sequence[Character]) -> Iterator[list[Character]]:
 
 
 def item_of(piece: Sequence[Character]) -> Item:
-    """An item of characters that stand side by side; raised and lowered ones between dollar signs."""
+    """Return an item of adjacent characters, with raised and lowered ones between dollar signs."""
     size = Counter(round(one.size, 1) for one in piece).most_common(1)[0][0]
     font = Counter(one.font for one in piece).most_common(1)[0][0]
     ink, base = box_around(piece), _baseline(piece)
@@ -261,7 +261,7 @@ def _text_with_scripts(piece: Sequence[Character], size: float, base: float) -> 
 
 
 def script_of(one: Character, size: float, base: float) -> str:
-    """`^` or `_` for a character that is smaller than its line and stands higher or lower; empty for others."""
+    """Return `^` or `_` for a character that is smaller than its line and raised or lowered; else ""."""
     if one.size > _SMALLER * size or not one.text.isalnum():
         return ""
     if one.box.y1 < base - _RAISED * size:
@@ -270,7 +270,7 @@ def script_of(one: Character, size: float, base: float) -> str:
 
 
 def with_symbols(items: Iterable[Item], text: PageText) -> list[Item]:
-    """The items of a page with these signs; an item whose letters are not those of the page stays as it is."""
+    """Return the items with the symbols of TeX's fonts; an item with other letters than the page stays as it is."""
     letters = sorted(text.find({*_COMMAND_SIGNS, "`"}, _CODED), key=lambda one: one.box.middle)
     signs = [mend_symbol(one).text for one in letters]
     if all(sign == one.text for sign, one in zip(signs, letters, strict=True)):
@@ -294,7 +294,7 @@ def _mend(item: Item, letters: Sequence[tuple[Character, str]]) -> Item:
 
 
 def mend_symbol(one: Character) -> Character:
-    """What a code of TeX's fonts stands for."""
+    """Return the symbol for a code of TeX's fonts."""
     if one.text == "`" and _ITALICS.search(one.font):
         return replace(one, text="ℓ")
     known = _CODES.get(one.text) if _SYMBOL_FONT.search(one.font) else None
@@ -302,10 +302,10 @@ def mend_symbol(one: Character) -> Character:
 
 
 def _insert_symbols(text: str, letters: Sequence[tuple[Character, str]]) -> str:
-    """The text with these signs for their letters, which come in its order; as it is, if it has not just these."""
+    """Insert symbols in place of their codes, in order; return the text unchanged if the codes differ."""
     waiting: dict[str, list[str]] = defaultdict(list)
     spelled: dict[str, str] = {}
-    """What stands in the text -> the letter of the page."""
+    """Spelling in the text -> letter of the page."""
     for one, sign in letters:
         waiting[one.text].append(sign)
         spelled |= dict.fromkeys((one.text, sign, *_SPELLED.get(sign, ())), one.text)
@@ -363,7 +363,7 @@ def _words_with_subscripts(text: PageText) -> Iterator[tuple[str, str, BoundingB
         for match in (*_WORD.finditer(line.text), *_POWER.finditer(line.text)):
             first, last = line.start + match.start(), line.start + match.end() - 1
             if match.group() not in _CLOSING and text.are_drawn_together(first, last):
-                continue  # in one font and size
+                continue  # one font and size
             behind = len(line.text) - len(line.text[match.end() :].lstrip()) + 1
             found = text.characters(TextLine(line.text[match.start() : behind], first))
             word, after = found[: len(match.group())], found[len(match.group()) :]
@@ -372,7 +372,7 @@ def _words_with_subscripts(text: PageText) -> Iterator[tuple[str, str, BoundingB
 
 
 def _words_with_exponents(text: PageText) -> Iterator[tuple[str, str, BoundingBox, BoundingBox]]:
-    """A letter or a term in brackets with the exponent that PDFium has at the start of the next line: "r" and "2 in"."""
+    """Yield a letter or a bracketed term whose exponent begins PDFium's next line: "r" and "2 in"."""
     for line, following in itertools.pairwise(text.lines()):
         base, raised = _BASE.search(line.text), _EXPONENT.match(following.text)
         if not base or not raised or (base.group() == ")" and not _TERM.search(line.text[: base.start()][-30:])):
@@ -385,7 +385,7 @@ def _words_with_exponents(text: PageText) -> Iterator[tuple[str, str, BoundingBo
         is_raised = all(
             other.size < _SMALLER * size and one.box.y0 - size / 2 < other.box.y1 < one.box.middle for other in above
         )
-        # the mark of a footnote stands behind a letter that is set as the words before it are
+        # a footnote mark follows a letter in the style of the words before it
         is_marked = raised.group().isdigit() and one.text != ")" and before[-2:-1] and before[-2].font == one.font
         if is_raised and abs(above[0].box.x0 - one.box.x1) < size / 2 and not is_marked:
             formula = f"^{{{''.join(map(tex_of, raised.group())).strip()}}}$"
@@ -394,7 +394,7 @@ def _words_with_exponents(text: PageText) -> Iterator[tuple[str, str, BoundingBo
 
 
 def _write(word: Sequence[Character], after: Sequence[Character]) -> str:
-    """The word with its brackets, and with its formula between dollar signs."""
+    """Return a word with corrected brackets, and with its formula between dollar signs."""
     if word[0].text.isdigit():
         return _write_power(word)
     signs = [mend_symbol(one) for one in word]
@@ -420,7 +420,7 @@ def _count_brackets(signs: Sequence[Character]) -> int:
 
 
 def _formula_of(word: Sequence[Character], after: Sequence[Character]) -> str:
-    """Its LaTeX; empty for a word in small capitals, with the mark of a footnote, or whose index goes on behind it."""
+    """Return the LaTeX of a word; "" for small capitals, a footnote mark, or an index that continues after it."""
     size, base = word[0].size, word[0].box.y1
     if any(one.size < _SMALLER * size and one.box.x0 - word[-1].box.x1 < _FARTHEST * size for one in after):
         return ""
@@ -441,10 +441,9 @@ def _mark_of(one: Character, size: float, base: float) -> str:
 
 
 def _insert_script(text: str, word: str, told: str, share: float) -> str:
-    """The text with this for the word that begins nearest to this share of it; empty where no word outside a formula
-    is this one."""
+    """Replace the occurrence of a word nearest to this share of the text, outside formulas; return "" if there is none."""
     parts = _FORMULA.split(text)
-    # a prime is a 0 in the item, and may stand between a bracket and its formula
+    # a prime is a 0 in the item, and may be between a bracket and its formula
     before = "(?<=0)" if word in _CLOSING else "" if word[0] == ")" else r"(?<!\w)"
     behind = r"(?![^\W0])" if told[0] == "⟨" and word not in _CLOSING else r"(?!\w)"
     starts = [0, *accumulate(map(len, parts))]
@@ -457,7 +456,7 @@ def _insert_script(text: str, word: str, told: str, share: float) -> str:
         return ""
     _, number, at = min(places)
     tail = parts[number][at + len(word) :]
-    if number and not at and told.startswith("$"):  # formulas that touch are one
+    if number and not at and told.startswith("$"):  # merge adjacent formulas
         parts[number - 1], told = parts[number - 1][:-1], f" {told[1:]}"
     if number + 1 < len(parts) and not tail and told.endswith("$"):
         told, parts[number + 1] = f"{told[:-1]} ", parts[number + 1][1:]
@@ -466,7 +465,7 @@ def _insert_script(text: str, word: str, told: str, share: float) -> str:
 
 
 def split_run_in(items: Sequence[Item], text: PageText) -> list[Item]:
-    """The items, where a heading and what follows it in its line are two, and the first one is marked as `run_in`."""
+    """Split items where a heading and its paragraph share a line; the heading gets `run_in`."""
     kept = list(items)
     for line in text.lines():
         if _NUMBERED.match(line.text.strip()):
@@ -477,7 +476,7 @@ def split_run_in(items: Sequence[Item], text: PageText) -> list[Item]:
 
 
 def _find_switch(characters: Sequence[Character]) -> int:
-    """The place of the first character behind the heading; 0 where the whole line is set alike."""
+    """Return the index of the first character after the heading; 0 if the style never changes."""
     first = next((place for place, one in enumerate(characters) if one.text.isalpha()), None)
     if first is None or characters[-1].font == characters[first].font:
         return 0
@@ -494,7 +493,7 @@ def _find_switch(characters: Sequence[Character]) -> int:
 
 
 def _cut(items: Sequence[Item], characters: Sequence[Character], behind: int) -> Iterator[Item]:
-    """The items, the one that the place is in cut in two there."""
+    """Return the items, with the item at a position split there."""
     end, start = characters[behind - 1].box, characters[behind].box
     font = next(one.font for one in characters if one.text.isalpha())
     for item in items:
@@ -529,7 +528,7 @@ def _cut(items: Sequence[Item], characters: Sequence[Character], behind: int) ->
 
 
 def _place_behind(text: str, count: int) -> int:
-    """The place behind so many letters and digits, and behind the signs that end their word."""
+    """Return the position after this many letters and digits, and after the signs that end their word."""
     for place, sign in enumerate(text):
         if not count and sign.isspace():
             return place
