@@ -252,7 +252,7 @@ def read_note(path: str) -> bytes:
         ) from error
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"--with {path}: it is no UTF-8 text; only Markdown and plain text are read with a paper"
+            f"--with {path}: it is not UTF-8 text; only Markdown and plain text can be given with a paper"
         ) from error
     if why := why_no_source(os.path.realpath(path), content):
         raise UsageError(f"--with {path} {why}")
@@ -327,7 +327,7 @@ def _walk_directory(directory: str, limit: int) -> tuple[dict[str, bytes], list[
             if not name.lower().endswith(LATEX_FILES):
                 continue
             if os.path.islink(path) or _printable_name(inner) != inner:
-                left.append(f"{_printable_name(inner)}: a link, or a name that is no text")
+                left.append(f"{_printable_name(inner)}: a link, or an unprintable name")
                 continue
             content = read_bytes(path, limit=limit)
             total += len(content)

@@ -245,6 +245,6 @@ def recognize_letters(path: str, *, run: RunWorker = run_worker) -> bytes:
         if result.code != 0 or not os.path.isfile(copy) or os.path.islink(copy):
             how = "took too long" if result.code is None else f"ended with code {result.code}"
             last = result.errors.strip().rpartition("\n")[2]
-            raise PhaseError(f"ocrmypdf could make no text layer: it {how}{f' ({last})' if last else ''}")
+            raise PhaseError(f"ocrmypdf could not make a text layer: it {how}{f' ({last})' if last else ''}")
         with open_file(copy) as file:
             return file.read()

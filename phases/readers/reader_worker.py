@@ -99,7 +99,7 @@ def read_input(kind: str, source: InputFile, *, reader: str = "") -> Reading:
     except (MemoryError, RecursionError):
         reading = Reading(BROKEN, "none", detail=TOO_MUCH_MEMORY)
     if sum(map(len, reading.pages)) > LARGEST_TEXT:
-        reading = Reading(BROKEN, reading.reader, detail="there is more text in it than in a paper")
+        reading = Reading(BROKEN, reading.reader, detail="it has more text than a paper")
     return reading
 
 

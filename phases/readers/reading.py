@@ -20,14 +20,14 @@ NO_READER = "no_reader"
 READABLE = (OK, PARTIAL)
 """Verdicts of papers with pages; all others have none."""
 WRONG_WORD = "the password is wrong"
-TOO_MUCH_MEMORY = "reading it takes more memory than a paper may"
+TOO_MUCH_MEMORY = "reading it takes more memory than allowed"
 """Detail of a file whose reading exceeds the memory limit."""
 NOTHING_RECOGNIZED = "nothing was recognized"
 """Detail of a scan in whose pictures no letters were found."""
 CURES = {
     NO_TEXT: "has no text layer, it is a scan; have ocrmypdf recognize its letters with --ocr",
-    GARBLED: "has a text layer of wrong letters; have ocrmypdf recognize them anew with --ocr",
-    NOTHING_RECOGNIZED: "shows no letters that ocrmypdf could recognize; scan it again with more dots an inch",
+    GARBLED: "has a text layer of wrong letters; have ocrmypdf recognize them again with --ocr",
+    NOTHING_RECOGNIZED: "shows no letters that ocrmypdf could recognize; scan it again at a higher resolution",
     ENCRYPTED: (
         "is encrypted; give the password of a PDF with --password, or save a copy without one "
         "(qpdf --decrypt --password=… {name} {open})"

@@ -35,7 +35,7 @@ def read_text(content: bytes, *, markdown: bool) -> Reading:
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise Unreadable(BROKEN, f"it is not UTF-8 text, byte {error.start} is wrong") from error
+        raise Unreadable(BROKEN, f"it is not UTF-8 text: byte {error.start} is invalid") from error
     # front matter is not part of the text, but names title and authors
     front = _FRONT.match(text) if markdown else None
     known = _parse_front(front.group(1)) if front else {}

@@ -68,7 +68,7 @@ def read_docx(data: bytes) -> Reading:
     body = Body(beside, Numbering(_parse_part(files, f"{directory}/numbering.xml")))
     document = parse_xml(files[main], main).find("w:document", "w:body")
     if document is None:
-        raise Unreadable(BROKEN, f"{main} holds no text of a document")
+        raise Unreadable(BROKEN, f"{main} has no document text")
     body.read(document)
     _read_notes(files, directory, beside, body.numbering)
     _promote_bold(body)
@@ -90,7 +90,7 @@ def _unpack_document(data: bytes) -> dict[str, bytes]:
             raise Unreadable(BROKEN, "is an old Word file (.doc); save it as .docx or PDF")
         raise Unreadable(ENCRYPTED, "is a Word document with a password")
     if not data.startswith(b"PK"):
-        raise Unreadable(BROKEN, "is no Word document: a .docx is a zip archive")
+        raise Unreadable(BROKEN, "is not a Word document: a .docx is a zip archive")
     return unpack(data).files
 
 
@@ -101,7 +101,7 @@ def _main_part(files: dict[str, bytes]) -> str:
         if relation.attributes.get("Type", "").endswith("/officeDocument") and target in files:
             return target
     if _MAIN not in files:
-        raise Unreadable(BROKEN, f"is a zip archive without {_MAIN}, so no Word document")
+        raise Unreadable(BROKEN, f"is a zip archive without {_MAIN}, so it is not a Word document")
     return _MAIN
 
 

@@ -66,7 +66,7 @@ def parse_xml(data: bytes, part: str) -> XmlNode:
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, ValueError, LookupError) as error:  # the latter two: an unknown encoding
-        raise Unreadable(BROKEN, f"{part} is no XML that can be read: {error}") from error
+        raise Unreadable(BROKEN, f"{part} is not valid XML: {error}") from error
     return builder.root
 
 
@@ -95,7 +95,7 @@ class _XmlBuilder:
         if short.startswith("xi:"):
             self.refuse()
         if len(self._stack) > _DEEPEST or self._elements > _MOST_ELEMENTS:
-            raise Unreadable(BROKEN, f"{self._part} has more elements, or deeper ones, than a paper has")
+            raise Unreadable(BROKEN, f"{self._part} has more or deeper elements than a paper")
         node = XmlNode(short, {_short_name(key): value for key, value in attributes.items()} if attributes else {})
         self._stack[-1].children.append(node)
         self._stack.append(node)
@@ -115,7 +115,7 @@ class _XmlBuilder:
             parts.append(text)
 
     def refuse(self, *_: object) -> None:
-        raise Unreadable(BROKEN, f"{self._part} declares entities or includes files, which no paper needs")
+        raise Unreadable(BROKEN, f"{self._part} declares entities or includes files, which papers do not need")
 
 
 @lru_cache(maxsize=2000)

@@ -169,7 +169,7 @@ class TreeBuilder:
     def open(self, tag: str, attributes: dict[str, str], *, empty: bool) -> None:
         self._tags += 1
         if len(self._stack) > _MOST_OPEN or self._elements > _MOST_ELEMENTS or self._tags > _MOST_TAGS:
-            raise Unreadable(BROKEN, "is an HTML page with far more elements than a paper has")
+            raise Unreadable(BROKEN, "is an HTML page with far more elements than a paper")
         self._imply(tag)
         parent = self._stack[-1]
         if tag in ("meta", "base", "script", "link"):

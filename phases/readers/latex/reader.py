@@ -90,7 +90,7 @@ def read_latex(files: Mapping[str, bytes]) -> Reading:
     authors = authors_of(stream.out, inline)
     text = _compose_page(blocks, known, sources, find_packages(stream.out), title, authors)
     if sum(map(str.isalpha, text)) < _FEWEST_LETTERS:
-        raise Unreadable(BROKEN, "its LaTeX source holds no text")
+        raise Unreadable(BROKEN, "its LaTeX source has no text")
     links = tuple(Link(url, 1, without_marks(words)) for url, words in dict.fromkeys(known.links) if url)
     hidden = tuple(Hidden(words, 1, "white") for words in sources.white[:_MOST_HIDDEN])
     return Reading(OK, READER, (text,), title, authors, links, hidden)

@@ -182,13 +182,13 @@ def _is_tex(name: str) -> bool:
 def _main_file(texts: dict[str, str]) -> str:
     """Return the main file: a whole document that no other file includes, and the longest of those."""
     if not texts:
-        raise Unreadable(BROKEN, "there is no LaTeX file in it")
+        raise Unreadable(BROKEN, "it has no LaTeX file")
     includes = {name: set(_INCLUDE.findall(text)) for name, text in texts.items()}
     taken = {_stem_of(target) for targets in includes.values() for target in targets}
     whole = [name for name, text in texts.items() if _CLASS.search(text) and _BEGIN.search(text)]
     whole = whole or [name for name, text in texts.items() if "\\section" in text or "\\title" in text]
     if not whole:
-        raise Unreadable(BROKEN, "no file in it is a LaTeX document; of plain TeX, give the PDF that it makes")
+        raise Unreadable(BROKEN, "no file in it is a LaTeX document; for plain TeX, give its PDF")
     free = [name for name in whole if _stem_of(name) not in taken and _stem_of(posixpath.basename(name)) not in taken]
     sizes = {name: _size_with_includes(name, texts, includes) for name in free or whole}
     longest = max(sizes.values())
