@@ -307,7 +307,7 @@ def _build_latex_source(files: Mapping[str, bytes], left: list[str], *, nothing:
 
 def _walk_directory(directory: str, limit: int) -> tuple[dict[str, bytes], list[str]]:
     """Read the LaTeX files of a directory by path, and list what is skipped. Links and hidden directories are not followed."""
-    found: dict[str, bytes] = {}
+    result: dict[str, bytes] = {}
     left: list[str] = []
     total = visited = 0
     for base, directories, names in os.walk(
@@ -331,10 +331,10 @@ def _walk_directory(directory: str, limit: int) -> tuple[dict[str, bytes], list[
                 continue
             content = read_bytes(path, limit=limit)
             total += len(content)
-            if total > limit or len(found) >= _MOST_FILES:
+            if total > limit or len(result) >= _MOST_FILES:
                 raise Unreadable(BROKEN, f"holds more LaTeX than a paper may ({limit:,} bytes, {_MOST_FILES} files)")
-            found[inner] = content
-    return found, left
+            result[inner] = content
+    return result, left
 
 
 def _printable_name(name: str) -> str:
@@ -348,7 +348,7 @@ def _follow_includes(path: str, content: bytes, limit: int) -> tuple[dict[str, b
     directory, name = os.path.split(path)
     main = name if name.lower().endswith(LATEX_FILES) else f"{name}.tex"
     main = main if _printable_name(main) == main else "main.tex"
-    found = {main: content}
+    result = {main: content}
     left: list[str] = []
     total, todo = len(content), list(_names_included_in(content, main))
     seen = {main, *todo}
@@ -357,20 +357,20 @@ def _follow_includes(path: str, content: bytes, limit: int) -> tuple[dict[str, b
         real = _path_inside(directory, name)
         if real is None:
             continue
-        if len(found) >= _MOST_FILES or len(seen) >= _MOST_NAMES:
+        if len(result) >= _MOST_FILES or len(seen) >= _MOST_NAMES:
             raise Unreadable(BROKEN, f"names more files than a paper may ({_MOST_FILES})")
         try:
-            found[name] = read_bytes(real, limit=limit - total)
+            result[name] = read_bytes(real, limit=limit - total)
         except FileTooLarge:
             raise
         except StorageError as error:
             left.append(f"{_printable_name(name)}: {_printable_name(str(error))}")
             continue
-        total += len(found[name])
-        fresh = [other for other in _names_included_in(found[name], name) if other not in seen]
+        total += len(result[name])
+        fresh = [other for other in _names_included_in(result[name], name) if other not in seen]
         seen.update(fresh)
         todo += dict.fromkeys(fresh)
-    return found, left
+    return result, left
 
 
 def _path_inside(directory: str, name: str) -> str | None:

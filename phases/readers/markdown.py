@@ -37,14 +37,15 @@ def paper_document(reading: Reading, source_sha256: str, kind: str) -> Markdown:
         "source_sha256": source_sha256,
         "characters": len(body),
         "links": [
-            {"url": _replace_surrogates(row.url), "page": row.page, "text": _replace_surrogates(row.text)}
-            for row in reading.links
+            {"url": _replace_surrogates(link.url), "page": link.page, "text": _replace_surrogates(link.text)}
+            for link in reading.links
         ],
         "hidden_text": [
-            {"text": _replace_surrogates(row.text), "page": row.page, "how": row.how} for row in reading.hidden
+            {"text": _replace_surrogates(link.text), "page": link.page, "how": link.how} for link in reading.hidden
         ],
         "left_out": [
-            {"text": _replace_surrogates(row.text), "page": row.page, "reason": row.reason} for row in reading.left_out
+            {"text": _replace_surrogates(link.text), "page": link.page, "reason": link.reason}
+            for link in reading.left_out
         ],
     }
     if reading.recognized_by:
@@ -65,8 +66,8 @@ def add_notes(reading: Reading, notes: Sequence[tuple[str, Reading]]) -> Reading
         title = "Addendum" if name.casefold() == "addendum" else f"Addendum: {re.sub(r'[-_]+', ' ', name)}"
         bodies = [lower_headings(page, title, 3) for page in note.pages]
         pages += [f"## {title}\n\n{body}" if not place else body for place, body in enumerate(bodies)]
-        links += [replace(row, page=row.page + before) for row in note.links]
-        hidden += [replace(row, page=row.page + before) for row in note.hidden]
+        links += [replace(link, page=link.page + before) for link in note.links]
+        hidden += [replace(link, page=link.page + before) for link in note.hidden]
     return replace(reading, pages=tuple(pages), links=tuple(links), hidden=tuple(hidden))
 
 

@@ -275,10 +275,10 @@ def _find_captions(
     text: str, start: int, places: Positions, words: str, letter: str, loose: str
 ) -> list[dict[str, Any]]:
     """Find the captions of floats. `loose` matches between label and text in place of a separator."""
-    found: dict[str, dict[str, Any]] = {}
+    result: dict[str, dict[str, Any]] = {}
     for match in re.compile(_CAPTION.format(words=words, loose=loose), re.MULTILINE).finditer(text, start):
         label = " ".join(match.group(1).split())
-        known = found.get(label.lower())
+        known = result.get(label.lower())
         # an algorithm whose lines were drawn has its caption twice: the one with lines counts
         if known is None or (letter == "A" and not _has_lines(text, known)):
             caption = " ".join(match.group(2).replace("|", " ").split()).strip("* _")[:_LONGEST]
@@ -288,9 +288,9 @@ def _find_captions(
                 behind = places.fence_behind(match.end(), text)
                 span = places.fence(match.start()) or (match.start(), behind[1] if behind else match.end())
             if known is None or _has_lines(text, {"start": span[0], "end": span[1]}):
-                identifier = known["id"] if known else f"{letter}{len(found) + 1}"
-                found[label.lower()] = _build_anchor(identifier, label, caption, span, places)
-    return sorted(found.values(), key=lambda row: int(row["start"]))
+                identifier = known["id"] if known else f"{letter}{len(result) + 1}"
+                result[label.lower()] = _build_anchor(identifier, label, caption, span, places)
+    return sorted(result.values(), key=lambda row: int(row["start"]))
 
 
 def _has_lines(text: str, row: Mapping[str, Any]) -> bool:
@@ -317,20 +317,22 @@ def cut_formula(formula: str, most: int) -> str:
 
 def _find_equations(text: str, start: int, places: Positions) -> list[dict[str, Any]]:
     """Find displayed equations and unmarked formulas; in a text without either, lines that end in a number."""
-    found: list[tuple[tuple[int, int], str, str]] = []
+    result: list[tuple[tuple[int, int], str, str]] = []
     for match in _DISPLAY.finditer(text, start):
         tag = _TAG.search(match.group(1))
         if not _UNSEEN.sub("", _TAG.sub("", match.group(1))):
             # dollar signs around nothing but labels are not a formula
             continue
-        found.append((match.span(), f"({tag.group(1)})" if tag else "", _TAG.sub("", match.group(1))))
-    counted = () if found else _COUNTED.finditer(text, start)
-    found += [(match.span(), match.group(2), match.group(1)) for match in counted]
-    known = [span for span, _, _ in found]
-    found += [row for row in _bare_formulas(text, start) if not places.fence(row[0][0]) and not _lies_in(row[0], known)]
+        result.append((match.span(), f"({tag.group(1)})" if tag else "", _TAG.sub("", match.group(1))))
+    counted = () if result else _COUNTED.finditer(text, start)
+    result += [(match.span(), match.group(2), match.group(1)) for match in counted]
+    known = [span for span, _, _ in result]
+    result += [
+        row for row in _bare_formulas(text, start) if not places.fence(row[0][0]) and not _lies_in(row[0], known)
+    ]
     return [
         _build_anchor(f"E{number}", label, cut_formula(" ".join(content.split()), _LONGEST_FORMULA), span, places)
-        for number, (span, label, content) in enumerate(sorted(found), 1)
+        for number, (span, label, content) in enumerate(sorted(result), 1)
     ]
 
 

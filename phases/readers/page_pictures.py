@@ -106,13 +106,13 @@ def draw_floats(
         {"page": row["page"], "kind": kind, "text": f"{row['label']} {row['text']}"[:_LONGEST_QUOTE]}
         for kind, row in rows
     ]
-    found = {
+    result = {
         rows[index][1]["label"]: View(rows[index][1]["page"], part=box)
         for index, row in _ask_worker("find-floats", path, {"password": password, "captions": captions}, run)
         if 0 <= index < len(rows) and (box := _box_in(row.get("box")))
     }
-    drawn = draw_views(path, list(found.values()), password, dots_per_inch=dots_per_inch, run=run) if found else []
-    return {name: picture for name, picture in zip(found, drawn, strict=True) if picture}
+    drawn = draw_views(path, list(result.values()), password, dots_per_inch=dots_per_inch, run=run) if result else []
+    return {name: picture for name, picture in zip(result, drawn, strict=True) if picture}
 
 
 def find_quotes(
@@ -154,13 +154,13 @@ def _picture_in(row: dict[str, Any]) -> Picture | None:
 
 
 def _places_in(row: dict[str, Any]) -> tuple[QuotePlace, ...]:
-    found = []
+    result = []
     for place in _list_in(row, "places"):
         boxes = [_box_in(box) for box in _list_in(place, "boxes")]
         page = place.get("page") if boxes else None
         if isinstance(page, int) and boxes and all(boxes):
-            found.append(QuotePlace(page, tuple(box for box in boxes if box)))
-    return tuple(found)
+            result.append(QuotePlace(page, tuple(box for box in boxes if box)))
+    return tuple(result)
 
 
 def _list_in(row: Any, key: str) -> list[Any]:

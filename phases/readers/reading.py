@@ -53,11 +53,11 @@ class InputFile:
 
     def files(self) -> dict[str, bytes]:
         """Return the files of the directory by relative path."""
-        found: dict[str, bytes] = {}
+        result: dict[str, bytes] = {}
         for base, _, names in os.walk(self.path):
             for path in (os.path.join(base, name) for name in sorted(names)):
-                found[os.path.relpath(path, self.path)] = InputFile(path).content()
-        return found
+                result[os.path.relpath(path, self.path)] = InputFile(path).content()
+        return result
 
 
 @dataclass(frozen=True)

@@ -94,16 +94,16 @@ def read_requirement_input(source: InputFile) -> Reading:
 
 def _without_comments(body: str) -> tuple[str, list[str]]:
     """Remove HTML comments outside fences, and return their words as hidden text."""
-    kept: list[str] = []
+    result: list[str] = []
     hidden: list[str] = []
     position = 0
     for fence in [*FENCED.finditer(body), None]:
         stretch = body[position : fence.start() if fence else len(body)]
         words = (" ".join(match.group(1).split())[:_LONGEST_HIDDEN] for match in _COMMENT.finditer(stretch))
         hidden += [word for word in words if any(map(str.isalnum, word)) and not _OWN_MARK.fullmatch(word)]
-        kept += [_COMMENT.sub("", stretch), fence.group() if fence else ""]
+        result += [_COMMENT.sub("", stretch), fence.group() if fence else ""]
         position = fence.end() if fence else len(body)
-    return "".join(kept), hidden
+    return "".join(result), hidden
 
 
 def read_requirement(content: bytes) -> Reading:
@@ -136,25 +136,25 @@ def _with_headings(text: str) -> str:
     """
     lines = text.split("\n")
     is_set_in = 2 * sum(line.startswith(_INDENTED) for line in lines) > sum(bool(line.strip()) for line in lines)
-    kept: list[str] = []
+    result: list[str] = []
     for index, line in enumerate(lines):
         before = lines[index - 1].strip() if index else ""
         after = lines[index + 1] if index + 1 < len(lines) else ""
         alone = not before and not after.strip() and not line.rstrip().endswith((".", ",", ";"))
         match = _NUMBERED.match(line.lstrip() if is_set_in else line)
         if _SETEXT.match(after) and line.strip() and not before:
-            kept.append(("# " if after.startswith("=") else "## ") + line.strip())
-        elif _SETEXT.match(line) and kept and kept[-1].startswith("#"):
+            result.append(("# " if after.startswith("=") else "## ") + line.strip())
+        elif _SETEXT.match(line) and result and result[-1].startswith("#"):
             continue
         elif match and alone and (line[:1].strip() or "." in match.group(1)):
-            kept.append(f"{'#' * (match.group(1).count('.') + 2)} {line.strip()}")
+            result.append(f"{'#' * (match.group(1).count('.') + 2)} {line.strip()}")
         elif is_set_in and alone and _EDGE_HEADING.match(line):
-            kept.append(f"## {line.strip().rstrip(':')}")
-        elif is_set_in and alone and not any(row.startswith("#") for row in kept) and _CENTRED.match(line):
-            kept.append(f"# {line.strip()}")
+            result.append(f"## {line.strip().rstrip(':')}")
+        elif is_set_in and alone and not any(row.startswith("#") for row in result) and _CENTRED.match(line):
+            result.append(f"# {line.strip()}")
         else:
-            kept.append(line)
-    return _with_fenced_tables("\n".join(kept))
+            result.append(line)
+    return _with_fenced_tables("\n".join(result))
 
 
 def _with_fenced_tables(text: str) -> str:

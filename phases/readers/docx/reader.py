@@ -112,15 +112,15 @@ def _parse_part(files: dict[str, bytes], name: str) -> XmlNode | None:
 
 def _relations_of(files: dict[str, bytes], name: str) -> list[XmlNode]:
     part = _parse_part(files, name)
-    return [one for one in part.children if one.name == "rel:Relationship"] if part else []
+    return [node for node in part.children if node.name == "rel:Relationship"] if part else []
 
 
 def _link_targets(files: dict[str, bytes], part: str) -> dict[str, str]:
     directory, name = posixpath.split(part)
     return {
-        one.attributes.get("Id", ""): one.attributes.get("Target", "")
-        for one in _relations_of(files, f"{directory}/_rels/{name}.rels")
-        if one.attributes.get("TargetMode") == "External"
+        node.attributes.get("Id", ""): node.attributes.get("Target", "")
+        for node in _relations_of(files, f"{directory}/_rels/{name}.rels")
+        if node.attributes.get("TargetMode") == "External"
     }
 
 
@@ -501,14 +501,14 @@ def plain_text(line: ParagraphReader) -> str:
 
 
 def _text_boxes(node: XmlNode) -> list[XmlNode]:
-    found: list[XmlNode] = []
+    result: list[XmlNode] = []
     waiting = [node]
     while waiting:
         one = waiting.pop()
         if one.name == "w:txbxContent":
-            found.append(one)
+            result.append(one)
         elif one.name == "mc:AlternateContent":
             waiting += one.children[:1]
         else:
             waiting.extend(reversed(one.children))
-    return found
+    return result

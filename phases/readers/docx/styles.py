@@ -73,10 +73,10 @@ class Styles:
     """Styles of a document by id."""
 
     def __init__(self, part: XmlNode | None) -> None:
-        nodes = (one for one in part.children if one.name == "w:style") if part else iter(())
-        self._nodes = {one.attributes.get("w:styleId", ""): one for one in nodes}
+        nodes = (node for node in part.children if node.name == "w:style") if part else iter(())
+        self._nodes = {node.attributes.get("w:styleId", ""): node for node in nodes}
         self._known: dict[str, Style] = {}
-        default = (key for key, one in self._nodes.items() if one.attributes.get("w:default") in ("1", "true"))
+        default = (key for key, node in self._nodes.items() if node.attributes.get("w:default") in ("1", "true"))
         self._default = next((key for key in default if self._nodes[key].attributes.get("w:type") == "paragraph"), "")
 
     def style(self, identity: str | None) -> Style:
@@ -112,11 +112,13 @@ class Numbering:
 
     def __init__(self, part: XmlNode | None) -> None:
         children = part.children if part else []
-        abstract = {one.attributes.get("w:abstractNumId", ""): one for one in children if one.name == "w:abstractNum"}
+        abstract = {
+            node.attributes.get("w:abstractNumId", ""): node for node in children if node.name == "w:abstractNum"
+        }
         self._lists = {
-            one.attributes.get("w:numId", ""): _list_levels(abstract.get(one.value("w:abstractNumId") or ""))
-            for one in children
-            if one.name == "w:num"
+            node.attributes.get("w:numId", ""): _list_levels(abstract.get(node.value("w:abstractNumId") or ""))
+            for node in children
+            if node.name == "w:num"
         }
         self._counts: dict[str, list[int]] = {}
 
@@ -144,13 +146,13 @@ def numbering_of(properties: XmlNode | None) -> tuple[str, int] | None:
 
 def _list_levels(abstract: XmlNode | None) -> dict[str, tuple[str, int]]:
     """Return kind and first number of each level of a list."""
-    found: dict[str, tuple[str, int]] = {}
+    result: dict[str, tuple[str, int]] = {}
     for level in abstract.children if abstract else ():
-        if level.name == "w:lvl" and len(found) < _MOST_LEVELS:
+        if level.name == "w:lvl" and len(result) < _MOST_LEVELS:
             start = level.value("w:start") or "1"
             first = int(start) if re.fullmatch("[0-9]{1,6}", start) else 1
-            found[level.attributes.get("w:ilvl", "0")] = (level.value("w:numFmt") or "bullet", first)
-    return found
+            result[level.attributes.get("w:ilvl", "0")] = (level.value("w:numFmt") or "bullet", first)
+    return result
 
 
 def _role_of(node: XmlNode, key: str) -> tuple[str | None, int]:

@@ -298,7 +298,9 @@ def listing_text(element: Element, raw: Callable[[Element], str]) -> str:
 
 
 def _listing_line(line: Element, raw: Callable[[Element], str]) -> str:
-    tag = next((text_of(one).strip() for one in walk_elements(line) if "ltx_tag_listingline" in one.classes), "")
+    tag = next(
+        (text_of(element).strip() for element in walk_elements(line) if "ltx_tag_listingline" in element.classes), ""
+    )
     text = raw(line).removeprefix(" " if tag else "")
     text = text.lstrip("\n\r\t ") if text.startswith("\n") else text
     text = "".join(_WIDE.get(sign, " " if sign.isspace() else sign) for sign in text).rstrip()
@@ -445,9 +447,9 @@ def _span_of(cell: Element, name: str, most: int) -> int:
 
 
 def _equation_number(row: Element) -> str:
-    for one in walk_elements(row):
-        if "ltx_tag_equation" in one.classes or "ltx_tag_equationgroup" in one.classes:
-            return text_of(one).strip()
+    for element in walk_elements(row):
+        if "ltx_tag_equation" in element.classes or "ltx_tag_equationgroup" in element.classes:
+            return text_of(element).strip()
     cells = _cell_elements(row)
     match = _NUMBER.fullmatch(text_of(cells[-1])) if cells else None
     return match.group(1) if match else ""

@@ -29,8 +29,10 @@ def math_tex(math: Element) -> str:
     """Return the LaTeX of a `math` element on one line; "" if it is empty."""
     written = math.attributes.get("alttext", "")
     if not written.strip():
-        notes = (one for one in walk_elements(math) if one.tag == "annotation")
-        written = next((text_of(one) for one in notes if one.attributes.get("encoding", "").lower() in _TEX), "")
+        notes = (element for element in walk_elements(math) if element.tag == "annotation")
+        written = next(
+            (text_of(element) for element in notes if element.attributes.get("encoding", "").lower() in _TEX), ""
+        )
     return clean_tex(written) if written.strip() else one_line(_convert_element(math))
 
 

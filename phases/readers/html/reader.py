@@ -65,24 +65,28 @@ def _decode_page(data: bytes) -> str:
 
 def _find_paper(root: Element) -> Element:
     """Return the element marked as the paper, if it holds most of the page's text; else the page."""
-    marked = [one for one in walk_elements(root) if one.tag in ("article", "main") or "ltx_document" in one.classes]
-    own = next((one for one in marked if "ltx_document" in one.classes), None)
+    marked = [
+        element
+        for element in walk_elements(root)
+        if element.tag in ("article", "main") or "ltx_document" in element.classes
+    ]
+    own = next((element for element in marked if "ltx_document" in element.classes), None)
     if own is not None:
         return own
-    body = next((one for one in walk_elements(root) if one.tag == "body"), root)
+    body = next((element for element in walk_elements(root) if element.tag == "body"), root)
     whole = len(text_of(body))
-    sizes = ((len(text_of(one)), one) for one in marked[:8])
-    return next((one for size, one in sizes if size * 2 > whole), body)
+    sizes = ((len(text_of(element)), element) for element in marked[:8])
+    return next((element for size, element in sizes if size * 2 > whole), body)
 
 
 def _is_hardly_text(blocks: list[Block], title: str | None, linked: str) -> bool:
     words = sum(_count_words(block.text) for block in blocks) - _count_words(linked)
     sections = [
-        one
-        for one, following in pairwise(blocks)
-        if one.kind == HEADING
+        element
+        for element, following in pairwise(blocks)
+        if element.kind == HEADING
         and following.kind != HEADING
-        and normalize_title(one.text) != normalize_title(title or "")
+        and normalize_title(element.text) != normalize_title(title or "")
     ]
     return words < _TOO_FEW_WORDS and not sections
 
@@ -93,13 +97,13 @@ def _count_words(text: str) -> int:
 
 def title_of(page: HtmlPage) -> str | None:
     """Return the title of the paper."""
-    headings = [one for one in walk_elements(page.root) if one.tag == "h1"]
-    own = next((one for one in headings if {"ltx_title_document", "title"} & set(one.classes)), None)
+    headings = [element for element in walk_elements(page.root) if element.tag == "h1"]
+    own = next((element for element in headings if {"ltx_title_document", "title"} & set(element.classes)), None)
     if own is not None and "ltx_title_document" in own.classes:
         return _words_of(own) or None
     metas = dict(reversed(page.metas))
     named = next((metas[name] for name in _TITLES if metas.get(name)), page.title)
-    shown = [_words_of(one) for one in ([own] if own is not None else headings)]
+    shown = [_words_of(element) for element in ([own] if own is not None else headings)]
     # the heading is the title without the name of the site after it
     for text in shown:
         if text and (normalize_title(text) in normalize_title(named) or not named):
@@ -115,12 +119,16 @@ def authors_of(page: HtmlPage) -> tuple[str, ...]:
         ]
         if names:
             return _drop_repeats(
-                names if name.startswith("citation") else [part for one in names for part in _split_names(one)]
+                names if name.startswith("citation") else [part for element in names for part in _split_names(element)]
             )
-    people = [one for one in walk_elements(page.root) if "ltx_personname" in one.classes]
+    people = [element for element in walk_elements(page.root) if "ltx_personname" in element.classes]
     if not people:
-        people = [one for one in walk_elements(page.root) if one.tag in ("p", "span", "a") and "author" in one.classes]
-    return _drop_repeats([name for one in people for name in _split_names(_first_lines(one))])
+        people = [
+            element
+            for element in walk_elements(page.root)
+            if element.tag in ("p", "span", "a") and "author" in element.classes
+        ]
+    return _drop_repeats([name for element in people for name in _split_names(_first_lines(element))])
 
 
 def _words_of(element: Element) -> str:

@@ -225,10 +225,10 @@ class TreeBuilder:
     def _tell_ancestors(self, tag: str) -> None:
         kind = "heading" if tag in HEADINGS else tag
         if kind in ("heading", "table", "pre"):
-            for one in reversed(self._stack):
-                if kind in one.element.holds:
+            for element in reversed(self._stack):
+                if kind in element.element.holds:
                     break
-                one.element.holds |= {kind}
+                element.element.holds |= {kind}
 
     def _head(self, tag: str, attributes: dict[str, str]) -> None:
         address = attributes.get("src", "") + attributes.get("href", "")
@@ -289,16 +289,16 @@ def _read_markup(text: str, start: int, builder: TreeBuilder) -> int:
 
 
 def _read_attributes(text: str, position: int) -> tuple[dict[str, str], int, bool]:
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     while match := _ATTRIBUTE.match(text, position):
         position = match.end()
         name, value = match.group(1).lower(), match.group(2) or ""
-        if (name in KEPT or name in _STYLING) and name not in found:
-            found[name] = decode_characters(value[1:-1] if value[:1] in ("'", '"') else value)
+        if (name in KEPT or name in _STYLING) and name not in result:
+            result[name] = decode_characters(value[1:-1] if value[:1] in ("'", '"') else value)
     end = text.find(">", position)
     if end < 0:
-        return found, len(text), False
-    return found, end + 1, text[end - 1] == "/"
+        return result, len(text), False
+    return result, end + 1, text[end - 1] == "/"
 
 
 def _read_raw(text: str, start: int, tag: str, builder: TreeBuilder) -> int:

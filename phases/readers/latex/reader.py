@@ -289,7 +289,7 @@ def _is_name(text: str) -> bool:
 def find_packages(tokens: list[str]) -> dict[str, str]:
     """Yield the packages and the class of a paper with their options."""
     ends = match_pairs(tokens)
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for index, lexeme in enumerate(tokens):
         if lexeme not in _PACKAGES:
             continue
@@ -304,5 +304,5 @@ def find_packages(tokens: list[str]) -> dict[str, str]:
         elif lexeme in ("\\bibliographystyle", "\\setcitestyle"):
             option, names = names, lexeme[1:]
         for name in names.split(","):
-            found[name.strip()] = f"{found.get(name.strip(), '')},{option}"
-    return found
+            result[name.strip()] = f"{result.get(name.strip(), '')},{option}"
+    return result

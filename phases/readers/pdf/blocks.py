@@ -283,17 +283,17 @@ def in_flow(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:
 
 def _with_listings(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
     """Join code that continues in the next column, and move its caption before it."""
-    kept: list[PdfBlock] = []
+    result: list[PdfBlock] = []
     for block in blocks:
-        last = kept[-1] if kept else block
+        last = result[-1] if result else block
         is_rest = block.kind == CODE and block.fresh and last.kind in (CODE, ALGORITHM)
         if is_rest and min(len(last.lines), len(block.lines)) >= _FEWEST_STEPS and block is not last:
             last.lines.extend(block.lines)
-        elif block.kind == CAPTION and _is_below_code(block, kept):
-            kept.insert(-1, block)
+        elif block.kind == CAPTION and _is_below_code(block, result):
+            result.insert(-1, block)
         else:
-            kept.append(block)
-    return kept
+            result.append(block)
+    return result
 
 
 def _is_below_code(caption: PdfBlock, before: Sequence[PdfBlock]) -> bool:
@@ -313,31 +313,31 @@ def _is_below_code(caption: PdfBlock, before: Sequence[PdfBlock]) -> bool:
 
 def _join_tables(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
     """Join tables that continue in the next column."""
-    kept: list[PdfBlock] = []
+    result: list[PdfBlock] = []
     for block in blocks:
-        last = kept[-1] if kept else block
+        last = result[-1] if result else block
         goes_on = block.table and last.table and block.fresh and len(block.table.rows[0]) == len(last.table.rows[0])
         if goes_on and block is not last and block.table and last.table:
             again = block.table.rows[0] == last.table.rows[0]
             last.table = replace(last.table, rows=(*last.table.rows, *block.table.rows[again:]))
         else:
-            kept.append(block)
-    return kept
+            result.append(block)
+    return result
 
 
 def _with_pictures(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:
     """Move the words of a picture after its caption."""
-    kept: list[PdfBlock] = []
+    result: list[PdfBlock] = []
     for block in blocks:
-        kept.append(block)
+        result.append(block)
         if not is_figure_caption(block):
             continue
         words: list[Line] = []
-        while len(kept) > 1 and kept[-2].page == block.page and _is_label(kept[-2], body):
-            words = [*kept.pop(-2).lines, *words]
+        while len(result) > 1 and result[-2].page == block.page and _is_label(result[-2], body):
+            words = [*result.pop(-2).lines, *words]
         if words:
-            kept.append(PdfBlock(PICTURE, block.page, words))
-    return kept
+            result.append(PdfBlock(PICTURE, block.page, words))
+    return result
 
 
 def _is_label(block: PdfBlock, body: BodyStyle) -> bool:
@@ -356,7 +356,7 @@ def _is_label(block: PdfBlock, body: BodyStyle) -> bool:
 
 def _join_paragraphs(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
     """Join paragraphs interrupted by a float, a column or a page, where they began."""
-    kept: list[PdfBlock] = []
+    result: list[PdfBlock] = []
     last: PdfBlock | None = None
     crossed = False
     for before, block in zip((None, *blocks), blocks, strict=False):
@@ -374,12 +374,12 @@ def _join_paragraphs(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
             last.lines.extend(block.lines)
             crossed = False
             continue
-        kept.append(block)
+        result.append(block)
         if block.kind in (PARAGRAPH, ITEM):
             last, crossed = block, False
         elif not aside:
             last = None
-    return kept
+    return result
 
 
 def _with_abstract(blocks: Sequence[PdfBlock]) -> Iterator[PdfBlock]:

@@ -92,7 +92,7 @@ class PageText:
     @cached_property
     def text(self) -> str:
         """Whole text with corrected symbols. Lines end in line feeds, or in a hyphen that splits a word."""
-        signs = {one.place: one.sign for one in self.doubtful_letters}
+        signs = {glyph.place: glyph.sign for glyph in self.doubtful_letters}
         text = self._letters[0]
         return "".join(signs.get(place, letter) for place, letter in enumerate(text)) if signs else text
 
@@ -116,7 +116,7 @@ class PageText:
 
     def characters(self, line: TextLine) -> list[Character]:
         """Return the visible characters of a line that are not rotated: a stamp may cross the page."""
-        found: list[Character] = []
+        result: list[Character] = []
         blank = False
         for place, sign in enumerate(line.text, line.start):
             index = self._letters[1][place]
@@ -126,11 +126,11 @@ class PageText:
                 continue
             font, size, turned = self._font_at(index)
             if not turned:
-                found.append(
+                result.append(
                     Character("-" if sign == _HYPHEN else sign.translate(KEYS), box, size or box.height, font, blank)
                 )
             blank = False
-        return found
+        return result
 
     def find(self, letters: Set[str], fonts: re.Pattern[str]) -> Iterator[Character]:
         """Yield the characters equal to letters of which some use a font with such a name, wherever they are."""
@@ -254,8 +254,8 @@ def find_doubtful_letters(
             font, size = font_of(place)
             is_sign = font in fonts and shape in (_ANY, _shape_of(box, size))
             letters.append(Letter(place, letter, sign if is_sign else letter, box))
-    misprinted = {one.letter for one in letters if one.sign != one.letter}
-    return [one for one in letters if one.letter in misprinted]
+    misprinted = {glyph.letter for glyph in letters if glyph.sign != glyph.letter}
+    return [glyph for glyph in letters if glyph.letter in misprinted]
 
 
 def _shape_of(box: BoundingBox, size: float) -> str:
@@ -278,15 +278,15 @@ def with_signs(items: Iterable[Item], letters: Sequence[Letter]) -> list[Item]:
 
 
 def _mend(item: Item, letters: Sequence[Letter]) -> Item | None:
-    inside = [one for one in letters if item.box.holds(one.box)]
-    if all(one.sign == one.letter for one in inside) or "\\" in item.text:
+    inside = [glyph for glyph in letters if item.box.holds(glyph.box)]
+    if all(glyph.sign == glyph.letter for glyph in inside) or "\\" in item.text:
         return item  # LaTeX means that the engine knew the symbol
     text = _with_signs(item.text, inside)
-    within = [[one for one in inside if x0 <= one.box.centre <= x1] for _, x0, x1 in item.words]
+    within = [[glyph for glyph in inside if x0 <= glyph.box.centre <= x1] for _, x0, x1 in item.words]
     words = [
-        (said, x0, x1)
+        (shown, x0, x1)
         for (word, x0, x1), own in zip(item.words, within, strict=True)
-        if (said := _with_signs(word, own)) is not None
+        if (shown := _with_signs(word, own)) is not None
     ]
     return None if text is None else replace(item, text=text, words=tuple(words) if len(words) == len(within) else ())
 
@@ -294,7 +294,8 @@ def _mend(item: Item, letters: Sequence[Letter]) -> Item | None:
 def _with_signs(text: str, letters: Sequence[Letter]) -> str | None:
     """Return a text with the drawn symbols of its letters, in order; None if it has other letters, or more or fewer."""
     signs = {
-        letter: [one.sign for one in letters if one.letter == letter] for letter in {one.letter for one in letters}
+        letter: [glyph.sign for glyph in letters if glyph.letter == letter]
+        for letter in {glyph.letter for glyph in letters}
     }
     if any(text.count(letter) != len(found) for letter, found in signs.items()):
         return None

@@ -124,7 +124,7 @@ def items_of_lines(text: PageText, skipped: Sequence[BoundingBox]) -> list[Item]
     """Return an item for each line of PDFium's text: the engine splits right-to-left lines into pieces."""
     items = []
     for line in text.lines():
-        characters = [one for one in text.characters(line) if not any(box.holds(one.box) for box in skipped)]
+        characters = [glyph for glyph in text.characters(line) if not any(box.holds(glyph.box) for box in skipped)]
         if characters:
             items.append(replace(item_of(characters), text=mend_letters(_in_order(characters))))
     return items
@@ -132,11 +132,11 @@ def items_of_lines(text: PageText, skipped: Sequence[BoundingBox]) -> list[Item]
 
 def _in_order(characters: Sequence[Character]) -> str:
     """Return the text of a line; the letters of a lam-alef ligature, a single glyph, arrive reversed."""
-    signs = [one.text for one in characters]
-    for index, (one, after) in enumerate(itertools.pairwise(characters)):
-        if one.text in _ALEFS and after.text == _LAM and one.box == after.box:
-            signs[index], signs[index + 1] = after.text, one.text
-    return "".join(f" {sign}" if one.blank else sign for one, sign in zip(characters, signs, strict=True))
+    signs = [glyph.text for glyph in characters]
+    for index, (glyph, after) in enumerate(itertools.pairwise(characters)):
+        if glyph.text in _ALEFS and after.text == _LAM and glyph.box == after.box:
+            signs[index], signs[index + 1] = after.text, glyph.text
+    return "".join(f" {sign}" if glyph.blank else sign for glyph, sign in zip(characters, signs, strict=True))
 
 
 def fold(text: str) -> str:
@@ -168,9 +168,9 @@ def _with_line(
     ]
     size = max(one.size for one in inked)
     # the number of a line of code or of a footnote is small and before it
-    said = list(itertools.dropwhile(lambda one: one.text.isdigit() and one.size < _SMALLER * size, inked))
+    shown = list(itertools.dropwhile(lambda one: one.text.isdigit() and one.size < _SMALLER * size, inked))
     # each digit counts, and each mathematical letter beyond U+FFFF, which the engine never knows
-    exact = {fold(one.text) for one in said if one.text.isdigit() or one.text > "\uffff"}
+    exact = {fold(one.text) for one in shown if one.text.isdigit() or one.text > "\uffff"}
     missing = Counter(fold("".join(one.text for one in inked)))
     missing.subtract(fold(" ".join(item.text for item in near)))
     count = sum(number for number in missing.values() if number > 0)
@@ -186,9 +186,9 @@ def _with_line(
 
 def _baseline(characters: Sequence[Character]) -> float:
     """Return the baseline of most letters."""
-    size = max(one.size for one in characters)
-    feet = [one.box.y1 for one in characters if one.text not in _DESCENDING and one.size > 0.9 * size]
-    feet = feet or [one.box.y1 for one in characters]
+    size = max(glyph.size for glyph in characters)
+    feet = [glyph.box.y1 for glyph in characters if glyph.text not in _DESCENDING and glyph.size > 0.9 * size]
+    feet = feet or [glyph.box.y1 for glyph in characters]
     return sorted(feet)[len(feet) // 2]
 
 
@@ -227,22 +227,22 @@ def _lies_in(inner: BoundingBox, outer: BoundingBox) -> bool:
 def _pieces_of(characters: Sequence[Character]) -> Iterator[list[Character]]:
     """Split the characters of a line at wide white, and where the line goes back or changes height."""
     piece: list[Character] = []
-    for one in characters:
+    for glyph in characters:
         if piece:
-            gap, size = one.box.x0 - piece[-1].box.x1, max(one.size, piece[-1].size)
-            away = abs(one.box.middle - piece[-1].box.middle)
+            gap, size = glyph.box.x0 - piece[-1].box.x1, max(glyph.size, piece[-1].size)
+            away = abs(glyph.box.middle - piece[-1].box.middle)
             if gap > _CELL_GAP * size or gap < -2 * size or away > size:
                 yield piece
                 piece = []
-        piece.append(one)
+        piece.append(glyph)
     if piece:
         yield piece
 
 
 def item_of(piece: Sequence[Character]) -> Item:
     """Return an item of adjacent characters, with raised and lowered ones between dollar signs."""
-    size = Counter(round(one.size, 1) for one in piece).most_common(1)[0][0]
-    font = Counter(one.font for one in piece).most_common(1)[0][0]
+    size = Counter(round(glyph.size, 1) for glyph in piece).most_common(1)[0][0]
+    font = Counter(glyph.font for glyph in piece).most_common(1)[0][0]
     ink, base = box_around(piece), _baseline(piece)
     box = BoundingBox(ink.x0, min(ink.y0, base - _ASCENT * size), ink.x1, max(base + _DESCENT * size, base))
     text = mend_letters(_text_with_scripts(piece, size, base))
@@ -251,12 +251,12 @@ def item_of(piece: Sequence[Character]) -> Item:
 
 def _text_with_scripts(piece: Sequence[Character], size: float, base: float) -> str:
     parts: list[tuple[str, str]] = []
-    for one in map(mend_symbol, piece):
-        mark = script_of(one, size, base)
-        if parts and parts[-1][0] == mark and not (mark and one.blank):
-            parts[-1] = (mark, parts[-1][1] + (" " if one.blank else "") + one.text)
+    for glyph in map(mend_symbol, piece):
+        mark = script_of(glyph, size, base)
+        if parts and parts[-1][0] == mark and not (mark and glyph.blank):
+            parts[-1] = (mark, parts[-1][1] + (" " if glyph.blank else "") + glyph.text)
         else:
-            parts.append((mark, (" " if one.blank and parts and not mark else "") + one.text))
+            parts.append((mark, (" " if glyph.blank and parts and not mark else "") + glyph.text))
     return "".join(f"${mark}{{{text}}}$" if mark else text for mark, text in parts)
 
 
@@ -306,13 +306,13 @@ def _insert_symbols(text: str, letters: Sequence[tuple[Character, str]]) -> str:
     waiting: dict[str, list[str]] = defaultdict(list)
     spelled: dict[str, str] = {}
     """Spelling in the text -> letter of the page."""
-    for one, sign in letters:
-        waiting[one.text].append(sign)
-        spelled |= dict.fromkeys((one.text, sign, *_SPELLED.get(sign, ())), one.text)
+    for glyph, sign in letters:
+        waiting[glyph.text].append(sign)
+        spelled |= dict.fromkeys((glyph.text, sign, *_SPELLED.get(sign, ())), glyph.text)
     if not letters:
         return text
     known = "|".join(
-        re.escape(one) + "(?![a-z])" * one.startswith("\\") for one in sorted(spelled, key=len, reverse=True)
+        re.escape(glyph) + "(?![a-z])" * glyph.startswith("\\") for glyph in sorted(spelled, key=len, reverse=True)
     )
     pieces = re.split(f"({known})", text)
     for place in range(1, len(pieces), 2):
@@ -330,14 +330,14 @@ def _insert_symbols(text: str, letters: Sequence[tuple[Character, str]]) -> str:
 
 def with_subscripts(items: Sequence[Item], text: PageText) -> list[Item]:
     """Return the items of a page with words that have subscripts or exponents as formulas between dollar signs."""
-    kept = list(items)
-    for word, told, box in _words_with_subscripts(text):
-        _replace_word(kept, word, told, box)
-    for word, told, box, above in _words_with_exponents(text):
+    result = list(items)
+    for word, formula, box in _words_with_subscripts(text):
+        _replace_word(result, word, formula, box)
+    for word, formula, box, above in _words_with_exponents(text):
         # the exponent may be an item of its own
-        if not _replace_word(kept, word, told, box):
-            _replace_word(kept, word[1:], "$" + told[told.index("^") :], above, alone=True)
-    return kept
+        if not _replace_word(result, word, formula, box):
+            _replace_word(result, word[1:], "$" + formula[formula.index("^") :], above, alone=True)
+    return result
 
 
 def _replace_word(items: list[Item], word: str, told: str, box: BoundingBox, *, alone: bool = False) -> bool:
@@ -346,8 +346,14 @@ def _replace_word(items: list[Item], word: str, told: str, box: BoundingBox, *, 
             continue
         if changed := _insert_script(item.text, word, told, _share(box, item.box.x0, item.box.x1)):
             words = [
-                (_insert_script(one, word, told, _share(box, x0, x1)) or one if x0 <= box.centre <= x1 else one, x0, x1)
-                for one, x0, x1 in item.words
+                (
+                    _insert_script(glyph, word, told, _share(box, x0, x1)) or glyph
+                    if x0 <= box.centre <= x1
+                    else glyph,
+                    x0,
+                    x1,
+                )
+                for glyph, x0, x1 in item.words
             ]
             items[place] = replace(item, text=changed, words=tuple(words))
             return True
@@ -367,8 +373,8 @@ def _words_with_subscripts(text: PageText) -> Iterator[tuple[str, str, BoundingB
             behind = len(line.text) - len(line.text[match.end() :].lstrip()) + 1
             found = text.characters(TextLine(line.text[match.start() : behind], first))
             word, after = found[: len(match.group())], found[len(match.group()) :]
-            if len(word) == len(match.group()) and (told := _write(word, after)) != match.group():
-                yield match.group(), told, box_around(word)
+            if len(word) == len(match.group()) and (formula := _write(word, after)) != match.group():
+                yield match.group(), formula, box_around(word)
 
 
 def _words_with_exponents(text: PageText) -> Iterator[tuple[str, str, BoundingBox, BoundingBox]]:
@@ -397,26 +403,31 @@ def _write(word: Sequence[Character], after: Sequence[Character]) -> str:
     """Return a word with corrected brackets, and with its formula between dollar signs."""
     if word[0].text.isdigit():
         return _write_power(word)
-    signs = [mend_symbol(one) for one in word]
+    signs = [mend_symbol(glyph) for glyph in word]
     start = _count_brackets(signs)
     end = _count_brackets(signs[start:][::-1])
     inner = signs[start : len(signs) - end]
     formula = _formula_of(inner, after) if len(inner) > 1 else ""
-    middle = f"${formula}$" if formula else "".join(one.text for one in word[start : len(word) - end])
-    return "".join([*(one.text for one in signs[:start]), middle, *(one.text for one in signs[len(signs) - end :])])
+    middle = f"${formula}$" if formula else "".join(glyph.text for glyph in word[start : len(word) - end])
+    return "".join(
+        [*(glyph.text for glyph in signs[:start]), middle, *(glyph.text for glyph in signs[len(signs) - end :])]
+    )
 
 
 def _write_power(digits: Sequence[Character]) -> str:
     size, base = digits[0].size, digits[0].box.y1
-    marks = ["^" if one.text in "−-" and one.size <= _SMALLER * size else script_of(one, size, base) for one in digits]
+    marks = [
+        "^" if glyph.text in "−-" and glyph.size <= _SMALLER * size else script_of(glyph, size, base)
+        for glyph in digits
+    ]
     height = marks.count("")
-    below, above = ("".join(one.text for one in part) for part in (digits[:height], digits[height:]))
+    below, above = ("".join(glyph.text for glyph in part) for part in (digits[:height], digits[height:]))
     raised = not any(marks[:height]) and set(marks[height:]) == {"^"}
     return f"${below}^{{{above.replace('−', '-')}}}$" if raised else below + above
 
 
 def _count_brackets(signs: Sequence[Character]) -> int:
-    return next((count for count, one in enumerate(signs) if one.text not in _BRACKETS), len(signs))
+    return next((count for count, glyph in enumerate(signs) if glyph.text not in _BRACKETS), len(signs))
 
 
 def _formula_of(word: Sequence[Character], after: Sequence[Character]) -> str:
@@ -466,26 +477,26 @@ def _insert_script(text: str, word: str, told: str, share: float) -> str:
 
 def split_run_in(items: Sequence[Item], text: PageText) -> list[Item]:
     """Split items where a heading and its paragraph share a line; the heading gets `run_in`."""
-    kept = list(items)
+    result = list(items)
     for line in text.lines():
         if _NUMBERED.match(line.text.strip()):
             characters = text.characters(line)
             if behind := _find_switch(characters):
-                kept = list(_cut(kept, characters, behind))
-    return kept
+                result = list(_cut(result, characters, behind))
+    return result
 
 
 def _find_switch(characters: Sequence[Character]) -> int:
     """Return the index of the first character after the heading; 0 if the style never changes."""
-    first = next((place for place, one in enumerate(characters) if one.text.isalpha()), None)
+    first = next((place for place, glyph in enumerate(characters) if glyph.text.isalpha()), None)
     if first is None or characters[-1].font == characters[first].font:
         return 0
     font = characters[first].font
     behind = len(characters)
     while characters[behind - 1].font != font:
         behind -= 1
-    letters = sum(one.text.isalpha() for one in characters[first:behind])
-    following = [one for one in characters[behind:] if one.text.isalpha()]
+    letters = sum(glyph.text.isalpha() for glyph in characters[first:behind])
+    following = [glyph for glyph in characters[behind:] if glyph.text.isalpha()]
     ends = characters[behind - 1].text in _MARKS or (
         characters[behind].box.x0 - characters[behind - 1].box.x1 > _WIDE * characters[behind].size
     )
@@ -495,14 +506,14 @@ def _find_switch(characters: Sequence[Character]) -> int:
 def _cut(items: Sequence[Item], characters: Sequence[Character], behind: int) -> Iterator[Item]:
     """Return the items, with the item at a position split there."""
     end, start = characters[behind - 1].box, characters[behind].box
-    font = next(one.font for one in characters if one.text.isalpha())
+    font = next(glyph.font for glyph in characters if glyph.text.isalpha())
     for item in items:
         across = item.box.x0 < end.x1 - _SLACK and item.box.y0 < end.middle < item.box.y1
         if not across or item.box.x0 >= start.x0 or item.box.x1 < end.x1 - _SLACK:
             yield item
             continue
-        within = [one for one in characters[:behind] if one.box.x0 >= item.box.x0 - _SLACK]
-        place = _place_behind(item.text, sum(one.text.isalnum() for one in within))
+        within = [glyph for glyph in characters[:behind] if glyph.box.x0 >= item.box.x0 - _SLACK]
+        place = _place_behind(item.text, sum(glyph.text.isalnum() for glyph in within))
         if not item.text[place:].strip():
             yield replace(item, run_in=True)
             continue

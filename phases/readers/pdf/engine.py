@@ -124,8 +124,8 @@ def _build_page(page: Any, scan: Scan) -> Page:
     sideways = sum(piece.rotation % 180 != 0 for piece in pieces)
     turned = sideways * 2 > len(pieces)
     # arXiv's stamp along the margin is rotated; so is a table on a page of its own, which is kept
-    kept = [piece for piece in pieces if (piece.rotation % 180 != 0) == turned]
-    items = [item for piece in kept for item in items_of(piece, page, turned)]
+    result = [piece for piece in pieces if (piece.rotation % 180 != 0) == turned]
+    items = [item for piece in result for item in items_of(piece, page, turned)]
     with scan.page(page.page_num) as looked:
         items = [with_end_style(item, looked.font_at) for item in items if not looked.hides(item.box)]
         text = looked.text()
@@ -162,22 +162,22 @@ def _texts_aside(page: Any, pieces: list[Any], turned: bool) -> tuple[str, str]:
 
 def one_each(links: Iterable[Link]) -> tuple[Link, ...]:
     """Return each address once; a link across lines is joined."""
-    found: dict[str, Link] = {}
+    result: dict[str, Link] = {}
     for link in links:
-        first = found.setdefault(link.url, link)
+        first = result.setdefault(link.url, link)
         if link is not first and link.page == first.page and link.text not in first.text:
-            found[link.url] = Link(link.url, first.page, f"{first.text} {link.text}".strip()[:_LONGEST_LINK])
-    return tuple(found.values())
+            result[link.url] = Link(link.url, first.page, f"{first.text} {link.text}".strip()[:_LONGEST_LINK])
+    return tuple(result.values())
 
 
 def _links_of(page: Any) -> list[Link]:
-    found = []
+    result = []
     for annotation in page.annotations or ():
         if annotation.uri and annotation.uri.startswith(("http://", "https://")) and annotation.rect:
             box = _box_of(annotation.rect)
             words = [piece.text for piece in page.text_items if box.holds(_box_of(piece))]
-            found.append(Link(annotation.uri, page.page_num, " ".join(" ".join(words).split())[:_LONGEST_LINK]))
-    return found
+            result.append(Link(annotation.uri, page.page_num, " ".join(" ".join(words).split())[:_LONGEST_LINK]))
+    return result
 
 
 def _box_of(piece: Any) -> BoundingBox:
@@ -236,13 +236,13 @@ def with_end_style(item: Item, font_at: Callable[[BoundingBox], str | None]) -> 
 def _with_accents(text: str, words: list[Any]) -> str:
     """Return the text of a piece, with accents that the engine found after all words put on their letters."""
     loose = [word for word in words if is_accent(word.text)]
-    kept = [word for word in words if not is_accent(word.text)]
-    if not loose or text != " ".join(word.text for word in kept) + "".join(word.text for word in loose):
+    result = [word for word in words if not is_accent(word.text)]
+    if not loose or text != " ".join(word.text for word in result) + "".join(word.text for word in loose):
         return text
-    texts = [word.text for word in kept]
+    texts = [word.text for word in result]
     for accent in loose:
         middle = accent.x + accent.width / 2
-        for index, word in enumerate(kept):
+        for index, word in enumerate(result):
             if word.x - 1 <= middle <= word.x + word.width + 1 and word.width:
                 texts[index] = with_accent(texts[index], (middle - word.x) / word.width, accent.text)
     return " ".join(texts)

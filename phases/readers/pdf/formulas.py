@@ -80,57 +80,57 @@ _DEEPEST = 6
 
 def with_equations(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> list[PdfBlock]:
     """Return the blocks with whole formulas in LaTeX; text that only looks like a formula becomes a paragraph."""
-    kept: list[PdfBlock] = []
+    result: list[PdfBlock] = []
     most = _MOST_WORDS_RECOGNIZED if _is_recognized(pages) else _MOST_WORDS
     for block in _whole_cases(_whole_formulas(blocks), pages):
         if block.kind == EQUATION:
             _set_text(block, pages.get(block.page))
             text = block.text or " ".join(line.text for line in block.lines)
-            if kept and kept[-1].kind == EQUATION and _GOES_ON.match(text):
+            if result and result[-1].kind == EQUATION and _GOES_ON.match(text):
                 text = f"x{text}"
             if not _is_equation(text, most):
                 block.kind, block.text = PARAGRAPH, ""
-        kept.append(block)
-    return kept
+        result.append(block)
+    return result
 
 
 def _whole_formulas(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
     """Merge limits and parts of fractions into the formula next to them."""
-    kept: list[PdfBlock] = []
+    result: list[PdfBlock] = []
     for block in blocks:
-        last = kept[-1] if kept else None
+        last = result[-1] if result else None
         if last and EQUATION in (last.kind, block.kind) and _belong_together(last, block):
             kind = EQUATION
-            kept[-1] = PdfBlock(kind, last.page, [*last.lines, *block.lines], fresh=last.fresh)
+            result[-1] = PdfBlock(kind, last.page, [*last.lines, *block.lines], fresh=last.fresh)
         else:
-            kept.append(block)
-    return kept
+            result.append(block)
+    return result
 
 
 def _whole_cases(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> list[PdfBlock]:
     """Merge the lines next to a tall brace, even words, into one formula."""
-    kept: list[PdfBlock] = []
+    result: list[PdfBlock] = []
     for block in blocks:
-        last = kept[-1] if kept else None
+        last = result[-1] if result else None
         braces = _braces_of(pages[block.page]) if block.page in pages else []
         if last and EQUATION in (last.kind, block.kind) and any(_are_beside(brace, last, block) for brace in braces):
-            kept[-1] = PdfBlock(EQUATION, last.page, [*last.lines, *block.lines], fresh=last.fresh)
+            result[-1] = PdfBlock(EQUATION, last.page, [*last.lines, *block.lines], fresh=last.fresh)
         else:
-            kept.append(block)
-    return kept
+            result.append(block)
+    return result
 
 
 def _braces_of(page: Page) -> list[BoundingBox]:
     """Yield the boxes of opening braces at least two lines high, including braces drawn in pieces."""
     pieces = [one for line in page.glyphs for one in line if one.text in _BRACE]
-    found: list[BoundingBox] = []
+    result: list[BoundingBox] = []
     for one in sorted(pieces, key=lambda one: (round(one.box.x0), one.box.y0)):
-        joins = found and abs(found[-1].x0 - one.box.x0) < 3 and one.box.y0 - found[-1].y1 < 3
+        joins = result and abs(result[-1].x0 - one.box.x0) < 3 and one.box.y0 - result[-1].y1 < 3
         if joins:
-            found[-1] = found[-1].around(one.box)
+            result[-1] = result[-1].around(one.box)
         else:
-            found.append(one.box)
-    return [box for box in found if box.height > _TWO_LINES]
+            result.append(one.box)
+    return [box for box in result if box.height > _TWO_LINES]
 
 
 def _are_beside(brace: BoundingBox, one: PdfBlock, other: PdfBlock) -> bool:
@@ -170,7 +170,7 @@ def _set_text(block: PdfBlock, page: Page | None) -> None:
     bars = [bar for bar in page.rulings if room.holds(bar)] if page else []
     lines = page.glyphs if page else ()
     inside = [
-        one for line in lines if _lies_in(line, room) or (bars and _is_part_of_fraction(line, bars)) for one in line
+        glyph for line in lines if _lies_in(line, room) or (bars and _is_part_of_fraction(line, bars)) for glyph in line
     ]
     if not inside or not _are_all(inside, block):
         return
@@ -188,12 +188,12 @@ def _lies_in(line: Sequence[Character], room: BoundingBox) -> bool:
     """Return whether most of a line is inside a box."""
     if line[0].box.y1 < room.y0 - _FAR or line[0].box.y0 > room.y1 + _FAR:
         return False
-    return 2 * sum(room.holds(one.box) for one in line) > len(line)
+    return 2 * sum(room.holds(glyph.box) for glyph in line) > len(line)
 
 
 def _is_part_of_fraction(line: Sequence[Character], bars: Sequence[BoundingBox]) -> bool:
     """Return whether a line is directly above or below one of these bars, and not longer."""
-    box, size = box_around(line), max(one.size for one in line)
+    box, size = box_around(line), max(glyph.size for glyph in line)
     return any(
         bar.x0 - _SLACK < box.x0
         and box.x1 < bar.x1 + _SLACK
@@ -205,7 +205,7 @@ def _is_part_of_fraction(line: Sequence[Character], bars: Sequence[BoundingBox])
 def _are_all(inside: Sequence[Character], block: PdfBlock) -> bool:
     """Return whether these are the letters of the block, parts of which the engine may have returned twice."""
     wanted = Counter(fold(" ".join(line.text for line in block.lines)))
-    have = Counter(fold("".join(one.text for one in inside)))
+    have = Counter(fold("".join(glyph.text for glyph in inside)))
     missing = sum(count - have[letter] for letter, count in wanted.items() if count > _TWICE * have[letter])
     return missing <= _MOST_MISSING * max(1, sum(wanted.values()))
 
@@ -237,7 +237,7 @@ def _without_number(characters: Sequence[Character]) -> tuple[str, list[Characte
 
 def _is_recognized(pages: Mapping[int, Page]) -> bool:
     """Return whether the letters may come from a scan: no font is specific to the document."""
-    fonts = {one.font for page in pages.values() for line in page.glyphs for one in line}
+    fonts = {glyph.font for page in pages.values() for line in page.glyphs for glyph in line}
     return bool(fonts) and all(map(_COMMON_FONT.match, fonts))
 
 
@@ -286,25 +286,25 @@ def latex_of(characters: Iterable[Character], bars: Sequence[BoundingBox]) -> st
 
 
 def _tokens_of(characters: Iterable[Character]) -> list[Token]:
-    found: list[Token] = []
-    for one in characters:
-        sign = one.text
-        if LARGE_SIGNS.search(one.font) or (sign in _LARGE_CODES and sign > "\ue000"):
+    result: list[Token] = []
+    for glyph in characters:
+        sign = glyph.text
+        if LARGE_SIGNS.search(glyph.font) or (sign in _LARGE_CODES and sign > "\ue000"):
             sign = _LARGE_CODES.get(sign, sign)
-        elif _SYMBOL.search(one.font):
+        elif _SYMBOL.search(glyph.font):
             sign = _SYMBOL_CODES.get(sign, sign)
-        elif _ITALIC.search(one.font):
+        elif _ITALIC.search(glyph.font):
             sign = _ITALIC_CODES.get(sign, sign)
-        if sign == "=" and found and found[-1].sign == "≠":
+        if sign == "=" and result and result[-1].sign == "≠":
             continue
-        tex = _tex_of(one, sign)
-        slanted = bool(_SLANTED.search(one.font)) or sign > "\uffff"
+        tex = _tex_of(glyph, sign)
+        slanted = bool(_SLANTED.search(token.font)) or sign > "\uffff"
         sign = normalize("NFKC", sign) if sign > "\uffff" else sign
         upright = sign.isalpha() and sign.isascii() and not slanted
         below = sign in _DESCENDING or (sign == "f" and slanted)
-        base = one.box.y1 - (0.2 * one.size if below else 0.0)
-        found.append(Token(tex, one.box, one.size, base, sign, upright, one.blank))
-    return _with_whole_delimiters(found)
+        base = token.box.y1 - (0.2 * token.size if below else 0.0)
+        result.append(Token(tex, token.box, token.size, base, sign, upright, token.blank))
+    return _with_whole_delimiters(result)
 
 
 def _tex_of(one: Character, sign: str) -> str:
@@ -314,15 +314,15 @@ def _tex_of(one: Character, sign: str) -> str:
 
 def _with_whole_delimiters(tokens: Sequence[Token]) -> list[Token]:
     """Merge the pieces of tall delimiters."""
-    kept: list[Token] = []
+    result: list[Token] = []
     for token in tokens:
-        other = next((one for one in kept if _is_piece_of(token, one)), None) if token.sign in _DELIMITERS else None
+        other = next((one for one in result if _is_piece_of(token, one)), None) if token.sign in _DELIMITERS else None
         if other:
             box = other.box.around(token.box)
-            kept[kept.index(other)] = replace(other, box=box, base=box.middle + 0.3 * other.size)
+            result[result.index(other)] = replace(other, box=box, base=box.middle + 0.3 * other.size)
         else:
-            kept.append(token)
-    return kept
+            result.append(token)
+    return result
 
 
 def _is_piece_of(token: Token, other: Token) -> bool:
@@ -332,11 +332,11 @@ def _is_piece_of(token: Token, other: Token) -> bool:
 
 def _with_words(tokens: Sequence[Token]) -> list[Token]:
     """Merge adjacent upright letters into a word or a function name."""
-    kept: list[Token] = []
+    result: list[Token] = []
     for word, group in itertools.groupby(tokens, key=lambda token: token.word):
         run = list(group)
         if not word:
-            kept += run
+            result += run
             continue
         for part in _runs_of_letters(run):
             letters = "".join(token.sign for token in part)
@@ -345,8 +345,8 @@ def _with_words(tokens: Sequence[Token]) -> list[Token]:
                 box = box.around(token.box)
             tex = f"\\{letters} " if letters in FUNCTIONS else f"\\mathrm{{{letters}}}" if len(letters) > 1 else letters
             base = median(token.base for token in part)
-            kept.append(Token(tex, box, part[0].size, base, letters, len(letters) > 1, part[0].blank))
-    return kept
+            result.append(Token(tex, box, part[0].size, base, letters, len(letters) > 1, part[0].blank))
+    return result
 
 
 def _runs_of_letters(run: Sequence[Token]) -> Iterator[list[Token]]:
@@ -368,15 +368,15 @@ def _runs_of_letters(run: Sequence[Token]) -> Iterator[list[Token]]:
 
 def _with_accents(tokens: Sequence[Token]) -> list[Token]:
     """Put accents on the letters below them."""
-    kept = [token for token in tokens if token.sign not in _ACCENTS]
+    result = [token for token in tokens if token.sign not in _ACCENTS]
     for accent in (token for token in tokens if token.sign in _ACCENTS):
-        under = [index for index, token in enumerate(kept) if _is_under(token, accent)]
+        under = [index for index, token in enumerate(result) if _is_under(token, accent)]
         if not under:
-            kept.append(accent)
+            result.append(accent)
             continue
-        place = min(under, key=lambda index: abs(kept[index].box.centre - accent.box.centre))
-        kept[place] = replace(kept[place], tex=f"\\{_ACCENTS[accent.sign]}{{{kept[place].tex.strip()}}}")
-    return kept
+        place = min(under, key=lambda index: abs(result[index].box.centre - accent.box.centre))
+        result[place] = replace(result[place], tex=f"\\{_ACCENTS[accent.sign]}{{{result[place].tex.strip()}}}")
+    return result
 
 
 def _is_under(token: Token, accent: Token) -> bool:
@@ -402,9 +402,9 @@ def _with_fractions(tokens: Sequence[Token], bars: Sequence[BoundingBox]) -> lis
             box = box.around(token.box)
         size = max(token.size for token in used)
         place = left.index(used[0])
-        kept = [token for token in left if token not in used]
-        kept.insert(min(place, len(kept)), Token(made, box, size, bar.y0 + 0.25 * size, "frac"))
-        left = kept
+        result = [token for token in left if token not in used]
+        result.insert(min(place, len(result)), Token(made, box, size, bar.y0 + 0.25 * size, "frac"))
+        left = result
     return left
 
 
@@ -520,17 +520,17 @@ def _script_of(token: Token, main: Sequence[Token], base: float, size: float) ->
 
 def _limits_of(main: Sequence[Token], small: Sequence[Token], size: float) -> dict[int, tuple[int, str]]:
     """Return operator and side (above or below) for small tokens above or below an operator."""
-    found: dict[int, tuple[int, str]] = {}
+    result: dict[int, tuple[int, str]] = {}
     for index, operator in enumerate(main):
         if operator.sign not in _OPERATORS and operator.sign not in _LIMITED:
             continue
         for mark in ("_", "^"):
-            row = [token for token in small if id(token) not in found and _is_limit(token, operator, mark)]
+            row = [token for token in small if id(token) not in result and _is_limit(token, operator, mark)]
             row.sort(key=lambda token: token.box.x0)
             for run in _close_runs(row, size):
                 if run[0].box.x0 - size / 2 <= operator.box.centre <= run[-1].box.x1 + size / 2:
-                    found |= {id(token): (index, mark) for token in run}
-    return found
+                    result |= {id(token): (index, mark) for token in run}
+    return result
 
 
 def _is_limit(token: Token, operator: Token, mark: str) -> bool:

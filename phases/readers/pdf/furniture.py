@@ -119,14 +119,14 @@ def _is_outermost(item: Item, page: Page) -> bool:
 
 def _find_repeats(apart: Sequence[Sequence[tuple[int, Item]]], pages: Sequence[Page]) -> set[Item]:
     """Find words repeated at the same height of many pages, whatever their digits, which mostly are set apart."""
-    found: dict[tuple[str, int], list[tuple[int, Item]]] = defaultdict(list)
+    result: dict[tuple[str, int], list[tuple[int, Item]]] = defaultdict(list)
     for number, item in chain.from_iterable(apart):
         shape = _shape_of(item)
         if sum(character.isalpha() for character in shape) >= _FEWEST_LETTERS:
             for near in range(-_SHIFT, _SHIFT + 1):
-                found[shape, round(item.box.y0 / 2) + near].append((number, item))
+                result[shape, round(item.box.y0 / 2) + near].append((number, item))
     fewest = max(_FEWEST_PAGES, len(pages) // 5)
-    usual = {key for key, same in found.items() if len({number for number, _ in same}) >= fewest}
+    usual = {key for key, same in result.items() if len({number for number, _ in same}) >= fewest}
     if not usual:
         return set()
     edges = (item for page in pages for item in page.items if _is_outermost(item, page))
@@ -139,25 +139,25 @@ def _shape_of(item: Item) -> str:
 
 def _page_numbers(apart: Sequence[Sequence[tuple[int, Item]]], pages: Sequence[Page]) -> set[Item]:
     """Find numbers at one end of the pages that increase with them."""
-    found: dict[tuple[int, bool], list[Item]] = defaultdict(list)
+    result: dict[tuple[int, bool], list[Item]] = defaultdict(list)
     half = pages[0].height / 2 if pages else 0.0
     for number, item in chain.from_iterable(apart):
         match = _PAGE_NUMBER.fullmatch(item.text.strip())
         if match:
-            found[int(match.group(1)) - number, item.box.y0 < half].append(item)
+            result[int(match.group(1)) - number, item.box.y0 < half].append(item)
         elif _ROMAN.fullmatch(item.text.strip()):
-            found[_NO_OFFSET, item.box.y0 < half].append(item)
-    return {item for same in found.values() if len(same) > 1 for item in same}
+            result[_NO_OFFSET, item.box.y0 < half].append(item)
+    return {item for same in result.values() if len(same) > 1 for item in same}
 
 
 def _at_usual_heights(apart: Sequence[Sequence[tuple[int, Item]]], pages: int) -> set[Item]:
     """Find items alone at the same height of most pages: running heads that name the chapter."""
-    found: dict[int, set[int]] = defaultdict(set)
+    result: dict[int, set[int]] = defaultdict(set)
     for number, item in chain.from_iterable(apart):
         for near in (-1, 0, 1):
-            found[round(item.box.y0) + near].add(number)
+            result[round(item.box.y0) + near].add(number)
     fewest = max(_FEWEST_PAGES + 1, pages * 3 // 5)
-    return {item for _, item in chain.from_iterable(apart) if len(found[round(item.box.y0)]) >= fewest}
+    return {item for _, item in chain.from_iterable(apart) if len(result[round(item.box.y0)]) >= fewest}
 
 
 def _with_numbers_of_code(page: Page) -> Page:
@@ -177,15 +177,15 @@ def _with_numbers_of_code(page: Page) -> Page:
 def _lines_beside(numbers: Sequence[Item], page: Page) -> dict[Item, Item]:
     """Return the nearest item to the right of each number, close and at its height."""
     rows = sorted(page.items, key=lambda item: item.box.middle)
-    found: dict[Item, Item] = {}
+    result: dict[Item, Item] = {}
     for number in numbers:
         first = bisect_left(rows, number.box.middle - _SAME_ROW, key=lambda item: item.box.middle)
         last = bisect_right(rows, number.box.middle + _SAME_ROW, key=lambda item: item.box.middle)
         right = [item for item in rows[first:last][:_MOST_IN_ROW] if item.box.x0 > number.box.x1]
         nearest = min(right, key=lambda item: item.box.x0, default=None)
         if nearest and nearest.box.x0 - number.box.x1 < _FAR_FROM_NUMBER * nearest.size:
-            found[number] = nearest
-    return found
+            result[number] = nearest
+    return result
 
 
 def _join_number(number: Item, item: Item) -> Item:
@@ -237,8 +237,8 @@ def contents_of(lines: Sequence[Line]) -> set[int]:
             groups[-1].append(index)
         else:
             groups.append([index])
-    kept = [group for group in groups if len(group) >= _FEWEST and _counts_up([lines[index] for index in group])]
-    return {index for group in kept for index in range(group[0], group[-1] + 1)}
+    result = [group for group in groups if len(group) >= _FEWEST and _counts_up([lines[index] for index in group])]
+    return {index for group in result for index in range(group[0], group[-1] + 1)}
 
 
 def _counts_up(entries: Sequence[Line]) -> bool:

@@ -78,17 +78,17 @@ def headings_by_bookmarks(
     for index, line in enumerate(lines):
         if index not in outside:
             pages[line.page].append(index)
-    found: dict[int, Heading] = {}
+    result: dict[int, Heading] = {}
     for mark in bookmarks:
-        places = [index for page in (mark.page, mark.page + 1) for index in pages.get(page, ()) if index not in found]
+        places = [index for page in (mark.page, mark.page + 1) for index in pages.get(page, ()) if index not in result]
         best = max(
             (match for index in places if (match := _match_bookmark(lines, index, mark, words))),
             default=None,
             key=lambda match: match[0],
         )
         if best:
-            found[best[1].first] = best[1]
-    return [found[first] for first in sorted(found)]
+            result[best[1].first] = best[1]
+    return [result[first] for first in sorted(result)]
 
 
 def _match_bookmark(lines: Sequence[Line], first: int, mark: Bookmark, words: Words) -> tuple[float, Heading] | None:

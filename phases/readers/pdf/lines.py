@@ -151,7 +151,7 @@ def columns_of_pages(pages: Sequence[Page]) -> list[list[list[Item]]]:
     usual = float(seen.most_common(1)[0][0]) if seen and sum(seen.values()) * 3 >= len(pages) else None
     if usual is not None:
         usual = median(gutter for gutter in gutters if gutter and abs(gutter - usual) <= 4)
-    found = []
+    result = []
     for page, own in zip(pages, gutters, strict=True):
         # scanned sheets are not aligned: the page's own stripe is the clear one
         clear = False
@@ -163,8 +163,8 @@ def columns_of_pages(pages: Sequence[Page]) -> list[list[list[Item]]]:
         inside = [item for item in page.items if item.box.x1 > left and item.box.x0 < right]
         beside = [item for item in page.items if item.box.x1 <= left or item.box.x0 >= right]
         between = _find_two_gutters(page) or ((gutter,) if gutter else ())
-        found.append([*_split_columns(inside, between), *_split_columns(beside, ())])
-    return found
+        result.append([*_split_columns(inside, between), *_split_columns(beside, ())])
+    return result
 
 
 def rows_of(items: Sequence[Item]) -> list[list[Item]]:
@@ -284,23 +284,23 @@ def _split_columns(unsorted: Sequence[Item], gutters: Sequence[float]) -> list[l
 
 def _items_across(items: Sequence[Item], gutter: float) -> list[Item]:
     """Return the items across both columns, with their short last lines, which have nothing next to them."""
-    found: list[Item] = []
+    result: list[Item] = []
     wide_rows = _rows_of_wide_tables(items, gutter)
     for item in items:
-        above = found[-1] if found else None
+        above = result[-1] if result else None
         if (item.box.x0 < gutter - 4 and item.box.x1 > gutter + 4) or item in wide_rows:
             if item in wide_rows or not _is_between_columns(item, items, gutter):
-                found.append(item)
+                result.append(item)
         elif above and 0 <= item.box.y0 - above.box.y0 < 2 * above.box.height and abs(item.size - above.size) < 0.3:
             last = abs(item.box.x0 - above.box.x0) < 3 and item.box.y0 > above.box.y1 - 2
             if last and not any(other.box.x0 > gutter and _same_row(item, other) for other in items):
-                found.append(item)
-    return found
+                result.append(item)
+    return result
 
 
 def _rows_of_wide_tables(items: Sequence[Item], gutter: float) -> set[Item]:
     """Return the items of adjacent rows with many short pieces on both sides: a table across both columns."""
-    found: set[Item] = set()
+    result: set[Item] = set()
     together: list[list[Item]] = []
     for row in [*rows_of(items), []]:
         runs = _runs_of_row(row)
@@ -311,9 +311,9 @@ def _rows_of_wide_tables(items: Sequence[Item], gutter: float) -> set[Item]:
             together.append(row)
             continue
         if len(together) >= _FEWEST_WIDE_ROWS:
-            found.update(item for members in together for item in members)
+            result.update(item for members in together for item in members)
         together = []
-    return found
+    return result
 
 
 def _is_between_columns(item: Item, items: Sequence[Item], gutter: float) -> bool:

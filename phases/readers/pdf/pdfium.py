@@ -201,12 +201,12 @@ def is_turned(text_page: Any, index: int) -> bool:
 
 def marks_of(item: Any) -> list[tuple[str, str]]:
     """Return the names of an object's content marks, each with its replacement text, if any."""
-    found = []
+    result = []
     for index in range(min(raw.FPDFPageObj_CountMarks(item), _MOST_MARKS)):
         mark = raw.FPDFPageObj_GetMark(item, index)
         name = _wide_text(partial(raw.FPDFPageObjMark_GetName, mark))
-        found.append((name, _wide_text(partial(raw.FPDFPageObjMark_GetParamStringValue, mark, b"ActualText"))))
-    return found
+        result.append((name, _wide_text(partial(raw.FPDFPageObjMark_GetParamStringValue, mark, b"ActualText"))))
+    return result
 
 
 def _wide_text(ask: Callable[[Any, int, Any], int]) -> str:

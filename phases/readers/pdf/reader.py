@@ -118,16 +118,16 @@ def _build_pages(document: Document) -> tuple[str | None, list[str], list[LeftOu
     title, place = title_of(lines, document.title, words)
     lines = [line for index, line in enumerate(lines) if index not in place]
     marks = _find_marks(lines, document.bookmarks, words)
-    found: dict[int, list[str]] = defaultdict(list)
+    result: dict[int, list[str]] = defaultdict(list)
     if title:
-        found[1].append(f"# {title}")
+        result[1].append(f"# {title}")
     blocks = with_equations(blocks_of(lines, marks, words), {page.number: page for page in pages})
     for block in in_flow(blocks, marks.body):
-        found[block.page].append(table_text(block.table) if block.table else text_of(block, words))
+        result[block.page].append(table_text(block.table) if block.table else text_of(block, words))
     for page in pages:
         if page.aside:
-            found[page.number].append(f"> In another direction: {page.aside}")
-    return title, ["\n\n".join(text for text in found[page.number] if text) for page in pages], left_out
+            result[page.number].append(f"> In another direction: {page.aside}")
+    return title, ["\n\n".join(text for text in result[page.number] if text) for page in pages], left_out
 
 
 def _find_marks(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words) -> Marks:
@@ -289,14 +289,14 @@ def _indent_lines(lines: Sequence[Line]) -> list[str]:
     if not numbered:
         steps = [("", line.box.x0, line.text) for line in lines]
     widest = max((len(number) for number, _, _ in steps), default=0)
-    found = [None if at is None else at - edge for (_, at, _), edge in zip(steps, _edges_of(lines), strict=True)]
+    result = [None if at is None else at - edge for (_, at, _), edge in zip(steps, _edges_of(lines), strict=True)]
     # inputs and outputs may be unnumbered, and as far left as the numbers
     left = min(
-        (at for (number, _, _), at in zip(steps, found, strict=True) if at is not None and (number or not numbered)),
+        (at for (number, _, _), at in zip(steps, result, strict=True) if at is not None and (number or not numbered)),
         default=0.0,
     )
     # a formula that the engine returns together with its number is as far left as any step
-    places = [left if at is None else at for at in found]
+    places = [left if at is None else at for at in result]
     letters = [
         (line.box.x1 - at) / len(text)
         for line, (_, at, text) in zip(lines, steps, strict=True)

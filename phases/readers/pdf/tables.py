@@ -63,19 +63,19 @@ class Table:
 
 def tables_of(lines: Sequence[Line], outside: Set[int]) -> list[Table]:
     """Return the tables in reading order. Lines `outside` (contents) are excluded."""
-    found = []
+    result = []
     index = 0
     while index < len(lines):
         if ruled := lines[index].items[0].table:
-            found.append(Table(index, 1, ruled))
+            result.append(Table(index, 1, ruled))
             index += 1
             continue
         end = index if index in outside else _end_of_run(lines, index)
         table = _build_table(lines, index, end) if end - index >= _FEWEST_CAPTIONED else None
         if table:
-            found.append(table)
+            result.append(table)
         index = max(end, index + 1)
-    return found
+    return result
 
 
 def _end_of_run(lines: Sequence[Line], first: int) -> int:

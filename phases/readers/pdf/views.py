@@ -159,14 +159,14 @@ class QuoteFinder:
         self, near: Sequence[int], words: Sequence[str], count: int
     ) -> list[tuple[int, list[BoundingBox]]]:
         """Locate a quote that differs from the page, or spans a page break."""
-        found = {page: self._letters(page).find_words(words) for page in near}
-        found = {page: span for page, span in found.items() if span[2] >= _PIECE * count}
-        best = max(found, key=lambda page: found[page][2], default=0)
-        if best and found[best][2] >= _ALIKE * count:
-            return [(best, self._letters(best).boxes(*found[best][:2]))]
-        for first, second in pairwise(sorted(found)):
-            if second == first + 1 and found[first][2] + found[second][2] >= _ALIKE * count:
-                return [(page, self._letters(page).boxes(*found[page][:2])) for page in (first, second)]
+        result = {page: self._letters(page).find_words(words) for page in near}
+        result = {page: span for page, span in result.items() if span[2] >= _PIECE * count}
+        best = max(result, key=lambda page: result[page][2], default=0)
+        if best and result[best][2] >= _ALIKE * count:
+            return [(best, self._letters(best).boxes(*result[best][:2]))]
+        for first, second in pairwise(sorted(result)):
+            if second == first + 1 and result[first][2] + result[second][2] >= _ALIKE * count:
+                return [(page, self._letters(page).boxes(*result[page][:2])) for page in (first, second)]
         return []
 
     def _read_letters(self, number: int) -> PageLetters:
@@ -178,7 +178,7 @@ class PageLetters:
     """Letters and digits of a page in lower case, with their places on the visible page."""
 
     def __init__(self, page: Any) -> None:
-        kept: list[str] = []
+        result: list[str] = []
         self._boxes: list[BoundingBox | None] = []
         self._breaks: list[bool] = []
         """Whether a line begins with this letter."""
@@ -194,13 +194,13 @@ class PageLetters:
                     new_word = new_word or not new_line or sign.isspace()
                     continue
                 if new_word:
-                    self._words.append(("", len(kept)))
+                    self._words.append(("", len(result)))
                 self._words[-1] = (self._words[-1][0] + letter, self._words[-1][1])
-                kept.append(letter)
+                result.append(letter)
                 self._boxes.append(BoundingBox(*box) if box else None)
                 self._breaks.append(new_line)
                 new_line = new_word = False
-        self.text = "".join(kept)
+        self.text = "".join(result)
 
     def find_words(self, words: Sequence[str]) -> tuple[int, int, int]:
         """Return start and end of the place with most of these words in order, and how many of their letters it has."""
@@ -210,9 +210,9 @@ class PageLetters:
             return 0, 0, 0
         main = max(blocks, key=lambda block: sum(map(len, words[block.a : block.a + block.size])))
         stray = max(_FEWEST_STRAY, _STRAY * len(words))
-        kept = [block for block in blocks if abs((block.b - block.a) - (main.b - main.a)) <= stray]
-        count = sum(len(word) for block in kept for word in words[block.a : block.a + block.size])
-        last, start = self._words[kept[-1].b + kept[-1].size - 1], self._words[kept[0].b][1]
+        result = [block for block in blocks if abs((block.b - block.a) - (main.b - main.a)) <= stray]
+        count = sum(len(word) for block in result for word in words[block.a : block.a + block.size])
+        last, start = self._words[result[-1].b + result[-1].size - 1], self._words[result[0].b][1]
         return start, last[1] + len(last[0]), count
 
     def boxes(self, start: int, end: int) -> list[BoundingBox]:
