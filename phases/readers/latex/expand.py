@@ -436,10 +436,7 @@ def _new_if(stream: Stream, lexeme: str) -> None:
 
 
 def _on_toggle(stream: Stream, lexeme: str) -> None:
-    """Set a switch of \
-    ewif or \
-    ewtoggle.
-    """
+    """Set a switch of \\newif or \\newtoggle."""
     stream.switches["".join(stream.argument())] = lexeme == "\\toggletrue"
 
 

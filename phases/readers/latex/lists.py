@@ -64,9 +64,7 @@ def _on_item(walk: Walk, lexeme: str) -> None:
 
 
 def _new_theorem(walk: Walk, lexeme: str) -> None:
-    """Handle \
-    ewtheorem{lemma}[theorem]{Lemma}: name, shared counter and printed name.
-    """
+    """Handle \\newtheorem{lemma}[theorem]{Lemma}: name, shared counter and printed name."""
     name = walk.word()
     shared = "".join(walk.option() or [])
     title = walk.word()

@@ -298,12 +298,12 @@ def _tokens_of(characters: Iterable[Character]) -> list[Token]:
         if sign == "=" and result and result[-1].sign == "≠":
             continue
         tex = _tex_of(glyph, sign)
-        slanted = bool(_SLANTED.search(token.font)) or sign > "\uffff"
+        slanted = bool(_SLANTED.search(glyph.font)) or sign > "\uffff"
         sign = normalize("NFKC", sign) if sign > "\uffff" else sign
         upright = sign.isalpha() and sign.isascii() and not slanted
         below = sign in _DESCENDING or (sign == "f" and slanted)
-        base = token.box.y1 - (0.2 * token.size if below else 0.0)
-        result.append(Token(tex, token.box, token.size, base, sign, upright, token.blank))
+        base = glyph.box.y1 - (0.2 * glyph.size if below else 0.0)
+        result.append(Token(tex, glyph.box, glyph.size, base, sign, upright, glyph.blank))
     return _with_whole_delimiters(result)
 
 
