@@ -1,4 +1,4 @@
-"""Whether a shell command would take work back: what git, rm and find would do, however they are called."""
+"""Detect shell commands that would take work back: what git, rm and find would do, however they are called."""
 
 from __future__ import annotations
 
@@ -8,23 +8,10 @@ import shlex
 from collections.abc import Collection, Iterator, Sequence
 
 _SEPARATORS = re.compile(r"^[;&|()]+$")
-_SHELLS = {"bash", "sh", "zsh", "dash", "ksh"}
-_WRAPPERS = {
-    "env",
-    "sudo",
-    "command",
-    "exec",
-    "nice",
-    "nohup",
-    "time",
-    "timeout",
-    "stdbuf",
-    "xargs",
-    "builtin",
-    "then",
-    "do",
-    "!",
-}
+_SHELLS = {"bash", "sh", "zsh", "dash", "ksh", "eval"}
+_UNDO = {"git", "rm", "find"}
+_PRINTS = {"echo", "printf", "grep", "rg", "cat", "ls", "which", "man"}
+"""Commands whose arguments are not run, whatever they name."""
 _TAKES_VALUE = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix"}
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1.*?^\s*\2\s*$", re.DOTALL | re.MULTILINE)
 _BROAD = {"*", ".", "./", "./*", "..", "../", "/", "/*", "~", "~/", "$HOME", "$PWD", "${PWD}", "{}"}
@@ -33,16 +20,25 @@ _DEEPEST = 4
 
 
 def takes_back(command: str, files: Collection[str] = ()) -> bool:
-    """Whether it would undo or remove work. `files`: those of the work, as the workspace counts them."""
+    """Return whether a command would undo or remove work. `files`: those of the work, relative to the workspace."""
     if not _NAMED.search(command):
         return False
-    return _any_takes_back(command, frozenset(map(posixpath.normpath, files)), 0)
+    work = frozenset(map(posixpath.normpath, files))
+    return any(_part_takes_back(name, rest, work) for name, rest in _undo_commands(command, _DEEPEST))
 
 
-def _any_takes_back(command: str, files: frozenset[str], depth: int) -> bool:
-    if depth > _DEEPEST:
-        return False
-    return any(_part_takes_back(words, files, depth) for words in _split_parts(_HERE_DOCUMENT.sub(" ", command)))
+def _undo_commands(command: str, depth: int) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name and arguments of each git, rm and find, whatever it is wrapped in: env, sudo, timeout, a shell."""
+    for words in _split_parts(_HERE_DOCUMENT.sub(" ", command)):
+        names = [posixpath.basename(word) for word in words]
+        if not words or names[0] in _PRINTS:
+            continue
+        at = next((at for at, name in enumerate(names) if name in _UNDO or name in _SHELLS), len(words))
+        rest = words[at + 1 :]
+        if at < len(words) and names[at] in _UNDO:
+            yield names[at], rest
+        elif depth:
+            yield from _undo_commands(" ".join(word for word in rest if not word.startswith("-")), depth - 1)
 
 
 def _split_parts(command: str) -> Iterator[list[str]]:
@@ -64,43 +60,17 @@ def _split_parts(command: str) -> Iterator[list[str]]:
         yield part
 
 
-def _part_takes_back(words: Sequence[str], files: frozenset[str], depth: int) -> bool:
-    words = _without_wrappers(words)
-    if not words:
-        return False
-    name, rest = posixpath.basename(words[0]), list(words[1:])
-    if name in _SHELLS and "-c" in {word for word in rest if word.startswith("-")} | _joined(rest):
-        script = next((rest[at + 1] for at, word in enumerate(rest[:-1]) if word.startswith("-") and "c" in word), "")
-        return _any_takes_back(script, files, depth + 1)
-    if name == "eval":
-        return _any_takes_back(" ".join(rest), files, depth + 1)
+def _part_takes_back(name: str, rest: list[str], files: frozenset[str]) -> bool:
     if name == "git":
         return _git_takes_back(rest)
     if name == "rm":
         return _removes_work(rest, files)
-    return name == "find" and "-delete" in rest and not {"-name", "-iname", "-path", "-regex"} & set(rest)
+    return "-delete" in rest and not {"-name", "-iname", "-path", "-regex"} & set(rest)
 
 
 def _joined(words: Sequence[str]) -> set[str]:
     """Short options that are written together, as `-lc`."""
     return {f"-{letter}" for word in words if re.match(r"^-[a-z]{2,}$", word) for letter in word[1:]}
-
-
-def _without_wrappers(words: Sequence[str]) -> Sequence[str]:
-    """A command without what only stands before it: settings of the environment, `env`, `sudo -u x`, `timeout 60`."""
-    at, wrapped = 0, False
-    while at < len(words):
-        word = words[at]
-        if posixpath.basename(word) in _WRAPPERS:
-            wrapped = True
-        elif wrapped and word in ("-u", "-g"):
-            at += 1
-        elif not (
-            re.match(r"^\w+=", word) or (wrapped and (word.startswith("-") or re.match(r"^[\d.]+[smhd]?$", word)))
-        ):
-            break
-        at += 1
-    return words[at:]
 
 
 def _git_takes_back(words: list[str]) -> bool:
