@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from phases.acceptance.chain import Chain, GateHooks
 from phases.acceptance.checks.code_check import Reviewer, check_code
@@ -19,9 +23,7 @@ from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, T
 from phases.acceptance.tool_hooks import ToolHooks, read_subagents
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
-from phases.agent.earlier_code import OFFLINE
-from phases.agent.session import Session
-from phases.agent.transcript import FILE, Transcript
+from phases.agent.session import OFFLINE, Session
 from phases.evidence.look import OFF, EvidenceSetting
 from phases.evidence.table import GUARDED
 from phases.llm.ledger import Ledger
@@ -31,11 +33,15 @@ from phases.llm.redaction import redact_value
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import ManifestReader
 from phases.workspace.workspace import Workspace
-from pipeline.base.errors import Incomplete, Interrupted, Paused, PipelineError
+from pipeline.base.errors import Incomplete, Interrupted, Paused, PipelineError, StorageError
+from pipeline.base.files import make_directory, write_without_sync
+from pipeline.base.jsonl import append_without_sync
 from pipeline.base.text_escaping import shorten_text
 
 _CHANGES = "5"
 """How many changes are tried on each requirement's code if `guarded` is demanded and no number is given."""
+FILE = "transcript.jsonl"
+Row = Mapping[str, Any]
 
 
 class Acceptance(NamedTuple):
@@ -196,3 +202,89 @@ def _report_repo_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> N
     if event:
         emit(event, reason=repo.reason)
         tell(f"hooks of the workspace are not run ({repo.state}: {repo.reason}); see: pipeline hooks list")
+
+
+class Transcript:
+    """The transcript of one run. It grows with the journal, and begins anew with each start of the run."""
+
+    def __init__(
+        self, path: str, session: str, cwd: str, rows: Callable[[], Sequence[Row]], in_place: Callable[[], None]
+    ) -> None:
+        """`rows`: of the journal, as they are by now."""
+        self.path, self._session, self._cwd, self._rows, self._in_place = path, session, cwd, rows, in_place
+        self._seen = self._written = 0
+
+    def write(self) -> None:
+        """Brings it up to date. A disk that says no to it keeps no hook from running."""
+        rows = self._rows()
+        lines = [self._line(entry) for row in rows[self._seen :] for entry in _entries_of(row)]
+        with contextlib.suppress(StorageError, OSError):
+            self._in_place()
+            make_directory(os.path.dirname(self.path))
+            if not self._seen:
+                write_without_sync(self.path, b"")
+            if lines:
+                append_without_sync(self.path, b"\n".join(lines))
+            self._seen = len(rows)
+
+    def _line(self, entry: Mapping[str, Any]) -> bytes:
+        before, self._written = self._written, self._written + 1
+        line = {
+            "parentUuid": self._name(before) if before else None,
+            "isSidechain": False,
+            "userType": "external",
+            "cwd": self._cwd,
+            "sessionId": self._session,
+            **entry,
+            "uuid": self._name(self._written),
+            "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        }
+        return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+    def _name(self, number: int) -> str:
+        # No random ones: the transcript is written anew with each start, and an entry must keep its name.
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._session}/{number}"))
+
+
+def _entries_of(row: Row) -> Iterator[dict[str, Any]]:
+    """What a row of the journal is in a transcript: nothing, where the model neither said it nor was told it."""
+    kind, result = row["kind"], row["result"]
+    if kind == "reply" and result["outcome"] == "ok":
+        yield {"type": "assistant", "message": _assistant_message(row["key"]["turn"], result)}
+    elif kind == "result":
+        yield _user_entry([_tool_result(row["key"]["call"], result)])
+        for text in result.get("hooks_say", ()):
+            yield _user_entry(text)
+    elif kind == "verdict" and result["feedback"]:
+        yield _user_entry(result["feedback"])
+    elif kind == "tables":
+        yield _user_entry(result["text"])
+    elif kind == "said":
+        for text in result["texts"]:
+            yield _user_entry(text)
+
+
+def _assistant_message(turn: int, reply: Row) -> dict[str, Any]:
+    said = [{"type": "text", "text": reply["text"]}] if reply.get("text") else []
+    calls = [
+        {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["arguments"]}
+        for call in reply["calls"]
+    ]
+    return {
+        "id": f"msg_{turn}",
+        "type": "message",
+        "role": "assistant",
+        "model": reply["model"],
+        "content": [*said, *calls],
+        "stop_reason": "tool_use" if calls else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": reply["tokens_in"], "output_tokens": reply["tokens_out"]},
+    }
+
+
+def _tool_result(call: str, result: Row) -> dict[str, Any]:
+    return {"tool_use_id": call, "type": "tool_result", "content": result["text"], "is_error": result["failed"]}
+
+
+def _user_entry(content: Any) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": content}}

@@ -8,15 +8,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from phases.acceptance.hook_registry import MOST_CONTINUES, HookSetting
-from phases.agent.reference_context import ReferenceContext, reference_context_of
 from phases.agent.tools.files import find_parse_fault
+from phases.agent.tools.reference import ReferenceContext, reference_context_of
 from phases.evidence.bare_python import make_bare_python
 from phases.llm.model import Model, as_model
 from phases.reproduction.declared import NAME as EXPERIMENTS
 from phases.reproduction.declared import parse_declared
 from phases.sandbox.box import Box, limits_from, with_machine
-from phases.sandbox.commands import kind_of_sandbox
-from phases.workspace.data_sets import provide_data
 from phases.workspace.packages import ALLOWED, PackageRules, package_rules
 from phases.workspace.task_paths import TaskPaths, task_paths
 from pipeline.base.files import read_bytes
@@ -106,9 +104,9 @@ class Assignment(NamedTuple):
 
 
 def assignment_of(
-    plan: dict[str, Any], digest: str, index: Mapping[str, Any], ctx: Context, version: int
+    plan: dict[str, Any], digest: str, index: Mapping[str, Any], ctx: Context, version: int, *, sandbox: str, data: str
 ) -> Assignment:
-    """What the documents and the context of phase 09 ask for."""
+    """Return what the documents and the context of phase 09 ask for. `data`: the folders that commands may read."""
     contracts = ctx.contracts
     hooks = HookSetting(
         ctx.hooks,
@@ -123,8 +121,8 @@ def assignment_of(
         plan,
         digest,
         task_paths(ctx.paths.root),
-        kind_of_sandbox(str(ctx.settings["sandbox"])),
-        {**ctx.limits, "data": provide_data(plan, ctx).setting},
+        sandbox,
+        {**ctx.limits, "data": data},
         contracts.breach,
         lambda data: dict(contracts.parse("initial_plan.txt", data, writer="an earlier review")),
         lambda data: dict(contracts.parse("supervisor-config.json", data, writer="you")),

@@ -137,7 +137,9 @@ def _run_calls(
     for call in calls:
         key = {"turn": conversation.turn, "call": call.id}
         # A sub-agent only reads, so a power cut may take its records (decision 44).
-        row = conversation.journal.replay_or_record("result", key, partial(box.answer, call), durable=False)
+        row = conversation.journal.replay("result", key)
+        if row is None:
+            row = conversation.journal.record("result", key, box.answer(call), durable=False)
         notes.learn(row["seen"])
         shown = box.pictures.load(row["pictures"]) if box.pictures and "pictures" in row else ()
         results.append(Message("tool", ("error: " if row["failed"] else "") + row["text"], (), call.id, pictures=shown))

@@ -15,13 +15,10 @@ from phases.acceptance.tool_hooks import read_subagents
 from phases.agent.acceptance_setup import Acceptance, build_acceptance, notify_hooks
 from phases.agent.agent_state import AgentEvents, AgentState, Ending, RunTodos, Supervisor, Unsupervised
 from phases.agent.assignment import Assignment
-from phases.agent.earlier_code import OFFLINE, restore_missing
 from phases.agent.explore import Explorers
-from phases.agent.given_code import GivenCode
-from phases.agent.kernel_setting import is_unsupervised, read_wanted
 from phases.agent.loop import run_loop
 from phases.agent.memory import Memory
-from phases.agent.reference_context import excerpts_shown, group_by_file
+from phases.agent.offline_model import GivenCode
 from phases.agent.reports import (
     Progress,
     ProgressReporter,
@@ -31,13 +28,12 @@ from phases.agent.reports import (
     summary_document,
 )
 from phases.agent.rewind import finish_rewind
-from phases.agent.session import Session, begin_session
+from phases.agent.session import OFFLINE, Session, begin_session, is_unsupervised, read_wanted, restore_missing
 from phases.agent.tool_runner import ToolRunner
-from phases.agent.tools.add_package import add_package_tool, packages_added
 from phases.agent.tools.ask_user import ask_user_tool, questions_in
-from phases.agent.tools.commands import bash_tool, job_tool
+from phases.agent.tools.commands import add_package_tool, bash_tool, job_tool, packages_added
 from phases.agent.tools.files import file_tools
-from phases.agent.tools.reference import reference_tool
+from phases.agent.tools.reference import excerpts_shown, group_by_file, reference_tool
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.toolbox import Notes, Tool, Toolbox
@@ -49,11 +45,11 @@ from phases.llm.ledger import Ledger
 from phases.llm.model import Model, as_model, sees_pictures, tokens_of
 from phases.llm.pictures import PictureStore
 from phases.llm.redaction import redact_value
+from phases.planning.plan_words import is_python, pip_packages
 from phases.reproduction.attempts import open_attempt
 from phases.sandbox.box import Box
 from phases.sandbox.devices import AUTO, describe_cards, find_devices
 from phases.sandbox.devices import NONE as GPU_NONE
-from phases.sandbox.installs import is_python, pip_packages
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.jobs import Jobs, jobs_on_record
 from phases.workspace.manifest import tree_digest

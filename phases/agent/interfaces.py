@@ -85,7 +85,9 @@ def _defining_lines(path: str, source: str) -> list[str]:
         return [line for line in source.split("\n") if line.strip()]
     if not _CODE.fullmatch(ending):
         return []
-    found = [(len(match[1]), line) for line in source.split("\n") if (match := _TOP_LEVEL.match(line[:_LONGEST_SIGNATURE]))]
+    found = [
+        (len(match[1]), line) for line in source.split("\n") if (match := _TOP_LEVEL.match(line[:_LONGEST_SIGNATURE]))
+    ]
     depths = Counter(depth for depth, _ in found)
     top = min((depth for depth, count in depths.items() if count > 1), default=0)
     return [line for depth, line in found if depth <= top]

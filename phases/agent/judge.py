@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from phases.acceptance.checks.readme_commands import README
-from phases.agent.given_code import GivenCode
+from phases.agent.offline_model import GivenCode
 from phases.agent.review_question import (
     DELIVERY,
     MOST_CHARACTERS,

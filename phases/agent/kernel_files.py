@@ -105,7 +105,9 @@ class KernelFiles:
             if not self._told:
                 self._tell(f"supervision cannot keep its files: {error}")
             self._told = True
-            self._lost.setdefault(name, error if isinstance(error, StorageError) else storage_error("write", name, error))
+            self._lost.setdefault(
+                name, error if isinstance(error, StorageError) else storage_error("write", name, error)
+            )
         else:
             if name != EVENTS:  # a later line does not bring back one that was lost
                 self._lost.pop(name, None)

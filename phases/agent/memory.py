@@ -7,12 +7,13 @@ never changes, what is added comes last, so a provider's prompt cache holds. All
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from phases.agent.cited_sections import split_paper
 from phases.agent.interfaces import outline_of
-from phases.agent.prompt import describe_next_file, describe_sections, first_messages, without_result
+from phases.agent.prompt import REQUIRED, build_system, describe_next_file, without_result
+from phases.agent.session import Session
 from phases.llm.journal import digest_of
 from phases.llm.model import OVERFLOW, TRUNCATED, Message, Reply, describe_pictures, message_of, most_tokens, tokens_of
 from phases.llm.pictures import Picture
@@ -22,9 +23,6 @@ from phases.readers.markdown import PAGE_MARK
 from pipeline.base.errors import FormatError, PhaseError
 from pipeline.base.formats import parse_markdown
 from pipeline.base.logs import logger
-
-if TYPE_CHECKING:
-    from phases.agent.session import Session
 
 _KEPT_WHOLE = 2
 _SHORT = 60
@@ -37,6 +35,9 @@ _SHRINK = 0.6
 _LONGEST_TOLD = 2000
 _WRITING = ("Write", "Edit")
 _TELLING = ("file_path", "command", "pattern", "description")
+_HEADING = re.compile(r"#{1,6} +(\S.*)")
+_FENCE = "```"
+_FRONT = "---"
 
 
 class _FileTurns(NamedTuple):
@@ -229,7 +230,10 @@ class Memory:
             self._step = [Message("user", text) for text in (told, cited) if text]
         elif self.interfaces:
             self._step = [
-                Message("user", "Every planned file is written. Run the plan's checks unless they just passed; mend what fails.")
+                Message(
+                    "user",
+                    "Every planned file is written. Run the plan's checks unless they just passed; mend what fails.",
+                )
             ]
 
     def _all(self) -> list[Message]:
@@ -318,6 +322,69 @@ class Memory:
         self._brief = True
 
 
+def first_messages(plan: Mapping[str, Any], begun: Session, room: int, request: str = "") -> list[Message]:
+    """Return the transcript before the first turn: the system prompt, and one JSON object with the plan and what to write.
+
+    `request` is the text of a request in plain words; empty for a paper.
+    """
+    machine = {"machine": begun.machine} if begun.machine else {}
+    required = {"required_by_the_user": REQUIRED[begun.require]} if begun.require else {}
+    asked = {"request": _fit_request(request, room // 4)} if request else {}
+    write = {"write": list(begun.write), **({"may_need_a_change": list(begun.may_change)} if begun.may_change else {})}
+    beside = {**asked, **write, "packages_installed": list(begun.packages), **machine, **required}
+    plan = _with_named_results(plan)
+    whole = json.dumps({"plan": plan, **beside}, ensure_ascii=False)
+    if tokens_of(whole) > room // 2:
+        whole = json.dumps({"plan": _without_quotes(plan), **beside}, ensure_ascii=False)
+    system = build_system(plan, is_request=bool(request), has_references=begun.references is not None)
+    return [Message("system", system), Message("user", whole)]
+
+
+def describe_sections(
+    plan: Mapping[str, Any], path: str, sections: Sequence[Section], room: int, above: Collection[str] = ()
+) -> tuple[str, frozenset[str]]:
+    """The sections of the paper that the next file's requirements cite, empty where there are none; and their titles.
+
+    `above`: titles of sections that the transcript shows already.
+    """
+    row: Mapping[str, Any] = next((row for row in plan["file_structure"] if row["path"] == path), {})
+    wanted = set(row.get("implements", []))
+    new = [section for section in sections if section.title not in above]
+    shown, left_out = cited_sections(new, [one for one in plan["requirements"] if one["id"] in wanted], room)
+    if not shown and not left_out:
+        return "", frozenset()
+    rest = [f"section {one.title}: sed -n {one.first},{one.last}p ../paper.md" for one in left_out]
+    told = {"paper": [one.text for one in shown], **({"too_long_to_show": rest} if rest else {})}
+    words = "What these requirements cite of the paper, whole, where it does not stand above already:\n"
+    return words + json.dumps(told, ensure_ascii=False), frozenset(one.title for one in shown)
+
+
+def _fit_request(request: str, room: int) -> str:
+    """Return a request, or as much of a long one as this many tokens of three bytes hold and where the rest is."""
+    kept = request.encode("utf-8", "replace")[: 3 * room].decode("utf-8", "ignore")
+    return request if kept == request else f"{kept} … (whole: ../paper.md, {len(request):,} characters)"
+
+
+def _with_named_results(plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the plan with its results as ids and labels, by table: the figures are targets that no code may hold."""
+    tables: dict[str, list[str]] = {}
+    for row in plan.get("expected_results", ()):
+        told = [row["row"], row["column"], *(row[name] for name in ("metric", "condition", "unit") if row.get(name))]
+        tables.setdefault(row["table"], []).append(f"{row['id']}: {', '.join(told)}")
+    return {**plan, "expected_results": tables} if tables else plan
+
+
+def _without_quotes(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan in short: a file's own requirements are shown in full when its turn comes."""
+    return {
+        **plan,
+        "requirements": [
+            {"id": row["id"], "kind": row["kind"], "text": row["text"][:160]} for row in plan["requirements"]
+        ],
+        "components": [],
+    }
+
+
 def _read_request(paper: str) -> str:
     """Return the whole text of a request in plain words; empty where paper.md is a paper."""
     try:
@@ -358,3 +425,57 @@ def _summarize_turn(turn: Sequence[Message]) -> list[str]:
             what = next((str(call.arguments[name]) for name in _TELLING if name in call.arguments), "")
             lines.append(f"- {call.name} {' '.join(what[:400].split())[:120]}: {answers.get(call.id, '')}")
     return lines
+
+
+class Section(NamedTuple):
+    title: str
+    first: int
+    """The number of its heading's line in paper.md; the first line is 1."""
+    last: int
+    text: str
+
+
+def split_paper(paper: str) -> list[Section]:
+    """Every section of paper.md, each up to the next heading. What stands before the first one is none."""
+    lines = paper.splitlines()
+    starts = [(number, title) for number, title in _headings(lines)]
+    ends = [*(number - 1 for number, _ in starts[1:]), len(lines)] if starts else []
+    return [
+        Section(title, first, last, "\n".join(lines[first - 1 : last]).strip())
+        for (first, title), last in zip(starts, ends, strict=True)
+    ]
+
+
+def cited_sections(
+    sections: Sequence[Section], requirements: Iterable[Mapping[str, Any]], room: int
+) -> tuple[list[Section], list[Section]]:
+    """The sections that these cite, in the paper's order: those that fit into so many tokens, and those that do not."""
+    names = [str((row.get("source") or {}).get("section") or "") for row in requirements]
+    counted = [(sum(_is_named(section.title, name) for name in names), section) for section in sections]
+    # Those that most requirements cite first; a long one that does not fit keeps no short one out.
+    wanted = sorted((row for row in counted if row[0]), key=lambda row: -row[0])
+    shown: list[Section] = []
+    for _, section in wanted:
+        if (size := tokens_of(section.text)) <= room:
+            room -= size
+            shown.append(section)
+    left_out = [section for _, section in wanted if section not in shown]
+    return sorted(shown, key=lambda one: one.first), sorted(left_out, key=lambda one: one.first)
+
+
+def _is_named(title: str, name: str) -> bool:
+    """Whether a citation means this section: by its number (3.2, A), or by its title."""
+    name, title = name.strip().rstrip(".").lower(), title.lower()
+    number, _, rest = title.partition(" ")
+    return bool(name) and name in (title, number.rstrip("."), rest.strip(), f"appendix {number.rstrip('.')}")
+
+
+def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    inside, front = False, bool(lines) and lines[0] == _FRONT
+    for number, line in enumerate(lines, 1):
+        if front:
+            front = number == 1 or line != _FRONT
+        elif line.startswith(_FENCE):
+            inside = not inside
+        elif not inside and (found := _HEADING.fullmatch(line.rstrip())):
+            yield number, found[1]

@@ -9,13 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phases.agent.assignment import Assignment
-from phases.agent.journal_facts import FactExtractor, gate_verdict
-from phases.agent.kernel_files import KernelFiles, unusable_text
-from phases.agent.kernel_setting import OFF, RULES, RULES_KEY, read_wanted
+from phases.agent.kernel_facts import FactExtractor, gate_verdict, read_disk_facts
+from phases.agent.kernel_files import KernelFiles
 from phases.agent.memory import Memory
-from phases.agent.session import Session
+from phases.agent.session import OFF, RULES, RULES_KEY, Session, read_wanted
 from phases.agent.tools.toolbox import ToolKind
-from phases.agent.workspace_facts import read_disk_facts
 from phases.llm.journal import Journal
 from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, ToolCall
@@ -281,16 +279,6 @@ class KernelSupervisor:
                 f"pipeline supervisor {self.task}, then continue with: pipeline resume {self.task}",
                 stop_reason=row["stop_reason"],
             )
-
-
-def resolve_setting(work: Assignment, content: dict[str, Any] | None, warning: str) -> tuple[dict[str, Any], str]:
-    """The user's setting and the file of the task (None: it cannot be used) as one value, and what is wrong with the file."""
-    try:
-        config = _config_of(content)
-    except ValueError as error:
-        content, config, warning = None, Config(), unusable_text(work.places.kernel, str(error))
-    policy = resolve_policy(OFF if content is None else work.supervisor, config, work.shadow)
-    return {"mode": policy.mode.value, "shadow": policy.shadow, "config": to_json(config)}, warning
 
 
 def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, there: Collection[str]) -> Setting:

@@ -127,13 +127,15 @@ class ToolCallStep:
     def step(self) -> str:
         return f"{self.turn}-{self.index}"
 
-    def record(self, journal: Journal) -> Row:
-        """The result: from the journal where it is on record, else of doing the call now."""
+    def run(self, journal: Journal) -> Row:
+        """Return the result on record, or do the call now and record its result."""
         key = {"turn": self.turn, "call": self.call.id, **({"kept_back": True} if self.refusal else {})}
-        do = self._skip if self.refusal else partial(self._run, again=journal.cut_here)
-        # What changed nothing may be lost in a power cut and is asked for again: no sync of the disk (decision 44).
-        durable = not self.refusal and not self.tools.box.reads_only(self.call.name)
-        result = journal.replay_or_record("result", key, do, durable=durable)
+        result = journal.replay("result", key)
+        if result is None:
+            result = self._skip() if self.refusal else self._do(again=journal.cut_here)
+            # What changed nothing may be lost in a power cut and is asked for again: no sync of the disk (decision 44).
+            durable = not self.refusal and not self.tools.box.reads_only(self.call.name)
+            result = journal.record("result", key, result, durable=durable)
         self.tools.settle(result)
         return result
 
@@ -143,7 +145,7 @@ class ToolCallStep:
         note = " (kept back)" if self.refusal else " (failed)" if result["failed"] else ""
         return f"{self.call.name} {' '.join(first[:200].split())[:80]}".strip() + note
 
-    def _run(self, *, again: bool) -> Row:
+    def _do(self, *, again: bool) -> Row:
         """`again`: an earlier start may have been cut off in it. A command then gets the tree that it began with (decision 46),
         and an edit is made only if it is missing.
         """
@@ -156,16 +158,18 @@ class ToolCallStep:
             )
         if again or hooked:  # hooks may write, too: what is cut off is done again as a whole
             commands.begin()
-        act = partial(self._act, again=again)
         # Sub-agents are told of in the event log by the hooks' own module, whether hooks are asked or not.
         is_sub_agent = tools.kinds.get(self.call.name) is ToolKind.DELEGATE
-        row = tools.hooks.around(self.call, self.turn, act) if hooked or is_sub_agent else act()
+        if hooked or is_sub_agent:
+            row = tools.hooks.around(self.call, self.turn, lambda: self._answer(again=again))
+        else:
+            row = self._answer(again=again)
         # Before the record: what is on record is never done again, so it must be on the disk.
         if commands.begun:
             commands.sync()
         return row
 
-    def _act(self, *, again: bool) -> Row:
+    def _answer(self, *, again: bool) -> Row:
         answer = self.tools.answer(self.step, self.call, again=again)
         return {**answer, "files": self.tools.changed_files(answer["touched"])}
 
