@@ -1,4 +1,4 @@
-"""Sets the acceptance of one run up: which hooks it has, what they are told, and where they write."""
+"""Set up the acceptance of one run: its hooks, what they are told, and the transcript that hooks read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from pipeline.base.jsonl import append_without_sync
 from pipeline.base.text_escaping import shorten_text
 
 _CHANGES = "5"
-"""How many changes are tried on each requirement's code if `guarded` is demanded and no number is given."""
+"""Number of code changes tried for each requirement if `guarded` is demanded without a number."""
 FILE = "transcript.jsonl"
 Row = Mapping[str, Any]
 
@@ -62,9 +62,9 @@ def build_acceptance(
     missing: Sequence[str] = (),
     doing: Callable[[str], None] = lambda what: None,
 ) -> Acceptance:
-    """The acceptance of a run that has begun. `doing` is told which hook is asked.
+    """Return the acceptance of a run that has begun. `doing` is called with the hook that is asked.
 
-    Raises Incomplete where the hooks of the user keep it from starting.
+    Raises Incomplete if the user's hooks keep the run from starting.
     """
     places, task, clean = assignment.places, assignment.task, partial(redact_value, secrets=model.secrets)
     root = os.path.realpath(places.workspace)
@@ -133,7 +133,7 @@ def _open_reviewer(assignment: Assignment, begun: Session, model: Model, command
 
 
 def _report_start(assignment: Assignment, hooks: HookRegistry, run: RunFacts, planned: Collection[str]) -> None:
-    """What the user should know of the hooks before anything is paid for."""
+    """Tell the user about missing hooks before anything is paid for."""
     if assignment.hooks.trust_now and not hooks.repo.is_trusted:
         assignment.tell(
             "--trust-hooks holds for hooks that stood there before the agent first worked; see: pipeline hooks trust"
@@ -144,12 +144,12 @@ def _report_start(assignment: Assignment, hooks: HookRegistry, run: RunFacts, pl
 
 @dataclass
 class RunEnd:
-    """How a run ends, as its hooks and its event log are told."""
+    """The end of a run, as its hooks and its event log get it."""
 
     reason: str = "fatal_error"
     detail: str = ""
     said: list[str] = field(default_factory=list)
-    """What hooks said for the model when the run began."""
+    """Messages of hooks to the model at the start of the run."""
 
     def ended_by(self, ending: Ending) -> Ending:
         self.reason, self.detail = ending.stop_reason, shorten_text(ending.detail, 500)
@@ -158,7 +158,7 @@ class RunEnd:
 
 @contextmanager
 def notify_hooks(acceptance: Acceptance, tell: Callable[[str], None], *, resumed: bool) -> Iterator[RunEnd]:
-    """The two ends of a run: hooks are told of both, and the last event says, once, why it ended. (section 1, finally)"""
+    """Notify hooks of the start and the end of a run; log once why it ended. (section 1, finally)"""
     told, tools, emit = RunEnd(), acceptance.tool_hooks, acceptance.events.emit
     try:
         _report_repo_hooks(acceptance, tell)
@@ -185,7 +185,7 @@ def notify_hooks(acceptance: Acceptance, tell: Callable[[str], None], *, resumed
 
 
 def _report_repo_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> None:
-    """What is found in the workspace, in the event log, and to the user where it matters."""
+    """Log the hooks found in the workspace, and tell the user about those that do not run."""
     repo, emit = acceptance.registry.repo, acceptance.events.emit
     if repo.state == "none":
         return
@@ -205,7 +205,10 @@ def _report_repo_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> N
 
 
 class Transcript:
-    """The transcript of one run. It grows with the journal, and begins anew with each start of the run."""
+    """The journal as a Claude Code transcript, a JSON object a line, for hooks that read it; never read back.
+
+    It grows with the journal, and begins again with each start of the run.
+    """
 
     def __init__(
         self, path: str, session: str, cwd: str, rows: Callable[[], Sequence[Row]], in_place: Callable[[], None]
@@ -215,7 +218,7 @@ class Transcript:
         self._seen = self._written = 0
 
     def write(self) -> None:
-        """Brings it up to date. A disk that says no to it keeps no hook from running."""
+        """Append new journal rows. A disk that refuses keeps no hook from running."""
         rows = self._rows()
         lines = [self._line(entry) for row in rows[self._seen :] for entry in _entries_of(row)]
         with contextlib.suppress(StorageError, OSError):
@@ -247,7 +250,7 @@ class Transcript:
 
 
 def _entries_of(row: Row) -> Iterator[dict[str, Any]]:
-    """What a row of the journal is in a transcript: nothing, where the model neither said it nor was told it."""
+    """Yield the transcript entries of a journal row: the model's words and what it was told."""
     kind, result = row["kind"], row["result"]
     if kind == "reply" and result["outcome"] == "ok":
         yield {"type": "assistant", "message": _assistant_message(row["key"]["turn"], result)}

@@ -60,7 +60,7 @@ class AgentCommand:
         self.secrets = tuple(value for value in found if len(value) >= _SHORTEST_SECRET)
 
     def in_workspace(self, workspace: str) -> AgentCommand:
-        """The same, at work in a directory."""
+        """Return this command, run in a directory."""
         return AgentCommand(self.name, self._environment, workspace, forbidden=self._forbidden)
 
     def ask(self, request: Request) -> Reply:
@@ -98,7 +98,7 @@ class AgentCommand:
 
 
 def _build_prompt(request: Request, forbidden: str) -> str:
-    """The task, for the first turn; afterwards what came since its last word: why the work was refused."""
+    """Return the prompt: the task in the first turn, later the messages since the last reply."""
     messages = request.messages
     since = next((place for place in range(len(messages), 0, -1) if messages[place - 1].role == "assistant"), 0)
     if since:

@@ -1,5 +1,6 @@
-"""What supervision is told of a run: the calls and results of the journal, as facts. Nothing else is looked at, so a run that is
-walked again tells the same.
+"""Turn journal rows and the workspace into facts for supervision.
+
+Calls and results are read from the journal alone, so a replay yields the same facts.
 """
 
 from __future__ import annotations
@@ -81,12 +82,12 @@ class FactExtractor:
 
     @property
     def open_files(self) -> int:
-        """Planned files that are not written, or not sound."""
+        """Number of planned files that are not written or not sound."""
         return len(self._open)
 
     @property
     def open_names(self) -> tuple[str, ...]:
-        """The names of these."""
+        """Names of the open files."""
         return tuple(self._open)
 
     @property
@@ -119,7 +120,7 @@ class FactExtractor:
         )
 
     def result(self, call: ToolCall, row: Mapping[str, Any]) -> CallResult:
-        """What the journal says came of it."""
+        """Return the result of a call, by its journal row."""
         if row.get("skipped"):
             return CallResult(executed=False, failed=True)
         ran = call.name == "Bash" and not _is_job(call)
@@ -151,9 +152,7 @@ class FactExtractor:
         )
 
     def _was_forgotten(self, call: ToolCall, row: Mapping[str, Any]) -> bool:
-        """Whether a whole file is shown that was shown before. Read does so where the conversation no longer has it, and where a
-        part is asked for, which is no sign of that.
-        """
+        """Return whether a whole file is shown again, which Read does once the conversation has lost it."""
         shown = dict(row["seen"]) if self._classes.get(call.name) is ToolClass.READ else {}
         again = any(self._shown.get(path) == digest for path, digest in shown.items())
         self._shown.update(shown)
@@ -166,7 +165,7 @@ class FactExtractor:
         return any(check in command_key(command) for check in self._checks)
 
     def changed(self, call: ToolCall, row: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
-        """Takes a result in: which files are other than before, and how many lines were added and removed by Write and Edit."""
+        """Take in a result; return the changed files and the lines added and removed by Write and Edit."""
         touched, lines = set(row["touched"]), 0
         changed = [
             path for path, state in row["files"].items() if state.get("sha256", "") != self._digests.get(path, "")
@@ -201,7 +200,7 @@ class FactExtractor:
         return (now - before).total() + (before - now).total()
 
     def _edited(self, path: str, arguments: Mapping[str, Any]) -> int:
-        """Counted once, however often it was replaced: how often is not on record."""
+        """Count the lines of an edit once: the number of replacements is not on record."""
         old, new = (Counter(str(arguments.get(name, "")).split("\n")) for name in ("old_string", "new_string"))
         if path in self._lines:
             self._lines[path] = self._lines[path] - old + new
@@ -209,7 +208,7 @@ class FactExtractor:
 
 
 def gate_verdict(verdict: Mapping[str, Any]) -> GateVerdict:
-    """What the acceptance said, as a fact."""
+    """Return the verdict of the acceptance as a fact."""
     text = verdict["block"]
     if text is None or verdict["source"] == ADVICE:
         return GateVerdict(passed=True)
@@ -221,13 +220,13 @@ def gate_verdict(verdict: Mapping[str, Any]) -> GateVerdict:
 
 
 def _is_job(call: ToolCall) -> bool:
-    """Whether it starts a job: that verifies nothing, and writes nothing in the workspace."""
+    """Return whether a call starts a job, which verifies nothing and writes nothing in the workspace."""
     return call.arguments.get("background") is True
 
 
 # A filter may hide how a check ended; one that says nothing verifies nothing (decision 123).
 def _ended_well(row: Mapping[str, Any], check: CheckCommand | None, *, like: bool) -> bool | None:
-    """Whether a call ended well: behind a filter, as its output says it; None where that says nothing."""
+    """Return whether a call succeeded, by its output behind a filter; None if that is unclear."""
     if check and check.filtered:
         return has_passed(str(row["text"]))
     if like and not row["failed"] and has_passed(str(row["text"])) is False:
@@ -236,7 +235,7 @@ def _ended_well(row: Mapping[str, Any], check: CheckCommand | None, *, like: boo
 
 
 def _relative_path(path: str) -> str:
-    """A path as the workspace counts it, wherever the task lies."""
+    """Return a path relative to the workspace, wherever the task is."""
     return posixpath.normpath(path.rpartition("/generate_code/")[2]).removeprefix("./")[:_LONGEST_ERROR]
 
 
@@ -270,7 +269,7 @@ class CheckCommand(NamedTuple):
 
 
 def find_check(command: str, checks: Collection[str]) -> CheckCommand | None:
-    """The check that a command runs, by the keys of the plan's; None where it runs none, or something else beside it."""
+    """Return the plan's check that a command runs; None if it runs none, or something else besides."""
     if len(command) > _LONGEST:
         key = command_key(command)
         return CheckCommand(key, filtered=False) if key in checks else None
@@ -283,13 +282,14 @@ def find_check(command: str, checks: Collection[str]) -> CheckCommand | None:
 
 
 def looks_like_check(command: str) -> bool:
-    """Whether a command runs tests or a build, in whatever way: what its output says then goes before its exit code."""
+    """Return whether a command runs tests or a build; its output then outranks its exit code."""
     return _CHECKS.search(command[:_LONGEST]) is not None
 
 
 def _split_command(command: str) -> list[tuple[str, list[str]]]:
-    """Each way to take a command for a first one, and those after it. What runs beside it, or is written by a shell, is
-    not looked into.
+    """Split a command at each operator into a first command and the rest.
+
+    Commands with background parts, substitutions or here documents are not split.
     """
     tokens = list(_TOKEN.finditer(command))
     joins = [token for token in tokens if token["joins"]]
@@ -329,7 +329,7 @@ def _undo_commands(command: str, depth: int) -> Iterator[tuple[str, list[str]]]:
 
 
 def _split_parts(command: str) -> Iterator[list[str]]:
-    """The words of each simple command. What no shell would take is read by its spaces."""
+    """Yield the words of each simple command; split at spaces what the shell would reject."""
     for line in command.split("\n"):
         try:
             lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|()")
@@ -356,7 +356,7 @@ def _part_takes_back(name: str, rest: list[str], files: frozenset[str]) -> bool:
 
 
 def _joined(words: Sequence[str]) -> set[str]:
-    """Short options that are written together, as `-lc`."""
+    """Return the short options of a group such as `-lc`."""
     return {f"-{letter}" for word in words if re.match(r"^-[a-z]{2,}$", word) for letter in word[1:]}
 
 
@@ -391,7 +391,7 @@ def _git_takes_back(words: list[str]) -> bool:
 
 
 def _removes_work(words: list[str], files: frozenset[str]) -> bool:
-    """Files of the work, or all there is; what was made on the way may go."""
+    """Return whether rm removes files of the work, or everything."""
     targets = [word for word in words if not word.startswith("-")]
     deep = any(word == "--recursive" or re.match(r"^-[a-zA-Z]*[rR]", word) for word in words)
     if deep and any(target in _BROAD for target in targets):
@@ -406,17 +406,16 @@ class _PlannedFile(NamedTuple):
     sha256: str
     unmerged: bool
     fault: str
-    """Why it does not parse; empty where it does, and where nobody looked."""
+    """Parse error; empty if it parses or was not examined."""
 
 
 def read_disk_facts(
     workspace: Workspace, planned: Sequence[str], before: Mapping[str, str], written: Collection[str] = ()
 ) -> DiskFacts:
-    """The workspace against its beginning. `before`: the sha256 of files that were there; `written`: what calls are known
-    to have changed.
+    """Compare the workspace with its beginning. `before`: sha256 of the files then; `written`: files changed by calls.
 
-    Only the content of planned files, and of those in `before`, is read. Of all others it counts that they are there, and
-    only for kinds of files that the plan has: tables, pictures and checkpoints that a run leaves behind are no work.
+    Reads only planned files and those in `before`. Others are counted, if the plan has files of their kind: tables, pictures
+    and checkpoints of a run are not work.
     """
     # The workspace's .git is not asked: the directory is hostile, and git runs what its configuration says (decision 73).
     files = _read_planned(workspace, planned)
@@ -438,7 +437,7 @@ def read_disk_facts(
 
 
 def _read_planned(workspace: Workspace, planned: Sequence[str]) -> dict[str, _PlannedFile]:
-    """The planned files that can be read. Each is read once, and none is held; after one fault nothing more is parsed."""
+    """Read each planned file once, keep none, and parse until the first fault."""
     files: dict[str, _PlannedFile] = {}
     broken = False
     for path in dict.fromkeys(planned):
@@ -474,7 +473,7 @@ def _digest_of(workspace: Workspace, path: str, files: Mapping[str, _PlannedFile
 
 
 def _build_summary(files: Mapping[str, _PlannedFile]) -> str | None:
-    """The first planned Python file that does not parse. An empty one does: it is for others to say that it is empty."""
+    """Return the first planned Python file that does not parse. An empty file parses."""
     if not any(path.endswith(_PYTHON) for path in files):
         return None
     path, fault = next(((path, file.fault) for path, file in files.items() if file.fault), ("", ""))

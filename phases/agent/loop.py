@@ -35,16 +35,16 @@ WAITED = (
     "You said that required todos wait for somebody: {}. The user has started the run again. Look whether what they waited for "
     "is there now, set them to in_progress, and go on."
 )
-"""What the model is told when the user starts a run again that waited."""
+"""Message to the model when the user restarts a run that waited."""
 MORE, TABLES = "more", "tables"
 """The journal's words for: the user allows more attempts, and the work goes on; the paper's tables came out otherwise."""
 
 
 def run_loop(state: AgentState) -> Ending:
-    """Drives the model until an ending. On resume the same steps are walked again, answered by the journal.
+    """Run the model until an ending. A resume takes the same steps, replayed from the journal.
 
-    Raises Paused at a limit and where supervision stops the run, PhaseError where the model cannot go on, Incomplete where only
-    the user can mend what is wrong.
+    Raises Paused at a limit or if supervision stops the run, PhaseError if the model cannot continue, Incomplete if only the
+    user can fix the problem.
     """
     # No state is ever loaded: a resume walks the same steps, so there is no second way to rebuild it (decision 15).
     state.chain.begin()
@@ -79,7 +79,7 @@ def run_loop(state: AgentState) -> Ending:
 
 
 def _ask(state: AgentState) -> Reply:
-    """The next reply of the model. What came from outside since the last turn is recorded before."""
+    """Return the next reply, after recording facts from outside."""
     conversation, memory = state.conversation, state.memory
     turns = conversation.turn
     state.todo_list.turn = turns + 1
@@ -112,7 +112,7 @@ def _ask(state: AgentState) -> Reply:
 
 
 def _act(state: AgentState, reply: Reply) -> tuple[str, bool]:
-    """Do what a reply asks for. Return what stands for the turn when turns are compared, and whether each call succeeded."""
+    """Execute the calls of a reply. Return a digest to compare turns by, and whether every call succeeded."""
     turn, live, went_well = state.conversation.turn, not state.replaying, True
     outcome, words, hook_messages = [], [], []
     for index, call in enumerate(reply.calls):
@@ -144,7 +144,7 @@ def _end_turn(state: AgentState, reply: Reply, verdict: dict[str, Any] | None) -
 
 
 def _end_if_stuck(state: AgentState, repeated: int) -> Ending | None:
-    """Equal turns in a row are told of, and end the work. A supervisor that may act has better answers; it is given time."""
+    """Warn of equal turns in a row, and end the work after too many; a supervisor gets more time."""
     watched = state.supervisor.acts
     if repeated >= _TELL_AFTER:
         logger.debug("turn {}: the same call and result for the {}th time", state.conversation.turn, repeated)
@@ -158,7 +158,7 @@ def _end_if_stuck(state: AgentState, repeated: int) -> Ending | None:
 
 
 def _end_if_decided(state: AgentState, reply: Reply, verdict: dict[str, Any], continues: int) -> Ending | None:
-    """The ending that a verdict on the work leads to; None where the model goes on. `continues`: refusals, this one included."""
+    """Return the ending after a verdict; None if the model goes on. `continues`: refusals, this one included."""
     if verdict["block"] is None:
         state.report_turn("accepted")
         _end_turn(state, reply, verdict)
@@ -182,12 +182,12 @@ def _end_if_decided(state: AgentState, reply: Reply, verdict: dict[str, Any], co
 
 
 def _is_over(state: AgentState) -> bool:
-    """Whether nobody would mend what is refused. Refusing a scaffold four times helps nobody (decision 119)."""
+    """Return whether another refusal is pointless because no model is left to act on it (decision 119)."""
     return state.conversation.journal.next_kind == "ending" if state.replaying else state.is_model_over
 
 
 def judge_request(state: AgentState, text: str, continues: int, *, may_advise: bool = True) -> dict[str, Any]:
-    """The decision on a claim to be done. Where only the user can mend what is wrong, the run ends, and is judged anew later."""
+    """Judge a completion request. If only the user can fix the problem, the run ends and is judged again later."""
     while True:
         replaying = state.conversation.journal.replaying
         verdict = state.chain.judge(completion_request(state, text, continues, may_advise=may_advise))
@@ -200,7 +200,7 @@ def judge_request(state: AgentState, text: str, continues: int, *, may_advise: b
 
 
 def judge_again(state: AgentState, ending: Ending) -> Ending:
-    """The ending, judged anew where the tree or the sandbox is another one since: a hand edit, say. The agent is not asked."""
+    """Judge an ending again if the tree or the sandbox changed since, without asking the agent."""
     journal, live = state.conversation.journal, False
     while journal.next_kind not in (MORE, TABLES) and (journal.replaying or not (live or state.holds(ending))):
         live = not journal.replaying  # once a start: what cannot be looked at as a whole is never as it was
@@ -217,7 +217,7 @@ def judge_again(state: AgentState, ending: Ending) -> Ending:
 
 
 def goes_on(state: AgentState, ending: Ending, continues: int, most: int) -> bool:
-    """Whether the user allows more attempts since the work ended for want of them, `most` at that time. That is on record."""
+    """Record and return whether the user now allows more than `most` attempts."""
     journal = state.conversation.journal
     if journal.replaying:
         more = journal.next_kind == MORE
@@ -231,7 +231,7 @@ def goes_on(state: AgentState, ending: Ending, continues: int, most: int) -> boo
 
 
 def hear_tables(state: AgentState, ending: Ending) -> str:
-    """What the model is told of the paper's tables once its work is accepted; empty where that is nothing. It is on record."""
+    """Record and return the results of the paper's tables once work is accepted; empty if there are none."""
     journal, attempt = state.conversation.journal, state.attempt
     if journal.replaying:
         is_due = journal.next_kind == TABLES
@@ -273,7 +273,7 @@ def completion_request(
 
 
 def stop_for_user(state: AgentState, stop_reason: str, detail: str) -> None:
-    """Ends the run here, once: when the user starts it again, it goes on from here. Raises Incomplete."""
+    """End the run here, once; the next start goes on from here. Raises Incomplete."""
     # Without the documents of phase 09: with them the phase would be done, and a resume would do nothing (decision 77).
     journal = state.conversation.journal
     was_stopped = journal.replaying

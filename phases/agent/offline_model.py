@@ -1,6 +1,7 @@
-"""The model without a model: rules that turn a plan into an honest scaffold. No network, no key, no cost.
+"""Models without a network: rules that turn a plan into a scaffold, and code given to be judged.
 
-It drives the same loop as any other model. What it writes runs, and says of itself what is only a stub.
+The scaffold has a signature with the paper's sentences for each component, and a constant with its source for each value. It
+says of itself that it is a scaffold; no test repeats a constant, and none fails once a body is written.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class OfflineModel:
 
 
 class GivenCode:
-    """Says at once that the work is done, and nothing to a refusal. `name`: who wrote the code, as its journal has it."""
+    """Model that claims at once that the code is done. `name`: its author in the journal."""
 
     detail = "judges code that is there, no network"
     window = 10**9
@@ -87,7 +88,7 @@ class GivenCode:
 
 
 def scaffold_text(plan: Row, path: str) -> str:
-    """The text of one planned file."""
+    """Return the text of one planned file."""
     row = next(row for row in plan["file_structure"] if row["path"] == path)
     if path.endswith("README.md"):
         return _readme(plan)
@@ -151,7 +152,7 @@ def _constant(value: Row, line: str) -> list[str]:
 
 
 def _place(row: Row) -> str:
-    """Where the paper says it: "section 3.1, page 3"."""
+    """Return the place in the paper: "section 3.1, page 3"."""
     source = row["source"]
     if source["section"] == "review":
         return "asked for at the review"
@@ -160,7 +161,7 @@ def _place(row: Row) -> str:
 
 
 def _arguments(line: str) -> str:
-    """The signature of a function whose arguments a plan names, "(k, id)"; else one that takes anything."""
+    """Return the arguments that a plan names, as in "(k, id)"; else any arguments."""
     found = re.search(r"\(([A-Za-z_]\w*(?:, ?[A-Za-z_]\w*)*)\)$", line)
     names = [one.strip() for one in found.group(1).split(",")] if found else []
     if not names or len(set(names)) < len(names) or any(map(keyword.iskeyword, names)):
@@ -215,7 +216,7 @@ def _wrapped_rows(names: Sequence[str], plan: Row) -> list[str]:
 
 
 def _values_of(component: Row, plan: Row) -> list[str]:
-    """The values that stand in the sentences of a component: without ids, which belong to the constants."""
+    """Return the values in the sentences of a component, without their ids."""
     known = {row["id"]: row["text"] for row in plan["requirements"]}
     said = " ".join(known.get(name, "") for name in component["requirements"])
     found = []
@@ -228,7 +229,7 @@ def _values_of(component: Row, plan: Row) -> list[str]:
 
 
 def _listed(head: str, lines: Sequence[tuple[str, str]]) -> str:
-    """The head, and below it the lines, each with what stands before it; what does not fit goes on deeper."""
+    """Return a head with lines below it, each with its prefix, wrapped."""
     wrapped = [
         textwrap.fill(
             one_plain_line(line),
@@ -247,12 +248,12 @@ def _wrap(text: str) -> str:
 
 
 def one_plain_line(text: object) -> str:
-    """Text of the paper on one line, with nothing invisible in it and no double quote."""
+    """Return text on one line, without invisible characters and double quotes."""
     return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split()).replace('"', "'")
 
 
 def escape_backslashes(text: str) -> str:
-    """What goes between the quotes of a docstring. Wrapping and cutting come first: they would cut an escape in two."""
+    """Escape text for a docstring, after wrapping and cutting, which would split an escape."""
     return text.replace("\\", "\\\\")
 
 
@@ -278,7 +279,7 @@ def _readme(plan: Row) -> str:
 
 
 def _order_of_work(plan: Row) -> list[str]:
-    """A line for each file that holds something to be written: its name, what is in it, and how much is demanded of it."""
+    """Return a line for each file to write: name, contents and number of requirements."""
     lines = []
     for row in plan["file_structure"]:
         names = [name for word, name in filter(None, map(_defined, row.get("interface", ())))]
@@ -324,7 +325,7 @@ def _planned_names(row: Row) -> tuple[str, ...]:
 
 
 def tests_text(plan: Row, names_of: Callable[[Row], tuple[str, ...]]) -> str:
-    """The tests of a scaffold: its modules import, and have the names that the plan gives each of its files."""
+    """Return the tests of a scaffold: its modules import, and have the planned names."""
     # unittest, because the scaffold must run where only Python is installed (decision 16).
     names = {
         row["path"][:-3].replace("/", "."): names_of(row)

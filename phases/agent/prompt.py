@@ -1,4 +1,4 @@
-"""What the model is told: its task, the approved plan as data, and what the file at hand needs."""
+"""Prompt of the implementer: its task, the rules for code, and what the current file needs."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ Delivery, also where the plan does not list it:
 
 
 def parse_first_messages(messages: Sequence[Message]) -> tuple[dict[str, Any], list[str]]:
-    """The plan that a transcript began with, and the files that are to be written."""
+    """Return the plan at the beginning of a transcript, and the files to write."""
     told = json.loads(messages[1].text)
     return dict(told["plan"]), list(told["write"])
 
@@ -125,9 +125,9 @@ def describe_next_file(
     helps: Sequence[Mapping[str, Any]] = (),
     changed: Sequence[str] = (),
 ) -> str:
-    """What the next file is for, with everything that the paper demands of it, and what of other people's code helps.
+    """Describe the next file, its requirements, and reference code that helps.
 
-    `there`: it was written from an earlier plan; `changed` says what is other in this one.
+    `there`: it was written from an earlier plan; `changed` lists the differences.
     """
     row: Mapping[str, Any] = next((row for row in plan["file_structure"] if row["path"] == path), {})
     wanted = set(row.get("implements", []))
@@ -150,13 +150,13 @@ def describe_next_file(
 
 
 def _changes_for(path: str, wanted: set[str], changed: Sequence[str]) -> list[str]:
-    """What another plan changed for a file: the lines that name it or what it implements; all, where none does."""
+    """Return the changes that name a file or what it implements; all if none does."""
     own = [line for line in changed if path in line or wanted & {*re.findall(r"\b[A-Z]\d+\b", line)}]
     return own or list(changed)
 
 
 def without_result(message: Message) -> Message:
-    """The answer of a tool, cut down to its first line; any other message as it is."""
+    """Return a tool's answer cut to its first line; any other message as it is."""
     if message.role != "tool" or message.tokens <= _SHORT_RESULT:
         return message
     first = message.text.partition("\n")[0][:200]

@@ -1,4 +1,8 @@
-"""The session of an agent: what was fixed when its work began, as the header of the journal keeps it, and how it begins."""
+"""Begin or continue the work on a plan: its fixed facts in the journal header, and the code left by earlier starts.
+
+A decision about earlier code is on the disk, as the header of the coming journal, before it is carried out. Its steps may be
+repeated, so the next start finishes a run that was killed in between.
+"""
 
 from __future__ import annotations
 
@@ -48,19 +52,19 @@ from pipeline.base.logs import logger
 _NEXT, _MACHINE, _REQUIRE = ".next", "machine", "require"
 _GIB = 2**30
 OFFLINE = "offline"
-"""The model that writes scaffolds: what it wrote is no beginning for another model, nor the other way round."""
+"""Name of the scaffold model. Another model does not continue its work, nor it another's."""
 Rows = Sequence[Mapping[str, Any]]
 CHANGED = "changed"
-"""In how work began: what another plan changed, a line a change."""
+"""Header key: changes made by another plan, one on each line."""
 MAY_CHANGE = "may_change"
-"""In how work began: the files that use or test what another plan changed."""
+"""Header key: files that use or test code changed by another plan."""
 _MOST_CHANGES = 60
 OFF, FACTS = "off", "facts"
-"""A mode; and the kind of the journal rows that say what a supervisor learned from outside."""
+"""A mode, and the kind of journal rows with facts for a supervisor."""
 RULES_KEY = "rules"
-"""In the header of a journal, under `begun`: the number of the rules of supervision."""
+"""Header key under `begun`: the version of supervision's rules."""
 RULES = 5
-"""What a model was told follows from them; raise this where one is changed (decision 433)."""
+"""Version of supervision's rules; raise it when one changes (decision 433)."""
 
 
 class Session(NamedTuple):
@@ -74,28 +78,28 @@ class Session(NamedTuple):
     before: Mapping[str, str]
     """The sha256 of planned files that were there at the beginning."""
     packages: tuple[str, ...]
-    """Which of the plan's packages were installed at the beginning."""
+    """Packages of the plan installed at the beginning."""
     window: int
-    """The model's at the beginning."""
+    """Window of the model at the beginning."""
     references: Mapping[str, Any] | None
-    """Planned file -> what of other people's code helps with it, as it was at the beginning; None: there was no such code."""
+    """Reference code that helps with each planned file, at the beginning; None: there was none."""
     machine: Mapping[str, Any] | None = None
-    """What the model is told of the machine, as it was at the beginning; None: nothing was."""
+    """Machine facts for the model at the beginning; None: not given."""
     changed: tuple[str, ...] = ()
-    """What this plan changed in the one that the code was written from, a line a change."""
+    """Changes of this plan to the plan that the code was written from."""
     may_change: tuple[str, ...] = ()
-    """Files that use or test what this plan changed, and that it does not change itself."""
+    """Unchanged files that use or test what this plan changed."""
     require: str = ""
     """The level of evidence that the user demanded of each requirement at the beginning; empty: none."""
 
     def untouched(self, workspace: Workspace) -> list[str]:
-        """Files that were to be changed, were written by no tool, and are as they were."""
+        """Return files to be changed that no tool wrote and that are unchanged."""
         begun = {"write": self.write, "before": self.before}
         return untouched_files(begun, self.journal.all_rows(), workspace)
 
 
 def session_from(journal: Journal, planned: Sequence[str]) -> Session:
-    """The session that the header of a journal tells of. Raises KeyError where it says too little."""
+    """Return the session from a journal header. Raises KeyError if the header is incomplete."""
     told = journal.begun
     fixed = (
         told["kept"],
@@ -119,10 +123,9 @@ def begin_session(
     tell: Callable[[str], None],
     clean: Callable[[Any], Any],
 ) -> Session:
-    """Goes on with the journal on the disk where it is of this work, and begins anew otherwise: nothing that was made is lost.
+    """Continue this work's journal, or begin again; nothing that was made is lost.
 
-    `run` counts how often this was begun, this time included; `installed` are packages; `tell` says what is not plain;
-    `clean` takes out of the journal what may be in no file.
+    `run` counts the starts, this one included; `installed` are packages; `tell` informs the user; `clean` redacts the journal.
     """
     places, header = work.places, {"thread": "implement", "plan_sha256": work.plan_sha256, "version": work.version}
     planned = order_files(work.plan)
@@ -155,7 +158,7 @@ def begin_session(
 
 
 def _find_window(work: Assignment, model: Model) -> int:
-    """The model's window; where nobody knows it any more, the one that the recorded work was begun with."""
+    """Return the model's window; if it is unknown, the one recorded in the journal."""
     try:
         return model.window
     except PhaseError:
@@ -168,7 +171,7 @@ def _find_window(work: Assignment, model: Model) -> int:
 
 
 def _what_remains(work: Assignment, model: Model, header: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the work that begins anew has to do on the code that is there; None where the journal is gone on with."""
+    """Return what new work has to do on existing code; None if the journal is continued."""
     places = work.places
     goes_on = can_continue(places.journal, header, lambda rows: is_same_author(rows, model.name))
     logger.debug("the journal on the disk is {}of this work", "" if goes_on else "not ")
@@ -182,7 +185,7 @@ def _what_remains(work: Assignment, model: Model, header: Mapping[str, Any]) -> 
 
 
 def _start_facts(work: Assignment, model: Model, installed: Sequence[str]) -> dict[str, Any]:
-    """What stays as it is at the beginning."""
+    """Return the facts that are fixed for the whole run."""
     supervisor, _ = read_wanted(work)
     return {
         "packages": list(installed),
@@ -205,9 +208,9 @@ def machine_facts(
     *,
     python: bool = True,
 ) -> dict[str, Any]:
-    """Python, system, cores, memory and time of a command, and what of the user's machine it sees.
+    """Return Python, system, cores, memory and time limits of commands, and visible data.
 
-    `missing`: programs that the plan's commands need and that are not there. `python`: whether the code is in Python.
+    `missing`: programs that the plan's commands need and that are not installed. `python`: whether the code is in Python.
     """
     data = {folder.name: folder.inside if box.kind in MOUNTED else f"${folder.variable}" for folder in box.data}
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -227,14 +230,14 @@ def machine_facts(
 
 
 def order_files(plan: Mapping[str, Any]) -> tuple[str, ...]:
-    """Every planned file: the strategy's order, then whatever it forgot."""
+    """Return every planned file, in the strategy's order, then the rest."""
     planned = [row["path"] for row in plan["file_structure"]]
     first = [path for path in plan["implementation_strategy"] if path in planned]
     return tuple(dict.fromkeys([*first, *planned]))
 
 
 def untouched_files(begun: Mapping[str, Any], rows: Rows, workspace: Workspace) -> list[str]:
-    """Files that work was to change and did not come to: written by no tool, and as they were. `begun` is of its header."""
+    """Return files to be changed that no tool wrote and that are unchanged. `begun`: of the header."""
     before = begun.get("before", {})
     written = {path for row in rows if row["kind"] == "result" for path in row["result"].get("files", ())}
     there = [path for path in begun.get("write", ()) if path in before and path not in written]
@@ -242,7 +245,7 @@ def untouched_files(begun: Mapping[str, Any], rows: Rows, workspace: Workspace) 
 
 
 def read_decision(coming: str, header: Mapping[str, Any], hand: str) -> dict[str, Any] | None:
-    """What a run before this one decided and did not carry out; None where there is nothing of the kind, or of other work."""
+    """Return an earlier run's decision that is not carried out; None if there is none for this work."""
     try:
         rows = read_journal(coming)
     except PhaseError:
@@ -253,7 +256,7 @@ def read_decision(coming: str, header: Mapping[str, Any], hand: str) -> dict[str
 
 
 def undo_decision(work: Assignment, coming: str) -> None:
-    """Takes back a decision for other work that was not carried out, as far as it was."""
+    """Undo a pending decision for other work, as far as it was carried out."""
     if not os.path.lexists(coming):
         return
     with contextlib.suppress(PhaseError, IndexError, KeyError):
@@ -265,13 +268,13 @@ def undo_decision(work: Assignment, coming: str) -> None:
 
 
 def is_unrecorded_code(places: TaskPaths) -> bool:
-    """Whether there is code that no journal tells of: it is kept, and not written over."""
+    """Return whether there is code without a journal, which must not be overwritten."""
     there = os.path.isdir(places.workspace) and bool(set(os.listdir(places.workspace)) - {CONTROL})
     return there and not read_journal(places.journal)
 
 
 def is_same_author(rows: Rows, model: str) -> bool:
-    """Whether this model may go on with what is recorded: work that ended is another model's to begin anew."""
+    """Return whether this model may continue the recorded work; finished work belongs to its model."""
     # Work that is not ended goes on with any model: to switch because one is busy must cost nothing (decision 47).
     begun_by = OFFLINE if rows[0].get("begun", {}).get("hand") == OFFLINE else ""
     last = next((row["result"]["model"] for row in reversed(rows) if row["kind"] == "reply"), begun_by or model)
@@ -279,7 +282,7 @@ def is_same_author(rows: Rows, model: str) -> bool:
 
 
 def decide_remaining(work: Assignment, model: str) -> dict[str, Any] | None:
-    """What there is left to do on the code that is there; None where that is everything."""
+    """Return what is left to do on the existing code; None if that is everything."""
     rows, root = read_journal(work.places.journal), work.places.workspace
     givers = [row["result"]["model"] for row in rows if row["kind"] == "reply"]
     # What a scaffold wrote is no beginning for a model, nor the other way round.
@@ -319,7 +322,7 @@ def decide_remaining(work: Assignment, model: str) -> dict[str, Any] | None:
 
 
 def carry_out_decision(work: Assignment, begun: Mapping[str, Any], tell: Callable[[str], None]) -> None:
-    """Sets aside what is of other work. Every step may come a second time, after a kill."""
+    """Set aside other work. Every step may be repeated after a kill."""
     workspace = work.places.workspace
     if "aside" in begun:
         aside = _sibling_path(work, begun["aside"])
@@ -348,7 +351,7 @@ def carry_out_decision(work: Assignment, begun: Mapping[str, Any], tell: Callabl
 
 
 def restore_missing(journal: Journal, workspace: Workspace) -> None:
-    """Writes back what is missing. A file that is there is left as it is; one that the work itself removed stays away."""
+    """Restore missing files; leave existing files and removed ones alone."""
     last = {
         path: state["sha256"]
         for row in journal.rows()
@@ -362,7 +365,7 @@ def restore_missing(journal: Journal, workspace: Workspace) -> None:
 
 
 def _last_texts(journal: Journal) -> dict[str, str]:
-    """What Write and Edit left of each file. Edits on top of what a command made cannot be followed, and are left out."""
+    """Return each file's text after Write and Edit, except edits on top of a command's output."""
     texts: dict[str, str] = {}
     calls: dict[tuple[int, str], ToolCall] = {}
     for row in journal.rows():
@@ -390,7 +393,7 @@ def _apply_call(texts: dict[str, str], path: str, name: str, arguments: Mapping[
 
 
 def _is_accepted_unchanged(rows: Rows, workspace: Workspace) -> bool:
-    """Whether the work ended accepted, and nobody touched the code since."""
+    """Return whether the work was accepted and is unchanged since."""
     verdict = next((row["result"] for row in reversed(rows) if row["kind"] == "verdict"), None)
     accepted = rows[-1].get("result", {}).get("stop_reason") == ACCEPTED
     return bool(accepted and verdict and verdict["verification"]["tree_sha256"] == tree_digest(workspace))
@@ -409,9 +412,9 @@ def _sibling_path(work: Assignment, name: str) -> str:
 
 
 def read_wanted(work: Assignment) -> tuple[dict[str, Any], str]:
-    """How this start of a run should be supervised, and what is wrong with the file of settings, if anything.
+    """Return how this start is to be supervised, and the fault of the settings file.
 
-    A file that cannot be used supervises nobody, and keeps nobody from starting.
+    Settings that cannot be used turn supervision off and keep no run from starting.
     """
     content, warning = read_settings(work.places.kernel, work.parse_supervision)
     if work.supervisor == OFF and content == {}:
@@ -430,6 +433,6 @@ def read_wanted(work: Assignment) -> tuple[dict[str, Any], str]:
 
 
 def is_unsupervised(journal: Journal, wanted: Mapping[str, Any], warning: str) -> bool:
-    """Whether nobody supervises this run, nor did at any time. A warning about the settings goes into the supervisor's report."""
+    """Return whether this run never had a supervisor. A warning about settings needs its report."""
     was_told = any(row["kind"] == FACTS for row in journal.rows())
     return wanted["mode"] == OFF == journal.begun["supervisor"]["mode"] and not (warning or was_told)

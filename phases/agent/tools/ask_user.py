@@ -1,4 +1,4 @@
-"""AskUser: a question to the person at the terminal; where nobody is there, what the model takes instead is an assumption."""
+"""AskUser: ask the person at the terminal; without an answer, record the model's choice as an assumption."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from phases.agent.tools.toolbox import Tool, ToolKind, ToolResult, object_schema
 from pipeline.base.text_escaping import one_line
 
 MOST_QUESTIONS = 3
-"""A person is asked so often in one run, resumes included."""
+"""Questions in one run, resumes included."""
 USER, ASSUMED = "user", "assumed"
 Ask = Callable[[str, Sequence[str]], str | None]
-"""Question and options in; the answer out, in words, or None where nobody gives one."""
+"""Takes a question and options; returns the answer, or None."""
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 500}
 
 
 def ask_user_tool(ask: Ask, asked_before: Callable[[], Sequence[Mapping[str, Any]]]) -> Tool:
-    """AskUser. `asked_before` gives what the journal says of earlier questions: questions_in()."""
+    """Return AskUser. `asked_before` returns the earlier questions: questions_in()."""
     return Tool(
         "AskUser",
         "Asks the user one question. The first option is what you would take, and what counts if nobody answers: "
@@ -49,7 +49,7 @@ def _answer(
 
 
 def questions_in(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What was asked, as the rows of a journal tell it; each question once, with its answer."""
+    """Return each question in the journal once, with its answer."""
     asked = (row["result"]["asked"] for row in rows if row["kind"] == "result" and "asked" in row["result"])
     return list({_key(row["question"]): dict(row) for row in asked}.values())
 

@@ -1,4 +1,4 @@
-"""Bash and Job: a shell command, run by whoever owns the sandbox, and one that goes on beside the work."""
+"""Bash, Job and AddPackage: shell commands, background jobs, and packages for both."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from pipeline.base.text_escaping import one_line
 SECONDS = 120
 WAIT, TAIL, STOP = "wait", "tail", "stop"
 Run = Callable[[str, int], tuple[int | None, str]]
-"""Command and seconds in; exit code (None: it did not run, or ran too long) and output out."""
+"""Takes a command and seconds; returns the exit code (None: not run, or timed out) and output."""
 Start = Callable[[str], JobState]
-"""A command in; the job that it was started as out. Raises WorkspaceError where it cannot be."""
+"""Starts a command as a job. Raises WorkspaceError."""
 MOST_ADDED = 10
-"""In one run, resumes included."""
+"""Packages added in one run, resumes included."""
 Install = Callable[[Sequence[str]], Packages]
-"""Installs what the plan names and these lines, and has commands use them from here on. Raises CannotInstall."""
+"""Installs the plan's packages and these lines for commands. Raises CannotInstall."""
 
 
 def bash_tool(run: Run, most_seconds: int = Limits().seconds, start: Start | None = None) -> Tool:
-    """Bash. What a command writes is not told in `touched`. Without `start` nothing goes on in the background."""
+    """Return Bash. Files that a command writes are not in `touched`. Without `start` there are no jobs."""
 
     def act(command: str, timeout: int = SECONDS, background: bool = False) -> ToolResult | str:
         if why := why_no_command(command):
@@ -61,7 +61,7 @@ _ON_JOBS = (
 
 
 def job_tool(jobs: Jobs, started: Callable[[], int], most_seconds: int = Limits().seconds) -> Tool:
-    """Job. `started`: how many jobs the journal tells of."""
+    """Return Job. `started` returns the number of jobs in the journal."""
     return Tool(
         "Job",
         'Looks after a job that Bash started: {"number": 1, "action": "wait", "seconds": 300} waits until it has ended, '
@@ -102,7 +102,7 @@ def _describe_start(job: JobState) -> ToolResult:
 
 
 def add_package_tool(install: Install, added_before: Callable[[], Sequence[Mapping[str, Any]]]) -> Tool:
-    """AddPackage. `added_before` gives what the journal says of earlier calls: packages_added()."""
+    """Return AddPackage. `added_before` returns the packages added earlier: packages_added()."""
     return Tool(
         "AddPackage",
         "Installs a package that the plan lacks and the code cannot do without, for commands and checks: "
@@ -137,6 +137,6 @@ def _add_package(
 
 
 def packages_added(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What was added, as the rows of a journal tell it; each line once, with why."""
+    """Return each package line that the journal adds, once, with the reason."""
     added = (row["result"]["added"] for row in rows if row["kind"] == "result" and "added" in row["result"])
     return list({row["line"]: dict(row) for row in added}.values())

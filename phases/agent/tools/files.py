@@ -24,7 +24,7 @@ _TEXT = {"type": "string"}
 
 
 FindFault = Callable[[str, str], str]
-"""Says, from its path and text, why a file is of no use to what reads it later; empty where it is."""
+"""Returns why a later reader cannot use a file, from its path and text; empty if it can."""
 _MOST_WORK = 50_000_000
 _NEAR_LINES = 8
 _MOST_LINES, _MOST_LINES_WANTED, _MOST_LOOKED_AT, _LONGEST_COMPARED = 5_000, 200, 40, 120
@@ -32,7 +32,7 @@ _LIKE = 0.5
 
 
 def find_parse_fault(path: str, text: str) -> str:
-    """Say why a file does not parse; empty where it does."""
+    """Return why a file does not parse; empty if it does."""
     fault = find_syntax_fault(path, text)
     return f"does not parse: {fault}" if fault else ""
 
@@ -40,7 +40,7 @@ def find_parse_fault(path: str, text: str) -> str:
 def file_tools(
     workspace: Workspace, notes: Notes, pictures: PictureStore | None = None, find_fault: FindFault = find_parse_fault
 ) -> list[Tool]:
-    """Read, Write and Edit. `notes` is the conversation's own; `pictures` keeps what is shown; None: nothing may be."""
+    """Return Read, Write and Edit. `notes` belongs to the conversation; `pictures` keeps shown pictures, None: none are shown."""
     return [
         Tool(
             "Read",
@@ -159,7 +159,7 @@ def _learn_seen(notes: Notes, acted: ToolResult) -> ToolResult:
 
 
 def _replace_surrogates(text: str) -> str:
-    """The text as it will be read back: half a surrogate pair cannot be stored."""
+    """Return the text as it is stored, without halves of surrogate pairs."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -169,7 +169,7 @@ def _split_lines(text: str) -> list[str]:
 
 
 def _number_lines(lines: list[str], first: int) -> tuple[list[str], bool]:
-    """As many lines as an answer has room for, and whether each of those is whole."""
+    """Return the numbered lines that fit an answer, and whether each is whole."""
     shown: list[str] = []
     room, whole = _ROOM, True
     for number, line in enumerate(lines, first):
@@ -191,11 +191,11 @@ class Replacement(NamedTuple):
 
 
 class EditError(Exception):
-    """Why a replacement cannot be made, in words for a model."""
+    """A replacement that cannot be made; its message is for the model."""
 
 
 def apply_replacement(text: str, replacement: Replacement) -> str:
-    """The text with the replacement made. Raises EditError."""
+    """Return the text with the replacement made. Raises EditError."""
     old, new, everywhere = replacement
     if old == new:
         raise EditError("old_string and new_string are the same: there is nothing to change")
@@ -214,10 +214,10 @@ def apply_replacement(text: str, replacement: Replacement) -> str:
 
 
 def text_before(text: str, replacement: Replacement, known: str | None) -> str | None:
-    """The text that the replacement was made on, where it was made already; None where it is still to be made.
+    """Return the text before a replacement that was already made; None if it is still to be made.
 
-    `known` is the sha256 of the text as its author last saw it, and settles it. Without it, a new text that holds the
-    old one counts as made where it is found, and any other where the old one is gone.
+    The sha256 `known`, of the text as the model last saw it, settles it. Without it, a new text that contains the old one counts
+    as made if it occurs, and any other if the old one is gone.
     """
     old, new, _ = replacement
     if not old or old == new or (known and sha256(_encode(text)) == known):
@@ -255,7 +255,7 @@ def _leads_to(before: str, replacement: Replacement, text: str) -> bool:
 
 
 def _count_places(text: str, old: str) -> int:
-    """How often, overlaps among them: `aa` in `aaa` is two places, and neither is the one."""
+    """Count the occurrences, overlaps included: `aa` occurs twice in `aaa`."""
     count, place = 0, text.find(old)
     while place >= 0 and count < 1000:
         count, place = count + 1, text.find(old, place + 1)
@@ -263,7 +263,7 @@ def _count_places(text: str, old: str) -> int:
 
 
 def _nearest_lines(text: str, old: str) -> str:
-    """The lines that are most like those that were looked for."""
+    """Return the lines most similar to the requested ones."""
     if not text.strip():
         return "The file is empty."
     lines, wanted = text.split("\n"), old.split("\n")[:_MOST_LINES_WANTED]

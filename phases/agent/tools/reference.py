@@ -1,4 +1,4 @@
-"""SearchReference: searches other people's code, and names the licence of whatever it shows."""
+"""SearchReference: search reference repositories, name the licence of each excerpt, and record what was shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the search brings SQLite, and this module is loaded where n
     from phases.references.search import SearchHit
 
 MOST_HITS, MOST_LINES, LONGEST_ANSWER = 10, 400, 40_000
-"""Hits, lines of a file that is read on in, and characters of excerpts in one answer."""
+"""Limits of one answer: hits, lines of a file, characters of excerpts."""
 _USUAL_HITS, _USUAL_LINES = 5, 200
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 500}
 _REMINDER = (
@@ -27,7 +27,7 @@ _FILE = ("repository", "file", "commit", "licence")
 
 
 def reference_tool(library: ReferenceContext | None) -> Tool:
-    """SearchReference. Without a library (it is gone since the work began) each call is answered with that."""
+    """Return SearchReference. Without a library, which is gone since the work began, each call fails."""
     return Tool(
         "SearchReference",
         "Searches the code of repositories that the paper stands on, by words or the name of a class or function: "
@@ -79,7 +79,7 @@ def _search_reference(
 
 
 def _fit_answer(found: Sequence[SearchHit]) -> list[SearchHit]:
-    """The first that an answer has room for; one at least, for it is bounded itself."""
+    """Return the first hits that fit an answer, at least one."""
     sizes = accumulate(len(hit.text) for hit in found)
     return [one for at, (one, size) in enumerate(zip(found, sizes, strict=True)) if not at or size <= LONGEST_ANSWER]
 
@@ -92,7 +92,7 @@ def _render_hit(number: int, hit: SearchHit) -> str:
 
 
 class ReferenceContext(NamedTuple):
-    """What can be asked of it. Both raise PipelineError where it cannot be read."""
+    """Search and reading of reference code. Both raise PipelineError if it cannot be read."""
 
     search: Callable[[str, str, int], Sequence[SearchHit]]
     """Query, the repository (empty: all) and how many are wanted in; the best first out."""
@@ -103,12 +103,12 @@ class ReferenceContext(NamedTuple):
 
 
 def describe_shown(hit: SearchHit) -> dict[str, Any]:
-    """What the journal keeps of it once the model has seen it."""
+    """Return a shown hit for the journal."""
     return {name: getattr(hit, name) for name in (*_FILE, "line", "end")}
 
 
 def reference_context_of(index: Mapping[str, Any], root: str, cache_directory: str) -> ReferenceContext | None:
-    """The fetched code that an index.json tells of, where there is any."""
+    """Return the reference code of an index.json, if there is any."""
     if is_placeholder(index) or not index["repositories"]:
         return None
     from phases.references.search import answer_query, read_on  # late: SQLite, for runs with references
@@ -127,13 +127,13 @@ def reference_context_of(index: Mapping[str, Any], root: str, cache_directory: s
 
 
 def excerpts_shown(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """All that the model was shown of other people's code: in these rows of a journal, and before on the code that was kept."""
+    """Return every excerpt shown to the model, in these rows and before on the kept code."""
     before = [dict(one) for one in begun.get("shown", ())]
     return before + [dict(one) for row in rows if row["kind"] == "result" for one in row["result"].get("shown", ())]
 
 
 def group_by_file(shown: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Every file of them with its lines. What was shown of another commit, which may have another licence, is told apart."""
+    """Group excerpts by file with their lines; another commit is a separate file."""
     found: dict[tuple[str, ...], tuple[Mapping[str, Any], set[int]]] = {}
     for one in shown:
         key = tuple(str(one[name] or "") for name in _FILE)
@@ -145,7 +145,7 @@ def group_by_file(shown: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _line_ranges(lines: Sequence[int]) -> list[str]:
-    """Lines as people write them: 3-9, 12."""
+    """Format line numbers as ranges: 3-9, 12."""
     ranges: list[list[int]] = []
     for line in lines:
         if ranges and line == ranges[-1][1] + 1:
