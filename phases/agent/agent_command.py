@@ -87,7 +87,7 @@ class AgentCommand:
             return Reachability(True, self.detail)
         if result.exit_code is None:
             return Reachability(False, f"{program} could not be looked for: {' '.join(result.output.split())}")
-        return Reachability(False, f"{program} is no program here; install it, or name another with --agent")
+        return Reachability(False, f"the program {program} was not found; install it, or name another with --agent")
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         return 0.0

@@ -32,7 +32,7 @@ alone costs a whole transcript."""
 _SAME_TREE = 2
 """So many refusals in a row may find that nothing changed since the one before; the next one ends the run."""
 WAITED = (
-    "You said that required todos wait for somebody: {}. The user has started the run again. Look whether what they waited for "
+    "You said that required todos wait for a person: {}. The user has started the run again. See whether what they waited for "
     "is there now, set them to in_progress, and go on."
 )
 """Message to the model when the user restarts a run that waited."""

@@ -21,7 +21,7 @@ def ask_user_tool(ask: Ask, asked_before: Callable[[], Sequence[Mapping[str, Any
     """Return AskUser. `asked_before` returns the earlier questions: questions_in()."""
     return Tool(
         "AskUser",
-        "Asks the user one question. The first option is what you would take, and what counts if nobody answers: "
+        "Asks the user one question. The first option is what you would take, and what counts without an answer: "
         '{"question": "Which logarithm is meant?", "options": ["natural", "base 2"]}',
         object_schema(
             {"question": _TEXT, "options": {"type": "array", "items": _TEXT, "minItems": 2, "maxItems": 4}},
@@ -44,7 +44,7 @@ def _answer(
     if row["by"] == USER:
         return ToolResult(f"the user says: {row['answer']}", asked=row)
     return ToolResult(
-        f"nobody answers; take this, it stands in the report as an assumption: {row['answer']}", asked=row
+        f"there is no answer; take this, which the report lists as an assumption: {row['answer']}", asked=row
     )
 
 

@@ -86,7 +86,7 @@ def _read_file(
     if picture := parse_picture(data):
         return _show_picture(path, picture, pictures)
     if b"\x00" in data:
-        raise ToolError(f"{path} is no text: it holds NUL bytes ({len(data):,} bytes in all)")
+        raise ToolError(f"{path} is not text: it holds NUL bytes ({len(data):,} bytes in all)")
     lines = _split_lines(data.decode("utf-8", "replace"))
     if not lines:
         return ToolResult(f"{path} is empty")

@@ -207,7 +207,7 @@ class Toolbox:
                 )
             wrong = self._breach(tool.parameters, arguments)
         except (ValueError, TypeError, RecursionError) as error:
-            wrong = f"that is no JSON: {one_line(str(error))}"
+            wrong = f"that is not JSON: {one_line(str(error))}"
         if wrong:
             raise ToolError(f"{tool.name} cannot take these arguments, {one_line(wrong, 400)}. {describe_tool(tool)}")
         return dict(arguments)
