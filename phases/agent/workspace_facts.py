@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from phases.supervision.workspace_snapshot import ERROR, OK, DiskFacts
+from phases.supervision.facts import ERROR, OK, DiskFacts
 from phases.workspace import syntax
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.files import sha256

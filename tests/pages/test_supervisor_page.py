@@ -34,10 +34,9 @@ from phases.supervision.enums import (
     SupervisorPhase,
     TimelineEvent,
 )
+from phases.supervision.facts import WorkspaceSnapshot
 from phases.supervision.graph import Branch, Cursor, Edge, Node, TaskGraph
 from phases.supervision.serialization import from_json, to_json
-from phases.supervision.work_ledger import FailureRecord, ToolRecord
-from phases.supervision.workspace_snapshot import WorkspaceSnapshot
 from pipeline.engine.contract import Contracts
 from tests.sound_pages import assert_sound
 from tests.strategies import NASTY, QUICK
@@ -126,12 +125,6 @@ def keys_of(part: dict[str, Any]) -> set[str]:
         pytest.param(lambda: schema("task-graph")["properties"]["edges"]["items"], Edge, id="an edge"),
         pytest.param(lambda: schema("task-graph")["properties"]["cursor"], Cursor, id="the cursor"),
         pytest.param(lambda: schema("workspace-snapshot"), WorkspaceSnapshot, id="a snapshot"),
-        pytest.param(
-            lambda: schema("kernel-checkpoint")["properties"]["recentTools"]["items"], ToolRecord, id="a call"
-        ),
-        pytest.param(
-            lambda: schema("kernel-checkpoint")["properties"]["recentFailures"]["items"], FailureRecord, id="a failure"
-        ),
     ],
 )
 def test_a_schema_has_the_keys_of_its_class_and_no_others(described: Any, kind: type) -> None:

@@ -13,15 +13,11 @@ from hypothesis import strategies as st
 from phases.supervision.config import RecoveryLimits, Triggers
 from phases.supervision.enums import DeviationSignal, ProgressClass, ToolClass
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round, Task
-from phases.supervision.l2_phases import (
-    RecoveryBudget,
-    find_exhausted,
-    spend_round,
-    try_extension,
-)
 from phases.supervision.observer import ObservedRound, ObserverState, count_drift, is_test, observe_round
 from phases.supervision.progress import Progress, begin_round, count_action, count_round
 from phases.supervision.serialization import from_json, to_json
+from phases.supervision.state import RecoveryBudget
+from phases.supervision.takeover import find_exhausted, spend_round, try_extension
 from phases.supervision.work_ledger import WorkLedger, after_action, after_gate, check_fails
 
 CHECK = "run the checks"
@@ -87,9 +83,9 @@ def test_a_check_is_known_to_fail_until_it_passes(actions: tuple[Action, ...], f
 
 
 def test_a_verdict_says_whether_checks_fail() -> None:
-    refused = after_gate(WorkLedger(), GateVerdict(passed=False), 1)
+    refused = after_gate(WorkLedger(), GateVerdict(passed=False))
     assert check_fails(refused)
-    assert not check_fails(after_gate(refused, GateVerdict(passed=True), 2))
+    assert not check_fails(after_gate(refused, GateVerdict(passed=True)))
 
 
 def test_a_call_that_ended_well_is_over_its_failures() -> None:
