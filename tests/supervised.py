@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from phases.pages.supervisor_view import View, read_view
+from phases.pages.supervisor_page import View, read_view
 from pipeline.engine.contract import Contracts
 
 Document = dict[str, Any]
