@@ -13,7 +13,7 @@ OFF, FACTS = "off", "facts"
 """A mode; and the kind of the journal rows that say what a supervisor learned from outside."""
 RULES_KEY = "rules"
 """In the header of a journal, under `begun`: the number of the rules of supervision."""
-RULES = 4
+RULES = 5
 """What a model was told follows from them; raise this where one is changed (decision 433)."""
 
 
