@@ -16,7 +16,7 @@ from phases.agent import kernel_files
 from phases.pages.render import page_start, render_file
 from phases.supervision import serialization
 from phases.supervision.config import Config
-from phases.supervision.enums import LED, StopReason, SupervisorMode, SupervisorPhase, TimelineEvent
+from phases.supervision.enums import LED, ExecutionMode, StopReason, SupervisorMode, SupervisorPhase, TimelineEvent
 from pipeline.base.errors import FormatError, PipelineError
 from pipeline.base.files import read_bytes
 from pipeline.base.formats import parse_json
@@ -229,7 +229,7 @@ class TimelineRow(NamedTuple):
     first: int
     last: int
     mode: str
-    """After it: free, forced, or led by the supervisor."""
+    """After it: free, limited or led, as `mode_after` says."""
     kind: str
     text: str
     times: int = 1
@@ -270,8 +270,10 @@ def describe_reason(text: str) -> str:
 
 
 def mode_after(event: Document) -> str:
-    """Return free, forced or led: how the model works after an event."""
-    return "led" if event["phase"] in LED else str(event["executionMode"])
+    """Return how the model works after an event: free, limited (some calls are refused) or led by the supervisor."""
+    if event["phase"] in LED:
+        return "led"
+    return "limited" if event["executionMode"] == ExecutionMode.FORCED else "free"
 
 
 def _row_of(event: Document) -> TimelineRow:
@@ -315,7 +317,7 @@ _ENDINGS: Mapping[str, str] = {
 _MODES = {
     "led": "the supervisor leads",
     "free": "the model leads, and every call is executed",
-    "forced": "the model leads, and repeated calls without a new result are refused",
+    "limited": "the model leads, and repeated calls without a new result are refused",
 }
 _PHASES: Mapping[str, str] = {
     SupervisorPhase.HANDOFF_PENDING: "; control returns next turn if the work stays stable",
@@ -336,7 +338,7 @@ def describe_state(view: View) -> list[tuple[str, str]]:
         ("Why", str(report["detail"]) if view.over else ""),
         ("Mode", f"{view.mode}{', in shadow: it notes what it would do, and does nothing' if view.shadow else ''}"),
         (
-            "At the end" if view.over else "Now",
+            "At end" if view.over else "Now",
             "" if reason == "model_done" or view.mode is SupervisorMode.OFF else leads,
         ),
         ("Steps", _describe_steps(view.graph) if view.graph else ""),

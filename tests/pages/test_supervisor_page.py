@@ -317,16 +317,16 @@ def test_the_timeline_says_when_which_signal_fired_in_which_mode_and_what_the_mo
     said = takeover_log().lines[3]["payload"]["text"]
     rows = timeline_rows(takeover_log().lines)
     assert [(row.turns, row.mode, row.kind, row.times, row.told) for row in rows] == [
-        ("4", "forced", "mode", 1, ""),
-        ("7", "forced", "signal", 1, ""),
-        ("7", "forced", "hint", 1, said),
-        ("8-9", "forced", "refused", 2, ""),
-        ("9-10", "forced", "signal", 1, ""),
-        ("9", "forced", "signal", 1, ""),
+        ("4", "limited", "mode", 1, ""),
+        ("7", "limited", "signal", 1, ""),
+        ("7", "limited", "hint", 1, said),
+        ("8-9", "limited", "refused", 2, ""),
+        ("9-10", "limited", "signal", 1, ""),
+        ("9", "limited", "signal", 1, ""),
         ("10", "led", "takeover", 1, said),
         ("10", "led", "steps", 1, ""),
         ("14", "led", "handback", 1, ""),
-        ("15", "forced", "handback", 1, ""),
+        ("15", "limited", "handback", 1, ""),
         ("16", "free", "mode", 1, ""),
         ("18", "free", "handback", 1, ""),
     ]
@@ -368,7 +368,7 @@ def test_a_run_that_supervision_stopped_says_why_and_what_to_type(tmp_path: Path
     state = state_of(tmp_path, led_log().lines, told=told)
     assert state["Run"] == "24 turns, stopped by supervision, for you to decide"
     assert (state["Why"], state["Warning"]) == ("the budget is spent", "mind this")
-    assert state["At the end"] == "the supervisor leads"
+    assert state["At end"] == "the supervisor leads"
     assert [step.rpartition(": ")[2] for step in next_steps(view_of(tmp_path))][:2] == [
         "pipeline review paper",
         "pipeline resume paper",
@@ -378,7 +378,7 @@ def test_a_run_that_supervision_stopped_says_why_and_what_to_type(tmp_path: Path
 def test_nobody_leads_a_run_that_is_no_longer_supervised(tmp_path: Path) -> None:
     state = state_of(tmp_path, led_log().lines, told=report(mode="off", stopReason="budget_rounds"))
     assert state["Mode"] == "off"
-    assert state.keys().isdisjoint({"Now", "At the end"})
+    assert state.keys().isdisjoint({"Now", "At end"})
 
 
 def test_hints_are_counted_once_and_by_the_report(tmp_path: Path) -> None:
