@@ -225,6 +225,8 @@ def _rows_of(one: Sentence, own: Sequence[str], others: Sequence[str]) -> Iterat
         behind = _CONDITION.match(read, value.end)
         condition = behind[1].strip() if behind else ""
         owner = _owner_of(one, condition, own, others)
+        if not condition and any(is_same(name, str(one.section["title"])) for name in others):
+            condition = str(one.section["title"])  # under the heading of a data set
         yield value_row(value, one, owner, "" if owner in condition else condition)
 
 
@@ -236,9 +238,6 @@ def _owner_of(one: Sentence, condition: str, own: Sequence[str], others: Sequenc
             return METHOD
         if found := max((name for name in others if _names(name, words)), key=len, default=""):
             return found
-    title = str(one.section["title"])
-    if found := next((name for name in others if is_same(name, title)), ""):
-        return found
     if one.head and len(one.head.split()) <= 4 and re.search(r"[A-Z]\w*[A-Z0-9]|[a-z][A-Z]", one.head):
         return one.head
     return METHOD
