@@ -10,11 +10,11 @@ from typing import Any
 
 from phases.planning.links import link_and_licence
 from phases.planning.rules.captions import METRIC, metric_of
-from phases.planning.rules.names import NAMES, expand, is_same, is_telling, letters_of
+from phases.planning.rules.names import NAMES, abbreviations_of, expand, is_same, is_telling, letters_of
 from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
 from phases.planning.rules.results import TableUse, is_own
 from phases.planning.rules.sections import BACKGROUND, BUILD, OTHER, PROOF
-from phases.planning.rules.tables import METHOD_HEAD
+from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME
 
 _MOST, _LONGEST, _FEWEST_MENTIONS, _MOST_METRICS = 12, 6, 2, 10
 _LIST = rf"{NAMES}(?:(?:, | and |, and |, or | or ){NAMES}){{0,9}}"
@@ -38,7 +38,7 @@ _COMPARED = (
     re.compile(
         rf"\bbaselines?(?: methods?| models?)?(?:,| are| is|:| include| including| such as| like|,? namely)+ (?:the )?({_LIST})"
     ),
-    re.compile(rf"\b(?:versus|vs\.?|instead of) ({_LIST})"),
+    re.compile(rf"\b(?:versus|vs\.?|instead of|(?:run|played|tested|evaluated|measured) against) (?:the )?({_LIST})"),
     re.compile(rf"({_LIST}) (?:is|are|as) (?:the |our |a )?(?:\w+ )?baselines?\b"),
 )
 _MEASURED = re.compile(
@@ -152,11 +152,22 @@ def find_baselines(
             names, is_measured = heads, True  # a column for each method
         if METHOD_HEAD.search(grid.corner) or is_measured:
             names = [name for name in names if re.search(r"[^\W\d_]{2}", name) and not METRIC.search(name)]
-            found += [Mention(_CITED.sub("", name), use.place) for name in names if not _ROW_OF_NUMBERS.match(name)]
+            names = [name for name in names if not (_ROW_OF_NUMBERS.match(name) or SETTING_NAME.match(name))]
+            found += [Mention(_CITED.sub("", name), use.place) for name in names]
     for one in _told(paper):
         found += [Mention(name, one) for pattern in _COMPARED for name in _names_in(pattern, one.text)]
+    others = [*others, *_parts(paper)]
     known = [one for one in found if not _is_any(one.name, others) and not is_own(one.name, own)]
+    known = [one for one in known if len(one.name.split()) <= _LONGEST and not METRIC.search(one.name)]
     return _choose(known, paper, own, least=1)
+
+
+def _parts(paper: PaperText) -> Iterator[str]:
+    """Yield what the method's headings name, in words and in short: a part of the method is not a rival."""
+    for section in paper.outline["sections"]:
+        if paper.roles.get(section["id"]) == BUILD:
+            name = re.sub(r" ?\(.*?\)", "", section["title"])
+            yield from (name, *abbreviations_of(name, f"{section['title']} {paper.prose}"))
 
 
 def mention_row(one: Mention) -> dict[str, Any]:

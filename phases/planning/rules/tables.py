@@ -51,8 +51,9 @@ def read_grid(cells: Sequence[Sequence[str]]) -> Grid:
     wide = _count_label_columns(rows[first:])
     heads = _fill_heads(rows[:first], wide, width)
     joined = [" / ".join(dict.fromkeys(filter(None, (row[at] for row in heads)))) for at in range(width)]
-    named = next((at for at in range(wide) if METHOD_HEAD.search(joined[at])), wide - 1)
     body = _fill_labels(rows[first:], wide)
+    telling = max(range(wide), key=lambda at: (len({row[at] for row in body}), at))
+    named = next((at for at in range(wide) if METHOD_HEAD.search(joined[at])), telling)
     symbols = [any(_SYMBOL.match(row[at]) for row in cells[:first] if at < len(row)) for at in range(width)]
     keys = _count_keys(joined, symbols, body, wide)
     labelled = list(
