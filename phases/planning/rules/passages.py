@@ -37,6 +37,8 @@ _UNFINISHED = re.compile(
 _NUMBERS = re.compile(r"(?: [0-9.]+){2}$")
 """The labels of a drawing end like this."""
 _OWN_BEGINNING = re.compile(r"(?:where|with|in which)\b|[•✷□■◦▪*–-]|\$?\\?(?:bullet|square)")
+_BACKGROUND = re.compile("background", re.IGNORECASE)
+_OF_OTHERS = re.compile("related|previous", re.IGNORECASE)
 _LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
 """Dots between a heading and its page, in a table of contents."""
 _RUN_IN = re.compile(
@@ -132,6 +134,11 @@ def read_paper(text: str, outline: Mapping[str, Any], body_start: int = 0) -> Pa
     """Return the sentences, tables and listings of a paper. One without usable headings is a single section that is built."""
     sections = list(outline["sections"])
     roles = roles_of(sections)
+    if str(outline.get("title") or "").startswith("[Re]"):
+        # a reproduction describes the method that it builds as its background
+        above = sections_around(sections)
+        described = [one for one in sections if _BACKGROUND.match([one, *above[one["id"]]][-1]["title"])]
+        roles |= {one["id"]: BUILD for one in described if not _OF_OTHERS.search(one["title"])}
     if not set(roles.values()) & {BUILD, SETUP, MIXED}:
         roles = {name: BUILD if role == BACKGROUND else role for name, role in roles.items()}
     if not set(roles.values()) - {OTHER}:
