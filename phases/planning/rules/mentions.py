@@ -29,6 +29,9 @@ _DATA = (
         rf" (?:the |both |several |standard |public )*({_LIST})(?! (?:GPU|CPU|and \w+ GPU))"
     ),
 )
+_USED = re.compile(rf"\b(?:employ|us(?:e|es|ed|ing)|consider(?:ed)?|adopt(?:ed)?|test on) (?:the )?({_LIST})")
+_IS_ABOUT_DATA = re.compile(r"\bdata ?sets?\b", re.IGNORECASE)
+_BRACKETS = re.compile(r" ?\([^()]*\)")
 _IN_CAPTION = re.compile(rf"\bon (?:the )?({_LIST})")
 _COMPARED = (
     re.compile(
@@ -47,6 +50,8 @@ _MEASURED = re.compile(
     rf" (?:the |both |average |mean )*((?:[A-Za-z][\w@-]* ){{0,2}}?(?:{METRIC.pattern}))",
     re.IGNORECASE,
 )
+_METRICS = re.compile(r"\bmetrics?(?: are|:| include| such as|, namely) ([^.;:()]{3,160}?)(?: until| when| where|[.;:(]|$)")
+"""What a sentence lists: three metrics: the number of iterations, ratio of FLOPS and ratio of CPU-time."""
 _NO_METRIC = re.compile(
     r"learning rates?|time ?-?steps?|standard errors?|loss functions?|dropout rates?|sampl\w+ rates?", re.IGNORECASE
 )
@@ -91,10 +96,11 @@ def find_datasets(paper: PaperText, uses: Sequence[TableUse], own: Sequence[str]
     """Return the data sets: "the X data set", "evaluate on X", and what captions of results are "on"."""
     found: list[Mention] = []
     for one in _told(paper):
+        said = _BRACKETS.sub("", one.text)
         for at, pattern in enumerate(_DATA):  # what is called a data set counts more than what is trained on
-            found += [
-                Mention(name, one) for name in _names_in(pattern, one.text, proper=at == 2) for _ in range(3 - at)
-            ]
+            found += [Mention(name, one) for name in _names_in(pattern, said, proper=at == 2) for _ in range(3 - at)]
+        if _IS_ABOUT_DATA.search(one.head):
+            found += [Mention(name, one) for name in _names_in(_USED, said, proper=True)]
     called = [name for one in _told(paper) for pattern in _DATA[:2] for name in _names_in(pattern, one.text)]
     called = [name for name, times in Counter(called).items() if times > 1]
     for use in (use for use in uses if use.rows):
@@ -121,6 +127,8 @@ def find_metrics(paper: PaperText, uses: Sequence[TableUse], datasets: Sequence[
             names = [name for name in names if name.split()[-1] not in _VAGUE]
         else:
             found += [Mention(match[1], one) for match in _MEASURED.finditer(one.text)]
+            listed = [name for match in _METRICS.finditer(one.text) for name in re.split(r", (?:and )?| and ", match[1])]
+            found += [Mention(name, one) for name in listed if name and len(name.split()) <= _LONGEST]
             told = [match.group(0) for match in METRIC.finditer(_NO_METRIC.sub(" ", one.text))]
             names += [name if name.isupper() else name.lower() for name in told]
         for name in names:
@@ -220,6 +228,14 @@ def _is_any(name: str, others: Sequence[str]) -> bool:
     return any(is_same(name, other) for other in others)
 
 
+def _without_note(name: str, text: str) -> str:
+    """Return a name without the number of a note behind it: "MNIST24" of a text that mostly has "MNIST"."""
+    bare = name.rstrip("0123456789")
+    if len(bare) < 3 or bare == name or bare[-1] in "-_ .":
+        return name
+    return bare if len(re.findall(rf"{re.escape(bare)}(?!\w)", text)) > text.count(name) else name
+
+
 def _choose(
     found: Sequence[Mention], paper: PaperText, own: Sequence[str], *, least: int, flags: int = 0
 ) -> list[Mention]:
@@ -227,6 +243,7 @@ def _choose(
     kept: dict[str, Mention] = {}
     support = Counter[str]()
     for one in found:
+        one = replace(one, name=_without_note(one.name, paper.text))
         key = letters_of(one.name).rstrip("s")
         if key and not _is_any(one.name, own):
             kept.setdefault(key, one)

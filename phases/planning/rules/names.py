@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from phases.planning.rules.passages import PaperText
 from phases.planning.rules.sections import BACKGROUND, BUILD
 
-NAME = r"(?:[A-Z][\w+*/.’-]*\w[+*]*|[A-Z][+*]?|[a-z]{1,3}-?[A-Z][\w+*-]*|[0-9]+[A-Z][\w+-]*)"
+NAME = r"(?:[A-Z][\w+*/.’-]*\w[+*]*|[A-Z][+*]?|[a-z]{1,4}-?[A-Z][\w+*-]*|[0-9]+[A-Z][\w+-]*)"
 """A word that is written as a name."""
 NAMES = rf"{NAME}(?: (?:{NAME}|[0-9]{{1,4}}\b(?![.,]?[0-9])))*"
 """Names in a row that are one name: Penn Treebank, WMT 2014 English-German."""
