@@ -27,8 +27,9 @@ _CODE = re.compile(
 )
 _NOT_A_NAME = re.compile(
     r"(?:our |the |proposed )*(?:overview|method(?:s|ology)?|approach|model|algorithms?|design|architecture|system|framework"
-    r"|notation|problem|preliminaries|definitions?|setup|implementation|details|overall|appendix|formulation|problem (?:setup|setting"
-    r"|statement|formulation|definition)|(?:proposed )?(?:methods?|approach(?:es)?|models?)|results|training|building blocks"
+    r"|notation|problem|preliminaries|definitions?|setup|implementation|details|overall|appendix|formulation"
+    r"|problem (?:setup|setting|statement|formulation|definition)|(?:proposed )?(?:methods?|approach(?:es)?|models?)"
+    r"|results|training|building blocks"
     r"|refinements|(?:lemma|definition|theorem|assumption|corollary|proposition)\b.*|methods and materials|experiments?"
     r"|discussion|materials?|方法|算法|模型)",
     re.IGNORECASE,
@@ -203,7 +204,8 @@ def _named(paper: PaperText, others: Sequence[str]) -> Iterator[Component]:
     for name in [name for name in counts if name.count(" ") == 2]:
         pair = name.partition(" ")[2]
         pair = spelling.get(pair.removesuffix("s"), pair)
-        counts[name if 2 * counts[name] <= counts[pair] else pair] = 0  # "state distribution" where it is not mostly "initial"
+        # "state distribution" where it is not mostly "initial state distribution"
+        counts[name if 2 * counts[name] <= counts[pair] else pair] = 0
     taken: list[str] = []
     for name, _ in sorted(counts.items(), key=lambda item: (-item[1], paper.prose.find(item[0]))):
         if len(taken) >= _MOST_NAMED or counts[name] < _OFTEN:

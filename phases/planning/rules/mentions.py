@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phases.planning.links import link_and_licence
-from phases.planning.rules.captions import METRIC, metric_of
 from phases.planning.rules.names import NAMES, abbreviations_of, expand, is_same, is_telling, letters_of
 from phases.planning.rules.passages import PaperText, Sentence, quote_start, source_of
-from phases.planning.rules.results import TableUse, is_own
+from phases.planning.rules.results import METRIC, TableUse, is_own, metric_of
 from phases.planning.rules.sections import BACKGROUND, BUILD, OTHER, PROOF
 from phases.planning.rules.tables import METHOD_HEAD, SETTING_NAME
 
@@ -50,7 +49,9 @@ _MEASURED = re.compile(
     rf" (?:the |both |average |mean )*((?:[A-Za-z][\w@-]* ){{0,2}}?(?:{METRIC.pattern}))",
     re.IGNORECASE,
 )
-_METRICS = re.compile(r"\bmetrics?(?: are|:| include| such as|, namely) ([^.;:()]{3,160}?)(?: until| when| where|[.;:(]|$)")
+_METRICS = re.compile(
+    r"\bmetrics?(?: are|:| include| such as|, namely) ([^.;:()]{3,160}?)(?: until| when| where|[.;:(]|$)"
+)
 """What a sentence lists: three metrics: the number of iterations, ratio of FLOPS and ratio of CPU-time."""
 _NO_METRIC = re.compile(
     r"learning rates?|time ?-?steps?|standard errors?|loss functions?|dropout rates?|sampl\w+ rates?", re.IGNORECASE
@@ -127,7 +128,9 @@ def find_metrics(paper: PaperText, uses: Sequence[TableUse], datasets: Sequence[
             names = [name for name in names if name.split()[-1] not in _VAGUE]
         else:
             found += [Mention(match[1], one) for match in _MEASURED.finditer(one.text)]
-            listed = [name for match in _METRICS.finditer(one.text) for name in re.split(r", (?:and )?| and ", match[1])]
+            listed = [
+                name for match in _METRICS.finditer(one.text) for name in re.split(r", (?:and )?| and ", match[1])
+            ]
             found += [Mention(name, one) for name in listed if name and len(name.split()) <= _LONGEST]
             told = [match.group(0) for match in METRIC.finditer(_NO_METRIC.sub(" ", one.text))]
             names += [name if name.isupper() else name.lower() for name in told]
@@ -242,8 +245,7 @@ def _choose(
     """Return the names that the paper has often enough, the most supported first, each in one spelling."""
     kept: dict[str, Mention] = {}
     support = Counter[str]()
-    for one in found:
-        one = replace(one, name=_without_note(one.name, paper.text))
+    for one in (replace(row, name=_without_note(row.name, paper.text)) for row in found):
         key = letters_of(one.name).rstrip("s")
         if key and not _is_any(one.name, own):
             kept.setdefault(key, one)

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from phases.planning.rules.blocks import NOTE
-from phases.planning.rules.captions import caption_of, is_settings_table
-from phases.planning.rules.cells import is_figure, plain_cell
 from phases.planning.rules.names import is_same, letters_of
 from phases.planning.rules.numbers import NUMBER, WORDS, Scalar, parse_value, read_numbers
-from phases.planning.rules.passages import PaperText, Sentence, Table, source_of
+from phases.planning.rules.passages import NOTE, PaperText, Sentence, Table, source_of
+from phases.planning.rules.results import caption_of, is_settings_table
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
+from phases.planning.rules.tables import is_figure, plain_cell
 
 METHOD = "method"
 _MOST, _LONGEST_QUOTE = 120, 400
@@ -58,7 +57,8 @@ _PAIRED = re.compile(
 _LISTED = re.compile(rf"(?:[-*•] )?([A-Za-z][\w-]*(?: [\w-]+){{0,4}}) ?[:=] ?{_SEVERAL}(?: [\w%]+)?[.,;]?$")
 """An item of a list of settings: top-k: 50."""
 _NAMED = re.compile(
-    rf"(?<![\w-])((?:[A-Za-z][\w-]* ){{0,3}}(?:\w+-)*(?:{_QUANTITY})(?: values?)?)(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:of|to|is|are|was|were|as|:|=|\() ?"
+    rf"(?<![\w-])((?:[A-Za-z][\w-]* ){{0,3}}(?:\w+-)*(?:{_QUANTITY})(?: values?)?)"
+    rf"(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:of|to|is|are|was|were|as|:|=|\() ?"
     rf"(?:(?:about|approximately|around|either|up to|equal to|at most|at least|always|the default|a default) "
     rf")?{_SEVERAL}{_WHOLE}",
     re.IGNORECASE,
@@ -269,7 +269,9 @@ def _phrases(read: str) -> Iterator[Value]:
             at = match.lastindex or 2
             if one := _named_value(match[1], read, match.span(at), pattern in (_SET, _SET_FIRST)):
                 yield one
-    yield from (_value("number of repeats", parse_value(one[1]) or 0, read, one.span(1)) for one in _REPEATED.finditer(read))
+    yield from (
+        _value("number of repeats", parse_value(one[1]) or 0, read, one.span(1)) for one in _REPEATED.finditer(read)
+    )
 
 
 def _named_value(before: str, read: str, span: tuple[int, int], may_end_with_symbol: bool) -> Value | None:
