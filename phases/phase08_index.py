@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from phases.references.index.build import RepositoryIndex
-    from phases.references.relate.nearness import NearbyRequirements
+    from phases.references.relations import NearbyRequirements
 
 INDEX = "indexes/index.json"
 _INDEX_TIMES = 3
@@ -58,7 +58,7 @@ def _index_code(repositories: list[dict[str, Any]], ctx: Context) -> list[Reposi
 def _relate_to_plan(
     made: list[RepositoryIndex], inputs: Documents, ctx: Context
 ) -> tuple[list[dict[str, Any]], Mapping[str, NearbyRequirements]]:
-    from phases.references.relate.relations import relate_repositories
+    from phases.references.relations import relate_repositories
 
     return relate_repositories(
         os.path.join(ctx.paths.root, "indexes"),

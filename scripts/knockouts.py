@@ -40,7 +40,7 @@ KNOCKOUTS = (
         "tests/base/test_proxies.py -k may_not_be_asked",
     ),
     Knockout(
-        "files of keys are no source", "phases/readers/sources.py",
+        "files of keys are no source", "phases/readers/intake.py",
         "if why := why_no_source(path, content):", 'if why := "":',
         "tests/base/test_credentials.py -k run_on_a_file",
     ),

@@ -32,7 +32,7 @@ from trees import code_base_of, sources_in
 from phases.references.index.build import index_repositories
 from phases.references.index.cache_file import cache_path
 from phases.references.parse import worker_queue
-from phases.references.search.search import search_code
+from phases.references.search import search_code
 
 QUERIES = (
     *("the shortest path between two nodes of a weighted graph", "fit", "read a table from a file with column names"),

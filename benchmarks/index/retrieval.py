@@ -30,7 +30,7 @@ from trees import code_base_of, sources_in
 
 from phases.references.index.build import index_repositories
 from phases.references.index.cache_file import cache_path, open_readable
-from phases.references.search.search import search_code
+from phases.references.search import search_code
 
 BEST = 10
 

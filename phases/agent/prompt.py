@@ -36,7 +36,7 @@ Experiments:
   own copy of the code.
 - Write each run's results as soon as it ends, with models and samples, to results/NAME/ of its experiment. Figures are computed
   from predictions.csv (result,seed,row,y_pred,y_true[,y_score]), measurements.csv (result,value) or metrics.json ({"E1": 17.5}).
-- Tables name results in words beside their ids, include the baselines, and mark figures of a quick run wherever they appear.
+- Tables name results in words, include the baselines, and mark figures of a quick run wherever they appear.
 - The paper's figures are targets and appear nowhere in the code.
 - Test each metric and data set against a known truth on the path that the experiments take: a perfect model has error 0."""
 _OF_PAPER = """\
@@ -107,9 +107,10 @@ def code_rules(plan: Mapping[str, Any], *, is_request: bool) -> str:
 - Unusable input gets one line that names it, and loses no earlier results.
 
 Delivery, also where the plan does not list it:
-- README.md: purpose, installation, usage with commands that you ran and their output, {of_paper}assumptions, what is not done, a
-  licence note.
-- {packaging}. Nothing refers to files outside the workspace.{experiments}"""
+- README.md: purpose, installation, usage with commands that you ran (each on a line `$ COMMAND`, on delivered files only) and
+  their output, {of_paper}assumptions, what is not done, that a licence is for its owner to choose.
+- {packaging}; a .gitignore. Nothing refers to files outside the workspace, nor to the plan: README, messages and tables use
+  words, not its ids.{experiments}"""
 
 
 def _base_language(plan: Mapping[str, Any]) -> str:
@@ -127,7 +128,7 @@ def first_messages(plan: Mapping[str, Any], begun: Session, room: int, request: 
     """
     machine = {"machine": begun.machine} if begun.machine else {}
     required = {"required_by_the_user": _REQUIRED[begun.require]} if begun.require else {}
-    asked = {"request": request} if request else {}
+    asked = {"request": _fit_request(request, room // 4)} if request else {}
     write = {"write": list(begun.write), **({"may_need_a_change": list(begun.may_change)} if begun.may_change else {})}
     beside = {**asked, **write, "packages_installed": list(begun.packages), **machine, **required}
     plan = _with_named_results(plan)
@@ -136,6 +137,12 @@ def first_messages(plan: Mapping[str, Any], begun: Session, room: int, request: 
         whole = json.dumps({"plan": _without_quotes(plan), **beside}, ensure_ascii=False)
     system = build_system(plan, is_request=bool(request), has_references=begun.references is not None)
     return [Message("system", system), Message("user", whole)]
+
+
+def _fit_request(request: str, room: int) -> str:
+    """Return a request, or as much of a long one as this many tokens of three bytes hold and where the rest is."""
+    kept = request.encode("utf-8", "replace")[: 3 * room].decode("utf-8", "ignore")
+    return request if kept == request else f"{kept} … (whole: ../paper.md, {len(request):,} characters)"
 
 
 def _with_named_results(plan: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:  # the search brings SQLite, and this module is loaded where nothing is searched
-    from phases.references.search.answers import SearchHit
+    from phases.references.search import SearchHit
 
 from pipeline.engine.phase import is_placeholder
 
@@ -33,7 +33,7 @@ def reference_context_of(index: Mapping[str, Any], root: str, cache_directory: s
     """The fetched code that an index.json tells of, where there is any."""
     if is_placeholder(index) or not index["repositories"]:
         return None
-    from phases.references.search.answers import answer_query, read_on  # late: SQLite, for runs with references
+    from phases.references.search import answer_query, read_on  # late: SQLite, for runs with references
 
     licences = {row["name"]: row["licence"] for row in index["repositories"]}
     relations: dict[str, list[dict[str, Any]]] = {}

@@ -3,18 +3,67 @@
 from __future__ import annotations
 
 import os
+import posixpath
+import re
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from phases.readers.arxiv import ArxivId, arxiv_id
-from phases.readers.kinds import LATEX, PDF
-from phases.readers.reading import Unreadable
-from phases.readers.sources import Source, source_of, source_on_disk
-from pipeline.base.files import read_bytes
+from phases.readers.kinds import (
+    ARCHIVE,
+    DOCX,
+    HTML,
+    KINDS,
+    LATEX,
+    MARKDOWN,
+    PDF,
+    READ,
+    TEXT,
+    TEXT_NAMES,
+    TEXTS,
+    kind_of,
+    refused_text,
+)
+from phases.readers.origins import ArxivId, arxiv_id
+from phases.readers.reading import BROKEN, OtherText, UnclearDirectory, Unreadable, unpack
+from pipeline.base.credentials import why_no_source
+from pipeline.base.errors import FileTooLarge, StorageError, UsageError
+from pipeline.base.files import read_bytes, sha256, storage_error
 from pipeline.base.logs import logger
+from pipeline.base.safe_tree import open_file
 
 _SECONDS_TO_CONNECT = 20
+LATEX_FILES = (".tex", ".ltx", ".latex", ".bbl", ".bib", ".sty", ".cls", ".def", ".cfg", ".tikz")
+_MAIN = (".tex", ".ltx", ".latex")
+_MOST_FILES = 2000
+_MOST_NAMES = 20_000
+_MOST_VISITED = 200_000
+_MOST_REFUSED = 100
+_DEEPEST = 8
+_SHELL_OF_A_PDF = 3000
+"""LaTeX of fewer bytes that includes a PDF is no more than its wrapping."""
+_NAMES = re.compile(
+    r"\\(?:input|include|subfile|subfileinclude|bibliography|addbibresource|usepackage|documentclass)"
+    r"\s{0,9}(?:\[[^\]\\]{0,300}\]\s{0,9})?\{([^{}\\]{1,2000})\}"
+    r"|\\(?:sub)?(?:import|inputfrom|includefrom)\*?\s{0,9}\{([^{}\\]{1,200})\}\s{0,9}\{([^{}\\]{1,200})\}"
+    r"|\\input\s{1,9}([^\s{}\\%]{1,200})"
+)
+NOTES = "notes"
+"""The directory in source/ of what was given with the paper."""
+_ADDENDUM, _BLACKLIST = "addendum.md", "blacklist.txt"
+_PAPERS = ("paper.pdf", "paper.md", "paper.tex", "paper.html", "paper.docx", "paper.txt")
+_LARGEST_NOTE = 2 << 20
+_LARGEST_TEX = 64 << 20
+IN_ARCHIVES = "an archive must hold LaTeX source (a .tex file), or one PDF or Word file"
+_ENDINGS = (".pdf", ".docx", ".doc", ".html", ".htm", ".md", ".txt", ".tex")
+_CLAIMS = (".pdf", ".docx", ".tar.gz", ".tgz", ".zip")
+"""Whoever names a file so means a paper, whatever is in it."""
+_STARTS = 1 << 16
+_MOST = 1000
+_STANDALONE = re.compile(rb"^[^%\n]{0,200}\\documentclass[^\n]{0,200}\{standalone\}", re.MULTILINE)
+_BEGIN = re.compile(rb"^[^%\n]{0,200}\\begin ?\{document\}", re.MULTILINE)
+_READS_LIKE_ONE = re.compile(rb"^[#\s\d.]{0,9}(?:abstract|introduction)\b", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -99,3 +148,337 @@ def _download_source(
         )
         content = read_bytes(path, limit=limits.bytes)
     return source_of(content, anyway=limits.anyway), Download(fetched.url, fetched.content_type, paper)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a paper is made of. `files` are named as they will lie in the task's directory source/."""
+
+    kind: str
+    files: Mapping[str, bytes]
+    refused: tuple[str, ...] = ()
+    notes: Mapping[str, bytes] = field(default_factory=dict)
+    """Texts that lie beside the paper and belong to it, by their paths."""
+    chosen: str = ""
+    """The file of a directory that is the paper, by its path in it; empty where a file was given."""
+
+
+def source_on_disk(path: str, limit: int, *, anyway: bool = False) -> Source:
+    """The paper in a file or a directory. Raises StorageError, or Unreadable for what is no paper.
+
+    `anyway`: take a text whatever it looks like.
+    """
+    real = os.path.realpath(path)
+    if found := find_bundle(real):
+        return replace(_read_bundle(real, found, limit), chosen=found)
+    if os.path.isdir(real):
+        return _read_directory(real, limit)
+    content = _read_file(path, limit)
+    kind = kind_of(content, anyway=anyway).name
+    if kind == LATEX:
+        files, left = _follow_includes(real, content, limit)
+        return _build_latex_source(files, left, nothing=f"holds no LaTeX source; give {READ}")
+    if kind in TEXTS and not anyway and not path.lower().endswith(TEXT_NAMES):
+        ending = os.path.splitext(path)[1]
+        what = f"text in a {ending} file" if ending else "text in a file whose name has no ending like .txt or .md"
+        raise OtherText(BROKEN, refused_text(what).reason)
+    return source_of(content, anyway=anyway)
+
+
+def _read_directory(directory: str, limit: int) -> Source:
+    """The one paper at the top of a directory or one directory below. Raises UnclearDirectory where it is not one."""
+    files, left = _walk_directory(directory, limit)
+    documents = find_documents(files)
+    papers = [name for name in documents if "/" not in name]
+    if not papers:
+        papers = [*papers_in_directory(directory), *(name for name in documents if name.count("/") == 1)]
+    papers = papers or _find_pieces({name: content for name, content in files.items() if "/" not in name})
+    if len(papers) > 1:
+        raise UnclearDirectory(papers)
+    if not papers and documents:
+        raise UnclearDirectory(documents, is_deep=True)
+    if not papers:
+        is_empty = not files and not os.listdir(directory)
+        nothing = "is an empty directory: there is no paper in it" if is_empty else "holds no paper at its top"
+        raise Unreadable(BROKEN, f"{nothing}; give {READ}")
+    chosen = papers[0]
+    if chosen not in files:
+        return replace(source_of(_read_file(os.path.join(directory, chosen), limit)), chosen=chosen)
+    for name in set(documents) - {chosen}:
+        left.append(f"{name}: another document")
+        del files[name]
+    return replace(_build_latex_source(files, left, nothing="holds no LaTeX source"), chosen=chosen)
+
+
+def _read_file(path: str, limit: int) -> bytes:
+    """What stands in the file of a paper. Raises StorageError, or Unreadable for a file of keys."""
+    content = read_bytes(os.path.realpath(path), limit=limit)
+    if why := why_no_source(path, content):
+        raise Unreadable(BROKEN, why)
+    return content
+
+
+def find_bundle(directory: str) -> str:
+    """The name of the paper in a directory of PaperBench's form: one paper.* beside an addendum or a blacklist. Else empty."""
+    if not any(os.path.isfile(os.path.join(directory, name)) for name in (_ADDENDUM, _BLACKLIST)):
+        return ""
+    papers = [name for name in _PAPERS if os.path.isfile(os.path.join(directory, name))]
+    return papers[0] if papers else ""
+
+
+def _read_bundle(directory: str, name: str, limit: int) -> Source:
+    addendum = os.path.join(directory, _ADDENDUM)
+    source = source_of(_read_file(os.path.join(directory, name), limit))
+    notes = {addendum: read_note(addendum)} if os.path.isfile(addendum) else {}
+    return replace(source, notes=notes)
+
+
+def find_blacklist(directory: str) -> str:
+    """The list of addresses that lies beside a paper in PaperBench's form; empty for none."""
+    path = os.path.join(directory, _BLACKLIST)
+    return path if find_bundle(directory) and os.path.isfile(path) else ""
+
+
+def read_note(path: str) -> bytes:
+    """A text that belongs to a paper. Raises UsageError for what is none."""
+    if not os.path.isfile(path):
+        raise UsageError(f"--with {path}: there is no such file")
+    try:
+        content = read_bytes(path, limit=_LARGEST_NOTE)
+        content.decode("utf-8-sig")
+    except FileTooLarge as error:
+        raise UsageError(
+            f"--with {path}: it is larger than {_LARGEST_NOTE >> 20} MB; data is given with --data"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"--with {path}: it is no UTF-8 text; only Markdown and plain text are read with a paper"
+        ) from error
+    if why := why_no_source(os.path.realpath(path), content):
+        raise UsageError(f"--with {path} {why}")
+    return content
+
+
+def source_of(content: bytes, *, anyway: bool = False) -> Source:
+    """The paper in these bytes. Raises Unreadable for what is no paper. `anyway`: take a text whatever it looks like."""
+    kind = kind_of(content, anyway=anyway)
+    if kind.name is None:
+        raise (OtherText if kind.is_text else Unreadable)(BROKEN, kind.reason)
+    if kind.name != ARCHIVE:
+        return Source(kind.name, {f"paper{KINDS[kind.name].suffix}": content})
+    opened = unpack(content)
+    kinds = {name: kind_of(member).name for name, member in opened.files.items()}
+    papers = [name for name, found in kinds.items() if found in (PDF, DOCX)]
+    latex = [opened.files[name] for name, found in kinds.items() if found == LATEX]
+    wrapped = sum(map(len, latex)) < _SHELL_OF_A_PDF and any(rb"\includepdf" in member for member in latex)
+    if len(papers) == 1 and (not latex or wrapped):
+        return source_of(opened.files[papers[0]])
+    if len(papers) > 1 and not latex:
+        raise Unreadable(BROKEN, f"is an archive of {len(papers)} papers; unpack it, and give one of them")
+    return _build_latex_source(
+        opened.files, list(opened.refused), nothing=f"is an archive, and {IN_ARCHIVES}; give {READ}"
+    )
+
+
+def digest_of(source: Source) -> str:
+    """The sha256 of a paper without its notes: of its one file, or of the names and digests of its many."""
+    contents = list(source.files.values())
+    if len(contents) == 1:
+        return sha256(contents[0])
+    return sha256("".join(f"{sha256(data)} {name}\0" for name, data in sorted(source.files.items())).encode())
+
+
+def _build_latex_source(files: Mapping[str, bytes], left: list[str], *, nothing: str) -> Source:
+    """The LaTeX source in these files: its texts. What is left out, such as pictures, is listed in `refused`."""
+    texts: dict[str, bytes] = {}
+    found = False
+    for name, content in sorted(files.items()):
+        known = name.lower().endswith(LATEX_FILES)
+        latex = (not known or name.lower().endswith(_MAIN)) and kind_of(content).name == LATEX
+        found = found or latex
+        if known or (latex and f"{name}.tex" not in files):
+            texts[name if known else f"{name}.tex"] = content
+        else:
+            left.append(f"{name}: not part of the text")
+    if not found:
+        raise Unreadable(BROKEN, nothing)
+    return Source(LATEX, texts, tuple(left[:_MOST_REFUSED]))
+
+
+def _walk_directory(directory: str, limit: int) -> tuple[dict[str, bytes], list[str]]:
+    """The files of a directory by their paths in it, and what is left out. Links and hidden directories are not followed."""
+    found: dict[str, bytes] = {}
+    left: list[str] = []
+    total = visited = 0
+    for base, directories, names in os.walk(
+        directory, onerror=lambda error: left.append(f"{_printable_name(error.filename)}: {error.strerror}")
+    ):
+        visited += len(names) + len(directories)
+        if visited > _MOST_VISITED:
+            raise Unreadable(BROKEN, f"holds more than {_MOST_VISITED:,} files; name the directory of the paper alone")
+        inside = os.path.relpath(base, directory)
+        depth = 0 if inside == "." else inside.count(os.sep) + 1
+        if depth >= _DEEPEST and directories:
+            left.append(f"{_printable_name(inside)}: directories deeper than {_DEEPEST}")
+        directories[:] = sorted(name for name in directories if not name.startswith(".")) if depth < _DEEPEST else []
+        for name in sorted(names):
+            path = os.path.join(base, name)
+            inner = posixpath.normpath(os.path.relpath(path, directory).replace(os.sep, "/"))
+            if not name.lower().endswith(LATEX_FILES):
+                continue
+            if os.path.islink(path) or _printable_name(inner) != inner:
+                left.append(f"{_printable_name(inner)}: a link, or a name that is no text")
+                continue
+            content = read_bytes(path, limit=limit)
+            total += len(content)
+            if total > limit or len(found) >= _MOST_FILES:
+                raise Unreadable(BROKEN, f"holds more LaTeX than a paper may ({limit:,} bytes, {_MOST_FILES} files)")
+            found[inner] = content
+    return found, left
+
+
+def _printable_name(name: str) -> str:
+    """A name that can be written down, whatever its bytes."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _follow_includes(path: str, content: bytes, limit: int) -> tuple[dict[str, bytes], list[str]]:
+    """A .tex file and what it names, directly or not, in its own directory and below it; and what is left out."""
+    # Only what the file names is taken: it may lie among a hundred other papers.
+    directory, name = os.path.split(path)
+    main = name if name.lower().endswith(LATEX_FILES) else f"{name}.tex"
+    main = main if _printable_name(main) == main else "main.tex"
+    found = {main: content}
+    left: list[str] = []
+    total, todo = len(content), list(_names_included_in(content, main))
+    seen = {main, *todo}
+    while todo:
+        name = todo.pop()
+        real = _path_inside(directory, name)
+        if real is None:
+            continue
+        if len(found) >= _MOST_FILES or len(seen) >= _MOST_NAMES:
+            raise Unreadable(BROKEN, f"names more files than a paper may ({_MOST_FILES})")
+        try:
+            found[name] = read_bytes(real, limit=limit - total)
+        except FileTooLarge:
+            raise
+        except StorageError as error:
+            left.append(f"{_printable_name(name)}: {_printable_name(str(error))}")
+            continue
+        total += len(found[name])
+        fresh = [other for other in _names_included_in(found[name], name) if other not in seen]
+        seen.update(fresh)
+        todo += dict.fromkeys(fresh)
+    return found, left
+
+
+def _path_inside(directory: str, name: str) -> str | None:
+    """The path of a file in a directory; None for none, and for a name that leads out, by dots or by links."""
+    real = os.path.realpath(os.path.join(directory, name)) if "\0" not in name else ""
+    return real if real.startswith(directory.rstrip(os.sep) + os.sep) and os.path.isfile(real) else None
+
+
+def _names_included_in(content: bytes, name: str) -> Iterator[str]:
+    """What a file may mean by the names in it: relative to the main file, and to its own directory."""
+    text = content.decode("utf-8", "replace")
+    yield posixpath.normpath(f"{os.path.splitext(name)[0]}.bbl")
+    own = posixpath.dirname(name)
+    given: set[str] = set()
+    for match in _NAMES.finditer(text):
+        listed, base, imported, bare = match.groups()
+        given.update([posixpath.join(base, imported)] if base else (listed or bare).split(","))
+        if len(given) > _MOST_NAMES:
+            break
+    for part in sorted(given):
+        for place in dict.fromkeys(("", own)):
+            inner = posixpath.normpath(posixpath.join(place, part.strip()))
+            for ending in ("", ".tex", ".bib", ".sty", ".cls"):
+                if not inner.startswith(("/", "..")) and f"{inner}{ending}".lower().endswith(LATEX_FILES):
+                    yield f"{inner}{ending}"
+
+
+def papers_in_directory(directory: str) -> list[str]:
+    """The names of the files in a directory that are papers by their content. Of text, what reads like one."""
+    try:
+        names = sorted(name for name in os.listdir(directory) if name.lower().endswith(_ENDINGS))[:_MOST]
+        return [name for name in names if not name.startswith(".") and _is_paper(os.path.join(directory, name))]
+    except OSError as error:
+        raise storage_error("look into", directory, error) from error
+
+
+def list_papers(directory: str) -> list[str]:
+    """The paths of the papers in a directory: its files that are or claim to be one, and subdirectories with
+    LaTeX source or a paper.*.
+
+    A directory with one LaTeX document at its top is one paper; with several, each is one. Raises StorageError."""
+    try:
+        entries = sorted(entry.name for entry in os.scandir(directory) if not entry.name.startswith("."))
+    except OSError as error:
+        raise storage_error("look into", directory, error) from error
+    paths = {name: os.path.join(directory, name) for name in entries}
+    documents = _documents_at_top(directory)
+    if find_bundle(directory) or len(documents) == 1:
+        return [directory]
+    compiled = {f"{os.path.splitext(name)[0]}.pdf" for name in documents}
+    named = {name for name in entries if name.lower().endswith(_CLAIMS) and os.path.isfile(paths[name])}
+    named = {name for name in named if not is_other_archive(paths[name])}
+    latex = {name for name in entries if os.path.isdir(paths[name]) and not os.path.islink(paths[name])}
+    latex = {
+        name
+        for name in latex
+        if any(os.path.isfile(os.path.join(paths[name], paper)) for paper in _PAPERS) or _documents_at_top(paths[name])
+    }
+    found = named | latex | set(papers_in_directory(directory))
+    return [paths[name] for name in sorted((found - compiled).union(documents))]
+
+
+def is_other_archive(path: str) -> bool:
+    """Whether a file is a sound zip whose names are none of a paper, such as code that `pipeline export` wrote."""
+    # by names, from the list at its end: to unpack every archive of a directory would take as long as to read it
+    if not path.lower().endswith(".zip"):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False  # phase 01 says what is wrong with it
+    return not any(name.lower().endswith((*_MAIN, ".pdf", ".docx")) for name in names)
+
+
+def find_documents(files: Mapping[str, bytes]) -> list[str]:
+    """Return the names of the LaTeX documents among files: those with a body that no other file includes."""
+    sources = {name: content for name, content in files.items() if name.lower().endswith(_MAIN)}
+    bodies = [name for name, text in sources.items() if _BEGIN.search(text) and not _STANDALONE.search(text)]
+    if len(bodies) < 2:
+        return bodies
+    included = _list_included(sources)
+    return sorted(name for name in bodies if name not in included)
+
+
+def _find_pieces(files: Mapping[str, bytes]) -> list[str]:
+    """The same for LaTeX without such a body: a part of a document."""
+    sources = {name: content for name, content in files.items() if name.lower().endswith(_MAIN)}
+    included = _list_included(sources)
+    return sorted(name for name in sources if name not in included and kind_of(sources[name]).name == LATEX)
+
+
+def _list_included(sources: Mapping[str, bytes]) -> set[str]:
+    return {other for name, content in sources.items() for other in _names_included_in(content, name) if other != name}
+
+
+def _documents_at_top(directory: str) -> list[str]:
+    paths = {name: os.path.join(directory, name) for name in os.listdir(directory) if name.lower().endswith(_MAIN)}
+    regular = {name: path for name, path in paths.items() if os.path.isfile(path) and not os.path.islink(path)}
+    return find_documents({name: read_bytes(path, limit=_LARGEST_TEX) for name, path in regular.items()})
+
+
+def _is_paper(path: str) -> bool:
+    if not os.path.isfile(path) or os.path.islink(path):
+        return False
+    with open_file(path) as file:
+        start = file.read(_STARTS)
+    if start.startswith(b"PK\x03\x04"):
+        return path.lower().endswith(".docx")
+    kind = kind_of(start).name
+    return kind in (PDF, DOCX) or (kind in (HTML, MARKDOWN, TEXT) and bool(_READS_LIKE_ONE.search(start)))

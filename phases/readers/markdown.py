@@ -16,8 +16,10 @@ URL = re.compile(
     r"https?://[^\s<>()\[\]{}\"'`|\\\u2010-\u2027\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]+"
 )
 """Scripts without blanks go on right behind an address; letters with accents may stand in one."""
-_HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)$", re.MULTILINE)
 FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_HEADING_OR_FENCE = re.compile(
+    rf"{FENCED.pattern}|^(?P<marks>#{{1,6}})[ \t]+(?P<name>\S[^\n]*)$", re.MULTILINE | re.DOTALL
+)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 
 
@@ -61,24 +63,27 @@ def add_notes(reading: Reading, notes: Sequence[tuple[str, Reading]]) -> Reading
     for path, note in notes:
         before, name = len(pages), posixpath.splitext(posixpath.basename(path))[0]
         title = "Addendum" if name.casefold() == "addendum" else f"Addendum: {re.sub(r'[-_]+', ' ', name)}"
-        bodies = [_lower_headings(page, title) for page in note.pages]
+        bodies = [lower_headings(page, title, 3) for page in note.pages]
         pages += [f"## {title}\n\n{body}" if not place else body for place, body in enumerate(bodies)]
         links += [replace(row, page=row.page + before) for row in note.links]
         hidden += [replace(row, page=row.page + before) for row in note.hidden]
     return replace(reading, pages=tuple(pages), links=tuple(links), hidden=tuple(hidden))
 
 
-def _lower_headings(page: str, title: str) -> str:
-    """A text of its own as a part of another one: its headings below that, and not one that says only what it is."""
-    fences = [match.span() for match in FENCED.finditer(page)]
-    headings = [match for match in _HEADING.finditer(page) if not any(a <= match.start() < b for a, b in fences)]
-    levels = [len(match[1]) for match in headings if match[2].strip().casefold() != title.casefold()]
-    lower = max(0, 3 - min(levels, default=3))
-    for match in reversed(headings):
-        is_title = match[2].strip().casefold() == title.casefold()
-        line = "" if is_title else f"{'#' * min(len(match[1]) + lower, 6)} {match[2]}"
-        page = page[: match.start()] + line + page[match.end() :]
-    return page.strip("\n")
+def lower_headings(page: str, title: str, highest: int) -> str:
+    """Return a page whose highest heading has level `highest` or a deeper one, without headings that repeat `title`."""
+
+    def is_title(match: re.Match[str]) -> bool:
+        return match["name"].strip().casefold() == title.casefold()
+
+    def lower(match: re.Match[str]) -> str:
+        if not match["marks"]:
+            return match.group()
+        return "" if is_title(match) else f"{'#' * min(len(match['marks']) + deeper, 6)} {match['name']}"
+
+    headings = [match for match in _HEADING_OR_FENCE.finditer(page) if match["marks"] and not is_title(match)]
+    deeper = max(0, highest - min((len(match["marks"]) for match in headings), default=highest))
+    return _HEADING_OR_FENCE.sub(lower, page).strip("\n")
 
 
 def _replace_surrogates(text: str) -> str:

@@ -33,9 +33,9 @@ LARGEST_TEXT = 10_000_000
 """Characters; the longest books have a third of that."""
 _MEMORIES = {"recognize": MEMORY_FOR_PICTURES, "read-by": MEMORY_FOR_MODELS}
 _LOOKS = {
-    "draw": "pdf.pictures:draw_views",
-    "find-quotes": "pdf.quotes:find_quotes",
-    "find-floats": "pdf.floats:find_floats",
+    "draw": "pdf.views:draw_views",
+    "find-quotes": "pdf.views:find_quotes",
+    "find-floats": "pdf.views:find_floats",
 }
 _PR_SET_PDEATHSIG = 1
 

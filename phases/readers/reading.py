@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from pipeline import __version__
 from pipeline.base.errors import PipelineError
 from pipeline.base.safe_tree import open_file
+
+if TYPE_CHECKING:
+    from pipeline.base.archives import Unpacked
 
 OK, PARTIAL, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "partial", "no_text", "garbled_text", "encrypted", "broken"
 NO_READER = "no_reader"
@@ -126,6 +130,16 @@ class UnclearDirectory(Unreadable):
         super().__init__(BROKEN, f"holds {where} ({_join_names(names)}); name the one that you mean")
         self.names = names
         self.is_deep = is_deep
+
+
+def unpack(data: bytes) -> Unpacked:
+    """The files in a tar (plain, gz, bz2, xz), a zip, or a gzip of one file; raises Unreadable and nothing else."""
+    from pipeline.base import archives  # imported here: most papers are no archives
+
+    try:
+        return archives.unpack(data)
+    except archives.BadArchive as error:
+        raise Unreadable(BROKEN, str(error)) from error
 
 
 def _join_names(names: list[str], most: int = 4) -> str:

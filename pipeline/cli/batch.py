@@ -121,7 +121,7 @@ def expand_source(source: str) -> list[str]:
 
 def _list_directory(source: str) -> list[str]:
     """The papers in a directory; what is an archive of something else is told and left out."""
-    from phases.readers.sources import (
+    from phases.readers.intake import (
         IN_ARCHIVES,
         find_bundle,
         is_other_archive,

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import click
 
-from phases.readers.recognition import INSTALL
+from phases.readers.reader_subprocess import INSTALL
 from phases.references.parse.grammars import GRAMMARS
 from phases.sandbox.box import BUBBLEWRAP, ENGINES
 from phases.sandbox.git import OLDEST_FOR_THE_NETWORK, git_version

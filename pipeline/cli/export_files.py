@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from phases.evidence.traceability import count_evidence, describe_evidence
+from phases.pages.notebook import escape_markdown
 from phases.sandbox.installs import language_of, read_requirement
 from phases.sandbox.locks import LockedPackage, render_requirements
 from phases.workspace.workspace import Workspace
@@ -136,7 +137,7 @@ def _render_rules(commands: list[str]) -> str:
 
 
 def _render_provenance(store: TaskStore, files: Mapping[str, Any]) -> str:
-    lines = ["# Provenance", "", summarize(store), "", *_list_data(store)]
+    lines = ["# Provenance", "", summarize(store), "", *_list_data(store), *_list_requirements(store)]
     lines += ["## Licences", ""]
     if not any(path.upper().startswith(("LICENSE", "LICENCE")) for path in files):
         lines += ["No licence is chosen for this code yet: do so before you pass it on.", ""]
@@ -147,10 +148,17 @@ def _render_provenance(store: TaskStore, files: Mapping[str, Any]) -> str:
     lines += ["| repository | commit | file | lines | licence |", "|---|---|---|---|---|"]
     for row in shown:
         licence = row["licence"] or "none found: all rights are its authors'"
-        lines.append(
-            f"| {row['repository']} | {row['commit']} | {row['file']} | {', '.join(row['lines'])} | {licence} |"
-        )
+        cells = (row["repository"], row["commit"], row["file"], ", ".join(row["lines"]), licence)
+        lines.append(f"| {' | '.join(map(escape_markdown, cells))} |")
     return "\n".join([*lines, ""])
+
+
+def _list_requirements(store: TaskStore) -> list[str]:
+    """Return what the ids stand for that comments in the code cite."""
+    rows = store.load("initial_plan.txt")["requirements"]
+    places = [f" (section {escape_markdown(name)})" if (name := row["source"]["section"]) else "" for row in rows]
+    lines = [f"- {row['id']}{place}: {escape_markdown(row['text'])}" for row, place in zip(rows, places, strict=True)]
+    return ["## Requirements that comments in the code cite", "", *lines, ""]
 
 
 def _list_data(store: TaskStore) -> list[str]:

@@ -17,9 +17,8 @@ from phases.readers.markdown import paper_document
 from phases.readers.origins import is_path
 from phases.readers.outline import outline_of
 from phases.readers.page_pictures import draw_floats, draw_pages
-from phases.readers.reader_subprocess import read_in_subprocess, run_worker
+from phases.readers.reader_subprocess import is_scan, read_copy, read_in_subprocess, recognize_letters, run_worker
 from phases.readers.reading import READABLE, OtherText, Unreadable, explain_verdict
-from phases.readers.recognition import is_scan, read_copy, recognize_letters
 from phases.sandbox.parsers import confine_parser
 from pipeline.base.errors import PhaseError, UsageError
 from pipeline.base.files import write_durable

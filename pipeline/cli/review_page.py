@@ -11,8 +11,7 @@ from phases.pages.plan_page import PAGE_START, Reviewed, render_review
 from phases.planning.quotes import quote_of
 from phases.readers.kinds import PDF
 from phases.readers.page_pictures import Picture, QuotePlace, View, draw_floats, draw_views, find_quotes
-from phases.readers.reader_subprocess import run_worker
-from phases.readers.recognition import copy_name
+from phases.readers.reader_subprocess import copy_name, run_worker
 from phases.sandbox.parsers import confine_parser
 from pipeline.base.workers import WorkerStart
 from pipeline.cli.assembly import command_name

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from phases.references.search.answers import answer_query
+from phases.references.search import answer_query
 from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import answers_about, task_argument
 from pipeline.cli.assembly import cache_directory, command_name

@@ -123,7 +123,7 @@ def _content_changed(store: TaskStore, source: str) -> bool:
             same = sha256(read_bytes(os.path.realpath(source))) == taken["sha256"]
             if same:
                 return False  # the usual case, without a look at what kinds of source there are
-        from phases.readers.sources import digest_of, source_on_disk  # imported here: TAB must import no phase
+        from phases.readers.intake import digest_of, source_on_disk  # imported here: TAB must import no phase
 
         now = source_on_disk(source, sys.maxsize, anyway=True)
         known = {note["sha256"] for note in taken.get("notes", ())}
@@ -159,7 +159,7 @@ def _add_own_blacklist(source: str, settings: Settings) -> Settings:
     """The settings with the list of addresses that lies beside the paper, where its directory has one."""
     if not os.path.isdir(source):
         return settings
-    from phases.readers.sources import find_blacklist  # imported here: TAB must import no phase
+    from phases.readers.intake import find_blacklist  # imported here: TAB must import no phase
     from pipeline.base.http.blacklist import read_blacklist
 
     found = find_blacklist(source)
@@ -234,8 +234,8 @@ def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fa
         )
     if not os.path.isdir(source):
         return ""
+    from phases.readers.intake import source_on_disk
     from phases.readers.reading import UnclearDirectory  # imported here: as above
-    from phases.readers.sources import source_on_disk
 
     try:
         return source_on_disk(source, sys.maxsize).chosen

@@ -259,7 +259,11 @@ def _check_program_directory(path: str) -> str:
             '--programs "$(rustc --print sysroot)"'
         )
     home, above = os.path.expanduser("~"), os.path.dirname(path)
-    if os.path.basename(path) == "bin" and os.path.isdir(os.path.join(above, "lib")) and not credential_store(above, home):
+    if (
+        os.path.basename(path) == "bin"
+        and os.path.isdir(os.path.join(above, "lib"))
+        and not credential_store(above, home)
+    ):
         return above
     if store := credential_store(path, home):
         raise UsageError(
@@ -272,7 +276,7 @@ def _check_program_directory(path: str) -> str:
 def _check_notes(setting: str) -> str:
     if not setting:
         return ""
-    from phases.readers.sources import read_note  # imported here: as above
+    from phases.readers.intake import read_note  # imported here: as above
 
     paths = [os.path.abspath(path) for path in setting.split(os.pathsep)]
     for path in paths:

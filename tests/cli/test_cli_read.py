@@ -62,7 +62,7 @@ def test_a_person_is_told_the_verdict_the_title_the_counts_and_the_outline(comma
     ended = command("read", paper(command.folder))
     assert ended.code == 0, ended.err
     first, *lines = ended.out.splitlines()
-    assert first.endswith("paper.md: ok (markdown 2)")
+    assert first.endswith("paper.md: ok (markdown 3)")
     assert "  title    Slow Waiting for Everyone" in lines
     [counts] = [line for line in lines if line.startswith("  holds")]
     for words in ("1 pages", "3 references", "1 equations", "1 algorithms", "1 tables", "1 figures", "2 links"):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from phases.references.lookup.candidates import NoServiceAnswer
 from phases.references.lookup.client import ClientSettings, RateLimit, ServiceClient
-from phases.references.lookup.service import NoServiceAnswer
 from phases.sandbox.locks import NO_INDEX, LockResult
 from phases.workspace import packages
 from pipeline.engine.seal import is_sealed

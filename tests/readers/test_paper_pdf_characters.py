@@ -12,15 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.readers.markdown import paper_document
-from phases.readers.pdf.characters import TextLine, box_around
-from phases.readers.pdf.crosscheck import fold, items_of_lines, with_dropped
+from phases.readers.pdf.characters import TextLine, box_around, mend_letters
+from phases.readers.pdf.crosscheck import fold, items_of_lines, with_dropped, with_subscripts, with_symbols
 from phases.readers.pdf.formulas import latex_of, with_braces
-from phases.readers.pdf.letters import mend_letters
 from phases.readers.pdf.page import BoundingBox, Character, Item
 from phases.readers.pdf.reader import read_pdf
 from phases.readers.pdf.scan import open_pdf
-from phases.readers.pdf.subscripts import with_subscripts
-from phases.readers.pdf.symbols import with_symbols
 from phases.readers.reading import NO_TEXT, OK, PARTIAL
 from tests.papers import example_reading, pdf, scan
 

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from phases.readers.kinds import KINDS, kind_of
 from phases.readers.markdown import PAGE_MARK, paper_document
 from phases.readers.page_pictures import draw_pages
-from phases.readers.pdf.letters import is_language
+from phases.readers.pdf.characters import is_language
 from phases.readers.reader_subprocess import WorkerResult, read_in_subprocess, run_worker
 from phases.readers.reading import Reading, explain_verdict
 from phases.readers.text import read_text

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from phases.references import search
 from phases.references.index import build
 from phases.references.index import cache_file as cache_file_module
 from phases.references.index import rebuild_cache as rebuild_cache_module
@@ -24,7 +25,6 @@ from phases.references.index.cache_file import lock_file, open_readable, open_wr
 from phases.references.index.rebuild_cache import rebuild_cache
 from phases.references.parse.ipc import parse_answer
 from phases.references.parse.model import Parsed
-from phases.references.search import search
 from pipeline.base.errors import PhaseError, PipelineError, StorageError
 from tests.papers import HANGS, ROOT
 from tests.references.indexed import answer_query, cache_file, index_repositories, search_code

@@ -13,7 +13,7 @@ from pipeline.base.errors import PipelineError
 from pipeline.base.text_escaping import one_line
 
 if TYPE_CHECKING:
-    from phases.references.search.answers import SearchHit
+    from phases.references.search import SearchHit
 
 MOST_HITS, MOST_LINES, LONGEST_ANSWER = 10, 400, 40_000
 """Hits, lines of a file that is read on in, and characters of excerpts in one answer."""

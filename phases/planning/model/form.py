@@ -30,6 +30,27 @@ def is_whole(value: Mapping[str, Any]) -> bool:
     return {*value} >= _WHOLE
 
 
+def replace_rows(draft: Mapping[str, Any], value: Mapping[str, Any], schema: Mapping[str, Any]) -> Row:
+    """Return the reply that was refused, with what mends it in place: rows under the name of a row replace it, new ones follow.
+
+    Results have no names in a reply, so their list is replaced, and so is all that is no list of rows.
+    """
+    gone = value.get(STRUCK)
+    struck = gone if isinstance(gone, list) else []
+    made = {name: said for name, said in {**draft, **value}.items() if name in schema["properties"]}
+    for name, key in KEYS.items():
+        before, after = (one.get(name, []) for one in (draft, value))
+        if name == "expected_results" or not (isinstance(before, list) and isinstance(after, list)):
+            continue
+        new = {row[key]: row for row in after if isinstance(row, dict) and isinstance(row.get(key), str)}
+        others = [row for row in after if row not in new.values()]
+        names = [row.get(key) if isinstance(row, dict) else None for row in before]
+        stay = [(one, row) for one, row in zip(names, before, strict=True) if one not in struck or one in new]
+        rows = [new.pop(one, row) if isinstance(one, str) else row for one, row in stay]
+        made |= {name: [*rows, *new.values(), *others]} if name in made else {}
+    return made
+
+
 def patch_plan(present: Mapping[str, Any], value: Mapping[str, Any]) -> Row:
     """Return the present plan with the rows of a change in it. A row keeps what the change does not say of it."""
     sent = {row.get(key) for name, key in KEYS.items() for row in value.get(name, ())}
@@ -73,8 +94,10 @@ OPTIONAL = ("components", "values", "datasets", "metrics", "baselines", "expecte
 _OF_PAPERS = ("datasets", "metrics", "baselines", "expected_results", "experiments")
 MOST, MOST_RESULTS = 250, 400
 """Rows of one list, and expected results: nobody reviews more."""
+_MOST_COUNTED = 5000
+"""Results that are counted to say by how many they are too many."""
 _DROPPED = ("$schema", "title", "description", "examples", "default", "mayBePlaceholder", "volatile", "oneOf")
-_NOT_ASKED = ("todos", "tables", "source")
+_NOT_ASKED = ("todos", "user_requests", "tables", "source")
 # decision 83: todos are a person's, and no model can drop or weaken them.
 _COUNTED = ("source", "status", "requirements", "results", "owner", "kind")
 """What a row need not say, because it is looked up, counted or usual."""
@@ -194,9 +217,7 @@ def complete_plan(value: Mapping[str, Any], present: Mapping[str, Any] | None = 
         taken = [int(row["id"][1:]) for row in [*plan["expected_results"], *(present or {}).get("expected_results", ())]
                  if "id" in row]  # fmt: skip
         odd = [one for row in plan["expected_results"] if "rows" in row for one in _ragged(row)]
-        plan["expected_results"] = list(
-            islice(_cells(plan["expected_results"], max(taken, default=0)), MOST_RESULTS + 1)
-        )
+        plan["expected_results"] = list(islice(_cells(plan["expected_results"], max(taken, default=0)), _MOST_COUNTED))
         if odd:
             told = {"what": f"Rows that do not fit their heads are left out: {'; '.join(odd[:8])}"}
             plan["uncertain"] = [*plan.get("uncertain", ()), told]

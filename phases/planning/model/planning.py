@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +35,7 @@ from phases.llm.model import (
     notify_assumed_window,
     tokens_of,
 )
-from phases.planning.model.form import reply_form, server_form
+from phases.planning.model.form import is_whole, replace_rows, reply_form, server_form
 from phases.planning.model.material import Paper, draw_doubtful, load_shown, pack_batches
 from phases.planning.model.plan_steps import STEPS, empty_plan, part_in_reply, step_question, step_schema
 from phases.planning.model.plan_validation import (
@@ -44,10 +45,11 @@ from phases.planning.model.plan_validation import (
     is_mended_alone,
     mended_plan,
     misquotes_of,
-    plan_in_reply,
+    object_in_reply,
     problems_of,
     quoted_rows,
     sections_of,
+    whole_plan,
 )
 from phases.planning.model.prompt import (
     VERIFY,
@@ -207,6 +209,8 @@ class _Planning:
         self._name, self._window = conversation.model.name, conversation.model.window
         self._most = most_tokens(self._window)
         self._cited = QuoteIndex(paper.pages, wanted.requests, paper.sections)
+        self._draft: dict[str, Any] = {}
+        """The new plan as the replies so far make it: a later one may have only what changes."""
 
     def plan(self) -> dict[str, Any]:
         route = self._route()
@@ -217,6 +221,9 @@ class _Planning:
         plan = self._plan(messages)
         if self._wanted.present and "todos" in self._wanted.present:
             plan["todos"] = self._wanted.present["todos"]  # a person added them, and no model is asked for them
+        plan.pop("user_requests", None)
+        if self._wanted.requests:  # whole, since who writes or reviews the code sees the plan and not what led to it
+            plan["user_requests"] = list(self._wanted.requests)
         written = sha256(dump_yaml(plan))
         conversation = self._conversation
         # known again by a run that was killed before the plan was noted
@@ -338,8 +345,13 @@ class _Planning:
         return [one for one in problems_of(plan, self._cited, self._wanted.present) if one not in misquotes]
 
     def _read(self, text: str) -> tuple[dict[str, Any], list[str]]:
+        contracts, present = self._ctx.contracts, self._wanted.present
         try:
-            plan = plan_in_reply(text, self._ctx.contracts, self._wanted.present)
+            value = object_in_reply(text)
+            if present is None:
+                is_part = self._draft and not is_whole(value)
+                value = self._draft = replace_rows(self._draft, value, contracts.schema(PLAN)) if is_part else value
+            plan = whole_plan(value, contracts, present)
         except NoPlan as error:
             return {}, [str(error)]
         plan = find_places(plan, self._cited, self._wanted.present)
@@ -419,7 +431,7 @@ class _Planning:
     ) -> _Accepted:
         """Asks until a reply is accepted; what is wrong with one is told back. Raises PlanRefused, _TooLong; _CutOff where it was
         cut off and may be asked for in steps."""
-        asked, problems = list(messages), [""]
+        asked, problems, is_partial = list(messages), [""], in_steps and self._wanted.present is None
         for _ in range(MOST_REPAIRS + 1):
             self._check_deadline()
             reply = self._conversation.ask(asked, schema=schema, about=about, digest=question_digest(asked, schema))
@@ -432,7 +444,10 @@ class _Planning:
                 if not problems:
                     return accepted
                 logger.debug("{} is refused for {} faults, the first: {}", about, len(problems), problems[0])
-                asked = self._repair(messages, reply, refusal_message(problems))
+                if is_partial and self._draft:
+                    reply = replace(reply, text=json.dumps(self._draft, ensure_ascii=False), reasoning={})
+                    schema = {**schema, "required": []} if schema else None
+                asked = self._repair(messages, reply, refusal_message(problems, is_partial=is_partial))
             else:
                 problems = [_why_useless(reply)]
                 asked = repeat_question(messages, None, f"Your reply could not be used: {problems[0]}.")

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from phases.readers import markdown_blocks as markdown
-from phases.readers.archive import unpack
 from phases.readers.docx import styles as roles
-from phases.readers.docx.paragraph import DISPLAY, DocumentContext, ParagraphReader, plain_text
-from phases.readers.docx.styles import PLAIN, Look, Numbering, Style, Styles, is_shade, numbering_of
+from phases.readers.docx.math import omml_tex
+from phases.readers.docx.styles import PLAIN, Look, Numbering, Style, Styles, is_shade, look_of, numbering_of
 from phases.readers.docx.xml import XmlNode, parse_xml
+from phases.readers.line_patterns import number_of
 from phases.readers.markdown_blocks import (
     CODE,
     EQUATION,
@@ -24,16 +24,20 @@ from phases.readers.markdown_blocks import (
     Block,
     PageContext,
     compose_page,
+    escape_prose,
     one_line,
+    render_link,
+    render_script,
     strip_invisible,
 )
-from phases.readers.reading import BROKEN, ENCRYPTED, OK, InputFile, Reading, Unreadable
+from phases.readers.reading import BROKEN, ENCRYPTED, OK, Hidden, InputFile, Reading, Unreadable, unpack
 
-READER = "docx 1"
+READER = "docx 2"
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED, _OLD_WORD = ("EncryptedPackage".encode("utf-16-le"), "WordDocument".encode("utf-16-le"))
 _MAIN, _CORE = "word/document.xml", "docProps/core.xml"
-_LONGEST_TITLE, _LONGEST_NAME = 400, 200
+_LONGEST_TITLE, _LONGEST_NAME, _LONGEST_HEADING = 400, 200, 120
+_FEWEST_BOLD = 2
 _WRAPPERS = (
     "w:sdt", "w:sdtContent", "w:ins", "w:moveTo", "w:customXml", "w:smartTag", "mc:AlternateContent", "mc:Choice",
 )  # fmt: skip
@@ -42,6 +46,15 @@ _HASH_NUMBER = re.compile(r"\\#\s*\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\)(?=\s*(?:\\end\
 _LONE_FORMULA = re.compile(r"\$((?:[^$\\]|\\.)+)\$\s*(?:[.,;]\s*)?(?:\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\))?")
 _MOST_COLUMNS = 60
 _TABLE_WORDS = ("**Table", "**Tabelle", "**表")
+_SKIPPED = frozenset((
+    "w:del", "w:moveFrom", "w:rt", "w:pPr", "w:rPr", "w:instrText", "w:delText", "w:sdtPr", "w:sdtEndPr",
+    "m:oMathParaPr",
+))  # fmt: skip
+_SPACES = {"w:tab": "\t", "w:br": "\n", "w:cr": "\n", "w:ptab": "\t", "w:noBreakHyphen": "-"}
+_ADDRESS = re.compile(r'\s*HYPERLINK\s+"([^"\s]{1,2000})"')
+_SYMBOL = dict(zip("abcdefghijklmnopqrstuvwxyz", "αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))
+_MOST_HIDDEN, _LONGEST_HIDDEN, _DEEPEST_FIELDS = 200, 2000, 50
+DISPLAY = "display"
 
 
 def read_docx(data: bytes) -> Reading:
@@ -58,8 +71,8 @@ def read_docx(data: bytes) -> Reading:
         raise Unreadable(BROKEN, f"{main} holds no text of a document")
     body.read(document)
     _read_notes(files, directory, beside, body.numbering)
-    core = _parse_part(files, _CORE)
-    title, authors = _find_title(body, core), _find_authors(body, core)
+    _promote_bold(body)
+    title, authors = _find_title(body, _parse_part(files, _CORE)), _find_authors(body)
     text = compose_page(body.blocks, title=title, authors=authors, notes=found.notes.texts)
     if not any(map(str.isalnum, text)):
         raise Unreadable(BROKEN, "is a Word document without words")
@@ -135,12 +148,24 @@ def _find_title(body: Body, core: XmlNode | None) -> str | None:
     return title[:_LONGEST_TITLE] or None
 
 
-def _find_authors(body: Body, core: XmlNode | None) -> tuple[str, ...]:
-    property_ = core.find("dc:creator") if core else None
-    lines = body.authors or ([strip_invisible(property_.text)] if property_ else [])
-    names = [one_line(name) for line in lines for name in re.split(r"[,;、，\n]|\band\b|\bund\b", line)]
+def _find_authors(body: Body) -> tuple[str, ...]:
+    # not from the properties of the file: they name whoever saved it, as often as not
+    names = [one_line(name) for line in body.authors for name in re.split(r"[,;、，\n]|\band\b|\bund\b", line)]
     clean = (re.sub(r"\^(?:\{[^{}]*\}|\w)|[*†‡§]", "", name).strip() for name in names)
     return tuple(dict.fromkeys(name for name in clean if 1 < len(name) <= _LONGEST_NAME))
+
+
+def _promote_bold(body: Body) -> None:
+    """Make bold paragraphs the title and the headings of a document that has no styles for them."""
+    if len(body.bold) < _FEWEST_BOLD or any(block.kind == HEADING for block in body.blocks):
+        return
+    if not body.titles and body.blocks[0] is body.bold[0]:
+        body.titles.append(body.blocks.pop(0).text)
+    bold = set(map(id, body.bold))
+    for place, block in enumerate(body.blocks):
+        if id(block) in bold:
+            level = (number_of(block.text) or "").rstrip(".").count(".") + 1
+            body.blocks[place] = replace(block, kind=HEADING, level=level)
 
 
 @dataclass
@@ -152,6 +177,8 @@ class Body:
     blocks: list[Block] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
     authors: list[str] = field(default_factory=list)
+    bold: list[Block] = field(default_factory=list)
+    """Short paragraphs that are bold throughout: blocks of `blocks`."""
 
     def read(self, node: XmlNode, look: Look = PLAIN) -> None:
         """Takes all paragraphs and tables of a node, in order."""
@@ -206,6 +233,9 @@ class Body:
         label = self.numbering.label(numbering) if numbering else ""
         if label and numbering:
             self.blocks.append(Block(ITEM, plain_text(line), numbering[1] + 1, label))
+        elif line.is_bold and len(text := plain_text(line)) <= _LONGEST_HEADING and text[-1] not in ".,;:$":
+            self.bold.append(Block(PARAGRAPH, text))
+            self.blocks.append(self.bold[-1])
         else:
             self._flow(line)
 
@@ -325,3 +355,160 @@ def _find_parts(node: XmlNode, name: str) -> Iterator[XmlNode]:
             yield one
         elif one.name in _WRAPPERS:
             waiting.extend(reversed(one.children))
+
+
+@dataclass
+class DocumentContext:
+    """What is shared by all paragraphs, and what is collected beside their text."""
+
+    styles: Styles
+    found: PageContext
+    addresses: dict[str, str]
+    """The targets of links by the id of their relation."""
+    hidden: list[Hidden] = field(default_factory=list)
+
+    def hide(self, text: str, how: str) -> None:
+        """Adds hidden text, joined to what stands right before it."""
+        if self.hidden and self.hidden[-1].how == how and len(self.hidden[-1].text) + len(text) < _LONGEST_HIDDEN:
+            self.hidden[-1] = Hidden(self.hidden[-1].text + text, 1, how)
+        elif text.strip() and len(self.hidden) < _MOST_HIDDEN:
+            self.hidden.append(Hidden(text[:_LONGEST_HIDDEN], 1, how))
+
+
+class ParagraphReader:
+    """A paragraph that is being read."""
+
+    def __init__(self, beside: DocumentContext, look: Look, *, raw: bool = False) -> None:
+        self.pieces: list[tuple[str, str]] = []
+        """(`text` or `display`, what it is)."""
+        self.boxes: list[XmlNode] = []
+        """Text boxes that are anchored in the paragraph."""
+        self.is_bold: bool | None = None
+        """Whether every word so far is bold; None before the first."""
+        self._beside, self._look, self._raw = beside, look, raw
+        self._fields: list[tuple[list[str], int]] = []
+
+    @property
+    def text(self) -> str:
+        """All of it as text, with its spaces and line breaks."""
+        return "".join(f" ${piece}$ " if kind == DISPLAY else piece for kind, piece in self.pieces)
+
+    def read(self, node: XmlNode) -> None:
+        """Takes what stands in a node."""
+        for child in node.children:
+            if child.name == "w:r":
+                self._run(child)
+            elif child.name in ("w:hyperlink", "w:fldSimple"):
+                self._read_link(child)
+            elif child.name == "m:oMathPara":
+                texts = [omml_tex(one) for one in child.children if one.name == "m:oMath"]
+                self.pieces += [(DISPLAY, text) for text in texts if text]
+            elif child.name == "m:oMath":
+                if tex := omml_tex(child):
+                    self._add(f"${tex}$")
+            elif child.name == "mc:AlternateContent":
+                # several forms of the same content: the first is the one to read
+                if child.children:
+                    self.read(child.children[0])
+            elif child.name not in _SKIPPED:
+                self.read(child)
+
+    def _add(self, text: str) -> None:
+        self.pieces.append(("text", text))
+
+    def _run(self, run: XmlNode) -> None:
+        properties = run.find("w:rPr")
+        look = self._look
+        if properties:
+            named = properties.value("w:rStyle")
+            if named:
+                look = look.combine(self._beside.styles.style(named).look)
+            look = look_of(properties, look)
+        for child in run.children:
+            text = self._text(child)
+            if text and look.how:
+                self._beside.hide(strip_invisible(text), look.how)
+            elif text:
+                if text.strip():
+                    self.is_bold = look.bold and self.is_bold is not False
+                self._write_text(text, properties)
+            else:
+                self._other(child, seen=not look.how)
+
+    def _write_text(self, text: str, properties: XmlNode | None) -> None:
+        place = properties.value("w:vertAlign") if properties else None
+        text = strip_invisible(text) if self._raw else escape_prose(text)
+        if place in ("superscript", "subscript") and not self._raw:
+            text = render_script(text.strip(), "^" if place == "superscript" else "_")
+        self._add(text)
+
+    def _text(self, node: XmlNode) -> str:
+        if node.name == "w:t":
+            return node.text
+        if node.name == "w:sym":
+            code = node.attributes.get("w:char", "")
+            number = int(code, 16) if re.fullmatch("[0-9a-fA-F]{1,4}", code) else 0
+            letter = chr(number - 0xF000) if 0xF000 < number < 0xF100 else chr(number) if 31 < number < 0xD800 else ""
+            return _SYMBOL.get(letter, letter)
+        return _SPACES.get(node.name, "")
+
+    def _other(self, node: XmlNode, *, seen: bool) -> None:
+        if node.name in ("w:footnoteReference", "w:endnoteReference"):
+            kind = node.name.removeprefix("w:").removesuffix("Reference")
+            number = self._beside.found.notes.number(f"{kind} {node.attributes.get('w:id', '')}")
+            self._add(f"[^{number}]")
+        elif node.name == "w:fldChar":
+            self._field(node.attributes.get("w:fldCharType", ""))
+        elif node.name == "w:instrText" and self._fields:
+            self._fields[-1][0].append(node.text[:_LONGEST_HIDDEN])
+        elif node.name == "mc:AlternateContent" and node.children:
+            self._other(node.children[0], seen=seen)
+        elif node.name in ("w:drawing", "w:pict", "mc:Choice", "mc:Fallback") and seen:
+            self.boxes += _text_boxes(node)
+        elif node.name in ("w:ruby", "w:rubyBase"):
+            self.read(node)
+
+    def _field(self, kind: str) -> None:
+        """The begin, the middle or the end of a field: of what it does, only a link matters, and its result."""
+        if kind == "begin" and len(self._fields) < _DEEPEST_FIELDS:
+            self._fields.append(([], len(self.pieces)))
+        elif kind == "separate" and self._fields:
+            self._fields[-1] = (self._fields[-1][0], len(self.pieces))
+        elif kind == "end" and self._fields:
+            instruction, start = self._fields.pop()
+            address = _ADDRESS.match("".join(instruction))
+            if address:
+                self._link(start, address.group(1))
+
+    def _read_link(self, node: XmlNode) -> None:
+        start = len(self.pieces)
+        self.read(node)
+        address = _ADDRESS.match(node.attributes.get("w:instr", ""))
+        target = self._beside.addresses.get(node.attributes.get("r:id", ""), "")
+        self._link(start, address.group(1) if address else target)
+
+    def _link(self, start: int, address: str) -> None:
+        pieces = self.pieces[start:]
+        if address and pieces and all(kind == "text" for kind, _ in pieces):
+            self.pieces[start:] = [
+                ("text", render_link("".join(text for _, text in pieces), address, self._beside.found))
+            ]
+
+
+def plain_text(line: ParagraphReader) -> str:
+    """A paragraph on one line."""
+    return one_line(line.text)
+
+
+def _text_boxes(node: XmlNode) -> list[XmlNode]:
+    found: list[XmlNode] = []
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if one.name == "w:txbxContent":
+            found.append(one)
+        elif one.name == "mc:AlternateContent":
+            waiting += one.children[:1]
+        else:
+            waiting.extend(reversed(one.children))
+    return found

@@ -32,12 +32,13 @@ _BULLETS = ("bullet", "none")
 
 @dataclass(frozen=True)
 class Look:
-    """How a run looks, as far as it decides whether it is seen."""
+    """Appearance of a run: what decides whether it is visible, and whether it is bold."""
 
     vanished: bool = False
     white: bool = False
     tiny: bool = False
     shaded: bool = False
+    bold: bool = False
 
     @property
     def how(self) -> str:
@@ -185,6 +186,8 @@ def look_of(properties: XmlNode | None, above: Look) -> Look:
     look = above
     if properties.find("w:vanish") or properties.find("w:specVanish"):
         look = replace(look, vanished=properties.is_on("w:vanish") or properties.is_on("w:specVanish"))
+    if properties.find("w:b"):
+        look = replace(look, bold=properties.is_on("w:b"))
     colour = properties.value("w:color")
     if colour is not None:
         look = replace(look, white=_is_white(colour))

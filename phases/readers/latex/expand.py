@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain
 
-from phases.readers.latex.macros import DEFINERS
 from phases.readers.latex.source import Sources
-from phases.readers.latex.stream import Frame, Macro, Stream
 from phases.readers.latex.tokens import PARAGRAPH, plain_of
 
 _MATH = {"equation", "align", "gather", "multline", "eqnarray", "displaymath", "math", "alignat", "flalign"}
@@ -22,6 +22,10 @@ _KNOWN_PACKAGES = {
     "algorithm", "algorithmic", "algorithmicx", "algpseudocode", "algorithm2e", "natbib", "hyperref", "cleveref", "fancyhdr",
     "booktabs", "multirow", "subfigure", "subcaption", "caption", "url", "times", "amsmath",
 }  # fmt: skip
+_MOST_PARAMETERS = 9
+MOST_WORK = 1_500_000
+"""Tokens that macros and files may add; when they are used up, commands stay as they are and files are left out."""
+DEEPEST = 120
 
 
 def expand_sources(sources: Sources, protected: frozenset[str]) -> Stream:
@@ -287,6 +291,168 @@ INCLUSIONS: dict[str, Callable[[Stream, str], None]] = {
     **dict.fromkeys(("\\usepackage", "\\RequirePackage"), _on_package),
     "\\endinput": _end_of_file,
 }
+
+
+def compile_macro(body: list[str], parameters: tuple[tuple[str, ...] | None, ...]) -> Macro:
+    """A macro whose body is cut at `#1`; `##` is one sign."""
+    pieces: list[str | int] = []
+    index = 0
+    while index < len(body):
+        lexeme = body[index]
+        follower = body[index + 1] if lexeme == "#" and index + 1 < len(body) else ""
+        if follower[:1].isdecimal() and follower.isascii():
+            pieces.append(int(follower[0]))
+            pieces += [follower[1:]] if follower[1:] else []
+            index += 1
+        elif follower == "#":
+            pieces.append("#")
+            index += 1
+        else:
+            pieces.append(lexeme)
+        index += 1
+    return Macro(parameters, tuple(pieces))
+
+
+def _read_name(stream: Stream) -> str:
+    name = stream.argument()
+    return next((lexeme.rstrip("*") for lexeme in name if lexeme[0] == "\\"), "")
+
+
+def _define_macro(stream: Stream, name: str, macro: Macro) -> None:
+    # commands with an @ are TeX's own machinery: what they would build is no text of the paper
+    internal = any(isinstance(piece, str) and piece[0] == "\\" and "@" in piece for piece in macro.body)
+    if len(name) > 1 and name not in stream.protected and not internal:
+        stream.macros[name] = macro
+        stream.originals.pop(name, None)
+
+
+def _read_signature(stream: Stream) -> tuple[tuple[str, ...] | None, ...]:
+    """The parameters that [2][default] announces."""
+    number = plain_of(stream.option() or [])
+    count = min(int(number), _MOST_PARAMETERS) if number.isdecimal() and number.isascii() else 0
+    default = stream.option() if count else None
+    plain: tuple[tuple[str, ...] | None, ...] = (None,) * count
+    return (tuple(default), *plain[1:]) if default is not None else plain
+
+
+def _new_command(stream: Stream, lexeme: str) -> None:
+    name = _read_name(stream)
+    parameters = _read_signature(stream)
+    body = stream.argument()
+    if lexeme.startswith("\\provide") and name in stream.macros:
+        return
+    _define_macro(stream, name, compile_macro(body, parameters))
+
+
+def _document_command(stream: Stream, lexeme: str) -> None:
+    """\\NewDocumentCommand{\\x}{m o O{default}}{body}: parameters of these three kinds and stars."""
+    name = _read_name(stream)
+    kinds = stream.argument()
+    body = stream.argument()
+    parameters: list[tuple[str, ...] | None] = []
+    depth, start = 0, -1
+    for index, piece in enumerate(kinds):
+        depth += (piece == "{") - (piece == "}")
+        if depth == 1 and piece == "{":
+            start = index
+        elif depth == 0 and piece == "}" and parameters:
+            parameters[-1] = tuple(kinds[start + 1 : index])
+        elif not depth:
+            parameters += [None if letter == "m" else () for letter in piece if letter in "moO"]
+    if not set("".join(piece for piece in kinds if piece.isalpha())) & set("srRdDtve"):
+        _define_macro(stream, name, compile_macro(body, tuple(parameters[:_MOST_PARAMETERS])))
+
+
+def _on_def(stream: Stream, lexeme: str) -> None:
+    """\\def\\x#1#2{body}. A command with other text between its parameters is left alone."""
+    name = stream.next() or ""
+    pattern: list[str] = []
+    while (part := stream.next()) not in (None, "{") and len(pattern) < 4 * _MOST_PARAMETERS:
+        pattern.append(part or "")
+    body = stream.until("}")
+    given = "".join(pattern).replace(" ", "")
+    count = len(given) // 2
+    if name[:1] == "\\" and given == "".join(f"#{number}" for number in range(1, count + 1)):
+        _define_macro(stream, name.rstrip("*"), compile_macro(body, (None,) * count))
+
+
+def _on_let(stream: Stream, lexeme: str) -> None:
+    name = stream.next() or ""
+    target = stream.next() or ""
+    if target.strip() == "=":
+        target = stream.next() or ""
+    elif target.startswith("=") and len(target) > 1:
+        target = target[1:]
+    if name[:1] != "\\" or not target or name in stream.protected:
+        return
+    if target[0] == "\\" and target not in stream.macros:
+        # what the target means now, whatever the paper makes of that name later
+        stream.macros.pop(name, None)
+        stream.originals[name] = stream.originals.get(target, target)
+    else:
+        _define_macro(stream, name, stream.macros.get(target) or Macro((), (target,)))
+
+
+def _on_operator(stream: Stream, lexeme: str) -> None:
+    name = _read_name(stream)
+    body = stream.argument()
+    _define_macro(stream, name, Macro((), ("\\operatorname", *("*" * lexeme.endswith("*")), "{", *body, "}")))
+
+
+def _on_paired_delimiter(stream: Stream, lexeme: str) -> None:
+    name = _read_name(stream)
+    left, right = stream.argument(), stream.argument()
+    _define_macro(stream, name, Macro((None,), ("\\left", *left, 1, "\\right", *right)))
+
+
+def _on_keyword(stream: Stream, lexeme: str) -> None:
+    """\\SetKwInOut{Input}{Input} and its like, with which algorithms get words of their own."""
+    # \KwNamed is a command of our own, which the walk over the tokens knows
+    name = f"\\{plain_of(stream.argument())}"
+    text = stream.argument()
+    if lexeme in ("\\SetKwInOut", "\\SetKwInput"):
+        _define_macro(stream, name, Macro((None,), ("\\KwNamed", "{", *text, "}", "{", 1, "}")))
+    elif lexeme == "\\SetKwFunction":
+        _define_macro(stream, name, Macro((None,), (*text, "(", 1, ")")))
+    else:
+        _define_macro(stream, name, Macro((), tuple(text)))
+
+
+def _new_environment(stream: Stream, lexeme: str) -> None:
+    name = plain_of(stream.argument())
+    parameters = _read_signature(stream)
+    begin, end = stream.argument(), stream.argument()
+    internal = any("@" in lexeme for lexeme in chain(begin, end) if lexeme[0] == "\\")
+    if name and name not in stream.protected and not internal:
+        stream.environments[name] = (compile_macro(begin, parameters), end)
+
+
+def _new_if(stream: Stream, lexeme: str) -> None:
+    name = _read_name(stream)
+    if name.startswith("\\if") and len(name) > 3:
+        stream.switches[name] = False
+        stream.macros[f"\\{name[3:]}true"] = Macro((), ("\\toggletrue", "{", name, "}"))
+        stream.macros[f"\\{name[3:]}false"] = Macro((), ("\\togglefalse", "{", name, "}"))
+
+
+def _on_toggle(stream: Stream, lexeme: str) -> None:
+    """Sets a switch, be it one of \\newif or one of \\newtoggle."""
+    stream.switches["".join(stream.argument())] = lexeme == "\\toggletrue"
+
+
+DEFINERS: dict[str, Callable[[Stream, str], None]] = {
+    **dict.fromkeys(("\\newcommand", "\\renewcommand", "\\providecommand", "\\DeclareRobustCommand"), _new_command),
+    **dict.fromkeys(("\\algrenewcommand", "\\algnewcommand"), _new_command),
+    **dict.fromkeys(("\\NewDocumentCommand", "\\RenewDocumentCommand", "\\DeclareDocumentCommand"), _document_command),
+    **dict.fromkeys(("\\def", "\\gdef", "\\edef", "\\xdef"), _on_def),
+    **dict.fromkeys(("\\newenvironment", "\\renewenvironment"), _new_environment),
+    **dict.fromkeys(("\\toggletrue", "\\togglefalse"), _on_toggle),
+    **dict.fromkeys(("\\SetKwInOut", "\\SetKwInput", "\\SetKwFunction", "\\SetKw", "\\SetKwData"), _on_keyword),
+    "\\let": _on_let,
+    "\\DeclareMathOperator": _on_operator,
+    "\\DeclarePairedDelimiter": _on_paired_delimiter,
+    "\\newif": _new_if,
+}
 _COMMANDS: dict[str, Callable[[Stream, str], None]] = {
     **dict.fromkeys(_SILENT, _ignore_command),
     **DEFINERS,
@@ -296,3 +462,110 @@ _COMMANDS: dict[str, Callable[[Stream, str], None]] = {
     "\\end": _on_end,
     "\\csname": _on_csname,
 }
+
+
+@dataclass(frozen=True)
+class Macro:
+    """What a command stands for. A parameter is None, or the default of one in brackets; `#1` in the body is 1."""
+
+    parameters: tuple[tuple[str, ...] | None, ...]
+    body: tuple[str | int, ...]
+
+    def fill(self, arguments: list[list[str]]) -> list[str]:
+        """The body with the arguments in their places."""
+        tokens: list[str] = []
+        for piece in self.body:
+            if isinstance(piece, str):
+                tokens.append(piece)
+            elif piece <= len(arguments):
+                tokens += arguments[piece - 1]
+        return tokens
+
+
+class Frame:
+    """Tokens that are being read, and how far; `file` is the one that they come from."""
+
+    __slots__ = ("at", "file", "tokens")
+
+    def __init__(self, tokens: list[str], file: str = "") -> None:
+        self.tokens, self.at, self.file = tokens, 0, file
+
+
+class Stream:
+    """What is read, what is known so far, and in `out` what has been made of it."""
+
+    def __init__(self, sources: Sources, protected: frozenset[str]) -> None:
+        self.sources = sources
+        self.protected = protected
+        """Commands and environments that a paper cannot redefine: the reader knows them itself."""
+        self.macros: dict[str, Macro] = {}
+        self.originals: dict[str, str] = {}
+        """Names that \\let gave to commands of TeX and LaTeX, and those commands."""
+        self.environments: dict[str, tuple[Macro, list[str]]] = {}
+        self.switches: dict[str, bool] = {}
+        self.out: list[str] = []
+        self.work = MOST_WORK
+        self.frames: list[Frame] = []
+        self.open_conditionals = 0
+        self.trusts_conditionals = True
+        self.in_math = False
+        self.has_bibliography = False
+
+    def next(self) -> str | None:
+        """The next token, wherever it comes from; None at the end."""
+        while self.frames:
+            frame = self.frames[-1]
+            if frame.at < len(frame.tokens):
+                frame.at += 1
+                return frame.tokens[frame.at - 1]
+            self.frames.pop()
+        return None
+
+    def push(self, tokens: list[str], file: str = "") -> None:
+        """Lets these tokens be read next."""
+        if tokens:
+            self.frames.append(Frame(tokens, file))
+
+    def argument(self) -> list[str]:
+        """The next argument: what stands in braces, else one token or one character."""
+        lexeme = self.next()
+        while lexeme is not None and lexeme.isspace() and lexeme != PARAGRAPH:
+            lexeme = self.next()
+        if lexeme is None:
+            return []
+        if lexeme == "{":
+            return self.until("}")
+        text = lexeme.lstrip()
+        if len(text) > 1 and text[0] not in "\\\x01\x02":
+            self.push([text[1:]])
+            return [text[0]]
+        return [text or lexeme]
+
+    def option(self) -> list[str] | None:
+        """What stands in brackets, if they come next."""
+        lexeme = self.next()
+        if lexeme == "[" and self.work > 0:
+            return self.until("]")
+        self.push([lexeme] if lexeme else [])
+        return None
+
+    def until(self, end: str) -> list[str]:
+        """The tokens before a closing brace or bracket; what an open bracket holds is given back, it was a character."""
+        taken: list[str] = []
+        depth = 0
+        while (lexeme := self.next()) is not None:
+            if lexeme == end and not depth:
+                break
+            depth += (lexeme == "{") - (lexeme == "}")
+            if end == "]" and (depth < 0 or lexeme == PARAGRAPH):
+                self.work -= len(taken)
+                self.push([*taken, lexeme])
+                return []
+            taken.append(lexeme)
+        self.work -= len(taken) + 1
+        return taken
+
+    def fits(self, count: int) -> bool:
+        """Whether so many tokens may still be added; they are counted as added."""
+        self.work -= count + 1
+        return self.work > 0 and len(self.frames) < DEEPEST

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import re
 
-from phases.readers.latex.counters import Anchor
-from phases.readers.latex.state import Block, BlockFlow
 from phases.readers.latex.tokens import plain_of
-from phases.readers.latex.walk import DEEPEST_CAPTURE, Act, Walk, escape_structure, fence_code, one_line
+from phases.readers.latex.walk import (
+    DEEPEST_CAPTURE,
+    Act,
+    Anchor,
+    Block,
+    BlockFlow,
+    Walk,
+    escape_structure,
+    fence_code,
+    one_line,
+)
 
 _KINDS = {
     "figure": "figure", "wrapfigure": "figure", "SCfigure": "figure", "sidewaysfigure": "figure", "teaserfigure": "figure",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from phases.readers.latex.counters import Anchor
-from phases.readers.latex.state import Items
 from phases.readers.latex.tokens import plain_of
-from phases.readers.latex.walk import Act, Walk, one_line
+from phases.readers.latex.walk import Act, Anchor, Items, Walk, one_line
 
 _COUNTED = ("enumerate", "inparaenum", "compactenum", "asparaenum")
 _LISTS = (

@@ -6,11 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from phases.readers.latex.characters import typeset
-from phases.readers.latex.counters import Anchor
-from phases.readers.latex.state import Known
 from phases.readers.latex.tokens import plain_of
-from phases.readers.latex.walk import Act, Walk
+from phases.readers.latex.walk import Act, Anchor, Known, Walk, typeset
 
 _NUMBERS = ("\\ref", "\\labelcref", "\\subref", "\\pageref", "\\thref")
 _NAMES = ("\\cref", "\\Cref", "\\autoref", "\\vref", "\\Vref", "\\fref", "\\Fref", "\\nameref")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from phases.readers.latex.counters import Anchor
 from phases.readers.latex.marks import MARKS, build_mark
 from phases.readers.latex.tokens import PARAGRAPH, plain_of, source_of
-from phases.readers.latex.walk import Act, Walk
+from phases.readers.latex.walk import Act, Anchor, Walk
 
 _SILENT = {
     "$", "\\ensuremath", "\\nonumber", "\\notag", "\\xspace", "\\allowdisplaybreaks", "\\noindent", "\\selectfont", "\\small",

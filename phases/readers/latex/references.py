@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from phases.readers.latex.marks import Label
 from phases.readers.latex.sections import set_heading
-from phases.readers.latex.state import Block, BlockFlow, Known
 from phases.readers.latex.tokens import plain_of
-from phases.readers.latex.walk import Act, Walk, escape_structure, one_line
+from phases.readers.latex.walk import Act, Block, BlockFlow, Known, Walk, escape_structure, one_line
 
 Inline = Callable[[str], str]
 _YEAR = re.compile(r"\b(?:1[5-9]|20)[0-9]{2}[a-z]?\b|\bn\.d\.|\bin press\b|\bforthcoming\b")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from phases.readers.latex.counters import LEVELS, Anchor
 from phases.readers.latex.tokens import plain_of
-from phases.readers.latex.walk import Act, Walk, one_line
+from phases.readers.latex.walk import LEVELS, Act, Anchor, Walk, one_line
 
 _DEEPEST_MARK = 6
 _PARTS = (

@@ -3,21 +3,180 @@
 from __future__ import annotations
 
 import re
+import string
+import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from phases.readers.latex.characters import ACCENTS, SYMBOLS, accent_letter, typeset
-from phases.readers.latex.counters import Anchor
-from phases.readers.latex.state import Block, BlockFlow, Close, Items, Known, OpenScope
 from phases.readers.latex.tokens import BLOCK_CODE, INLINE_CODE, PARAGRAPH, environment_ends, match_pairs, plain_of
 
+Block = tuple[str, str]
+"""What a block is (text, item, heading, caption, table, code, equation, bibliography), and its Markdown."""
+Close = Callable[[str], None]
+LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 _STRUCTURE = re.compile(r"#|```|~~~|<!--|>|\||\[\^\w{1,20}\]:")
 _DEEPEST_STEP = 20
 DEEPEST_CAPTURE = 40
 """How many arguments within arguments are looked at; deeper ones are plain text, for each level copies its words."""
 Act = Callable[["Walk", str], None]
+_ACCENTS = {
+    "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "=": "\u0304", ".": "\u0307",
+    "u": "\u0306", "v": "\u030c", "H": "\u030b", "c": "\u0327", "k": "\u0328", "r": "\u030a", "d": "\u0323",
+    "b": "\u0331", "t": "\u0361",
+}  # fmt: skip
+ACCENTS = {f"\\{name}": mark for name, mark in _ACCENTS.items()}
+
+SYMBOLS = {
+    "\\ss": "ß", "\\o": "ø", "\\O": "Ø", "\\l": "ł", "\\L": "Ł", "\\ae": "æ", "\\AE": "Æ", "\\oe": "œ", "\\OE": "Œ",
+    "\\aa": "å", "\\AA": "Å", "\\i": "ı", "\\j": "ȷ", "\\dh": "ð", "\\th": "þ", "\\dj": "đ", "\\DJ": "Đ", "\\S": "§",
+    "\\P": "¶", "\\pounds": "£", "\\copyright": "©", "\\textcopyright": "©", "\\dag": "†",
+    "\\ddag": "‡", "\\textdagger": "†", "\\dots": "…", "\\ldots": "…", "\\textellipsis": "…", "\\textbullet": "•",
+    "\\textendash": "–", "\\textemdash": "—", "\\textquotedblleft": "“", "\\textquotedblright": "”", "\\textdegree": "°",
+    "\\textquoteleft": "‘", "\\textquoteright": "’", "\\textasciitilde": "~", "\\textasciicircum": "^", "\\euro": "€",
+    "\\textbackslash": "\\", "\\textbar": "|", "\\textless": "<", "\\textgreater": ">",
+    "\\textbraceleft": "{", "\\textbraceright": "}", "\\texttrademark": "™", "\\textmu": "µ", "\\texttimes": "×",
+    "\\guillemotleft": "«", "\\guillemotright": "»", "\\LaTeX": "LaTeX", "\\TeX": "TeX", "\\BibTeX": "BibTeX",
+    "\\checkmark": "✓", "\\cmark": "✓", "\\xmark": "✗", "\\ding": "", "\\onedot": ".", "\\textrightarrow": "→",
+    "\\textregistered": "®", "\\lq": "‘", "\\rq": "’", "\\slash": "/", "\\newblock": " ", "\\quad": " ", "\\qquad": " ",
+    "\\enspace": " ", "\\enskip": " ", "\\thinspace": " ",
+    "\\bibnamedelima": " ", "\\bibnamedelimb": " ", "\\bibinitperiod": ".", "\\space": " ", "\\hfill": " ", "\\newline": " ",
+    "\\linebreak": " ", "\\tabularnewline": "\\\\", "\\textunderscore": "_", "\\today": "", "\\lbrack": "[",
+    "\\rbrack": "]", "\\textvisiblespace": "␣", "\\textexclamdown": "¡", "\\textquestiondown": "¿",
+    "\\%": "%", "\\&": "&", "\\_": "_", "\\#": "#", "\\{": "{", "\\}": "}", "\\$": "\\$", "\\ ": " ", "\\,": " ",
+    "\\;": " ", "\\:": " ", "\\>": " ", "\\!": "", "\\/": "", "\\-": "", "\\@": "", "\\\n": " ",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """What a label refers to: its kind and the number as printed."""
+
+    kind: str
+    number: str
+
+
+class Counters:
+    """Every counter with its value, and which one it starts anew with."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, int] = {}
+        self.within: dict[str, str] = {"subsection": "section", "subsubsection": "subsection"}
+        self.letters: set[str] = set()
+        """Counters that print letters: of the sections, in the appendix."""
+        self.deepest = 3
+        """How deep sections are numbered (secnumdepth)."""
+
+    def step(self, name: str) -> str:
+        """Counts on, starts anew what counts within, and gives the number."""
+        self.values[name] = self.values.get(name, 0) + 1
+        waiting, seen = [name], {name}
+        while waiting:
+            outer = waiting.pop()
+            inner = [child for child, parent in self.within.items() if parent == outer and child not in seen]
+            for child in inner:
+                self.values[child] = 0
+            seen.update(inner)
+            waiting += inner
+        return self.number(name)
+
+    def number(self, name: str) -> str:
+        """The number as printed, with those of the counters around it."""
+        parts: list[str] = []
+        current: str | None = name
+        # counters may be declared to count within each other
+        while current and len(parts) < 8:
+            value = self.values.get(current, 0)
+            parts.append(letter_of(value) if current in self.letters else str(value))
+            current = self.within.get(current)
+        return ".".join(reversed(parts))
+
+    def use_chapters(self) -> None:
+        """In a book, sections and floats count within chapters."""
+        self.within |= dict.fromkeys(("section", "equation", "figure", "table"), "chapter")
+
+    def begin_appendix(self) -> None:
+        """From here on the outermost sections bear letters."""
+        top = "chapter" if self.within.get("section") == "chapter" else "section"
+        self.values[top] = 0
+        self.values.update(dict.fromkeys(("section", "subsection", "subsubsection"), 0))
+        self.letters.add(top)
+
+
+@dataclass
+class BlockFlow:
+    """A run of blocks: the paper's own, or that of a float, which stands apart. `kind` says how lines end in it."""
+
+    kind: str
+    counter: str = ""
+    """What a caption in it counts: figure, table, algorithm …"""
+    blocks: list[Block] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    pending: list[Block] = field(default_factory=list)
+    """Floats that wait for the end of the paragraph in which they stand."""
+    prefix: str = ""
+    indent: int = 0
+    deeper: int = 0
+    """How much further in the next line of an algorithm stands."""
+    captions: list[str] = field(default_factory=list)
+    parts: int = 0
+
+
+@dataclass
+class Items:
+    """A list that is open."""
+
+    kind: str
+    count: int = 0
+
+
+@dataclass
+class OpenScope:
+    """Something open: what closes it, what to do then, and what was so before."""
+
+    closer: str
+    close: Close | None
+    out: list[str]
+    captures: int
+    plain: bool
+    literal: bool
+    anchor: Anchor
+    flow: BlockFlow
+    grid: list[list[str]] | None = None
+    span: int = 1
+
+
+@dataclass
+class Known:
+    """What a paper says about itself; pieces of it that are walked apart share it."""
+
+    code: Sequence[str] = ()
+    words: dict[str, str] = field(default_factory=dict)
+    """How the paper calls things: `require` is perhaps "Input:"."""
+    counters: Counters = field(default_factory=Counters)
+    theorems: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Environment -> printed name and counter; no counter for those without a number."""
+    labels: dict[str, Anchor] = field(default_factory=dict)
+    marks: list[tuple[str, tuple[str, ...], str, str]] = field(default_factory=list)
+    """References and citations, to be resolved at the end: (command, keys, before, behind)."""
+    cited: dict[str, None] = field(default_factory=dict)
+    links: list[tuple[str, str]] = field(default_factory=list)
+    entries: list[tuple[str, str, str]] = field(default_factory=list)
+    """The references as they stand in the paper: key, label, text."""
+    bibliographies: list[str] = field(default_factory=list)
+    """The .bib files that are to be asked."""
+    footnotes: int = 0
+
+
+def letter_of(value: int) -> str:
+    """1 is A, 27 is AA."""
+    letters = string.ascii_uppercase
+    text = ""
+    while value > 0:
+        value, rest = divmod(value - 1, 26)
+        text = letters[rest] + text
+    return text or "0"
 
 
 @dataclass(frozen=True)
@@ -265,3 +424,18 @@ def fence_code(code: str, language: str = "") -> str:
     """A block of code behind a fence that does not occur in it."""
     fence = "`" * (max([2, *map(len, re.findall("`+", code))]) + 1)
     return f"{fence}{language}\n{code}\n{fence}"
+
+
+def accent_letter(command: str, letters: str) -> str:
+    """The letter under an accent: `\\'` and `e` give é."""
+    base = {"ı": "i", "ȷ": "j"}.get(letters[:1], letters[:1])
+    return unicodedata.normalize("NFC", base + ACCENTS[command]) + letters[1:] if base.strip() else letters
+
+
+def typeset(text: str) -> str:
+    """Quotes and dashes as a printer sets them."""
+    if "-" in text:
+        text = text.replace("---", "—").replace("--", "–")
+    if "`" in text or "'" in text:
+        text = text.replace("``", "“").replace("''", "”").replace("`", "‘").replace("'", "’")
+    return text

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
+from unicodedata import bidirectional, normalize
 
 from phases.readers.pdf import pdfium
-from phases.readers.pdf.letters import KEYS
-from phases.readers.pdf.misprints import Letter, find_doubtful_letters
-from phases.readers.pdf.page import BoundingBox, Character
+from phases.readers.pdf.page import BoundingBox, Character, Item
 
 _BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
 _TYPEWRITER = re.compile(
@@ -33,6 +33,40 @@ _MOST_WORDS, _MOST_LINES, _AROUND = 4, 300, 4
 _MOST_AROUND, _LONGEST_PIECE = 24, 16
 _MOST_CHARACTERS = 200_000
 _LONGEST_LINE = 2_000
+_FLAT, _BARS, _TALL, _SQUARE, _HIGH, _ANY = "flat", "bars", "tall", "square", "high", ""
+_SIGNS = {
+    "K": ("-", _FLAT), "À": ("-", _FLAT), "Z": ("=", _BARS), "¼": ("=", _BARS),
+    "ð": ("(", _TALL), "Þ": (")", _TALL), "½": ("[", _TALL), "Š": ("]", _TALL), "þ": ("+", _SQUARE),
+    "!": ("<", _SQUARE), "P": ("∑", _HIGH), "C": ("+", _SQUARE), "O": (">", _SQUARE), "N": ("∞", _BARS),
+    "w": ("∼", _BARS), "Â": ("×", _SQUARE), "Ã": ("∗", _SQUARE), "Æ": ("±", _ANY),
+}  # fmt: skip
+"""What these fonts draw for a letter, and the shape of that."""
+_TELLING = re.compile(r"[ðÞ½¼þÀŠKZ]|(?<!\w)[P!](?![a-z])")
+"""Letters that no font can draw in such a shape; the others count in a font that one of these has given away."""
+_MOST_CANDIDATES = 200
+_ODD_SPACES = re.compile(r"[\x00-\x1f\x7f\u00a0\u2000-\u200b\u2028\u2029\u202f\u3000\ufeff\ufffe\uffff]+")
+KEYS = str.maketrans("⇥⇤↵⇡⇢⇣✏⌘⌃⌦⌫", "×∗απρζϵηΣΩν")
+"""Signs of a keyboard's keys, which a common maker of PDFs gives for those of TeX's fonts."""
+_LIGATURES = KEYS | str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-", "\x88": "•"}
+)
+_LARGE = str.maketrans("⎛⎞⎡⎤⎧⎫", "()[]{}")
+"""What stands for a large bracket in one piece; with the pieces below it, it is the top of a taller one."""
+_PIECES = re.compile("[⎜⎝⎟⎠⎢⎣⎥⎦⎨⎩⎬⎭⎪]")
+_ACCENTS = {
+    "´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˚": "\u030a",
+    "¯": "\u0304",
+}  # fmt: skip
+_LITTLE = (
+    "the of and to in is for that with are der die und das den von ist mit für nicht les des est une dans que pour "
+    "los las del una por con el la le de che di il per non и в не на что по как из для في من على إلى أن عن هذا هذه التي "
+    "الذي مع של את על לא זה עם כי או גם از به در که این را با است"
+)
+_LITTLE_WORDS = frozenset(_LITTLE.split())
+_FEWEST_WORDS, _LITTLE_SHARE = 100, 0.08
+_FORMAL = re.compile("[\U0001d400-\U0001d7ff]+")
+"""Letters of mathematics in fonts that have a place of their own for each face."""
+_ACCENT = re.compile(r"([´`¨ˆ˜ˇ˚¯])([A-Za-zı])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +223,121 @@ def is_bold(font: str) -> bool:
 def is_typewriter(font: str) -> bool:
     """Whether a font of this name has letters that are all as wide as each other."""
     return bool(_TYPEWRITER.search(font))
+
+
+class Letter(NamedTuple):
+    """A letter of a page's text, which counts its place there, and the sign that it shows: itself, or another."""
+
+    place: int
+    letter: str
+    sign: str
+    box: BoundingBox
+
+
+def find_doubtful_letters(
+    text: str, box_of: Callable[[int], BoundingBox | None], font_of: Callable[[int], tuple[str, float]]
+) -> list[Letter]:
+    """All letters of a page of the kinds of which some show another sign; nothing where none does.
+
+    `box_of` and `font_of` give the ink of a place of the text, and the name and size of its font, in points.
+    """
+    fonts = set()
+    for found in list(_TELLING.finditer(text))[:_MOST_CANDIDATES]:
+        box, (font, size) = box_of(found.start()), font_of(found.start())
+        if box and size and font not in fonts and _shape_of(box, size) == _SIGNS[found.group()][1]:
+            fonts.add(font)
+    letters = []
+    for place, letter in enumerate(text) if fonts else ():
+        sign, shape = _SIGNS.get(letter, ("", _ANY))
+        box = box_of(place) if sign else None
+        if box:
+            font, size = font_of(place)
+            is_sign = font in fonts and shape in (_ANY, _shape_of(box, size))
+            letters.append(Letter(place, letter, sign if is_sign else letter, box))
+    misprinted = {one.letter for one in letters if one.sign != one.letter}
+    return [one for one in letters if one.letter in misprinted]
+
+
+def _shape_of(box: BoundingBox, size: float) -> str:
+    """How the ink of a sign looks that is set in this size."""
+    wide, high = box.width / size, box.height / size
+    if wide < 0.4 * high:
+        return _TALL if high > 0.75 else _ANY
+    if high > 0.95:
+        return _HIGH if high < 1.5 else _ANY  # a size that is scaled elsewhere
+    if high < 0.15 * wide:
+        return _FLAT
+    if high < 0.65 * wide:
+        return _BARS
+    return _SQUARE if wide > 0.4 and abs(wide - high) < 0.1 else _ANY
+
+
+def with_signs(items: Iterable[Item], letters: Sequence[Letter]) -> list[Item]:
+    """The items with the signs that their letters show, without those whose text does not agree with the `letters`."""
+    return [mended for item in items if (mended := _mend(item, letters))]
+
+
+def _mend(item: Item, letters: Sequence[Letter]) -> Item | None:
+    inside = [one for one in letters if item.box.holds(one.box)]
+    if all(one.sign == one.letter for one in inside) or "\\" in item.text:
+        return item  # where the engine wrote LaTeX, it knew the sign
+    text = _with_signs(item.text, inside)
+    within = [[one for one in inside if x0 <= one.box.centre <= x1] for _, x0, x1 in item.words]
+    words = [
+        (said, x0, x1)
+        for (word, x0, x1), own in zip(item.words, within, strict=True)
+        if (said := _with_signs(word, own)) is not None
+    ]
+    return None if text is None else replace(item, text=text, words=tuple(words) if len(words) == len(within) else ())
+
+
+def _with_signs(text: str, letters: Sequence[Letter]) -> str | None:
+    """A text with the signs of its letters, which come in its order; None where it has others, or more or fewer of them."""
+    signs = {
+        letter: [one.sign for one in letters if one.letter == letter] for letter in {one.letter for one in letters}
+    }
+    if any(text.count(letter) != len(found) for letter, found in signs.items()):
+        return None
+    return "".join(signs[letter].pop(0) if letter in signs else letter for letter in text)
+
+
+def is_language(text: str) -> bool:
+    """Whether enough of the words are the little ones that every text of their language has."""
+    words = text.lower().split()
+    return len(words) >= _FEWEST_WORDS and sum(word in _LITTLE_WORDS for word in words) > _LITTLE_SHARE * len(words)
+
+
+def is_right_to_left(text: str) -> bool:
+    """Whether most of the letters are of a script that is written from right to left."""
+    directions = Counter(bidirectional(character) for character in text)
+    return directions["R"] + directions["AL"] > directions["L"]
+
+
+def mend_letters(text: str) -> str:
+    """The text with whole letters and plain blanks."""
+    if text.isascii() and text.isprintable() and "`" not in text:
+        return text.strip()
+    if not _PIECES.search(text):
+        text = text.translate(_LARGE)
+    text = _FORMAL.sub(lambda match: normalize("NFKC", match.group()), text.translate(_LIGATURES))
+    return _ACCENT.sub(_compose_accent, _ODD_SPACES.sub(" ", text)).strip()
+
+
+def _compose_accent(match: re.Match[str]) -> str:
+    """A letter with the accent that old fonts print before it."""
+    return normalize("NFC", match.group(2).replace("ı", "i") + _ACCENTS[match.group(1)])
+
+
+def is_accent(text: str) -> bool:
+    """Whether it is an accent without its letter."""
+    return text in _ACCENTS
+
+
+def with_accent(word: str, share: float, accent: str) -> str:
+    """The word with an accent on the letter that stands at this share of its width, or on one near it that can have it."""
+    wanted = share * len(word) - 0.5
+    for place in sorted(range(len(word)), key=lambda place: abs(place - wanted)):
+        letter = normalize("NFC", word[place].replace("ı", "i") + _ACCENTS[accent])
+        if len(letter) == 1:
+            return word[:place] + letter + word[place + 1 :]
+    return word

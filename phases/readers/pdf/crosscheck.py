@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate, groupby
 from unicodedata import lookup, normalize
 
-from phases.readers.math_symbols import FUNCTIONS
-from phases.readers.pdf.characters import PageText, TextLine, box_around, is_bold, is_typewriter
-from phases.readers.pdf.letters import mend_letters
+from phases.readers.math_symbols import FUNCTIONS, tex_of
+from phases.readers.pdf.characters import PageText, TextLine, box_around, is_bold, is_typewriter, mend_letters
 from phases.readers.pdf.page import BoundingBox, Character, Item
-from phases.readers.pdf.symbols import mend_symbol
 
 _GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi pi rho sigma tau upsilon phi chi psi omega"
@@ -36,6 +36,49 @@ _CELL_GAP = 0.9
 _DESCENDING = frozenset("gjpqyQ,;()[]{}|/$")
 _ASCENT, _DESCENT = 0.85, 0.25
 _SMALLER, _RAISED, _LOWERED = 0.85, 0.2, 0.08
+_SYMBOL_FONT = re.compile(r"cmb?sy", re.IGNORECASE)
+_COMMAND_SIGNS = {
+    "0": "′",
+    "1": "∞",
+    "2": "∈",
+    "6": "\u0338",
+    "7": "↦",
+    "8": "∀",
+    "9": "∃",
+    "!": "→",
+    ">": "⊤",
+    "?": "⊥",
+    ";": "∅",
+}
+"""What the engine leaves in the text; all of them are other signs in the fonts of letters."""
+_CODES = _COMMAND_SIGNS | {"h": "⟨", "i": "⟩", "k": "‖", "f": "{", "g": "}", "j": "|", "µ": "⪯"}
+_ITALICS = re.compile(r"cmmi", re.IGNORECASE)
+_CODED = re.compile(f"{_SYMBOL_FONT.pattern}|{_ITALICS.pattern}", re.IGNORECASE)
+_SPELLED = {
+    "′": ("'", "\\prime"), "∞": ("\\infty",), "∈": ("\\in",), "\u0338": ("≠", "\\neq", "\\not"), "↦": ("\\mapsto",),
+    "∀": ("\\forall",), "∃": ("\\exists",), "→": ("\\rightarrow", "\\to"), "⊤": ("\\top",), "⊥": ("\\bot", "\\perp"),
+    "∅": ("\\emptyset",), "ℓ": ("\\ell",),
+}  # fmt: skip
+"""How the engine writes a sign where it knows it, beside the sign itself."""
+_WORD = re.compile(r"(?<!\w)(?:[^\W\d_]\w{1,5}|[hfkj]\w{1,30}|\w{1,30}[igkj]|i)(?!\w)")
+"""Short ones, and those with what may be the code of a bracket at an end."""
+_POWER = re.compile(r"(?<![\w.,])(?:(?:2|10)[−-]?[0-9]{1,3}|[0-9]{2,5}(?= ?[=×]))(?![\w.,]?[0-9])(?!\w)")
+"""Digits that may be a power. Behind other numbers a raised digit is the mark of a footnote, but for "32² = 1024"."""
+_BRACKETS = frozenset("⟨⟩‖{}|")
+_CLOSING = ("i", "ii")
+"""Behind a prime, which is a line of its own for PDFium, brackets are a word."""
+_FORMULA = re.compile(r"(\$[^$]*\$)")
+_LONGEST_BASE = 2
+_FARTHEST = 0.6
+"""White before the rest of an index, at most, in sizes of its base."""
+_NUMBERED = re.compile(r"(?:[0-9A-Z]{1,2}(?:\.[0-9]{1,2}){1,3}\.?|[0-9]{1,2}\))\s+[^\W\d_]")
+"""A list counts in whole numbers; in brackets as well, but its words are set as the text is."""
+_FEWEST, _MOST = 3, 100
+_FEWEST_BEHIND = 6
+"""So many letters must follow in another font: one word may be set off in a heading."""
+_MARKS, _WIDE = frozenset(".:—–"), 0.6
+"""A heading ends in one of these marks, or in white as wide as this share of the letters' size."""
+_SLACK = 1.0
 
 
 def with_dropped(items: Sequence[Item], text: PageText, known: str, skipped: Sequence[BoundingBox]) -> list[Item]:
@@ -220,3 +263,244 @@ def script_of(one: Character, size: float, base: float) -> str:
     if one.box.y1 < base - _RAISED * size:
         return "^"
     return "_" if one.box.y1 > base + _LOWERED * size else ""
+
+
+def with_symbols(items: Iterable[Item], text: PageText) -> list[Item]:
+    """The items of a page with these signs; an item whose letters are not those of the page stays as it is."""
+    letters = sorted(text.find({*_COMMAND_SIGNS, "`"}, _CODED), key=lambda one: one.box.middle)
+    signs = [mend_symbol(one).text for one in letters]
+    if all(sign == one.text for sign, one in zip(signs, letters, strict=True)):
+        return list(items)
+    heights = [one.box.middle for one in letters]
+    mended = []
+    for item in items:
+        rows = slice(bisect_left(heights, item.box.y0), bisect_right(heights, item.box.y1))
+        near = zip(letters[rows], signs[rows], strict=True)
+        inside = sorted(((one, sign) for one, sign in near if item.box.holds(one.box)), key=lambda pair: pair[0].box.x0)
+        mended.append(_mend(item, inside) if any(sign != one.text for one, sign in inside) else item)
+    return mended
+
+
+def _mend(item: Item, letters: Sequence[tuple[Character, str]]) -> Item:
+    words = tuple(
+        (_insert_symbols(word, [pair for pair in letters if x0 <= pair[0].box.centre <= x1]), x0, x1)
+        for word, x0, x1 in item.words
+    )
+    return replace(item, text=_insert_symbols(item.text, letters), words=words)
+
+
+def mend_symbol(one: Character) -> Character:
+    """What a code of TeX's fonts stands for."""
+    if one.text == "`" and _ITALICS.search(one.font):
+        return replace(one, text="ℓ")
+    known = _CODES.get(one.text) if _SYMBOL_FONT.search(one.font) else None
+    return replace(one, text=known) if known else one
+
+
+def _insert_symbols(text: str, letters: Sequence[tuple[Character, str]]) -> str:
+    """The text with these signs for their letters, which come in its order; as it is, if it has not just these."""
+    waiting: dict[str, list[str]] = defaultdict(list)
+    spelled: dict[str, str] = {}
+    """What stands in the text -> the letter of the page."""
+    for one, sign in letters:
+        waiting[one.text].append(sign)
+        spelled |= dict.fromkeys((one.text, sign, *_SPELLED.get(sign, ())), one.text)
+    if not letters:
+        return text
+    known = "|".join(
+        re.escape(one) + "(?![a-z])" * one.startswith("\\") for one in sorted(spelled, key=len, reverse=True)
+    )
+    pieces = re.split(f"({known})", text)
+    for place in range(1, len(pieces), 2):
+        piece, signs = pieces[place], waiting[spelled[pieces[place]]]
+        is_code = piece == spelled[piece]
+        if signs and (is_code or piece in (signs[0], *_SPELLED.get(signs[0], ()))):
+            sign = signs.pop(0)
+            pieces[place] = sign if is_code else piece
+        elif is_code:
+            return text
+    if any(waiting.values()):
+        return text
+    return re.sub("\u0338 ?=", "≠", "".join(pieces)).replace("↦→", "↦")
+
+
+def with_subscripts(items: Sequence[Item], text: PageText) -> list[Item]:
+    """The items of a page, where these words are formulas between dollar signs."""
+    kept = list(items)
+    for word, told, box in _words_with_subscripts(text):
+        for place, item in enumerate(kept):
+            if item.box.holds(box) and (
+                changed := _insert_script(item.text, word, told, _share(box, item.box.x0, item.box.x1))
+            ):
+                words = [
+                    (
+                        _insert_script(one, word, told, _share(box, x0, x1)) or one if x0 <= box.centre <= x1 else one,
+                        x0,
+                        x1,
+                    )
+                    for one, x0, x1 in item.words
+                ]
+                kept[place] = replace(item, text=changed, words=tuple(words))
+                break
+    return kept
+
+
+def _share(box: BoundingBox, x0: float, x1: float) -> float:
+    return (box.x0 - x0) / max(x1 - x0, 1.0)
+
+
+def _words_with_subscripts(text: PageText) -> Iterator[tuple[str, str, BoundingBox]]:
+    for line in text.lines():
+        for match in (*_WORD.finditer(line.text), *_POWER.finditer(line.text)):
+            first, last = line.start + match.start(), line.start + match.end() - 1
+            if match.group() not in _CLOSING and text.are_drawn_together(first, last):
+                continue  # in one font and size
+            behind = len(line.text) - len(line.text[match.end() :].lstrip()) + 1
+            found = text.characters(TextLine(line.text[match.start() : behind], first))
+            word, after = found[: len(match.group())], found[len(match.group()) :]
+            if len(word) == len(match.group()) and (told := _write(word, after)) != match.group():
+                yield match.group(), told, box_around(word)
+
+
+def _write(word: Sequence[Character], after: Sequence[Character]) -> str:
+    """The word with its brackets, and with its formula between dollar signs."""
+    if word[0].text.isdigit():
+        return _write_power(word)
+    signs = [mend_symbol(one) for one in word]
+    start = _count_brackets(signs)
+    end = _count_brackets(signs[start:][::-1])
+    inner = signs[start : len(signs) - end]
+    formula = _formula_of(inner, after) if len(inner) > 1 else ""
+    middle = f"${formula}$" if formula else "".join(one.text for one in word[start : len(word) - end])
+    return "".join([*(one.text for one in signs[:start]), middle, *(one.text for one in signs[len(signs) - end :])])
+
+
+def _write_power(digits: Sequence[Character]) -> str:
+    size, base = digits[0].size, digits[0].box.y1
+    marks = ["^" if one.text in "−-" and one.size <= _SMALLER * size else script_of(one, size, base) for one in digits]
+    height = marks.count("")
+    below, above = ("".join(one.text for one in part) for part in (digits[:height], digits[height:]))
+    raised = not any(marks[:height]) and set(marks[height:]) == {"^"}
+    return f"${below}^{{{above.replace('−', '-')}}}$" if raised else below + above
+
+
+def _count_brackets(signs: Sequence[Character]) -> int:
+    return next((count for count, one in enumerate(signs) if one.text not in _BRACKETS), len(signs))
+
+
+def _formula_of(word: Sequence[Character], after: Sequence[Character]) -> str:
+    """Its LaTeX; empty for a word in small capitals, with the mark of a footnote, or whose index goes on behind it."""
+    size, base = word[0].size, word[0].box.y1
+    if any(one.size < _SMALLER * size and one.box.x0 - word[-1].box.x1 < _FARTHEST * size for one in after):
+        return ""
+    runs = [
+        (mark, "".join(one.text for one in run)) for mark, run in groupby(word, lambda one: _mark_of(one, size, base))
+    ]
+    bases = [run for mark, run in runs if not mark]
+    if len(bases) == len(runs) or not all(base.isalpha() and len(base) <= _LONGEST_BASE for base in bases):
+        return ""
+    if any(mark == "^" and run.isdigit() for mark, run in runs):
+        return ""
+    parts = [(mark, "".join(map(tex_of, run)).strip()) for mark, run in runs]
+    return "".join(f"{mark}{{{part}}}" if mark in ("_", "^") else part for mark, part in parts)
+
+
+def _mark_of(one: Character, size: float, base: float) -> str:
+    return "'" if one.text == "′" else script_of(one, size, base)
+
+
+def _insert_script(text: str, word: str, told: str, share: float) -> str:
+    """The text with this for the word that begins nearest to this share of it; empty where no word outside a formula
+    is this one."""
+    parts = _FORMULA.split(text)
+    # a prime is a 0 in the item, and may stand between a bracket and its formula
+    before = "(?<=0)" if word in _CLOSING else r"(?<!\w)"
+    behind = r"(?![^\W0])" if told[0] == "⟨" and word not in _CLOSING else r"(?!\w)"
+    starts = [0, *accumulate(map(len, parts))]
+    places = [
+        (abs(starts[number] + match.start() - share * len(text)), number, match.start())
+        for number in range(0, len(parts), 2)
+        for match in re.finditer(f"{before}{re.escape(word)}{behind}", parts[number])
+    ]
+    if not places:
+        return ""
+    _, number, at = min(places)
+    tail = parts[number][at + len(word) :]
+    if number and not at and told.startswith("$"):  # formulas that touch are one
+        parts[number - 1], told = parts[number - 1][:-1], f" {told[1:]}"
+    if number + 1 < len(parts) and not tail and told.endswith("$"):
+        told, parts[number + 1] = f"{told[:-1]} ", parts[number + 1][1:]
+    parts[number] = parts[number][:at] + told + tail
+    return "".join(parts)
+
+
+def split_run_in(items: Sequence[Item], text: PageText) -> list[Item]:
+    """The items, where a heading and what follows it in its line are two, and the first one is marked as `run_in`."""
+    kept = list(items)
+    for line in text.lines():
+        if _NUMBERED.match(line.text.strip()):
+            characters = text.characters(line)
+            if behind := _find_switch(characters):
+                kept = list(_cut(kept, characters, behind))
+    return kept
+
+
+def _find_switch(characters: Sequence[Character]) -> int:
+    """The place of the first character behind the heading; 0 where the whole line is set alike."""
+    first = next((place for place, one in enumerate(characters) if one.text.isalpha()), None)
+    if first is None or characters[-1].font == characters[first].font:
+        return 0
+    font = characters[first].font
+    behind = len(characters)
+    while characters[behind - 1].font != font:
+        behind -= 1
+    letters = sum(one.text.isalpha() for one in characters[first:behind])
+    following = [one for one in characters[behind:] if one.text.isalpha()]
+    ends = characters[behind - 1].text in _MARKS or (
+        characters[behind].box.x0 - characters[behind - 1].box.x1 > _WIDE * characters[behind].size
+    )
+    return behind if _FEWEST <= letters <= _MOST and len(following) >= _FEWEST_BEHIND and ends else 0
+
+
+def _cut(items: Sequence[Item], characters: Sequence[Character], behind: int) -> Iterator[Item]:
+    """The items, the one that the place is in cut in two there."""
+    end, start = characters[behind - 1].box, characters[behind].box
+    font = next(one.font for one in characters if one.text.isalpha())
+    for item in items:
+        across = item.box.x0 < end.x1 - _SLACK and item.box.y0 < end.middle < item.box.y1
+        if not across or item.box.x0 >= start.x0 or item.box.x1 < end.x1 - _SLACK:
+            yield item
+            continue
+        within = [one for one in characters[:behind] if one.box.x0 >= item.box.x0 - _SLACK]
+        place = _place_behind(item.text, sum(one.text.isalnum() for one in within))
+        if not item.text[place:].strip():
+            yield replace(item, run_in=True)
+            continue
+        bold, name = is_bold(font), font.rpartition("+")[2]
+        head = BoundingBox(item.box.x0, item.box.y0, end.x1, item.box.y1)
+        words = tuple(word for word in item.words if word[2] <= end.x1 + _SLACK)
+        yield replace(
+            item,
+            text=item.text[:place].strip(),
+            box=head,
+            font=name,
+            bold=bold,
+            bold_end=bold,
+            words=words,
+            run_in=True,
+        )
+        rest = BoundingBox(start.x0, item.box.y0, item.box.x1, item.box.y1)
+        last = characters[-1].font
+        yield replace(
+            item, text=item.text[place:].strip(), box=rest, font=last.rpartition("+")[2], bold=is_bold(last),
+            bold_end=is_bold(last), words=item.words[len(words) :],
+        )  # fmt: skip
+
+
+def _place_behind(text: str, count: int) -> int:
+    """The place behind so many letters and digits, and behind the signs that end their word."""
+    for place, sign in enumerate(text):
+        if not count and sign.isspace():
+            return place
+        count -= sign.isalnum() and count > 0
+    return len(text)

@@ -9,16 +9,19 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-from phases.readers.pdf.characters import is_bold
-from phases.readers.pdf.crosscheck import items_of_lines, with_dropped
+from phases.readers.pdf.characters import (
+    is_accent,
+    is_bold,
+    is_language,
+    is_right_to_left,
+    mend_letters,
+    with_accent,
+    with_signs,
+)
+from phases.readers.pdf.crosscheck import items_of_lines, split_run_in, with_dropped, with_subscripts, with_symbols
 from phases.readers.pdf.formulas import with_braces
-from phases.readers.pdf.letters import is_accent, is_language, is_right_to_left, mend_letters, with_accent
-from phases.readers.pdf.misprints import with_signs
 from phases.readers.pdf.page import Bookmark, BoundingBox, Document, Item, Page
-from phases.readers.pdf.run_in import split_run_in
 from phases.readers.pdf.scan import Scan, open_pdf
-from phases.readers.pdf.subscripts import with_subscripts
-from phases.readers.pdf.symbols import with_symbols
 from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, PARTIAL, Link, Unreadable
 
 MOST_PAGES = 2000

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence, Set
 
 from phases.readers.pdf.characters import is_typewriter
+from phases.readers.pdf.headings import BodyStyle
 from phases.readers.pdf.lines import Line
-from phases.readers.pdf.unnumbered import BodyStyle
 
 _NUMBER = re.compile(r"([0-9]{1,3}[:.]?)\s+(?=\S)")
 """The number of a line of code, in front of it."""

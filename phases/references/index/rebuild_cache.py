@@ -29,8 +29,7 @@ from phases.references.index.documents import (
     rows_in,
 )
 from phases.references.index.sources import FetchedRepository, invalid_name
-from phases.references.parse.pieces import pieces_of
-from phases.references.parse.source_code import text_of
+from phases.references.parse.source_code import pieces_of, text_of
 from pipeline.base.errors import FormatError, StorageError
 from pipeline.base.files import replace_file, storage_error
 from pipeline.base.logs import logger
