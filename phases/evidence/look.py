@@ -23,7 +23,7 @@ Rows = list[dict[str, Any]]
 
 
 class EvidenceSetting(NamedTuple):
-    """What is observed, and with which tools."""
+    """Scope and tools of an observation."""
 
     bare: str = ""
     """The environment with the tools (bare_python.py); empty: nothing is observed."""

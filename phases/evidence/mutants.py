@@ -135,7 +135,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _changes_in(path: str, tree: ast.Module, function: Function) -> Iterator[_Change]:
-    """Each place of a body that can be changed. What a function says when it fails is no part of what it does."""
+    """Yield each possible change of a body. Error messages of a function do not count."""
     for node in _bodies_without_messages(function.body):
         field, value = _other_field(node)
         if field:
@@ -151,7 +151,7 @@ def _changes_in(path: str, tree: ast.Module, function: Function) -> Iterator[_Ch
 
 
 def _other_field(node: ast.AST) -> tuple[str, object]:
-    """What can be changed in a node: the field and its other value; an empty name where nothing can."""
+    """Return a node's changeable field and its other value; an empty name if there is none."""
     if isinstance(node, (ast.BinOp, ast.BoolOp, ast.AugAssign)) and type(node.op) in _SWAPS and not _is_text(node):
         return "op", _SWAPS[type(node.op)]()
     if isinstance(node, ast.Compare) and type(node.ops[0]) in _SWAPS:

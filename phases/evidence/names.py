@@ -93,7 +93,7 @@ def _definitions(path: str, source: str) -> Iterator[_Definition]:
 
 
 def _of_component(name: str, definitions: Sequence[_Definition]) -> list[Place]:
-    """The definitions that a component's name fits best; those with the fewest other words first."""
+    """Return the definitions that best match a component's name; those with the fewest other words first."""
     wanted = words_of(name) - _GENERAL or words_of(name)
     short = "".join(word[0] for word in re.findall(r"[A-Za-z]+", name)).lower()
     fitting = [
@@ -108,7 +108,7 @@ def _of_component(name: str, definitions: Sequence[_Definition]) -> list[Place]:
 
 
 def _values(path: str, source: str) -> Iterator[tuple[frozenset[str], str, Place]]:
-    """The named values of a file: their words, all in one, and where they are."""
+    """Yield the named values of a file: their words, all in one, and their places."""
     if path.endswith(_DATA_FILES):
         for number, line in enumerate(split_lines(source), 1):
             if key := _KEY.match(line):
@@ -143,7 +143,7 @@ def _options(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _of_value(row: Mapping[str, Any], values: Iterable[tuple[frozenset[str], str, Place]]) -> list[Place]:
-    """The named values that may be a value of the plan: by its name, its usual short forms, or its symbol."""
+    """Return the named values that may be a value of the plan, by its name, usual short forms, or symbol."""
     name = str(row.get("name") or "")
     wanted = words_of(name) - _GENERAL
     short = {each for usual, forms in _SHORT.items() if words_of(usual) - _GENERAL <= wanted for each in forms}

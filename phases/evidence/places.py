@@ -50,7 +50,7 @@ class Place(NamedTuple):
     is_stub: bool = False
     """It does nothing: it passes, returns nothing, or raises NotImplementedError."""
     is_abstract: bool = False
-    """It says what others implement, and is no work of its own."""
+    """True if others implement it, so that it does nothing itself."""
     value: ast.expr | None = None
     """Of a value in Python that is given."""
     body: tuple[tuple[int, int], ...] = ()
@@ -162,7 +162,7 @@ class _PythonFile:
         return sorted(self._most_specific(found, named), key=lambda place: place.first)
 
     def _text_of(self, one: _Named, taken: set[int]) -> Iterator[str]:
-        """What is said of a definition: its docstring, the comments above it; behind a value."""
+        """Yield the text about a definition: its docstring, the comments above it, or after a value."""
         node = one.node
         first = _first_line(node)
         for number in range(first - 1, one.after, -1):
@@ -189,7 +189,7 @@ class _PythonFile:
                 yield text
 
     def _entries(self, tree: ast.Module, taken: set[int]) -> Iterator[Place]:
-        """Values with a name that are no statement: entries of a dict, arguments, defaults, on a line with a comment."""
+        """Yield named values that are not statements: dict entries, arguments and defaults on a line with a comment."""
         if not any(map(read_keys, self._comments.values())):
             return
         for node in ast.walk(tree):
@@ -204,7 +204,7 @@ class _PythonFile:
                     yield Place(name, self._path, symbol, value.lineno, last, VALUE, value=value)
 
     def _of_the_module(self, tree: ast.Module, found: Sequence[Place]) -> Iterator[Place]:
-        """What the docstring of the file names and nothing in it does: the whole file is about that."""
+        """Return what the file's docstring names and nothing in it does: the whole file is about that."""
         there = {place.identifier for place in found}
         for name in self._known([ast.get_docstring(tree, clean=False) or ""]):
             if name in there:
@@ -222,7 +222,7 @@ class _PythonFile:
                 yield from self._fields_of(place, named) or [place]
 
     def _fields_of(self, place: Place, named: Sequence[_Named]) -> list[Place]:
-        """The fields of a class that has nothing else: values, each of them."""
+        """Return the fields of a class without anything else, as values."""
         own = [
             one.node
             for one in named
@@ -333,7 +333,7 @@ def _inner_blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def find_entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The named values in an expression: their names, and what they are."""
+    """Yield the named values in an expression."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and not isinstance(value, ast.Dict):
@@ -351,7 +351,7 @@ def find_entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _data_places(path: str, source: str, wanted: Collection[str]) -> list[Place]:
-    """The lines of a data file that name a requirement, or stand under a comment that does."""
+    """Return the lines of a data file that name a requirement, or follow a comment that does."""
     lines, places, above = split_lines(source), [], list[str]()
     for number, line in enumerate(lines, 1):
         named = _read_wanted(line.replace("_", " "), wanted)  # a key may be `rate_R4`

@@ -1,4 +1,4 @@
-"""Writes a hook into the user's settings file, and leaves all else in it as it is: comments, order and spaces."""
+"""Write a hook into the user's settings file, and leave all else in it as it is: comments, order and spaces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def new_item(name: str, command: str, point: str = "", matcher: str = "") -> dic
 
 
 def add_hook(item: Mapping[str, Any], own: Mapping[str, Any], settings_file: str) -> None:
-    """Adds an item to the hooks of the user. `own`: those that are there, `{"hooks": …}`, checked. Raises UsageError."""
+    """Add an item to the hooks of the user. `own`: those that are there, `{"hooks": …}`, checked. Raises UsageError."""
     config = own.get("hooks", {})
     items = list(config.get("items", ()))
     if there := next((row for row in items if row["id"].casefold() == item["id"].casefold()), None):
@@ -48,7 +48,7 @@ def add_hook(item: Mapping[str, Any], own: Mapping[str, Any], settings_file: str
 
 
 def insert_item(data: bytes, item: Mapping[str, Any], name: str) -> bytes:
-    """The settings with one more hook. Raises UsageError where that cannot be done without losing a comment."""
+    """Return the settings with one more hook. Raises UsageError if that would lose a comment."""
     value = parse_yaml(data) or {}
     runtime = value.get("runtime", {})
     config = runtime.get("hooks", {})

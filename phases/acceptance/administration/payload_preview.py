@@ -1,4 +1,4 @@
-"""What a hook would be given in a task as it stands: read from its journal, its plan and its workspace."""
+"""Build a hook's input for a task as it is now, from its journal, its plan and its workspace."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _watches_call(hook: Hook, tool: str, *, failed: bool) -> bool:
 
 
 def _calls_in(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """The calls of tools that were answered, each with the row of its result."""
+    """Return the answered tool calls, each with the row of its result."""
     called: dict[tuple[int, str], Row] = {}
     found = []
     for row in rows:

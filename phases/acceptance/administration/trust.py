@@ -1,4 +1,4 @@
-"""What `hooks trust` would trust: each hook whole, each script by its digest, and what changed since the last time."""
+"""Describe the offer of `hooks trust`: each hook whole, each script by its digest, and what changed since the last time."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from phases.acceptance.hook_registry import HookSetting
 from pipeline.base.errors import UsageError
 
 REPO_FILE = HOOKS_FILE
-"""Where a workspace keeps its hooks."""
+"""File of a workspace's hooks."""
 _PREFIX = 12
 _SHOWN_APART = ("id", "point", "kind", "params", "sandbox")
 NEW, CHANGED, SAME, GONE = "new", "changed", "as trusted", "gone"
 
 
 class TrustOffer(NamedTuple):
-    """What can be trusted."""
+    """Hooks and scripts that can be trusted."""
 
     entry: dict[str, Any]
     """As the store is to keep it."""
@@ -38,7 +38,7 @@ class TrustOffer(NamedTuple):
     beside: Mapping[str, str]
     """The same, of what else lies in the directory of the hooks file."""
     fault: str
-    """Why the store takes nothing, or empty."""
+    """Reason why the store takes nothing, or empty."""
 
     @property
     def nothing_new(self) -> bool:
@@ -53,7 +53,7 @@ class TrustOffer(NamedTuple):
 
 
 def build_offer(setting: HookSetting, workspace: str, at: str, by: str) -> TrustOffer:
-    """What there is to trust in a workspace. Raises UsageError where there is nothing, HookConfigError where it cannot be."""
+    """Return what can be trusted in a workspace. Raises UsageError for nothing, HookConfigError if it is invalid."""
     own = setting.user_hooks()
     store = read_store(setting.store, setting.check_store)
     known = store.entry(workspace)
@@ -81,12 +81,12 @@ def build_offer(setting: HookSetting, workspace: str, at: str, by: str) -> Trust
 
 
 def write_offer(setting: HookSetting, workspace: str, offer: TrustOffer) -> None:
-    """Trusts it. Raises TrustRefused."""
+    """Trust it. Raises TrustRefused."""
     write_trust(setting.store, workspace, offer.entry, setting.check_store)
 
 
 def offer_lines(offer: TrustOffer, settings_file: str) -> Iterator[str]:
-    """All of it, for a terminal that shows unprintable characters escaped. No line of a hook can pass for one of ours."""
+    """Yield the offer for a terminal that escapes unprintable characters. No line of a hook can pass for one of ours."""
     if offer.has_file and not offer.items:
         yield f"  {HOOKS_FILE} has no hooks"
     for item in offer.items:

@@ -65,14 +65,14 @@ The second list has the README's commands and what they did.
 
 
 class _Facts(NamedTuple):
-    """What the checks found."""
+    """Results of the checks."""
 
     rows: list[Row]
     """The commands that were run."""
     problems: list[str]
-    """What the model must mend."""
+    """Problems for the model to fix."""
     doubts: list[str]
-    """What keeps the work from being verified, and is no problem that the model can mend."""
+    """Reasons that keep the work unverified and that the model cannot fix."""
     lacking: list[str]
     """Packages of the plan for whose lack something could not be run."""
     advice: list[str]
@@ -90,7 +90,7 @@ def check_code(
     evidence: EvidenceSetting = EvidenceSetting(),  # noqa: B008 - frozen
     review: Reviewer | None = None,
 ) -> dict[str, Any]:
-    """Return the verdict on the workspace: `block` is None, or all that must be mended, in words for the model.
+    """Return the verdict on the workspace: `block` is None, or all that must be fixed, in words for the model.
 
     Args:
         untouched: Files that this work was to change and that are as they were: advice, since some need no change.
@@ -131,7 +131,7 @@ def check_code(
 
 
 def _without_assumptions(rows: Sequence[Row], plan: Mapping[str, Any]) -> list[Row]:
-    """Return the rows of what the text says. That code chose otherwise than the plan assumed is no doubt about it."""
+    """Return the rows of the text. Code that differs from an assumption of the plan is not doubtful."""
     assumed = {row["id"] for row in demands_of(plan) if row.get("status") == "missing"}
     return [row for row in rows if row["id"] not in assumed]
 
@@ -346,7 +346,7 @@ def _doubt_files(sources: Mapping[str, str]) -> list[str]:
 
 
 def _unlocated(rows: Sequence[Row]) -> list[str]:
-    """Return that requirements were not located; a value may be a baseline's that nobody builds, so it is none."""
+    """Report that requirements were not located. Values do not count: one may be of a baseline outside the work."""
     rows = [row for row in rows if not is_value(row)]
     names = [row["id"] for row in rows if row["level"] == UNLOCATED and row.get("judged", {}).get("verdict") != MEETS]
     return [f"{len(names)} of {len(rows)} requirements were not located in the code: {_join(names)}"] if names else []

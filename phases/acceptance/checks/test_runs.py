@@ -18,7 +18,7 @@ _PYTEST_COUNT = r"\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselecte
 
 
 class SuiteCounts(NamedTuple):
-    """How the tests of one command ended."""
+    """Test results of one command."""
 
     passed: int
     failed: int

@@ -1,4 +1,4 @@
-"""What is left of a hostile text when it is shown: what a reader can see, in bounded length, without our own tag."""
+"""Sanitize hostile text for display: visible characters only, bounded, without our own tag."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?acceptance\s*+[-_\u2010-\u2015\u2212]\s*+f
 
 
 def strip_control(data: bytes | str, most: int) -> str:
-    """What can be seen of it: its first quarter and its last three where it has more than `most` bytes of UTF-8."""
+    """Return its visible characters; of more than `most` bytes the first quarter and the last three."""
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     text = _SEQUENCES.sub("", text)
     if "\r" in text:

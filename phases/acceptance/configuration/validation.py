@@ -1,4 +1,4 @@
-"""What is wrong with hooks as they are configured: one line for each fault, with its place and what to do."""
+"""Validate the configuration of hooks: one line for each fault, with its place and what to do."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _check_point(item: Mapping[str, Any]) -> Iterator[ConfigFault]:
 
 
 def why_bad_matcher(matcher: str) -> str:
-    """Why a text is no regular expression that is taken here, or nothing."""
+    """Return why a text is not an accepted regular expression, or an empty string."""
     if len(matcher) > _LONGEST_MATCHER:
         return f"it is longer than {_LONGEST_MATCHER} characters"
     try:
@@ -198,7 +198,7 @@ _BUILTINS: Mapping[str, tuple[str, ...]] = {
 
 
 def find_param_faults(item: Mapping[str, Any], kind: str) -> Iterator[ConfigFault]:
-    """Every fault of the params of a hook whose kind and point are right."""
+    """Yield every fault in the params of a hook whose kind and point are valid."""
     params = item.get("params", {})
     found = _check_command(params) if kind == COMMAND else _check_builtin(params, item["point"], given="kind" in item)
     yield from (ConfigFault(f".params{place}", words) for place, words in found)
@@ -249,7 +249,7 @@ def _check_builtin(params: Mapping[str, Any], point: str, *, given: bool) -> Ite
 
 
 def _why_bad_path(params: Mapping[str, Any]) -> str:
-    """Why a required file can be in no workspace, or nothing. Links are followed where it is looked for."""
+    """Return why a required file can be in no workspace, or an empty string. Links are resolved later."""
     path = params.get("path", "README.md")
     directory = os.path.normpath(path).split("/")[0]
     if os.path.isabs(path) or directory == "..":
@@ -273,7 +273,7 @@ class ConfigFault(NamedTuple):
     """One thing that is wrong."""
 
     place: str
-    """Where, below `hooks`: `.items[2].timeout_sec`."""
+    """Path below `hooks`: `.items[2].timeout_sec`."""
     words: str
 
 
