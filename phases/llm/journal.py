@@ -102,19 +102,31 @@ class Journal:
         `durable` is False for what changed nothing: a power cut may take its record until the next step is recorded.
         `key` names the step; a record that names another one means that the journal and the program have parted ways.
         """
-        if self.replaying:
-            row = self._rows[self._next]
-            if row["kind"] != kind or not self._is_key_of(row, key):
-                raise PhaseError(
-                    f"{self._path}, line {self._next + 1}: records {row['kind']} {row['key']}, and the run does "
-                    f"{kind} {dict(key)}; {_redo_advice(self._path)}"
-                )
-        else:
+        result = self.replay(kind, key)
+        return self.record(kind, key, do(), durable=durable) if result is None else result
+
+    def replay(self, kind: str, key: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the recorded result of this step; None if the step is still to be taken, and then recorded."""
+        if not self.replaying:
             self._in_place()  # both the step and its record write into the task directory (decision 21)
-            row = {"kind": kind, "key": dict(key), "result": self._clean(do())}
-            self._in_place()
-            self._rows.append(row)
-            append_row(self._path, row, durable=durable)
+            return None
+        row = self._rows[self._next]
+        if row["kind"] != kind or not self._is_key_of(row, key):
+            raise PhaseError(
+                f"{self._path}, line {self._next + 1}: records {row['kind']} {row['key']}, and the run does "
+                f"{kind} {dict(key)}; {_redo_advice(self._path)}"
+            )
+        self._next += 1
+        return dict(row["result"])
+
+    def record(
+        self, kind: str, key: Mapping[str, Any], result: Mapping[str, Any], *, durable: bool = True
+    ) -> dict[str, Any]:
+        """Return the result of a step as it was recorded: see replay_or_record."""
+        row = {"kind": kind, "key": dict(key), "result": self._clean(result)}
+        self._in_place()
+        self._rows.append(row)
+        append_row(self._path, row, durable=durable)
         self._next += 1
         return dict(row["result"])
 

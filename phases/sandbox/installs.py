@@ -103,24 +103,6 @@ def measure_store(store: str) -> int:
     return measure_disk_use(store)
 
 
-def language_of(plan: Mapping[str, Any]) -> str:
-    """Return the language of a plan without its version: of "C++17" C++, of "HTML/CSS/JavaScript" JavaScript."""
-    names = [
-        re.sub(r"[ \d.]+$", "", part.strip()) for part in re.split(r"[/,(]| and ", str(plan.get("language", "Python")))
-    ]
-    return next((name for name in names if name not in ("HTML", "CSS", "")), "JavaScript")
-
-
-def is_python(plan: Mapping[str, Any]) -> bool:
-    """Return whether the code of a plan is in Python."""
-    return language_of(plan).casefold() == "python"
-
-
-def pip_packages(plan: Mapping[str, Any]) -> list[str]:
-    """Return the packages of a plan that pip installs: those of code in Python, and none of another language."""
-    return list(plan["environment_setup"]["packages"]) if is_python(plan) else []
-
-
 def read_requirement(text: str) -> str | None:
     """A line of a plan as an installer takes it: `Torch (>=2.0)` is torch>=2.0, `numpy 1.26` numpy==1.26.
 

@@ -6,12 +6,10 @@ import json
 import os
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from phases.sandbox.wheel_licences import LONGEST
 from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes, sha256, write_durable
 
@@ -36,8 +34,6 @@ class LockedPackage(NamedTuple):
     """Of each file that it may come in."""
     bytes: int | None = None
     """Of the largest of these files; None where the index does not say."""
-    licence: str = ""
-    """As its metadata names it; empty where that names none, or could not be asked."""
 
 
 class LockResult(NamedTuple):
@@ -61,19 +57,6 @@ def parse_pylock(data: bytes) -> tuple[LockedPackage, ...]:
         hashes = [wheel["hashes"]["sha256"] for wheel in wheels if "sha256" in wheel.get("hashes", {})]
         found.append(_check_row(row["name"], row["version"], hashes, max(sizes, default=None)))
     return tuple(found)
-
-
-def read_addresses(data: bytes) -> dict[str, str]:
-    """Of each package of a pylock.toml, where one of its wheels lies."""
-    rows = tomllib.loads(data.decode("utf-8")).get("packages", [])
-    return {
-        row["name"]: str(row["wheels"][0]["url"]) for row in rows if row.get("wheels") and row["wheels"][0].get("url")
-    }
-
-
-def with_licences(packages: Iterable[LockedPackage], licences: Mapping[str, Any]) -> tuple[LockedPackage, ...]:
-    """Add the licences to the packages; they are untrusted, so only a short text counts."""
-    return tuple(row._replace(licence=_sound_licence(licences.get(row.name))) for row in packages)
 
 
 def render_requirements(packages: Iterable[LockedPackage]) -> bytes:
@@ -121,8 +104,7 @@ def read_lock(directory: str, of: str) -> tuple[LockedPackage, ...] | None:
         rows = json.loads(read_bytes(_path_of(directory, of), limit=MOST_LOCK))
         if rows["of"] != of:
             return None
-        found = [_check_row(row["name"], row["version"], row["sha256"], row["bytes"]) for row in rows["packages"]]
-        return with_licences(found, {row["name"]: row.get("licence") for row in rows["packages"]})
+        return tuple(_check_row(row["name"], row["version"], row["sha256"], row["bytes"]) for row in rows["packages"])
     except (StorageError, ValueError, KeyError, TypeError):
         return None
 
@@ -140,9 +122,6 @@ def describe_packages(packages: Sequence[Mapping[str, Any]], asked: Sequence[str
     more = len(packages) - len(own)
     total = sum(row["bytes"] or 0 for row in packages)
     download = f"; {_size(total)} to download, if none of it is here yet" if total else ""
-    licences = Counter(row.get("licence") or "not told" for row in packages)
-    if set(licences) - {"not told"}:
-        download += "; licences: " + ", ".join(f"{name} ({count})" for name, count in licences.most_common())
     needing = f" and {more} that {'this needs' if len(own) == 1 else 'these need'}" if more else ""
     return f"{told}{needing}{download}"
 
@@ -160,10 +139,6 @@ def _size(count: int) -> str:
         if count >= factor:
             return f"{count / factor:.{1 if unit == 'GB' else 0}f} {unit}"
     return f"{max(count // 1000, 1)} kB"
-
-
-def _sound_licence(text: object) -> str:
-    return text if isinstance(text, str) and len(text) <= LONGEST and text.isprintable() else ""
 
 
 def _check_row(name: str, version: str, hashes: Sequence[str], size: int | None) -> LockedPackage:

@@ -16,7 +16,7 @@ DEEPEST = 64
 LARGEST = 4 * 1024 * 1024
 MOST_VALUES = 300_000
 """A plan of a hundred pages has some 20,000."""
-_WIDTH = 86
+_WIDTH, _LONGEST_FIELD = 120, 70
 _IDENTIFIER = re.compile(r"[A-Z][0-9]{1,5}")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 # What the dumper leaves unquoted must be read as a text: these are its own spellings of a number with a fraction.
@@ -50,7 +50,15 @@ def dump_yaml(value: Any) -> bytes:
             )
             return super().represent_sequence(tag, sequence, flow_style=short)
 
-    # decision 39: a line a field, and an empty line between entries: a person reads it from top to bottom.
+        def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:
+            fields = list(mapping.values())
+            is_flat = mapping is not value and not any(isinstance(field, (list, dict)) for field in fields)
+            lengths = [len(str(field)) for field in fields]
+            is_short = is_flat and max(lengths, default=0) <= _LONGEST_FIELD and sum(lengths) <= _WIDTH - 20
+            return super().represent_mapping(tag, mapping, flow_style=is_short)
+
+    # decision 39: a line a field, and an empty line between entries: a person reads it from top to bottom; what fits on a line
+    # with all its fields is one line, or the figures of a paper's tables are most of a plan.
     form: dict[str, Any] = {"allow_unicode": True, "width": _WIDTH, "encoding": "utf-8", "default_flow_style": False}
     try:
         return _space_out(bytes(yaml.dump(value, Dumper=Dumper, sort_keys=False, **form)))
@@ -66,7 +74,7 @@ def _space_out(data: bytes) -> bytes:
     lines = data.split(b"\n")
     spaced: list[bytes] = []
     for line, following in zip(lines, [*lines[1:], b""], strict=True):
-        is_entry = line.startswith(b"- ") and following.startswith(b"  ")
+        is_entry = line.startswith(b"- ") and not line.startswith(b"- {") and following.startswith(b"  ")
         is_key = bool(line) and not line.startswith((b" ", b"-")) and (following.startswith((b" ", b"- ")))
         if spaced and (is_entry or is_key) and spaced[-1]:
             spaced.append(b"")

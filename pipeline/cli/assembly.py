@@ -262,7 +262,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
 
         return OfflineModel()
     if name == GIVEN_CODE:
-        from phases.agent.given_code import GivenCode  # imported here: as above
+        from phases.agent.offline_model import GivenCode  # imported here: as above
 
         return GivenCode()
     if name.startswith(OWN_AGENT):

@@ -15,8 +15,8 @@ from typing import Any
 import click
 
 from phases.evidence.demands import demands_of
+from phases.planning.plan_words import language_of
 from phases.sandbox.git import run_git
-from phases.sandbox.installs import language_of
 from phases.workspace.backup_tree import latest_aside
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.errors import PhaseError, UsageError

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from phases.evidence.traceability import count_evidence, describe_evidence
 from phases.pages.notebook import escape_markdown
-from phases.sandbox.installs import language_of, read_requirement
+from phases.planning.plan_words import language_of
+from phases.sandbox.installs import read_requirement
 from phases.sandbox.locks import LockedPackage, render_requirements
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import ContractError

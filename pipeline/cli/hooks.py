@@ -179,7 +179,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
     """
     # imported here: to run a hook needs most of acceptance and the agent, 0.2 s that the other commands do not need
     from phases.acceptance.administration.run_once import Trial, run_once, trial_lines
-    from phases.agent.earlier_code import order_files
+    from phases.agent.session import order_files
     from phases.workspace.packages import package_store
 
     settings = settings_from({"tasks_dir": tasks_dir})

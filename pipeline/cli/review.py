@@ -326,7 +326,7 @@ def _ask_person(store: TaskStore, plan: str, digest: str, values: dict[str, Any]
     """Show the plan and wait for a word that is a decision. Silence and nonsense decide nothing."""
     if not in_terminal():
         return read_decision(store, digest)
-    from phases.sandbox.installs import pip_packages  # imported here: TAB must import no phase
+    from phases.planning.plan_words import pip_packages  # imported here: TAB must import no phase
 
     parsed = store.contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
     print_text()

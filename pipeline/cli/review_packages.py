@@ -28,7 +28,7 @@ _PLAN, _INPUT = "initial_plan.txt", "input.json"
 
 def note_packages(store: TaskStore) -> list[str]:
     """Describe the packages of the plan: their size, or that they are missing and what helps."""
-    from phases.sandbox.installs import pip_packages
+    from phases.planning.plan_words import pip_packages
     from phases.workspace.packages import ALLOW, ALLOWED, describe_lock, describe_missing, missing_packages
 
     settings = settings_in_force(store, settings_from({}), {}).values

@@ -340,7 +340,7 @@ def _open_model(values: dict[str, Any], phase: str, *, stands_in: bool) -> objec
     model = open_model(values, phase)
     if not stands_in:
         return model
-    from phases.agent.given_code import GivenCode  # imported here: TAB must import no phase
+    from phases.agent.offline_model import GivenCode  # imported here: TAB must import no phase
     from phases.llm.model import as_model
 
     served = as_model(model)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
 
 from phases.references.search import answer_query
+from phases.sandbox.parsers import confine_parser
 from pipeline.base.errors import UsageError
+from pipeline.base.workers import WorkerStart
 from pipeline.cli.arguments import answers_about, task_argument
 from pipeline.cli.assembly import cache_directory, command_name
 from pipeline.cli.output import Answer, print_text
@@ -31,7 +34,8 @@ def search_command(store: TaskStore, query: str, repository: str, limit: int) ->
     pipeline search paper "learning rate warmup"
     pipeline search paper MultiHeadAttention --repository tensorflow__tensor2tensor
     """
-    rows = answer_query(store.root, _load_index(store), query, repository, limit, cache_directory())
+    start = WorkerStart(os.environ, confine_parser)
+    rows = answer_query(store.root, _load_index(store), query, repository, limit, cache_directory(), start)
     found = [answer._asdict() for answer in rows]
     value = {"task": store.id, "query": query, "answers": found}
     return Answer(value, lambda: _show_answers(found, query), 0 if found else 1)

@@ -197,7 +197,7 @@ def test_a_hand_edit_that_makes_no_sense_is_told_with_its_line(command: Command)
     plan = plan_of(command)
     plan.write_text(
         plan.read_text().replace(
-            "    quote: We report the accuracy over 5 epochs.", "    quote: nobody ever wrote this down", 1
+            "quote: We report the accuracy over 5 epochs.", "quote: nobody ever wrote this down", 1
         )
     )
     told = command("review", "paper").err

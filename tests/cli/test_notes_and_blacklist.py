@@ -128,7 +128,7 @@ def test_another_addendum_makes_another_task_and_without_one_nothing_changes(com
     ("name", "content", "words"),
     [
         ("nowhere.md", None, "there is no such file"),
-        ("data.bin", b"\xff\xfe\x00", "it is no UTF-8 text; only Markdown and plain text are read with a paper"),
+        ("data.bin", b"\xff\xfe\x00", "it is not UTF-8 text; only Markdown and plain text can be given with a paper"),
         ("large.md", later(lambda: b"a " * (1 << 20) + b"b"), "larger than 2 MB; data is given with --data"),
     ],
 )
