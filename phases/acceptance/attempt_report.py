@@ -47,7 +47,7 @@ def deciding_files(attempts: Sequence[Row]) -> list[str]:
 
 
 def describe_check(check: Row) -> str:
-    """`python -m pytest -q: 12 tests passed, 1 skipped`, on one line of a terminal."""
+    """Return `python -m pytest -q: 12 tests passed, 1 skipped`, on one line of a terminal."""
     tests, command = check.get("tests"), " ".join(check["command"].split())
     command = command if len(command) <= _LONGEST_COMMAND else f"{command[: _LONGEST_COMMAND - 1]}…"
     if tests is None:
@@ -59,7 +59,7 @@ def describe_check(check: Row) -> str:
 
 
 def format_attempts(attempts: Sequence[Row], verdict: str) -> list[str]:
-    """The report on a terminal. `verdict`: how it ended, in a sentence."""
+    """Format the report for a terminal. `verdict`: the result in a sentence."""
     lines: list[str] = []
     number, again = 1, ""
     for attempt in attempts:

@@ -80,7 +80,7 @@ class Chain:
         self._start = manifest_from_json(row["manifest"])
 
     def judge(self, request: CompletionRequest) -> dict[str, Any]:
-        """The decision on a request, as the journal keeps it."""
+        """Return the decision on a request, as the journal keeps it."""
         while True:
             self._snapshots[request.turn] = self._snapshots.get(request.turn, 0) + 1
             key = {"turn": request.turn, "look": self._snapshots[request.turn]}
@@ -276,7 +276,6 @@ class GateHooks:
     """The built-in check: `block`, or None, and `verification`."""
 
     def now(self) -> Manifest:
-        """The workspace as it is."""
         return self.manifests.take(self.workspace)
 
     def ask(

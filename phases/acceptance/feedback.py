@@ -62,7 +62,7 @@ class Rejection(NamedTuple):
 
 
 def build_feedback(rejection: Rejection) -> str:
-    """The block for the transcript: at most 8 KiB, one opening tag, one closing tag (acceptance chain, section 6)."""
+    """Build the block for the transcript: at most 8 KiB, one opening tag, one closing tag (acceptance chain, section 6)."""
     source = escape(_clean_line(rejection.source, _LONGEST_SOURCE))
     first = f'<acceptance-feedback attempt="{rejection.attempt}" of="{rejection.most + 1}" source="{source}">'
     last = f"{_what_next(rejection)}\n</acceptance-feedback>"
@@ -138,7 +138,7 @@ def _format_reasons(rejection: Rejection, room: int) -> str:
 
 
 def _format_reason(start: str, reason: Reason, room: int) -> str:
-    """One reason within so many bytes: its name always, then the fact, the end of the output, and the log."""
+    """Format one reason within so many bytes: its name always, then the fact, the end of the output, and the log."""
     fact = _clean_text(reason.fact) if reason.framed else _mask_frame(reason.fact)
     output = _mask_frame(reason.output)
     if output == fact:
@@ -197,7 +197,7 @@ def _choose_lines(facts: list[str], output: list[str], most: int) -> list[str]:
 
 
 def _shorten_fact(fact: str) -> str:
-    """`exited with code 1` from "The command `…` exited with code 1."."""
+    """Return `exited with code 1` from "The command `…` exited with code 1."."""
     words = _clean_text(fact)
     said = words.rpartition("` ")[2] if words.startswith("The command `") else words
     return shorten_text(said.split("\n")[0].rstrip(".:"), _WIDTH)
@@ -213,7 +213,7 @@ def _share_room(needs: Sequence[int], room: int) -> list[int]:
 
 
 def _mask_frame(text: str) -> str:
-    """Text of a hook: none of its lines can pass for the frame of an output."""
+    """Mask lines in a hook's text that could pass for the frame of an output."""
     return _LOOKS_LIKE_OURS.sub(_mask_dashes, _clean_text(text))
 
 
@@ -230,7 +230,6 @@ def _clean_line(text: str, most: int) -> str:
 
 
 def _cut_text(text: str, room: int) -> str:
-    """The beginning of it."""
     if _byte_count(text) <= room:
         return text
     return head_of(text.encode(), room - 3).decode() + "…" if room >= 3 else ""

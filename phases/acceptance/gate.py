@@ -48,7 +48,7 @@ class GateReport(NamedTuple):
 
 
 def run_gate(todos: Sequence[Todo], text: str) -> GateReport:
-    """The three checks on the todos and on the visible text of the ending. (acceptance chain, section 8)
+    """Run the three checks on the todos and on the visible text of the ending (acceptance chain, section 8).
 
     Where nothing but waiting is left, the run ends at once: to continue would only use up the attempts (section 9).
     """

@@ -61,7 +61,7 @@ class Hook:
 
     @property
     def command(self) -> str:
-        """The command in words; empty for other kinds."""
+        """Return the command in words; empty for other kinds."""
         return str(self.params.get("command") or shlex.join(map(str, self.params.get("args", ()))))
 
 

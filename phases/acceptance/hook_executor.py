@@ -109,7 +109,6 @@ class HookExecutor:
         return result
 
     def report_block(self, hook: Hook, occasion: Occasion, reason: str) -> None:
-        """Says so in the event log."""
         tool = {"tool_call_id": occasion.call, "tool_name": occasion.tool} if occasion.tool else {}
         self._events.emit("hook_blocked", **_hook_fields(hook, occasion), **tool, reason=reason, enforced=True)
 
@@ -186,7 +185,7 @@ class HookExecutor:
         return ()
 
     def _run_in_sandbox(self, hook: Hook) -> HookResult:
-        """In the sandbox of the agent's own commands: no input, and its exit code alone counts."""
+        """Run in the sandbox of the agent's own commands: no input, and only the exit code counts."""
         finished = self._commands.run(hook.command, math.ceil(hook.seconds))
         timed_out = finished.timed_out
         fault = "" if finished.exit_code is not None or timed_out else finished.limit or finished.output.strip()
@@ -249,7 +248,7 @@ def _ending_of(result: HookResult) -> str:
 
 
 def _log_size(path: str) -> int:
-    """Of a log, which goes on; one that has grown too large begins anew."""
+    """Return the size of a log that is continued; one that has grown too large starts again."""
     size = os.path.getsize(path) if path and os.path.isfile(path) else 0
     if size > _LARGEST_LOG:
         os.unlink(path)

@@ -83,7 +83,7 @@ class HookRegistry(NamedTuple):
 
 
 def register_hooks(setting: HookSetting, workspace: str, *, trust_now: bool = False) -> HookRegistry:
-    """The hooks at the start of a run. `trust_now`: the user trusts the workspace's own as they stand there now.
+    """Return the hooks at the start of a run. `trust_now`: the user trusts the workspace's own as they are.
 
     Raises Incomplete where the user wants the run refused, or trusts what cannot be used.
     """

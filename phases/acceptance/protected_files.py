@@ -89,12 +89,12 @@ class ProtectedFiles(NamedTuple):
         return sorted({*find_changed(checksums, self.root), *unexpected})
 
     def missing_for(self, hook: Hook) -> list[str]:
-        """Scripts of a hook in the user's directory of the workspace that are not there. The agent must not supply them."""
+        """Return missing scripts of a hook in the user's directory of the workspace. The agent must not supply them."""
         named = (path for path in script_paths_of(hook, self.root) if _is_control(path))
         return [path for path in named if not os.path.exists(os.path.join(self.root, path))]
 
     def _unexpected_files(self) -> list[str]:
-        """Return the differences in the directory of hooks: a file next to a script may be imported instead of another (decision 87)."""
+        """Return the differences in the directory of hooks, where a file may be imported instead of another (decision 87)."""
         if self.companions is None:
             return []
         now = {path: digest for path, digest in hash_control_files(self.root).items() if path not in self.checksums}
@@ -136,7 +136,7 @@ def read_checksums(journal: str) -> Mapping[str, str]:
 def build_protected_files(
     registry: HookRegistry, past: ChecksumHistory, planned: Collection[str], root: str
 ) -> ProtectedFiles:
-    """The protected files as they are now. `planned` files are the agent's to write, whatever hook of the user looks at them.
+    """Return the protected files as they are now. `planned` files are the agent's to write, even if a user's hook reads them.
 
     Raises Incomplete where a trusted hook of the workspace runs one of them.
     """

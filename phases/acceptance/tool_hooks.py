@@ -70,7 +70,7 @@ class ToolHooks:
         return any(select_hooks(self.hooks, point, call.name) for point in _AROUND)
 
     def around(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
-        """The record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
+        """Return the record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
         answers = self._ask(BEFORE_TOOL, call, turn, None)
         unguarded = self._unguarded(answers)
         stops = [(hook, result) for hook, result in answers if result.status == STOP]
@@ -126,7 +126,7 @@ class ToolHooks:
         return self._at_an_end(SESSION_START, RESUME if resumed else STARTUP, "")
 
     def at_end(self, reason: str, detail: str) -> None:
-        """The same of an end."""
+        """Return the messages of the hooks at the end of a run."""
         self._at_an_end(SESSION_END, reason, detail)
 
     def _at_an_end(self, point: str, word: str, detail: str) -> list[str]:
@@ -197,7 +197,7 @@ class SubAgents:
     states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def started(self, task_id: str) -> tuple[SubAgents, bool]:
-        """With one more, and whether that changed anything: one that is known, or has no id, does not."""
+        """Record the start of a sub-agent; return whether that changed anything: a known one, or one without an id, does not."""
         return (self, False) if task_id in self.states else self._with(task_id, RUNNING)
 
     def ended(self, task_id: str, state: str) -> tuple[SubAgents, bool]:
@@ -209,7 +209,7 @@ class SubAgents:
 
     @property
     def counts(self) -> dict[str, int]:
-        """started, running, completed and failed."""
+        """Count the started, running, completed and failed ones."""
         states = list(self.states.values())
         return {"started": len(states), **{state: states.count(state) for state in (RUNNING, COMPLETED, FAILED)}}
 

@@ -120,7 +120,7 @@ def _configuration(interpreter: str) -> str:
 
 @cache
 def _digest_of_parts() -> str:
-    """Of all that the environment is made from: with another version of a part, another one is made.
+    """Return the digest of the environment's parts: another version of a part needs another environment.
 
     A run has the parts that were there when it began: to read their versions takes half as long as to start a Python.
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def demands_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The requirements of a plan and its values, as rows of one form.
+    """Return the requirements of a plan and its values, as rows of one form.
 
     What describes a data set, a machine or another paper's runs is in the plan for its reader, and no code has to hold it.
     """

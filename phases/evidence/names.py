@@ -72,7 +72,7 @@ def find_by_name(plan: Mapping[str, Any], sources: Mapping[str, str]) -> dict[st
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The words of a name, in whichever way it joins them: snake, camel or prose; without an s at their end."""
+    """Return the words of a name in snake case, camel case or prose; without a plural s."""
     words = (word.lower() for word in _WORD.findall(name))
     return frozenset(
         word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in words
@@ -134,7 +134,7 @@ def _named_values(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _options(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The default of an option of a command line."""
+    """Yield the default of a command-line option."""
     if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("add_argument", "option"):
         names = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
         default = next((each.value for each in node.keywords if each.arg == "default"), None)

@@ -129,5 +129,4 @@ def is_protocol(node: ast.ClassDef) -> bool:
 
 
 def last_word(node: ast.AST) -> str:
-    """The last word of a dotted name."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -103,12 +103,13 @@ class Conversation:
         digest: str,
         lasting: Sequence[int] = (),
     ) -> Reply:
-        """The next reply. Its outcome is ok, or it is of no use: truncated, empty, malformed or overflow; then its `detail`
-        says why, the caller may ask in another way, and MOST_REPAIRS in a row raise Unusable.
+        """Return the next reply.
 
-        Raises PhaseError where the model refuses or cannot be asked, Paused where a limit is reached. `digest` is of all
-        that is asked, and stays with the reply: a strict journal takes it for no other question. `lasting` is as in a
-        Request.
+        Its outcome is ok, or it is unusable: truncated, empty, malformed or overflow; then its `detail` gives the reason, the
+        caller may ask in another way, and MOST_REPAIRS in a row raise Unusable.
+
+        Raises PhaseError if the model refuses or cannot be asked, Paused if a limit is reached. `digest` covers the whole
+        question, and stays with the reply: a strict journal uses it for no other question. `lasting` is as in a Request.
         """
         cut: list[Reply] = []
         while True:
@@ -211,7 +212,7 @@ class Conversation:
         )
 
     def _least(self, request: Request) -> tuple[int, float]:
-        """About what a question costs, without its answer: tokens, dollars."""
+        """Estimate the cost of a question without its answer: tokens, dollars."""
         tokens = _tokens_of_tools(request.tools) + sum(message.tokens for message in request.messages)
         if self.model.priced:
             return tokens, self.model.price(tokens, 0)

@@ -206,7 +206,7 @@ def _parse_error(error: object) -> tuple[str, str]:
 
 
 def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds that the server wants to be left alone; None where it says nothing that makes sense."""
+    """Return the delay in seconds that the server asks for, or None without a sensible one."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         told = headers.get(name, "").strip()
         if not told:

@@ -93,7 +93,7 @@ def learn(ledger: str, thread: str) -> list[Past]:
 
 
 def expected_usd(work: Work, model: Model, past: Sequence[Past]) -> float | None:
-    """About what work will cost; None where neither a price nor an earlier task says it."""
+    """Estimate the cost of work; None without a price or an earlier task."""
     if own := [row for row in past if row.model == model.name]:
         return median(row.usd for row in own) * (work.tokens_in + work.tokens_out) / 1e6
     if not model.priced:

@@ -63,7 +63,7 @@ def is_row(row: Mapping[str, Any]) -> bool:
 
 
 def sum_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """calls, tokens, money and seconds of some rows, added up."""
+    """Add up calls, tokens, money and seconds of some rows."""
     total = dict(ZERO)
     for row in rows:
         for name in ZERO:
@@ -81,8 +81,7 @@ def has_answered(rows: Iterable[Mapping[str, Any]], model: str) -> bool:
 
 
 def longest_reply(rows: Iterable[Mapping[str, Any]], thread: str, model: str) -> int:
-    """Of all replies of a model to a kind of thread, in tokens: the next one may be as long. Those that were cut off, too: with
-    less room they would be cut off again."""
+    """Return the longest reply of a model to a kind of thread, in tokens, also among replies that were cut off."""
     kind = thread.partition("-")[0]
     own = (row for row in rows if row["model"] == model and row["thread"].partition("-")[0] == kind)
     return max((int(row["tokens_out"]) for row in own if row["outcome"] in (OK, TRUNCATED)), default=_FIRST_REPLY)
@@ -145,7 +144,7 @@ def sum_reserved(ledger: str) -> float:
 
 
 def _is_directory(path: str) -> bool:
-    """A link is none: the task directory may come from anybody."""
+    """Return whether it is a directory and not a link: the task directory is untrusted."""
     return os.path.lexists(path) and stat.S_ISDIR(os.lstat(path).st_mode)
 
 

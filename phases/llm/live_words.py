@@ -26,7 +26,7 @@ class LiveWords:
         self._in_key = False
 
     def add(self, kind: str, piece: str) -> None:
-        """`kind` says what it is a piece of: text, reasoning, arguments of a call. Another kind begins a line."""
+        """Add a piece of a kind: text, reasoning, arguments of a call. Another kind begins a line."""
         if kind != self._kind:
             self.end()
             self._kind = kind
@@ -47,7 +47,7 @@ class LiveWords:
         self._held, self._in_key = "", False
 
     def _split(self, text: str) -> list[str]:
-        """Lines; in the arguments of a call, which are JSON, also those of the texts in them."""
+        """Split into lines; in the arguments of a call, which are JSON, also within their strings."""
         return _LINE_END.split(text) if self._kind == ARGUMENTS else text.split("\n")
 
     def _tell(self, line: str) -> None:

@@ -149,11 +149,11 @@ class Model(Protocol):
 
     @property
     def window(self) -> int:
-        """Tokens that request and reply may have together."""
+        """Return the tokens that request and reply may have together."""
         ...
 
     def ask(self, request: Request) -> Reply:
-        """One reply. A failure is a reply too, with its outcome; nothing is raised but Interrupted."""
+        """Ask for one reply. A failure is a reply too, with its outcome; only Interrupted is raised."""
         ...
 
     def check(self) -> Reachability:
@@ -224,7 +224,7 @@ def sees_pictures(model: Model) -> bool:
 
 
 def describe_pictures(message: Message) -> Message:
-    """The message in words alone."""
+    """Return the message with its pictures in words."""
     told = [f"[{picture.describe()}, and you are shown none]" for picture in message.pictures]
     return replace(message, text="\n".join([message.text, *told]), pictures=()) if told else message
 
@@ -264,7 +264,7 @@ def as_model(value: object) -> Model | None:
 
 
 def tokens_of(text: str) -> int:
-    """About how many tokens a text has: on the high side, because the tokenizers differ and none is at hand."""
+    """Estimate the tokens of a text, on the high side: tokenizers differ, and none is available here."""
     return len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN + 1
 
 
@@ -292,7 +292,7 @@ BESIDE = ("model", "about", "prompt")
 
 
 def reply_from_json(row: Mapping[str, Any]) -> Reply:
-    """A reply from the journal or a recording."""
+    """Return a reply from the journal or a recording."""
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in row["calls"])
     told = row.get("reasoning")
     reasoning = told if isinstance(told, dict) else {}

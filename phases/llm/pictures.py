@@ -38,7 +38,7 @@ class Picture:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens it costs, on the high side: vendors count pixels or tiles, each in a way of its own."""
+        """Estimate the tokens of a picture, on the high side: vendors count pixels or tiles in different ways."""
         return min(_MOST, max(_FEWEST, self.width * self.height // _PIXELS_A_TOKEN))
 
     @cached_property

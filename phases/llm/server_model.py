@@ -140,7 +140,7 @@ class ServedModel:
     def window(self) -> int:
         """Return the window by the user, else by recorded work, the vendor's table, the server, or the usual one.
 
-        Raises PhaseError where nobody knows it: with a guess, a paper would be planned from notes and nobody would see it.
+        Raises PhaseError if it is unknown: with a guess, a paper would be planned from notes unnoticed.
         """
         known = self._windows.said or self._recorded or self._windows.listed
         if self._refused_at:
@@ -167,7 +167,7 @@ class ServedModel:
         self._refused_at = min(window, self._refused_at or window)
 
     def ask(self, request: Request) -> Reply:
-        """One reply, after as many tries as make sense. Nothing is raised but Interrupted."""
+        """Return one reply, after as many tries as make sense. Only Interrupted is raised."""
         if self._fault:
             return Reply(FATAL, detail=self._fault)
         with_pictures = any(message.pictures for message in request.messages)

@@ -36,7 +36,7 @@ class _Program(ctypes.Structure):
 
 
 def main(words: list[str], environment: dict[bytes, bytes] | None = None) -> int:
-    """`order:value … -- program argument …`. Returns only when something could not be given up: then nothing runs.
+    """Run `order:value … -- program argument …`. Returns only if a restriction failed: then nothing runs.
 
     `environment` is the program's; None: that of this process.
     """
@@ -58,8 +58,9 @@ def main(words: list[str], environment: dict[bytes, bytes] | None = None) -> int
 
 
 def _wait_as_first(child: int) -> int:
-    """As the first process of a container: buries what dies in it, and ends all where the command ends, or the other end of
-    standard input goes. That end is held by whoever runs the container, so none outlives a run that was killed.
+    """Wait as the first process of a container: reap the dead, and end all with the command or the other end of standard input.
+
+    The runner of the container holds that end, so no container outlives a killed run.
     """
     import select  # late: every command pays for the start of this, and few are in a container
 
@@ -116,7 +117,7 @@ def confine_process(orders: list[_Order]) -> None:
 
 
 def _go_first_when_memory_is_short() -> None:
-    """Has the kernel end this process before any other where the machine runs out of memory between two looks of the watch."""
+    """Make the kernel end this process before any other if memory runs out between two measurements."""
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")

@@ -49,7 +49,7 @@ class LockResult(NamedTuple):
 
 
 def parse_pylock(data: bytes) -> tuple[LockedPackage, ...]:
-    """The packages of a pylock.toml (the standard's lock file, as uv writes it). Raises ValueError for anything else."""
+    """Parse a pylock.toml (the standard's lock file, as uv writes it). Raises ValueError for anything else."""
     found = []
     for row in tomllib.loads(data.decode("utf-8")).get("packages", []):
         wheels = row.get("wheels", [])
@@ -115,7 +115,7 @@ def _path_of(directory: str, of: str) -> str:
 
 
 def describe_packages(packages: Sequence[Mapping[str, Any]], asked: Sequence[str]) -> str:
-    """`torch 2.5.1 (850 MB), tqdm 4.70 and 24 that these need; 2.4 GB to download`. `asked`: as an installer takes them."""
+    """Return `torch 2.5.1 (850 MB), tqdm 4.70 and 24 that these need; 2.4 GB to download`; `asked` in an installer's form."""
     names = {_normalize_name(match[0]) for text in asked if (match := _NAME.match(text))}
     own = [row for row in packages if _normalize_name(row["name"]) in names]
     told = ", ".join(f"{row['name']} {row['version']}{_in_brackets(row['bytes'])}" for row in own)

@@ -20,7 +20,7 @@ class Process(NamedTuple):
 
 
 def descendants_of(root: int) -> list[Process]:
-    """Children, grandchildren and so on of a process, without itself. Empty where there is no /proc."""
+    """Return all descendants of a process, without itself. Empty without /proc."""
     children: dict[int, list[Process]] = {}
     for process in _list_processes():
         children.setdefault(process.parent, []).append(process)

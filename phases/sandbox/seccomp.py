@@ -92,7 +92,6 @@ def seccomp_words(*, alone: bool, signals: bool = False) -> tuple[str, ...]:
 
 
 def assemble_filter(machine: str, *, alone: bool, signals: bool) -> bytes:
-    """The program, as the kernel takes it."""
     known = syscall_numbers(machine)
     steps: list[_Step] = [(_LOAD, 0, 0, _MACHINE_AT), (_EQUAL, 1, 0, ARCHITECTURES[machine])]
     steps += [(_ANSWER, 0, 0, _END_THE_PROCESS), (_LOAD, 0, 0, _NUMBER_AT)]
@@ -175,7 +174,7 @@ def _refuse_values(values: tuple[int, ...]) -> list[_Step]:
 
 
 def _allow_values(values: tuple[int, ...]) -> list[_Step]:
-    """Allows these values of what was loaded, and refuses every other."""
+    """Allow these values of what was loaded, and refuse every other."""
     steps = [step for value in values for step in ((_EQUAL, 0, 1, value), (_ANSWER, 0, 0, _ALLOW))]
     return [*steps, _refuse_with(errno.EPERM)]
 

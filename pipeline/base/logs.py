@@ -92,7 +92,7 @@ class TaskLog:
 
 @contextmanager
 def task_log(path: str, *, echo: Echo | None = None) -> Iterator[TaskLog]:
-    """Inside, everything that is logged goes to this file, and to `echo`."""
+    """Log everything inside to this file, and to `echo`."""
     log = TaskLog(path, echo=echo)
     token = _current.set(log)
     if "loguru" in sys.modules:  # a phase of the user's own may have imported it by itself
@@ -119,7 +119,7 @@ def show_words(who: str, text: str) -> None:
 
 
 def utc_timestamp(seconds: float | None = None) -> str:
-    """UTC, ISO 8601, to the millisecond."""
+    """Return a time in UTC, ISO 8601, to the millisecond."""
     moment = time.time() if seconds is None else seconds
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment)) + f".{int(moment * 1000) % 1000:03d}Z"
 

@@ -21,7 +21,7 @@ _SHORT = "can't start new thread"
 
 @contextmanager
 def reporting_thread_shortage() -> Iterator[None]:
-    """Inside, a thread that the machine refuses to start raises StorageError."""
+    """Raise StorageError if the machine refuses to start a thread inside."""
     try:
         yield
     except RuntimeError as error:

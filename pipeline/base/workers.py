@@ -24,7 +24,7 @@ def worker_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def leave_unconfined(argv: Sequence[str], readable: Sequence[str]) -> list[str]:
-    """The command line as it is."""
+    """Return the command line unchanged."""
     return [*argv]
 
 

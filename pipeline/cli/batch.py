@@ -141,7 +141,7 @@ def _list_directory(source: str) -> list[str]:
 
 
 def _read_list(path: str) -> list[str]:
-    """The sources in a list; relative paths are as seen from the list."""
+    """Return the sources in a list; relative paths are relative to the list."""
     import csv  # imported here, both: only a list needs them
     import io
 

@@ -27,7 +27,7 @@ class Batch(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """The same for the same papers, however often the command is given."""
+        """Return a mark that is equal for the same papers."""
         return hashlib.sha256("\n".join(sorted(self.sources)).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 

@@ -179,7 +179,7 @@ def _write_repository(store: TaskStore, files: Files, target: str) -> None:
 
 
 def _earlier_code(store: TaskStore) -> list[str]:
-    """The directories of earlier code, the oldest first."""
+    """Return the directories of earlier code, the oldest first."""
     root = store.path("generate_code")
     last = latest_aside(root)
     count = int(last.removeprefix(f"{root}.prev") or 1) if last else 0

@@ -14,7 +14,7 @@ _MOST_FILES, _MOST_BYTES = 20_000, 500 * 2**20
 
 
 def files_in(path: str) -> list[str]:
-    """The files in a folder, as paths in it; of a file, its name."""
+    """Return the files in a folder, as paths in it; of a file, its name."""
     if os.path.isfile(path):
         return [os.path.basename(path)]
     found = []

@@ -57,7 +57,7 @@ class Paper:
         return os.path.basename(self.root) or os.path.basename(self.source.rstrip(os.sep)) or self.source
 
     def facts(self) -> dict[str, Any]:
-        """A row of the table, for programs."""
+        """Return a row of the table, for programs."""
         names = ("source", "status", "reason", "exit_code", "requirements", "counts", "starts")
         numbers = {"seconds": round(self.seconds, 2), "usd": round(self.usd, 6)}
         return {"task": self.root, **{name: getattr(self, name) for name in names}, **numbers}
@@ -247,7 +247,7 @@ def last_line_of(output: bytes) -> str:
 
 
 def conclude_paper(paper: Paper, code: int, last_line: str) -> None:
-    """The same by the exit code of a run, wherever it was."""
+    """Record a paper's result by the exit code of its run."""
     if code not in (_BUSY, _USAGE) and _take_report(paper, code):
         return
     paper.status, paper.exit_code = "busy" if code == _BUSY else "error", code
@@ -289,7 +289,7 @@ class _Screen:
         sys.stderr.flush()
 
     def draw(self, workers: list[_Worker]) -> None:
-        """One line a running paper, and one for all."""
+        """Draw one line a running paper, and one for all."""
         if not self._live:
             return
         self.clear()

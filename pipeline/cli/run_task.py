@@ -74,7 +74,7 @@ class Audience(Protocol):
 
 
 def check_options(options: dict[str, Any]) -> tuple[Settings, dict[str, Any]]:
-    """The settings in force, and the flags among them. Raises UsageError as check_settings does."""
+    """Return the settings in force, and the flags among them. Raises UsageError as check_settings does."""
     flags = flags_of(options)
     return check_settings(flags, [options.get("redo"), options.get("only")]), flags
 

@@ -46,7 +46,7 @@ def reader_left() -> bool:
 
 
 def finish_output() -> bool:
-    """Flushes stdout. Tells, once, and returns whether it does not hold all that was printed; a reader that left had enough."""
+    """Flush stdout; return whether output was lost, and report that once. A reader that left had enough."""
     sys.stdout.flush()
     error = _error_of(sys.stdout)
     if error is None or reader_left():

@@ -72,7 +72,7 @@ def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
 
 
 def _show_view(view: View, html: str | None, name: str) -> Answer:
-    """One screen, one page, or one JSON object. The exit code tells of damage too."""
+    """Return one screen, one page, or one JSON object. The exit code reports damage too."""
     if html and not view.empty:
         write_page(html, PAGE_START, lambda: render_page(view, name))
     problems = _list_damage(view)
@@ -139,7 +139,7 @@ def schema_check(store: TaskStore) -> Check:
 
 
 def _read_config(store: TaskStore) -> Answer:
-    """The settings in force. Of a damaged file nothing is in force: supervision is off until it is mended."""
+    """Return the settings in force; damaged ones turn supervision off until they are fixed."""
     config, wrong = read_config(store.root, schema_check(store))
     if wrong:
         raise ContractError(f"{wrong}, in {store.root}; supervision is off until that is fixed or deleted")
@@ -162,7 +162,7 @@ def _ask_for_takeover(store: TaskStore, view: View) -> Answer:
 
 
 def _warn_of_idle_request(store: TaskStore, view: View) -> None:
-    """Says so where the settings, as they stand, lead to no takeover."""
+    """Warn if the settings allow no takeover."""
     settings = store.load("task.json")["settings"]
     mode = settings.get("supervisor") or view.config.mode or "adaptive"
     shadow = {"true": True, "1": True, "false": False, "0": False}.get(settings.get("supervisor_shadow", ""))

@@ -102,7 +102,7 @@ def _is_free(root: str) -> bool:
 
 
 def safe_name(name: str) -> str:
-    """A safe folder name of at most 60 ASCII characters."""
+    """Return a safe folder name of at most 60 ASCII characters."""
     plain = re.sub(r"[^A-Za-z0-9._]+", "-", name)[:_LONGEST_ID].strip("-._")
     reserved = plain.lower().split(".")[0] in _RESERVED  # Windows opens a device under these names
     return f"task-{plain}" if reserved else plain or "task"

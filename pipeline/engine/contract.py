@@ -54,7 +54,7 @@ class Contracts:
         return data
 
     def serialise_line(self, name: str, value: Any, *, writer: str) -> bytes:
-        """One line of a document's .jsonl companion: a checked value of the same schema."""
+        """Return one line of a document's .jsonl companion: a valid value of the same schema."""
         data = formats.dump_json_line(value)
         self._check(name, value, writer, data)
         return data
@@ -112,7 +112,7 @@ def schema_name(document: str) -> str:
 
 
 def fast_validator(schema: dict[str, Any], name: str = "a schema") -> Any:
-    """The validator of the common case. It never fetches: a reference out of the schema is an error."""
+    """Return the validator of the common case. It never fetches: a reference out of the schema is an error."""
     import jsonschema_rs  # late: 20 ms, and commands that read no document pay none
 
     try:
@@ -211,7 +211,7 @@ def check_listed_files(
 
 
 def _manifest_rows(document: object) -> list[tuple[str, str]]:
-    """Path and sha256 of each file that a document lists as a manifest does. Any other shape of `files` is for its schema."""
+    """Return path and sha256 of each file in a document's manifest. The schema covers other shapes of `files`."""
     files = document.get("files") if isinstance(document, Mapping) else None
     rows = [row for row in files if isinstance(row, Mapping)] if isinstance(files, (list, tuple)) else []
     pairs = [(row.get("path"), row.get("sha256")) for row in rows]

@@ -48,7 +48,7 @@ class Graph:
         return found[1:]
 
     def flows(self) -> dict[tuple[str, str], list[str]]:
-        """The documents between two phases: {(number of the writer, number of the reader): names}."""
+        """Return the documents between two phases: {(number of the writer, number of the reader): names}."""
         flows: dict[tuple[str, str], list[str]] = {}
         for phase in self.phases:
             for name in phase.reads:

@@ -62,7 +62,7 @@ class Checker(Protocol):
     """The contracts, as far as a phase needs them: for values that come from a model."""
 
     def parse(self, name: str, data: bytes, *, writer: str) -> Any:
-        """The checked value of a document's bytes. Raises ContractError with line, column and rule."""
+        """Parse and validate a document. Raises ContractError with line, column and rule."""
 
     def schema(self, name: str) -> dict[str, Any]:
         """Return the schema of a document."""
@@ -165,7 +165,7 @@ def is_placeholder(value: object) -> bool:
 
 
 def build_manifest(files: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The `files` list of a folder document: path in the task, bytes and sha256 of each text."""
+    """Return the `files` list of a folder document: path in the task, bytes and sha256 of each text."""
     encoded = {path: text.encode("utf-8") for path, text in files.items()}
     return [{"path": path, "bytes": len(data), "sha256": sha256(data)} for path, data in sorted(encoded.items())]
 

@@ -225,7 +225,7 @@ class _Runner:
 
 
 def _join_pauses(pauses: list[Paused]) -> Paused:
-    """Several phases that wait as one reason. The next command can raise one limit: that of the phase that came last."""
+    """Join the reasons of several waiting phases. The next command can raise one limit: that of the last phase."""
     if len(pauses) == 1:
         return pauses[0]
     told = dict.fromkeys(map(str, pauses))
@@ -251,7 +251,7 @@ def _outcome_of_run(store: TaskStore, run: RunRequest) -> Outcome:
 
 
 def _conclude_run(store: TaskStore, run: RunRequest, outcome: Outcome) -> dict[str, Any]:
-    """Durable first, told afterwards. A disk that says no here is told beside the outcome, never instead of it."""
+    """Write the report before it is announced. An error of the disk is added to the outcome, never replaces it."""
     for phase in store.graph.phases:
         stamp = store.stamps.get(phase.number)
         if stamp and stamp.status == RUNNING:

@@ -287,7 +287,7 @@ def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping
 
 
 def user_hooks(user_file: str) -> dict[str, Any]:
-    """`{"hooks": …}`, as the user's file says under runtime, not checked yet; empty where it says nothing. Raises UsageError."""
+    """Return `{"hooks": …}` of the user's file, unchecked; empty without hooks. Raises UsageError."""
     runtime = read_user_file(user_file).get(HOOKS, {})
     if not isinstance(runtime, dict) or runtime.keys() - {"hooks"}:
         raise UsageError(f"{user_file} at $.{HOOKS}: it holds `hooks:` and nothing else")
@@ -301,7 +301,7 @@ def read_prices(directory: str) -> dict[str, Any]:
 
 
 def did_you_mean(wrong: str, known: list[str]) -> str:
-    """`; did you mean 'x'?` where something known is near, else a list of what is known."""
+    """Return `; did you mean 'x'?` for a similar known word, else a list of the known ones."""
     near = nearest_word(wrong, known)
     return f"; did you mean '{near}'?" if near else f"; known: {', '.join(known)}"
 

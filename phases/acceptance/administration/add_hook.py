@@ -18,7 +18,7 @@ _WHERE = ("runtime", "hooks", "items")
 
 
 def new_item(name: str, command: str, point: str = "", matcher: str = "") -> dict[str, Any]:
-    """A command hook as a file has it; without a point, it runs at accept_gate."""
+    """Return a command hook as a file has it; without a point, it runs at accept_gate."""
     item = {"id": name, "point": point or ACCEPT_GATE, "kind": COMMAND, "params": {"command": command}}
     return {**item, **({"matcher": matcher} if matcher else {})}
 
@@ -65,7 +65,7 @@ def insert_item(data: bytes, item: Mapping[str, Any], name: str) -> bytes:
 
 
 def _after_the_last(data: bytes, item: Mapping[str, Any], count: int) -> bytes:
-    """With the item below the last of a list whose items begin with dashes on lines of their own."""
+    """Insert the item after the last of a list whose items begin with dashes on lines of their own."""
     line, _ = locate_yaml(data, (*_WHERE, count - 1)) if count else (0, 0)
     lines = data.decode().splitlines(keepends=True)
     dash = lines[line - 1] if line else ""
@@ -82,7 +82,7 @@ def _after_the_last(data: bytes, item: Mapping[str, Any], count: int) -> bytes:
 
 
 def _at_the_end(data: bytes, item: Mapping[str, Any]) -> bytes:
-    """With all that leads to the item below what is there."""
+    """Append the item with all of its parent keys."""
     return _join(data.decode(), f"runtime:\n  hooks:\n    items:\n{_item_lines(item, 6)}", "")
 
 

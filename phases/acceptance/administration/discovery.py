@@ -71,7 +71,7 @@ class HookListing(NamedTuple):
 
 
 def list_hooks(setting: HookSetting, workspace: str, explain: Explain, fault: str = "") -> HookListing:
-    """The hooks of the user, and of a workspace (empty: of none). What is invalid is listed, not raised.
+    """List the hooks of the user, and of a workspace (empty: of none). Invalid ones are listed, not raised.
 
     `setting.own` need not be valid here; `fault`: why the settings file could not be read at all.
     """
@@ -116,7 +116,7 @@ def find_hook(listing: HookListing, name: str, task: str) -> Hook:
 
 
 def what_runs(params: Mapping[str, Any]) -> str:
-    """The command of a hook, or the other parameters in words; a list of arguments as a shell would want it."""
+    """Return the command of a hook, or the other parameters in words; a list of arguments quoted for a shell."""
     if "args" in params:
         return shlex.join(map(str, params["args"]))
     named = (str(value) for value in params.values() if isinstance(value, str | int))
@@ -133,7 +133,7 @@ def _check_user_hooks(setting: HookSetting, explain: Explain) -> tuple[Mapping[s
 
 
 def _check_repo_hooks(workspace: str, repo: RepoHooks, explain: Explain) -> tuple[Mapping[str, Any], list[str]]:
-    """The same of the hooks file of the workspace."""
+    """Check the hooks file of the workspace in the same way."""
     reason = [repo.reason] if repo.state == INVALID else []
     try:
         data = Workspace(workspace).read_bytes(HOOKS_FILE)

@@ -124,7 +124,7 @@ def _refuse_edited(trial: Trial, hook: Hook, rows: Sequence[Row]) -> None:
 
 
 def _build_gate(trial: Trial, hook: Hook, rows: Sequence[Row], directory: str, aside: str) -> GateHooks:
-    """The gate with this hook alone. What it puts aside, it puts into `aside`: a run may keep a tree of its own."""
+    """Build the gate with this hook alone. It moves files into `aside`: a run may keep a tree of its own."""
     places, facts = trial.places, _run_facts(trial, rows)
     workspace, commands = (
         Workspace(places.workspace),

@@ -29,7 +29,7 @@ class Translation(NamedTuple):
 
 
 def translate_file(kind: str, path: str, scope: str, printable: Callable[[str], str]) -> Translation:
-    """The hooks in a file of `claude`, `codex` or `gemini`. Raises UsageError, StorageError, HookConfigError.
+    """Return the hooks in a file of `claude`, `codex` or `gemini`. Raises UsageError, StorageError, HookConfigError.
 
     `printable`: what a terminal shows of a text.
     """

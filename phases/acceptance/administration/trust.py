@@ -42,13 +42,12 @@ class TrustOffer(NamedTuple):
 
     @property
     def nothing_new(self) -> bool:
-        """All of it is trusted, as it is."""
+        """Return whether everything is trusted unchanged."""
         marks = (self.hooks, self.scripts, self.user_scripts, self.beside)
         return {mark for part in marks for mark in part.values()} <= {SAME}
 
     @property
     def has_file(self) -> bool:
-        """There is a hooks file."""
         return bool(self.entry["hooks_file_sha256"])
 
 
@@ -103,7 +102,7 @@ def offer_lines(offer: TrustOffer, settings_file: str) -> Iterator[str]:
 
 
 def offer_json(offer: TrustOffer) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the offer for programs."""
     return {
         "hooks_file_sha256": offer.entry["hooks_file_sha256"],
         "hooks": [{"change": offer.hooks[item["id"]], **item} for item in offer.items],
@@ -132,7 +131,7 @@ def _change_marks(now: Mapping[str, str], before: Mapping[str, str]) -> dict[str
 
 
 def _item_facts(item: Mapping[str, Any]) -> Iterator[str]:
-    """Everything that an item says, beside what it runs."""
+    """Yield all facts of an item, besides its command."""
     kind = item.get("kind", "builtin")
     yield f"{kind} at {item['point']}"
     if kind == COMMAND:

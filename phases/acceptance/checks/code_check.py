@@ -93,8 +93,8 @@ def check_code(
     """Return the verdict on the workspace: `block` is None, or all that must be fixed, in words for the model.
 
     Args:
-        untouched: Files that this work was to change and that are as they were: advice, since some need no change.
-        missing: Packages of the plan that are not installed; what fails for want of one is no fault of the code.
+        untouched: Unchanged files that this work was to change: advice, since some need no change.
+        missing: Packages of the plan that are not installed; a failure without one is not the code's fault.
         review: Reads code whose facts hold.
     The caller sets `commands.step`. Raises StorageError.
     """

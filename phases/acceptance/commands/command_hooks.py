@@ -149,7 +149,7 @@ _PASSWORD = re.compile(r"://[^\s/@:]*:[^\s/@]+@")
 def environment_of(
     own: Mapping[str, str], *, secret_names: Collection[str], hook: Hook, added: Mapping[str, str]
 ) -> dict[str, str]:
-    """The environment of one hook: the user's own without secrets, then the hook's `env`, then `added`."""
+    """Return the environment of a hook: the user's own without secrets, then the hook's `env`, then `added`."""
     dropped = dropped_names(own, secret_names=secret_names, hook=hook)
     kept = {name: value for name, value in own.items() if name not in dropped}
     return {**kept, **hook.env, **added}

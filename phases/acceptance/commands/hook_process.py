@@ -112,7 +112,7 @@ class OutputLog:
         self._put(fitting)
 
     def close(self) -> None:
-        """Says what did not fit."""
+        """Close the log with a note on what did not fit."""
         if self._left_out:
             self._put(f"\n… the log of a run ends here: {self._left_out:,} more bytes are left out …\n".encode())
         if self._file:

@@ -54,7 +54,7 @@ def judge_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult
 
 
 def parse_object(ran: ProcessOutcome) -> Mapping[str, Any] | None:
-    """Standard output, if the whole of it is one JSON object."""
+    """Parse standard output if the whole of it is one JSON object."""
     try:
         value = json.loads(ran.stdout.decode("utf-8", "replace").strip().removeprefix("\ufeff"))
     except (ValueError, RecursionError):  # RecursionError: lists in lists in lists
@@ -113,7 +113,7 @@ def _reply_faults(reply: Mapping[str, Any]) -> Iterator[str]:
     """Yield the faults of an answer's relevant fields. Null counts as missing.
 
     Under the protocol of Claude Code the answer is invalid then. Under the other policies exit codes are the
-    protocol, and an object of a program's own (`{"decision": "PASS"}`) is no answer at all: it is only told.
+    protocol, and an object of a program's own (`{"decision": "PASS"}`) is not an answer: it is only noted.
     """
     specific = reply.get(_SPECIFIC)
     if not isinstance(reply.get("continue"), bool | None):
@@ -169,7 +169,7 @@ _LONGEST_LINE = 200
 
 
 def read_verdict(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult:
-    """The verdict of one run of a hook. A block is returned at any point: whether it holds there is not decided here."""
+    """Return the verdict of one run of a hook. A block is returned at any point: its effect is not decided here."""
     printed = _combine_output(ran)
     verdict = _judge_exit(ran, hook, point, printed)
     return verdict._replace(
@@ -220,7 +220,7 @@ def _block_reason(ran: ProcessOutcome, hook: Hook, printed: str) -> str:
 
 
 def _combine_output(ran: ProcessOutcome) -> str:
-    """Standard error, then standard output: half of the room is each one's, if it needs it."""
+    """Join standard error and standard output: each may use half of the room, or more if the other needs less."""
     # Failures are printed at the end, often to standard output: neither stream may crowd out the other.
     room = MOST_TEXT - 1
     errors, output = (strip_control(data, room).strip("\n") for data in (ran.stderr, ran.stdout))

@@ -26,10 +26,10 @@ def strip_control(data: bytes | str, most: int) -> str:
 
 
 def mask_tag(text: str) -> str:
-    """The text with no `<acceptance-feedback` and no `</acceptance-feedback` in it, in whatever spelling; as long as before."""
+    """Mask `<acceptance-feedback` and `</acceptance-feedback` in any spelling, keeping the length."""
     return _TAG.sub("[", text)
 
 
 def _last_shown(line: str) -> str:
-    """Of a line that is written over and over, as progress is, what stands there at the end."""
+    """Return the final state of a line that is overwritten, as progress is."""
     return next((part for part in reversed(line.split("\r")) if part.strip()), "")

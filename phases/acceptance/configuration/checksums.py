@@ -128,7 +128,7 @@ def find_changed(checksums: Checksums, workspace: str) -> tuple[str, ...]:
 
 
 def item_digest(item: Mapping[str, Any]) -> str:
-    """The sha256 of a hook as it is written, whatever the order of its keys."""
+    """Return the sha256 of a hook's definition, independent of the order of its keys."""
     return sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode("ascii"))
 
 
@@ -192,7 +192,7 @@ def _module_paths(name: str) -> tuple[str, ...]:
 
 
 def shell_words(command: str) -> list[str]:
-    """As a shell splits it, with what joins commands as words of their own; a line that no shell takes is split at blanks."""
+    """Split a command as a shell does, joining operators as words of their own; an invalid line is split at blanks."""
     # Guessing errs on the side of protecting too much; `pipeline hooks trust --show` lists what was found.
     lexer = shlex.shlex(command.replace("`", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()<>")
     lexer.whitespace_split, lexer.commenters = True, ""
@@ -203,7 +203,7 @@ def shell_words(command: str) -> list[str]:
 
 
 def _join_word(directory: str, word: str) -> str:
-    """A word as a path from the workspace."""
+    """Return a word as a path from the workspace."""
     if _HERE.match(word):
         return _HERE.sub(".", word, count=1)
     return word if os.path.isabs(word) else os.path.join(directory, word)

@@ -180,7 +180,7 @@ def translate_hook(hook: Any, place: str, base: dict[str, Any], reader: HookSour
 
 
 def _put_directory_in(hook: Mapping[str, Any], name: str, directory: str) -> dict[str, Any]:
-    """A hook with a directory put in for its name: its scripts lie there, and not in the workspace of a run."""
+    """Set a directory for its name in a hook: its scripts are there, and not in the workspace of a run."""
     resolved, used = dict(hook), re.compile(rf"\$(?:{name}\b|\{{{name}\}})")
     if isinstance(args := hook.get("args"), list):
         resolved["args"] = [used.sub(lambda _: directory, word) if isinstance(word, str) else word for word in args]

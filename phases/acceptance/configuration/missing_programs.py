@@ -85,7 +85,7 @@ def find_unknown_programs(commands: Iterable[str], path: str) -> dict[str, str]:
 
 
 def _first_command(command: str) -> list[str]:
-    """The words of the first command of a line, from its program on."""
+    """Return the words of the first command of a line, from its program on."""
     words = shell_words(command)
     end = next((at for at, word in enumerate(words) if re.fullmatch(r"[;&|()<>\n]+", word)), len(words))
     # a function, or a shell of its own
@@ -93,7 +93,7 @@ def _first_command(command: str) -> list[str]:
 
 
 def _strip_prefixes(words: Sequence[str]) -> list[str]:
-    """The words from the program on, without `env`, `timeout 10` and variables before it."""
+    """Return the words from the program on, without `env`, `timeout 10` and variables before it."""
     before = ""
     for at, word in enumerate(words):
         if word in _GO_BEFORE:
@@ -113,7 +113,7 @@ def _put_in(word: str, variables: Mapping[str, str]) -> str:
 
 
 def _missing_script(words: Sequence[str], workspace: str) -> list[str]:
-    """The script of an interpreter; `-c` and `-m` take none."""
+    """Return the script of an interpreter; `-c` and `-m` take none."""
     for word in words[1:]:
         if not word.startswith("-"):
             return _missing_file(word, workspace)

@@ -59,7 +59,7 @@ class RepoHooks(NamedTuple):
 
     @property
     def is_trusted(self) -> bool:
-        """No hook of the workspace waits to be trusted."""
+        """Return whether no hook of the workspace waits to be trusted."""
         return self.state in (TRUSTED, NO_HOOKS)
 
 
@@ -155,7 +155,7 @@ def _read_state(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *
 
 
 def _report_lost(entry: Mapping[str, Any], why: str) -> RepoHooks:
-    """Trusted hooks are gone, or unusable: that is reported as a change, not as a workspace without hooks."""
+    """Report lost or unusable trusted hooks as a change, not as a workspace without hooks."""
     skipped = tuple(SkippedHook(name, "it was trusted, and no longer exists") for name in entry["hooks"])
     return RepoHooks(MODIFIED, reason=why, skipped=skipped)
 
@@ -191,7 +191,7 @@ def _name_unreadable(scripts: Checksums) -> str:
 
 
 def _compare_entry(file: _HooksFile, entry: Mapping[str, Any], workspace: str) -> RepoHooks:
-    """Hook by hook: what is as it was trusted runs, though something beside it has changed."""
+    """Compare hook by hook: an unchanged one runs, even if another has changed."""
     hooks, checksums = [], {HOOKS_FILE: file.sha256}
     gone = ((name, _why_missing(name, file, entry)) for name in entry["hooks"])
     skipped = [SkippedHook(name, reason) for name, reason in gone if reason]

@@ -106,7 +106,7 @@ class _StoreFault(PipelineError):
 
 
 def _read_bytes(path: str) -> bytes:
-    """The bytes of a store, once the open file itself has been looked at: its name may be another file's by then."""
+    """Read a store after a check of the open file itself: its name may be another file's by then."""
     try:
         # By descriptor, so that what is looked at is what is read: the name may be another file's by then.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

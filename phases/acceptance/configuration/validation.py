@@ -40,7 +40,7 @@ _KINDS = (BUILTIN, COMMAND)
 
 
 def find_faults(config: Mapping[str, Any], source: str) -> Iterator[ConfigFault]:
-    """Every fault of the value under `hooks`, in the order of the file. Its shape has been checked by the schema."""
+    """Yield every fault of the value under `hooks`, in the order of the file. The schema has checked its shape."""
     for name in config:
         if source == REPO and name not in _OF_A_REPOSITORY:
             words = f"a repository may not set this; put {name} under runtime.hooks in the config.yaml of the user"
@@ -182,7 +182,7 @@ def _check_seconds(item: Mapping[str, Any], name: str) -> Iterator[ConfigFault]:
 
 
 def suggest_word(wrong: str, known: Sequence[str]) -> str:
-    """`; did you mean 'x'?` where something known is near, else a list of what is known."""
+    """Return `; did you mean 'x'?` for a similar known word, else a list of the known ones."""
     near = get_close_matches(wrong[:100], known, n=1)
     return f"; did you mean '{near[0]}'?" if near else f"; there are: {', '.join(known)}"
 
@@ -278,7 +278,7 @@ class ConfigFault(NamedTuple):
 
 
 def quote_value(value: object) -> str:
-    """A value as a message shows it: on one line, and not too long."""
+    """Return a value for a message: on one line, and bounded."""
     try:
         text = repr(value)
     except ValueError:

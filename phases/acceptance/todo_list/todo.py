@@ -80,7 +80,7 @@ class Todo:
 
 
 def clear_reasons(todo: Todo) -> Todo:
-    """With no reason that does not go with its status."""
+    """Clear the reasons that do not go with the todo's status."""
     blocked = (todo.blocked_reason or UNKNOWN) if todo.status == BLOCKED else ""
     failure = todo.failure_reason if todo.status in (FAILED, PENDING, BLOCKED) else ""
     return replace(todo, blocked_reason=blocked, failure_reason=failure)
@@ -149,7 +149,7 @@ def parse_fields(given: Any) -> dict[str, Any]:
 
 
 def parse_id(name: str, value: Any) -> str:
-    """An id; a number becomes text."""
+    """Parse an id; a number becomes text."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value) if abs(value) < 10**LONGEST_ID else ""
     text = parse_text(name, value, LONGEST_ID)
@@ -159,7 +159,7 @@ def parse_id(name: str, value: Any) -> str:
 
 
 def parse_status(name: str, value: Any) -> str:
-    """A status, by whatever word models use for it, however they write it."""
+    """Parse a status, by any word that models use for it."""
     word = "_".join(re.split(r"[\s_-]+", value.strip().casefold())) if isinstance(value, str) else value
     return parse_choice(name, ALIASES.get(word, word) if isinstance(word, str) else word, STATUSES)
 
@@ -174,7 +174,6 @@ def parse_text(name: str, value: Any, most: int = LONGEST) -> str:
 
 
 def parse_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """One of a few words."""
     if not isinstance(value, str) or value not in choices:
         raise TodoError(INVALID, f"`{name}` must be one of: {', '.join(choices)}")
     return value

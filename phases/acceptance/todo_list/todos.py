@@ -87,7 +87,7 @@ def plan_todos(plan: _Row) -> tuple[Todo, ...]:
 
 
 def todo_rows(todos: Iterable[Todo]) -> list[dict[str, Any]]:
-    """The list as implementation.json has it."""
+    """Return the list as implementation.json has it."""
     return [{"id": row.id, "content": row.content, "status": row.status, "required": row.counts} for row in todos]
 
 
@@ -119,7 +119,7 @@ def find_refused_changes(rows: Iterable[_Row]) -> list[dict[str, Any]]:
 
 
 def _change_one(todos: tuple[Todo, ...], given: _Row) -> tuple[Todo, ...]:
-    """One change, by the strict rules of one step."""
+    """Make one change, by the strict rules of one step."""
     action, patch = given["action"], parse_fields(given.get("patch", {}))
     if not isinstance(action, str) or action not in ACTIONS:
         raise TodoError(INVALID, f"`action` must be one of: {', '.join(ACTIONS)}")

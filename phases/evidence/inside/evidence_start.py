@@ -36,7 +36,7 @@ def note_test(test: str, outcome: str) -> None:
 
 
 def note_session(what: str) -> None:
-    """That a run of tests begins or ends, and where in the workspace it finds modules."""
+    """Note the start or end of a test run, and the import paths in the workspace."""
     workspace = os.path.realpath(os.environ[WORKSPACE])
     inside = [os.path.realpath(path) for path in sys.path]
     paths = [os.path.relpath(path, workspace) for path in inside if f"{path}/".startswith(f"{workspace}/")]
@@ -44,7 +44,7 @@ def note_session(what: str) -> None:
 
 
 def begin_test(test: str) -> None:
-    """From here on, what is run is run by this test; empty: by none."""
+    """Attribute the following lines to this test; empty: to none."""
     _note_lines()
     os.environ[TEST] = test
 
@@ -56,12 +56,12 @@ def _note_lines() -> None:
 
 
 def name_test(file: str, parts: list[str]) -> str:
-    """`tests/test_a.py::TestB::test_c`; a test with parameters has one name for all of them."""
+    """Return `tests/test_a.py::TestB::test_c`; a test with parameters has one name for all of them."""
     return "::".join([os.path.relpath(os.path.realpath(file), os.path.realpath(os.environ[WORKSPACE])), *parts])
 
 
 def _watch_unittest() -> None:
-    """Has unittest note its tests. Those that pytest runs are noted by its plugin."""
+    """Make unittest note its tests. Those that pytest runs are noted by its plugin."""
     import unittest
 
     run_test, run_all = unittest.TestCase.run, unittest.TextTestRunner.run

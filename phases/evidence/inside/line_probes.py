@@ -29,7 +29,7 @@ _TRACED: set[tuple[str, int]] = set()
 
 
 def begin(workspace: str, tell_file: Callable[[str, list[int]], None]) -> None:
-    """From here on, what is imported from the workspace has probes. `tell_file` is told the lines of each file that could run."""
+    """Put probes into all later imports from the workspace. `tell_file` gets the possible lines of each file."""
     root = os.path.realpath(workspace) + os.sep
     usual = SourceFileLoader.get_code
 

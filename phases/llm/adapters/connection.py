@@ -64,7 +64,7 @@ def connection_for(connection: Connection, most_tokens: int) -> Connection:
 
 
 def http_client(connection: Connection) -> Any:
-    """The client to hand to an SDK. Close it after one question: so nothing old is ever reused, and no state is left.
+    """Return the client for an SDK. Close it after one question: so no old connection is reused, and no state is left.
 
     Raises ReplyError where the environment's own words about proxies and certificates make no sense.
     """
@@ -119,7 +119,7 @@ def _choose_way(connection: Connection) -> dict[str, Any]:
 def read_certificates() -> Any:
     """Read the trusted certificates, once a process: that takes longer than many an answer.
 
-    Raises OSError where the environment names what is no certificate; that is not remembered.
+    Raises OSError if the environment names an invalid certificate; that is not cached.
     """
     import httpx2
 
@@ -173,7 +173,7 @@ def sdk_timeout(connection: Connection) -> Any:
 
 @contextmanager
 def _translate_environment_errors(server: Server) -> Iterator[None]:
-    """Nothing was asked yet: what fails here is what the environment says. It is not repeated: a proxy may have a password."""
+    """Translate errors before any request, which the environment causes. Its values may hold a password, and are not shown."""
     import httpx2
 
     told = f"{server.host} cannot be asked"

@@ -41,7 +41,7 @@ class OpenAIResponses:
         self._without: frozenset[str] = frozenset()
 
     def ask(self, request: Request) -> Reply:
-        """One reply. What the server refuses by name is left out, and it is asked again."""
+        """Ask for one reply; a field that the server refuses by name is left out of the next try."""
         while True:
             builder = ReplyBuilder(self._server, request, self._tariff)
             try:

@@ -205,7 +205,7 @@ def whole_number(value: object) -> int | None:
 
 
 def replace_surrogates(text: str) -> str:
-    """Text that can be sent: half a surrogate pair cannot."""
+    """Return text that can be sent: half a surrogate pair cannot."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -67,7 +67,7 @@ def show_state(site: Site, request: PageRequest) -> HtmlPage:
 
 
 def _since(store: TaskStore, turns: Sequence[Row], first: int) -> dict[str, Any]:
-    """The turns from there on; the last one apart while it is at work, because it will be shown again."""
+    """Return the turns from there on; the last one apart while it runs, because it will be shown again."""
     whole = [turn for turn in turns if turn["whole"]]
     return {
         "turns": whole[first:],

@@ -72,7 +72,6 @@ _TABS = {"plan": "initial_plan.txt", "live": "journal.jsonl", "trace": "traceabi
 
 
 def show_task(site: Site, request: PageRequest) -> HtmlPage:
-    """The page."""
     return HtmlPage("overview.html", _describe(site, site.open(request.route["task"])))
 
 

@@ -100,7 +100,6 @@ def listen(site: Site, port: int) -> Listening:
 
 
 def build_app(site: Site, port: int) -> Guard:
-    """The pages behind their guard."""
     templates, streams = build_templates(), Streams()
     routes = [
         Route(path, partial(_handle, handler, site, templates), methods=[method]) for method, path, handler in ROUTES
