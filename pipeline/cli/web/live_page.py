@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from phases.acceptance.attempt_report import describe_attempt, read_attempts
 from phases.acceptance.stop_reasons import describe_reason
 from phases.llm.journal import read_journal_lines
-from phases.pages.supervisor_page import describe_supervision
-from phases.pages.supervisor_view import read_view
+from phases.pages.supervisor_page import describe_supervision, read_view
 from pipeline.base.safe_tree import read_beneath
 from pipeline.base.text_escaping import bound_text
 from pipeline.cli.assembly import command_name
