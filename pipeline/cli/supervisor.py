@@ -75,11 +75,7 @@ def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
 
 
 def _show_view(view: View, html: str | None, name: str) -> Answer:
-<<<<<<< HEAD
-    """Return one screen, one page, or one JSON object. The exit code reports damage too."""
-=======
     """Answer with a screen, a page or a JSON object. Damage sets the exit code."""
->>>>>>> bc1116b8fe7641810b1f6679c3759480e3dbcc3e
     if html and not view.empty:
         write_page(html, PAGE_START, lambda: render_page(view, name))
     problems = _list_damage(view)
@@ -140,11 +136,7 @@ def schema_check(store: TaskStore) -> Check:
 
 
 def _read_config(store: TaskStore) -> Answer:
-<<<<<<< HEAD
-    """Return the settings in force; damaged ones turn supervision off until they are fixed."""
-=======
     """Answer with the settings in force. A damaged file switches supervision off."""
->>>>>>> bc1116b8fe7641810b1f6679c3759480e3dbcc3e
     config, wrong = read_config(store.root, schema_check(store))
     if wrong:
         raise ContractError(f"{wrong}, in {store.root}; supervision is off until it is corrected or deleted")
@@ -167,11 +159,7 @@ def _ask_for_takeover(store: TaskStore, view: View) -> Answer:
 
 
 def _warn_of_idle_request(store: TaskStore, view: View) -> None:
-<<<<<<< HEAD
-    """Warn if the settings allow no takeover."""
-=======
     """Warn if the current settings allow no takeover."""
->>>>>>> bc1116b8fe7641810b1f6679c3759480e3dbcc3e
     settings = store.load("task.json")["settings"]
     mode = settings.get("supervisor") or view.config.mode or "adaptive"
     shadow = {"true": True, "1": True, "false": False, "0": False}.get(settings.get("supervisor_shadow", ""))
