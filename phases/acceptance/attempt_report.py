@@ -1,4 +1,4 @@
-"""All attempts to have the work accepted, read from the journal: for acceptance.json, and for people."""
+"""Report all attempts to have the work accepted, from the journal: for acceptance.json, and for the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chain: a request to accept the work meets the hooks, then the gate.
+"""Chain of acceptance: a completion request meets the hooks, then the gate.
 
 Each step is a row of the journal, so a run that was cut off goes on in the middle of it, and a hook that gave its verdict on
 a tree is not asked again about that tree. On the disk the rows are called `look` (the attempt's snapshot), `hook` and `verdict`.
@@ -35,7 +35,7 @@ from pipeline.base.logs import logger
 SNAPSHOT, HOOK, VERDICT = "look", "hook", "verdict"
 """Kinds of journal rows: the workspace at an attempt, what a hook said, and the decision."""
 MOST_ROUNDS = 3
-"""So often the hooks are asked where one that may write goes on writing."""
+"""Most rounds of hooks while one that may write keeps writing."""
 _MOST_FAULTS, _NAMED = 3, 20
 Row = Mapping[str, Any]
 
@@ -70,7 +70,7 @@ class Chain:
     added: dict[str, str] = field(default_factory=dict)
     """Checksums of protected files that came since the work began, and that the journal does not hold yet."""
     same: int = 0
-    """So many refusals in a row found the tree as the one before left it."""
+    """Consecutive refusals of an unchanged tree."""
 
     def begin(self) -> None:
         """Record what the workspace holds before anything is done."""
@@ -156,7 +156,7 @@ class Chain:
                 if self.journal.next_kind == SNAPSHOT:
                     raise WorkspaceChanged
                 step = {**attempt.key, "hook": name, "round": number}
-                # Only what an earlier start of the run has seen is compared: within one start nobody else writes.
+                # Only what an earlier start of the run has seen is compared: within one start no other process writes.
                 ask = partial(self._ask_hook, step, facts, tree if attempt.replayed else "", snapshot)
                 row = self.journal.replay_or_record(HOOK, step, ask)
                 self.hooks.commands.settled()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LARGEST = 8 * 1024
 """Bytes of the whole block."""
 MOST_REASONS = 64
-"""That many hooks are named whatever they say; further ones are counted."""
+"""Most hooks to name; further ones are counted."""
 _LONGEST_KEY, _LONGEST_LOG, _LONGEST_SOURCE, _GATE_ROOM, _CLEANED = 80, 200, 120, 6 * 1024, 64 * 1024
 _LEAST_OUTPUT = 40
 _BEGIN, _END = "--- output (tail, untrusted text) ---", "--- end ---"

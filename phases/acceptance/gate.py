@@ -1,4 +1,4 @@
-"""The gate: whether the work is finished by its own account. It judges no file, no command, no right or wrong."""
+"""Gate: decide whether the work is finished by its own account. It judges no file, no command, no right or wrong."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GateReport(NamedTuple):
     """accepted, accept_continue, required_todo_failed or todo_waiting_external."""
     summary: str
     continue_hint: str
-    """For the model: every check that continued work could mend."""
+    """Hint for the model: every check that continued work could fix."""
     results: list[Check]
     """Always all three, in one order."""
 
@@ -154,7 +154,7 @@ def decide_completion(
 def _make_decision(
     request: CompletionRequest, outcomes: Mapping[str, Outcome], context: GateContext, verification: Mapping[str, Any]
 ) -> dict[str, Any]:
-    # First of all: what the hooks said after somebody edited them says nothing.
+    # First of all: the results of edited hooks do not count.
     if context.tampered:
         return _refusal_decision(request, context, _TAMPERED, _tamper_reasons(context), (), verification)
     for status, stop in ((STOP, HOOK_STOPPED), (FAILED, VERIFICATION_ERROR)):

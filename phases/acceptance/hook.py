@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 INTERNAL, USER, REPO = "internal", "user", "repo"
 SOURCES = (INTERNAL, USER, REPO)
-"""In the order in which their hooks run."""
+"""Sources in the order in which their hooks run."""
 BUILTIN, COMMAND = "builtin", "command"
 STRICT, CLAUDE, AUTO = "strict", "claude", "auto"
 """Meanings of exit codes: 0 or a block; Claude Code's protocol; 0 passes, 1 and 2 block."""
@@ -39,15 +39,15 @@ class Hook:
     timeout_blocks: bool = False
     """A timeout is a block, and not a failure of the hook."""
     params: Mapping[str, Any] = field(default_factory=dict)
-    """Of the kind: `command` (text) or `args` (list) of a command; `handler` and its own of a builtin."""
+    """Parameters of the kind: `command` (text) or `args` (list) of a command; `handler` and its own of a builtin."""
     matcher: str = ""
     """A regular expression that the whole name of a tool must fit, or at session_start `startup` or `resume`; empty: any."""
     when: str = WORKSPACE_CHANGED
-    """At accept_gate: `workspace_changed` or `always`."""
+    """Condition at accept_gate: `workspace_changed` or `always`."""
     fail_fast: bool = False
     """True if later hooks are not run after it does not pass."""
     allow_writes: bool = False
-    """At accept_gate: it may change files (a formatter). Without it, a hook that does blocks."""
+    """True if it may change files at accept_gate (a formatter). Without it, a hook that does blocks."""
     sandbox: bool = False
     """The command runs in the sandbox of the agent's own commands, without input, and exit codes alone count."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -75,9 +75,9 @@ class HookResult(NamedTuple):
     tail: str = ""
     """The end of what the command printed (8 KiB at most)."""
     message: str = ""
-    """For the user alone."""
+    """Message for the user alone."""
     context: str = ""
-    """For the model, though nothing is blocked."""
+    """Message for the model, though nothing is blocked."""
     exit_code: int | None = None
     timed_out: bool = False
     notes: tuple[str, ...] = ()

@@ -68,7 +68,7 @@ class HookRegistry(NamedTuple):
     """The hooks of one start of a run."""
 
     hooks: tuple[Hook, ...]
-    """In the order in which they run."""
+    """Hooks in the order in which they run."""
     repo: RepoHooks
     named: Mapping[str, str]
     """Scripts that the user's own hooks name: path -> sha256 as they are now, empty for one that is not there."""

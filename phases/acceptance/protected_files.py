@@ -39,7 +39,7 @@ class ChecksumHistory(NamedTuple):
     """Recorded checksums of the journals."""
 
     checksums: Mapping[str, str]
-    """Of files of the workspace: path -> sha256."""
+    """Checksums of workspace files: path -> sha256."""
     files: Mapping[str, str] | None
     """The workspace when this journal began; None while it begins."""
     first: bool
@@ -71,7 +71,7 @@ class ProtectedFiles(NamedTuple):
     checksums: Mapping[str, str]
     """Path -> sha256, empty for one that must not be there. Absolute paths lie outside of the workspace."""
     added: Mapping[str, str]
-    """Those of the workspace that no journal has recorded yet."""
+    """Checksums of workspace files that no journal has recorded yet."""
     companions: Mapping[str, str] | None
     """Other files in the directory of hooks; None if no hook depends on that directory."""
     root: str
@@ -181,7 +181,7 @@ def _companion_files(
     repo = registry.repo
     if repo.beside is not None and repo.is_trusted:
         return {path: digest for path, digest in repo.beside.items() if path not in must}
-    # Decision 87: a file beside a script may be imported instead of another.
+    # Decision 87: a file next to a script may be imported instead of another.
     first = hash_control_files(root) if past.files is None and past.first else past.files or {}
     known = {**first, **past.checksums}
     return {path: known[path] for path in known if _is_control(path) and path not in must and known[path]}

@@ -38,7 +38,7 @@ from phases.llm.model import OK, ToolCall
 
 HOOK_BLOCKED = "hook_blocked"
 UNGUARDED = "unguarded"
-"""In the record of a call: hooks that should have watched over it, or over the calls of its sub-agent, and could not."""
+"""Record key of a call: hooks that should have watched it, or the calls of its sub-agent, and could not."""
 _SUBAGENT = "Task"
 _AROUND = (BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, SUBAGENT_STOP)
 Row = dict[str, Any]
@@ -53,7 +53,7 @@ class ToolHooks:
     executor: HookExecutor
     events: HookEvents
     subagents: Callable[[], SubAgents]
-    """As the journal tells of them."""
+    """Sub-agents by the journal."""
     notify: Callable[[str], None] = lambda text: None
     """Shows the user a line."""
     notified: dict[str, str] = field(default_factory=dict)

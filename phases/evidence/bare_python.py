@@ -1,4 +1,4 @@
-"""The Python of commands in the sandbox: the standard library, and the tools that watch tests, whatever else this machine has.
+"""Python of commands in the sandbox: the standard library, and the tools that watch tests, whatever else this machine has.
 
 One small virtual environment in the user's cache directory serves all tasks. What is installed for a task lies in an environment
 of its own, which finds the tools of this one last on its path: what a task brings along comes before them.
@@ -93,7 +93,7 @@ def _make_environment(target: str) -> None:
         write_without_sync(name, text.encode())
     compile_dir(
         packages, quiet=2
-    )  # what starts with each check would else be compiled each time: nobody writes there later
+    )  # else each check would compile it again: the directory is not written later
     try:
         os.rename(unfinished, target)
     except OSError:

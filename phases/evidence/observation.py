@@ -23,7 +23,7 @@ _LARGEST = 64 * 2**20
 _OF_NODE = "node"
 _MOST_FILES, _LONGEST_NUMBER = 2000, 15
 _MOST_BYTES = 512 * 2**20
-"""Of all notes of one look."""
+"""Limit of all notes of one observation."""
 
 
 class Observation(NamedTuple):
@@ -32,13 +32,13 @@ class Observation(NamedTuple):
     tests: Mapping[str, str]
     """`path::Class::test` → passed, failed or skipped. A test with parameters passed where all of them did."""
     lines: Mapping[str, Mapping[int, frozenset[str]]]
-    """By file and line: the tests that ran it; an empty name stands for what runs outside of tests."""
+    """By file and line, the tests that ran it; an empty name stands for code outside of tests."""
     unrun: Mapping[str, frozenset[int]] = {}
-    """By file: the lines that could have run and did not."""
+    """By file, the lines that could have run and did not."""
     paths: tuple[str, ...] = (".",)
     """Import paths of the tests in the workspace."""
     suffixes: tuple[str, ...] = (".py",)
-    """Of what files it is known which lines ran."""
+    """Suffixes of files with known coverage."""
     cut_off: bool = False
     """A test run began and did not come to its end, whatever its exit code."""
     is_blind: bool = False

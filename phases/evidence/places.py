@@ -52,7 +52,7 @@ class Place(NamedTuple):
     is_abstract: bool = False
     """True if others implement it, so that it does nothing itself."""
     value: ast.expr | None = None
-    """Of a value in Python that is given."""
+    """Expression of a Python value, if it has one."""
     body: tuple[tuple[int, int], ...] = ()
     """The lines that run when it is used, not when it is defined: first and last of each function in it."""
     how: str = CITED

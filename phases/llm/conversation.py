@@ -1,4 +1,4 @@
-"""One conversation with a model: what is recorded is not asked again, and what is asked is paid for within the limits."""
+"""One conversation with a model: recorded replies are not asked again, and new ones are paid for within the limits."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ from pipeline.base.jsonl import repair_tail
 from pipeline.base.logs import logger
 
 MOST_REPAIRS = 3
-"""So many replies in a row may be of no use; the next one ends the run."""
+"""Consecutive unusable replies before giving up."""
 _USELESS = (TRUNCATED, EMPTY, MALFORMED, OVERFLOW)
 _AGAIN = "pipeline resume {} (finished work is kept)"
 
 
 class CallFailed(PhaseError):
-    """There is no reply. `what` says why, without the advice for a phase that can only stop."""
+    """There is no reply. `what` gives the reason, without the advice for a phase that can only stop."""
 
     def __init__(self, what: str, advice: str = "", *, flag: str = "") -> None:
         super().__init__(f"{what}; {advice}" if advice else what, flag=flag)
@@ -61,15 +61,15 @@ class CallFailed(PhaseError):
 
 
 class Unusable(CallFailed):
-    """The model answers, and nothing that it says can be used."""
+    """The model answers, but no answer can be used."""
 
 
 class NoRoom(Unusable):
-    """The model thinks for longer than a reply of it may be."""
+    """The model thinks for longer than a reply may be."""
 
 
 class Conversation:
-    """One thread of questions. `turn` counts its replies, those that were of no use among them."""
+    """One thread of questions. `turn` counts its replies, also unusable ones."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class Conversation:
             request = self._affordable(request, tokens, usd)
             if (
                 counts
-            ):  # a run may be killed in the call, or end beside it: then this note is what it cost (decision 116)
+            ):  # a run may be killed in the call, or end during it: then this note is its cost (decision 116)
                 self.ledger.begin(call, self.model.name, tokens, usd)
         before = has_answered(self.ledger.rows(), self.model.name)
         try:
@@ -259,7 +259,7 @@ class Record:
     """Journal and listeners of a conversation."""
 
     journal: str
-    """The path of its journal."""
+    """Path of its journal."""
     ledger: Ledger
     in_place: Callable[[], None]
     """Raises where the task was moved, before anything is written into it."""

@@ -1,4 +1,4 @@
-"""Builds the adapter for a model by its name."""
+"""Build the adapter for a model by its name."""
 
 from __future__ import annotations
 

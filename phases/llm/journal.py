@@ -1,4 +1,4 @@
-"""Journals: everything that was paid for or done, on the disk before it is acted on.
+"""Journals: everything paid for or done is on the disk before it has an effect.
 
 The work is walked again from its beginning on resume; as long as the journal has an answer, that answer is taken and
 nothing is asked or done a second time. So a resumed run is the same program, not another one.
@@ -16,15 +16,15 @@ from pipeline.base.jsonl import append_row, read_rows, read_whole_lines, repair_
 from pipeline.base.logs import logger
 
 PAID = "paid"
-"""In the header, under `begun`: [turn, run] pairs. Up to that turn the replies were paid for in that run."""
+"""Header key under `begun`: [turn, run] pairs. Replies up to that turn were paid for in that run."""
 QUESTION = "request"
-"""In the key of a reply: the digest of its question."""
+"""Key of a reply with the digest of its question."""
 _APART = ("run", "begun")
 """Keys of the header about how the work was begun, which do not identify it."""
 
 
 class Journal:
-    """The record of one conversation with a model. `header` says what it is a record of; another header is another run."""
+    """Record of one conversation with a model. `header` identifies the work; another header is another run."""
 
     def __init__(
         self,

@@ -44,11 +44,11 @@ _CUT_OFF = "the run ended in this call; what it cost is an estimate"
 _LONGEST_PARTIAL = 4000
 _RAISED_BY = {"max_usd": "add_usd"}
 _RESERVED: dict[str, dict[str, float]] = {}
-"""Of each ledger, what the calls under way cost at least, by thread."""
+"""Minimum cost of the open calls of each ledger, by thread."""
 _CENT, _ROUNDING = 100, 1e-9
 # decision 112: planning and references ask models side by side, each with a ledger of its own.
 _LOCKS: dict[str, threading.RLock] = {}
-"""One for each ledger that this process has opened: other processes are kept out by the lock of the task."""
+"""Locks of the ledgers that this process has opened: the lock of the task keeps other processes out."""
 
 
 Waited = TypeVar("Waited")
@@ -201,7 +201,7 @@ class Ledger:
 
     def begin(self, call: LedgerCall, model: str, tokens_in: int, usd: float) -> None:
         """Note a call before it is made, with the least that it costs: it counts, should the run end in it."""
-        # decision 116: a signal reaches no thread, and kill -9 nobody, so the call is noted before it is made.
+        # decision 116: no thread notices a signal, or any process kill -9, so the call is noted before it is made.
         self._in_place()
         row = self._row(call, model, Reply(TRANSIENT, "", (), tokens_in, usd=usd, detail=_CUT_OFF))
         self._begun[call.thread] = row["at"], tokens_in

@@ -18,9 +18,9 @@ from pipeline.base.jsonl import read_rows
 
 ZERO = {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0, "seconds": 0.0}
 EXPECTED = "expected"
-"""In a row: how many tokens the request was thought to have."""
+"""Row key with the expected tokens of the request."""
 RESERVED = "reserved"
-"""In a note of a call under way: how many dollars are kept for it. It is of no use in a row."""
+"""Note key with the dollars reserved for an open call. Rows do not use it."""
 _FIRST_REPLY = 500
 _UNTRIED, _MARGIN = 1.25, 1.1
 _INFINITE = float("inf")
@@ -102,7 +102,7 @@ def usd_a_token(rows: Iterable[Mapping[str, Any]], model: str) -> float:
 
 _LARGEST = 65536
 _LIVE: set[str] = set()
-"""The notes of calls that this very process makes."""
+"""Notes of this process's calls."""
 
 
 def note_open_call(ledger: str, row: Mapping[str, Any]) -> None:

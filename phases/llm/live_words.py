@@ -1,4 +1,4 @@
-"""The words of a reply while they come, a line at a time, for whoever watches the run."""
+"""Publish the words of a reply while they come, a line at a time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from phases.llm.redaction import redact_text
 
 _LONGEST = 400
-"""In characters: a line that is longer is shown in parts."""
+"""Longest line in characters: a longer one is shown in parts."""
 _OVERLAP = 200
-"""Of a part, so many characters wait for what follows: a key that a cut would split is not recognised."""
+"""Characters of a part that wait for what follows: a key that a cut would split is not recognised."""
 _LINE_END = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
 _KEY_BEGINS, _KEY_ENDS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?!.*-----END )"), "-----END "
 ARGUMENTS = "arguments"

@@ -1,4 +1,4 @@
-"""A model behind a server, as the agent sees it: asked patiently, priced, and with no key of ours in what it says.
+"""Model behind a server: asked patiently, priced, and with our keys redacted from its replies.
 
 Nothing else waits for a server; tenacity holds the policy.
 """
@@ -106,11 +106,11 @@ class Windows(NamedTuple):
     """Known sizes of a model's window; 0: unknown."""
 
     said: int
-    """By the user."""
+    """Window by the user."""
     listed: int
-    """In the price table, under the vendor's name."""
+    """Window in the price table, under the vendor's name."""
     usual: int
-    """Of that model, whoever serves it."""
+    """Usual window of that model on any server."""
     asked: Callable[[], int]
     """Ask a server in its own way, besides its list of models."""
 
@@ -219,7 +219,7 @@ class ServedModel:
 
 
 FLEX_SECONDS = 900.0
-"""So long a reply at the flex tariff may take to begin, as its vendor has it."""
+"""Time limit for the start of a reply at the flex tariff, by its vendor."""
 THINKS = 32_768
 """First reply limit of a reasoning model."""
 
@@ -283,7 +283,7 @@ def ask_patiently(
 
 
 class _WaitAsTold(wait_base):
-    """As long as the server's Retry-After says, else exponentially longer."""
+    """Wait as long as the server's Retry-After, else exponentially longer."""
 
     def __init__(self, chance: Callable[[], float]) -> None:
         self._chance, self._grow = chance, wait_exponential(multiplier=1.0, max=30.0)

@@ -1,4 +1,4 @@
-"""The last step before a command: gives up every right that it shall not have, for good, then becomes the command.
+"""Last step before a command: drop every right that it must not have, for good, then become the command.
 
 Runs as a script inside bubblewrap, where nothing else of this program is seen, so it imports the standard library alone,
 little of that, and takes plain words as its orders: every command pays for its start.
@@ -154,7 +154,7 @@ def _apply_landlock(kernel: ctypes.CDLL, orders: list[_Order]) -> None:
         try:
             directory = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except (FileNotFoundError, PermissionError):
-            # It is not on this machine, so nobody can be allowed to use it.
+            # It is not on this machine, so it cannot be allowed.
             continue
         only = -1 if stat.S_ISDIR(os.fstat(directory).st_mode) else _FILE_RIGHTS
         beneath = _Beneath(int(rights) & only, directory)

@@ -1,4 +1,4 @@
-"""The command lines of podman, docker and apptainer: the same view of the system that bubblewrap gives, in a container.
+"""Build the command lines of podman, docker and apptainer, with bubblewrap's view of the system in a container.
 
 There is no image to fetch: a container begins with an empty root, and the system of this machine is mounted in it, read-only.
 """

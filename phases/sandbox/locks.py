@@ -31,9 +31,9 @@ class LockedPackage(NamedTuple):
     name: str
     version: str
     sha256: tuple[str, ...]
-    """Of each file that it may come in."""
+    """Digest of each possible file."""
     bytes: int | None = None
-    """Of the largest of these files; None where the index does not say."""
+    """Size of the largest of these files; None if the index does not state it."""
 
 
 class LockResult(NamedTuple):
@@ -45,7 +45,7 @@ class LockResult(NamedTuple):
     output: str
     """Output of uv; empty with a lock."""
     addresses: tuple[str, ...] = ()
-    """Of the indexes that were asked, without what opens them; none: uv's own default."""
+    """Addresses of the indexes, without credentials; none: uv's own default."""
 
 
 def parse_pylock(data: bytes) -> tuple[LockedPackage, ...]:

@@ -40,7 +40,7 @@ class OrphanWatch:
         """Start the process. Raises OSError."""
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._launches = count(1)  # of all threads: each gets a number that no other has
-        # It ends by itself, and nobody waits for it; a paper of a batch, which is a fork, has one of its own.
+        # It ends by itself, and is not waited for; a paper of a batch, which is a fork, has one of its own.
         os.register_at_fork(after_in_child=self._connection.close)
         with theirs:
             theirs.set_inheritable(True)

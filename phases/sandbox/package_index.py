@@ -32,7 +32,7 @@ _FLAGS = {
 class PackageIndex(NamedTuple):
     flags: tuple[str, ...]
     addresses: tuple[str, ...]
-    """Those of the indexes, without the names and passwords that open them."""
+    """Addresses of the indexes, without names and passwords."""
     variables: Mapping[str, str]
     readable: tuple[str, ...]
     is_usual: bool
@@ -103,7 +103,7 @@ def _readable_paths(environment: Mapping[str, str], values: list[str]) -> list[s
     home, config = _home_of(environment)
     words = [word for value in values for word in value.split() if value != home]
     indexes = [word.removeprefix("file://").rstrip("/") for word in words if word.startswith("file:///")]
-    # The files of an index lie beside it, and its pages lead there.
+    # The files of an index are next to it, and its pages link to them.
     named = [*words, *indexes, *(os.path.dirname(path) for path in indexes)]
     named += [os.path.join(config, "uv", "uv.toml"), "/etc/uv/uv.toml"]
     directories = [path for path in named if path.startswith("/") and path.strip("/")]

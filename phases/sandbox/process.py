@@ -155,7 +155,7 @@ class SupervisedProcess:
         return next((word for word in _DECIDED if word in self._reports()), b"")
 
 
-# No supervisor beside bubblewrap: it would cost each command the start of one more Python (decision 145).
+# No supervisor for bubblewrap: it would cost each command the start of one more Python (decision 145).
 class BubblewrapProcess:
     """A command in bubblewrap, its output and its errors together."""
 
@@ -307,7 +307,7 @@ class _Pipes:
             self._given = self._given[os.write(descriptor, self._given[:_PIECE]) :] if self._given else self._given
         except BlockingIOError:
             return True
-        except OSError:  # nobody reads what it is given: that is its own affair
+        except OSError:  # it does not read its input, which is its own affair
             return False
         return bool(self._given)
 

@@ -1,4 +1,4 @@
-"""The processes that a process has brought forth, as the kernel lists them."""
+"""List the descendants of a process, as the kernel reports them."""
 
 from __future__ import annotations
 

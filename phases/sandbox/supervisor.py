@@ -1,4 +1,4 @@
-"""The parent of one command: it keeps the time, and ends every process that came of it, however far one went.
+"""Parent of one command: it keeps the time, and ends every descendant process.
 
 A process of its own, started for one command that has no namespace of processes. It dies with the runner, which holds the other
 end of its connection. A command that kills this process first can leave others behind: only a sandbox holds one that wants that.

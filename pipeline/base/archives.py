@@ -159,7 +159,7 @@ def _why_clashing(name: str, twins: set[str], directories: set[str]) -> str:
 
 def _limit_for_size(compressed: int) -> int:
     """Return the total of bytes that an archive of this size may unpack to."""
-    # small sources compress a thousand times and harm nobody, so the ratio counts from some size on
+    # small sources compress a thousand times without harm, so the ratio counts from some size on
     return min(LARGEST_TOTAL, max(RATIO_COUNTS_FROM, LARGEST_RATIO * compressed))
 
 

@@ -1,4 +1,4 @@
-"""The ground floor of the disk: durable writes, digests, and reads that no planted file can trap."""
+"""Durable writes, digests, and reads that no planted file can trap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.base.safe_tree import NotRegularError, open_regular, refuse_linked
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 _RENAME_TRIES = 100
 _FEW = 8
-"""So many files are synced one by one; more, with all of their file system."""
+"""Most files to sync one by one; more are synced with all of their file system."""
 DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 PROCESS_SHORT = frozenset((errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM))
 """No descriptors, processes or memory left."""

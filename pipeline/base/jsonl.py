@@ -1,4 +1,4 @@
-"""Files of one JSON object a line, as journals, ledgers and recordings are."""
+"""Read and append files of one JSON object a line, like journals, ledgers and recordings."""
 
 from __future__ import annotations
 

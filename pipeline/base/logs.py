@@ -1,4 +1,4 @@
-"""One log a task: logs/system.jsonl, one JSON object a line; beside it, what models say while they say it (words.jsonl).
+"""Write one log a task: logs/system.jsonl, one JSON object a line; next to it the live words of models (words.jsonl).
 
 The machine tells what it does with `log_event`, which needs no library. The work of the phases logs with loguru:
 
@@ -33,7 +33,7 @@ Echo = Callable[[str, str], None]
 """Shows a line of the log, by its level and its message, to the person who watches."""
 WORDS = "words.jsonl"
 _MOST_WORDS = 8 * 1024 * 1024
-"""In bytes: then the file begins anew. The journals hold every reply."""
+"""Largest file in bytes, after which it starts again. The journals hold every reply."""
 _LOOK_BACK = 100
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
 _WARNING = 30
@@ -129,7 +129,7 @@ class _LazyLogger:
 
     def __getattr__(self, name: str) -> Any:
         if name in _FOR_A_TASK and _current.get() is None:
-            return _ignore  # a worker, or a command that makes no task: nobody would see the line
+            return _ignore  # a worker, or a command without a task: the line would be lost
         import loguru  # late: 45 ms, which toy phases and commands that only look never pay
 
         _send_to_task_logs()

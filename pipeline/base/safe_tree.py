@@ -1,4 +1,4 @@
-"""Open, read, write and walk in places that others can write: no link leads out, no pipe is waited for, no device is read.
+"""Open, read, write and walk in directories that others can write: no link leads out, no pipe blocks, no device is read.
 
 `open_regular` is the one opener of the program. Below a directory that changes meanwhile (a workspace, fetched code, a directory
 of the user), it takes names in open directories: no path is resolved as a whole, because any part of it may have become a link.

@@ -1,4 +1,4 @@
-"""Start threads, and run work that waits for others side by side in them."""
+"""Start threads, and run tasks that mostly wait in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments and options that many commands take, and what a shell is offered for them."""
+"""Shared arguments and options of commands, and their completion in a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Join the machine with the phases: settings, discovery, contracts, the model, and the task that a command is about."""
+"""Join the engine with the phases: settings, discovery, contracts, the model, and a command's task."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def cache_directory() -> str:
 
 
 def _user_directory(variable: str, usual: str) -> str:
-    given = os.environ.get(variable, "")  # a relative one is no one, says its standard
+    given = os.environ.get(variable, "")  # its standard ignores a relative one
     return os.path.join(given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), usual), "pipeline")
 
 
@@ -298,7 +298,7 @@ def model_for(values: Mapping[str, Any], phase: str) -> str:
         phase
     )
     name = str((values[own] if own else "") or values["model"])
-    # By itself only a served model reviews: a recording has no replies to questions that nobody recorded.
+    # By itself only a served model reviews: a recording lacks replies to these questions.
     return "" if phase == "judge" and values["judge"] == JUDGE_AUTO and not is_served(name) else name
 
 

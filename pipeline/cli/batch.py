@@ -1,4 +1,4 @@
-"""`pipeline batch`: many papers, some at a time. The state of each is its task directory, and nothing else remembers a batch."""
+"""`pipeline batch`: many papers, some at a time. The state of each is its task directory; the batch has none of its own."""
 
 from __future__ import annotations
 

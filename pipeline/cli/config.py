@@ -1,4 +1,4 @@
-"""`pipeline config`: the settings in force and where each comes from; and one line of the user's file, set."""
+"""`pipeline config`: show the settings in force and their origins, and set one line of the user's file."""
 
 from __future__ import annotations
 

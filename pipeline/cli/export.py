@@ -1,4 +1,4 @@
-"""`pipeline export`: the code of a task as a notebook, a zip or a git repository, for people who have no pipeline."""
+"""`pipeline export`: the code of a task as a notebook, a zip or a git repository, for use without the pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders that the user gives a task, tests or code: what is in them, whether that is too much, and a copy of them."""
+"""Check the size of folders that the user gives a task, tests or code, and copy them."""
 
 from __future__ import annotations
 

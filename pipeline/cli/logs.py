@@ -1,4 +1,4 @@
-"""`pipeline logs`: a task's log, once or as it grows."""
+"""`pipeline logs`: print a task's log, once or as it grows."""
 
 from __future__ import annotations
 

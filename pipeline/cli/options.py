@@ -1,4 +1,4 @@
-"""The options of every command that makes phases run."""
+"""Options of every command that runs phases."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _SPACES = "\n\t\u00a0\u2002\u2003\u2009\u202f\u3000"
 _WIDE = 10_000
 """Width without a terminal: nothing is wrapped for programs."""
 _ROOM = 24
-"""With less room for it, the last column stands on lines of its own."""
+"""Least width of the last column; with less it moves to lines of its own."""
 _COLOURS = {
     **dict.fromkeys(("completed", "done"), "green"),
     **dict.fromkeys(

@@ -1,4 +1,4 @@
-"""`pipeline results`: the paper's tables beside what the code gave, as text, CSV, JSON or a page."""
+"""`pipeline results`: compare the paper's tables with the code's results, as text, CSV, JSON or a page."""
 
 from __future__ import annotations
 

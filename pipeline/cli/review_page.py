@@ -1,4 +1,4 @@
-"""Collects what the page of a review shows: the plan, its doubts, what changed, and the pages of the paper."""
+"""Collect the content of a review's page: the plan, its doubts, its changes, and the pages of the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pipeline rm`: remove tasks, their directories and their lines in the list; or the packages or the data that tasks share."""
+"""`pipeline rm`: remove tasks with their lines in the list, or the shared packages or data."""
 
 from __future__ import annotations
 

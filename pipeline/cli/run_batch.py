@@ -1,4 +1,4 @@
-"""Run many tasks, some at a time, each in a process of its own that is forked from this one."""
+"""Run many tasks, some at a time, each in a process forked from this one."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _TAIL = 4096
 
 @dataclass
 class Paper:
-    """One paper of a batch, and what came of it."""
+    """One paper of a batch, and its result."""
 
     source: str
     root: str = ""
-    """Its task directory; empty as long as there is none."""
+    """Task directory; empty before there is one."""
     status: str = "waiting"
     reason: str = ""
     exit_code: int = 5
@@ -64,7 +64,7 @@ class Paper:
 
 
 class _Worker:
-    """A process that runs one task, and the file that takes what it prints."""
+    """A process that runs one task, and the file of its output."""
 
     def __init__(self, paper: Paper, pid: int, output: IO[bytes]) -> None:
         self.paper, self.pid, self.output, self.began = paper, pid, output, time.monotonic()
@@ -270,7 +270,7 @@ def _take_report(paper: Paper, code: int | None = None) -> bool:
 
 
 class _Screen:
-    """In a terminal the last lines live, one a running paper; elsewhere each paper has a line when it ends."""
+    """Live lines in a terminal, one a running paper; elsewhere a line for each paper that ends."""
 
     def __init__(self, total: int) -> None:
         self._total, self._ended, self._usd, self._drawn = total, 0, 0.0, 0

@@ -1,4 +1,4 @@
-"""Make phases run: what the commands run, resume and step share, and what `import pipeline` stands on."""
+"""Run phases: shared code of the commands run, resume and step, and of `import pipeline`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story of all attempts to have a task's code accepted, from its journal: also of a run that did not end."""
+"""Show all attempts to have a task's code accepted, from its journal, also of an unfinished run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the task that `pipeline run SOURCE` is about, or make it."""
+"""Find or make the task of `pipeline run SOURCE`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNFINISHED = ".unfinished-"
 PACKED = ".task.tar.gz"
 """Suffix of a file that `pipeline pack` wrote."""
 NOT_BEGUN = "it has not begun yet"
-"""The reason of a task that is made, and that no run has touched."""
+"""Reason of a new task without a run."""
 _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
 
 

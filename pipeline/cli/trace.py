@@ -1,4 +1,4 @@
-"""`pipeline trace`: where each requirement of the paper is in the code."""
+"""`pipeline trace`: show where each requirement of the paper is in the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One attempt at one phase: run it, and turn whatever comes out into a result that the runner can settle."""
+"""Run one phase once, and turn any outcome into a result that the runner can settle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Document name -> schema -> one message that says what is wrong, where, and who wrote it.
+"""Validate documents against their schemas, with one message that gives the fault, its place, and the writer.
 
 `<stem>.schema.json` governs `<stem>.*`, wherever in the task that file lies. A fast validator answers the common case;
 jsonschema, whose import is dear, is asked only to explain a breach.
@@ -22,11 +22,11 @@ BUILT_IN = next(filter(os.path.isdir, _PLACES))
 _YAML_STEMS = (".txt", ".yaml")
 PLACEHOLDER = "placeholder.schema.json"
 _MOST_BREACHES = 8
-"""So many are told at once: a model that is told of one at a time is asked as often."""
+"""Most errors in one message: a model that is told of one at a time is asked as often."""
 
 
 class Contracts:
-    """The schemas of one set of phases. `folders` are searched in order; the built-in ones come last."""
+    """Schemas of one set of phases. `folders` are searched in order; the built-in ones come last."""
 
     def __init__(self, folders: Sequence[str] = ()) -> None:
         self._folders = (*folders, BUILT_IN)

@@ -1,4 +1,4 @@
-"""state.json: what each phase read and wrote, by digest, and from that the reason why a phase must run again, in words."""
+"""state.json: digests of each phase's inputs and outputs, and from them the reason why a phase must run again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One task directory: documents are checked when read and when written, and nothing else in the machine touches them."""
+"""Store of one task directory: documents are validated when read and written, and nothing else in the engine accesses them."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class TrustOffer(NamedTuple):
     """Hooks and scripts that can be trusted."""
 
     entry: dict[str, Any]
-    """As the store is to keep it."""
+    """Entry for the store."""
     items: tuple[Mapping[str, Any], ...]
     """The hooks as they stand in the very bytes that the entry is about."""
     hooks: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""The one hook that ships: it refuses for facts that anyone can check, and collects evidence that refuses nothing.
+"""Built-in hook: it refuses for facts that anyone can check, and collects evidence that refuses nothing.
 
 Facts: a planned file is missing, empty or does not parse; a planned module or the program fails when it is executed; a check
 command fails or runs no test; what a requirement names is a stub; tests of the user fail. (acceptance chain, section 1)
@@ -54,7 +54,7 @@ _OF_MAKE = re.compile(r"^make(?:\[\d+\])?: \*\*\* .* Error 127$", re.MULTILINE)
 _SEVERAL = re.compile(r"[;\n]")
 _PARSED = (".py", ".json", ".toml")
 _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
-"""Of files that the plan does not name; later ones are not parsed."""
+"""Limits of files that the plan does not name; later ones are not parsed."""
 _INSTALLED = ("node_modules", "site-packages")
 Row = dict[str, Any]
 Reviewer = Callable[[Workspace, Sequence[Row], Sequence[Row]], tuple[list[Row], list[str]]]

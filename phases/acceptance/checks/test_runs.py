@@ -23,7 +23,7 @@ class SuiteCounts(NamedTuple):
     passed: int
     failed: int
     skipped: int
-    """With those that were expected to fail: they check nothing either."""
+    """Skipped tests and expected failures, which check nothing either."""
     styles: frozenset[str]
     """The runners that printed a summary."""
 

@@ -44,7 +44,7 @@ class ProcessOutcome(NamedTuple):
     fault: str = ""
     """Reason why it could not be run."""
     stdout: bytes = b""
-    """At most 64 KiB, with what is left out said between its beginning and its end."""
+    """Output of at most 64 KiB, with a note on the omission between its beginning and its end."""
     stderr: bytes = b""
     seconds: float = 0.0
     is_whole: bool = True

@@ -67,7 +67,7 @@ def _plain_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResul
 
     A strict hook is any command at all, and may print braces; its output counts as an answer only if it refuses something.
     """
-    # decision 92: test commands print what they like, so braces alone are no answer
+    # decision 92: test commands print what they like, so braces alone are not an answer
     text = ran.stdout.strip().removeprefix(b"\xef\xbb\xbf")
     meant = hook.exit_policy == CLAUDE or _REFUSES.search(text) is not None
     if text.startswith(b"{") and meant:

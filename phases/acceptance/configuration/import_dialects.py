@@ -259,7 +259,7 @@ class ImportedHooks(NamedTuple):
     """Result of importing a file of hooks."""
 
     items: list[dict[str, Any]]
-    """For `hooks.items`."""
+    """Items for `hooks.items`."""
     untranslated: list[str]
     """Lines on omissions and differences, each with its place: `$.hooks.Stop[0].hooks[1]: …`."""
 

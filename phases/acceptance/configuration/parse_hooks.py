@@ -1,4 +1,4 @@
-"""From the value under `hooks` of a file to hooks, with every default filled in.
+"""Parse the value under `hooks` of a file into hooks, with every default filled in.
 
 The command of a hook stands under `params`, as `command` or `args`, and nowhere else.
 """

@@ -42,7 +42,7 @@ class RepoHooks(NamedTuple):
     state: str
     """none, untrusted, trusted, modified (since it was trusted) or invalid."""
     hooks: tuple[Hook, ...] = ()
-    """Those that run, in order."""
+    """Runnable hooks, in order."""
     reason: str = ""
     """Reason why not all of them run, and what to do, in one line."""
     skipped: tuple[SkippedHook, ...] = ()
@@ -68,7 +68,7 @@ class _HooksFile(NamedTuple):
 
     sha256: str
     items: Mapping[str, Mapping[str, Any]]
-    """By id, those that are turned off too."""
+    """Hooks by id, also disabled ones."""
     hooks: tuple[Hook, ...]
 
 

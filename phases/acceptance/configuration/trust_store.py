@@ -60,7 +60,7 @@ def read_store(path: str, check: Check) -> TrustStore:
 
 def write_trust(path: str, workspace: str, entry: Mapping[str, Any], check: Check) -> None:
     """Trust what an entry says of a workspace; other entries are kept. Raises TrustRefused over a store that is not sound."""
-    _require_sound(path, check)  # before anything is made beside it
+    _require_sound(path, check)  # before another file is made next to it
     directory = os.path.dirname(os.path.abspath(path))
     try:
         os.makedirs(directory, mode=0o700, exist_ok=True)

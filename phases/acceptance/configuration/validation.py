@@ -194,7 +194,7 @@ _BUILTINS: Mapping[str, tuple[str, ...]] = {
     "warn_on_tool_call": ("tool_name", "tool_names"),
     "add_context_note": ("note", "message"),
 }
-"""Of each, what it needs one of. All take a message."""
+"""Alternative required parameters of each builtin. All take a message."""
 
 
 def find_param_faults(item: Mapping[str, Any], kind: str) -> Iterator[ConfigFault]:

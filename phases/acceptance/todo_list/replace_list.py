@@ -136,7 +136,7 @@ def _update_todo(old: Todo | None, fields: _Row) -> Todo:
         stays = {name: getattr(old, name) for name in _STAYS} if old else {}
         return clear_reasons(Todo(**{**stays, **fields}))
     new = clear_reasons(replace(old, **fields))
-    # Decision 93: only todos of the agent itself begin anew after an end.
+    # Decision 93: only todos of the agent itself start again after an end.
     if old.status in FINAL and new.status != old.status:
         raise TodoError(
             TRANSITION,

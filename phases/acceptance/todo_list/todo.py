@@ -1,4 +1,4 @@
-"""A todo: its fields, what a model may say of them, and what a list of todos may become."""
+"""Todo: its fields, what a model may set, and how a list of todos may change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of things to do: one change after another, each allowed or refused. Pure, so that a journal can be walked again."""
+"""Change the todo list step by step, each allowed or refused. Pure, so that a journal can be replayed."""
 
 from __future__ import annotations
 

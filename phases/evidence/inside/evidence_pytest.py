@@ -1,4 +1,4 @@
-"""The plugin of pytest that notes each test: which lines are its own, and how it ended, read before anything can change that."""
+"""Plugin of pytest that notes each test's lines and result before anything can change them."""
 
 from __future__ import annotations
 

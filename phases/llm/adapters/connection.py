@@ -15,12 +15,12 @@ from phases.llm.model import FATAL, MALFORMED, MOST_TOKENS, TRANSIENT
 from phases.llm.providers import PROVIDERS
 
 MOST_BYTES = 512 * 1024 * 1024
-"""Of a whole stream: a reply of 4 MiB may come letter by letter, in events of a hundred bytes each."""
+"""Limit of a whole stream: a reply of 4 MiB may come letter by letter, in events of a hundred bytes each."""
 _LARGEST_PAGE = 4 * 1024 * 1024
 MOST_ERROR_BYTES = 64 * 1024
 """Few, because a body may be packed, though that is not asked for."""
 NO_KEY = "none"
-"""In place of a key, where a server wants none: the SDK wants one all the same."""
+"""Placeholder for a key: the SDK requires one even if the server does not."""
 _AT_HOME = frozenset(urlsplit(PROVIDERS[name].base_url).netloc for name in ("openai", "anthropic"))
 """Hosts of the SDKs' own vendors."""
 _ANTHROPIC_HEADERS = ("anthropic-version",)
@@ -43,7 +43,7 @@ class Timeouts(NamedTuple):
 
 
 QUICK = Timeouts(connect=4.0, first=6.0, silence=6.0, whole=8.0)
-"""For a question that takes a server no time."""
+"""Timeouts for a trivial request."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Connection:
     key: str = field(repr=False)
     timeouts: Timeouts
     proxy: str | None = field(default=None, repr=False)
-    """With its password; empty: none; None: as the environment says."""
+    """Proxy with its password; empty: none; None: by the environment."""
 
 
 def connection_for(connection: Connection, most_tokens: int) -> Connection:

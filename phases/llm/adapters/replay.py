@@ -1,4 +1,4 @@
-"""The model that repeats recorded replies: no network, no cost, the same every time."""
+"""Model that repeats recorded replies: no network, no cost, the same every time."""
 
 from __future__ import annotations
 

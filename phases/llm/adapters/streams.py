@@ -26,9 +26,9 @@ from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 
 _WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens")
-"""Of vLLM and SGLang, OpenRouter and many more, Groq, LM Studio and Mistral, Anthropic."""
+"""Names of the window in the listings of vLLM and SGLang, OpenRouter and many more, Groq, LM Studio and Mistral, Anthropic."""
 _META_WINDOWS = ("n_ctx", "n_ctx_train")
-"""Of llama.cpp: what it was started with, or else what the model was trained with; its /props go before them."""
+"""Names in llama.cpp's listing: the window at start-up, else of training; its /props go before them."""
 _LEAST_WINDOW, _MOST_WINDOW = 1_024, 10_000_000
 _LARGEST_LISTING = 16 * 1024 * 1024
 _UNREACHABLE = (0, 401, 402, 403, 407)
@@ -38,7 +38,7 @@ class Sdk(NamedTuple):
     """A vendor's package, as far as an adapter needs it."""
 
     name: str
-    """The package's, and that of the extra that installs it."""
+    """Name of the package, and of the extra that installs it."""
     load: Callable[[], tuple[Any, Callable[..., Any]]]
     """Imports it: the package, and what makes a client."""
     replies: Callable[[Any], Any]

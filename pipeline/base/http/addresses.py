@@ -78,10 +78,10 @@ class Target:
 
     scheme: str
     host: str
-    """In ASCII and without brackets."""
+    """Host in ASCII and without brackets."""
     port: int
     path: str
-    """With the query, and percent-encoded where it is not ASCII."""
+    """Path with the query, percent-encoded where it is not ASCII."""
 
     @property
     def authority(self) -> str:

@@ -1,4 +1,4 @@
-"""Ask one web server one question, at an address that was checked, within limits of time and bytes.
+"""Send one request to one web server, at a checked address, within limits of time and bytes.
 
 Downloads come through here. The models' SDKs bring a client of their own, which
 phases/llm/adapters/connection.py limits.

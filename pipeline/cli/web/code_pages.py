@@ -1,4 +1,4 @@
-"""The pages of what was made: the trace of each requirement, the paper's tables, the costs, the files and the log."""
+"""Pages on the results: the trace of each requirement, the paper's tables, the costs, the files and the log."""
 
 from __future__ import annotations
 

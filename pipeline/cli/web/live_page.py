@@ -1,4 +1,4 @@
-"""The page of an agent at work: its turns as they come, what they cost, and on top the check that fails."""
+"""Page of an agent at work: its turns as they come, their costs, and on top the failing check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a plan: each row beside its page of the paper, to be struck, added to, changed, approved or rejected."""
+"""Page of a plan: each row next to its page of the paper, to be removed, added to, changed, approved or rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The templates of the page, beside those that pages of one file have."""
+"""Templates of the pages, in addition to those of the one-file pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first page: every task with what it waits for and what it cost, and the form that begins a run."""
+"""First page: every task with its state and cost, and the form that starts a run."""
 
 from __future__ import annotations
 
