@@ -1,4 +1,4 @@
-"""The gate: whether the work is finished by its own account. It judges no file, no command, no right or wrong."""
+"""Gate: decide whether the work is finished by its own account. It judges no file, no command, no right or wrong."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Check(NamedTuple):
     name: str
     passed: bool
     reason: str = ""
-    """Why it does not pass."""
+    """Reason why it does not pass."""
 
 
 class GateReport(NamedTuple):
-    """What the gate says of one ending."""
+    """Report of the gate on one ending."""
 
     status: str
     """accepted, continued or failed. What is failed ends the run, and `stop_reason` says how."""
@@ -42,13 +42,13 @@ class GateReport(NamedTuple):
     """accepted, accept_continue, required_todo_failed or todo_waiting_external."""
     summary: str
     continue_hint: str
-    """For the model: every check that continued work could mend."""
+    """Hint for the model: every check that continued work could fix."""
     results: list[Check]
     """Always all three, in one order."""
 
 
 def run_gate(todos: Sequence[Todo], text: str) -> GateReport:
-    """The three checks on the todos and on the visible text of the ending. (acceptance chain, section 8)
+    """Run the three checks on the todos and on the visible text of the ending (acceptance chain, section 8).
 
     Where nothing but waiting is left, the run ends at once: to continue would only use up the attempts (section 9).
     """
@@ -74,7 +74,7 @@ def _make_check(name: str, reason: str) -> Check:
 
 
 def _is_visible(text: str) -> bool:
-    """Whether anything of it would be seen: spaces, controls and what has no width would not."""
+    """Return whether any of it is visible: not only spaces, controls and zero-width characters."""
     return any(mark.isprintable() and not mark.isspace() and escape_text(mark) == mark for mark in text)
 
 
@@ -87,7 +87,7 @@ def _build_summary(results: Sequence[Check]) -> str:
 
 
 def _build_hint(results: Sequence[Check], left: Sequence[Todo]) -> str:
-    """What continued work could mend, all of it."""
+    """Describe all that continued work could fix."""
     parts = [_EMPTY_HINT] if not results[0].passed else []
     if left:
         parts.append("\n".join([_OPEN_HINT, *(f"- {one_line(row.id)}: {one_line(row.content)}" for row in left)]))
@@ -102,7 +102,7 @@ _ADVICE = (
 )
 _ADVISED = "the checks pass; possible improvements were sent to the model once"
 Outcome = Mapping[str, Any]
-"""What the journal keeps of one hook."""
+"""Journal record of one hook."""
 
 
 class CompletionRequest(NamedTuple):
@@ -110,10 +110,10 @@ class CompletionRequest(NamedTuple):
 
     turn: int
     text: str
-    """What it says, visibly."""
+    """Visible text of the reply."""
     todos: tuple[Todo, ...]
     continues: int
-    """How often the agent was sent back to work so far."""
+    """Number of times that the agent was sent back to work so far."""
     most: int
     recent_tools: Sequence[tuple[str, bool]] = ()
     """Name, and whether it failed."""
@@ -124,7 +124,7 @@ class CompletionRequest(NamedTuple):
 
 
 class GateContext(NamedTuple):
-    """What is known beside the hooks."""
+    """Facts for the gate besides the hooks."""
 
     tree: str
     """The digest of the tree that the hooks have seen."""
@@ -133,7 +133,7 @@ class GateContext(NamedTuple):
     tampered: Sequence[str]
     """Protected files that were changed."""
     unverified_reason: str
-    """Why nothing can be verified, whatever the hooks say; or empty."""
+    """Reason why nothing can be verified, whatever the hooks report; or empty."""
     is_advised: bool = False
     """The model has had its one piece of advice in this run."""
 
@@ -141,8 +141,9 @@ class GateContext(NamedTuple):
 def decide_completion(
     request: CompletionRequest, outcomes: Mapping[str, Outcome], context: GateContext
 ) -> dict[str, Any]:
-    """The decision, as the journal keeps it. `block`: what must be mended, or None; `stop`: why the run ends here, or empty;
-    `feedback`: what the model is told. (acceptance chain, section 1)
+    """Return the decision for the journal (acceptance chain, section 1).
+
+    `block`: what must be fixed, or None; `stop`: why the run ends here, or empty; `feedback`: the message to the model.
     """
     verification = _build_verification(outcomes, context)
     messages = [f"{key}: {row['message']}" for key, row in outcomes.items() if row["message"]]
@@ -153,7 +154,7 @@ def decide_completion(
 def _make_decision(
     request: CompletionRequest, outcomes: Mapping[str, Outcome], context: GateContext, verification: Mapping[str, Any]
 ) -> dict[str, Any]:
-    # First of all: what the hooks said after somebody edited them says nothing.
+    # First of all: the results of edited hooks do not count.
     if context.tampered:
         return _refusal_decision(request, context, _TAMPERED, _tamper_reasons(context), (), verification)
     for status, stop in ((STOP, HOOK_STOPPED), (FAILED, VERIFICATION_ERROR)):
@@ -191,7 +192,7 @@ def _advice_of(outcomes: Mapping[str, Outcome]) -> str:
 def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -> dict[str, Any]:
     """Return what was verified and by whom: every hook passed, at least one ran something, and nothing is in doubt.
 
-    Nobody vouches for work that is refused.
+    Refused work is never verified.
     """
     inner = next((row["verification"] for row in outcomes.values() if row.get("verification")), None) or {}
     others = {key: row for key, row in outcomes.items() if row["source"] != INTERNAL}

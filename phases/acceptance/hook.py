@@ -1,4 +1,4 @@
-"""What a hook is, and what came of running one."""
+"""Definition and result of a hook."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 INTERNAL, USER, REPO = "internal", "user", "repo"
 SOURCES = (INTERNAL, USER, REPO)
-"""In the order in which their hooks run."""
+"""Sources in the order in which their hooks run."""
 BUILTIN, COMMAND = "builtin", "command"
 STRICT, CLAUDE, AUTO = "strict", "claude", "auto"
-"""What exit codes mean: 0 or a block; Claude Code's protocol; 0 passes, 1 and 2 block."""
+"""Meanings of exit codes: 0 or a block; Claude Code's protocol; 0 passes, 1 and 2 block."""
 PASS, BLOCK, FAILED, STOP = "pass", "block", "failed", "stop"
 """It may go on; it may not, and why; the hook gave no verdict; the whole run shall end."""
 NO_VERDICT = "it gave no verdict, and is closed then"
@@ -39,15 +39,15 @@ class Hook:
     timeout_blocks: bool = False
     """A timeout is a block, and not a failure of the hook."""
     params: Mapping[str, Any] = field(default_factory=dict)
-    """Of the kind: `command` (text) or `args` (list) of a command; `handler` and its own of a builtin."""
+    """Parameters of the kind: `command` (text) or `args` (list) of a command; `handler` and its own of a builtin."""
     matcher: str = ""
     """A regular expression that the whole name of a tool must fit, or at session_start `startup` or `resume`; empty: any."""
     when: str = WORKSPACE_CHANGED
-    """At accept_gate: `workspace_changed` or `always`."""
+    """Condition at accept_gate: `workspace_changed` or `always`."""
     fail_fast: bool = False
-    """Where it does not pass, later hooks are not run."""
+    """True if later hooks are not run after it does not pass."""
     allow_writes: bool = False
-    """At accept_gate: it may change files (a formatter). Without it, a hook that does blocks."""
+    """True if it may change files at accept_gate (a formatter). Without it, a hook that does blocks."""
     sandbox: bool = False
     """The command runs in the sandbox of the agent's own commands, without input, and exit codes alone count."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -56,40 +56,40 @@ class Hook:
 
     @property
     def key(self) -> str:
-        """What it is called where hooks of several sources meet."""
+        """Return its name among hooks of several sources."""
         return f"{self.source}:{self.id}"
 
     @property
     def command(self) -> str:
-        """The command in words; empty for other kinds."""
+        """Return the command in words; empty for other kinds."""
         return str(self.params.get("command") or shlex.join(map(str, self.params.get("args", ()))))
 
 
 class HookResult(NamedTuple):
-    """What came of one hook. Every text is clean: no control characters but line ends and tabs, bounded."""
+    """Hook result. Every text is clean: no control characters but line ends and tabs, bounded."""
 
     status: str
     """pass, block, failed or stop."""
     reason: str = ""
-    """Why it blocks, failed or stops, for the model and for people."""
+    """Reason why it blocks, failed or stops, for the model and the user."""
     tail: str = ""
     """The end of what the command printed (8 KiB at most)."""
     message: str = ""
-    """For the user alone."""
+    """Message for the user alone."""
     context: str = ""
-    """For the model, though nothing is blocked."""
+    """Message for the model, though nothing is blocked."""
     exit_code: int | None = None
     timed_out: bool = False
     notes: tuple[str, ...] = ()
-    """What a person should know of how it was taken: a downgraded block, an answer that is not understood."""
+    """Notes for the user on its interpretation: a downgraded block, an answer that is not understood."""
     fault: str = ""
-    """Why it said nothing, where that does not count as a failure: it passes, and verifies nothing."""
+    """Reason why it gave no verdict, if that is not a failure: it passes, and verifies nothing."""
     closed: bool = False
     """It gave no verdict, and its policy makes a block of that."""
     tampered: bool = False
     """It was not run, because a file that it rests on was changed."""
     downgraded: str = ""
-    """Why its block is taken for a pass."""
+    """Reason why its block counts as a pass."""
     seconds: float = 0.0
 
 
@@ -99,7 +99,7 @@ def is_broken(status: str, fault: str) -> bool:
 
 
 def downgrade_block(result: HookResult, point: str) -> HookResult:
-    """A block at a point that cannot block becomes a pass; its reason is kept, and shown to the model where it may help."""
+    """Turn a block into a pass at a point that cannot block; its reason is kept, and shown to the model if it may help."""
     if result.status != BLOCK or POINTS[point].blocks:
         return result
     note = f"hook block downgraded: {point} does not allow blocking"
@@ -116,7 +116,7 @@ SESSION_START, BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, SUBAGENT_STOP, ACCEPT_GATE,
 
 
 STARTUP, RESUME = "startup", "resume"
-"""How a run begins, by which a hook at session_start may be chosen."""
+"""Kinds of session start, by which a hook at session_start may be selected."""
 
 
 class HookPoint(NamedTuple):
@@ -124,20 +124,20 @@ class HookPoint(NamedTuple):
 
     name: str
     claude: str
-    """What Claude Code and Codex call it: the `hook_event_name` of the input. Empty where they have no such moment."""
+    """Name in Claude Code and Codex: the `hook_event_name` of the input. Empty if they have no such moment."""
     gemini: str = ""
     blocks: bool = False
-    """Whether a hook's block holds there; elsewhere it is taken for a pass."""
+    """True if a hook's block is effective there; elsewhere it counts as a pass."""
     heard: bool = False
-    """Whether the model is told why, where a block does not hold: it may still mend what was done."""
+    """True if the model is told the reason of an ineffective block: it may still fix the work."""
     mountable: bool = True
-    """Whether the user and the repository may mount hooks there."""
+    """True if the user and the repository may mount hooks there."""
     fires: bool = True
-    """Whether phase 09 reaches it. A hook at a point that never fires is refused (decision 82)."""
+    """True if phase 09 reaches it. A hook at a point that never fires is refused (decision 82)."""
     seconds: float = 60.0
-    """How long a hook may take, unless it says otherwise."""
+    """Default time limit of a hook."""
     failure_policy: str = FAIL_OPEN
-    """What a hook that gives no verdict means, unless it says otherwise."""
+    """Default meaning of a hook without a verdict."""
 
 
 _TABLE = (

@@ -1,4 +1,4 @@
-"""Runs one hook, whatever its kind: again where it broke at the gate, downgraded where it may not block, reported as events."""
+"""Run one hook, whatever its kind: again where it broke at the gate, downgraded where it may not block, reported as events."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ TAMPERED = "files that decide about acceptance were changed during the run"
 
 
 class Occasion(NamedTuple):
-    """What a hook is run for."""
+    """Occasion of a hook's run."""
 
     point: str
     body: Callable[[Hook], Mapping[str, Any]]
-    """What one hook is given."""
+    """Input of one hook."""
     tool: str = ""
     call: str = ""
     attempt: int = 0
 
 
 class HookContext(NamedTuple):
-    """What hooks run with that is not of the run."""
+    """Context of hooks beyond the run."""
 
     directory: str
     """`hooks` in the task directory: logs lie there."""
@@ -86,10 +86,10 @@ class HookExecutor:
         self._run, self._context, self._events, self._commands = run, context, events, commands
         self._protected, self._doing = protected, doing
         self._session: dict[str, str] = {}
-        """What hooks at session_start set for the hooks that come after them."""
+        """Variables that hooks at session_start set for later hooks."""
 
     def run(self, hook: Hook, occasion: Occasion, own: Callable[[], HookResult] | None = None) -> HookResult:
-        """What came of one hook. `own` is what a hook of this program does."""
+        """Run one hook and return its result. `own` runs a hook of this program."""
         started = time.monotonic()
         who = _hook_fields(hook, occasion)
         self._events.emit("hook_started", **who)
@@ -109,17 +109,16 @@ class HookExecutor:
         return result
 
     def report_block(self, hook: Hook, occasion: Occasion, reason: str) -> None:
-        """Says so in the event log."""
         tool = {"tool_call_id": occasion.call, "tool_name": occasion.tool} if occasion.tool else {}
         self._events.emit("hook_blocked", **_hook_fields(hook, occasion), **tool, reason=reason, enforced=True)
 
     def log_of(self, hook: Hook, attempt: int) -> str:
-        """Where the whole output of a hook at the gate goes, as a path in the task."""
+        """Return the log path of a hook at the gate, in the task."""
         name = re.sub(r"[^A-Za-z0-9._-]", "_", f"{attempt}-{hook.source}-{hook.id}.log")
         return f"{os.path.basename(self._context.directory)}/{name}"
 
     def _why_not_run(self, hook: Hook, occasion: Occasion) -> HookResult | None:
-        """Why a command is not run: its files are not what they must be, or the agent would have to supply them."""
+        """Return why a command is not run: its files changed, or the agent would have to supply them."""
         if hook.kind != COMMAND or self._protected is None:
             return None
         # Decision 87: a planted cache would be run instead of the script.
@@ -160,7 +159,7 @@ class HookExecutor:
         return result._replace(notes=(*result.notes, *self._clean_log(log, began)))
 
     def _run_at_start(self, hook: Hook, payload: bytes, place: HookPlace) -> HookResult:
-        """What it writes into its CLAUDE_ENV_FILE is set for the hooks that are run after it."""
+        """Run a hook at the start; its CLAUDE_ENV_FILE is set for later hooks."""
         make_directory(self._context.directory)
         path = os.path.join(self._context.directory, _ENV_FILE)
         write_without_sync(path, b"")
@@ -172,7 +171,7 @@ class HookExecutor:
         return result
 
     def _clean_log(self, path: str, began: int) -> tuple[str, ...]:
-        """A hook may print what it finds in the workspace, and a key may have got there. Looks at what was added alone."""
+        """Redact the new part of a log: a hook may print workspace content, and a key may have got there."""
         try:
             added = _read_tail(path, began)
             text = added.decode("utf-8", "surrogateescape")
@@ -186,7 +185,7 @@ class HookExecutor:
         return ()
 
     def _run_in_sandbox(self, hook: Hook) -> HookResult:
-        """In the sandbox of the agent's own commands: no input, and its exit code alone counts."""
+        """Run in the sandbox of the agent's own commands: no input, and only the exit code counts."""
         finished = self._commands.run(hook.command, math.ceil(hook.seconds))
         timed_out = finished.timed_out
         fault = "" if finished.exit_code is not None or timed_out else finished.limit or finished.output.strip()
@@ -218,14 +217,14 @@ class HookExecutor:
 
 
 def select_hooks(hooks: Sequence[Hook], point: str, name: str = "") -> list[Hook]:
-    """The hooks of a point, in their order, of which a matcher fits the name: of the tool, or of the way a run begins."""
+    """Return the hooks of a point, in order, whose matcher fits the name: of the tool, or of the session start."""
     return [
         hook for hook in hooks if hook.point == point and (not hook.matcher or re.fullmatch(hook.matcher, name or ""))
     ]
 
 
 def _apply_policy(hook: Hook, point: str, result: HookResult) -> HookResult:
-    """A hook that gave no verdict, away from the gate: closed is a block. At the gate that is no fault of the model."""
+    """Apply the failure policy away from the gate: closed is a block. At the gate the model is not at fault."""
     # Spec 12.17: at the gate a broken hook costs the model no attempt, so there its policy is applied by the decision.
     if result.status == FAILED and point != ACCEPT_GATE and hook.failure_policy == FAIL_CLOSED:
         return result._replace(status=BLOCK, notes=(*result.notes, NO_VERDICT), closed=True)
@@ -249,7 +248,7 @@ def _ending_of(result: HookResult) -> str:
 
 
 def _log_size(path: str) -> int:
-    """Of a log, which goes on; one that has grown too large begins anew."""
+    """Return the size of a log that is continued; one that has grown too large starts again."""
     size = os.path.getsize(path) if path and os.path.isfile(path) else 0
     if size > _LARGEST_LOG:
         os.unlink(path)
@@ -270,7 +269,7 @@ _LONGEST = 2048
 
 
 def run_builtin(hook: Hook, workspace_root: str, tool_name: str = "") -> HookResult:
-    """What the hook says. `tool_name`: the tool that is called, at the points where one is."""
+    """Run a built-in hook. `tool_name`: the called tool, at points with one."""
     handler = hook.params.get("handler")
     if handler == REQUIRE_FILE:
         return _require_file(hook, workspace_root)
@@ -282,7 +281,7 @@ def run_builtin(hook: Hook, workspace_root: str, tool_name: str = "") -> HookRes
 
 
 def file_fault(root: str, path: str) -> str | None:
-    """Why this is no file of the directory, or None (acceptance chain, section 12).
+    """Return why a path is not a file of the directory, or None (acceptance chain, section 12).
 
     Links are followed on both sides before they are compared, those of the directories above a missing file among them, so
     nothing is told of what lies outside. Only what is there now is looked at, and nothing is opened.
@@ -343,7 +342,7 @@ class HookEvents:
         self._folder, self._in_place, self._clean = directory, in_place, clean
 
     def emit(self, event: str, **fields: Any) -> None:
-        """Adds one line. Texts are cut at 4 KiB."""
+        """Add one line. Texts are cut at 4 KiB."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         kept = self._clean(fields)
         cut = {name: value[:_LONGEST_EVENT] if isinstance(value, str) else value for name, value in kept.items()}

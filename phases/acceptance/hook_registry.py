@@ -1,4 +1,4 @@
-"""Which hooks this start of a run has: the internal one, the user's, and those of the workspace that the user trusts."""
+"""Collect the hooks of a start of a run: the internal one, the user's, and the trusted ones of the workspace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Check = Callable[[Any], str | None]
 
 
 class HookSetting(NamedTuple):
-    """What the user says of hooks. Nothing of it can be said by a task or a workspace."""
+    """The user's setting of hooks. No task and no workspace can change it."""
 
     own: Mapping[str, Any] = {}
     """`{"hooks": …}` of the settings file, checked against its schema."""
@@ -39,28 +39,28 @@ class HookSetting(NamedTuple):
     parse: Callable[[bytes], Mapping[str, Any]] = lambda data: {}
     """A hooks.yaml, checked. Raises PipelineError."""
     check_store: Check = lambda value: None
-    """Why a value is no store of trusted workspaces, or None."""
+    """Validation of a store of trusted workspaces: the error, or None."""
     environment: Mapping[str, str] = {}
     trust_now: bool = False
     most_continues: int = MOST_CONTINUES
 
     @property
     def settings_file(self) -> str:
-        """The file that `own` stands in."""
+        """Return the file of `own`."""
         return os.path.join(self.own_folder, "config.yaml")
 
     @property
     def store(self) -> str:
-        """The file of trusted workspaces; empty where the user has no directory of settings."""
+        """Return the file of trusted workspaces; empty if the user has no directory of settings."""
         return os.path.join(self.own_folder, STORE) if self.own_folder else ""
 
     def user_hooks(self) -> tuple[Hook, ...]:
-        """The user's own hooks that are to run. Raises HookConfigError."""
+        """Return the user's own hooks to run. Raises HookConfigError."""
         return parse_hooks(self.own["hooks"], USER, self.settings_file) if self.own else ()
 
 
 def why_invalid(own: Mapping[str, Any], settings_file: str) -> str:
-    """The first fault of the user's own hooks, `{"hooks": …}` of a shape that the schema allows; empty for none."""
+    """Return the first fault of the user's own hooks, `{"hooks": …}` of a valid shape; empty for none."""
     return next(iter(find_problems(own["hooks"], USER, settings_file)), "")
 
 
@@ -68,22 +68,22 @@ class HookRegistry(NamedTuple):
     """The hooks of one start of a run."""
 
     hooks: tuple[Hook, ...]
-    """In the order in which they run."""
+    """Hooks in the order in which they run."""
     repo: RepoHooks
     named: Mapping[str, str]
     """Scripts that the user's own hooks name: path -> sha256 as they are now, empty for one that is not there."""
     trusted: Mapping[str, str]
-    """What the user says that scripts and the hooks file of the workspace must be."""
+    """Trusted digests of the workspace's scripts and hooks file."""
     unverified_reason: str
-    """Why nothing can be verified, or empty."""
+    """Reason why nothing can be verified, or empty."""
 
     def describe_missing(self, setting: HookSetting, run: RunFacts, planned: Collection[str]) -> Iterator[str]:
-        """A line for each hook whose program or script is not there. `planned`: files that the agent is to write."""
+        """Yield a line for each hook whose program or script is missing. `planned`: files that the agent is to write."""
         return describe_missing(self.hooks, run, setting.environment, setting.settings_file, planned)
 
 
 def register_hooks(setting: HookSetting, workspace: str, *, trust_now: bool = False) -> HookRegistry:
-    """The hooks at the start of a run. `trust_now`: the user trusts the workspace's own as they stand there now.
+    """Return the hooks at the start of a run. `trust_now`: the user trusts the workspace's own as they are.
 
     Raises Incomplete where the user wants the run refused, or trusts what cannot be used.
     """

@@ -36,18 +36,19 @@ BASE, CHECKSUMS = "base", "pins"
 
 
 class ChecksumHistory(NamedTuple):
-    """What the journals have recorded."""
+    """Recorded checksums of the journals."""
 
     checksums: Mapping[str, str]
-    """Of files of the workspace: path -> sha256."""
+    """Checksums of workspace files: path -> sha256."""
     files: Mapping[str, str] | None
     """The workspace when this journal began; None while it begins."""
     first: bool
     """No agent worked in this workspace before this journal."""
 
     def may_trust_now(self, root: str) -> bool:
-        """Whether --trust-hooks can hold: for what the user put there before the agent first worked, and for nothing that the
-        agent may have put there or changed since.
+        """Return whether --trust-hooks can apply.
+
+        It applies to files from before the agent first worked, and to none that the agent may have written or changed since.
         """
         # Decision 88: the flag holds for what stood there before the agent first worked.
         if not self.first or self.files is None:
@@ -57,7 +58,7 @@ class ChecksumHistory(NamedTuple):
         return unchanged and hash_control_files(root).keys() == control
 
     def why_unverified(self, registry: HookRegistry) -> str:
-        """Checks with which the work began, and which are not asked now, leave it unverified; else empty."""
+        """Check with which the work began, and which are not asked now, leave it unverified; else empty."""
         repo = registry.repo
         if HOOKS_FILE not in self.checksums or repo.state == TRUSTED:
             return ""
@@ -70,17 +71,17 @@ class ProtectedFiles(NamedTuple):
     checksums: Mapping[str, str]
     """Path -> sha256, empty for one that must not be there. Absolute paths lie outside of the workspace."""
     added: Mapping[str, str]
-    """Those of the workspace that no journal has recorded yet."""
+    """Checksums of workspace files that no journal has recorded yet."""
     companions: Mapping[str, str] | None
-    """What lies in the directory of hooks beside those; None where no hook rests on that directory."""
+    """Other files in the directory of hooks; None if no hook depends on that directory."""
     root: str
 
     def changed(self) -> list[str]:
-        """The files that are not what they must be."""
+        """Return the files that differ from their required state."""
         return sorted({*find_changed(self.checksums, self.root), *self._unexpected_files()})
 
     def changed_for(self, hook: Hook) -> list[str]:
-        """The same, of the files that one hook rests on."""
+        """Return the changed files that one hook depends on."""
         mine = {*script_paths_of(hook, self.root), *hash_scripts(hook, self.root)}
         mine |= {HOOKS_FILE} if hook.source == REPO else set()
         checksums = {path: digest for path, digest in self.checksums.items() if path in mine or os.path.isabs(path)}
@@ -88,12 +89,12 @@ class ProtectedFiles(NamedTuple):
         return sorted({*find_changed(checksums, self.root), *unexpected})
 
     def missing_for(self, hook: Hook) -> list[str]:
-        """Scripts of a hook in the user's directory of the workspace that are not there. The agent must not supply them."""
+        """Return missing scripts of a hook in the user's directory of the workspace. The agent must not supply them."""
         named = (path for path in script_paths_of(hook, self.root) if _is_control(path))
         return [path for path in named if not os.path.exists(os.path.join(self.root, path))]
 
     def _unexpected_files(self) -> list[str]:
-        """What differs in the directory of hooks: a file beside a script may be imported instead of another (decision 87)."""
+        """Return the differences in the directory of hooks, where a file may be imported instead of another (decision 87)."""
         if self.companions is None:
             return []
         now = {path: digest for path, digest in hash_control_files(self.root).items() if path not in self.checksums}
@@ -103,7 +104,7 @@ class ProtectedFiles(NamedTuple):
 
 
 def refuse_changed_files(protected: ProtectedFiles, task: str, emit: Callable[..., None]) -> None:
-    """Raises Incomplete where a file was changed before this start: the agent may have done it, and so may the user."""
+    """Raise Incomplete where a file was changed before this start: the agent may have done it, and so may the user."""
     if changed := protected.changed():
         emit("hook_tampered", files=changed)
         raise Incomplete(
@@ -114,7 +115,7 @@ def refuse_changed_files(protected: ProtectedFiles, task: str, emit: Callable[..
 
 
 def read_history(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> ChecksumHistory:
-    """What the header of a journal and its rows have recorded. What came first counts."""
+    """Return the checksums recorded in a journal's header and rows. The first one counts."""
     checksums, files = dict(begun.get("pins", {})), None
     for row in rows:
         if row["kind"] in (BASE, CHECKSUMS):
@@ -125,7 +126,7 @@ def read_history(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) ->
 
 
 def read_checksums(journal: str) -> Mapping[str, str]:
-    """What a journal on the disk has recorded, or the last that was set aside: to begin anew changes none of it."""
+    """Return the checksums recorded in a journal, or in the last one set aside: a new start changes none of them."""
     journal = journal if os.path.lexists(journal) else latest_aside(journal) or journal
     repair_tail(journal)
     rows = read_journal(journal)
@@ -135,7 +136,7 @@ def read_checksums(journal: str) -> Mapping[str, str]:
 def build_protected_files(
     registry: HookRegistry, past: ChecksumHistory, planned: Collection[str], root: str
 ) -> ProtectedFiles:
-    """The protected files as they are now. `planned` files are the agent's to write, whatever hook of the user looks at them.
+    """Return the protected files as they are now. `planned` files are the agent's to write, even if a user's hook reads them.
 
     Raises Incomplete where a trusted hook of the workspace runs one of them.
     """
@@ -162,7 +163,7 @@ def build_protected_files(
 
 
 def _refuse_planned(registry: HookRegistry, planned: Collection[str], root: str) -> None:
-    """A script whose bytes the user trusts, and that the plan has the agent write, can be neither."""
+    """Refuse a script that the user trusts by its bytes and that the plan has the agent write."""
     for hook in registry.repo.hooks:
         # Decision 78: its bytes cannot be both trusted and written by the agent.
         if both := [path for path in paths_run_by(hook, root) if path in planned and not hook.sandbox]:
@@ -176,18 +177,18 @@ def _refuse_planned(registry: HookRegistry, planned: Collection[str], root: str)
 def _companion_files(
     must: Mapping[str, str], registry: HookRegistry, past: ChecksumHistory, root: str
 ) -> dict[str, str]:
-    """What must lie in the directory of hooks beside the scripts: what the user trusts, else what was there first."""
+    """Return the required files next to the scripts: the trusted ones, else the first recorded ones."""
     repo = registry.repo
     if repo.beside is not None and repo.is_trusted:
         return {path: digest for path, digest in repo.beside.items() if path not in must}
-    # Decision 87: a file beside a script may be imported instead of another.
+    # Decision 87: a file next to a script may be imported instead of another.
     first = hash_control_files(root) if past.files is None and past.first else past.files or {}
     known = {**first, **past.checksums}
     return {path: known[path] for path in known if _is_control(path) and path not in must and known[path]}
 
 
 def _first_checksum(path: str, now: str, past: ChecksumHistory) -> str | None:
-    """What a file must be that is named for the first time: as before the agent worked. None where it may be the agent's."""
+    """Return the required digest of a newly named file: as before the agent worked. None if it may be the agent's."""
     if past.files is not None:
         now = past.files.get(path, ABSENT)
     if not past.first:

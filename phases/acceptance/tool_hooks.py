@@ -38,7 +38,7 @@ from phases.llm.model import OK, ToolCall
 
 HOOK_BLOCKED = "hook_blocked"
 UNGUARDED = "unguarded"
-"""In the record of a call: hooks that should have watched over it, or over the calls of its sub-agent, and could not."""
+"""Record key of a call: hooks that should have watched it, or the calls of its sub-agent, and could not."""
 _SUBAGENT = "Task"
 _AROUND = (BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, SUBAGENT_STOP)
 Row = dict[str, Any]
@@ -53,7 +53,7 @@ class ToolHooks:
     executor: HookExecutor
     events: HookEvents
     subagents: Callable[[], SubAgents]
-    """As the journal tells of them."""
+    """Sub-agents by the journal."""
     notify: Callable[[str], None] = lambda text: None
     """Shows the user a line."""
     notified: dict[str, str] = field(default_factory=dict)
@@ -62,15 +62,15 @@ class ToolHooks:
     """
 
     def watch_calls(self) -> bool:
-        """Whether any hook is asked around calls of tools."""
+        """Return whether any hook runs around tool calls."""
         return any(hook.point in _AROUND for hook in self.hooks)
 
     def are_there_for(self, call: ToolCall) -> bool:
-        """Whether a call has hooks around it."""
+        """Return whether a call has hooks around it."""
         return any(select_hooks(self.hooks, point, call.name) for point in _AROUND)
 
     def around(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
-        """The record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
+        """Return the record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
         answers = self._ask(BEFORE_TOOL, call, turn, None)
         unguarded = self._unguarded(answers)
         stops = [(hook, result) for hook, result in answers if result.status == STOP]
@@ -91,7 +91,7 @@ class ToolHooks:
         return _with_hooks(row, answers, unguarded)
 
     def _unguarded(self, answers: list[tuple[Hook, HookResult]]) -> list[str]:
-        """Which hooks gave no verdict on a call that is done all the same. The user is notified of each once."""
+        """Return the hooks without a verdict on a call that is done anyway. The user is notified of each once."""
         faults = []
         for hook, result in answers:
             if not (result.closed or is_broken(result.status, result.fault)):
@@ -122,11 +122,11 @@ class ToolHooks:
             self.events.emit(name, **fields)
 
     def at_start(self, *, resumed: bool) -> list[str]:
-        """What they say for the model; nothing that they say of a beginning keeps it from going on."""
+        """Return the messages of the hooks for the model; they cannot stop a session from starting."""
         return self._at_an_end(SESSION_START, RESUME if resumed else STARTUP, "")
 
     def at_end(self, reason: str, detail: str) -> None:
-        """The same of an end."""
+        """Return the messages of the hooks at the end of a run."""
         self._at_an_end(SESSION_END, reason, detail)
 
     def _at_an_end(self, point: str, word: str, detail: str) -> list[str]:
@@ -197,19 +197,19 @@ class SubAgents:
     states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def started(self, task_id: str) -> tuple[SubAgents, bool]:
-        """With one more, and whether that changed anything: one that is known, or has no id, does not."""
+        """Record the start of a sub-agent; return whether that changed anything: a known one, or one without an id, does not."""
         return (self, False) if task_id in self.states else self._with(task_id, RUNNING)
 
     def ended(self, task_id: str, state: str) -> tuple[SubAgents, bool]:
-        """With the end of one (succeeded, completed, failed or canceled), and whether that changed anything.
+        """Record the end of a sub-agent (succeeded, completed, failed or canceled); return whether that changed anything.
 
-        The last state wins, and a word that is no end changes nothing. One that was not seen to start has started as well.
+        The last state wins, and an unknown word changes nothing. One without a recorded start counts as started.
         """
         return self._with(task_id, _ENDS[state]) if state in _ENDS else (self, False)
 
     @property
     def counts(self) -> dict[str, int]:
-        """started, running, completed and failed."""
+        """Count the started, running, completed and failed ones."""
         states = list(self.states.values())
         return {"started": len(states), **{state: states.count(state) for state in (RUNNING, COMPLETED, FAILED)}}
 
@@ -220,12 +220,12 @@ class SubAgents:
 
 
 def task_id_of(turn: int, call_id: str) -> str:
-    """What the sub-agent of a call is called."""
+    """Return the id of a call's sub-agent."""
     return f"{turn}-{call_id}"
 
 
 def read_subagents(rows: Iterable[Mapping[str, Any]]) -> SubAgents:
-    """The sub-agents that a journal tells of, so that a run that is gone on with counts on. What was kept back never began."""
+    """Return the sub-agents of a journal, for a continued run. One that was held back never began."""
     asked: dict[str, None] = {}
     results: dict[str, Mapping[str, Any]] = {}
     for row in rows:
@@ -245,7 +245,7 @@ def read_subagents(rows: Iterable[Mapping[str, Any]]) -> SubAgents:
 def events_of(
     before: SubAgents, after: SubAgents, snapshot: Mapping[str, Any], reason: str = "tool_result"
 ) -> list[tuple[str, dict[str, Any]]]:
-    """The two events of a change, in their order; none where nothing changed.
+    """Return the two events of a change, in order; none without one.
 
     `snapshot`: what else is known of the run at that moment (run_id, todos, …).
     """

@@ -1,4 +1,4 @@
-"""What is known of each requirement, observed: where code names it, whether a check ran it, whether a test would notice a change.
+"""Collect the evidence for each requirement: where code names it, whether a check ran it, whether a test notices a change.
 
-The ladder: missing, named, stubbed, executed, tested, guarded. Nothing here believes a word of the code that it looks at.
+The levels: missing, named, stubbed, executed, tested, guarded. Claims of the code itself do not count.
 """

@@ -1,4 +1,4 @@
-"""What a plan demands of the code, requirement by requirement and value by value."""
+"""List a plan's requirements and values for the code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def demands_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The requirements of a plan and its values, as rows of one form.
+    """Return the requirements of a plan and its values, as rows of one form.
 
     What describes a data set, a machine or another paper's runs is in the plan for its reader, and no code has to hold it.
     """
@@ -16,12 +16,12 @@ def demands_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def is_value(row: Mapping[str, Any]) -> bool:
-    """Whether a row of `demands_of` is a value of the plan."""
+    """Return whether a row of `demands_of` is a value of the plan."""
     return str(row["id"]).startswith("V")
 
 
 def describe_value(row: Mapping[str, Any]) -> str:
-    """A value in words: its name, its symbol, what it is, whose, and when."""
+    """Describe a value: name, symbol, quantity, owner, and condition."""
     shown = row["value"] if "value" in row else ", ".join(map(str, row["values"]))
     symbol = f" ({row['symbol']})" if row.get("symbol") else ""
     unit = f" {row['unit']}" if row.get("unit") else ""

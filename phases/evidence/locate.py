@@ -99,7 +99,7 @@ def _planned_places(row: Mapping[str, Any], plan: Mapping[str, Any], wholes: Map
 
 
 def _whole_files(plan: Mapping[str, Any], sources: Mapping[str, str], overrides: Collection[str]) -> dict[str, Place]:
-    """Return the planned files that are there and are no tests, as places without an id."""
+    """Return the existing planned files other than tests, as places without an id."""
     paths = [file["path"] for file in plan["file_structure"]]
     return {
         path: _whole_file(path, sources[path], overrides)

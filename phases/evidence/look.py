@@ -23,7 +23,7 @@ Rows = list[dict[str, Any]]
 
 
 class EvidenceSetting(NamedTuple):
-    """What is observed, and with which tools."""
+    """Scope and tools of an observation."""
 
     bare: str = ""
     """The environment with the tools (bare_python.py); empty: nothing is observed."""
@@ -49,7 +49,6 @@ class Look:
 
     @property
     def seconds(self) -> int:
-        """The time limit of a check."""
         return self._commands.box.limits.seconds
 
     def report(self, what: str, number: int, total: int, detail: str) -> None:

@@ -72,7 +72,7 @@ def find_by_name(plan: Mapping[str, Any], sources: Mapping[str, str]) -> dict[st
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The words of a name, in whichever way it joins them: snake, camel or prose; without an s at their end."""
+    """Return the words of a name in snake case, camel case or prose; without a plural s."""
     words = (word.lower() for word in _WORD.findall(name))
     return frozenset(
         word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in words
@@ -93,7 +93,7 @@ def _definitions(path: str, source: str) -> Iterator[_Definition]:
 
 
 def _of_component(name: str, definitions: Sequence[_Definition]) -> list[Place]:
-    """The definitions that a component's name fits best; those with the fewest other words first."""
+    """Return the definitions that best match a component's name; those with the fewest other words first."""
     wanted = words_of(name) - _GENERAL or words_of(name)
     short = "".join(word[0] for word in re.findall(r"[A-Za-z]+", name)).lower()
     fitting = [
@@ -108,7 +108,7 @@ def _of_component(name: str, definitions: Sequence[_Definition]) -> list[Place]:
 
 
 def _values(path: str, source: str) -> Iterator[tuple[frozenset[str], str, Place]]:
-    """The named values of a file: their words, all in one, and where they are."""
+    """Yield the named values of a file: their words, all in one, and their places."""
     if path.endswith(_DATA_FILES):
         for number, line in enumerate(split_lines(source), 1):
             if key := _KEY.match(line):
@@ -134,7 +134,7 @@ def _named_values(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _options(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The default of an option of a command line."""
+    """Yield the default of a command-line option."""
     if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("add_argument", "option"):
         names = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
         default = next((each.value for each in node.keywords if each.arg == "default"), None)
@@ -143,7 +143,7 @@ def _options(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _of_value(row: Mapping[str, Any], values: Iterable[tuple[frozenset[str], str, Place]]) -> list[Place]:
-    """The named values that may be a value of the plan: by its name, its usual short forms, or its symbol."""
+    """Return the named values that may be a value of the plan, by its name, usual short forms, or symbol."""
     name = str(row.get("name") or "")
     wanted = words_of(name) - _GENERAL
     short = {each for usual, forms in _SHORT.items() if words_of(usual) - _GENERAL <= wanted for each in forms}

@@ -1,7 +1,7 @@
 """Read which functions of JavaScript files ran, from the coverage files that Node's engine writes (NODE_V8_COVERAGE).
 
-Node runs each test file in a process of its own, so what ran is known by test file. The files are written inside the sandbox
-and read as a stranger's text: they can make a workspace look better or worse, and do nothing else.
+Node runs each test file in a process of its own, so coverage is known by test file. The files are written inside the sandbox
+and are untrusted: they can make a workspace look better or worse, and do nothing else.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The commands of one look at the work, watched: which tests ran, how each ended, and which lines each of them ran.
+"""Observe one run of a work's commands: which tests ran, their results, and the lines that each ran.
 
-The notes are made inside the sandbox, by code that a hostile workspace may reach. So they are read as a stranger's text: a
-workspace can make itself look better or worse in them, and do nothing else.
+The notes are made inside the sandbox, by code that a hostile workspace may reach. So they are untrusted: a workspace can make
+itself look better or worse in them, and do nothing else.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from pipeline.base.files import read_bytes
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 OF_USER = "../user_tests/"
-"""What the names of the user's own tests begin with: they lie beside the workspace."""
+"""Prefix of the names of the user's own tests: they are next to the workspace."""
 _LARGEST = 64 * 2**20
 _OF_NODE = "node"
 _MOST_FILES, _LONGEST_NUMBER = 2000, 15
 _MOST_BYTES = 512 * 2**20
-"""Of all notes of one look."""
+"""Limit of all notes of one observation."""
 
 
 class Observation(NamedTuple):
-    """What the notes say."""
+    """Content of the notes."""
 
     tests: Mapping[str, str]
     """`path::Class::test` → passed, failed or skipped. A test with parameters passed where all of them did."""
     lines: Mapping[str, Mapping[int, frozenset[str]]]
-    """By file and line: the tests that ran it; an empty name stands for what runs outside of tests."""
+    """By file and line, the tests that ran it; an empty name stands for code outside of tests."""
     unrun: Mapping[str, frozenset[int]] = {}
-    """By file: the lines that could have run and did not."""
+    """By file, the lines that could have run and did not."""
     paths: tuple[str, ...] = (".",)
-    """Where in the workspace the tests find modules."""
+    """Import paths of the tests in the workspace."""
     suffixes: tuple[str, ...] = (".py",)
-    """Of what files it is known which lines ran."""
+    """Suffixes of files with known coverage."""
     cut_off: bool = False
     """A test run began and did not come to its end, whatever its exit code."""
     is_blind: bool = False
@@ -48,7 +48,7 @@ class Observation(NamedTuple):
         return sum(each == outcome for each in self.tests.values())
 
     def tests_of(self, path: str, spans: tuple[tuple[int, int], ...]) -> frozenset[str]:
-        """The passing tests that ran a line within these spans."""
+        """Return the passing tests that ran a line within these spans."""
         lines = self.lines.get(path, {})
         found = (names for line, names in lines.items() if any(first <= line <= last for first, last in spans))
         return frozenset(name for names in found for name in names if self.tests.get(name) == PASSED)
@@ -58,7 +58,7 @@ NOTHING = Observation({}, {}, is_blind=True)
 
 
 class Watch:
-    """Where the notes of one look go: a directory of nobody else."""
+    """Directory for the notes of one observation."""
 
     def __init__(self, notes: str) -> None:
         self.notes = notes
@@ -73,7 +73,7 @@ class Watch:
         remove_directory(self.notes)
 
     def variables(self, workspace: str) -> dict[str, str]:
-        """What makes the Pythons of a command note what they do."""
+        """Return the variables that make a command's Pythons write notes."""
         return {
             "PIPELINE_EVIDENCE": self.notes,
             "PIPELINE_WORKSPACE": workspace,
@@ -83,7 +83,7 @@ class Watch:
         }
 
     def count(self, command: str) -> tuple[int, int, int] | None:
-        """How many tests of a command passed, failed and were skipped; None where none was noted."""
+        """Return how many tests of a command passed, failed and were skipped; None without notes."""
         outcomes = [
             row["outcome"]
             for row in _all_rows(self.notes)
@@ -105,7 +105,7 @@ class Watch:
 
 
 def _read_notes(notes: str) -> Observation:
-    """How each test ended, which lines it ran, and whether a run of tests did not end."""
+    """Return each test's result and lines, and whether a test run did not end."""
     tests, paths, begun, ended = dict[str, str](), list[str](), 0, 0
     lines, could_run = dict[str, dict[int, set[str]]](), dict[str, set[int]]()
     for row in _all_rows(notes):
@@ -131,7 +131,7 @@ def _read_notes(notes: str) -> Observation:
 
 
 def _with_those_set_up(by: set[str], tests: Mapping[str, str]) -> set[str]:
-    """The tests that ran a line; for what a class or a module of tests sets up, all tests of it."""
+    """Return the tests that ran a line; for the set-up of a class or module, all of its tests."""
     found = set[str]()
     for name in by:
         inside = {test for test in tests if test.startswith(f"{name}::")} if name and name not in tests else set[str]()
@@ -140,7 +140,7 @@ def _with_those_set_up(by: set[str], tests: Mapping[str, str]) -> set[str]:
 
 
 def _lines_by_file(noted: object) -> Iterator[tuple[str, list[int]]]:
-    """The numbers of lines by file, as far as they are that."""
+    """Yield valid line numbers by file."""
     for path, numbers in noted.items() if isinstance(noted, dict) else ():
         if isinstance(path, str) and isinstance(numbers, list):
             yield path, [number for number in numbers if isinstance(number, int)]
@@ -158,7 +158,7 @@ def _all_rows(notes: str) -> list[dict[str, Any]]:
 
 
 def _bounded_int(digits: str) -> int:
-    """A number as Python's own tools write it; ValueError for one that nothing could be done with."""
+    """Parse a number in the form that Python's tools write. Raises ValueError for an oversized one."""
     if len(digits) > _LONGEST_NUMBER:
         raise ValueError("too large")
     return int(digits)
@@ -169,7 +169,7 @@ def _worse(before: str | None, now: str) -> str:
 
 
 def read_rows(path: str) -> list[dict[str, Any]]:
-    """The lines of a file of the sandbox that are JSON objects; none where it cannot be read."""
+    """Return the lines of a sandbox file that are JSON objects; none if it cannot be read."""
     try:
         lines = read_bytes(path, limit=_LARGEST).split(b"\n")
     except StorageError:

@@ -50,9 +50,9 @@ class Place(NamedTuple):
     is_stub: bool = False
     """It does nothing: it passes, returns nothing, or raises NotImplementedError."""
     is_abstract: bool = False
-    """It says what others implement, and is no work of its own."""
+    """True if others implement it, so that it does nothing itself."""
     value: ast.expr | None = None
-    """Of a value in Python that is given."""
+    """Expression of a Python value, if it has one."""
     body: tuple[tuple[int, int], ...] = ()
     """The lines that run when it is used, not when it is defined: first and last of each function in it."""
     how: str = CITED
@@ -100,7 +100,7 @@ def _text_places(path: str, source: str, wanted: Collection[str]) -> list[Place]
 
 
 def split_lines(source: str) -> list[str]:
-    """The lines as Python counts them."""
+    """Split the lines as Python counts them."""
     return _LINE_END.split(source)
 
 
@@ -111,7 +111,7 @@ def is_test_file(path: str) -> bool:
 
 
 def read_ids(text: str) -> list[str]:
-    """The ids in a text, each once, in their order. "R1-R3" names three."""
+    """Return the ids in a text, each once, in order. "R1-R3" names three."""
     found = []
     for match in _RANGE.finditer(text):
         first, last = int(match[2]), int(match[3])
@@ -162,7 +162,7 @@ class _PythonFile:
         return sorted(self._most_specific(found, named), key=lambda place: place.first)
 
     def _text_of(self, one: _Named, taken: set[int]) -> Iterator[str]:
-        """What is said of a definition: its docstring, the comments above it; behind a value."""
+        """Yield the text about a definition: its docstring, the comments above it, or after a value."""
         node = one.node
         first = _first_line(node)
         for number in range(first - 1, one.after, -1):
@@ -181,7 +181,7 @@ class _PythonFile:
     def _comments_inside(
         self, node: Function | ast.ClassDef, inner: Sequence[_Named], taken: set[int]
     ) -> Iterator[str]:
-        """The comments in a body, but for those of definitions in it."""
+        """Yield the comments in a body, but not in definitions within it."""
         spans = [(_first_line(other.node), other.node.end_lineno or 0) for other in inner]
         for number, text in self._comments.items():
             is_inner = any(first <= number <= last for first, last in spans)
@@ -189,7 +189,7 @@ class _PythonFile:
                 yield text
 
     def _entries(self, tree: ast.Module, taken: set[int]) -> Iterator[Place]:
-        """Values with a name that are no statement: entries of a dict, arguments, defaults, on a line with a comment."""
+        """Yield named values that are not statements: dict entries, arguments and defaults on a line with a comment."""
         if not any(map(read_keys, self._comments.values())):
             return
         for node in ast.walk(tree):
@@ -204,7 +204,7 @@ class _PythonFile:
                     yield Place(name, self._path, symbol, value.lineno, last, VALUE, value=value)
 
     def _of_the_module(self, tree: ast.Module, found: Sequence[Place]) -> Iterator[Place]:
-        """What the docstring of the file names and nothing in it does: the whole file is about that."""
+        """Return what the file's docstring names and nothing in it does: the whole file is about that."""
         there = {place.identifier for place in found}
         for name in self._known([ast.get_docstring(tree, clean=False) or ""]):
             if name in there:
@@ -222,7 +222,7 @@ class _PythonFile:
                 yield from self._fields_of(place, named) or [place]
 
     def _fields_of(self, place: Place, named: Sequence[_Named]) -> list[Place]:
-        """The fields of a class that has nothing else: values, each of them."""
+        """Return the fields of a class without anything else, as values."""
         own = [
             one.node
             for one in named
@@ -298,7 +298,7 @@ def _is_inside(inner: Place, outer: Place) -> bool:
 
 
 def _read_comments(source: str) -> dict[int, str]:
-    """The comments by line."""
+    """Return the comments by line."""
     try:
         lines = iter([f"{line}\n" for line in split_lines(source.removeprefix("\ufeff"))])
         tokens = tokenize.generate_tokens(lambda: next(lines, ""))
@@ -308,7 +308,7 @@ def _read_comments(source: str) -> dict[int, str]:
 
 
 def walk_definitions(tree: ast.Module) -> Iterator[_Named]:
-    """Every function, class and named value, however deep; by a list, because a chain of elif nests without end."""
+    """Yield every function, class and named value, at any depth; without recursion, because elif chains nest deeply."""
     todo: list[tuple[str, int, Function | ast.ClassDef | None, list[ast.stmt]]] = [("", 0, None, tree.body)]
     while todo:
         prefix, after, inside, body = todo.pop()
@@ -333,7 +333,7 @@ def _inner_blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def find_entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The named values in an expression: their names, and what they are."""
+    """Yield the named values in an expression."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and not isinstance(value, ast.Dict):
@@ -351,7 +351,7 @@ def find_entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _data_places(path: str, source: str, wanted: Collection[str]) -> list[Place]:
-    """The lines of a data file that name a requirement, or stand under a comment that does."""
+    """Return the lines of a data file that name a requirement, or follow a comment that does."""
     lines, places, above = split_lines(source), [], list[str]()
     for number, line in enumerate(lines, 1):
         named = _read_wanted(line.replace("_", " "), wanted)  # a key may be `rate_R4`

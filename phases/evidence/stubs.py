@@ -9,16 +9,16 @@ from collections.abc import Collection, Iterable, Iterator
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Value = ast.Assign | ast.AnnAssign
 SETS_UP = ("__init__", "__post_init__", "__new__", "__repr__", "__str__")
-"""What makes or shows an object, and is no work of its own."""
+"""Methods that make or show an object and do nothing else."""
 
 
 _TODO = r"""["'`]TODO\s*(?:["'`:]|implement)"""
 _SAYS_SO = r"""["'`](?i:not (?:yet )?implemented|unimplemented)\b"""
 _THROWS = r"\bthrow\s+(?:new\s+)?\w*(?:Error|Exception)\w*\s*\(\s*|\bpanic!?\(\s*"
 _UNWRITTEN = re.compile(rf"(?:{_THROWS}){_TODO}|\btodo!\s*\(|\{{\s*(?://\s*TODO[^\n]*\n\s*|/\*\s*TODO[^*]*\*/\s*)\}}")
-"""What is unfinished wherever it is."""
+"""Text that marks any place as unfinished."""
 _GIVES_UP = re.compile(rf"(?:{_THROWS}){_SAYS_SO}|\bunimplemented!\s*\(|\bthrow\s+new\s+NotImplementedException\s*\(")
-"""What makes a stub of a function if the function does nothing else."""
+"""Text that makes a function a stub if it does nothing else."""
 _BEGINS_FUNCTION = re.compile(r"\)[^(){};=]*(?:=>\s*)?\{?\s*\Z")
 _BEGINS_BRANCH = re.compile(r"\b(?:if|for|while|switch|catch|match|when)\b")
 _COMMENTS = re.compile(r"(?:\s*(?://[^\n]*|/\*[^*]*\*/))+\Z")
@@ -31,7 +31,7 @@ _NO_CODE = (".py", ".md", ".rst", ".txt", ".json", ".yaml", ".yml", ".toml", ".c
 
 
 def text_stubs(path: str, text: str, bases: Collection[str] = ()) -> Iterator[tuple[int, str]]:
-    """Yield the line and a description of each stub in a file that is no Python, and of filler text in a page.
+    """Yield the line and a description of each stub in a file other than Python, and of filler text in a page.
 
     `bases`: the classes that others extend, whose methods may leave the work to them.
     """
@@ -58,8 +58,10 @@ def extended_classes(texts: Iterable[str]) -> set[str]:
 
 
 def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False) -> bool:
-    """Whether a definition does nothing: a function that passes, returns nothing or what is empty, or gives up; a class
-    whose methods, but those that set it up, are all like that; a value that is None, an ellipsis, or not given.
+    """Return whether a definition does nothing.
+
+    A function that passes, returns nothing or something empty, or gives up; a class with only such methods besides its set-up; a
+    value that is None, an ellipsis, or missing.
     """
     if isinstance(node, Value):
         if node.value is None:
@@ -127,5 +129,4 @@ def is_protocol(node: ast.ClassDef) -> bool:
 
 
 def last_word(node: ast.AST) -> str:
-    """The last word of a dotted name."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

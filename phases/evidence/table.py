@@ -20,10 +20,10 @@ from phases.evidence.values import value_difference
 LEVELS = UNLOCATED, STUBBED, LOCATED, RUN, GUARDED = ("unlocated", "stubbed", "located", "run", "guarded")
 """No place in the code is known; the place is a stub; it is there; passing tests run it; they notice most changes to it."""
 _NOTICED_SHARE = 0.8
-"""Of the changes tried on a requirement, for guarded."""
+"""Share of a requirement's tried changes that must be noticed for guarded."""
 _MOST_TESTS, _MOST_MISSED, _MOST_VALUES = 10, 3, 3
 _SHORTEST_NAME = 3
-"""Of a value, for other files to be searched for it."""
+"""Shortest name of a value for which other files are searched."""
 _NO_LINES = (VALUE, DATA, TEXT)
 Row = dict[str, Any]
 RunJobs = Callable[[Sequence[Job]], Mapping[int, bool]]
@@ -67,7 +67,9 @@ def find_below(rows: Sequence[Row], level: str) -> tuple[list[str], list[str]]:
     for row in rows:
         if LEVELS.index(row["level"]) >= LEVELS.index(level):
             continue
-        is_known = row["level"] in (UNLOCATED, STUBBED) or (row["measured"] and (row["level"] == LOCATED or row["tried"]))
+        is_known = row["level"] in (UNLOCATED, STUBBED) or (
+            row["measured"] and (row["level"] == LOCATED or row["tried"])
+        )
         why = "; ".join([*filter(None, [row["note"]]), *(f"its tests also pass with {each}" for each in row["missed"])])
         (below if is_known else unknown).append(f"{row['id']} is {row['level']}{f': {why}' if why else ''}")
     return below, unknown
@@ -118,7 +120,9 @@ def _tests_running(places: Sequence[Place], sources: Mapping[str, str], seen: Ob
             found |= seen.tests_of(place.path, ((place.first, place.last),) if place.kind == TEXT else place.body)
             continue
         name = place.symbol.rpartition(".")[2]
-        named = re.compile(rf"\b{re.escape(name)}\b" if len(name) >= _SHORTEST_NAME and name.isidentifier() else r"(?!)")
+        named = re.compile(
+            rf"\b{re.escape(name)}\b" if len(name) >= _SHORTEST_NAME and name.isidentifier() else r"(?!)"
+        )
         for path, lines in seen.lines.items():
             if lines and (path == place.path or named.search(sources.get(path, ""))):
                 found |= seen.tests_of(path, ((min(lines), max(lines)),))

@@ -96,7 +96,7 @@ def _count_tried(notes: str, share: range) -> int:
 
 
 def _laid_out(box: Box, path: str) -> str:
-    """A file's code, laid out by Python itself; empty where it cannot be read."""
+    """Return a file's code as Python formats it; empty if it cannot be read."""
     tree = parse_python(read_bytes(os.path.join(box.workspace, path)).decode("utf-8", "replace"))
     return ast.unparse(tree) if tree else ""
 

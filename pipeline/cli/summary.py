@@ -1,4 +1,4 @@
-"""The last screen of a run: what was made, where, what is not done, and what to type next."""
+"""Print the closing screen of a run: results, paths, open ends, and what to type next."""
 
 from __future__ import annotations
 

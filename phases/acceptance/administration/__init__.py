@@ -1,1 +1,1 @@
-"""What `pipeline hooks` does: list hooks, trust them, run one now, and translate those of other tools. It prints nothing."""
+"""Functions of `pipeline hooks`: list hooks, trust them, run one now, and translate those of other tools. Prints nothing."""

@@ -1,4 +1,4 @@
-"""What a hook would be given in a task as it stands: read from its journal, its plan and its workspace."""
+"""Build a hook's input for a task as it is now, from its journal, its plan and its workspace."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TASK, _TODOS = "Task", "TodoWrite"
 def completion_facts(
     plan: Row | None, planned: Collection[str], rows: Sequence[Row], head: Manifest, most: int
 ) -> EndingFacts:
-    """A first completion request. `rows`: the whole journal; `head`: the workspace as it is; `most`: continues allowed."""
+    """Return a first completion request. `rows`: the whole journal; `head`: the workspace; `most`: continues allowed."""
     base = next((row["result"]["manifest"] for row in reversed(rows) if row["kind"] == BASE), None)
     start = manifest_from_json(base) if base else Manifest({}, sha256(b""))
     found = compare_manifests(start, head, planned=planned)
@@ -59,7 +59,7 @@ def completion_facts(
 
 
 def occasion_of(hook: Hook, rows: Sequence[Row], run: RunFacts) -> Occasion | None:
-    """Another point than the gate: for tools, with the last call on record that the hook would have watched, if any."""
+    """Return the occasion at another point than the gate: for tools, the last recorded call that the hook would watch."""
     if hook.point in (SESSION_START, SESSION_END):
         begins = STARTUP if not hook.matcher or re.fullmatch(hook.matcher, STARTUP) else RESUME
         session = SessionFacts(begins if hook.point == SESSION_START else "accepted")
@@ -82,7 +82,7 @@ def _watches_call(hook: Hook, tool: str, *, failed: bool) -> bool:
 
 
 def _calls_in(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """The calls of tools that were answered, each with the row of its result."""
+    """Return the answered tool calls, each with the row of its result."""
     called: dict[tuple[int, str], Row] = {}
     found = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Runs one hook now, on the workspace of a task, as a run would: with the same input, environment and limits."""
+"""Run one hook now, on the workspace of a task, as a run would: with the same input, environment and limits."""
 
 from __future__ import annotations
 
@@ -44,29 +44,29 @@ _LINES, _WIDTH, _NAMED = 20, 200, 20
 
 @dataclass(frozen=True)
 class Trial:
-    """What a trial needs to know of its task. The journal is only read."""
+    """Facts of a task for a trial. The journal is only read."""
 
     root: str
     """The task."""
     id: str
     settings: Mapping[str, Any]
-    """What a run of the task would go by."""
+    """Settings of a run of the task."""
     plan: Mapping[str, Any] | None
     planned: Sequence[str]
     """The files of the plan."""
     hooks: HookSetting
-    """What the user says of hooks."""
+    """The user's hooks."""
     package_store: str = ""
-    """Where the environments of packages are that tasks share."""
+    """Directory of the shared package environments."""
 
     @property
     def places(self) -> TaskPaths:
-        """Where the task keeps what."""
+        """Return the task's paths."""
         return task_paths(self.root)
 
 
 def run_once(trial: Trial, hook: Hook) -> dict[str, Any]:
-    """What came of one hook. The caller holds the task, and the workspace stays as a run would leave it."""
+    """Run one hook and return its result. The caller holds the task, and the workspace stays as a run would leave it."""
     rows = read_journal(trial.places.journal)
     _refuse_edited(trial, hook, rows)
     make_directory(trial.places.hooks)
@@ -86,7 +86,7 @@ def run_once(trial: Trial, hook: Hook) -> dict[str, Any]:
 
 
 def trial_lines(hook: Hook, outcome: Mapping[str, Any]) -> Iterator[str]:
-    """What came of a trial. What a command printed is behind a bar."""
+    """Describe the result of a trial. A command's output is behind a bar."""
     yield f"{hook.key} {_WORDS[outcome['status']]} ({outcome['seconds']:g} s{_exit_text(outcome)})"
     if hook.command:
         yield f"  runs: {_short_line(hook.command)}"
@@ -110,7 +110,7 @@ def trial_lines(hook: Hook, outcome: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _refuse_edited(trial: Trial, hook: Hook, rows: Sequence[Row]) -> None:
-    """What a run would not run is not run for a trial either: the agent may have edited the script. Raises UsageError."""
+    """Raise UsageError for a hook that a run would not run, since the agent may have edited its script."""
     root = os.path.realpath(trial.places.workspace)
     past = read_history(rows[0].get("begun", {}), rows[1:]) if rows else None
     # A builtin runs no script that the agent could have edited.
@@ -124,7 +124,7 @@ def _refuse_edited(trial: Trial, hook: Hook, rows: Sequence[Row]) -> None:
 
 
 def _build_gate(trial: Trial, hook: Hook, rows: Sequence[Row], directory: str, aside: str) -> GateHooks:
-    """The gate with this hook alone. What it puts aside, it puts into `aside`: a run may keep a tree of its own."""
+    """Build the gate with this hook alone. It moves files into `aside`: a run may keep a tree of its own."""
     places, facts = trial.places, _run_facts(trial, rows)
     workspace, commands = (
         Workspace(places.workspace),
@@ -173,7 +173,7 @@ def _check_code(trial: Trial, workspace: Workspace, commands: CommandRunner) -> 
 
 
 def _build_box(trial: Trial) -> Box:
-    """What the agent's commands run in, with the packages of the plan where they are installed."""
+    """Return the sandbox of the agent's commands, with the plan's packages if they are installed."""
     places = trial.places
     python, own = find_python(places, trial.settings, trial.package_store), str(trial.settings.get("python") or "")
     kind = kind_of_sandbox(str(trial.settings["sandbox"]))
@@ -197,7 +197,7 @@ def _policy_text(hook: Hook) -> str:
 
 
 def _verification_lines(verification: Mapping[str, Any] | None) -> Iterator[str]:
-    """What the built-in check has run."""
+    """Describe what the built-in check has run."""
     if not verification:
         return
     told = (

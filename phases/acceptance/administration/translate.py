@@ -1,4 +1,4 @@
-"""Turns the hooks of another tool into text that can be pasted into a file of ours."""
+"""Turn the hooks of another tool into text that can be pasted into a file of ours."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from pipeline.base.files import read_bytes
 from pipeline.base.plain_yaml import dump_yaml, parse_yaml
 
 _SETTINGS = (".claude", ".codex", ".gemini")
-"""Where a project keeps such a file."""
+"""Directories with such a file in a project."""
 LARGEST = 4 * 1024 * 1024
 
 
 class Translation(NamedTuple):
-    """What became of a file of hooks."""
+    """Result of translating a file of hooks."""
 
     items: list[dict[str, Any]]
     untranslated: list[str]
-    """What was left out, or reads differently here, a line each."""
+    """Lines on omissions and differences."""
     text: str
     """YAML; empty where nothing could be taken over."""
 
 
 def translate_file(kind: str, path: str, scope: str, printable: Callable[[str], str]) -> Translation:
-    """The hooks in a file of `claude`, `codex` or `gemini`. Raises UsageError, StorageError, HookConfigError.
+    """Return the hooks in a file of `claude`, `codex` or `gemini`. Raises UsageError, StorageError, HookConfigError.
 
     `printable`: what a terminal shows of a text.
     """
@@ -44,21 +44,21 @@ def translate_file(kind: str, path: str, scope: str, printable: Callable[[str], 
 
 
 def _project_of(path: str) -> str:
-    """The directory of the project that a settings file is of; none for the user's own file, which is of every project."""
+    """Return the directory of a settings file's project; none for the user's own file, which is for every project."""
     directory = os.path.dirname(os.path.abspath(path))
     project = os.path.dirname(directory) if os.path.basename(directory) in _SETTINGS else directory
     return "" if os.path.realpath(project) == os.path.realpath(os.path.expanduser("~")) else project
 
 
 def _plugin_of(path: str) -> str:
-    """The directory of the plugin that a `hooks/hooks.json` is of; none for any other file. A plugin is of every project."""
+    """Return the directory of the plugin of a `hooks/hooks.json`; none for any other file. A plugin is for every project."""
     directory, name = os.path.split(os.path.abspath(path))
     parent, folder = os.path.split(directory)
     return parent if (folder, name) == ("hooks", "hooks.json") else ""
 
 
 def _item_fault(item: dict[str, Any], scope: str, printable: Callable[[str], str]) -> str:
-    """Why an item cannot be pasted there, or nothing: what is seen must be all that there is."""
+    """Return why an item cannot be pasted there, or an empty string: it must be visible as a whole."""
     problem = next(iter(find_problems({"items": [item]}, scope, "")), "")
     if problem:
         return f"{item['id']}: {problem.partition(': ')[2]}"

@@ -1,4 +1,4 @@
-"""The one hook that ships: it refuses for facts that anyone can check, and collects evidence that refuses nothing.
+"""Built-in hook: it refuses for facts that anyone can check, and collects evidence that refuses nothing.
 
 Facts: a planned file is missing, empty or does not parse; a planned module or the program fails when it is executed; a check
 command fails or runs no test; what a requirement names is a stub; tests of the user fail. (acceptance chain, section 1)
@@ -54,7 +54,7 @@ _OF_MAKE = re.compile(r"^make(?:\[\d+\])?: \*\*\* .* Error 127$", re.MULTILINE)
 _SEVERAL = re.compile(r"[;\n]")
 _PARSED = (".py", ".json", ".toml")
 _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
-"""Of files that the plan does not name; later ones are not parsed."""
+"""Limits of files that the plan does not name; later ones are not parsed."""
 _INSTALLED = ("node_modules", "site-packages")
 Row = dict[str, Any]
 Reviewer = Callable[[Workspace, Sequence[Row], Sequence[Row]], tuple[list[Row], list[str]]]
@@ -65,14 +65,14 @@ The second list has the README's commands and what they did.
 
 
 class _Facts(NamedTuple):
-    """What the checks found."""
+    """Results of the checks."""
 
     rows: list[Row]
     """The commands that were run."""
     problems: list[str]
-    """What the model must mend."""
+    """Problems for the model to fix."""
     doubts: list[str]
-    """What keeps the work from being verified, and is no problem that the model can mend."""
+    """Reasons that keep the work unverified and that the model cannot fix."""
     lacking: list[str]
     """Packages of the plan for whose lack something could not be run."""
     advice: list[str]
@@ -90,11 +90,11 @@ def check_code(
     evidence: EvidenceSetting = EvidenceSetting(),  # noqa: B008 - frozen
     review: Reviewer | None = None,
 ) -> dict[str, Any]:
-    """Return the verdict on the workspace: `block` is None, or all that must be mended, in words for the model.
+    """Return the verdict on the workspace: `block` is None, or all that must be fixed, in words for the model.
 
     Args:
-        untouched: Files that this work was to change and that are as they were: advice, since some need no change.
-        missing: Packages of the plan that are not installed; what fails for want of one is no fault of the code.
+        untouched: Unchanged files that this work was to change: advice, since some need no change.
+        missing: Packages of the plan that are not installed; a failure without one is not the code's fault.
         review: Reads code whose facts hold.
     The caller sets `commands.step`. Raises StorageError.
     """
@@ -131,7 +131,7 @@ def check_code(
 
 
 def _without_assumptions(rows: Sequence[Row], plan: Mapping[str, Any]) -> list[Row]:
-    """Return the rows of what the text says. That code chose otherwise than the plan assumed is no doubt about it."""
+    """Return the rows of the text. Code that differs from an assumption of the plan is not doubtful."""
     assumed = {row["id"] for row in demands_of(plan) if row.get("status") == "missing"}
     return [row for row in rows if row["id"] not in assumed]
 
@@ -346,7 +346,7 @@ def _doubt_files(sources: Mapping[str, str]) -> list[str]:
 
 
 def _unlocated(rows: Sequence[Row]) -> list[str]:
-    """Return that requirements were not located; a value may be a baseline's that nobody builds, so it is none."""
+    """Report that requirements were not located. Values do not count: one may be of a baseline outside the work."""
     rows = [row for row in rows if not is_value(row)]
     names = [row["id"] for row in rows if row["level"] == UNLOCATED and row.get("judged", {}).get("verdict") != MEETS]
     return [f"{len(names)} of {len(rows)} requirements were not located in the code: {_join(names)}"] if names else []

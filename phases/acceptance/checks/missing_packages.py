@@ -28,7 +28,7 @@ def packages_missing_in_tests(output: str, missing: Sequence[str]) -> list[str]:
         elif not rest.startswith("Failed to import test module"):
             others.append(rest)
     words = [word for name in lacking for word in (name, *import_names(name))]
-    # One failure of another kind, and the missing package is no excuse for the rest.
+    # One failure of another kind, and the missing package does not excuse the rest.
     if _PLAIN_ASSERT.search(output) or not all(any(word in rest for word in words) for rest in others):
         return []
     return list(lacking)

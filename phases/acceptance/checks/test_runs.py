@@ -18,12 +18,12 @@ _PYTEST_COUNT = r"\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselecte
 
 
 class SuiteCounts(NamedTuple):
-    """How the tests of one command ended."""
+    """Test results of one command."""
 
     passed: int
     failed: int
     skipped: int
-    """With those that were expected to fail: they check nothing either."""
+    """Skipped tests and expected failures, which check nothing either."""
     styles: frozenset[str]
     """The runners that printed a summary."""
 

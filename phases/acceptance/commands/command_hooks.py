@@ -1,4 +1,4 @@
-"""Runs a command hook: its command line, its environment, its log. A program that it lacks is no verdict."""
+"""Run a command hook: its command line, its environment, its log. A missing program is not a verdict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECONDS_TO_READ = 5.0
 
 
 class HookPlace(NamedTuple):
-    """Where a hook runs, and what it finds there."""
+    """Place and environment of a hook."""
 
     workspace: str
     log: str
@@ -34,11 +34,11 @@ class HookPlace(NamedTuple):
     secret_names: Collection[str] = ()
     """Variables that hold keys of models, whatever they are called."""
     added: Mapping[str, str] = {}
-    """What this program tells every hook: CLAUDE_PROJECT_DIR and the like."""
+    """Variables that this program gives every hook: CLAUDE_PROJECT_DIR and the like."""
 
 
 def run_command(hook: Hook, payload: bytes, place: HookPlace) -> HookResult:
-    """Runs it once, `payload` on its input, with the rights of the user."""
+    """Run it once, `payload` on its input, with the rights of the user."""
     argv = _build_argv(hook)
     if not argv:
         return HookResult(FAILED, f"hook {hook.key} could not be run: it has no command")
@@ -65,14 +65,15 @@ _MISSING_PROGRAM = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-"""How shells and programs say that a program is not installed. A name with a slash is a file, which the agent may owe, and
-so is one with a suffix where Python names it."""
+"""Messages of shells and programs that a program is not installed. A name with a slash is a file, which the agent may owe, and
+so is one with a suffix in Python's message.
+"""
 _MAY_HIDE_IT = (1, 2)
-"""What scripts exit with after anything that went wrong."""
+"""Exit codes of scripts after any failure."""
 
 
 def judge_outcome(ran: ProcessOutcome, hook: Hook, workspace: str, path: str | None) -> HookResult:
-    """The verdict of one run. At the gate, a block for want of a program of the hook's own is none: no agent can mend that.
+    """Return the verdict of one run. At the gate, a missing program of the hook's own does not block: no agent can fix that.
 
     `path`: where the hook's programs are looked for; None where that is not known, as in the sandbox.
     """
@@ -94,7 +95,7 @@ def _is_not_installed(name: str, module: bool, path: str | None) -> bool:
 
 
 def _is_program_of(hook: Hook, name: str, workspace: str) -> bool:
-    """Whether the command of a hook, or a script that it names, speaks of a program. The agent's code calls any other."""
+    """Return whether a hook's command or script names a program. The agent's code calls any other."""
     word = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w/-])")
     if word.search(hook.command):
         return True
@@ -109,7 +110,7 @@ def _is_program_of(hook: Hook, name: str, workspace: str) -> bool:
 
 
 def read_session_variables(hook: Hook, path: str, place: HookPlace) -> dict[str, str]:
-    """What a hook wrote into its CLAUDE_ENV_FILE, as its shell understands it; `place` is that of the hook itself."""
+    """Return the variables that a hook wrote into its CLAUDE_ENV_FILE, as its shell reads them."""
     before = environment_of(place.environment, secret_names=place.secret_names, hook=hook, added=place.added)
     argv = tuple(shell_words('. "$CLAUDE_ENV_FILE" > /dev/null 2>&1; exec env -0'))
     ran = run_process(CommandLaunch(argv, place.workspace, {**before, "CLAUDE_ENV_FILE": path}, b"", _SECONDS_TO_READ))
@@ -148,14 +149,14 @@ _PASSWORD = re.compile(r"://[^\s/@:]*:[^\s/@]+@")
 def environment_of(
     own: Mapping[str, str], *, secret_names: Collection[str], hook: Hook, added: Mapping[str, str]
 ) -> dict[str, str]:
-    """The environment of one hook: the user's own without secrets, then the hook's `env`, then `added`."""
+    """Return the environment of a hook: the user's own without secrets, then the hook's `env`, then `added`."""
     dropped = dropped_names(own, secret_names=secret_names, hook=hook)
     kept = {name: value for name, value in own.items() if name not in dropped}
     return {**kept, **hook.env, **added}
 
 
 def dropped_names(own: Mapping[str, str], *, secret_names: Collection[str], hook: Hook) -> tuple[str, ...]:
-    """Which variables the hook does not get, by name."""
+    """Return the names of the variables that the hook does not get."""
     # Names are compared in capitals: programs on Linux may use any case.
     secrets = {name.upper() for name in secret_names}
     return tuple(

@@ -1,4 +1,4 @@
-"""Runs one command line of a hook to its end, and keeps what it prints: bounded in memory, and up to a cap in a log."""
+"""Run one command line of a hook to its end, and keep what it prints: bounded in memory, and up to a cap in a log."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ class CommandLaunch(NamedTuple):
     log: str = ""
     """The file that all of the output is appended to, up to 16 MiB a run; empty: none."""
     heading: str = ""
-    """What stands in the log before the output."""
+    """Log heading before the output."""
 
 
 class ProcessOutcome(NamedTuple):
-    """What came of it: one of an exit code, a signal, a timeout and a fault."""
+    """Process result: one of an exit code, a signal, a timeout and a fault."""
 
     exit_code: int | None = None
     signal: int | None = None
     timed_out: bool = False
     fault: str = ""
-    """Why it could not be run, in words."""
+    """Reason why it could not be run."""
     stdout: bytes = b""
-    """At most 64 KiB, with what is left out said between its beginning and its end."""
+    """Output of at most 64 KiB, with a note on the omission between its beginning and its end."""
     stderr: bytes = b""
     seconds: float = 0.0
     is_whole: bool = True
     """Nothing of `stdout` is left out."""
     notes: tuple[str, ...] = ()
-    """What went wrong and changes no verdict: a log that could not be written, a process that could not be ended."""
+    """Faults without an effect on the verdict: a log that could not be written, a process that could not be ended."""
 
 
 def run_process(launch: CommandLaunch) -> ProcessOutcome:
-    """Runs it, and returns when no process of it is left. Raises nothing but what a signal makes Python raise."""
+    """Run it, and return when no process of it is left. Raises nothing but what a signal makes Python raise."""
     began = time.monotonic()
     output, errors = OutputBuffer(MOST_KEPT), OutputBuffer(MOST_KEPT)
     with contextlib.closing(OutputLog(launch.log, launch.heading)) as log:
@@ -96,7 +96,7 @@ class OutputLog:
             self.write(f"{heading}\n".encode("utf-8", "replace"))
 
     def also(self, taker: Taker) -> Taker:
-        """What gives each piece to the log as well."""
+        """Return a function that also logs each piece."""
 
         def take(piece: bytes) -> None:
             self.write(piece)
@@ -105,14 +105,14 @@ class OutputLog:
         return take
 
     def write(self, piece: bytes) -> None:
-        """The next bytes. Nothing that goes wrong is raised: `faults` tells of it."""
+        """Write the next bytes. No error is raised: `faults` lists them."""
         fitting = piece[: self._room]
         self._room -= len(fitting)
         self._left_out += len(piece) - len(fitting)
         self._put(fitting)
 
     def close(self) -> None:
-        """Says what did not fit."""
+        """Close the log with a note on what did not fit."""
         if self._left_out:
             self._put(f"\n… the log of a run ends here: {self._left_out:,} more bytes are left out …\n".encode())
         if self._file:

@@ -1,4 +1,4 @@
-"""What a command hook says in JSON when it exits with 0 (acceptance chain, section 5.4)."""
+"""Interpret the JSON of a command hook that exits with 0 (acceptance chain, section 5.4)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Misunderstood(ValueError):
 
 
 def judge_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult:
-    """The verdict of a hook that exited with 0: a pass, but for what its standard output says as one JSON object."""
+    """Return the verdict of a hook that exited with 0: a pass, unless its standard output is a JSON object that differs."""
     try:
         reply = parse_object(ran)
         if reply is None:
@@ -54,7 +54,7 @@ def judge_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult
 
 
 def parse_object(ran: ProcessOutcome) -> Mapping[str, Any] | None:
-    """Standard output, if the whole of it is one JSON object."""
+    """Parse standard output if the whole of it is one JSON object."""
     try:
         value = json.loads(ran.stdout.decode("utf-8", "replace").strip().removeprefix("\ufeff"))
     except (ValueError, RecursionError):  # RecursionError: lists in lists in lists
@@ -63,11 +63,11 @@ def parse_object(ran: ProcessOutcome) -> Mapping[str, Any] | None:
 
 
 def _plain_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult:
-    """Output that is no object is a note, unless it was meant for one: a block must not get lost for a missing comma.
+    """Treat other output as a note, unless it was meant for an object: a missing comma must not lose a block.
 
     A strict hook is any command at all, and may print braces; its output counts as an answer only if it refuses something.
     """
-    # decision 92: test commands print what they like, so braces alone are no answer
+    # decision 92: test commands print what they like, so braces alone are not an answer
     text = ran.stdout.strip().removeprefix(b"\xef\xbb\xbf")
     meant = hook.exit_policy == CLAUDE or _REFUSES.search(text) is not None
     if text.startswith(b"{") and meant:
@@ -110,10 +110,10 @@ def _judge_object(reply: Mapping[str, Any], hook: Hook, point: HookPoint) -> Hoo
 
 
 def _reply_faults(reply: Mapping[str, Any]) -> Iterator[str]:
-    """What counts in an answer and is not as it should be. Null is as good as nothing.
+    """Yield the faults of an answer's relevant fields. Null counts as missing.
 
     Under the protocol of Claude Code the answer is invalid then. Under the other policies exit codes are the
-    protocol, and an object of a program's own (`{"decision": "PASS"}`) is no answer at all: it is only told.
+    protocol, and an object of a program's own (`{"decision": "PASS"}`) is not an answer: it is only noted.
     """
     specific = reply.get(_SPECIFIC)
     if not isinstance(reply.get("continue"), bool | None):
@@ -169,7 +169,7 @@ _LONGEST_LINE = 200
 
 
 def read_verdict(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult:
-    """The verdict of one run of a hook. A block is returned at any point: whether it holds there is not decided here."""
+    """Return the verdict of one run of a hook. A block is returned at any point: its effect is not decided here."""
     printed = _combine_output(ran)
     verdict = _judge_exit(ran, hook, point, printed)
     return verdict._replace(
@@ -208,19 +208,19 @@ def _judge_exit(ran: ProcessOutcome, hook: Hook, point: HookPoint, printed: str)
 
 
 def _blocking_codes(hook: Hook, code: int) -> tuple[int, ...]:
-    """Which codes block, of those that are left when 0 and what cannot be run are dealt with."""
+    """Return the blocking codes among those that are left after 0 and failures to run."""
     return {STRICT: (code,), AUTO: (1, _BLOCKS)}.get(hook.exit_policy, (_BLOCKS,))
 
 
 def _block_reason(ran: ProcessOutcome, hook: Hook, printed: str) -> str:
-    """What it printed. At exit code 2 an answer in JSON does not count, and standard error is the reason."""
+    """Return the output as reason. At exit code 2 an answer in JSON does not count, and standard error is the reason."""
     errors = strip_control(ran.stderr, MOST_TEXT).strip("\n")
     answered = ran.exit_code == _BLOCKS and parse_object(ran) is not None
     return errors if hook.exit_policy == CLAUDE or (answered and errors.strip()) else printed.strip("\n")
 
 
 def _combine_output(ran: ProcessOutcome) -> str:
-    """Standard error, then standard output: half of the room is each one's, if it needs it."""
+    """Join standard error and standard output: each may use half of the room, or more if the other needs less."""
     # Failures are printed at the end, often to standard output: neither stream may crowd out the other.
     room = MOST_TEXT - 1
     errors, output = (strip_control(data, room).strip("\n") for data in (ran.stderr, ran.stdout))

@@ -1,4 +1,4 @@
-"""What is left of a hostile text when it is shown: what a reader can see, in bounded length, without our own tag."""
+"""Sanitize hostile text for display: visible characters only, bounded, without our own tag."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?acceptance\s*+[-_\u2010-\u2015\u2212]\s*+f
 
 
 def strip_control(data: bytes | str, most: int) -> str:
-    """What can be seen of it: its first quarter and its last three where it has more than `most` bytes of UTF-8."""
+    """Return its visible characters; of more than `most` bytes the first quarter and the last three."""
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     text = _SEQUENCES.sub("", text)
     if "\r" in text:
@@ -26,10 +26,10 @@ def strip_control(data: bytes | str, most: int) -> str:
 
 
 def mask_tag(text: str) -> str:
-    """The text with no `<acceptance-feedback` and no `</acceptance-feedback` in it, in whatever spelling; as long as before."""
+    """Mask `<acceptance-feedback` and `</acceptance-feedback` in any spelling, keeping the length."""
     return _TAG.sub("[", text)
 
 
 def _last_shown(line: str) -> str:
-    """Of a line that is written over and over, as progress is, what stands there at the end."""
+    """Return the final state of a line that is overwritten, as progress is."""
     return next((part for part in reversed(line.split("\r")) if part.strip()), "")

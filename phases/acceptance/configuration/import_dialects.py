@@ -1,4 +1,4 @@
-"""What Claude Code, Codex and Gemini CLI call things, in our words."""
+"""Translate hooks of Claude Code, Codex and Gemini CLI."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _GEMINI_TOOLS = {
 
 
 class Dialect(NamedTuple):
-    """How one tool writes hooks down."""
+    """Notation of one tool for hooks."""
 
     name: str
     points: Mapping[str, str]
@@ -53,9 +53,9 @@ class Dialect(NamedTuple):
     tools: Mapping[str, str]
     """Its tool -> ours."""
     a_second: float
-    """What it writes for one second."""
+    """The tool's number for one second."""
     seconds: float
-    """How long it gives a command that does not say."""
+    """The tool's default time limit of a command in seconds."""
 
 
 _CLAUDE_POINTS = MappingProxyType({point.claude: point.name for point in POINTS.values() if point.claude})
@@ -82,7 +82,7 @@ class TranslatedMatcher(NamedTuple):
 
 
 def translate_matcher(theirs: str, dialect: Dialect) -> TranslatedMatcher:
-    """What a matcher asks for. A list of names fits whole names; anything else is searched for anywhere in the name."""
+    """Translate a matcher. A list of names fits whole names; anything else is searched for anywhere in the name."""
     if theirs.strip() in ("", "*"):
         return TranslatedMatcher("")
     if not _LIST.fullmatch(theirs):
@@ -98,7 +98,7 @@ def translate_matcher(theirs: str, dialect: Dialect) -> TranslatedMatcher:
 
 
 def _translate_start(theirs: str) -> TranslatedMatcher:
-    """The same of how a session begins; a context that was cleared or compacted begins none here."""
+    """Translate a matcher of session starts; a cleared or compacted context does not start a session here."""
     if theirs.strip() in ("", "*"):
         return TranslatedMatcher("")
     kept = [word for word in (STARTUP, RESUME) if not why_bad_matcher(theirs) and re.fullmatch(theirs, word)]
@@ -106,7 +106,7 @@ def _translate_start(theirs: str) -> TranslatedMatcher:
 
 
 def _rename_tools(pattern: str, dialect: Dialect) -> str:
-    """A regular expression with the names of tools in it replaced, word by word; escapes like `\\b` are no words."""
+    """Replace tool names in a regular expression word by word; escapes like `\b` are not words."""
 
     def own(found: re.Match[str]) -> str:
         name = dialect.tools.get(found[0], found[0])
@@ -127,7 +127,7 @@ _NOT_SET_HERE = re.compile(
 
 
 class HookSource(NamedTuple):
-    """Whose file is read, and which hooks are turned off in it."""
+    """The file that is read, and its disabled hooks."""
 
     dialect: Dialect
     disabled: frozenset[str]
@@ -136,7 +136,7 @@ class HookSource(NamedTuple):
 
 
 def translate_hook(hook: Any, place: str, base: dict[str, Any], reader: HookSource) -> Iterator[Row]:
-    """What becomes of one hook: perhaps an item, made from `base`, and a line for each thing that is lost."""
+    """Yield an item made from `base` for one hook, if possible, and a line for each loss."""
     theirs = hook
     for name, directory in reader.directories.items() if isinstance(hook, dict) else ():
         before, hook = hook, _put_directory_in(hook, name, directory)
@@ -180,7 +180,7 @@ def translate_hook(hook: Any, place: str, base: dict[str, Any], reader: HookSour
 
 
 def _put_directory_in(hook: Mapping[str, Any], name: str, directory: str) -> dict[str, Any]:
-    """A hook with a directory put in for its name: its scripts lie there, and not in the workspace of a run."""
+    """Set a directory for its name in a hook: its scripts are there, and not in the workspace of a run."""
     resolved, used = dict(hook), re.compile(rf"\$(?:{name}\b|\{{{name}\}})")
     if isinstance(args := hook.get("args"), list):
         resolved["args"] = [used.sub(lambda _: directory, word) if isinstance(word, str) else word for word in args]
@@ -193,7 +193,7 @@ def _put_directory_in(hook: Mapping[str, Any], name: str, directory: str) -> dic
 
 
 def _why_no_hook(hook: Any, reader: HookSource) -> str:
-    """Why nothing can be made of a hook, or nothing."""
+    """Return why a hook cannot be translated, or an empty string."""
     if not isinstance(hook, dict):
         return "it is not a hook"
     kind = hook.get("type", COMMAND)
@@ -230,7 +230,7 @@ def _translate_params(hook: Mapping[str, Any], kind: str, dialect: Dialect) -> d
 
 
 def _translate_timeout(theirs: Any, point: str, dialect: Dialect) -> tuple[float | None, str]:
-    """How long a hook may take, in seconds, and what is to be said of it; None: what is usual here."""
+    """Return a hook's time limit in seconds, and a remark on it; None: the default here."""
     # Ours is far shorter there: a run that is over should not wait.
     usual = None if point == SESSION_END else dialect.seconds
     if theirs is None:
@@ -244,7 +244,7 @@ def _translate_timeout(theirs: Any, point: str, dialect: Dialect) -> tuple[float
 
 
 def place_at(place: str, key: str) -> str:
-    """The place of a key in what is at a place."""
+    """Return the place of a key below a place."""
     return f"{place}.{key}" if re.fullmatch(r"[A-Za-z0-9_-]{1,60}", key) else f"{place}[{quote_value(key)}]"
 
 
@@ -256,16 +256,16 @@ _LONGEST_STEM = 48
 
 
 class ImportedHooks(NamedTuple):
-    """What became of a file of hooks."""
+    """Result of importing a file of hooks."""
 
     items: list[dict[str, Any]]
-    """For `hooks.items`."""
+    """Items for `hooks.items`."""
     untranslated: list[str]
-    """What was left out or reads differently here, a line each with its place: `$.hooks.Stop[0].hooks[1]: …`."""
+    """Lines on omissions and differences, each with its place: `$.hooks.Stop[0].hooks[1]: …`."""
 
 
 def import_hooks(kind: str, data: bytes, name: str, project: str = "", plugin: str = "") -> ImportedHooks:
-    """The hooks in a file of `claude`, `codex` or `gemini`. Raises HookConfigError for one that cannot be read.
+    """Return the hooks in a file of `claude`, `codex` or `gemini`. Raises HookConfigError for an unreadable one.
 
     `project`: the directory that its commands call $CLAUDE_PROJECT_DIR; empty where the file is of no one project.
     `plugin`: the same of $CLAUDE_PLUGIN_ROOT.
@@ -320,7 +320,7 @@ def _translate_rows(
 
 
 def _why_off(value: Mapping[str, Any], kind: str) -> str:
-    """What turns all hooks of a file off, or nothing."""
+    """Return the key that turns all hooks of a file off, or an empty string."""
     if kind == CLAUDE_CODE:
         return "$.disableAllHooks" if value.get("disableAllHooks") is True else ""
     for table, key in _SWITCHES[kind]:
@@ -382,7 +382,7 @@ def _translate_group(group: Any, place: str, event: str, reader: HookSource) -> 
 
 
 def _unique_id(words: str, taken: set[str]) -> str:
-    """An id that is made of words, and that no other item has."""
+    """Return an id made of words that no other item has."""
     stem = re.sub(r"[^A-Za-z0-9]+", "-", words).strip("-").lower()[:_LONGEST_STEM].strip("-") or "hook"
     name, number = stem, 2
     while name in taken:

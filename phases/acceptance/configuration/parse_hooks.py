@@ -1,4 +1,4 @@
-"""From the value under `hooks` of a file to hooks, with every default filled in.
+"""Parse the value under `hooks` of a file into hooks, with every default filled in.
 
 The command of a hook stands under `params`, as `command` or `args`, and nowhere else.
 """
@@ -29,7 +29,7 @@ class HookConfigError(PipelineError):
 
 
 def parse_hooks(config: Mapping[str, Any], source: str, where: str) -> tuple[Hook, ...]:
-    """The hooks that are to run, in their order within the source. Raises HookConfigError for the first fault.
+    """Return the hooks to run, in their order within the source. Raises HookConfigError for the first fault.
 
     `config`: the value under `hooks`, of a shape that the schema allows; `where`: the file. Hooks that are turned off are
     checked all the same.
@@ -44,7 +44,7 @@ def parse_hooks(config: Mapping[str, Any], source: str, where: str) -> tuple[Hoo
 
 
 def find_problems(config: Mapping[str, Any], source: str, where: str) -> list[str]:
-    """Every fault, a line each: where it is, what is wrong, what to do."""
+    """Return every fault in a line: its place, the fault, and what to do."""
     root = "$.runtime.hooks" if source == USER else "$.hooks"
     return [f"{where} at {root}{place}: {words}" for place, words in find_faults(config, source)]
 

@@ -1,4 +1,4 @@
-"""Which hooks of a repository run: those whose definition and scripts are what the user has read and trusts."""
+"""Select the hooks of a repository that run: those whose definition and scripts the user trusts unchanged."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class SkippedHook(NamedTuple):
 
 
 class RepoHooks(NamedTuple):
-    """What the hooks file of a workspace comes to."""
+    """Hooks of a workspace, and their trust."""
 
     state: str
     """none, untrusted, trusted, modified (since it was trusted) or invalid."""
     hooks: tuple[Hook, ...] = ()
-    """Those that run, in order."""
+    """Runnable hooks, in order."""
     reason: str = ""
-    """Why not all of them run, and what to do, in one line."""
+    """Reason why not all of them run, and what to do, in one line."""
     skipped: tuple[SkippedHook, ...] = ()
     checksums: Checksums = MappingProxyType({})
     """The hooks file, and the scripts of the hooks that run, as they are now."""
     was_trusted: bool = False
     """These very bytes of the file are trusted. Of an invalid file: what the user counts on cannot be used."""
     store_fault: str = ""
-    """Why the store of trusted workspaces itself cannot be trusted. One that is not there yet has no fault."""
+    """Reason why the store of trusted workspaces itself cannot be trusted. A missing one has no fault."""
     beside: Mapping[str, str] | None = None
     """Files beside the scripts in the directory of hooks, as the user trusted them; None where nothing is trusted."""
     user_scripts: Mapping[str, str] = MappingProxyType({})
@@ -59,7 +59,7 @@ class RepoHooks(NamedTuple):
 
     @property
     def is_trusted(self) -> bool:
-        """No hook of the workspace waits to be trusted."""
+        """Return whether no hook of the workspace waits to be trusted."""
         return self.state in (TRUSTED, NO_HOOKS)
 
 
@@ -68,14 +68,14 @@ class _HooksFile(NamedTuple):
 
     sha256: str
     items: Mapping[str, Mapping[str, Any]]
-    """By id, those that are turned off too."""
+    """Hooks by id, also disabled ones."""
     hooks: tuple[Hook, ...]
 
 
 def discover_repo_hooks(
     workspace: str, store_path: str, parse: Parse, check: Check, *, trust_now: bool = False
 ) -> RepoHooks:
-    """The hooks of a workspace that run. `trust_now`: what is there now is trusted, for this run."""
+    """Return the runnable hooks of a workspace. `trust_now`: the present ones are trusted, for this run."""
     workspace = os.path.realpath(workspace)  # once: a link that is turned elsewhere meanwhile changes nothing
     store = read_store(store_path, check)
     known = store.entry(workspace) or {}
@@ -90,7 +90,7 @@ def discover_repo_hooks(
 
 
 def build_trust_entry(workspace: str, parse: Parse, at: str, by: str, own: Iterable[Hook] = ()) -> dict[str, Any]:
-    """What the store is to say of a workspace as it is now. Raises HookConfigError where that cannot be trusted.
+    """Return the store's entry for a workspace as it is now. Raises HookConfigError if it cannot be trusted.
 
     `own`: the hooks of the user. A workspace without hooks can be trusted, too: that it has none any more, say.
     """
@@ -110,7 +110,7 @@ def build_trust_entry(workspace: str, parse: Parse, at: str, by: str, own: Itera
 
 
 def hash_user_scripts(workspace: str, own: Iterable[Hook]) -> dict[str, str]:
-    """The scripts in a workspace that hooks of the user name. One that is to stay away counts where no agent writes."""
+    """Return the digests of workspace scripts that the user's hooks name. One that must stay absent counts if no agent writes."""
     named = _hash_all(own, workspace)
     kept = (path for path in named if not os.path.isabs(path) and (named[path] or path.startswith(_OURS)))
     return {path: named[path] for path in kept}
@@ -121,7 +121,7 @@ def _hash_all(hooks: Iterable[Hook], workspace: str) -> dict[str, str]:
 
 
 def _file_entry(workspace: str, parse: Parse) -> dict[str, Any]:
-    """What an entry says of the hooks file and its scripts."""
+    """Return an entry's part on the hooks file and its scripts."""
     try:
         file = _parse_hooks_file(_read_hooks_file(workspace), parse)
     except PipelineError as error:
@@ -155,7 +155,7 @@ def _read_state(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *
 
 
 def _report_lost(entry: Mapping[str, Any], why: str) -> RepoHooks:
-    """Trusted hooks are gone, or unusable: that is reported as a change, not as a workspace without hooks."""
+    """Report lost or unusable trusted hooks as a change, not as a workspace without hooks."""
     skipped = tuple(SkippedHook(name, "it was trusted, and no longer exists") for name in entry["hooks"])
     return RepoHooks(MODIFIED, reason=why, skipped=skipped)
 
@@ -184,14 +184,14 @@ def _trust_as_is(file: _HooksFile, workspace: str) -> RepoHooks:
 
 
 def _name_unreadable(scripts: Checksums) -> str:
-    """Which files cannot be trusted, and what to do; empty for none."""
+    """Name the files that cannot be trusted, and what to do; empty for none."""
     paths = ", ".join(path for path, digest in scripts.items() if digest == UNREADABLE)
     told = "cannot be read safely (a link, or over 2 MiB); put regular files there"
     return f"{paths}, which a hook runs, {told}" if paths else ""
 
 
 def _compare_entry(file: _HooksFile, entry: Mapping[str, Any], workspace: str) -> RepoHooks:
-    """Hook by hook: what is as it was trusted runs, though something beside it has changed."""
+    """Compare hook by hook: an unchanged one runs, even if another has changed."""
     hooks, checksums = [], {HOOKS_FILE: file.sha256}
     gone = ((name, _why_missing(name, file, entry)) for name in entry["hooks"])
     skipped = [SkippedHook(name, reason) for name, reason in gone if reason]
@@ -212,7 +212,7 @@ def _compare_entry(file: _HooksFile, entry: Mapping[str, Any], workspace: str) -
 
 
 def _why_missing(name: str, file: _HooksFile, entry: Mapping[str, Any]) -> str:
-    """Why a trusted hook is not among those that could run, where it was not trusted to be turned off."""
+    """Return why a trusted hook is not runnable although it was not trusted to be off."""
     item = file.items.get(name)
     if item is None:
         return "it was trusted, and no longer exists"

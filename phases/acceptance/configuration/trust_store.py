@@ -1,6 +1,6 @@
-"""The store of trusted workspaces: which hooks the user has read and trusts, by their content.
+"""Store of trusted workspaces: the hooks that the user has read and trusts, by their content.
 
-A store that somebody else could have written trusts nothing, and is not written over.
+A store that another user could have written trusts nothing, and is not overwritten.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VERSION = 2
 LARGEST_STORE = 4 * 1024 * 1024
 _PATIENCE = 10
 Check = Callable[[Any], str | None]
-"""Why a value is no store, by its schema, or None."""
+"""Validation by the schema of the store: the error, or None."""
 
 
 class TrustRefused(PipelineError):
@@ -29,21 +29,21 @@ class TrustRefused(PipelineError):
 
 
 class TrustStore(NamedTuple):
-    """What is trusted. Where there is a fault, nothing is."""
+    """Trusted workspaces; none if there is a fault."""
 
     workspaces: Mapping[str, Mapping[str, Any]]
     fault: str = ""
-    """Why nothing is trusted, and what to do; empty where the store is sound."""
+    """Reason why nothing is trusted, and what to do; empty for a sound store."""
     missing: bool = False
-    """There is no store yet. That is no fault of anybody's."""
+    """True if there is no store yet, which is not a fault."""
 
     def entry(self, workspace: str) -> Mapping[str, Any] | None:
-        """What is trusted of a workspace, however it was reached."""
+        """Return the trust in a workspace, by whichever path it was reached."""
         return self.workspaces.get(os.path.realpath(workspace))
 
 
 def read_store(path: str, check: Check) -> TrustStore:
-    """The store at a path. It is not raised for: a store that cannot be trusted is one in which nothing is."""
+    """Read the store at a path. Raises nothing: an untrusted store is one without entries."""
     if not path:
         return TrustStore({}, "no directory of settings is known, so no workspace is trusted", missing=True)
     try:
@@ -59,8 +59,8 @@ def read_store(path: str, check: Check) -> TrustStore:
 
 
 def write_trust(path: str, workspace: str, entry: Mapping[str, Any], check: Check) -> None:
-    """Trusts what an entry says of a workspace; other entries are kept. Raises TrustRefused over a store that is not sound."""
-    _require_sound(path, check)  # before anything is made beside it
+    """Trust what an entry says of a workspace; other entries are kept. Raises TrustRefused over a store that is not sound."""
+    _require_sound(path, check)  # before another file is made next to it
     directory = os.path.dirname(os.path.abspath(path))
     try:
         os.makedirs(directory, mode=0o700, exist_ok=True)
@@ -87,7 +87,7 @@ def _require_sound(path: str, check: Check) -> TrustStore:
 
 @contextmanager
 def _lock_store(path: str) -> Iterator[None]:
-    """Nobody else writes between the reading and the writing of a store: the later of two would lose the other's entry."""
+    """Lock the store between reading and writing: a later writer would lose the other's entry."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(f"{path}.lock", flags, 0o600)
     try:
@@ -102,11 +102,11 @@ def _lock_store(path: str) -> Iterator[None]:
 
 
 class _StoreFault(PipelineError):
-    """Why a store is not to be trusted."""
+    """Reason why a store is not trusted."""
 
 
 def _read_bytes(path: str) -> bytes:
-    """The bytes of a store, once the open file itself has been looked at: its name may be another file's by then."""
+    """Read a store after a check of the open file itself: its name may be another file's by then."""
     try:
         # By descriptor, so that what is looked at is what is read: the name may be another file's by then.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -153,7 +153,7 @@ def _parse_workspaces(data: bytes, check: Check) -> dict[str, Mapping[str, Any]]
 
 
 def _directory_fault(path: str) -> str:
-    """Why the file could be swapped for another, or nothing. In a sticky directory, like /tmp, it could not."""
+    """Return why the file could be swapped, or an empty string. In a sticky directory, like /tmp, it could not."""
     for directory in _parent_directories(path):
         mode = os.stat(directory).st_mode
         # Whoever may write to a directory can put a store of their own in the place of the user's.
@@ -163,7 +163,7 @@ def _directory_fault(path: str) -> str:
 
 
 def _parent_directories(path: str) -> Iterator[str]:
-    """Every directory on the way to a file, by the way that is written and by the one that links lead."""
+    """Yield every directory on the way to a file, by the written path and by the resolved one."""
     seen = set()
     for start in (os.path.dirname(os.path.abspath(path)), os.path.realpath(os.path.dirname(path))):
         directory = start

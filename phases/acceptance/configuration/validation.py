@@ -1,4 +1,4 @@
-"""What is wrong with hooks as they are configured: one line for each fault, with its place and what to do."""
+"""Validate the configuration of hooks: one line for each fault, with its place and what to do."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _KINDS = (BUILTIN, COMMAND)
 
 
 def find_faults(config: Mapping[str, Any], source: str) -> Iterator[ConfigFault]:
-    """Every fault of the value under `hooks`, in the order of the file. Its shape has been checked by the schema."""
+    """Yield every fault of the value under `hooks`, in the order of the file. The schema has checked its shape."""
     for name in config:
         if source == REPO and name not in _OF_A_REPOSITORY:
             words = f"a repository may not set this; put {name} under runtime.hooks in the config.yaml of the user"
@@ -161,7 +161,7 @@ def _check_point(item: Mapping[str, Any]) -> Iterator[ConfigFault]:
 
 
 def why_bad_matcher(matcher: str) -> str:
-    """Why a text is no regular expression that is taken here, or nothing."""
+    """Return why a text is not an accepted regular expression, or an empty string."""
     if len(matcher) > _LONGEST_MATCHER:
         return f"it is longer than {_LONGEST_MATCHER} characters"
     try:
@@ -182,7 +182,7 @@ def _check_seconds(item: Mapping[str, Any], name: str) -> Iterator[ConfigFault]:
 
 
 def suggest_word(wrong: str, known: Sequence[str]) -> str:
-    """`; did you mean 'x'?` where something known is near, else a list of what is known."""
+    """Return `; did you mean 'x'?` for a similar known word, else a list of the known ones."""
     near = get_close_matches(wrong[:100], known, n=1)
     return f"; did you mean '{near[0]}'?" if near else f"; there are: {', '.join(known)}"
 
@@ -194,11 +194,11 @@ _BUILTINS: Mapping[str, tuple[str, ...]] = {
     "warn_on_tool_call": ("tool_name", "tool_names"),
     "add_context_note": ("note", "message"),
 }
-"""Of each, what it needs one of. All take a message."""
+"""Alternative required parameters of each builtin. All take a message."""
 
 
 def find_param_faults(item: Mapping[str, Any], kind: str) -> Iterator[ConfigFault]:
-    """Every fault of the params of a hook whose kind and point are right."""
+    """Yield every fault in the params of a hook whose kind and point are valid."""
     params = item.get("params", {})
     found = _check_command(params) if kind == COMMAND else _check_builtin(params, item["point"], given="kind" in item)
     yield from (ConfigFault(f".params{place}", words) for place, words in found)
@@ -249,7 +249,7 @@ def _check_builtin(params: Mapping[str, Any], point: str, *, given: bool) -> Ite
 
 
 def _why_bad_path(params: Mapping[str, Any]) -> str:
-    """Why a required file can be in no workspace, or nothing. Links are followed where it is looked for."""
+    """Return why a required file can be in no workspace, or an empty string. Links are resolved later."""
     path = params.get("path", "README.md")
     directory = os.path.normpath(path).split("/")[0]
     if os.path.isabs(path) or directory == "..":
@@ -273,12 +273,12 @@ class ConfigFault(NamedTuple):
     """One thing that is wrong."""
 
     place: str
-    """Where, below `hooks`: `.items[2].timeout_sec`."""
+    """Path below `hooks`: `.items[2].timeout_sec`."""
     words: str
 
 
 def quote_value(value: object) -> str:
-    """A value as a message shows it: on one line, and not too long."""
+    """Return a value for a message: on one line, and bounded."""
     try:
         text = repr(value)
     except ValueError:

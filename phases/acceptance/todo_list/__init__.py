@@ -1,1 +1,1 @@
-"""The list of things to do: what a change of it may be, and what the list comes to."""
+"""Todo list: its allowed changes, and its summary."""

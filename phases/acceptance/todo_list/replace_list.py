@@ -1,4 +1,4 @@
-"""What a whole list, sent in the place of the one before, makes of it."""
+"""Replace the todo list by a whole new one."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from pipeline.base.text_escaping import one_line
 
 _Row = dict[str, Any]
 _STAYS = ("required", "acceptance", "supersedes")
-"""What a todo has of the one that it begins anew, where nothing else is said."""
+"""Fields that a restarted todo inherits by default."""
 
 
 def replace_list(todos: tuple[Todo, ...], given: Any) -> tuple[Todo, ...]:
-    """The list that a whole list asks for. Raises TodoError.
+    """Return the list that a whole list requests. Raises TodoError.
 
     It shows no single steps, so any are taken for done but those out of an end: there a todo of the agent's own is left as it
     was, and a new one begins. What still has links to the one that ended keeps it on the list.
@@ -75,14 +75,14 @@ def _parse_rows(given: Any) -> list[_Row]:
 
 
 def _find_ended(todos: Sequence[Todo]) -> dict[str, Todo]:
-    """Those in whose place another may begin: at an end, the agent's own, and in the place of nothing that is required."""
+    """Return the replaceable todos: ended, the agent's own, and not a replacement of a required one."""
     kept = find_protected(todos)
     own = (row for row in todos if row.owner_type in (AGENT, SUBAGENT) and row.id not in kept)
     return {row.id: row for row in own if row.status in FINAL}
 
 
 def _match_rows(todos: Sequence[Todo], rows: Sequence[_Row], ended: Collection[str]) -> list[Todo | None]:
-    """The todo that each row speaks of: by its id, else by the same content; there the same status first, then what is open.
+    """Match each row to a todo: by its id, else by equal content; there the same status first, then open ones.
 
     The id of what has ended says little: models count from 1 again.
     """
@@ -116,7 +116,7 @@ def _is_any(_: Todo, __: _Row) -> bool:
 def _assign_ids(
     todos: Sequence[Todo], rows: Sequence[_Row], matched: Sequence[Todo | None], ended: Collection[str]
 ) -> list[str]:
-    """What each row's todo is called: a new one as the row says, unless something was called so before."""
+    """Return the ids for the rows: a new todo keeps its row's id unless an earlier one had it."""
     before = {row.id for row in todos}
     taken, names = before | {row["id"] for row in rows if "id" in row}, []
     for old, row in zip(matched, rows, strict=True):
@@ -136,7 +136,7 @@ def _update_todo(old: Todo | None, fields: _Row) -> Todo:
         stays = {name: getattr(old, name) for name in _STAYS} if old else {}
         return clear_reasons(Todo(**{**stays, **fields}))
     new = clear_reasons(replace(old, **fields))
-    # Decision 93: only todos of the agent itself begin anew after an end.
+    # Decision 93: only todos of the agent itself start again after an end.
     if old.status in FINAL and new.status != old.status:
         raise TodoError(
             TRANSITION,
@@ -146,7 +146,7 @@ def _update_todo(old: Todo | None, fields: _Row) -> Todo:
 
 
 def _still_linked(todos: Sequence[Todo], ended: Mapping[str, Todo], made: Sequence[Todo]) -> list[Todo]:
-    """What has ended, is not on the new list, and is linked to from there."""
+    """Return the ended todos that are not on the new list but are linked from it."""
     there, kept = {row.id for row in made}, list[Todo]()
     while True:
         links = {link for row in (*made, *kept) for link in (*row.dependencies, *row.supersedes)} - there

@@ -1,4 +1,4 @@
-"""A todo: its fields, what a model may say of them, and what a list of todos may become."""
+"""Todo: its fields, what a model may set, and how a list of todos may change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NEXT = MappingProxyType(
         **dict.fromkeys(FINAL, ()),
     }
 )
-"""What may follow a status in one step, beside the status itself."""
+"""Allowed next statuses, besides the same one."""
 WAITS = ("user_input_wait", "permission_wait", "external_resource_wait")
 """Reasons of a blocked todo that nothing which the model does can remove."""
 UNKNOWN = "unknown"
@@ -66,36 +66,35 @@ class Todo:
 
     @property
     def counts(self) -> bool:
-        """Whether it is required."""
         return self.required is not False
 
     @property
     def open(self) -> bool:
-        """Whether it is required, and neither done nor given up."""
+        """Return whether it is required and neither done nor given up."""
         return self.counts and self.status not in FINAL
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for somebody or something outside."""
+        """Return whether it waits for something outside."""
         return self.status == BLOCKED and self.blocked_reason in WAITS
 
 
 def clear_reasons(todo: Todo) -> Todo:
-    """With no reason that does not go with its status."""
+    """Clear the reasons that do not go with the todo's status."""
     blocked = (todo.blocked_reason or UNKNOWN) if todo.status == BLOCKED else ""
     failure = todo.failure_reason if todo.status in (FAILED, PENDING, BLOCKED) else ""
     return replace(todo, blocked_reason=blocked, failure_reason=failure)
 
 
 def fresh_id(taken: set[str]) -> str:
-    """An id that nothing has; it is taken then."""
+    """Return a new id, and add it to `taken`."""
     name = next(name for name in (f"t{number}" for number in range(1, 10**6)) if name not in taken)
     taken.add(name)
     return name
 
 
 def is_superseded(todos: Sequence[Todo], todo: Todo) -> bool:
-    """Whether another required todo that is not canceled stands in its place, directly or by way of canceled ones."""
+    """Return whether a required, active todo replaces it, directly or through canceled ones."""
     names = {todo.id}
     while True:
         standing = [row for row in todos if row.counts and row.id not in names and names.intersection(row.supersedes)]
@@ -107,7 +106,7 @@ def is_superseded(todos: Sequence[Todo], todo: Todo) -> bool:
 
 
 def find_failed(todos: Sequence[Todo]) -> list[Todo]:
-    """The required todos that have failed, and nothing stands in their place."""
+    """Return the failed required todos without a replacement."""
     return [row for row in todos if row.counts and row.status == FAILED and not is_superseded(todos, row)]
 
 
@@ -123,11 +122,11 @@ ALIASES = MappingProxyType(
 )
 """Other words for a status, in small letters and with `_` between words."""
 NOT_KEPT = ("activeForm", "active_form", "priority", "executor", "owner_id")
-"""What models are used to say of a todo, and nothing here has a use for."""
+"""Fields that models know from other tools and that are unused here."""
 
 
 def check_size(arguments: Mapping[str, Any]) -> None:
-    """Raises TodoError for arguments that are too long as a whole."""
+    """Raise TodoError for arguments that are too long as a whole."""
     try:
         size = len(json.dumps(arguments, ensure_ascii=False, default=str).encode("utf-8", "replace"))
     except (TypeError, ValueError, RecursionError) as error:
@@ -137,7 +136,7 @@ def check_size(arguments: Mapping[str, Any]) -> None:
 
 
 def parse_fields(given: Any) -> dict[str, Any]:
-    """The fields as a Todo has them. A null is taken for a field that was left out. Raises TodoError."""
+    """Return the fields as a Todo has them. A null counts as a missing field. Raises TodoError."""
     if not isinstance(given, Mapping):
         raise TodoError(INVALID, "a todo is an object of fields")
     told = {name: value for name, value in given.items() if name not in NOT_KEPT}
@@ -150,7 +149,7 @@ def parse_fields(given: Any) -> dict[str, Any]:
 
 
 def parse_id(name: str, value: Any) -> str:
-    """An id; a number becomes text."""
+    """Parse an id; a number becomes text."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value) if abs(value) < 10**LONGEST_ID else ""
     text = parse_text(name, value, LONGEST_ID)
@@ -160,13 +159,13 @@ def parse_id(name: str, value: Any) -> str:
 
 
 def parse_status(name: str, value: Any) -> str:
-    """A status, by whatever word models use for it, however they write it."""
+    """Parse a status, by any word that models use for it."""
     word = "_".join(re.split(r"[\s_-]+", value.strip().casefold())) if isinstance(value, str) else value
     return parse_choice(name, ALIASES.get(word, word) if isinstance(word, str) else word, STATUSES)
 
 
 def parse_text(name: str, value: Any, most: int = LONGEST) -> str:
-    """A text as one line in which nothing is hidden."""
+    """Return a text as one line without hidden characters."""
     if not isinstance(value, str):
         raise TodoError(INVALID, f"`{name}` must be a string")
     if len(value) > most:
@@ -175,7 +174,6 @@ def parse_text(name: str, value: Any, most: int = LONGEST) -> str:
 
 
 def parse_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """One of a few words."""
     if not isinstance(value, str) or value not in choices:
         raise TodoError(INVALID, f"`{name}` must be one of: {', '.join(choices)}")
     return value
@@ -223,7 +221,7 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
 
 
 def check_list(old: Sequence[Todo], new: Sequence[Todo]) -> None:
-    """Raises TodoError where the list must not become this one."""
+    """Raise TodoError where the list must not become this one."""
     names = [row.id for row in new]
     if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         raise TodoError(DUPLICATE, f"an id may appear only once: {', '.join(twice)}")
@@ -236,7 +234,7 @@ def check_list(old: Sequence[Todo], new: Sequence[Todo]) -> None:
 
 
 def check_kept(old: Sequence[Todo], new: Sequence[Todo]) -> None:
-    """Raises TodoError where a required todo that is open would not count any more: to leave it out, or to make it optional, is
+    """Raise TodoError where a required todo that is open would not count any more: to leave it out, or to make it optional, is
     to cancel it.
     """
     # A model that drops what is open would pass the gate without doing it.
@@ -258,9 +256,9 @@ def check_kept(old: Sequence[Todo], new: Sequence[Todo]) -> None:
 
 
 def find_protected(todos: Sequence[Todo]) -> set[str]:
-    """Those that a model may neither drop nor make optional: required ones of the plan and of the user.
+    """Return the todos that a model may neither drop nor make optional: required ones of the plan and of the user.
 
-    What stands in the place of one that failed or was canceled is one of them: else it would be dropped in its turn.
+    The replacement of a failed or canceled one is among them: else it could be dropped in its turn.
     """
     kept = {row.id for row in todos if row.counts and row.owner_type in (PLAN, USER)}
     while True:
@@ -322,7 +320,7 @@ def _check_links(old: Sequence[Todo], new: Sequence[Todo]) -> None:
 
 
 def _find_circle(graph: Mapping[str, Sequence[str]]) -> list[str]:
-    """What is left when again and again everything is taken away that leads to nothing left."""
+    """Return the nodes of a cycle: those left after repeatedly removing the ones without successors."""
     left = dict(graph)
     while free := [name for name, links in left.items() if not any(link in left for link in links)]:
         for name in free:

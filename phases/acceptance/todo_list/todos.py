@@ -1,4 +1,4 @@
-"""The list of things to do: one change after another, each allowed or refused. Pure, so that a journal can be walked again."""
+"""Change the todo list step by step, each allowed or refused. Pure, so that a journal can be replayed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def apply_change(todos: tuple[Todo, ...], arguments: Mapping[str, Any]) -> tuple
 
 
 def plan_todos(plan: _Row) -> tuple[Todo, ...]:
-    """What the plan itself wants done. Raises PhaseError where an id stands twice, and where nothing is said."""
+    """Return the todos of the plan. Raises PhaseError for a duplicate id or an empty content."""
     todos: dict[str, Todo] = {}
     for index, row in enumerate(plan.get("todos", ())):
         content = one_line(row["content"], LONGEST)
@@ -87,12 +87,12 @@ def plan_todos(plan: _Row) -> tuple[Todo, ...]:
 
 
 def todo_rows(todos: Iterable[Todo]) -> list[dict[str, Any]]:
-    """The list as implementation.json has it."""
+    """Return the list as implementation.json has it."""
     return [{"id": row.id, "content": row.content, "status": row.status, "required": row.counts} for row in todos]
 
 
 def summarize_todos(todos: Sequence[Todo]) -> dict[str, int]:
-    """How many there are, and how the required ones stand. What another stands in the place of has not failed."""
+    """Count the todos by status. A replaced one has not failed."""
     required = [row for row in todos if row.counts]
     return {
         "total": len(todos),
@@ -104,7 +104,7 @@ def summarize_todos(todos: Sequence[Todo]) -> dict[str, int]:
 
 
 def find_refused_changes(rows: Iterable[_Row]) -> list[dict[str, Any]]:
-    """Every attempt to drop or weaken what the plan or the user requires, from the rows of a journal: turn, why."""
+    """Return every attempt to drop or weaken a requirement of the plan or user, from a journal's rows: turn, why."""
     asked: set[tuple[int, str]] = set()
     refused = []
     for row in rows:
@@ -119,7 +119,7 @@ def find_refused_changes(rows: Iterable[_Row]) -> list[dict[str, Any]]:
 
 
 def _change_one(todos: tuple[Todo, ...], given: _Row) -> tuple[Todo, ...]:
-    """One change, by the strict rules of one step."""
+    """Make one change, by the strict rules of one step."""
     action, patch = given["action"], parse_fields(given.get("patch", {}))
     if not isinstance(action, str) or action not in ACTIONS:
         raise TodoError(INVALID, f"`action` must be one of: {', '.join(ACTIONS)}")
@@ -162,7 +162,7 @@ def _find_todo(todos: tuple[Todo, ...], given: _Row) -> Todo:
 
 
 def _read_arguments(action: str, given: _Row, patch: _Row) -> dict[str, Any]:
-    """What the arguments beside the patch say."""
+    """Return the arguments besides the patch."""
     if action == _SET and "status" not in given:
         raise TodoError(INVALID, "`set_status` needs a `status`")
     told: dict[str, Any] = {"status": parse_status("status", given["status"])} if "status" in given else {}

@@ -1,4 +1,4 @@
-"""Notes which test runs which line, and how each test ends. Imported at the start of every Python of a check.
+"""Note which test runs which line, and how each test ends. Imported at the start of every Python of a check.
 
 PIPELINE_EVIDENCE is the directory for the notes, PIPELINE_WORKSPACE the code that is looked at. A test is called
 `path::Class::test`; a subprocess of a test belongs to the test, and what runs outside of tests belongs to none.
@@ -24,7 +24,7 @@ BEGUN, ENDED = "begun", "ended"
 
 
 def note(row: dict[str, Any]) -> None:
-    """Adds a line to the notes of this process."""
+    """Add a line to the notes of this process."""
     row["command"] = os.environ.get("PIPELINE_COMMAND", "")
     with open(os.path.join(os.environ[NOTES], f"notes.{os.getpid()}.jsonl"), "a", encoding="utf-8") as file:
         file.write(json.dumps(row, separators=(",", ":")) + "\n")
@@ -36,7 +36,7 @@ def note_test(test: str, outcome: str) -> None:
 
 
 def note_session(what: str) -> None:
-    """That a run of tests begins or ends, and where in the workspace it finds modules."""
+    """Note the start or end of a test run, and the import paths in the workspace."""
     workspace = os.path.realpath(os.environ[WORKSPACE])
     inside = [os.path.realpath(path) for path in sys.path]
     paths = [os.path.relpath(path, workspace) for path in inside if f"{path}/".startswith(f"{workspace}/")]
@@ -44,24 +44,24 @@ def note_session(what: str) -> None:
 
 
 def begin_test(test: str) -> None:
-    """From here on, what is run is run by this test; empty: by none."""
+    """Attribute the following lines to this test; empty: to none."""
     _note_lines()
     os.environ[TEST] = test
 
 
 def _note_lines() -> None:
-    """Notes which lines ran since the last time, and the test that ran them."""
+    """Note which lines ran since the last time, and the test that ran them."""
     if lines := line_probes.take():
         note({"ran": os.environ.get(TEST, ""), "lines": lines})
 
 
 def name_test(file: str, parts: list[str]) -> str:
-    """`tests/test_a.py::TestB::test_c`; a test with parameters has one name for all of them."""
+    """Return `tests/test_a.py::TestB::test_c`; a test with parameters has one name for all of them."""
     return "::".join([os.path.relpath(os.path.realpath(file), os.path.realpath(os.environ[WORKSPACE])), *parts])
 
 
 def _watch_unittest() -> None:
-    """Has unittest note its tests. Those that pytest runs are noted by its plugin."""
+    """Make unittest note its tests. Those that pytest runs are noted by its plugin."""
     import unittest
 
     run_test, run_all = unittest.TestCase.run, unittest.TextTestRunner.run
@@ -92,7 +92,7 @@ def _watch_unittest() -> None:
 
 
 def _note_set_up(suite: Any, name: str) -> None:
-    """What a class or a module of tests sets up is run by that class, or that module."""
+    """Attribute the set-up of a class or module of tests to that class or module."""
     usual = getattr(suite, name)
 
     @wraps(usual)
@@ -109,7 +109,7 @@ def _note_set_up(suite: Any, name: str) -> None:
 
 
 def _noted_method(case: Any, call: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
-    """The way in which a case calls its test, with its end noted. unittest itself only counts, and a test can change that."""
+    """Wrap a case's call of its test to note the end. unittest itself only counts, and a test can change that."""
     import unittest
 
     @wraps(call)
