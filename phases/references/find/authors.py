@@ -1,4 +1,4 @@
-"""The list of authors at the beginning of a reference: each name, and where the list ends."""
+"""Split the author list at the beginning of a printed reference into names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Authors(NamedTuple):
 
 
 def authors_in(text: str) -> Authors:
-    """The authors at the beginning of a tidy reference without its label; no names and 0 where there are none."""
+    """Return the authors at the beginning of a tidy reference without label; no names and end 0 if there are none."""
     tokens = tokens_of(text)
     return (
         _chinese_names(text)
@@ -72,7 +72,7 @@ def _lone_word(tokens: list[Token], place: int, names: list[str]) -> int | None:
 
 
 def _skip_separator(tokens: list[Token], place: int, *, last: bool) -> tuple[int, bool, str]:
-    """What follows a name: (place, whether `and` came, more | others | end)."""
+    """Return (place, whether `and` was seen, "more", "others" or "end") after a name."""
     start = place
     comma = is_one_of(tokens, place, ",", ";")
     place += comma
@@ -91,14 +91,14 @@ def _skip_separator(tokens: list[Token], place: int, *, last: bool) -> tuple[int
 
 
 def _before_separators(tokens: list[Token], place: int) -> int:
-    """The place before the separators that led to no further name."""
+    """Return the place before trailing separators."""
     while place > 0 and tokens[place - 1].text in (",", ";", *AND):
         place -= 1
     return place
 
 
 def _may_end(tokens: list[Token], place: int, names: list[str], *, last: bool, style: object) -> bool:
-    """Whether a list may stop at a comma: where a title in quotes, or a year follows, or its style is beyond doubt."""
+    """Return whether the list may stop at a comma: before a quoted title or a year, or in an unambiguous style."""
     if place >= len(tokens):
         return False
     token = tokens[place]
@@ -287,17 +287,17 @@ def parse_given_last(tokens: list[Token], place: int) -> int | None:
 
 
 def is_one_of(tokens: list[Token], place: int, *texts: str) -> bool:
-    """Whether one of these stands at a place."""
+    """Return whether the token at a place is one of these texts."""
     return 0 <= place < len(tokens) and tokens[place].text in texts
 
 
 def is_name(text: str) -> bool:
-    """Whether a word is spelled as names are."""
+    """Return whether a word is capitalised like a name and has no digits."""
     return text[:1].isupper() and not any(sign.isdigit() for sign in text)
 
 
 def is_initial(text: str) -> bool:
-    """Whether a word is one large letter."""
+    """Return whether a word is a single capital letter."""
     return len(text) == 1 and text.isupper()
 
 
@@ -309,7 +309,7 @@ def _skip_words(tokens: list[Token], place: int, most: int) -> int:
 
 
 def _skip_initials(tokens: list[Token], place: int) -> tuple[int, bool]:
-    """Where a run of initials ends, and whether they have dots."""
+    """Return the end of a run of initials, and whether they have dots."""
     at, dots = place, False
     while at < len(tokens) and at - place < 14:
         text = tokens[at].text
@@ -328,7 +328,7 @@ def _skip_initials(tokens: list[Token], place: int) -> tuple[int, bool]:
 
 
 def _ends_a_sentence(tokens: list[Token], dot: int) -> bool:
-    """Whether behind this dot comes what no name goes on with."""
+    """Return whether no word follows this dot."""
     return dot + 1 >= len(tokens) or not _is_word(tokens[dot + 1].text)
 
 
@@ -337,7 +337,7 @@ def _is_glued(tokens: list[Token], dot: int) -> bool:
 
 
 def _is_middle(tokens: list[Token], dot: int) -> bool:
-    """Whether an initial with this dot stands within a name: `Eric B. Baum and`."""
+    """Return whether this dot belongs to a middle initial: `Eric B. Baum and`."""
     named = dot + 1 < len(tokens) and is_name(tokens[dot + 1].text)
     return named and (dot + 2 >= len(tokens) or tokens[dot + 2].text in (",", ".", "(", *AND))
 
@@ -347,7 +347,7 @@ def _is_word(text: str) -> bool:
 
 
 def _is_small_name(tokens: list[Token], place: int) -> bool:
-    """A syllable that its owner writes small, between two others: Chi min Chan."""
+    """Return whether the token is a lower-case part between two names: Chi min Chan."""
     around = 0 < place < len(tokens) - 1 and is_name(tokens[place - 1].text) and is_name(tokens[place + 1].text)
     return (
         around

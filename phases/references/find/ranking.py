@@ -1,4 +1,4 @@
-"""How much each reference would help whoever writes the paper's code: a score, and the reason in words."""
+"""Score how much each reference would help to write the paper's code, with the reason in words."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ranks_of(
 
 
 def method_sections(outline: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, str]:
-    """The sections that say how things are done, named for a person: by kind, by title, or by what holds them."""
+    """Return the sections that describe the method, with a name for people: by kind, by title, or by parent section."""
     found: dict[str, str] = {}
     numbers: set[str] = set()
     for section in outline.get("sections", ()):

@@ -1,4 +1,4 @@
-"""The value of reference.txt: what a paper refers to, most promising first, by rules alone."""
+"""Build reference.txt by rules: what a paper refers to, most promising first."""
 
 from __future__ import annotations
 

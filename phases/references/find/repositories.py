@@ -1,4 +1,4 @@
-"""The repositories that a paper links: where each is mentioned, what it is to the paper, how much it would help."""
+"""Collect the repositories that a paper links: their mentions, their role for the paper, their score."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOTE = re.compile(r"^\[\^[^\]]{1,12}\]:\s?")
 
 @dataclass
 class LinkedRepository:
-    """What is gathered about one repository while the paper is read."""
+    """One repository while the paper is read."""
 
     url: str
     references: list[str] = field(default_factory=list)
@@ -41,7 +41,7 @@ def repositories_of(
     places: PaperPlaces,
     outline: Mapping[str, Any],
 ) -> dict[str, LinkedRepository]:
-    """All repositories that the paper links, by their key: in references, text, footnotes, links without visible address."""
+    """Return all repositories that the paper links, by key: from references, text, footnotes and hidden links."""
     found: dict[str, LinkedRepository] = {}
     cited, beside = Cited(citations), []
     for url, start in written_addresses(places, outline):
@@ -218,7 +218,7 @@ def written_addresses(places: PaperPlaces, outline: Mapping[str, Any]) -> Iterat
 
 
 def _links_by_page(outline: Mapping[str, Any]) -> dict[int, _PageLinks]:
-    """The addresses that the reader knows of each page, whole as a click would open them."""
+    """Return the link targets that the reader knows of each page."""
     found: dict[int, _PageLinks] = {}
     for row in outline.get("links", ())[:MOST]:
         if repository := repository_of(row["url"]):
@@ -229,7 +229,7 @@ def _links_by_page(outline: Mapping[str, Any]) -> dict[int, _PageLinks]:
 
 
 def _complete_link(url: str, printed: str, links: _PageLinks) -> str | None:
-    """The link that the page prints here, though its text lost signs of it: opt for pinns is opt_for_pinns."""
+    """Return the page's link that a printed address stands for if the text lost signs of it: opt for pinns is opt_for_pinns."""
     short = repository_of(url) or ""
     least = len(letters_of(short.removeprefix("https://")))
     bare = letters_of(printed).removeprefix("https").removeprefix("http").removeprefix("www")
@@ -273,7 +273,7 @@ class Cited:
         )
 
     def before(self, at: int, places: PaperPlaces) -> str | None:
-        """The reference that is cited last before a place, in the same sentence and near to it."""
+        """Return the last reference cited before a place, in the same sentence and close to it."""
         index = bisect_left(self._places, (at, "")) - 1
         if index < 0:
             return None

@@ -1,4 +1,4 @@
-"""How a printed text is read again: white space, hyphens at line ends, letters that are compared."""
+"""Clean up printed text: white space, hyphens at line ends, letters to compare."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 
 
 def tidy_reference(raw: str) -> str:
-    """A reference on one line, without the hyphens that the ends of lines left in words."""
+    """Return a reference on one line, without the hyphens of line ends."""
     return _BROKEN_WORD.sub("", " ".join(_INVISIBLE.sub("", raw[:LONGEST]).split()))
 
 

@@ -1,4 +1,15 @@
-"""The services that a setting names: opened, and asked which repositories belong to references."""
+"""Open the services that a setting names, and ask them which repositories belong to references.
+
+GitHub: GET /search/repositories, without a key 10 questions a minute of at most 256 characters, gives html_url, name,
+owner.login, description, homepage, created_at and fork. It also finds words in a README and does not show it; only name,
+description and homepage count, and as a repository says that of itself, never fully.
+
+OpenAlex: /works/doi:… gives one work, /works?filter=title.search:… several, with title, publication_year, authorships, doi,
+locations and abstract_inverted_index, which has every link of the abstract as one word. Searches without a key are few a day;
+after that, 429. An arXiv paper has the DOI 10.48550/arxiv.….
+
+Semantic Scholar: /graph/v1/paper/DOI:… or ARXIV:… gives one paper, /search/match a list of the nearest one.
+"""
 
 from __future__ import annotations
 
@@ -72,11 +83,10 @@ _MOST_FAILURES = 2
 def look_up(
     entries: Sequence[Entry], lookups: Sequence[Lookup], *, most: int = 40
 ) -> tuple[list[Candidate], list[dict[str, Any]]]:
-    """What the services say, and a row for each of them: service, asked, found, and why in words where something failed.
+    """Return the candidates of all services, and a row for each service: service, asked, found, and why it failed.
 
-    Asked are the first `most` entries that can be asked for, in their order, so the likeliest should come first: those
-    that link no repository themselves, and have a title or a number. A service that fails twice in a row is not asked
-    again.
+    Only the first `most` entries without a repository, with a title or a number, are asked for, so the most likely should come
+    first. A service that fails twice in a row is not asked again.
     """
     open_ones = [e for e in entries if not e.repositories and (e.title or e.doi or e.arxiv)]
     candidates, rows = [], []
@@ -95,7 +105,7 @@ def look_up(
 
 
 def _ask_service(lookup: Lookup, entries: Sequence[Entry]) -> tuple[list[Candidate], dict[str, Any]]:
-    """One service. `asked` counts the questions that it was asked, those without an answer among them."""
+    """Ask one service. `asked` includes questions without an answer."""
     found: list[Candidate] = []
     failed, in_a_row, asked, why = 0, 0, 0, ""
     for entry in entries:
@@ -256,7 +266,7 @@ class GitHub:
 
 
 def _title_score(entry: Entry, name: str, said: str, owner: bool) -> float:
-    """How much of the title the repository says: all of it where it names the paper's number."""
+    """Return how much of the title the repository states; all of it if it names the paper's number."""
     if entry.arxiv and entry.arxiv in said:
         return 1.0
     wanted = title_words(entry.title or "")
@@ -272,7 +282,7 @@ def _title_score(entry: Entry, name: str, said: str, owner: bool) -> float:
 
 
 def _is_author(entry: Entry, login: str) -> bool:
-    """Whether the owner's name has an author's family name in it; short ones are in too many words."""
+    """Return whether the owner's name contains an author's family name of more than three letters."""
     owner = squeeze_text(login)
     families = {family_name(spelt) for author in entry.authors for spelt in (author, author.translate(_SPELT_OUT))}
     return any(len(family) > _SHORTEST_NAME and family in owner for family in families)
