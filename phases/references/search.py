@@ -1,4 +1,4 @@
-"""Search over the fetched code: names first where the query is one, words ranked by BM25 and then by what they cover."""
+"""Search the fetched code: by name if the query is one, otherwise by words, ranked with BM25 and then by coverage."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def search_code(
 
 
 def code_base_of(into: str) -> str:
-    """Where the code lies that an indexes folder is about."""
+    """Return the directory of the code that an indexes directory describes."""
     return os.path.join(os.path.dirname(os.path.abspath(into)), "code_base")
 
 
@@ -94,7 +94,7 @@ def _find_hits(cache: Cache, query: str, repository: str | None, limit: int) -> 
 
 
 def _add_excerpt(hit: Hit, data: bytes | None, language: str, words: set[str]) -> Hit:
-    """The hit with its excerpt; of a text, or of what is between functions, from the line on that says most."""
+    """Return the hit with its excerpt; for text and module code, from the line with most of the words."""
     if data is None:
         return hit._replace(excerpt="(the file changed since it was fetched)")
     lines = text_of(language, data)[0].split("\n")
@@ -135,7 +135,7 @@ _SMALL = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 def name_asked(query: str) -> str | None:
-    """The name that a query consists of (`Encoder.forward`, `net::Layer`, `get_loss()`); None where it is more than one word."""
+    """Return the name that a query consists of (`Encoder.forward`, `net::Layer`, `get_loss()`); None for other queries."""
     query = query.strip()
     return query.removesuffix("()") if len(query) <= 200 and _NAME.fullmatch(query) else None
 
@@ -248,7 +248,7 @@ def _ranked_piece(piece: Piece, row: Sequence[Any], measures: tuple[Mapping[str,
 
 
 def _score_piece(piece: Piece, rarity: Mapping[str, float], whole: float) -> float:
-    """What counts beside BM25."""
+    """Return the part of the score that does not come from BM25."""
     names = {word for word in piece.names.split() if len(word) > 1}
     code = names | set(piece.body.split())
     named = sum(word in rarity for word in names) / len(names) if names else 0.0
@@ -261,7 +261,7 @@ LONGEST = 60
 
 
 class SearchHit(NamedTuple):
-    """A stretch of a file of somebody else."""
+    """Lines of a fetched file with their source and licence."""
 
     repository: str
     file: str
@@ -340,7 +340,7 @@ LONGEST_LINE, LONGEST_TEXT = 500, 20_000
 
 
 class NotShown(PipelineError):
-    """Why nothing of a file is shown."""
+    """A file that cannot be shown, with the reason."""
 
 
 class Stretch(NamedTuple):
@@ -390,7 +390,7 @@ def _limit_lines(lines: Sequence[str]) -> list[str]:
 
 
 def _indexed_text(path: str, data: bytes) -> str:
-    """The text that the index counts lines in."""
+    """Return the text in which the index counts lines."""
     language = language_of(path, data[:HEAD])
     if language is None or why_left_out(path, len(data), data[:HEAD]) == BINARY:
         raise NotShown(f"{path} is no text")

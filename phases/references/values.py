@@ -1,4 +1,4 @@
-"""The values that finding, looking up and ranking have in common."""
+"""Values shared by finding, looking up and ranking."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Mention(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """What a lookup says belongs to a reference."""
+    """A repository that a lookup suggests for a reference."""
 
     reference: str
     """The id of the entry."""
@@ -62,7 +62,7 @@ class Candidate(NamedTuple):
 
 
 def count_fetched(code_base: Mapping[str, Any]) -> str:
-    """How many repositories of code_base.json were had, and why not the others where one reason holds for all; or nothing."""
+    """Return a summary of code_base.json: how many repositories were fetched, and a reason that all others share."""
     had, refused = len(code_base["repositories"]), code_base["refused"]
     if not had + len(refused):
         return ""

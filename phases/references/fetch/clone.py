@@ -1,4 +1,4 @@
-"""Takes a repository out of git without git ever writing a file of it: a list, the sizes, the contents."""
+"""Read a repository's objects from git, without a checkout: the listing, the sizes, the contents."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _PLAIN = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 
 
 class CloneWorkspace(NamedTuple):
-    """Where one repository is worked on."""
+    """Working directory and limits for one repository."""
 
     folder: str
     """Empty, and git's alone."""
@@ -93,7 +93,7 @@ def clone_repository(target: Target, bench: CloneWorkspace) -> RepositoryContent
 
 
 def _link_mirror(commit: str, objects: str, bench: CloneWorkspace) -> None:
-    """A repository of our own that finds its objects in the mirror: git never sees what the mirror's is set to."""
+    """Make a repository that finds its objects in the mirror, so that git never reads the mirror's settings."""
     write_without_sync(bench.path("alternates"), f"{objects}\n".encode())
     form = "sha256" if len(commit) == 64 else "sha1"
     begin = f"git init --quiet --bare --template= --object-format={form} repository"
@@ -121,7 +121,7 @@ def _fetch_head(landed: GitRemote, bench: CloneWorkspace, *more: str) -> None:
 
 
 def _list_script(what: str, rules: FetchRules) -> str:
-    """The script that writes which commit it is, and the list of all that it holds, with an end to the list."""
+    """Return the script that writes the commit and the listing of its tree, with an end mark."""
     # ls-tree and cat-file instead of a checkout: filters, hooks and attributes then have nothing to act on (decision 99)
     listed = f'{_GIT} ls-tree -r -t -z --full-tree "$(cat commit)"; echo $? > listed'
     return (
@@ -136,7 +136,7 @@ def _listing_limit(rules: FetchRules) -> int:
 
 
 def _read_content(bench: CloneWorkspace, fetched_from: str, readable: Sequence[str], absent: str) -> RepositoryContent:
-    """The files that are kept, read and checked one by one as the source is gone through."""
+    """Return the selected files; each is read and checked as the contents are consumed."""
     commit, root, listing = _read_listing(bench)
     oids = dict.fromkeys(oid for _, _, oid in listing.rows)
     write_without_sync(bench.path("asked"), "".join(f"{oid}\n" for oid in oids).encode())
@@ -193,7 +193,7 @@ def _raise_if_full(ended: GitResult, bench: CloneWorkspace) -> None:
 
 
 def _explain_failure(ended: GitResult, rules: FetchRules) -> RepositoryRefused:
-    """What went wrong, in words: whose fault, and what to do."""
+    """Return an error that says what went wrong and what to do."""
     limit, last = ended.limit or "", next((line for line in reversed(ended.output.split("\n")) if line.strip()), "")
     if limit.startswith("time"):
         return RepositoryRefused(f"it takes longer than {rules.seconds:g} s; try again later, or {BY_HAND}")
@@ -235,7 +235,7 @@ class MirrorRepository(NamedTuple):
 
 
 def find_in_mirror(target: Target, mirror: str) -> MirrorRepository:
-    """The repository of this address. Raises RepositoryRefused where it is not there, or cannot be taken as it is."""
+    """Return the mirror's repository for an address. Raises RepositoryRefused if it is missing or cannot be used."""
     # the name is joined to a path: nothing that climbs, and nothing that git or a shell reads as a word of its own
     path = f"{target.host}/{target.path.strip('/').removesuffix('.git')}"
     parts = path.split("/")
@@ -254,7 +254,7 @@ def find_in_mirror(target: Target, mirror: str) -> MirrorRepository:
 
 
 def _is_there(top: str, inner: str) -> bool:
-    """Whether the places of a repository are there, none of them by a link."""
+    """Return whether a repository's files exist at this path, without following links."""
     try:
         with open_directory(top, [*inner.split("/"), "objects"]):
             read_beneath(top, f"{inner}/HEAD", _LARGEST_REF)
@@ -297,7 +297,7 @@ def _find_links(place: str) -> Iterator[str]:
 
 
 def _head_commit(place: str) -> str | None:
-    """The commit that HEAD leads to, or None."""
+    """Return the commit that HEAD leads to; None if there is none."""
     head = read_beneath(place, "HEAD", _LARGEST_REF).decode("utf-8", "replace")
     if match := _DETACHED.fullmatch(head):
         return match[1]

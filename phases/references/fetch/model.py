@@ -1,4 +1,4 @@
-"""The values that fetching is told with: what is wanted, by which rules, and who runs git."""
+"""Values of fetching: what is wanted, within which limits, and how git is run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class FetchRules:
 
 
 class GitResult(Protocol):
-    """How a script ended."""
+    """Outcome of a git script."""
 
     @property
     def exit_code(self) -> int | None: ...
@@ -90,7 +90,7 @@ class KeptFile(NamedTuple):
 
 
 class RepositoryContent(NamedTuple):
-    """Where the content of a repository is taken from, ready to be written."""
+    """Content of a repository, ready to be written."""
 
     fetched_from: str
     commit: str | None

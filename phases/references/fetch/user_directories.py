@@ -1,4 +1,4 @@
-"""Keeps the folders that the user names apart from the one that repositories are kept in."""
+"""Read the directories of code that the user gives, and keep them apart from the task's own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def refuse_overlap(rules: FetchRules, into: str) -> None:
 
 
 def _subdirectory_leading_to(into: str, folder: str) -> str | None:
-    """The name in the folder under which the one that is fetched into lies; None where it lies elsewhere."""
+    """Return the entry of the directory that contains `into`; None if `into` is elsewhere."""
     base, place = os.path.realpath(into), os.path.realpath(folder)
     return os.path.relpath(base, place).split(os.sep)[0] if _is_inside(base, place) and base != place else None
 
@@ -74,9 +74,9 @@ class UserRepository(NamedTuple):
 
 
 def list_user_repositories(folders: str, into: str, taken: Collection[str]) -> tuple[list[UserRepository], list[str]]:
-    """The sub-folders, each a repository, or the folder itself where it is one; and notes on what was left out.
+    """Return the repositories in a directory of the user's, or the directory itself if it is one, and notes on omissions.
 
-    The one that leads to `into` is left out; `taken` are names that none gets. Raises StorageError and UsageError.
+    The entry that contains `into` is left out; names in `taken` are not used. Raises StorageError and UsageError.
     """
     try:
         with os.scandir(folders) as entries:
@@ -150,7 +150,7 @@ def _user_repository(name: str, path: str, taken: Collection[str]) -> UserReposi
 
 
 def _tree_entry(found: WalkedEntry) -> GitEntry:
-    """What cannot be looked at is taken for a file: that it cannot be read is told when it is."""
+    """Return an entry as GitEntry; an unreadable one counts as a file, which is reported when it is read."""
     path = os.fsencode(found.path)
     try:
         if found.entry.is_symlink():
@@ -163,7 +163,7 @@ def _tree_entry(found: WalkedEntry) -> GitEntry:
 
 
 def _user_file_contents(root: str, kept: Sequence[KeptFile], left_out: dict[str, int]) -> Iterator[tuple[str, bytes]]:
-    """What can be read; what the user may not read is counted as left out, as folders are that cannot be opened."""
+    """Yield the readable files; unreadable files and files with credentials are counted as left out."""
     path = root
     try:
         with open_directory(root) as folder:

@@ -1,4 +1,4 @@
-"""Indexing: what is in the fetched repositories goes into one document each, and into the cache that is searched.
+"""Index the fetched repositories: write one document each, and keep the cache that is searched.
 
 A file is parsed when the cache does not know its content. The cache is written every few hundred files, so a killed run
 continues where it stopped, and memory does not grow with the repository. A document is written from the cache, row by row.
@@ -49,7 +49,7 @@ and a run that is killed has so much to parse again."""
 
 
 class RepositoryIndex(NamedTuple):
-    """What indexing says of one repository; sha256 and bytes are of its document."""
+    """Index of one repository; sha256 and bytes are those of its document."""
 
     name: str
     path: str

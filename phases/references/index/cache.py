@@ -1,8 +1,7 @@
-"""The search structures on the disk: an SQLite file that may be deleted at any time and is made anew.
+"""Store parsed files and search structures in an SQLite file that may be deleted at any time.
 
-Each file of a repository has a row, with what was parsed from its content and the pieces that a search finds. A file is
-replaced as a whole within a transaction, so a kill leaves each file as it was or as it is, and the digest in its row says which.
-What is damaged is thrown away: nothing stands here that cannot be had again.
+It is in the user's cache directory, never in a task: a task may come from elsewhere, and SQLite is not made for hostile files. A
+file of a repository is replaced within one transaction, so a kill leaves it old or new; a damaged cache is thrown away.
 """
 
 from __future__ import annotations
@@ -173,15 +172,15 @@ class Cache:
         self._db.execute("DELETE FROM files WHERE id = ?", (file,))
 
     def repositories(self) -> list[str]:
-        """The names of all that have a file here."""
+        """Return the names of all repositories with a file here."""
         return [name for (name,) in self.rows("SELECT DISTINCT repository FROM files ORDER BY repository")]
 
     def count_of_pieces(self) -> int:
-        """How many pieces there are, of all repositories."""
+        """Return the number of pieces of all repositories."""
         return int(self._there("SELECT pieces FROM totals")[0])
 
     def pieces_with(self, word: str) -> int:
-        """How many pieces hold a word."""
+        """Return the number of pieces that contain a word."""
         found = self._first("SELECT doc FROM counts WHERE term = ?", (word,))
         return int(found[0]) if found else 0
 
@@ -233,15 +232,14 @@ class Cache:
         return self._chunks[number]
 
     def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
-        """What a query finds."""
+        """Return all rows of a query."""
         return self._db.execute(query, tuple(values)).fetchall()
 
     def _first(self, query: str, values: Sequence[object] = ()) -> Any:
-        """The first row that a query finds, or None."""
         return self._db.execute(query, values).fetchone()
 
     def _there(self, query: str, *values: object) -> tuple[Any, ...]:
-        """A row that must be there, for another one names it."""
+        """Return a row that another row refers to. Raises CacheUnusable."""
         found: tuple[Any, ...] | None = self._first(query, values)
         if found is None:
             raise CacheUnusable("a row of the cache is damaged: it names another one, and that is not there")
@@ -249,7 +247,7 @@ class Cache:
 
 
 def unpack_parsed(data: bytes) -> Parsed:
-    """What a row of `files` says was parsed, without pieces. Raises CacheUnusable."""
+    """Unpack a parsed file, without its pieces. Raises CacheUnusable."""
     try:
         lines, symbols, fault = json.loads(zlib.decompress(data))
         return Parsed(lines, tuple(Symbol(*row) for row in symbols), (), fault)
@@ -270,7 +268,7 @@ def chunks_of(path: str, pieces: Sequence[Piece]) -> Iterator[tuple[bytes, Seque
 
 
 def unpack_chunk(data: bytes) -> Chunk:
-    """What was packed. Raises CacheUnusable."""
+    """Unpack a chunk of pieces. Raises CacheUnusable."""
     try:
         path, rows = json.loads(zlib.decompress(data))
         return Chunk(path, tuple(Piece(*row) for row in rows))
@@ -366,7 +364,7 @@ def with_cache(path: str, use: Callable[[Cache], T], *, afresh: bool = False) ->
 
 @contextmanager
 def open_writable(path: str) -> Iterator[Cache]:
-    """The cache, made where it is not there. Raises CacheUnusable. Who calls has locked it."""
+    """Open the cache, or create it; the caller holds its lock. Raises CacheUnusable."""
     with _connect(path) as connection:
         if not connection.execute("PRAGMA page_count").fetchone()[0]:
             connection.execute("BEGIN IMMEDIATE")
@@ -378,7 +376,7 @@ def open_writable(path: str) -> Iterator[Cache]:
 
 @contextmanager
 def open_readable(path: str) -> Iterator[Cache]:
-    """The cache for reading alone. Raises CacheUnusable where it has to be made anew first."""
+    """Open the cache for reading. Raises CacheUnusable if it is missing or damaged."""
     if not os.path.exists(path):
         raise CacheUnusable(f"{path} is not there")
     with suppress(OSError):
@@ -390,10 +388,10 @@ def open_readable(path: str) -> Iterator[Cache]:
 
 @contextmanager
 def lock_file(path: str, seconds: float | None = None) -> Iterator[bool]:
-    """Whether this process has the file at `path` to itself within the block; False where another still had it after `seconds`.
+    """Yield whether this process has got the lock on `path`; False if another one still held it after `seconds`.
 
-    The lock is a file beside it, which stays: one that is removed would be two locks to two processes. The kernel takes it back
-    from a process that died.
+    The lock is a file next to it that is never removed: a new file would be a second lock. The kernel releases it if a process
+    dies.
     """
     try:
         descriptor = open_regular(path + ".lock", flags=os.O_RDWR | os.O_CREAT, mode=0o600)

@@ -1,4 +1,4 @@
-"""indexes/<repository>.json: written row by row from the cache, and read back a row at a time."""
+"""Write indexes/<repository>.json row by row."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LARGEST = 2 * 1024**3
 
 @dataclass
 class Summary:
-    """What a document holds, counted, and what it is known by."""
+    """Counts of a document, and what identifies it."""
 
     files: int = 0
     symbols: int = 0
@@ -56,12 +56,12 @@ class Summary:
 
 
 def document_path(into: str, name: str) -> str:
-    """Where the index of a repository is kept."""
+    """Return the path of a repository's index document."""
     return os.path.join(into, name + ".json")
 
 
 def row_of(source: SourceFile, parsed: Parsed) -> dict[str, Any]:
-    """A row of `files`; what is empty is left out of it."""
+    """Return a row of `files`, without empty fields."""
     row: dict[str, Any] = {"path": source.path, "language": source.language, "bytes": source.bytes}
     row |= {"sha256": source.sha256, "lines": parsed.lines}
     if parsed.symbols:
@@ -90,7 +90,7 @@ class DocumentWriter:
         self._put(b'{\n  "version": 1,\n' + b",\n".join(fields) + b',\n  "files": [')
 
     def add(self, row: dict[str, Any]) -> None:
-        """One row of `files`; one that breaks the schema is left out and counted."""
+        """Add a row of `files`; one that breaks the schema is left out and counted."""
         fault = self._check(row)
         try:
             line = dump_json_line(row)
@@ -153,7 +153,7 @@ def _remove_temporary(path: str) -> None:
 
 
 def digest_of(path: str) -> tuple[str, int]:
-    """The digest and the size of a document, read in parts. Raises FormatError where it is not there."""
+    """Return the digest and size of a document. Raises FormatError if it is missing."""
     digest, size = hashlib.sha256(), 0
     with _open_document(path) as file:
         while part := file.read(1 << 20):
@@ -188,5 +188,5 @@ def index_version() -> str:
 
 
 def file_version(by: str, parsed: Parsed) -> str:
-    """What a file's row is made by: one that was given up is as good as made by nothing, and the next run tries again."""
+    """Return the version of a file's row; a file that was given up has another one, so that the next run tries again."""
     return f"{by} (given up)" if parsed.fault.startswith(GIVEN_UP) else by

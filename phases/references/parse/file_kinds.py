@@ -1,4 +1,4 @@
-"""Which language a file is in, told from its name or its first line."""
+"""Determine the language of a file, or why it is not indexed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def language_of(path: str, head: bytes) -> str | None:
-    """The language of the file at a path that begins with these bytes; None where it is not text that anybody searches."""
+    """Return the language of a file from its path and first bytes; None if it is not text worth searching."""
     name = os.path.basename(path).lower()
     stem, _, suffix = name.rpartition(".")
     found = _BY_NAME.get(name) or (_BY_SUFFIX.get(suffix) if stem else None)
@@ -68,7 +68,7 @@ def language_of(path: str, head: bytes) -> str | None:
 
 
 def _header_language(head: bytes) -> str:
-    """What a .h is: the three languages share the suffix."""
+    """Return the language of a .h file, whose suffix C, C++ and CUDA share."""
     if _CUDA_HEADER.search(head):
         return "cuda"
     return "cpp" if _CPP_HEADER.search(head) else "c"
@@ -80,7 +80,7 @@ def _by_first_line(head: bytes) -> str | None:
 
 
 def _text_if_plain(head: bytes) -> str | None:
-    """A name that says nothing: text if its first bytes are."""
+    """Return TEXT for a file whose name says nothing and whose first bytes are text."""
     if not head or _CONTROL.search(head):
         return None
     try:
@@ -173,7 +173,7 @@ _BINARY_NAME = re.compile(
 
 
 def why_left_out(path: str, size: int, head: bytes) -> str | None:
-    """Why a file is not indexed, in one word, or None; told from its path in the repository, its size and its first 8 KiB."""
+    """Return why a file is not indexed, in one word, or None; by path in the repository, size and first 8 KiB."""
     head = head[:HEAD]
     if _BINARY_NAME.search(path) or _is_binary(head):
         return BINARY
@@ -203,7 +203,7 @@ def _is_table(path: str, head: bytes) -> bool:
 
 
 def _says_generated(head: bytes) -> bool:
-    """Whether a comment near the top says so; a string or a sentence further down proves nothing."""
+    """Return whether a comment near the top says that the file was generated."""
     comments = [(at, line) for at, line in enumerate(head.splitlines()[:40]) if _COMMENT.match(line)]
     made = [at for at, line in comments if _MADE.search(line)]
     return any(

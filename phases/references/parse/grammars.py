@@ -1,4 +1,4 @@
-"""What the grammars call the things that we call symbols, one query a language.
+"""Tree-sitter queries for symbols, one per language.
 
 A capture names the kind of the symbol that its node is. Beside it: `name` (the node with the name), `declarator` (the C family
 wraps names), `body` (where the signature ends), `receiver` (whose method it is), `scope` (no symbol, but what stands in it

@@ -1,4 +1,4 @@
-"""What goes between the indexer and its workers: requests with a file in each, and answers, one JSON object a line."""
+"""Encode and check the messages between the indexer and its workers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _MAX_NUMBER = 2**31
 
 
 class InvalidAnswer(ValueError):
-    """What came is no answer."""
+    """A worker's answer that cannot be trusted."""
 
 
 def pack_request(language: str, data: bytes) -> bytes:
-    """One file to parse: a line that says its language and its size, then its bytes."""
+    """Return a request to parse one file: a line with its language and size, then its bytes."""
     return json.dumps({"language": language, "bytes": len(data)}).encode() + b"\n" + data
 
 
@@ -34,12 +34,12 @@ def read_request(requests: BinaryIO) -> tuple[str, bytes] | None:
 
 
 def pack_answer(parsed: Parsed, number: int) -> bytes:
-    """The line that says what a file holds, and which of the files of this worker it is, from 0."""
+    """Return the answer line for a parsed file with its number within the batch, from 0."""
     return json.dumps({"number": number, "parsed": parsed}, separators=(",", ":")).encode() + b"\n"
 
 
 def parse_answer(line: bytes, number: int) -> Parsed:
-    """What the answer to this file says. Raises InvalidAnswer."""
+    """Return the parsed file in an answer. Raises InvalidAnswer."""
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError) as error:

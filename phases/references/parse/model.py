@@ -1,4 +1,4 @@
-"""What is known of one source file: symbols, and the pieces that are searched."""
+"""Values of one parsed source file: symbols and searchable pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symbols of Python that Python itself can read."""
+"""Extract symbols from valid Python with its own parser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NotPython(ValueError):
 
 
 class _Scope(NamedTuple):
-    """What a statement stands in."""
+    """Scope of a statement."""
 
     scope: str
     name: str
@@ -80,7 +80,7 @@ def join_lines(text: str) -> str:
 
 
 def is_constant(name: str) -> bool:
-    """Whether a name is written as constants are."""
+    """Return whether a name is written in capitals."""
     return name.isupper() and len(name) > 1
 
 

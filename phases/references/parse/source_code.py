@@ -1,4 +1,4 @@
-"""What one file of code holds, whatever its language; never raises for what is in it."""
+"""Parse one file of any language into symbols and pieces; its content never raises."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHARSETS = re.compile(
 
 
 def parse_code(language: str, data: bytes) -> Parsed:
-    """The symbols and pieces of a file in a language that languages.language_of names."""
+    """Return the symbols and pieces of a file in a language of `language_of`."""
     text, language, fault = text_of(language, data)
     symbols: list[Symbol] = []
     try:
@@ -37,7 +37,7 @@ def parse_code(language: str, data: bytes) -> Parsed:
 
 
 def text_of(language: str, data: bytes) -> tuple[str, str, str]:
-    """The text that lines are counted in, the language of that text, and a fault; a notebook gives its joined code cells."""
+    """Return the text in which lines are counted, its language and a fault; for a notebook, its joined code cells."""
     if language != "notebook":
         return _decode_text(data), language, ""
     source = notebook_source(data.removeprefix(codecs.BOM_UTF8))
@@ -100,7 +100,7 @@ _LANGUAGES = {"python": "python", "python3": "python", "ipython": "python", "r":
 
 
 class NotebookSource(NamedTuple):
-    """What a notebook holds."""
+    """Code of a notebook."""
 
     language: str
     text: str
@@ -240,7 +240,7 @@ def _owner_of_lines(owners: Sequence[_OwnPiece], lines: int) -> Iterator[int]:
 
 
 def _documentation_lines(lines: Sequence[str], owners: Sequence[_OwnPiece], language: str) -> set[int]:
-    """The lines (from 0) that document: they are searched as that, and not once more as a body."""
+    """Return the lines (from 0) of documentation, which are not searched a second time as code."""
     found: set[int] = set()
     for _, symbol in owners:
         if not symbol.doc:
@@ -256,7 +256,7 @@ def _documentation_lines(lines: Sequence[str], owners: Sequence[_OwnPiece], lang
 
 
 def _docstring_lines(lines: Sequence[str], symbol: Symbol) -> range:
-    """Where a Python docstring stands: its first words follow a quote near the top of the body."""
+    """Return the lines of a Python docstring: its first words follow a quote near the top of the body."""
     first = symbol.doc.lstrip()[:12].split("\n")[0]
     for at in range(symbol.line - 1, min(symbol.end, symbol.line + _TALLEST_HEAD)):
         found = _STRING_START.match(lines[at].lstrip())

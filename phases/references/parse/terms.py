@@ -1,4 +1,4 @@
-"""The words of code that searching goes by: identifiers taken apart, endings cut, accents folded."""
+"""Split code into search words: identifiers taken apart, endings cut, accents folded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def words_of(text: str) -> list[str]:
 
 
 def first_spellings(text: str) -> dict[str, str]:
-    """How a text first spells each of its words, in lower case; without what words_of joins: of `getLoss` get and loss."""
+    """Return the first spelling of each word in lower case, without the joined forms of words_of."""
     found: dict[str, str] = {}
     for run in _RUN.findall(text):
         for part in _PART.findall(run[:2000]) if run.isascii() else (run[:2000],):
@@ -45,7 +45,7 @@ def _words_of_run(run: str) -> tuple[str, ...]:
 
 
 def fold_name(name: str) -> str:
-    """A name without what spellings differ in: `get_loss`, `getLoss` and `GetLoss` are one."""
+    """Return a name without differences in spelling: `get_loss`, `getLoss` and `GetLoss` are equal."""
     return name.replace("_", "").lower() or name
 
 
@@ -81,7 +81,7 @@ def _foreign_words(part: str) -> list[str]:
 
 
 def stem_word(word: str) -> str:
-    """An English word in lower case without the ending of its number or tense, so that `computes` and `computing` meet."""
+    """Return a lower-case English word without the ending of number or tense, so that `computes` and `computing` are equal."""
     if len(word) < 4:
         return word
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):

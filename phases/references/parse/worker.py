@@ -1,4 +1,4 @@
-"""The process that parses hostile files, one after the other. It may crash or be killed at any time."""
+"""Parse hostile files one after the other, in a process that may crash or be killed at any time."""
 
 from __future__ import annotations
 
