@@ -1,4 +1,4 @@
-"""What an experiment left in results/NAME/ or results/: predictions, measurements, reported figures. All of it is hostile.
+"""Read the files that an experiment left in results/NAME/ or results/, and look for copied figures. All files are hostile.
 
 predictions.csv   result,y_pred[,y_true][,y_score][,seed][,row]   one prediction a line
 measurements.csv  result,value[,seed]                             one raw measurement a line; `name` for `result` will do
@@ -202,10 +202,10 @@ _CONVERSIONS = ("float", "round", "abs", "int", "Decimal", "Fraction", "str")
 def find_constants(
     code: Mapping[str, bytes], figures: Mapping[str, float], known: Sequence[float]
 ) -> dict[str, list[str]]:
-    """Where the code holds the paper's figures, by the ids of the figures: `path:line`, in the order of the files.
+    """Return where the code contains the paper's figures, by figure id, as `path:line` in the order of the files.
 
-    A figure is also held as a share of 1, as what is missing to 1 or 100, and as the result of arithmetic on constants.
-    `known` are values that the code must hold because the plan says so.
+    A figure also counts as a share of 1, as its complement to 1 or 100, and as the result of arithmetic on constants. `known`
+    are values that the plan requires.
     """
     forms = [
         (form, name)
@@ -260,7 +260,7 @@ def _is_same(one: float, other: float) -> bool:
 
 
 def _constants_of(text: str) -> Iterator[tuple[int, float]]:
-    """Every number of Python code, what comes of arithmetic on numbers, and the numbers in its strings."""
+    """Yield every number of Python code, the results of arithmetic on numbers, and the numbers in strings."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -277,7 +277,7 @@ def _constants_of(text: str) -> Iterator[tuple[int, float]]:
 
 
 def _fold(node: ast.expr, depth: int = 0) -> float | None:
-    """The value of an expression of numbers alone; None where it is anything else."""
+    """Return the value of an expression of numbers; None for any other expression."""
     if depth > 20:
         return None
     if isinstance(node, ast.Constant):
@@ -319,7 +319,7 @@ def _numbers_of(text: str) -> Iterator[tuple[int, float]]:
 
 
 def _equal_column(data: bytes, wanted: Sequence[str], path: str) -> str:
-    """The name or number of a column whose values these are, in this order; empty where there is none."""
+    """Return the name or number of the column with these values in this order; empty if there is none."""
     delimiter = "\t" if path.endswith(".tsv") else ","
     try:
         rows = list(csv.reader(io.StringIO(data.decode("utf-8", "replace")), delimiter=delimiter))

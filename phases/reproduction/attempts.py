@@ -1,4 +1,4 @@
-"""Another attempt at the paper's tables: what differs goes back to the agent, and what the agent changed is kept.
+"""Keep the record of further attempts at the paper's tables: what was reported to the agent, and what it changed.
 
 attempts/N/ of a task holds attempt.json (what was told, of which code and cells), results.json (the tables until then), before/
 (the code until then; until it is ended) and changes.diff. It lies outside of results/, because no redo may forget it: a figure
@@ -66,12 +66,12 @@ class Attempt(NamedTuple):
 
     @property
     def changes(self) -> str:
-        """What it changed, as a path in the task."""
+        """The diff of the attempt, as a path in the task."""
         return f"{DIRECTORY}/{self.number}/{CHANGES}"
 
 
 def read_attempts(root: str) -> list[Attempt]:
-    """The attempts of a task, in order. Raises StorageError where the record is damaged."""
+    """Return the attempts of a task, in order. Raises StorageError if the record is damaged."""
     home = os.path.join(root, DIRECTORY)
     numbers = sorted(int(name) for name in os.listdir(home) if name.isdecimal()) if os.path.isdir(home) else []
     # a task may come from a stranger, and nothing is written or removed where a link leads
@@ -82,7 +82,7 @@ def read_attempts(root: str) -> list[Attempt]:
 
 
 def open_attempt(root: str) -> Attempt | None:
-    """The attempt that the agent is at, or is to begin."""
+    """Return the attempt in progress or to be started."""
     return next((one for one in read_attempts(root) if not one.is_over), None)
 
 
@@ -132,7 +132,7 @@ def begin_attempt(
 
 
 def end_attempt(root: str, code: str) -> list[Attempt]:
-    """Every attempt, each of them over now: what the one that was open changed is written down. Raises StorageError."""
+    """Return all attempts after ending the open one and writing its diff. Raises StorageError."""
     attempt = open_attempt(root)
     if attempt is None:
         return read_attempts(root)
@@ -148,7 +148,7 @@ def end_attempt(root: str, code: str) -> list[Attempt]:
 
 
 def find_cells(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The cells that an agent could do something about: they differ, are suspect, or its code gave nothing for them."""
+    """Return the cells that an agent could improve: different, suspect, or without a result."""
     unable = {row["name"] for row in results["experiments"] if row["status"] == NOT_RUN}  # data or a sandbox is missing
     return [
         cell
@@ -163,12 +163,12 @@ def _is_without_figure(cell: Mapping[str, Any]) -> bool:
 
 
 def place_of(cell: Mapping[str, Any]) -> str:
-    """Where a figure stands in the paper."""
+    """Return where a figure is in the paper."""
     return one_line(", ".join(filter(None, (cell["table"], cell["row"], cell["column"], cell.get("unit", "")))))
 
 
 def told_cells(attempts: Iterable[Attempt], labels: str) -> dict[str, int]:
-    """The cells that an agent was told of with these labels held back, and in which attempt it was first."""
+    """Return the cells reported to an agent with these labels held back, each with its first attempt."""
     found: dict[str, int] = {}
     for one in attempts:
         if one.labels == labels:
@@ -192,7 +192,7 @@ def digest_labels(held_out: str) -> str:
 
 
 def describe_tables(results: Mapping[str, Any], root: str, number: int, most: int) -> str:
-    """What the agent is told of the tables. Of figures on labels that are held back it learns that they differ, and no value."""
+    """Return the tables as reported to the agent; for figures on held-back labels only that they differ."""
     cells, told = results["cells"], find_cells(results)
     agree = sum(cell["agrees"] == YES and cell["verdict"] != SUSPECT for cell in cells)
     first = (
@@ -259,12 +259,12 @@ def _read_attempt(home: str, number: int) -> Attempt:
 
 
 def _files_of(changes: str) -> tuple[str, ...]:
-    """The files that a diff of ours is about."""
+    """Return the paths in one of our diffs."""
     return tuple(line.removeprefix("diff ") for line in changes.split("\n") if line.startswith("diff "))
 
 
 def _read_code(code: str) -> dict[str, bytes]:
-    """The files of a workspace; those that are too large to be compared stand by their digest."""
+    """Return the files of a workspace; large ones are represented by their digest."""
     workspace, found = Workspace(code), dict[str, bytes]()
     for row in workspace.digests():
         if row.path.startswith(".pipeline/"):

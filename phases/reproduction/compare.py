@@ -1,4 +1,4 @@
-"""The paper's figures beside ours: how far they are apart, how far they may be, and what can be concluded from it."""
+"""Compare the paper's figures with ours: the difference, the tolerance, and the verdict."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CELL = re.compile(rf"({_NUMBER}) ?%?(?: ?(?:±|\+/?-|\\pm) ?({_NUMBER})| ?\(({_
 
 
 class Figure(NamedTuple):
-    """What a cell of the paper says."""
+    """A cell of the paper."""
 
     value: float
     spread: float | None
@@ -32,7 +32,7 @@ class Figure(NamedTuple):
 
 
 class Ours(NamedTuple):
-    """What came out here for one cell."""
+    """Our result for one cell."""
 
     value: float
     spread: float | None
@@ -49,7 +49,7 @@ class Judgement(NamedTuple):
 
 
 class Doubts(NamedTuple):
-    """What stands in the way of a verdict, each in words; empty: nothing."""
+    """Reasons against a verdict, in words; empty if there are none."""
 
     not_run: str = ""
     no_figure: str = ""
@@ -64,7 +64,7 @@ class Doubts(NamedTuple):
 
 
 def read_figure(value: object) -> Figure | None:
-    """The number of a cell, and its spread: 17.49, "17.49 ± 0.95", "92.1 (0.3)", "1,024"; None where it is none."""
+    """Return the number and spread of a cell: 17.49, "17.49 ± 0.95", "92.1 (0.3)", "1,024"; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -85,7 +85,7 @@ def _rounding_of(text: str) -> float:
 
 
 def tolerance_of(figure: Figure, percent: float) -> tuple[float, str]:
-    """How far a figure may be from the paper's, and where that comes from. `percent`: as the user said; 0: he said nothing."""
+    """Return the tolerance for a figure, and its source. `percent`: the user's setting, 0 if unset."""
     if percent:
         return abs(figure.value) * percent / 100, "--tolerance"
     if figure.spread:
@@ -96,7 +96,7 @@ def tolerance_of(figure: Figure, percent: float) -> tuple[float, str]:
 
 
 def judge_cell(figure: Figure, ours: Ours | None, tolerance: float, doubts: Doubts) -> Judgement:
-    """The verdict on one cell. Only what was measured on labels that the code could not see can be reproduced."""
+    """Return the verdict on one cell. Only measurements on labels that the code could not see can be reproduced."""
     if ours is None and doubts.no_figure:
         return Judgement(NO_FIGURE, "", doubts.no_figure)
     if ours is None:
@@ -170,7 +170,7 @@ def describe_counts(cells: Sequence[Mapping[str, Any]]) -> str:
 
 
 def count_verdicts(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """How many cells got which verdict; verdicts that none got are left out."""
+    """Return the number of cells for each verdict that occurs."""
     counts = Counter(cell["verdict"] for cell in cells)
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 

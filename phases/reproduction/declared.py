@@ -1,4 +1,4 @@
-"""What the code says of its experiments, in experiments.yaml of its workspace. It is a stranger's word, and checked."""
+"""Read the experiments that the code declares in experiments.yaml, which is untrusted."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Declared(NamedTuple):
 def read_declared(
     workspace: Workspace, size: str, known: Collection[str], parse: Callable[[bytes], Mapping[str, Any]]
 ) -> Declared:
-    """The experiments of a workspace, each result with one experiment. `known`: the ids that the plan expects."""
+    """Return the experiments of a workspace, each result with one experiment. `known`: the ids that the plan expects."""
     try:
         data = workspace.read_bytes(NAME)
     except WorkspaceError:
@@ -104,7 +104,7 @@ def _find_faults(experiments: Sequence[Experiment], known: Collection[str]) -> l
 
 
 def _without_twins(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
-    """The first of each name, and the first that speaks of a result."""
+    """Return the first experiment of each name, and for each result."""
     kept: dict[str, Experiment] = {}
     spoken: set[str] = set()
     for one in experiments:

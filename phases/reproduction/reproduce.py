@@ -1,4 +1,4 @@
-"""The way through phase 10: run what the code declares, measure what it left, and judge every cell that the paper reports."""
+"""Run phase 10: run the declared experiments, measure their results, and judge every cell that the paper reports."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class _Evidence(NamedTuple):
 
 
 def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:
-    """What the documents and the context of phase 10 ask for."""
+    """Return what the documents and the context of phase 10 ask for."""
     paths = task_paths(ctx.paths.root)
     bare = make_bare_python(ctx.cache_directory, paths.python)
     own = str(ctx.limits.get("python") or "")
@@ -242,7 +242,7 @@ def _why_nobody(declared: Declared) -> str:
 
 
 def _measure(row: Mapping[str, Any], figure: Figure, each: _Evidence) -> tuple[Ours | None, str]:
-    """What came out for a cell, by the best that was left; else nothing, and why."""
+    """Return the result for a cell from the best available files, otherwise nothing and the reason."""
     name, run = row["id"], each.run
     if run.status != DONE:
         return None, f"{each.one.name}: {run.why}"
@@ -272,7 +272,7 @@ def _scale(row: Mapping[str, Any], figure: Figure, measure: str) -> float:
 
 
 def _in_percent(values: Sequence[float], row: Mapping[str, Any], figure: Figure, measure: str) -> Sequence[float]:
-    """What the code says, in percent where the paper prints percent and the code gives shares of 1."""
+    """Return the code's result in percent if the paper prints percent and the code gives shares of 1."""
     is_share = measure in measures.SHARES or "%" in row.get("unit", "")
     if is_share and abs(figure.value) > 1 and all(abs(value) <= 1 for value in values):
         return [100 * value for value in values]
@@ -280,7 +280,7 @@ def _in_percent(values: Sequence[float], row: Mapping[str, Any], figure: Figure,
 
 
 def _from_predictions(each: _Evidence, name: str, measure: str, scale: float) -> Ours:
-    """The measure of each seed, and their mean. Raises ValueError where it cannot be computed."""
+    """Return the measure of each seed, and their mean. Raises ValueError if it cannot be computed."""
     if measure not in {*measures.OF_LABELS, *measures.OF_VALUES, *measures.OF_SCORES}:
         raise ValueError("which measure its predictions are to be counted by is not known: experiments.yaml may say it")
     if each.why:
@@ -310,7 +310,7 @@ def _apply(measure: str, true: Sequence[str], group: Predictions) -> float:
 
 
 def _held_back_labels(labels: Mapping[tuple[str, str], str], seed: str, group: Predictions) -> list[str]:
-    """The true labels of the rows that were predicted: all of them, each once. Raises ValueError."""
+    """Return the true labels of the predicted rows: all of them, each once. Raises ValueError."""
     there = {row for of, row in labels if of == seed}
     if not there:
         raise ValueError(f"no labels are held back for seed {seed!r}")

@@ -1,4 +1,4 @@
-"""Runs one experiment in the sandbox, where plan and paper are not, and keeps what it left. What is done is not run again."""
+"""Run one experiment in the sandbox, without plan and paper, and keep its results. Finished experiments are not run again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TEXTS = (".md", ".rst", ".tex", ".bib")
 
 
 class Place(NamedTuple):
-    """Where experiments of one task run, and with what."""
+    """Directories and limits for the experiments of one task."""
 
     results: str
     """The directory that keeps everything, `results` in the task."""
@@ -56,7 +56,7 @@ class Place(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What came of an experiment."""
+    """Outcome of an experiment."""
 
     status: str
     why: str
@@ -70,9 +70,10 @@ class Run(NamedTuple):
 
 
 def collect_code(workspace: Workspace, leave_out: Sequence[str]) -> dict[str, bytes]:
-    """The files that experiments get, by path: text that is no test and no documentation, and was not left out.
+    """Return the files for experiments by path: text, without tests, documentation and what was left out.
 
-    What they cannot read, no figure can be read from; all the rest is looked at. So what is no text is left out, too.
+    Experiments cannot take figures from files that they cannot read; all others are searched for figures, so they have to be
+    text.
     """
     found: dict[str, bytes] = {}
     for row in workspace.digests():
@@ -134,7 +135,7 @@ def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place:
 
 
 def _refuse_links(*paths: str) -> None:
-    """A task may come from a stranger, and nothing is written or removed where a link leads. Raises StorageError."""
+    """Raise StorageError if a directory is a link; a task may come from elsewhere."""
     for path in paths:
         if os.path.islink(path):
             raise StorageError(f"{path} is a link; results are kept in the task itself: remove the link")
@@ -184,7 +185,7 @@ def _run_of(row: Mapping[str, Any], home: str) -> Run:
 
 
 def _prepare_directory(home: str, code: Mapping[str, bytes], place: Place) -> str:
-    """A fresh directory with the code, and with what the user gave."""
+    """Make a new directory with the code and the user's data."""
     shutil.rmtree(home, ignore_errors=True)
     work = os.path.join(home, "work")
     try:
@@ -206,7 +207,7 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _given_files(held_out: str) -> list[str]:
-    """What the user gave and experiments may see."""
+    """Return the user's files that experiments may see."""
     if not held_out:
         return []
     try:
@@ -217,7 +218,7 @@ def _given_files(held_out: str) -> list[str]:
 
 
 def read_given_tables(held_out: str) -> dict[str, bytes]:
-    """The tables among what the user gave, by their path in an experiment's directory."""
+    """Return the tables among the user's files, by their path in an experiment's directory."""
     names = [name for name in _given_files(held_out) if name.endswith((".csv", ".tsv"))]
     found: dict[str, bytes] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""Copies of the generated code that are kept for its owner, before something else takes its place."""
+"""Copy generated code for the user before it is replaced."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def remove_directory(path: str) -> None:
 
 
 def copy_tree(workspace: str, target: str) -> bool:
-    """The same for a copy that is only worked on: it is not made durable, and False may leave a part of it."""
+    """Copy the workspace as a scratch copy: not durable, and False may leave a part of it."""
     try:
         _copy(workspace, target)
     except OSError:
@@ -83,7 +83,7 @@ def carry_directory_over(name: str, source: str, target: str) -> None:
 
 
 def latest_aside(path: str) -> str:
-    """What was set aside last from there: `<path>.prev`, `.prev2`, …; empty where nothing was."""
+    """Return the newest backup of a path: `<path>.prev`, `.prev2`, …; empty if there is none."""
     found, target, number = "", f"{path}.prev", 2
     while os.path.lexists(target):
         found, target, number = target, f"{path}.prev{number}", number + 1
@@ -106,8 +106,8 @@ def carry_file_over(path: str, source: str, target: str) -> None:
 
 
 def _copy_file(descriptor: int, target: str) -> None:
-    """Copies an open file, which is closed, with its mode and times; never setuid or setgid: a copy is nobody's to be run as
-    somebody else. Raises OSError, also where something is there.
+    """Copy an open file with mode and times, and close it; setuid and setgid are dropped. Raises OSError, also if the copy
+    exists.
     """
     with os.fdopen(descriptor, "rb") as source, open_file(target, "xb") as copy:
         status = os.fstat(descriptor)

@@ -1,8 +1,7 @@
-"""Jobs: commands that run for hours beside the agent's work, each in the sandbox and on a copy of the workspace of its own.
+"""Run long commands next to the agent's work, each in the sandbox on its own copy of the workspace.
 
-On a copy, because everything else takes the workspace to be still between two calls: what a command is run again on, what checks
-and evidence look at, what the journal says of files. So nothing else has to know that a job runs (decision 288). What it makes
-comes into the workspace by an ordinary command, which finds it in $JOBS.
+Everything else assumes that the workspace does not change between two calls: repeated commands, checks, evidence, the journal.
+With a copy, none of them has to know that a job runs (decision 288). An ordinary command takes the results over from $JOBS.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _OVER = "the work is over"
 
 
 class JobState(NamedTuple):
-    """What became of a job. `state` is running or ended."""
+    """State of a job: running or ended."""
 
     number: int
     command: str
@@ -97,7 +96,7 @@ class Jobs:
         return self._begin(JobState(number, command), box)
 
     def look(self, number: int) -> JobState:
-        """How a job is, now."""
+        """Return the current state of a job."""
         running = self._running.get(number)
         if number not in self._ended and running:
             return running.job._replace(seconds=int(time.monotonic() - running.began))
@@ -119,7 +118,7 @@ class Jobs:
         return self.look(number)
 
     def read_tail(self, number: int) -> str:
-        """The end of what a job has printed, safe to show."""
+        """Return the end of a job's output, safe to show."""
         try:
             with open_file(self._path(number, ".log")) as file:
                 size = file.seek(0, os.SEEK_END)
@@ -133,7 +132,7 @@ class Jobs:
         )
 
     def report(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """What became of the jobs that a journal tells of, as implementation.json has it."""
+        """Return the jobs of a journal for implementation.json."""
         wanted = ("number", "command", "starts", "exit_code", "why")
         found = (self.look(job.number)._replace(command=job.command)._asdict() for job in jobs_on_record(rows))
         return [{name: row[name] for name in wanted} for row in found]
@@ -225,7 +224,7 @@ class Jobs:
         write_durable(self._path(job.number, ".json"), json.dumps(told).encode() + b"\n")
 
     def _read(self, number: int) -> JobState:
-        """What is on the disk of a job; of one that nothing can be read of, that it was running."""
+        """Return the record of a job on the disk; running if it cannot be read."""
         unknown = JobState(number, "")
         try:
             told = parse_json(read_bytes(self._path(number, ".json")))
@@ -240,7 +239,7 @@ class Jobs:
 
 
 def jobs_on_record(rows: Iterable[Mapping[str, Any]]) -> list[JobState]:
-    """The jobs that a journal tells of, by number, each as it was when it was heard of last."""
+    """Return the jobs of a journal by number, each in its last recorded state."""
     told = (row["result"]["job"] for row in rows if row["kind"] == "result" and "job" in row["result"])
     return sorted({job["number"]: JobState(**job) for job in told}.values())
 

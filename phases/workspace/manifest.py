@@ -1,4 +1,4 @@
-"""What lies in the workspace, by path and content: the one way to tell whether a run has changed it."""
+"""List the workspace by path and content, to detect whether a run has changed it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _Signs = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True)
 class Manifest:
-    """All files of a workspace at one moment, caches left out. What is no file is in it too, by what it is."""
+    """All files of a workspace at one moment, without caches; other entries by their kind."""
 
     files: Mapping[str, str]
     """The sha256 of the content, by path; a path that no file of the workspace may have is quoted."""
@@ -51,7 +51,7 @@ class Manifest:
 
 
 class Changes(NamedTuple):
-    """What became of one manifest by the time of another."""
+    """Differences between two manifests."""
 
     changed: bool
     files: tuple[tuple[str, str], ...] = ()
@@ -86,7 +86,7 @@ class ManifestReader:
 
 
 def tree_digest(workspace: Workspace) -> str:
-    """One sha256 for all files of the workspace: what a verdict is about. Raises StorageError."""
+    """Return one sha256 for all files of the workspace, to which a verdict applies. Raises StorageError."""
     scan = _TreeScan({}, None)
     try:
         scan.all_of(workspace)
@@ -109,7 +109,7 @@ def compare_manifests(base: Manifest, head: Manifest, *, planned: Collection[str
 
 
 def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
-    """A manifest as a journal keeps it: of very many files, some, and nobody can say that the others are as they were."""
+    """Return a manifest for the journal; of very many files, only some, and the others count as unknown."""
     kept = sorted(manifest.files)[:MOST_KEPT]
     return {
         "files": {path: manifest.files[path] for path in kept},
@@ -199,7 +199,7 @@ class _TreeScan:
             self.known[path] = signs, row.sha256
 
     def _read(self, path: str, found: WalkedEntry, known: tuple[_Signs, str] | None) -> tuple[_FileRow, _Signs | None]:
-        """What it holds, and the signs by which a change of that would be seen for certain, if there are such."""
+        """Return the content of a file, and the attributes that would show a change, if there are any."""
         descriptor = open_regular(found.name, found.directory)
         try:
             # The time is taken first, so that no change after it can count as settled.

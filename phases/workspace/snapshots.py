@@ -1,4 +1,4 @@
-"""A copy of the workspace as a command found it, so that one that was cut off is run again on exactly that."""
+"""Copy the workspace before a command, so that an interrupted command runs again on the same tree."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Snapshot:
         return True
 
     def pending(self) -> str | None:
-        """What the marked copy was taken for; None when there is none, or it is damaged."""
+        """The reason of the marked copy; None if there is none, or it is damaged."""
         mark = _parse_document(_read_quietly(self._mark))
         if mark is None:
             return None
@@ -121,7 +121,7 @@ class Snapshot:
             raise storage_error("remove", self._kept, error) from error
 
     def _copied(self, root: int, entry: TreeEntry, before: TreeEntry | None) -> TreeEntry:
-        """The entry with the name of its copy, which is made if there is none that is certainly the same."""
+        """Return the entry with the name of its copy, which is made unless an identical one exists."""
         if entry.kind != FILE:
             return entry
         if before is not None and before.unchanged(entry):

@@ -1,4 +1,4 @@
-"""Whether a file of the workspace is written, and is what its name says: Python, JSON or TOML, parsed and never run."""
+"""Check whether a file of the workspace parses as what its name says: Python, JSON or TOML; it is never run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def parse_python(source: str) -> ast.Module | None:
 
 
 def find_syntax_fault(path: str, text: str) -> str | None:
-    """Why a file does not parse, with line and column, or None. YAML and everything else is not looked at."""
+    """Return why a file does not parse, with line and column, or None. YAML and other formats are not checked."""
     if path.endswith((".py", ".pyi")):
         fault = _parse_or_fault(text)
         return None if isinstance(fault, ast.Module) else fault
@@ -64,7 +64,7 @@ def find_syntax_fault(path: str, text: str) -> str | None:
 
 
 def planned_file_fault(workspace: Workspace, path: str) -> str | None:
-    """Why a planned file is no file yet, or None."""
+    """Return why a planned file does not count as written, or None."""
     try:
         text = workspace.read(path)
     except WorkspaceError as error:
@@ -78,7 +78,7 @@ def planned_file_fault(workspace: Workspace, path: str) -> str | None:
 
 
 def may_be_empty(path: str) -> bool:
-    """Whether a file of this name does its work by being there: it marks a package, keeps a directory, or is given to a test."""
+    """Return whether an empty file of this name is useful: it marks a package, keeps a directory, or is test data."""
     return path.rsplit("/", 1)[-1] in _MARKERS or is_test_data(path)
 
 

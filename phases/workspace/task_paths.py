@@ -1,4 +1,4 @@
-"""Where phase 09 keeps what: in one task directory, or in the cache directory that tasks share."""
+"""Name the paths of phase 09: in one task directory, or in the cache directory that tasks share."""
 
 from __future__ import annotations
 

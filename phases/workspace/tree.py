@@ -1,4 +1,4 @@
-"""The files of a directory, taken in and put back name by name: no link is followed, so no race leads out of it."""
+"""Read and write the files of a directory name by name, without following a link, so that no race leads out of it."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class TreeEntry(NamedTuple):
     """Of a file the sha256 of its content, of a link where it leads."""
 
     def unchanged(self, now: TreeEntry) -> bool:
-        """Whether `now` is certainly still this."""
+        """Return whether `now` is certainly the same entry."""
         copy = self.copy if self.kind == FILE else now.copy  # the digest of a file is not known from looking at it
         return self.settled and self.copy == copy and self[:_SIGNS] == now[:_SIGNS]
 
 
 @contextmanager
 def open_root(path: str, verb: str = "copy or restore") -> Iterator[int]:
-    """The directory, held open. Raises StorageError, also for what goes wrong beneath it; `verb`: what was being done."""
+    """Hold the directory open. Raises StorageError, also for errors beneath it; `verb`: the operation, for messages."""
     try:
         with open_directory(path, opener=_open_up) as root:
             yield root
@@ -68,7 +68,7 @@ def open_root(path: str, verb: str = "copy or restore") -> Iterator[int]:
 
 
 def list_entries(root: int) -> list[TreeEntry]:
-    """All of a tree. Raises SnapshotError when it is larger than what is copied."""
+    """Return all entries of a tree. Raises SnapshotError if it exceeds the limit for snapshots."""
     found: list[TreeEntry] = []
     left = LARGEST_TREE
     try:
@@ -84,12 +84,12 @@ def list_entries(root: int) -> list[TreeEntry]:
 
 
 def list_names(root: int, is_known_directory: Callable[[str], bool]) -> dict[str, TreeEntry]:
-    """What is in a tree now; directories that are not known are named, and not looked into."""
+    """Return the names in a tree; unknown directories are listed without their content."""
     return {entry.path: entry for entry in _walk_entries(root, is_known_directory)}
 
 
 def read_file(root: int, path: str) -> tuple[bytes, TreeEntry]:
-    """The content of a file, and the signs that it had. Raises SnapshotError."""
+    """Return the content of a file, and its attributes. Raises SnapshotError."""
     with _open_parent(root, path) as (directory, name):
         try:
             descriptor = open_regular(name, directory)
@@ -155,7 +155,7 @@ def remove_tree(root: int, path: str) -> None:
 
 
 def start_of_changes() -> int:
-    """What `sync_changed` is given later: the time now, or a little earlier, because files are stamped by a coarser clock."""
+    """Return the time for `sync_changed`, a little early because file times come from a coarser clock."""
     return time.time_ns() - _COARSE_NS
 
 
@@ -219,7 +219,7 @@ def _entry_of(path: str, status: os.stat_result, *, directory: int) -> TreeEntry
 
 
 def _open_up(name: str, directory: int | None) -> int:
-    """A directory; one that its owner shut out everybody from, himself among them, is opened up first."""
+    """Open a directory; if its owner has no permission, permissions are added first."""
     try:
         return open_one(name, directory)
     except PermissionError:

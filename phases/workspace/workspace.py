@@ -1,4 +1,4 @@
-"""The directory of generated code: paths that a model gives are held inside it, link by link."""
+"""Keep every path that a model gives inside the directory of generated code, link by link."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _FAULTS_OF_THE_PATH = frozenset(
 
 
 class WorkspaceError(PipelineError):
-    """What a tool answers when a path or a file is refused."""
+    """A refused path or file; its text is the tool's answer."""
 
 
 class FileDigest(NamedTuple):
@@ -86,7 +86,7 @@ class Workspace:
                 return file.read(LARGEST_FILE)
 
     def digest_of(self, path: str) -> str | None:
-        """The sha256 of a file; None where it cannot be read."""
+        """Return the sha256 of a file; None if it cannot be read."""
         try:
             return sha256(self.read_bytes(path))
         except WorkspaceError:
@@ -133,11 +133,11 @@ class Workspace:
         return True
 
     def paths(self, *, most: int = 100_000) -> list[str]:
-        """The paths of all regular files that can be taken in, sorted; of more than `most`, the first ones that are met."""
+        """Return the paths of all readable regular files, sorted; at most `most`."""
         return sorted(entry.path for entry in islice(self._regular(), most))
 
     def digests(self) -> list[FileDigest]:
-        """Every regular file that can be taken in, by path. No more than one file of bounded size is held at a time."""
+        """Return the digests of all readable regular files by path, holding one file at a time."""
         rows = []
         for found in self._regular():
             with suppress(WorkspaceError):  # it cannot be read, or it went since it was listed
@@ -145,7 +145,7 @@ class Workspace:
         return sorted(rows)
 
     def strays(self) -> list[str]:
-        """What lies in the workspace and cannot be taken in: links, pipes, sockets, devices, odd names, what lies too deep."""
+        """Return what cannot be read: links, pipes, sockets, devices, odd names, and what is nested too deeply."""
         faults = ((entry.path, self._fault(entry)) for entry in self._walk())
         return sorted(f"{path!r}: {fault}" for path, fault in faults if fault)
 
@@ -156,7 +156,7 @@ class Workspace:
             )
 
     def _fault(self, found: WalkedEntry) -> str:
-        """Why an entry cannot be taken in. Its content is not looked at."""
+        """Return why an entry cannot be read, without looking at its content."""
         kind = kind_of(found)
         try:
             if kind == REGULAR:
@@ -198,7 +198,7 @@ class Workspace:
         return descriptor
 
     def _refusal(self, verb: str, path: str, error: OSError) -> PipelineError:
-        """What a path is to blame for goes back to the model; what the disk is to blame for ends the phase, unrecorded."""
+        """Return the error: a bad path is reported to the model; a disk error ends the phase, unrecorded."""
         if error.errno in _FAULTS_OF_THE_PATH:
             return WorkspaceError(f"cannot {verb} {path}: {error.strerror}")
         return storage_error(verb, os.path.join(self.root, path), error)
@@ -219,7 +219,7 @@ class Workspace:
 
 
 def walk_workspace(root: str | int) -> Iterator[WalkedEntry]:
-    """Everything of a workspace that is no directory to look into; the directories of tools are left out. Raises OSError."""
+    """Yield all entries of a workspace but directories to enter; directories of tools are skipped. Raises OSError."""
     for found in walk_tree(
         root, deepest=MOST_PARTS - 1, enters=lambda path: path.rpartition("/")[2] not in _TOOL_DIRECTORIES
     ):
@@ -249,7 +249,7 @@ def remove_bytecode(root: str) -> None:
 
 
 def is_workspace_path(path: str) -> bool:
-    """Whether this is a path inside a directory, as it may be written, shown and copied anywhere."""
+    """Return whether a path is inside the directory and can be written, shown and copied anywhere."""
     parts = path.split("/")
     odd = (part in ("", ".", "..") or "\x00" in part or "\\" in part or part.casefold() == ".git" for part in parts)
     return path.isprintable() and len(parts) <= MOST_PARTS and not any(odd)
@@ -285,7 +285,7 @@ def _fold_name(name: str) -> str:
 
 
 def _mode_to_keep(name: str, directory: int) -> int | None:
-    """The permissions that a file keeps when it is replaced; never setuid, and its owner can always read and write it."""
+    """Return the permissions of a replaced file: never setuid, always readable and writable for its owner."""
     try:
         mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
     except FileNotFoundError:
