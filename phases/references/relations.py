@@ -16,14 +16,14 @@ from pipeline.base.logs import logger
 from pipeline.base.workers import UNCONFINED, WorkerStart
 
 MOST_OF_ONE, MOST = 3, 8
-"""Files of one repository, and of all, that a planned file is given."""
+"""Files of one repository, and of all repositories, for one planned file."""
 LEAST = 0.2
 NAMES, PATH, TERMS = 0.45, 0.15, 0.40
-"""What counts, of 1: names of the interface that the file defines, words of its path, rare words of the purpose that it has."""
+"""Weights, 1 in total: defined names of the interface, path words, rare words of the purpose."""
 LEAN = 0.3
-"""How much of the whole depends on whether the paper leans on the repository."""
+"""Share of the confidence that depends on how much the paper relies on the repository."""
 _STRONG_TERMS = 0.6
-"""The share of the rare words, by rarity, that one piece of code has where it is about the very thing."""
+"""Share of the rare words, by rarity, that a piece about the same thing contains."""
 _LEANS = {"own": 1.0, "basis": 1.0, "cited": 0.6, "found": 0.4, "mentioned": 0.3}
 _LEAN_WORDS = {
     "own": "it is the paper's own code",
@@ -33,9 +33,9 @@ _LEAN_WORDS = {
 _GIVEN = "you gave the repository as one to work from"
 _LOOKED_AT = 40
 _BESIDE = 0.5
-"""What a word of a requirement counts beside one of the planned file's own."""
+"""Weight of a requirement's word relative to a word of the planned file itself."""
 _FEW_WORDS = 8
-"""Where fewer words are looked for, having them says less."""
+"""With fewer search words than this, matches count less."""
 _SHOWN = 5
 
 
@@ -51,7 +51,7 @@ class _Features(NamedTuple):
     path_words: tuple[str, ...]
     shared: tuple[str, ...]
     asked: int
-    """How many rare words were looked for."""
+    """Number of rare words searched for."""
 
 
 class _Defined(NamedTuple):
@@ -267,7 +267,7 @@ class PlannedFile(NamedTuple):
 
     path: str
     names: dict[str, float]
-    """Names of its interface, folded, with what each is worth: one that every project has says little."""
+    """Folded names of its interface with their weights; names that every project has weigh little."""
     spelled: dict[str, str]
     """The same names as the plan spells them."""
     path_words: frozenset[str]

@@ -123,9 +123,9 @@ AND (?3 IS NULL OR f.repository = ?3)
 ORDER BY s.name != ?4, length(s.name), s.kind IN ('variable', 'field'), length(f.path), f.path, s.line LIMIT 300
 """
 _STEM = "rtrim(f.path, replace(f.path, '.', ''))"
-"""A path up to its last dot, with it: all that is no dot goes from its end."""
+"""SQL for a path up to and including its last dot."""
 _WHOLE = f"rtrim('.' || lower(replace({_STEM}, '/', '.')) || lower(s.parent), '.')"
-"""What a symbol stands in, its module first: `.net.model.encoder`."""
+"""SQL for the qualified scope of a symbol with its module: `.net.model.encoder`."""
 _SAME = _ASKED + "WHERE s.folded = ?1 AND s.folded = ?2" + _LIMITED
 _INSIDE = _ASKED + f"WHERE s.folded = ?1 AND substr({_WHOLE}, -length(?2)) = ?2" + _LIMITED
 _LONGER = _ASKED + "WHERE s.folded > ?1 AND s.folded < ?2" + _LIMITED
@@ -187,14 +187,15 @@ def _symbol_order(one: FileHit) -> tuple[object, ...]:
 
 
 WEIGHTS = (5.0, 0.5, 1.0, 1.0)
-"""What a word counts in names, documentation, body and path. Documentation is long where it is there at all, and counts less."""
+"""BM25 weights of names, documentation, body and path. Documentation is long, and counts less."""
 NAMED, COVERED, WHOLE = 0.6, 0.4, 0.25
-"""What counts beside BM25 (the best piece has 1): the share of its name that was asked for, the share of the query (by rarity)
-that its code covers, and being a function."""
+"""Weights next to BM25, whose best piece has 1: the share of the name in the query, the share of the query (by rarity) in the
+code, and being a function.
+"""
 _SECOND_LOOK = 60
 _MOST_WORDS = 32
 _COMMON = 0.2
-"""A word that stands in so many of the pieces costs time and tells little; it is left out where three others are left."""
+"""A word in more than this share of the pieces is dropped if three others remain: it costs time and says little."""
 _FEW = 3
 _STOP = frozenset(
     words_of(
@@ -257,7 +258,7 @@ def _score_piece(piece: Piece, rarity: Mapping[str, float], whole: float) -> flo
 
 
 LONGEST = 60
-"""Lines of one stretch; the rest of it is read on with another question."""
+"""Maximum lines of an excerpt; the rest is read with another request."""
 
 
 class SearchHit(NamedTuple):
@@ -334,9 +335,9 @@ def _refuse_incomplete(index: Mapping[str, Any], repository: str, there: Sequenc
 
 
 LARGEST_SHOWN = 2 * 2**20
-"""Bytes of text. A notebook may be larger by what is no code in it: outputs, pictures."""
+"""Bytes of text. A notebook may be larger: outputs and pictures are not text."""
 LONGEST_LINE, LONGEST_TEXT = 500, 20_000
-"""Characters: a page of prose may stand on one line, and what is shown is paid for."""
+"""Maximum characters of a line and of a text: prose may be a page per line, and model input costs money."""
 
 
 class NotShown(PipelineError):

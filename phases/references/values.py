@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 OWN, BASIS, CITED, MENTIONED, FOUND = "own", "basis", "cited", "mentioned", "found"
-"""What a repository is to a paper: its own code; what it says it builds on; linked in a reference, or elsewhere; looked up."""
+"""Role of a repository: the paper's own code; code that it builds on; linked in a reference; linked elsewhere; found by a lookup."""
 
 
 NO_NETWORK, BLACKLISTED = "no_network", "blacklist"
 """The cause where the host of a repository could not be found or reached."""
 _LASTING = ("bitbucket.org", "codeberg.org", "github.com", "gitlab.com", "huggingface.co")
-"""Hosts that are there: where one of them is not found, the network is what is missing."""
+"""Hosts that always exist: if one of them is not found, the network is missing."""
 
 
 class Entry(NamedTuple):
@@ -43,9 +43,9 @@ class Mention(NamedTuple):
     """The id of the section in outline.json."""
     page: int
     start: int
-    """The character of paper.md at which it stands; 0 where it stands nowhere in the text."""
+    """Character of paper.md; 0 if it is not in the text."""
     quote: str
-    """The sentence around it, on one line, 300 characters at most."""
+    """The sentence around it, on one line, at most 300 characters."""
 
 
 class Candidate(NamedTuple):
@@ -56,7 +56,7 @@ class Candidate(NamedTuple):
     url: str
     service: str
     why: str
-    """In words, for a person: which record matched, and how well."""
+    """The matching record and its agreement, in words."""
     confidence: float
     """0 to 1, computed from how well title, authors and year agree."""
 

@@ -132,7 +132,7 @@ def provide_data(plan: Mapping[str, Any], ctx: Context) -> Provided:
 
 
 def describe_data(rows: Sequence[Mapping[str, Any]], *, allowed: bool = False) -> list[str]:
-    """Return a line for each data set that is present or can be fetched, and one for the others. `allowed`: it will be fetched."""
+    """Return a line for each data set that is present or can be fetched, and one for the others. `allowed`: it is fetched."""
     lines = [_describe(row, allowed=allowed) for row in rows if row["state"] != MISSING or row["address"]]
     if missing := [row for row in rows if row["state"] == MISSING and not row["address"]]:
         more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""

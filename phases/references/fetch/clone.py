@@ -230,7 +230,7 @@ class MirrorRepository(NamedTuple):
     folder: str
     """As the mirror has it."""
     objects: str
-    """The folder of its objects, which is all that git reads."""
+    """Its directory of objects; git reads nothing else."""
     commit: str
 
 

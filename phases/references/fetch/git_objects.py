@@ -25,9 +25,9 @@ class TreeListing(NamedTuple):
     """Content of a commit."""
 
     trees: tuple[str, ...]
-    """Its folders' names in git, each once."""
+    """Object ids of its trees, each once."""
     rows: tuple[tuple[str, bytes, str], ...]
-    """Of each entry that is no folder: kind, path, and what git calls its content."""
+    """Kind, path and object id of each entry that is not a tree."""
 
     def with_sizes(self, sizes: Mapping[str, int]) -> Iterator[GitEntry]:
         """Return the entries with their sizes; None for missing content."""

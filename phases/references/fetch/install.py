@@ -32,7 +32,7 @@ TEMPORARY = ".fetching-"
 _ENDING = ".json"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_ADDED = 1000
-"""Files that somebody put among those of a repository: more are not told of."""
+"""Files added to a repository that are reported at most."""
 _LONGEST_NAME = 120
 
 

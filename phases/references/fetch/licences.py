@@ -201,7 +201,7 @@ _PRINTS = (
     _LicenceText("ISC", (_ISC.format(""), _ISC_NOTICE)),
     _LicenceText("0BSD", ("for any purpose with or without fee is hereby granted",), ("provided that the above",)),
 )  # fmt: skip
-"""In the order in which they are tried: what names another licence in its own text goes before that one."""
+"""In the order of matching: a licence that quotes another one goes before it."""
 
 
 def recognise_licence(text: str) -> str | None:

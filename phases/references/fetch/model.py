@@ -12,7 +12,7 @@ from pipeline.base.http.connection import addresses_of
 from pipeline.base.http.proxy import Proxy
 
 LARGEST_FILE = 2 * 2**20
-"""Of one file of a repository; what is larger is data, and left out."""
+"""Bytes of one file of a repository; larger files are data, and left out."""
 BY_HAND = "clone it by hand, and give the folder"
 MIB = 2**20
 
@@ -31,15 +31,15 @@ class FetchRules:
     """From where repositories come, and how much of them there may be."""
 
     mirror: str | None = None
-    """A folder with host/owner/name in it: what is wanted is taken from there, and no network is asked."""
+    """A directory with host/owner/name in it; repositories are read from there, without network."""
     folders: str | None = None
-    """A folder whose sub-folders are repositories of the user's."""
+    """A directory whose subdirectories are repositories of the user's."""
     most_bytes: int = 200 * MIB
-    """Of one repository."""
+    """Limit for one repository."""
     most_files: int = 20_000
     most_repositories: int = 8
     seconds: float = 300
-    """For one repository."""
+    """Time limit for one repository."""
     private: bool = False
     """Addresses inside a private network may be asked."""
     in_place: Callable[[], None] = lambda: None
@@ -47,7 +47,7 @@ class FetchRules:
     sandbox: str = "not recorded"
     """In which kind of sandbox git runs, for the record."""
     blacklist: str = ""
-    """Addresses that nothing is taken from: the network's, and the mirror's copies of them."""
+    """Addresses that are never used, also not from the mirror."""
     resolve: Callable[[str, int], Sequence[str]] = addresses_of
     ssl_context: ssl.SSLContext | None = None
     ca_file: str | None = None
@@ -86,7 +86,7 @@ class KeptFile(NamedTuple):
     path: str
     size: int
     oid: str = ""
-    """What git calls its content."""
+    """Object id of its content."""
 
 
 class RepositoryContent(NamedTuple):
@@ -97,4 +97,4 @@ class RepositoryContent(NamedTuple):
     contents: Iterator[tuple[str, bytes]]
     """Path and content of each file, read as they are asked for."""
     left_out: Mapping[str, int]
-    """How many files were left out for which reason; whole once the contents were gone through."""
+    """The number of files left out for each reason; complete when the contents have been consumed."""

@@ -62,7 +62,7 @@ _GIT = ".git"
 _MOST_FOLDERS = 100
 UNREADABLE, CREDENTIALS = "unreadable", "credentials"
 _MOST_LEFT_OUT = 10
-"""So many times the files that are taken may be left out; a folder with more is no repository."""
+"""Factor by which left-out files may exceed the kept ones; a directory with more is not a repository."""
 
 
 class UserRepository(NamedTuple):

@@ -14,7 +14,7 @@ from phases.references.values import Entry, Mention
 
 _MOST_PLACES = 20_000
 _MOST_EACH = 200
-"""Mentions of one reference that are kept."""
+"""Mentions recorded for one reference."""
 
 
 def citations_of(
@@ -63,7 +63,7 @@ _INTERVAL = re.compile(
     re.IGNORECASE,
 )
 _OF_A_WORD = re.compile(r"[^\W\d_]{2,40}[0-9]{0,6}$|(?<![\w.])[0-9]{1,6}\.[0-9]{1,6}$")
-"""What a bracket follows directly where it cites: MNIST[2], CIFAR10[5], 0.1[36]; and not x[1]."""
+"""Text directly before a bracket that cites: MNIST[2], CIFAR10[5], 0.1[36]; but not x[1]."""
 _NUMBERS = re.compile(r"\s*([0-9]{1,4})(?:\s*[-–—]\s*([0-9]{1,4}))?\s*")
 _RAISED = re.compile(
     r"(?:(?<=[^\W\d_][^\W\d_][^\W\d_])|(?<=[^\W\d_]al\.)|(?<= al\.)|(?<=[’ʼ]s)|(?<=[^\W\d_][^\W\d_][.,)]))"

@@ -14,7 +14,7 @@ from phases.references.values import Entry
 LABEL = re.compile(
     r"[-*\s]{0,4}(?:\[([^\[\]\n]{1,24})\]|\(([0-9]{1,4})\)(?=\s)|([0-9]{1,4})\.?(?=\s+[^\W\d_]))[.:]?\s*"
 )
-"""[12], [Smi19], 12. or (12) before a reference; one of three groups holds it."""
+"""Label of a printed reference, [12], [Smi19], 12. or (12), in one of three groups."""
 _ORGANISATION = re.compile(r"([^\W\d_][\w&'’ -]{0,80})(?=[.:]\s)")
 _DATED = re.compile(
     r"(?:\.?\s[(\[](?:1[7-9]|20)[0-9]{2}[a-z]?[)\]]|[.,]\s(?:(?:1[7-9]|20)[0-9]{2}\s?[-–]\s?)?(?:1[7-9]|20)[0-9]{2}[a-z]?\.\s)"
@@ -23,7 +23,7 @@ _BESIDE_AUTHORS = re.compile(
     r"[\s.,]{0,3}\((?:Eds?|Hrsg|Hg|in\spress|n\.\s?d|o\.\s?J|forthcoming|to\sappear|submitted|im\sDruck)\.?\)(?=[\s.,:])",
     re.IGNORECASE,
 )
-"""What stands where the year is wanted, or before it: (in press), (n.d.), (Hrsg.)."""
+"""Words in place of the year or before it: (in press), (n.d.), (Hrsg.)."""
 _MOST = 3000
 _LONGEST_LIST = 2500
 _MOST_SPANS = 40

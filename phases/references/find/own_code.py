@@ -97,7 +97,7 @@ _ASIDE = re.compile(
     r"\sand\s(?=(?:is|are|can|will|has)\b)",
     re.IGNORECASE,
 )
-"""What is said on the way to `is available at`: our code, based on theirs, is available at."""
+"""An insertion before `is available at`: our code, based on theirs, is available at."""
 _BUILDS_ON = re.compile(
     rf"""\b(?:
       (?:our|the|this|all)\s(?:\w+[\s-]){{0,3}}(?:{_CODE}|experiments?|models?|framework|method|system|pipeline)\s(?:\w+\s){{0,2}}

@@ -22,7 +22,7 @@ _OTHER_TITLE = re.compile(
     re.IGNORECASE,
 )
 METHOD, BUILDS, OFTEN, NEAR, LINKED = 0.25, 0.35, 0.2, 0.1, 0.1
-"""What each sign is worth at most; together they are 1."""
+"""Maximum score of each sign; together they are 1."""
 
 
 class Rank(NamedTuple):
@@ -31,7 +31,7 @@ class Rank(NamedTuple):
     score: float
     why: str
     builds: str | None
-    """The sentence in which the paper builds on it, if there is one."""
+    """The sentence that says that the paper builds on it, if there is one."""
 
 
 def ranks_of(

@@ -17,7 +17,7 @@ from phases.references.find.text import letters_of, shorten_text
 from phases.references.values import BASIS, CITED, FOUND, MENTIONED, OWN, Candidate, Entry, Mention
 
 _BASE = {OWN: 0.9, BASIS: 0.7, CITED: 0.35, MENTIONED: 0.25, FOUND: 0.1}
-"""What a role is worth by itself; what the paper does with the repository is added."""
+"""Base score of each role."""
 _MOST_MENTIONS = 50
 _NOTE = re.compile(r"^\[\^[^\]]{1,12}\]:\s?")
 
@@ -32,7 +32,7 @@ class LinkedRepository:
     own: str | None = None
     candidate: Candidate | None = None
     files: bool = False
-    """Whether an address leads to its files, and not to a discussion alone."""
+    """Whether an address leads to its files, and not only to a discussion."""
 
 
 def repositories_of(
@@ -250,7 +250,7 @@ _OF_CODE = re.compile(r"\b(?:code|implement|release|available|repositor|software
 _REACH = 10_000
 """Characters around a footnote in which its mark is looked for."""
 _NEAR = 160
-"""Characters between a citation and what it is said to be about."""
+"""Maximum number of characters between a citation and the address that it belongs to."""
 _MOST = 8
 
 

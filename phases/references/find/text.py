@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 LONGEST = 20_000
-"""Characters of a reference that are looked at; what is behind them is no reference any more."""
+"""Characters of a printed reference that are parsed; the rest cannot belong to one."""
 _BROKEN_WORD = re.compile(r"(?<=[^\W\d_][^\W\d_])- (?=(?!(?:and|or|und|oder)\b)[a-zà-öø-ÿ])")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 

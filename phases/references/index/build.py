@@ -42,10 +42,9 @@ from pipeline.base.workers import UNCONFINED, WorkerStart
 
 T = TypeVar("T")
 _LEFT_OVER = re.compile(r".*\.(\d+)\.tmp(?:-journal)?")
-"""What is written beside its name carries the number of the process that writes it."""
+"""A temporary file, with the id of the process that writes it."""
 BATCH, _LARGE_BATCH = 500, 24 * 1024 * 1024
-"""Files between two writes to the cache, and characters of their words: few large writes take half the time of many small ones,
-and a run that is killed has so much to parse again."""
+"""Files, and characters of their words, between two writes to the cache. A killed run parses so many again."""
 
 
 class RepositoryIndex(NamedTuple):

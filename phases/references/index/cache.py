@@ -27,7 +27,7 @@ from pipeline.base.logs import logger
 from pipeline.base.safe_tree import open_regular
 
 STAMP = VERSION * 1000 + 4
-"""Of the tables and of what stands in them; the last three digits are for the tables."""
+"""Version of the tables and their content; the last three digits are those of the tables."""
 TABLES = """
 CREATE TABLE repositories (name TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE files (
@@ -46,16 +46,17 @@ CREATE VIRTUAL TABLE words USING fts5 (names, doc, body, path, content='', token
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 CREATE VIRTUAL TABLE counts USING fts5vocab (words, row);
 """
-"""The words of pieces stand packed in `texts`, some pieces of a file to a row, and are indexed without a second copy: piece 5 of
-row 7 has the number 7 * CHUNK + 5 in `words`. They are letters and digits already, so the plainest tokeniser serves. Words are
-gathered in so much memory before they are written: many small writes are many merges."""
+"""Words of pieces are packed in `texts`, some pieces of a file per row, and indexed without a second copy: piece 5 of row 7 is
+number 7 * CHUNK + 5 in `words`. They are letters and digits already, so the plainest tokeniser serves. `hashsize` is the
+memory for words before a write: many small writes are many merges.
+"""
 _MOST_SYMBOLS = 1 << 20
-"""Of one file: a symbol's number is its file's times this, and so needs no index to be found by its file."""
+"""Limit for one file; a symbol's id is its file's id times this, so no index is needed to find it by its file."""
 _REMEMBERED = 64
 CHUNK = 64
 """Pieces that are packed together at most."""
 _LARGE_CHUNK = 64 * 1024
-"""Characters after which a chunk ends, so that little is unpacked for one hit in a large file."""
+"""Characters after which a chunk ends, so that one hit in a large file unpacks little."""
 
 
 class CacheUnusable(Exception):
@@ -84,7 +85,7 @@ class Cache:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
         self._chunks: dict[int, Chunk] = {}
-        """Some that were unpacked last; several hits are often of one."""
+        """Recently unpacked chunks; several hits are often in the same one."""
         self._more = 0
         """Pieces that came in this transaction, less those that went."""
 
@@ -294,9 +295,9 @@ T = TypeVar("T")
 WAIT = 60.0
 """Seconds to wait for another process that writes."""
 _KEEP_DAYS = 60
-"""A cache that nobody used for so long is removed when another one is made."""
+"""Days without use after which a cache is removed."""
 _PAGE = 16384
-"""Bytes; the words are read and merged in runs, and take half the time of pages of 4,096."""
+"""Page size in bytes; words are read and merged in runs, which takes half the time that 4,096 would."""
 _MACHINES_FAULT = (
     *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
     *(sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY),
@@ -304,7 +305,7 @@ _MACHINES_FAULT = (
 
 
 _TEMPORARY: dict[str, tempfile.TemporaryDirectory[str]] = {}
-"""The directory of each cache for which there is no lasting place; Python removes it when the process ends."""
+"""Temporary directories in place of a cache directory; Python removes them when the process ends."""
 
 
 def cache_path(cache_directory: str, into: str, tell: Callable[[str], None] = lambda text: None) -> str:

@@ -17,9 +17,9 @@ from phases.references.values import Candidate, Entry
 from pipeline.base.errors import PipelineError
 
 LEAST_CONFIDENCE = 0.6
-"""What is less sure than this is not given at all."""
+"""Candidates below this confidence are dropped."""
 MOST_CANDIDATES = 3
-"""So many for one entry, from one service."""
+"""Candidates for one entry from one service."""
 
 
 class NoServiceAnswer(PipelineError):
@@ -131,7 +131,7 @@ _MOST_AUTHORS = 20
 _FEW_WORDS, _MOST_OF_FEW = 3, 0.5
 """A title of less than three words is the title of much else, too: alone it is not enough."""
 _NOT_ANOTHER = 0.3
-"""Where the number is the same, and the titles agree less than this, the number was read wrongly."""
+"""If the identifier is equal and the titles agree less than this, the identifier was misread."""
 _YEARS_APART = (1.0, 0.8, 0.4)
 """A preprint and its print are a year apart, now and then two."""
 _EMPTY = frozenset(

@@ -39,9 +39,9 @@ class ClientSettings(NamedTuple):
     """Settings that all services share."""
 
     cache: str
-    """The folder of answers. It can be deleted at any time; its parent is there."""
+    """Directory of cached answers. It may be deleted at any time; its parent exists."""
     private: bool = False
-    """Whether servers of an intranet may be asked."""
+    """Whether servers in a private network may be asked."""
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.time
     blacklist: str = ""

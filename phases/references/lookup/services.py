@@ -138,9 +138,9 @@ class Catalogue(NamedTuple):
     server: str
     pace: RateLimit
     list_key: str
-    """Where an answer to a search has its papers; an answer to a number is one paper itself."""
+    """Key of the list of papers in a search answer; the answer to an identifier is one paper."""
     list_questions: Callable[[Entry], list[str]]
-    """By number where there is one, and by title where there is none, or nobody knows it."""
+    """By identifier, and by title for entries without one or with an unknown one."""
     parse_paper: Callable[[dict[str, Any]], PaperRecord]
 
     def papers_in(self, answer: Any) -> list[dict[str, Any]]:
@@ -218,9 +218,9 @@ _LONGEST_QUESTION = 200
 _MOST_REPOSITORIES = 10
 _SELF_SAID = 0.9
 _NAMED_AFTER = 0.8
-"""Of a title that agrees: its head is the repository's name, and an author is its owner."""
+"""Title score if the title's head is the repository's name and an author is its owner."""
 _SCATTERED = 0.75
-"""Of a title whose words are all there, but not together."""
+"""Factor for a title whose words are all there, but not together."""
 _FEW_WORDS = 3
 _SHORTEST_NAME = 3
 _SHARPNESS = 3

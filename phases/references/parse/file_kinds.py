@@ -92,7 +92,7 @@ def _text_if_plain(head: bytes) -> str | None:
 
 BINARY, GENERATED, VENDORED, HUGE, DATA = "binary", "generated", "vendored", "huge", "data"
 HEAD = 8192
-"""So many bytes of a file are enough to decide."""
+"""Bytes of a file that are enough to decide."""
 
 _LARGEST = 1_000_000
 _LARGEST_NOTEBOOK = 10_000_000
@@ -111,7 +111,7 @@ _LIBRARIES = re.compile(
     rf"pugixml|nanoflann|toml11|json11|rapidjson|uthash|xxhash){_VERSIONED}\.(?:h|hpp|c|cc|cpp)|"
     rf"(?:versioneer|ez_setup|distribute_setup|get-pip)\.py)$"
 )
-"""Each with the suffixes that it is shipped with: models/backbone.py is somebody's own."""
+"""With the suffixes of the libraries: models/backbone.py is a project's own file."""
 _GENERATED_NAME = re.compile(
     r"(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h|c)|_grpc\.pb\.(?:go|cc|h)|\.g\.dart|\.generated\.\w+|"
     r"_generated\.(?:go|h|hpp|c|cc|cpp|rs|ts|js|java|kt|swift|cs|dart)|[-.]min\.(?:js|css|mjs)|"
@@ -146,7 +146,7 @@ _SAYS_GENERATED = re.compile(
     ),
     re.IGNORECASE,
 )
-"""What a line of comment says of its file. The bare words are no such thing: "scores auto-generated captions"."""
+"""A comment that says that its file was generated. The words alone are not enough: "scores auto-generated captions"."""
 _NOT_BY_HAND = re.compile(
     rb"\b(?:do[ _]not|don'?t|never)[ _](?:edit|modify|change)"
     rb"(?:\W*$|[.,;:!]| (?:it|them|by hand|manually|directly)\b| (?:this|the|any) (?:\w+ )?%b\b)" % _FILE,
@@ -156,7 +156,7 @@ _MADE = re.compile(
     rb"generated\b|\b(?:created|produced|made|built|written|compiled) (?:automatically )?(?:by|from)\b", re.IGNORECASE
 )
 _NEAR = 3
-"""Lines of comment between "do not edit" and what says that a program made the file; alone it may be a plea about one setting."""
+"""Lines of comment between "do not edit" and "generated"; "do not edit" alone may protect a single setting."""
 _COMMENT = re.compile(rb"^[ \t]*(?:#|//|/\*|\*|;|--|%|<!--|\"\"\"|'''|\"|r\"\"\"|:|\(\*)")
 _DATA = re.compile(
     r"\.(?:csv|tsv|psv|jsonl|ndjson|geojson|arff|libsvm|svm|dat|data|log|out|vtk|obj|ply|stl|off|pdb|cif|xyz|sdf|mol2?|fasta|fa|"

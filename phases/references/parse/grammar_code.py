@@ -40,11 +40,11 @@ class _Match(NamedTuple):
     start: int
     end: int
     rank: int
-    """Of its pattern: where several match one thing, the first is right."""
+    """Position of its pattern in the query: if several match one node, the first counts."""
     kind: str
     name: str
     scope: str
-    """What the name itself says that it belongs to: `Encoder` in `Encoder::forward`, a receiver."""
+    """Scope in the name itself: `Encoder` in `Encoder::forward`, a receiver."""
     named: Any
     """The node of the name."""
     node: Any
@@ -215,7 +215,7 @@ _FURTHEST = 120
 _LONGEST = 2_000
 _LINE = re.compile(r"\s*(?://[/!]?|#['#!]?|--)(?!\w*\[) ?")
 _SKIPPED = re.compile(r"\s*(?:@\w[\w.]*(?:\(.*\))?|#\[.*\]|\[\[.*\]\]|template\s*<.*>|__\w+__(?:\(.*\))?)\s*$")
-"""What may stand between a comment and what it documents: annotations, attributes, a template's head."""
+"""Lines between a comment and the definition that it documents: annotations, attributes, a template head."""
 _BORDER = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?!\*)) ?|\s*\*+/\s*$")
 _DIRECTIVES = ("#include", "#define", "#if", "#endif", "#else", "#elif", "#pragma", "#undef", "#error", "#line")
 

@@ -14,7 +14,7 @@ class Grammar(NamedTuple):
     """A grammar and what is asked of it."""
 
     words: str
-    """The language, for people."""
+    """Name of the language for messages."""
     package: str
     """The module that has the grammar; its distribution has the same name with hyphens."""
     query: str

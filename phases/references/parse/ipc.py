@@ -8,9 +8,9 @@ from typing import Any, BinaryIO
 from phases.references.parse.model import KINDS, Parsed, Piece, Symbol
 
 LARGEST = 96 * 1024 * 1024
-"""Bytes of all answers of one worker; those to the largest batch have two thirds of that."""
+"""Maximum bytes of all answers of one worker; a full batch needs about two thirds."""
 GIVEN_UP = "given up: "
-"""How a fault begins that may be the machine's: out of time or memory, ended by a signal. The next run tries it again."""
+"""Prefix of a fault that the machine may have caused: time, memory, a signal. The next run tries again."""
 READY = b'{"ready": true}'
 _MAX_NUMBER = 2**31
 

@@ -18,7 +18,7 @@ _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _CHARSETS = re.compile(
     rb"(?:utf|iso|latin|l1|ascii|cp|windows|koi8|mac|euc|shift|sjis|big5|gb|hz)[-_\w.]*", re.IGNORECASE
 )
-"""Codecs that are no character sets, or slow ones, are not asked: a coding line may name them."""
+"""Names of character sets; a coding line may name other codecs, and slow ones."""
 
 
 def parse_code(language: str, data: bytes) -> Parsed:
@@ -93,7 +93,7 @@ def _parse_python(text: str) -> tuple[list[Symbol], str]:
 
 
 _MAGIC = re.compile(r"[%!?].*|[\w.\[\]'\" ,]*=[ \t]*[%!]\S.*|[\w.]+\?{1,2}")
-"""Of a line without the blanks around it: beside them, a pattern that takes blanks too would try every way to share them."""
+"""Matches a stripped line: a pattern that also matched blanks would try every way to share them."""
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 _PYTHON_MAGICS = frozenset(("time", "timeit", "capture", "prun", "memit"))
 _LANGUAGES = {"python": "python", "python3": "python", "ipython": "python", "r": "r", "ir": "r", "julia": "julia"}
@@ -169,7 +169,7 @@ _MARKS = " \t/*#-%!'\""
 _INSIDE = frozenset(("python", "notebook"))
 """Languages that document a function within it."""
 _TALLEST_HEAD = 40
-"""Lines that a signature may take before its docstring."""
+"""Maximum lines of a signature before its docstring."""
 
 
 class _OwnPiece(NamedTuple):

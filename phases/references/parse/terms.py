@@ -10,9 +10,9 @@ LONGEST_WORD = 40
 _RUN = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W_A-Za-z0-9]+")
 _JOINT = re.compile(r"[\W_]+")
-"""What is between the parts of a run: `_`, and what a folded letter brings along, as `⑴` brings brackets."""
+"""Separators within a run: `_`, and signs from folding, like the brackets of `⑴`."""
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+")
-"""Scripts that put no space between words: their characters are searched in pairs."""
+"""Scripts without spaces between words; their characters are indexed in pairs."""
 _VOWEL = re.compile("[aeiouy]")
 _KEPT_TWINS = "lsz"
 _LETTERS = str.maketrans(

@@ -35,12 +35,12 @@ from pipeline.base.workers import (
 )
 
 SECONDS = 20.0
-"""Of processor time for one file."""
+"""Processor time for one file."""
 _MAX_WORKERS = 4
 BATCH_FILES, _BATCH_BYTES = 200, 6 * 1024 * 1024
 """Files and bytes of a batch. To start its worker costs as much as some 20 files."""
 MOST_GIVEN_UP, LONGEST_GIVEN_UP = 20, 300.0
-"""Files, and seconds spent on them, after which what is left is taken as text: a repository of traps would take days."""
+"""Files given up, and seconds spent on them, after which the rest is taken as text: a repository of traps would take days."""
 _ENOUGH = GIVEN_UP + "so many other files of the repository could not be parsed in time that this one was not tried"
 _MAX_STARTS = 3
 _START_SECONDS = 60.0
