@@ -33,9 +33,9 @@ class Predictions(NamedTuple):
     """Of one result and one seed, in the order in which they were written."""
 
     rows: list[str]
-    """What each is of; empty strings where the file does not say."""
+    """Label of each row; empty strings if the file has none."""
     true: list[str]
-    """As the code has it; empty where it says none."""
+    """True labels according to the code; empty if it has none."""
     predicted: list[str]
     scores: list[float]
     """Empty where there are none."""
@@ -184,7 +184,7 @@ def _lines_of(reader: Any, width: int) -> Iterator[list[str]]:
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?(?![\w])")
 _FEW_DIGITS = 3
-"""A figure of fewer digits stands in any code by chance."""
+"""Figures with fewer digits occur in any code by chance."""
 _SAME = 1e-9
 _FEW_ROWS = 20
 _LARGEST_FOLDED = 1e15

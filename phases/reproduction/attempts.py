@@ -50,16 +50,16 @@ class Attempt(NamedTuple):
 
     number: int
     text: str
-    """What it was told."""
+    """Text for the agent."""
     told: tuple[str, ...]
-    """The cells that it was told of, as `place_of` has them: another plan may count them otherwise."""
+    """Cells reported to the agent, as by `place_of`: another plan may number them differently."""
     labels: str
     """The digest of the labels that were held back then; empty: there were none."""
     tree_sha256: str
-    """Of the code that the tables came from: it is told of this code and no other."""
+    """Digest of the code that produced the tables; only this code gets the report."""
     plan_sha256: str
     sentence: str
-    """What the tables were until then."""
+    """Summary of the tables before the attempt."""
     is_over: bool
     changed: tuple[str, ...] = ()
     """The files that it changed; empty until it is over."""

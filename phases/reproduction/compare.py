@@ -26,7 +26,7 @@ class Figure(NamedTuple):
 
     value: float
     spread: float | None
-    """What stands behind its ±."""
+    """Spread after ±."""
     rounding: float = 0.0
     """Half a unit of its last decimal place; 0 of a whole number, whose zeros may have been lost."""
 
@@ -60,7 +60,7 @@ class Doubts(NamedTuple):
     is_unconfined: bool = False
     """It ran without a sandbox, where it could read everything."""
     attempt: int = 0
-    """The first attempt that was told that it differs on these labels; 0: none was."""
+    """First attempt that was told of a difference on these labels; 0: none."""
 
 
 def read_figure(value: object) -> Figure | None:

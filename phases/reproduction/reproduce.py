@@ -62,7 +62,7 @@ HELD_OUT = "held_out"
 _MINUTES = 60
 _LARGEST_LABELS = 256 * 2**20
 _OTHER_FIGURE = 0.01
-"""So much of a figure may what the code reports differ from what its own predictions give: that much is rounding."""
+"""Share by which a reported figure may differ from the code's own predictions, for rounding."""
 
 
 class Request(NamedTuple):
@@ -90,7 +90,7 @@ class _Evidence(NamedTuple):
     labels: Mapping[tuple[str, str], str]
     """The user's, held back; empty where there are none."""
     why: str
-    """Why the labels that the user gave cannot be used; empty where they can, or where there are none."""
+    """Why the user's labels cannot be used; empty if they can, or if there are none."""
 
 
 def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:

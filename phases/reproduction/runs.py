@@ -24,7 +24,7 @@ from pipeline.base.safe_tree import open_file, read_beneath, walk_files
 
 RESULTS, DATA = "results", "data"
 LABELS = "labels"
-"""The directory of what --held-out gives that no experiment sees."""
+"""Directory of --held-out that no experiment sees."""
 DONE, FAILED, NOT_RUN = "done", "failed", "not run"
 _LARGEST_CODE = 2 * 2**20
 _LARGEST_GIVEN = 2**31
@@ -41,16 +41,16 @@ class Place(NamedTuple):
     results: str
     """The directory that keeps everything, `results` in the task."""
     kind: str
-    """Of the sandbox."""
+    """Kind of sandbox."""
     python: str | None
     readable: tuple[str, ...]
     seconds: float
-    """What one experiment may take."""
+    """Time limit of one experiment."""
     held_out: str
-    """What the user gave: the experiments find it at data/, but for its directory of labels. Empty: nothing."""
+    """The user's data, at data/ for experiments without its directory of labels; empty: none."""
     in_place: Callable[[], None]
     settings: Mapping[str, Any] = MappingProxyType({})
-    """What the user lets commands see and use up: data, gpu, command_memory_gb."""
+    """What the user permits commands to see and use: data, gpu, command_memory_gb."""
     provided: Provided = Provided("")
     """The data sets of the plan and of --data."""
 
@@ -66,7 +66,7 @@ class Run(NamedTuple):
     files: tuple[Mapping[str, Any], ...] = ()
     """path in the task, bytes, sha256 of each."""
     directory: str = ""
-    """Where the files lie; empty where there are none."""
+    """Directory of the files; empty if there are none."""
 
 
 def collect_code(workspace: Workspace, leave_out: Sequence[str]) -> dict[str, bytes]:

@@ -329,12 +329,12 @@ class DownloadRules(NamedTuple):
     """Rules and target directory for downloads of data sets."""
 
     store: str
-    """The directory that tasks share. No task can write it."""
+    """Directory that tasks share; no task can write to it."""
     most: int
     """Bytes: of what is downloaded, and of what that unpacks to."""
     blacklist: str = ""
     private: bool = False
-    """Whether addresses of an intranet are asked."""
+    """Whether addresses in a private network may be asked."""
     environment: Mapping[str, str] = {}
     """The user's, for the proxy in it."""
 
@@ -344,23 +344,23 @@ class StoredData(NamedTuple):
 
     address: str
     reached: str
-    """Where redirects led to in the end."""
+    """Final address after redirects."""
     private: bool
-    """Whether addresses of an intranet were permitted then."""
+    """Whether addresses in a private network were permitted."""
     sha256: str
-    """Of what was downloaded."""
+    """Digest of the download."""
     bytes: int
     file: str
     """The name of what was downloaded."""
     files: int
     tree_sha256: str
-    """Of all files as commands see them, with their names."""
+    """Digest of all files with their names, as commands see them."""
     at: str
-    """When it was downloaded, UTC."""
+    """Time of the download, UTC."""
     left_out: tuple[str, ...] = ()
     """Members of an archive that were not unpacked, each with the reason: the first of them."""
     left_out_count: int = 0
-    """How many they are in all."""
+    """Total number of omissions."""
 
     def directory(self, store: str) -> str:
         """The path that commands read: the file, or the content of an archive."""

@@ -32,7 +32,7 @@ from pipeline.base.threads import start_thread
 
 RUNNING, ENDED = "running", "ended"
 VARIABLE = "JOBS"
-"""Where commands find what jobs have written: $JOBS/1 is the directory of job 1."""
+"""Variable with the directory of job output: $JOBS/1 belongs to job 1."""
 MOST_AT_ONCE, MOST = 2, 20
 _VERSION = 1
 _LONGEST_TAIL = 6_000
@@ -50,9 +50,9 @@ class JobState(NamedTuple):
     exit_code: int | None = None
     """None while it runs, and where it was stopped."""
     why: str = ""
-    """Why it has no exit code: the limit that it broke, or who stopped it."""
+    """Why it has no exit code: the exceeded limit, or who stopped it."""
     seconds: int = 0
-    """How long it has run since it was started last; 0 once it has ended."""
+    """Seconds since its last start; 0 once it has ended."""
 
 
 @dataclass

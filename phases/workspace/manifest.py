@@ -28,13 +28,13 @@ MOST_KEPT = 20_000
 """Paths in the journal: a row of more would be as large as all the others."""
 MOST_LISTED = 500
 MOST_BYTES = 8 * 2**30
-"""What is read in one go. Twice what a workspace may hold; a sparse file may say that it holds any number."""
+"""Bytes read in one go: twice the limit of a workspace, because a sparse file may claim any size."""
 _PIECE = 2**20
 _UNREAD = "unread"
 _CACHES = frozenset(
     ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox", ".cache", ".gradle")
 ) | {".ipynb_checkpoints", "node_modules", "target", "build"}
-"""Directories that tools fill. No .gitignore is asked: the agent could write one that hides its work (decision 74)."""
+"""Directories filled by tools. .gitignore is not used: the agent could hide its work with it (decision 74)."""
 _Signs = tuple[int, int, int, int, int]
 
 
@@ -43,11 +43,11 @@ class Manifest:
     """All files of a workspace at one moment, without caches; other entries by their kind."""
 
     files: Mapping[str, str]
-    """The sha256 of the content, by path; a path that no file of the workspace may have is quoted."""
+    """The sha256 of each file by path; an invalid path is quoted."""
     sha256: str
-    """One for all of it: paths, sizes and contents."""
+    """One digest of all paths, sizes and contents."""
     truncated: bool = False
-    """There is more than was looked at, or something could not be read: nobody can say that it is as it was."""
+    """Whether files were skipped or unreadable, so that changes could be missed."""
 
 
 class Changes(NamedTuple):
@@ -58,7 +58,7 @@ class Changes(NamedTuple):
     """Path with added, modified or deleted, by path; at most MOST_LISTED."""
     truncated: bool = False
     left_out: int = 0
-    """How many more changed."""
+    """Number of further changes."""
 
 
 # git is never asked: it runs what the configuration of a hostile repository says (decision 73).

@@ -76,11 +76,11 @@ class PackageRules(NamedTuple):
     environment: Mapping[str, str]
     """The user's."""
     until: str = ""
-    """The day (2024-05-28) that no package may be newer than; empty: today."""
+    """Latest release day of packages (2024-05-28); empty: today."""
     blacklist: str = ""
     """Addresses that are not asked."""
     cpu: bool = False
-    """Commands see no graphics card, so builds for processors are enough."""
+    """Whether builds for processors are enough because commands see no graphics card."""
 
 
 class Packages(NamedTuple):

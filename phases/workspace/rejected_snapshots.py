@@ -32,15 +32,13 @@ class Refusal(NamedTuple):
     source: str
     """`user:tests`, `gate`, or `hooks` for several."""
     reason: str
-    """On one line."""
+    """Reason on one line."""
     tree: str
     """The digest of the workspace that was judged."""
     last: bool
-    """It ended the run: the model was not told of it."""
+    """Whether it ended the run, so that the model did not see it."""
     rows: int
-    """So many rows at the beginning of the journal are the work up to it. Of a last one, up to the claim: what was decided there
-    would only end the run again, so it is to be judged anew.
-    """
+    """Number of journal rows up to it. For the last one, up to the completion request: its decision would only end the run again."""
     copy: str
     """The directory of the code as it was; empty where there is none."""
 

@@ -15,9 +15,9 @@ _ALONE = threading.Lock()
 """CPython before 3.11.8 counts the depth of its syntax tree for all threads at once, and fails where two parse together."""
 _MOST_DOTS = 100
 LARGEST_PYTHON = 512 * 1024
-"""Bytes of a Python file that is looked at: of a hostile one, so many may take the parser 2 s and 500 MB already."""
+"""Maximum bytes of a Python file to parse: a hostile one of this size takes 2 s and 500 MB."""
 _LONG_CHAIN = re.compile(rf"(?<!\w)\w++(?:[\s\\]*+\.[\s\\]*+\w++){{{_MOST_DOTS}}}")
-"""The parser needs memory by the square of the parts of an imported name: 400 KB of them would take tens of GB."""
+"""A long dotted import: the parser needs memory by the square of its parts, tens of GB for 400 KB."""
 _TEST_DIRECTORIES, _DATA_DIRECTORIES = (
     ("test", "tests", "spec", "__tests__"),
     ("data", "fixtures", "testdata", "resources"),
@@ -44,7 +44,7 @@ _MARKERS = ("__init__.py", "py.typed", ".gitkeep", ".keep")
 _MAY_HAVE_COMMENTS = re.compile(r"(?:^|/)(?:[tj]sconfig[^/]*|devcontainer)\.json$")
 """JSON by name, and read by tools that allow comments and commas before a bracket."""
 _FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What the parser of Python raises over a hostile text."""
+"""Exceptions that Python's parser raises on hostile text."""
 
 
 def parse_python(source: str) -> ast.Module | None:

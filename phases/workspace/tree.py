@@ -22,13 +22,11 @@ MOST_ENTRIES = 20_000
 DEEPEST = 64
 _SIGNS = 7
 UNSETTLED_NS = 100_000_000
-"""The clock of a file system may stand still for so long: what changed less before it was looked at could change once
-more without a sign of it."""
+"""Coarseness of file times: a file changed within this time before it was read could change again unnoticed."""
 _COARSE_NS = 20_000_000
 """Two steps of the coarsest clock that a kernel stamps files by."""
 _MOST_SYNCED = 64
-"""More files and directories than this are made durable in one call; fewer are quicker one by one, on a disk that
-others use (decision 127)."""
+"""With more files and directories than this, one call makes all durable; fewer are quicker one by one (decision 127)."""
 _KINDS = {stat.S_IFREG: FILE, stat.S_IFDIR: DIRECTORY, stat.S_IFLNK: LINK, stat.S_IFIFO: PIPE}
 
 
@@ -49,7 +47,7 @@ class TreeEntry(NamedTuple):
     settled: bool = True
     """A later change shows in the signs for certain."""
     copy: str = ""
-    """Of a file the sha256 of its content, of a link where it leads."""
+    """The sha256 of a file's content, the target of a link."""
 
     def unchanged(self, now: TreeEntry) -> bool:
         """Return whether `now` is certainly the same entry."""

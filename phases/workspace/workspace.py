@@ -25,14 +25,14 @@ from pipeline.base.safe_tree import (
 )
 
 LARGEST_FILE = 2 * 1024 * 1024
-"""What is read and written here. A larger file may lie in the workspace, as data or a checkpoint; nobody looks into it."""
+"""Bytes of a file that is read or written. Larger files, as data or checkpoints, are ignored."""
 MOST_PARTS = 32
 """Names in a path."""
 CONTROL = ".pipeline"
 """The directory of the user's hooks in a workspace."""
 REGULAR, LINK = "a regular file", "a link"
 DIRECTORY, OTHER = "a folder that lies too deep or cannot be opened", "a pipe, a socket or a device"
-"""What something is by the list of its directory. These words stand in digests of trees on the disk."""
+"""Kind of an entry by the listing of its directory. These words are part of tree digests on the disk."""
 _TOOL_DIRECTORIES = ("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 """Nothing in them is work."""
 _KEPT_BITS, _OWN_BITS = 0o755, 0o600
