@@ -131,7 +131,7 @@ KNOCKOUTS = (
     ),
     Knockout(
         "settings of others are not read", "pipeline/base/files.py",
-        'return f"everybody may write to', 'return "" and f"everybody may write to',
+        'return f"all users may write to', 'return "" and f"all users may write to',
         "tests/cli/test_machine_faults.py -k everybody",
     ),
     Knockout(

@@ -1,4 +1,4 @@
-"""What a plan's packages were resolved to: names, versions and the hashes of their files, kept with the task."""
+"""Locks of a plan's packages: names, versions and hashes of their files, kept with the task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_LOCK = 2**24
 CPU_BUILD = "+cpu"
 """The label of a version that was built for processors alone."""
 LOCKED, NO_SOLUTION, NO_INDEX = "locked", "no solution", "no index"
-"""What comes of resolving: a lock; the index has no such packages that go together; the index could not be asked."""
+"""Results of resolving: a lock; no compatible packages in the index; the index could not be asked."""
 _CUDA_BUILD = re.compile(r"\+(?:cu|rocm)[0-9]")
 _CUDA_LIBRARY = re.compile(r"(?:nvidia|cuda)-")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?", re.ASCII)
@@ -37,13 +37,13 @@ class LockedPackage(NamedTuple):
 
 
 class LockResult(NamedTuple):
-    """What packages were resolved to."""
+    """Resolution of packages."""
 
     outcome: str
     """locked, no solution or no index."""
     packages: tuple[LockedPackage, ...]
     output: str
-    """What uv said; empty where there is a lock."""
+    """Output of uv; empty with a lock."""
     addresses: tuple[str, ...] = ()
     """Of the indexes that were asked, without what opens them; none: uv's own default."""
 
@@ -60,7 +60,7 @@ def parse_pylock(data: bytes) -> tuple[LockedPackage, ...]:
 
 
 def render_requirements(packages: Iterable[LockedPackage]) -> bytes:
-    """The lock as requirements with hashes, which every installer of Python takes."""
+    """Render the lock as requirements with hashes, which every installer of Python takes."""
     rows = (
         " \\\n    ".join([f"{row.name}=={row.version}", *(f"--hash=sha256:{digest}" for digest in row.sha256)])
         for row in packages
@@ -90,14 +90,15 @@ def describe_cuda(packages: Iterable[Mapping[str, Any]]) -> str:
 
 
 def write_lock(directory: str, of: str, packages: Sequence[LockedPackage]) -> None:
-    """Keeps a lock with the task. `of`: the digest of what was asked for, and where. Raises StorageError."""
+    """Keep a lock with the task. `of`: the digest of what was asked for, and where. Raises StorageError."""
     rows = {"version": 1, "of": of, "packages": [row._asdict() for row in packages]}
     write_durable(_path_of(directory, of), (json.dumps(rows, indent=1) + "\n").encode())
 
 
 def read_lock(directory: str, of: str) -> tuple[LockedPackage, ...] | None:
-    """The lock that was made for just this, on this machine or another. A task directory may be anybody's: what is no name, no
-    version and no hash is no lock.
+    """Return the lock for exactly this request, from this machine or another.
+
+    A task directory is untrusted: an invalid name, version or hash makes the lock invalid.
     """
     try:
         rows = json.loads(read_bytes(_path_of(directory, of), limit=MOST_LOCK))
@@ -148,7 +149,7 @@ def _check_row(name: str, version: str, hashes: Sequence[str], size: int | None)
 
 
 def _size_on_disk(address: str) -> int | None:
-    """The size of a file that an index on this machine names."""
+    """Return the size of a file that an index on this machine names."""
     parts = urlsplit(address)
     try:
         return os.path.getsize(unquote(parts.path)) if parts.scheme == "file" else None

@@ -77,7 +77,7 @@ class Uv:
             return LockResult(NO_SOLUTION, (), f"a package comes without a hash of its files: {error}", asked_at)
 
     def make(self, digest: str, lock: bytes) -> str:
-        """Makes the environment of a lock, where it is not made yet; returns what uv said where that failed."""
+        """Make the environment of a lock, where it is not made yet; return what uv said where that failed."""
         home = home_of(self._store, digest)
         if os.path.exists(os.path.join(home, "made.json")):
             return ""
@@ -124,7 +124,7 @@ def _python() -> str:
 
 
 def _remove_unfinished(home: str) -> None:
-    """Takes away what an installation that was cut off left."""
+    """Take away what an installation that was cut off left."""
     try:
         if os.path.lexists(home):
             shutil.rmtree(home)

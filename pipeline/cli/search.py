@@ -24,7 +24,7 @@ _INDEX = "indexes/index.json"
 @answers_about(task_argument)
 @click.argument("query", metavar="QUERY")
 @click.option("--repository", metavar="NAME", default="", help="Search in this one alone.")
-@click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="So many answers.")
+@click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="Number of answers.")
 def search_command(store: TaskStore, query: str, repository: str, limit: int) -> Answer:
     """Search the code that was fetched for a task, in words or by the name of a class or function.
 
@@ -42,7 +42,7 @@ def search_command(store: TaskStore, query: str, repository: str, limit: int) ->
 
 
 def _load_index(store: TaskStore) -> dict[str, Any]:
-    """The task's index. Raises UsageError where there is none to search."""
+    """Load the task's index. Raises UsageError if there is none."""
     name = command_name(store)
     if not store.exists(_INDEX):
         raise UsageError(f"task {store.id} has no index yet: phase 08 writes it; continue with: pipeline resume {name}")

@@ -139,7 +139,7 @@ def test_a_zip_holds_the_code_with_its_own_readme_who_wrote_it_and_how_to_run_it
     ]
     counts = command.document("paper", "report.json")["requirements"]
     assert describe_counts(counts) in held["PROVENANCE.md"].decode()
-    assert b"No code of other people was shown" in held["PROVENANCE.md"]
+    assert b"No code from other projects was shown" in held["PROVENANCE.md"]
     assert b"\n- R1 (section" in held["PROVENANCE.md"]
     assert b"      python -m unittest discover" in held["AGENTS.md"]
     assert modes["paper/reproduce.sh"] & 0o111

@@ -732,7 +732,7 @@ def test_a_redirect_to_an_address_inside_is_refused_before_it_is_asked(ground: G
 
     ground.rules = FetchRules(seconds=HANGS, resolve=resolve)
     found = ground.fetch("https://inside.example/a/b", "https://127.0.0.1/a/b", "https://169.254.169.254/a/b")
-    assert all("that is not asked" in row["why"] or "no address" in row["why"] for row in found["refused"])
+    assert all("that is not allowed" in row["why"] or "no address" in row["why"] for row in found["refused"])
     assert (len(found["refused"]), ground.git.scripts) == (3, [])
 
 
