@@ -385,7 +385,7 @@ def _how_near(
         return None
     named = {" ".join(str(name).split()).casefold() for name in sections.get(citation["section"] or "", ()) if name}
     if str(source.get("section") or "").casefold() in {*named, str(citation["section"] or "").casefold()} - {""}:
-        return "beside"
+        return "next to"
     if named:
         return None  # another section, for sure
     shared = {word for word in ours + words_of(requirement["text"]) if len(word) >= _TELLING}.intersection(theirs)

@@ -331,7 +331,7 @@ def _refuse_incomplete(index: Mapping[str, Any], repository: str, there: Sequenc
     asked = [row for row in index["repositories"] if not repository or row["name"] == repository]
     lost = [row["name"] for row in asked if row.get("files") and row["name"] not in there]
     if lost:
-        raise NotShown(f"the index of {', '.join(lost)} is gone or damaged; make it anew with: pipeline resume")
+        raise NotShown(f"the index of {', '.join(lost)} is gone or damaged; rebuild it with: pipeline resume")
 
 
 LARGEST_SHOWN = 2 * 2**20
@@ -394,7 +394,7 @@ def _indexed_text(path: str, data: bytes) -> str:
     """Return the text in which the index counts lines."""
     language = language_of(path, data[:HEAD])
     if language is None or why_left_out(path, len(data), data[:HEAD]) == BINARY:
-        raise NotShown(f"{path} is no text")
+        raise NotShown(f"{path} is not text")
     text = text_of(language, data)[0]
     if len(text) > LARGEST_SHOWN:
         raise NotShown(f"{path} has {len(text):,} characters of text, and nothing over {LARGEST_SHOWN:,} is shown")

@@ -88,7 +88,7 @@ def to_number(text: str) -> float:
     """A finite number. Raises ValueError."""
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text[:40]} is no number to count with")
+        raise ValueError(f"{text[:40]} is not a finite number")
     return value
 
 
@@ -236,7 +236,7 @@ def find_copied_labels(groups: Mapping[str, Predictions], code: Mapping[str, byt
             if path.endswith((".csv", ".tsv")) and (column := _equal_column(data, wanted, path)):
                 return f"its predictions{f' of seed {seed}' if seed else ''} are column {column} of {path}"
         if group.true and group.true == wanted:
-            return "every prediction equals the label that stands beside it"
+            return "every prediction equals its label"
     return ""
 
 

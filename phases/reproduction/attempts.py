@@ -77,7 +77,7 @@ def read_attempts(root: str) -> list[Attempt]:
     # a task may come from a stranger, and nothing is written or removed where a link leads
     for path in (home, *(os.path.join(home, str(number)) for number in numbers)):
         if os.path.islink(path):
-            raise StorageError(f"{path} is a link; attempts are kept in the task itself: remove the link")
+            raise StorageError(f"{path} is a link; attempts must be in the task itself: remove the link")
     return [_read_attempt(home, number) for number in numbers]
 
 
@@ -104,7 +104,7 @@ def begin_attempt(
             f"attempt {len(own)} of {most} was the last one; more: --reproduce-attempts {most + 1}" if own else "",
         )
     if own and not own[-1].changed:
-        return None, f"attempt {own[-1].number} changed nothing, so there is no other one"
+        return None, f"attempt {own[-1].number} changed nothing, so there is no further attempt"
     number, home = len(before) + 1, os.path.join(root, DIRECTORY)
     text = describe_tables(results, root, len(own) + 1, most)
     row = {

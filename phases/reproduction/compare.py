@@ -115,7 +115,7 @@ def judge_cell(figure: Figure, ours: Ours | None, tolerance: float, doubts: Doub
     if doubts.is_unconfined:
         return Judgement(REPORTED, agrees, "it ran without a sandbox, where the labels can be read")
     if doubts.attempt:
-        return Judgement(REPORTED, agrees, f"attempt {doubts.attempt} was told that it differs on these labels")
+        return Judgement(REPORTED, agrees, f"attempt {doubts.attempt} was informed of a difference on these labels")
     return Judgement(REPRODUCED if agrees == YES else NEAR, agrees, "")
 
 

@@ -292,7 +292,7 @@ def _from_predictions(each: _Evidence, name: str, measure: str, scale: float) ->
     for seed, group in groups.items():
         true = _held_back_labels(each.labels, seed, group) if each.labels else group.true
         if not true:
-            raise ValueError("its predictions stand beside no labels")
+            raise ValueError("its predictions have no labels")
         values.append(scale * _apply(measure, true, group))
     known_from = HELD_BACK if each.labels else OWN_LABELS
     samples = sum(len(group.predicted) for group in groups.values())

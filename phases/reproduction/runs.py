@@ -138,7 +138,7 @@ def _refuse_links(*paths: str) -> None:
     """Raise StorageError if a directory is a link; a task may come from elsewhere."""
     for path in paths:
         if os.path.islink(path):
-            raise StorageError(f"{path} is a link; results are kept in the task itself: remove the link")
+            raise StorageError(f"{path} is a link; results must be in the task itself: remove the link")
 
 
 def _describe_end(code: int | None, limit: str | None, output: str) -> str:

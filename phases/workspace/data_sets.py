@@ -164,7 +164,7 @@ def _describe(row: Mapping[str, Any], *, allowed: bool = False) -> str:
             f"; {out:,} of what its archive holds {_was(out)} left out" if out else ""
         )
     if row["why"]:
-        return f"data: {name} is missing: {row['why']} (--data {name}=PATH takes a file or folder of yours)"
+        return f"data: {name} is missing: {row['why']} (--data {name}=PATH takes a file or directory of yours)"
     if allowed:
         return f"data: {name} will be fetched from {address} ({facts}licence: {row['licence']})"
     return (
@@ -176,7 +176,7 @@ def _describe(row: Mapping[str, Any], *, allowed: bool = False) -> str:
 def _fetch(row: Row, rules: DownloadRules, ctx: Context) -> Row:
     """The row, fetched or with the reason why it is not. What was fetched once must come again, whatever the address gives."""
     if not rules.store:
-        return {**row, "why": "there is no cache directory that can be written, and what is fetched is kept there"}
+        return {**row, "why": "no cache directory is writable, and downloads are stored there"}
     found = find_stored(row["address"], row["sha256"], rules)
     if found is None or has_changed(found, rules.store):
         ctx.tell(f"data: fetches {row['name']} from {printable_url(row['address'])}{_warn_of_http(row)}")
@@ -292,7 +292,7 @@ def _read_record(root: str, contracts: Checker) -> dict[str, Row]:
     if not os.path.lexists(path):
         return {}
     if not os.path.isfile(path) or os.path.islink(path):
-        raise StorageError(f"{path} is no regular file")
+        raise StorageError(f"{path} is not a regular file")
     rows = contracts.parse(RECORD, read_bytes(path), writer=_WRITER)["datasets"]
     return {variable_of(row["name"]): row for row in rows}
 
@@ -462,7 +462,7 @@ def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> S
             os.rename(part, os.path.join(unpacked, data.file))
         tree, files = _digest_tree(unpacked)
         if not files:
-            raise BadArchive("there is no file in it that may be unpacked")
+            raise BadArchive("it contains no file that may be unpacked")
         sync_tree(unpacked)
         with _only_one(f"{target}.lock"):  # another address may give the same
             if not _holds(target, tree):
@@ -507,7 +507,7 @@ def _digest_tree(root: str) -> tuple[str, int]:
     whole, count = hashlib.sha256(), 0
     for found in walk_files(root):
         if not found.is_regular():
-            raise OSError(f"{found.path} is no file")
+            raise OSError(f"{found.path} is not a file")
         *_, name = found.path.split("/")
         own = hashlib.sha256()
         with os.fdopen(open_regular(name, found.directory), "rb") as file:

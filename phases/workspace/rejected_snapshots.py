@@ -52,7 +52,9 @@ def keep_rejected(places: TaskPaths, number: int, tree: str) -> bool:
     try:
         if not (os.path.isdir(target) and digest_of_tree(target) == tree):
             if _is_too_large(places.workspace) or digest_of_tree(places.workspace) != tree:
-                logger.debug("refused attempt {} is not kept: too large, or changed since it was judged", number)
+                logger.debug(
+                    "the copy of rejected attempt {} is dropped: too large, or changed since the verdict", number
+                )
                 return False
             make_directory(places.endings)
             if not back_up_tree(places.workspace, target):

@@ -233,7 +233,7 @@ def _open_up(name: str, directory: int | None) -> int:
 def _open_parent(root: int, path: str) -> Iterator[tuple[int, str]]:
     *parts, name = path.split("/")
     if any(part in ("", ".", "..") for part in (*parts, name)):
-        raise StorageError(f"the copy of the workspace is damaged: {path!r} is no path in it")
+        raise StorageError(f"the copy of the workspace is damaged: {path!r} is not a path in it")
     with open_directory(root, parts, opener=_open_up) as directory:
         yield directory, name
 

@@ -213,7 +213,7 @@ class Workspace:
             with open_directory(root, parts, make=_make_directory if make else None) as directory:
                 yield directory
         except OSError as error:
-            raise self._refusal("open the folder", "/".join(parts), error) from error
+            raise self._refusal("open the directory", "/".join(parts), error) from error
         finally:
             os.close(root)
 

@@ -240,9 +240,7 @@ def find_in_mirror(target: Target, mirror: str) -> MirrorRepository:
     path = f"{target.host}/{target.path.strip('/').removesuffix('.git')}"
     parts = path.split("/")
     if not all(_PART.fullmatch(part) for part in parts) or "\n" in mirror:
-        raise RepositoryRefused(
-            "its address is no name for a folder of the mirror; give it by a plain one, like host/owner/name"
-        )
+        raise RepositoryRefused("its address is not a valid path in the mirror; use a plain one, like host/owner/name")
     top = os.path.realpath(mirror)
     for folder in (path, f"{path}.git"):
         for inner in (folder, f"{folder}/.git"):
@@ -267,7 +265,7 @@ def _read_mirror(top: str, inner: str, folder: str) -> MirrorRepository:
     place = os.path.join(top, inner)
     for name in _LEADS_ELSEWHERE:
         if os.path.lexists(os.path.join(place, name)):
-            raise RepositoryRefused(f"in the mirror it leads elsewhere ({name}); make a clone there that stands alone")
+            raise RepositoryRefused(f"in the mirror it leads elsewhere ({name}); make a self-contained clone there")
     try:
         if link := next(_find_links(place), None):
             raise RepositoryRefused(

@@ -13,7 +13,7 @@ from pipeline.base.http.proxy import Proxy
 
 LARGEST_FILE = 2 * 2**20
 """Bytes of one file of a repository; larger files are data, and left out."""
-BY_HAND = "clone it by hand, and give the folder"
+BY_HAND = "clone it by hand, and give the directory"
 MIB = 2**20
 
 

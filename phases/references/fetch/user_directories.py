@@ -54,7 +54,7 @@ def _is_inside(inner: str, outer: str) -> bool:
 
 def _overlap_error(flag: str, folder: str, why: str) -> UsageError:
     return UsageError(
-        f"--{flag} {make_printable(folder)} {why}; put the code into a folder of its own, and name that one"
+        f"--{flag} {make_printable(folder)} {why}; put the code into its own directory, and give that one"
     )
 
 
@@ -104,7 +104,7 @@ def refuse_empty(folders: str) -> None:
     repositories, _ = list_user_repositories(folders, os.sep, ())
     if not any(map(_gives_a_file, repositories)):
         raise UsageError(
-            f"--references {make_printable(folders)} holds no code that can be taken: put each repository into a folder of its "
+            f"--references {make_printable(folders)} holds no usable code: put each repository into a directory of its "
             "own there, or leave --references out to fetch what the paper links"
         )
 
@@ -136,11 +136,11 @@ def read_user_repository(folder: UserRepository, rules: FetchRules) -> Repositor
 
 
 def _directory_notes(folders: str, links: Sequence[str], held: str | None, count: int) -> list[str]:
-    notes = [f"{folders}: {name!r} is a link, and links are not followed; give the folder itself" for name in links]
+    notes = [f"{folders}: {name!r} is a link, and links are not followed; give the directory itself" for name in links]
     if held is not None:
         notes.append(f"{folders}: {held!r} is left out, because this task itself lies in it")
     if count > _MOST_FOLDERS:
-        notes.append(f"{folders}: of {count} folders, the first {_MOST_FOLDERS} by name are taken")
+        notes.append(f"{folders}: of {count} directories, the first {_MOST_FOLDERS} by name are taken")
     return notes
 
 
@@ -184,4 +184,6 @@ def _user_file_contents(root: str, kept: Sequence[KeptFile], left_out: dict[str,
 
 def _unreadable_error(path: str, error: OSError) -> RepositoryRefused:
     why = error.strerror or error
-    return RepositoryRefused(f"{make_printable(path)} cannot be read ({why}); mend that, or take it out of the folder")
+    return RepositoryRefused(
+        f"{make_printable(path)} cannot be read ({why}); repair it, or remove it from the directory"
+    )

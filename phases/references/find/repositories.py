@@ -91,7 +91,7 @@ def row_of(
         score, reason = 0.05, f"{reason}; not fetched: what is linked is a discussion in it"
     left_out = role == OWN and not allow_own_code
     if left_out:
-        reason += "; left out, as the task is to write this code anew (--allow-own-code fetches it)"
+        reason += "; left out, because the task is to write this code (--allow-own-code fetches it)"
     return {
         "url": repository.url,
         "role": role,

@@ -216,7 +216,7 @@ class Cache:
         try:
             return self._chunk(number).pieces[number % CHUNK]
         except IndexError as error:
-            raise CacheUnusable("a row of the cache is damaged: fewer pieces stand in it than are indexed") from error
+            raise CacheUnusable("a row of the cache is damaged: it has fewer pieces than the index") from error
 
     def words_in(self, piece: int) -> set[str]:
         """All words of a piece and of its path."""
@@ -287,7 +287,7 @@ def _parse_object(text: str) -> dict[str, Any]:
     except ValueError as error:
         raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
     if not isinstance(value, dict):
-        raise CacheUnusable("a row of the cache is damaged: it is no object")
+        raise CacheUnusable("a row of the cache is damaged: it is not an object")
     return value
 
 

@@ -111,7 +111,7 @@ class ServiceClient:
                     return None
                 raise NoServiceAnswer(self._told(error)) from error
             except FormatError as error:
-                raise NoServiceAnswer(f"{self._service} answers with what is no JSON ({error})") from error
+                raise NoServiceAnswer(f"{self._service} does not answer in JSON ({error})") from error
 
     def _wait(self) -> None:
         """Until the service takes another question."""

@@ -262,7 +262,7 @@ class GitHub:
         )
         why = f"GitHub's search: its name and description agree with the title to {title:.0%}"
         why += ", its owner has an author's name" if owner else ""
-        return Candidate(entry.id, address, self.name, f"{why}, started {began or 'nobody knows when'}", confidence)
+        return Candidate(entry.id, address, self.name, f"{why}, started {began or 'at an unknown date'}", confidence)
 
 
 def _title_score(entry: Entry, name: str, said: str, owner: bool) -> float:

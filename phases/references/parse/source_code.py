@@ -115,7 +115,7 @@ def notebook_source(data: bytes) -> NotebookSource:
     except (ValueError, RecursionError) as error:
         return NotebookSource("python", "", f"the notebook is not JSON: {str(error)[:200]}")
     if not isinstance(notebook, dict):
-        return NotebookSource("python", "", "the notebook is no JSON object")
+        return NotebookSource("python", "", "the notebook is not a JSON object")
     cells = list(_code_cells(notebook))
     language = _notebook_language(notebook)
     if not cells and not isinstance(notebook.get("cells", notebook.get("worksheets")), list):
