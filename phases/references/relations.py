@@ -335,7 +335,7 @@ _SHARED_WORDS = 2
 
 
 class NearbyRequirements(NamedTuple):
-    """The requirements that stand beside a citation of a repository, and why, in words."""
+    """Requirements near a citation of a repository, with the reason in words."""
 
     requirements: tuple[str, ...]
     why: str
@@ -422,5 +422,5 @@ def add_paper_references(repository: Mapping[str, Any], references: Mapping[str,
 
 
 def _repository_name(url: str) -> str:
-    """The repository's own name in an address, as a clone of it is called."""
+    """Return the last part of an address without `.git`."""
     return url.rstrip("/").rpartition("/")[2].removesuffix(".git").casefold()

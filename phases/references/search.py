@@ -60,7 +60,7 @@ def search_code(
     cache_directory: str = "",
     start: WorkerStart = UNCONFINED,
 ) -> list[Hit]:
-    """The best places for a query, best first; none is an empty list. `code_base` lies beside `into` if not given."""
+    """Return the best places for a query, best first. `code_base` is next to `into` by default."""
     query, limit = query[:LONGEST_QUERY], max(0, min(limit, MOST_HITS))
     fetched = code_base if code_base is not None else code_base_of(into)
     if not query.strip() or not limit:
@@ -82,7 +82,7 @@ def code_base_of(into: str) -> str:
 
 
 def _find_hits(cache: Cache, query: str, repository: str | None, limit: int) -> list[tuple[Hit, str, str]]:
-    """Hits without excerpt, each with its file's digest and language."""
+    """Return hits without excerpt, each with its file's digest and language."""
     name = name_asked(query)
     hits = find_symbols(cache, name, repository, limit) if name else []
     places = {(one.file, one.hit.line) for one in hits}
@@ -141,7 +141,7 @@ def name_asked(query: str) -> str | None:
 
 
 def find_symbols(cache: Cache, name: str, repository: str | None, limit: int) -> list[FileHit]:
-    """Symbols of this name, then without regard to case; then, half of the list at most, those that are near to it.
+    """Return symbols with this name, then other spellings, then similar names for at most half of the list.
 
     Near is a name that begins with it or holds it, and of `Encoder.forward` what else is called `forward`.
     """
@@ -164,9 +164,9 @@ def find_symbols(cache: Cache, name: str, repository: str | None, limit: int) ->
 
 
 def _named_symbol(row: tuple[Any, ...], tier: int) -> FileHit:
-    """Tier 0 is the very name, 1 another spelling, 2 one that stands elsewhere than asked or begins with it, 3 one that holds it.
+    """Return a hit. Tier 0: the exact name; 1: another spelling; 2: another scope, or a prefix; 3: a name that contains it.
 
-    Each stands above all that is found by words, which score 2.25 at most.
+    All score higher than hits by words, which score at most 2.25.
     """
     file, repository, path, kind, name, line, end, signature, parent = row
     whole = f"{parent}.{name}" if parent else name
@@ -212,7 +212,7 @@ ORDER BY score DESC, f.repository, f.path, words.rowid LIMIT ?7
 
 
 def rank_pieces(cache: Cache, query: str, repository: str | None, limit: int) -> list[FileHit]:
-    """The best pieces for a query in words; none of its characters is syntax."""
+    """Return the best pieces for a query in words; it has no syntax."""
     rarity = rarity_of(cache, query)
     if not rarity:
         return []
@@ -225,7 +225,7 @@ def rank_pieces(cache: Cache, query: str, repository: str | None, limit: int) ->
 
 
 def rarity_of(cache: Cache, query: str) -> dict[str, float]:
-    """The telling words of a query, rarest first, with how rare each is among all pieces (0: in none)."""
+    """Return the rare words of a query, rarest first, each with its rarity among all pieces (0: in none)."""
     words = list(dict.fromkeys(words_of(query)))
     telling = [word for word in words if word not in _STOP] or words
     total = max(1, cache.count_of_pieces())
@@ -284,7 +284,7 @@ def answer_query(
     cache_directory: str = "",
     start: WorkerStart = UNCONFINED,
 ) -> list[SearchHit]:
-    """The best answers first. `root` is the task's folder, `index` its indexes/index.json. Raises PipelineError."""
+    """Return the best answers first. `root` is the task's directory, `index` its indexes/index.json. Raises PipelineError."""
     _refuse_unknown(index, repository)
     into = os.path.join(root, "indexes")
     there = with_cache_for_reading(into, code_base_of(into), Cache.repositories, cache_directory, start)
@@ -306,7 +306,7 @@ def answer_query(
 
 
 def read_on(root: str, index: Mapping[str, Any], repository: str, path: str, line: int, most: int) -> SearchHit:
-    """Lines of a file that was fetched. Raises PipelineError where there are none."""
+    """Return lines of a fetched file. Raises PipelineError if there are none."""
     _refuse_unknown(index, repository)
     return _build_answer(root, index, (repository, path), (line, most), ("text", ""))
 
@@ -377,7 +377,7 @@ def read_lines(code_base: str, repository: str, path: str, line: int, most: int)
 
 
 def _limit_lines(lines: Sequence[str]) -> list[str]:
-    """The first of them, so many as there is room for; one at least."""
+    """Return the first lines that fit, at least one."""
     shown: list[str] = []
     room = LONGEST_TEXT
     for line in lines:

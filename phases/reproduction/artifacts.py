@@ -74,7 +74,7 @@ def read_artifacts(directory: str, metrics: str) -> Artifacts:
 
 
 def read_labels(data: bytes) -> dict[tuple[str, str], str]:
-    """The true labels of a file with the columns row, y_true and perhaps seed: (seed, row) -> label. Raises ValueError."""
+    """Return the true labels of a file with the columns row, y_true and perhaps seed: (seed, row) -> label. Raises ValueError."""
     found: dict[tuple[str, str], str] = {}
     for row in _table(data, ("row", "y_true")):
         key = (row.get("seed", ""), row["row"])
@@ -85,7 +85,7 @@ def read_labels(data: bytes) -> dict[tuple[str, str], str]:
 
 
 def to_number(text: str) -> float:
-    """A finite number. Raises ValueError."""
+    """Return a finite number. Raises ValueError."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{text[:40]} is not a finite number")
@@ -150,13 +150,13 @@ def _result_of(row: Mapping[str, str]) -> str:
 
 
 def _table(data: bytes, needed: Sequence[str]) -> Iterator[dict[str, str]]:
-    """The rows of a CSV file with a line of names. Raises ValueError, with the line."""
+    """Yield the rows of a CSV file with a line of names. Raises ValueError, with the line."""
     heads, lines = _read_table(data, needed)
     return (dict(zip(heads, cells, strict=True)) for cells in lines)
 
 
 def _read_table(data: bytes, needed: Sequence[str]) -> tuple[list[str], Iterator[list[str]]]:
-    """The names of the columns of a CSV file, and its lines as lists of as many cells. Raises ValueError, with the line."""
+    """Yield the names of the columns of a CSV file, and its lines as lists of as many cells. Raises ValueError, with the line."""
     text = io.StringIO(data.decode("utf-8-sig", "replace"), newline="")
     reader = csv.reader(text)
     try:
@@ -227,7 +227,7 @@ def find_constants(
 
 
 def find_copied_labels(groups: Mapping[str, Predictions], code: Mapping[str, bytes]) -> str:
-    """Says which column of a file that the code was given the predictions of a result are copied from; empty: of none."""
+    """Return the column of a given file that a result's predictions are copied from; empty if there is none."""
     for seed, group in groups.items():
         wanted = group.predicted
         if len(wanted) < _FEW_ROWS or len(set(wanted)) < 2:

@@ -46,7 +46,7 @@ WHAT_NEXT = (
 
 
 class Attempt(NamedTuple):
-    """One time that the agent was told of the tables."""
+    """One report of the tables to the agent."""
 
     number: int
     text: str
@@ -89,9 +89,9 @@ def open_attempt(root: str) -> Attempt | None:
 def begin_attempt(
     root: str, code: str, results: Mapping[str, Any], plan_sha256: str, most: int
 ) -> tuple[Attempt | None, str]:
-    """Keeps the code and the tables, and what the agent is to be told; else why there is no further attempt. Raises StorageError.
+    """Record code, tables and the report for the agent; return why if there is no further attempt. Raises StorageError.
 
-    `code`: the workspace; `most`: so many attempts the user allows for this plan.
+    `code`: the workspace; `most`: the user's limit of attempts for this plan.
     """
     before = read_attempts(root)
     own = [one for one in before if one.plan_sha256 == plan_sha256]

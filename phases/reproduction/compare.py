@@ -140,7 +140,7 @@ def _agreement(difference: float, tolerance: float) -> str:
 
 
 def compare_orders(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Pairs of a column that the paper clearly orders (farther apart than their tolerances), and how many are so here."""
+    """Return how many pairs of a column the paper clearly orders (beyond their tolerances), and how many of them are so here."""
     columns: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for cell in cells:
         if cell["ours"] is not None and cell["paper"] is not None:
@@ -156,7 +156,7 @@ def compare_orders(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def describe_counts(cells: Sequence[Mapping[str, Any]]) -> str:
-    """One sentence: 4 of 12 cells reproduced, 2 near, 1 differs, 5 not run (ImageNet is missing)."""
+    """Return one sentence: 4 of 12 cells reproduced, 2 near, 1 differs, 5 not run (ImageNet is missing)."""
     counts = Counter(cell["verdict"] for cell in cells)
     parts = [f"{counts[REPRODUCED]} of {len(cells)} cells reproduced"]
     for verdict in VERDICTS[1:]:

@@ -35,7 +35,7 @@ def recall(true: Labels, predicted: Labels, average: str = "binary") -> float:
 
 
 def f1(true: Labels, predicted: Labels, average: str = "binary") -> float:
-    """The harmonic mean of precision and recall: of the positive class, of all counts together, or averaged over classes."""
+    """Return the harmonic mean of precision and recall: of the positive class, of all counts together, or averaged over classes."""
     return _averaged(true, predicted, average, lambda hits, said, there: _share(2 * hits, said + there))
 
 
@@ -82,7 +82,7 @@ def mean(values: Values) -> float:
 
 
 def deviation(values: Values) -> float | None:
-    """The sample standard deviation; None of fewer than two values."""
+    """Return the sample standard deviation; None of fewer than two values."""
     if len(values) < 2:
         return None
     middle = mean(values)
@@ -129,7 +129,7 @@ def measure_of(metric: str) -> str:
 
 
 def _averaged(true: Labels, predicted: Labels, average: str, measure: Callable[[int, int, int], float]) -> float:
-    """A measure of (right predictions of a class, predictions of it, labels of it), averaged over classes as asked."""
+    """Return a measure of (right predictions of a class, predictions of it, labels of it), averaged over classes as asked."""
     hits = Counter(a for a, b in zip(true, predicted, strict=True) if a == b)
     said, there = Counter(predicted), Counter(true)
     if average == "micro":

@@ -178,7 +178,7 @@ def _run_all(request: Request, declared: Declared, code: Mapping[str, bytes]) ->
 
 
 def _read_held_back(held_out: str, one: Experiment) -> tuple[Mapping[tuple[str, str], str], str]:
-    """The user's labels for an experiment, by seed and row, or why they cannot be read."""
+    """Return the user's labels for an experiment, by seed and row, or why they cannot be read."""
     directory = os.path.join(held_out, LABELS)
     if not held_out or not os.path.isdir(directory):
         return {}, ""
@@ -380,7 +380,7 @@ def _experiment_row(each: _Evidence) -> dict[str, Any]:
 
 
 def _planned_values(plan: Mapping[str, Any]) -> list[float]:
-    """Numbers that the plan has the code hold: they are settings, whatever table they stand in."""
+    """Return numbers that the plan requires in the code; they are settings, in whatever table they occur."""
     rows = [*plan.get("values", ()), *(row for row in plan["requirements"] if "value" in row)]
     given = [row["value"] if "value" in row else row.get("values", []) for row in rows]
     values = [one for value in given for one in (value if isinstance(value, list) else [value])]

@@ -98,7 +98,7 @@ def collect_code(workspace: Workspace, leave_out: Sequence[str]) -> dict[str, by
 
 
 def run_experiment(one: Experiment, size: str, code: Mapping[str, bytes], place: Place) -> Run:
-    """Runs an experiment, or finds what it gave when it ran on just this. Raises StorageError."""
+    """Run an experiment, or return the result of an earlier run on the same input. Raises StorageError."""
     if not one.command:
         return Run(NOT_RUN, f"the code has no {size} size of {one.name}")
     given = {folder.variable for folder in parse_data(str(place.settings.get("data") or ""))}
@@ -232,7 +232,7 @@ def _digest_of_file(root: str, path: str) -> str:
 
 
 def _keep_files(work: str, home: str) -> tuple[list[dict[str, Any]], str]:
-    """Takes over what an experiment left below results/, and says why where that cannot be."""
+    """Move an experiment's files from results/; return why if that fails."""
     target, kept, total = os.path.join(home, "files"), list[dict[str, Any]](), 0
     make_directory(target)
     source = os.path.join(work, RESULTS)

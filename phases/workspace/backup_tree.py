@@ -16,7 +16,7 @@ _DEEPEST = 64
 
 
 def back_up_tree(workspace: str, target: str) -> bool:
-    """Copies the workspace to `target`, whole or not at all; False where it cannot be copied.
+    """Copy the workspace to `target`, whole or not at all; False where it cannot be copied.
 
     Links are copied as links; pipes, devices and sockets are left out.
     """
@@ -54,7 +54,7 @@ def copy_tree(workspace: str, target: str) -> bool:
 
 
 def _copy(workspace: str, target: str) -> None:
-    """Raises OSError, also for directories nested beyond what can be copied: a command can make them without end."""
+    """Raise OSError, also for directories nested beyond what can be copied: a command can make them without end."""
     with open_directory(workspace) as root:
         directories = {target: os.fstat(root)}
         os.mkdir(target, 0o700)
@@ -75,7 +75,7 @@ def _copy(workspace: str, target: str) -> None:
 
 
 def carry_directory_over(name: str, source: str, target: str) -> None:
-    """Copies one directory out of a workspace that was set aside into the new one: what the user put there stays there."""
+    """Copy one directory out of a workspace that was set aside into the new one: what the user put there stays there."""
     theirs, ours = os.path.join(source, name), os.path.join(target, name)
     if os.path.isdir(theirs) and not os.path.islink(theirs) and not os.path.lexists(ours):
         make_directory(target)
@@ -91,7 +91,7 @@ def latest_aside(path: str) -> str:
 
 
 def carry_file_over(path: str, source: str, target: str) -> None:
-    """Copies one file out of a workspace that was set aside into the new one, where it is not there."""
+    """Copy one file out of a workspace that was set aside into the new one, where it is not there."""
     *parts, name = path.split("/")
     ours = os.path.join(target, path)
     if ".." in parts or os.path.lexists(ours):

@@ -44,7 +44,7 @@ class CommandRunner:
         writable: tuple[str, ...] = (),
         readable: tuple[str, ...] = (),
     ) -> CommandResult:
-        """Runs a shell command in the workspace; with these variables, and these directories to write to and to read as well."""
+        """Run a shell command in the workspace; with these variables, and these directories to write to and to read as well."""
         remove_bytecode(self.box.workspace)
         self.begin()
         box = self.box._replace(writable=writable, readable=(*self.box.readable, *readable))
@@ -68,7 +68,7 @@ class CommandRunner:
             self._snapshot.restore()
 
     def sync(self) -> None:
-        """Makes durable what this step did to the workspace: only then may it be recorded. Raises StorageError."""
+        """Make the changes of this step durable, so that it may be recorded. Raises StorageError."""
         if self.begun == self.step:
             sync_changed(self.box.workspace, self._since)
 
@@ -79,7 +79,7 @@ class CommandRunner:
             self.begun = ""
 
     def begin(self) -> None:
-        """Sees to it that this step, where it is cut off, can be done again on just this tree."""
+        """Record the tree, so that this step can run again on it if it is interrupted."""
         if self.begun == self.step:
             return
         # Nobody knows whether a shell command may be repeated, so the tree is put back instead (decision 46).

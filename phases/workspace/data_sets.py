@@ -75,7 +75,7 @@ def data_store(cache_directory: str) -> str:
 
 
 def remove_data(store: str) -> None:
-    """Removes all that was fetched. Raises TaskBusy while a task fetches something, and StorageError."""
+    """Remove all downloads. Raises TaskBusy while a task downloads, and StorageError."""
     try:
         locks = [os.path.join(store, name) for name in os.listdir(store) if name.endswith(".lock")]
         with ExitStack() as held:
@@ -100,9 +100,9 @@ def list_data(plan: Mapping[str, Any], settings: Mapping[str, Any], root: str, c
 
 
 def provide_data(plan: Mapping[str, Any], ctx: Context) -> Provided:
-    """Fetches what is to be fetched and is not there yet, keeps data.json, and tells of it. Raises UsageError, StorageError.
+    """Fetch missing data sets, update data.json, and report them. Raises UsageError, StorageError.
 
-    What cannot be fetched is missing, and the reason is told: that alone ends no run.
+    A failed download is reported as missing with the reason, and does not end the run.
     """
     limits = ctx.limits
     rules = DownloadRules(
@@ -174,7 +174,9 @@ def _describe(row: Mapping[str, Any], *, allowed: bool = False) -> str:
 
 
 def _fetch(row: Row, rules: DownloadRules, ctx: Context) -> Row:
-    """The row, fetched or with the reason why it is not. What was fetched once must come again, whatever the address gives."""
+    """Return the row, fetched or with the reason why it is not. What was fetched once must come again, whatever the address
+    gives.
+    """
     if not rules.store:
         return {**row, "why": "no cache directory is writable, and downloads are stored there"}
     found = find_stored(row["address"], row["sha256"], rules)
@@ -363,7 +365,7 @@ class StoredData(NamedTuple):
     """Total number of omissions."""
 
     def directory(self, store: str) -> str:
-        """The path that commands read: the file, or the content of an archive."""
+        """Return the path that commands read: the file, or the content of an archive."""
         return os.path.join(store, f"{self.sha256}-{self.file}")
 
 
@@ -400,7 +402,7 @@ def has_changed(stored: StoredData, store: str) -> bool:
 
 
 def fetch_data(address: str, digest: str, rules: DownloadRules) -> StoredData:
-    """Downloads a data set, or finds what another task downloaded while this one waited. Raises NotFetched, StorageError.
+    """Download a data set, or use the download of another task that finished meanwhile. Raises NotFetched, StorageError.
 
     `digest` is the sha256 that it must have; empty for any. An archive is unpacked, and what must not be is left out.
     """
@@ -448,7 +450,7 @@ def _download(address: str, digest: str, part: str, rules: DownloadRules) -> Sto
 
 
 def _keep(data: StoredData, part: str, unpacked: str, rules: DownloadRules) -> StoredData:
-    """Puts a file, or what an archive holds, into its place in the store; then says so in a record."""
+    """Move a file, or the content of an archive, to its place in the store, and record it."""
     # imported here: most runs unpack no archive, and what it needs takes a while
     from pipeline.base.archives import BadArchive, unpack_to
 
@@ -503,7 +505,7 @@ def _make_plain(name: str) -> str:
 
 
 def _digest_tree(root: str) -> tuple[str, int]:
-    """A digest of the names and bytes of all files below a directory, and how many there are. Raises OSError."""
+    """Return a digest of the names and bytes of all files below a directory, and how many there are. Raises OSError."""
     whole, count = hashlib.sha256(), 0
     for found in walk_files(root):
         if not found.is_regular():

@@ -74,7 +74,7 @@ class Jobs:
         self._ended: dict[int, JobState] = {}
 
     def start(self, number: int, command: str, box: Box) -> JobState:
-        """Starts a job on a copy of the workspace as it is now. Raises WorkspaceError where that cannot be."""
+        """Start a job on a copy of the workspace as it is now. Raises WorkspaceError where that cannot be."""
         at_work = sum(job.state == RUNNING for job in map(self.look, list(self._running)))
         if number > MOST:
             raise WorkspaceError(f"{MOST} jobs were started in this run, and no more may be")
@@ -103,14 +103,14 @@ class Jobs:
         return self._ended.get(number) or self._read(number)
 
     def wait(self, number: int, seconds: float) -> JobState:
-        """The same once it has ended, or after so many seconds."""
+        """Return the state once the job has ended, or after so many seconds."""
         running = self._running.get(number)
         if running and running.thread:
             running.thread.join(seconds)
         return self.look(number)
 
     def stop(self, number: int) -> JobState:
-        """Ends a job with all its processes, for good."""
+        """End a job with all its processes, for good."""
         if running := self._running.get(number):
             running.stop.set()
             if running.thread:
@@ -139,7 +139,7 @@ class Jobs:
 
     @contextmanager
     def at_work(self, rows: Iterable[Mapping[str, Any]], box: Box) -> Iterator[None]:
-        """Starts again what a journal says was running, and ends what runs at the end of the block: for good where the work is
+        """Restart the jobs that a journal lists as running, and end them with the block: for good if the work is
         over, and else to be started again by the next run.
         """
         for job in jobs_on_record(rows):
@@ -153,7 +153,7 @@ class Jobs:
             self._end_all(for_good=is_over)
 
     def forget(self) -> None:
-        """Removes what jobs of other work left."""
+        """Remove files of jobs of other work."""
         if os.path.lexists(self.directory):
             parent, name = os.path.split(self.directory)
             with open_root(parent) as root:
@@ -184,7 +184,7 @@ class Jobs:
         return job
 
     def _follow(self, running: _Running, box: Box) -> None:
-        """Runs the command to its end, in a thread of its own: with it, and with this process, the command ends."""
+        """Run the command to its end, in its own thread; the command ends with it and with this process."""
         job = running.job
         try:
             with open_file(self._path(job.number, ".log"), "ab", 0) as log:

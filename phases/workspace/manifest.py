@@ -69,7 +69,7 @@ class ManifestReader:
         self._known: dict[str, tuple[_Signs, str]] = {}
 
     def take(self, workspace: Workspace) -> Manifest:
-        """The workspace as it is. What goes wrong on the way makes it `truncated`.
+        """Return the workspace as it is. What goes wrong on the way makes it `truncated`.
 
         Raises StorageError only for what the machine is to blame for: it would be recorded, and be right never again.
         """
@@ -160,7 +160,7 @@ class _TreeScan:
         self.truncated = False
 
     def all_of(self, workspace: Workspace) -> None:
-        """Takes in every file. Raises OSError."""
+        """Take in every file. Raises OSError."""
         for found in walk_workspace(workspace.root):
             if len(self.rows) == self._most:
                 self.truncated = True

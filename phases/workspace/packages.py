@@ -119,7 +119,7 @@ def package_rules(ctx: Context) -> PackageRules:
 def make_package_rules(
     root: str, settings: Mapping[str, Any], environment: Mapping[str, str], cache_directory: str, arxiv: str | None
 ) -> PackageRules:
-    """Those of the task at `root`. `arxiv`: the paper's number there, as input.json has it."""
+    """Return the rules of the task at `root`. `arxiv`: the paper's number there, as input.json has it."""
     blacklist = str(settings.get("blacklist", ""))
     return PackageRules(
         task_paths(root).packages,
@@ -139,7 +139,7 @@ def _last_day(packages_of: object, arxiv: object) -> str:
 
 
 def lock_packages(wanted: Sequence[str], rules: PackageRules) -> dict[str, Any]:
-    """Resolves what the plan names, and says what came of it, as package_lock.json has it. Nothing is installed."""
+    """Resolve the plan's packages; return the value of package_lock.json. Nothing is installed."""
     if unclear := [why for line in wanted if (why := why_not_installable(line))]:
         return _describe(wanted, rules, NO_SOLUTION, "; ".join(unclear))
     if why := _why_forbidden(rules):
@@ -228,7 +228,7 @@ def describe_lock(lock: Mapping[str, Any], gpu: str) -> list[str]:
 
 
 def refuse_unsolvable(lock: Mapping[str, Any]) -> None:
-    """Raises CannotInstall where the packages may be installed and cannot be, before anything is paid for."""
+    """Raise CannotInstall if the packages may be installed and cannot be, before anything is paid for."""
     if lock["outcome"] == NO_SOLUTION:
         raise CannotInstall(lock["unresolved"])
 
@@ -239,7 +239,7 @@ def _words_of(output: str) -> str:
 
 
 def install_packages(wanted: Sequence[str], rules: PackageRules) -> Packages:
-    """Installs what the plan names, once for all tasks that name the same. Raises CannotInstall."""
+    """Install the plan's packages, once for all tasks with the same packages. Raises CannotInstall."""
     if why := _why_forbidden(rules):
         raise CannotInstall(why)
     done = install_wheels(wanted, rules.directory, **_options_of(rules))

@@ -44,9 +44,9 @@ class Refusal(NamedTuple):
 
 
 def keep_rejected(places: TaskPaths, number: int, tree: str) -> bool:
-    """Keeps the workspace as it is at a refusal, and the copies of the newest 20. False where there is none to go back to.
+    """Copy the workspace of a rejected completion, and drop all but the newest 20 copies. False if there is no copy.
 
-    `number` counts the refusals of the run from 1; `tree` is what the verdict says of the workspace: anything else is not kept.
+    `number` counts the rejections of the run from 1; `tree` is the digest in the verdict: another tree is not copied.
     """
     target = os.path.join(places.endings, _copy_name(number, tree))
     try:

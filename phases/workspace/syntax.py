@@ -48,7 +48,7 @@ _FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def parse_python(source: str) -> ast.Module | None:
-    """The syntax tree of a Python text, or None: it does not parse, or is over LARGEST_PYTHON."""
+    """Return the syntax tree of a Python text; None if it does not parse, or exceeds LARGEST_PYTHON."""
     tree = _parse_or_fault(source)
     return tree if isinstance(tree, ast.Module) else None
 

@@ -101,7 +101,7 @@ def read_file(root: int, path: str) -> tuple[bytes, TreeEntry]:
 
 
 def restore_entry(root: int, entry: TreeEntry, content: bytes) -> None:
-    """Makes a name what the entry says. What is there in its place is of the same kind, or nothing."""
+    """Write an entry under its name, in place of one of the same kind or of nothing."""
     with _open_parent(root, entry.path) as (directory, name):
         if entry.kind == DIRECTORY:
             with contextlib.suppress(FileExistsError):
@@ -118,7 +118,7 @@ def restore_entry(root: int, entry: TreeEntry, content: bytes) -> None:
 
 
 def restore_mode(root: int, entry: TreeEntry) -> None:
-    """Gives a directory its rights, when all in it is done."""
+    """Set a directory's permissions, after its content is complete."""
     with _open_parent(root, entry.path) as (directory, name):
         descriptor = _open_up(name, directory)
         try:
@@ -128,7 +128,7 @@ def restore_mode(root: int, entry: TreeEntry) -> None:
 
 
 def remove_tree(root: int, path: str) -> None:
-    """Removes a name with all beneath it, however deep: inner directories are moved up before they are emptied."""
+    """Remove a name with everything beneath it; inner directories are moved up first, so depth does not matter."""
     with _open_parent(root, path) as (directory, name):
         if not _is_directory(name, directory):
             os.unlink(name, dir_fd=directory)
@@ -158,7 +158,7 @@ def start_of_changes() -> int:
 
 
 def sync_changed(path: str, since: int) -> None:
-    """Makes durable what changed in a tree since then: the files, then the names in each directory. Raises StorageError."""
+    """Make durable what changed in a tree since then: the files, then the names in each directory. Raises StorageError."""
     try:
         with open_directory(path) as root:
             descriptors = _open_changed(root, since)

@@ -66,7 +66,7 @@ class Workspace:
         self._theirs = frozenset(theirs)
 
     def relative(self, path: str) -> str:
-        """A path as a model may write it, `./a.py` or absolute, as the other methods take it; `.` is the workspace itself."""
+        """Return a path written by a model, `./a.py` or absolute, in the form of the other methods; `.` is the workspace."""
         root = os.path.abspath(self.root)
         inside = path.removeprefix(root + "/") if path.rstrip("/") != root else ""
         while inside.startswith("./"):
@@ -74,11 +74,11 @@ class Workspace:
         return inside.rstrip("/") if inside not in ("", ".") else "."
 
     def read(self, path: str) -> str:
-        """The text of a file. Raises WorkspaceError."""
+        """Return the text of a file. Raises WorkspaceError."""
         return self.read_bytes(path).decode("utf-8", "replace")
 
     def read_bytes(self, path: str) -> bytes:
-        """The content of a regular file of bounded size. Raises WorkspaceError."""
+        """Return the content of a regular file of bounded size. Raises WorkspaceError."""
         parts = _split_path(path)
         with self._directory(parts[:-1]) as directory:
             descriptor = self._open(path, parts[-1], directory, most=LARGEST_FILE)
@@ -93,7 +93,7 @@ class Workspace:
             return None
 
     def write(self, path: str, text: str) -> None:
-        """Replaces a file as one step, durably; one that could be run can be run still. Raises WorkspaceError."""
+        """Replace a file atomically and durably; an executable stays executable. Raises WorkspaceError."""
         parts = _split_path(path)
         self._refuse_theirs(path)
         data = text.encode("utf-8", "replace")
@@ -113,7 +113,7 @@ class Workspace:
                 raise self._refusal("write", path, error) from error
 
     def remove(self, path: str) -> None:
-        """Removes a file, or a link itself, durably. Raises WorkspaceError."""
+        """Remove a file, or a link itself, durably. Raises WorkspaceError."""
         parts = _split_path(path)
         self._refuse_theirs(path)
         with self._directory(parts[:-1]) as directory:
@@ -237,7 +237,7 @@ def kind_of(found: WalkedEntry) -> str:
 
 
 def remove_bytecode(root: str) -> None:
-    """Removes what Python keeps of modules in a workspace: a copy that is older than its source is run in its stead.
+    """Remove what Python keeps of modules in a workspace: a copy that is older than its source is run in its stead.
 
     An empty PYTHONPYCACHEPREFIX would do it too, and make every start of Python five times as slow.
     """

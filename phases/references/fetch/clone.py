@@ -102,7 +102,7 @@ def _link_mirror(commit: str, objects: str, bench: CloneWorkspace) -> None:
 
 
 def _fetch_head(landed: GitRemote, bench: CloneWorkspace, *more: str) -> None:
-    """Fetches the newest state of the default branch, without what is large, from an address that was checked."""
+    """Fetch the head of the default branch, without large files, from an address that was checked."""
     # git resolves no name of its own: it would get another answer than the one that was checked (decision 101)
     numbers = ",".join(f"[{address}]" if ":" in address else address for address in landed.addresses)
     settings = [f"http.curloptResolve={landed.host}:{landed.port}:{numbers}", *more]
@@ -173,7 +173,7 @@ def _file_contents(
 
 
 def _run_git(script: str, bench: CloneWorkspace, *, readable: Sequence[str] = (), network: bool = False) -> None:
-    """Runs a script to its good end, or tells why it had none. Raises RepositoryRefused."""
+    """Run a script that has to succeed. Raises RepositoryRefused with the reason, or StorageError."""
     # What was fetched lies beside what is printed of it.
     most = (1 if network else 2) * bench.rules.most_bytes + 2 * _listing_limit(bench.rules)
     ended = bench.git(
@@ -185,7 +185,7 @@ def _run_git(script: str, bench: CloneWorkspace, *, readable: Sequence[str] = ()
 
 
 def _raise_if_full(ended: GitResult, bench: CloneWorkspace) -> None:
-    """Raises StorageError where git found no room. A server can say these words as well, so the disk is asked, too."""
+    """Raise StorageError if git found no room. A server can print these words as well, so the disk is checked, too."""
     status = os.statvfs(bench.folder)
     if _NO_ROOM.search(ended.output) and status.f_bavail * status.f_frsize < min(bench.rules.most_bytes, _LITTLE_ROOM):
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -283,7 +283,7 @@ def _read_mirror(top: str, inner: str, folder: str) -> MirrorRepository:
 
 
 def _find_links(place: str) -> Iterator[str]:
-    """Links among the objects, down to the last level that git looks at."""
+    """Yield the links among the objects, down to the last level that git reads."""
     with open_directory(place, ["objects"]) as objects, os.scandir(objects) as entries:
         names = [(entry.name, entry.is_symlink(), entry.is_dir(follow_symlinks=False)) for entry in entries]
         for name, link, is_folder in names:

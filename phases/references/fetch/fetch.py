@@ -130,7 +130,7 @@ def _plan_orders(
 
 
 def _parse_target(url: str, rules: FetchRules) -> tuple[Target | None, str]:
-    """The parts of an address, or why it is refused."""
+    """Return the parts of an address, or why it is refused."""
     try:
         target = target_of(url, private=rules.private)
     except Forbidden as error:

@@ -107,14 +107,14 @@ def plain_path(raw: bytes) -> tuple[str, str | None]:
 
 
 class NameCollisions:
-    """Tells names that differ in case or spelling alone: on some disks they are one file. The first one stays."""
+    """Detect names that differ only in case or spelling: on some disks they are the same file. The first one wins."""
 
     def __init__(self) -> None:
         self._spelled: dict[str, str] = {}
         self._files: set[str] = set()
 
     def add(self, path: str) -> bool:
-        """Takes a path in; False where it cannot stand beside those that are there."""
+        """Add a path; return False if it collides with an earlier one."""
         folded = _fold_case(path)
         if folded in self._spelled:
             return False

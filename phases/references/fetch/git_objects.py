@@ -35,7 +35,7 @@ class TreeListing(NamedTuple):
 
 
 def parse_listing(data: bytes) -> TreeListing:
-    """The list of `git ls-tree -r -t -z`. Raises RepositoryRefused."""
+    """Return the list of `git ls-tree -r -t -z`. Raises RepositoryRefused."""
     trees: dict[str, None] = {}
     rows = []
     for record in data.split(b"\0")[:-1] if data else []:
@@ -89,7 +89,7 @@ class Objects:
         return data[:size]
 
     def check(self, commit: str, root: str, trees: Sequence[str]) -> None:
-        """That the commit leads to the folders that were listed: all of them come first. Raises RepositoryRefused."""
+        """Check that the commit leads to the listed trees, which come first. Raises RepositoryRefused."""
         if not self.next(commit, "commit").startswith(f"tree {root}\n".encode()):
             raise RepositoryRefused(NOT_WHOLE)
         for tree in trees:

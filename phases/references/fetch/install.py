@@ -39,7 +39,7 @@ _LONGEST_NAME = 120
 def install_repository(
     source: RepositoryContent, name: str, url: str, into: str, in_place: Callable[[], None]
 ) -> Manifest:
-    """Writes the files of a repository, and its manifest, durably. What we had there under its name is gone.
+    """Write the files and the manifest of a repository durably, in place of an earlier version.
 
     Raises what reading the source raises, what `in_place` raises, and StorageError.
     """
@@ -117,7 +117,7 @@ def backup_edits(name: str, into: str) -> None:
 
 
 def _digest_of(tree: int, path: str) -> tuple[int, str] | None:
-    """Of a file as it is now; None where it is none that could have been kept."""
+    """Return size and digest of a file; None if it cannot have been fetched."""
     try:
         data = read_beneath(tree, path, LARGEST_FILE)
     except OSError:
@@ -153,9 +153,9 @@ def _write_tree(source: RepositoryContent, tree: str) -> tuple[list[dict[str, An
 
 
 def _move_into_place(tree: str, manifest: str, name: str, into: str) -> None:
-    """Gives both their names, the manifest first: a folder without one is not ours, and would never be removed.
+    """Give manifest and tree their names, the manifest first: a directory without one would never be removed.
 
-    A manifest without its files counts for nothing, because they are read before it is believed.
+    A manifest without its files is harmless, because the files are checked before it is used.
     """
     # decision 114: a kill between the two leaves a manifest without a folder, which is known, and never the reverse
     remove_repository(name, into, manifest=False)
@@ -186,7 +186,7 @@ def remove_leftovers(into: str, wanted: Collection[str], strange: Collection[str
 
 
 def remove_repository(name: str, into: str, *, manifest: bool = True) -> None:
-    """Takes away the repository of this name where it is ours: its folder, then its manifest. Raises StorageError."""
+    """Remove the repository with this name if it is ours: its directory, then its manifest. Raises StorageError."""
     if manifest_of(name, into) is None:
         return
     if _holds_files(name, into):

@@ -135,7 +135,6 @@ def _is_licence_name(name: str) -> bool:
 
 
 def _nearest_first(path: str) -> tuple[int, int, str]:
-    """The top folder first; LICENSE before COPYING before COPYRIGHT, and the shortest name of a kind."""
     name = path.rpartition("/")[2].lower()
     kind = next((rank for rank, start in enumerate(("licen", "unlicen", "copying")) if name.startswith(start)), 3)
     return path.count("/") * 10 + kind, len(name), path

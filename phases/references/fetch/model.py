@@ -69,7 +69,7 @@ class GitResult(Protocol):
 
 
 class RunGit(Protocol):
-    """Runs a shell script of git's commands in a folder, the only one that it can write, with no settings of anybody's."""
+    """Runs a shell script of git commands in a directory, the only writable one, without anyone's git settings."""
 
     def __call__(
         self, script: str, folder: str, *, readable: Sequence[str], seconds: float, most_bytes: int, network: bool
@@ -81,7 +81,7 @@ class RepositoryRefused(PipelineError):
 
 
 class KeptFile(NamedTuple):
-    """One file of a repository that is kept."""
+    """One file of a repository to keep."""
 
     path: str
     size: int

@@ -25,9 +25,9 @@ from pipeline.base.safe_tree import WalkedEntry, open_directory, read_beneath, w
 
 
 def refuse_overlap(rules: FetchRules, into: str) -> None:
-    """Raises UsageError where a folder of the user's is, lies in or holds the one that this task fetches into.
+    """Raise UsageError if a directory of the user's is, contains or lies in the one that the task fetches into.
 
-    One of references may hold it in a sub-folder that has other folders beside it: `_subdirectory_leading_to` tells which.
+    A directory of references may contain it in a subdirectory next to others: see `_subdirectory_leading_to`.
     """
     base = os.path.realpath(into)
     task = os.path.dirname(base)
@@ -66,7 +66,7 @@ _MOST_LEFT_OUT = 10
 
 
 class UserRepository(NamedTuple):
-    """One repository in the user's folder."""
+    """One repository in the user's directory."""
 
     name: str
     path: str
@@ -100,7 +100,7 @@ def list_user_repositories(folders: str, into: str, taken: Collection[str]) -> t
 
 
 def refuse_empty(folders: str) -> None:
-    """Raises UsageError where no file of a folder of the user's would be taken."""
+    """Raise UsageError if no file of the user's directory can be used."""
     repositories, _ = list_user_repositories(folders, os.sep, ())
     if not any(map(_gives_a_file, repositories)):
         raise UsageError(
@@ -117,7 +117,7 @@ def _gives_a_file(folder: UserRepository) -> bool:
 
 
 def read_user_repository(folder: UserRepository, rules: FetchRules) -> RepositoryContent:
-    """The content of one repository as it is now. Raises RepositoryRefused, also as the source is gone through."""
+    """Return the current content of one repository. Raises RepositoryRefused, also while the content is read."""
     entries: list[GitEntry] = []
     most = rules.most_files * (_MOST_LEFT_OUT + 1)
     try:

@@ -28,7 +28,7 @@ def authors_in(text: str) -> Authors:
 
 
 def surname_of(author: str) -> str:
-    """The surname of one author, compared by letters: the last word of it, be the name in whatever order."""
+    """Return the surname of one author in comparable letters, whatever the order of the name."""
     front, comma, _ = author.partition(",")
     words = front.split()
     if not comma and len(words) > 1:
@@ -40,7 +40,7 @@ def surname_of(author: str) -> str:
 
 
 def _list_authors(text: str, tokens: list[Token]) -> Authors | None:
-    """One name behind another, in the style of the first; the first names of the later ones may come before."""
+    """Return a list of names in one style; the later names may have their first names first."""
     for style in (parse_inverted, parse_initials_last, parse_given_first, parse_given_last):
         names: list[str] = []
         place, last, first = 0, False, style
@@ -57,7 +57,7 @@ def _list_authors(text: str, tokens: list[Token]) -> Authors | None:
 
 
 def _lone_word(tokens: list[Token], place: int, names: list[str]) -> int | None:
-    """One word between commas in a long list of whole names: `Han Zou, Guangyi, Zhang, Hannah Wang`."""
+    """Return the end of a single word between commas in a long list of whole names: `Han Zou, Guangyi, Zhang, Hannah Wang`."""
     whole = len(names) >= 3 and all(" " in name and "." not in name.split()[0] for name in names[:3])
     if (
         whole
@@ -157,7 +157,7 @@ def _chinese_names(text: str) -> Authors | None:
 
 
 def _behind_suffix(tokens: list[Token], place: int) -> int:
-    """The place behind `, Jr.` or `III`."""
+    """Return the place after `, Jr.` or `III`."""
     at = place + (is_one_of(tokens, place, ",") and 1)
     if at < len(tokens) and tokens[at].text.lower() in SUFFIXES:
         return at + 1 + (is_one_of(tokens, at + 1, ".") and is_one_of(tokens, at + 2, ",", "&", "and") and 1)
@@ -182,7 +182,7 @@ _MOST_TOKENS = 8000
 
 
 class Token(NamedTuple):
-    """A word or a sign, and where it stands."""
+    """A word or a sign, with its position."""
 
     text: str
     start: int
@@ -190,7 +190,7 @@ class Token(NamedTuple):
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The words and signs of a reference."""
+    """Return the words and signs of a reference."""
     return [Token(match.group(), *match.span()) for match in _TOKEN.finditer(text)][:_MOST_TOKENS]
 
 

@@ -78,7 +78,7 @@ _FEWEST_SHARE = 0.3
 
 
 def citations_by_label(entries: Sequence[Entry], places: PaperPlaces) -> Iterator[tuple[str, int, int]]:
-    """Citations in square brackets: the reference's id, and start and end of the brackets."""
+    """Yield citations in square brackets: the reference's id, and start and end of the brackets."""
     labels = _ids_by_label(entries)
     if not labels:
         return
@@ -96,7 +96,7 @@ def citations_by_label(entries: Sequence[Entry], places: PaperPlaces) -> Iterato
 
 
 def raised_citations(entries: Sequence[Entry], places: PaperPlaces, known: set[str]) -> Iterator[tuple[str, int, int]]:
-    """Citations that the page raises, as the reader gives them: networks1,2. Believed only where many are, and no footnotes."""
+    """Yield citations by raised numbers: networks1,2. Only accepted if there are many, and no footnotes."""
     labels = {label: name for label, name in _ids_by_label(entries).items() if label.isdigit()}
     if len(labels) < 3:
         return
@@ -183,7 +183,7 @@ _Index = dict[tuple[str, int], list[tuple[Entry, str, tuple[str, ...]]]]
 
 
 def citations_by_name(entries: Sequence[Entry], places: PaperPlaces) -> Iterator[tuple[str, int, int]]:
-    """Citations by name: the reference's id, and start and end of the year that ends each."""
+    """Yield citations by name: the reference's id, and start and end of the year that ends each."""
     index = _index_entries(entries)
     if not index:
         return
@@ -202,7 +202,7 @@ def citations_by_name(entries: Sequence[Entry], places: PaperPlaces) -> Iterator
 
 
 def _index_entries(entries: Sequence[Entry]) -> _Index:
-    """Entries by surname of the first author and year, each with its letter and the surnames of all."""
+    """Return entries by surname of the first author and year, each with its letter and all surnames."""
     index: _Index = {}
     for entry in entries:
         if entry.year is None or not entry.authors:

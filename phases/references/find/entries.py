@@ -30,7 +30,7 @@ _MOST_SPANS = 40
 
 
 def entries_of(references: Sequence[Mapping[str, str]]) -> tuple[Entry, ...]:
-    """The references of outline.json, taken apart."""
+    """Parse the references of outline.json."""
     return tuple(_parse_entry(row["id"], row["raw"]) for row in references[:_MOST])
 
 
@@ -96,7 +96,7 @@ def _split_reference(text: str) -> tuple[Authors, tuple[int, int], tuple[int, st
 
 
 def _name_before_year(text: str) -> Authors | None:
-    """Whoever stands before `(2006).` or `. 2006.` is an author: an organisation, or names that no style explains."""
+    """Return the text before `(2006).` or `. 2006.` as author: an organisation, or names in an unknown style."""
     for match in _DATED.finditer(text, 0, _LONGEST_LIST):
         place = match.start()
         before = text[:place].rstrip(" .,")
@@ -153,7 +153,7 @@ class Identifiers(NamedTuple):
 
 
 def identifiers_in(text: str) -> Identifiers:
-    """All identifiers of a tidy reference."""
+    """Return all identifiers of a tidy reference."""
     spans: list[tuple[int, int]] = []
     urls = []
     for start, end, url in _addresses_in(text):

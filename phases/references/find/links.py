@@ -86,7 +86,7 @@ def is_discussion_page(url: str) -> bool:
 
 
 def links_in(text: str) -> Iterator[tuple[str, int]]:
-    """Addresses of repositories written in a text, and where; what a line's end broke is put together where that is sure."""
+    """Yield the repository addresses in a text with their positions, with line breaks repaired where that is certain."""
     end = 0
     for match in _START.finditer(text):
         if match.start() < end:

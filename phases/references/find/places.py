@@ -83,7 +83,7 @@ class PaperPlaces:
         return self._notes[index][0] if index >= 0 and start < self._notes[index][1] else None
 
     def footnotes(self, page: int) -> set[str]:
-        """The marks of the footnotes of a page."""
+        """Return the marks of the footnotes of a page."""
         return self._marks.get(page, set())
 
     def page_span(self, page: int) -> tuple[int, int]:
@@ -95,7 +95,7 @@ class PaperPlaces:
         return self._page_starts[index], following
 
     def sentence(self, start: int, end: int) -> str:
-        """The sentence around a stretch of text, on one line."""
+        """Return the sentence around a span, on one line."""
         begin = self._begin(start)
         high = min(len(self.text), end + _REACH)
         finish = high
@@ -106,16 +106,16 @@ class PaperPlaces:
         return " ".join(_PAGE.sub(" ", self.text[begin:finish]).split())
 
     def before(self, start: int) -> str:
-        """The part of the sentence before a place in it, on one line."""
+        """Return the part of the sentence before a place in it, on one line."""
         return " ".join(_PAGE.sub(" ", self.text[self._begin(start) : start]).split())
 
     def after(self, end: int) -> str:
-        """The part of the sentence behind a place in it, on one line; the place may not lie in its last sign."""
+        """Return the part of the sentence after a place in it, on one line; the place must not be in its last sign."""
         whole, before = self.sentence(end, end), self.before(end)
         return whole[len(before) :].strip()
 
     def mention(self, where: str, start: int, end: int) -> Mention:
-        """One mention, with its sentence, its section and its page."""
+        """Return a mention with its sentence, section and page."""
         section = self.section(start)
         return Mention(
             where, section["id"] if section else None, self.page(start), start, shorten_text(self.sentence(start, end))

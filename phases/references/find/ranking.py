@@ -40,7 +40,7 @@ def ranks_of(
     outline: Mapping[str, Any],
     kinds: Mapping[str, str],
 ) -> dict[str, Rank]:
-    """The rank of each reference, by id."""
+    """Return the rank of each reference, by id."""
     methods = method_sections(outline, kinds)
     anchored = {
         row["section"]: row["label"]

@@ -63,7 +63,7 @@ def repositories_of(
 
 
 def add_candidates(found: dict[str, LinkedRepository], candidates: Sequence[Candidate]) -> None:
-    """Adds what lookups said."""
+    """Add the results of lookups."""
     for candidate in candidates:
         repository = _repository_for(found, candidate.url)
         if repository is None:
@@ -79,7 +79,7 @@ def add_candidates(found: dict[str, LinkedRepository], candidates: Sequence[Cand
 def row_of(
     repository: LinkedRepository, ranks: Mapping[str, Rank], methods: Mapping[str, str], *, allow_own_code: bool
 ) -> dict[str, Any]:
-    """The row of reference.txt."""
+    """Return the row of reference.txt for a repository."""
     role, reason = _role_of(repository, ranks)
     best = max((ranks[name].score for name in repository.references if name in ranks), default=0.0)
     in_method = any(mention.section in methods for mention in repository.mentions)
@@ -123,7 +123,7 @@ def _role_of(repository: LinkedRepository, ranks: Mapping[str, Rank]) -> tuple[s
 def _add_written(
     found: dict[str, LinkedRepository], url: str, start: int, places: PaperPlaces, outline: Mapping[str, Any]
 ) -> int:
-    """Takes in a written address; where in the prose it is spoken of, be it by a footnote's mark, or 0."""
+    """Add a printed address; return its place in the prose, that of a footnote's mark for a footnote, or 0."""
     repository = _repository_for(found, url)
     if repository is None:
         return 0
@@ -255,7 +255,7 @@ _MOST = 8
 
 
 class NoteCarrier(NamedTuple):
-    """The sentence that carries a footnote's mark, and where the mark stands; nothing where none is found."""
+    """The sentence with a footnote's mark, and the mark's place; empty if there is none."""
 
     sentence: str = ""
     start: int = 0

@@ -17,12 +17,12 @@ def tidy_reference(raw: str) -> str:
 
 
 def letters_of(text: str) -> str:
-    """Letters and digits alone, small and without accents, as names and titles are compared."""
+    """Return letters and digits only, in lower case without accents, for comparing names and titles."""
     split = unicodedata.normalize("NFKD", text).casefold()
     return "".join(letter for letter in split if letter.isalnum())
 
 
 def shorten_text(text: str, longest: int = 300) -> str:
-    """A text on one line, no longer than this."""
+    """Return a text on one line of limited length."""
     line = " ".join(text[: 4 * longest].split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

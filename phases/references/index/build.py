@@ -83,9 +83,9 @@ def index_repositories(
     start: WorkerStart = UNCONFINED,
     cache_directory: str = "",
 ) -> list[RepositoryIndex]:
-    """Brings `into`/<name>.json of every row of code_base.json up to date, and the cache with them.
+    """Update `into`/<name>.json for every row of code_base.json, and the cache.
 
-    `check_row` says what is wrong with a row of `files`; `in_place` is called before anything is written or removed.
+    `check_row` returns what is wrong with a row of `files`; `in_place` is called before anything is written or removed.
     """
     names = [str(row["name"]) for row in repositories]
     if (bad := invalid_name(names)) is not None:
@@ -253,7 +253,7 @@ def _write_document(
 
 
 def _remove_stale(into: str, names: Sequence[str]) -> None:
-    """Removes documents of repositories that are gone, and what killed processes left; index.json is the phase's own."""
+    """Remove documents of repositories that are gone, and temporary files of killed processes."""
     keep = {f"{name}.json" for name in names} | {"index.json"}
     for entry in os.listdir(into):
         left = _LEFT_OVER.fullmatch(entry)

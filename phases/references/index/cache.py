@@ -60,7 +60,7 @@ _LARGE_CHUNK = 64 * 1024
 
 
 class CacheUnusable(Exception):
-    """The cache is not there, damaged, or of other documents: it is to be made anew."""
+    """The cache is missing, damaged, or belongs to other code."""
 
 
 class Chunk(NamedTuple):
@@ -91,7 +91,7 @@ class Cache:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """One transaction: all or nothing."""
+        """Write within one transaction: all or nothing."""
         self._db.execute("BEGIN IMMEDIATE")
         self._more = 0
         try:
@@ -127,7 +127,7 @@ class Cache:
         return unpack_parsed(row[0]) if row else None
 
     def replace(self, repository: str, row: FileRow, made_by: str, parsed: Parsed) -> None:
-        """Puts a file in the place of what stood at its path. Within writing()."""
+        """Store a file in place of its earlier version. Only within writing()."""
         self.remove(repository, (row.path,))
         packed = [parsed.lines, parsed.symbols, parsed.fault]  # its pieces stand apart
         values = (repository, row.path, row.sha256, row.language, made_by, _pack_json(packed))
@@ -152,7 +152,7 @@ class Cache:
         self._more += len(rows)
 
     def remove(self, repository: str, paths: Iterable[str]) -> None:
-        """Takes files out. Within writing()."""
+        """Remove files. Only within writing()."""
         for path in paths:
             query = "SELECT id FROM files WHERE repository = ? AND path = ?"
             found = self._first(query, (repository, path))
@@ -198,7 +198,7 @@ class Cache:
         return str(digest), str(language)
 
     def defining(self, folded: str, repository: str) -> list[tuple[int, str, str, int]]:
-        """Functions and types of this name, spelled as may be: file, parent, name and line."""
+        """Return functions and types with this folded name: file, parent, name and line."""
         return self.rows(
             "SELECT f.id, s.parent, s.name, s.line FROM symbols AS s JOIN files AS f ON f.id = s.file"
             " WHERE s.folded = ? AND f.repository = ? AND s.kind NOT IN ('variable', 'field', 'constant', 'module')"
@@ -212,14 +212,14 @@ class Cache:
         return str(path), str(language)
 
     def piece(self, number: int) -> Piece:
-        """A piece, with its words."""
+        """Return a piece, with its words."""
         try:
             return self._chunk(number).pieces[number % CHUNK]
         except IndexError as error:
             raise CacheUnusable("a row of the cache is damaged: it has fewer pieces than the index") from error
 
     def words_in(self, piece: int) -> set[str]:
-        """All words of a piece and of its path."""
+        """Return all words of a piece and of its path."""
         found = self.piece(piece)
         return {word for column in (*found[4:], self._chunk(piece).path) for word in column.split()}
 
@@ -257,7 +257,7 @@ def unpack_parsed(data: bytes) -> Parsed:
 
 
 def chunks_of(path: str, pieces: Sequence[Piece]) -> Iterator[tuple[bytes, Sequence[Piece]]]:
-    """Pieces in chunks, each packed and as it is."""
+    """Yield pieces in chunks, each packed and unpacked."""
     start = size = 0
     for at, piece in enumerate(pieces):
         if at - start >= CHUNK or size >= _LARGE_CHUNK:
@@ -406,13 +406,13 @@ def lock_file(path: str, seconds: float | None = None) -> Iterator[bool]:
 
 
 def remove_cache(path: str) -> None:
-    """Removes the cache and what a killed writer left beside it."""
+    """Remove the cache and the journal of a killed writer."""
     for name in (path, f"{path}-journal"):
         remove_file(name)  # the journal last: without it a cache would look whole
 
 
 def remove_file(path: str) -> None:
-    """Removes a file of ours; one that is not there is fine."""
+    """Remove a file of ours; a missing one is fine."""
     try:
         os.unlink(path)
     except FileNotFoundError:

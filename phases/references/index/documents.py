@@ -43,14 +43,14 @@ class Summary:
         return asdict(self)
 
     def count(self, row: dict[str, Any]) -> None:
-        """Adds one row of `files`."""
+        """Count a row of `files`."""
         self.files += 1
         self.symbols += len(row.get("symbols", ()))
         self.languages[row["language"]] = self.languages.get(row["language"], 0) + 1
         self.faults += "fault" in row
 
     def count_out(self, row: dict[str, Any]) -> None:
-        """Adds one row of `left_out`, by the words before a colon."""
+        """Count a row of `left_out`, by the words before a colon."""
         why = row["why"].partition(":")[0]
         self.left_out[why] = self.left_out.get(why, 0) + 1
 
@@ -72,7 +72,7 @@ def row_of(source: SourceFile, parsed: Parsed) -> dict[str, Any]:
 
 
 class DocumentWriter:
-    """A document while it is written: beside its name until finish()."""
+    """A document while it is written, under a temporary name until finish()."""
 
     def __init__(self, into: str, head: tuple[str, str, str], check_row: CheckRow) -> None:
         """`head`: name of the repository, digest of its manifest, and what it is made by."""
@@ -111,12 +111,12 @@ class DocumentWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Takes back what was not finished."""
+        """Remove an unfinished document."""
         self._file.close()
         _remove_temporary(self._beside)
 
     def finish(self) -> Summary:
-        """Puts the document in its place, durably."""
+        """Move the document to its place, durably."""
         rows = b",".join(b"\n    " + dump_json_line(row) for row in self._left_out)
         self._put((b"\n  " if self._summary.files else b"") + b'],\n  "left_out": [' + rows)
         self._put((b"\n  " if rows else b"") + b"]\n}\n")

@@ -47,7 +47,7 @@ class FetchedRepository:
         return data, manifest
 
     def read(self, path: str, digest: str) -> bytes | None:
-        """The bytes of a file, if they are still those of the manifest."""
+        """Return the bytes of a file if they match the manifest."""
         if not self._is_inside(os.path.dirname(path)) or os.path.basename(path) in ("", ".", ".."):
             return None
         try:

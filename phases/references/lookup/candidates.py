@@ -33,7 +33,7 @@ class Lookup(Protocol):
     """As in the setting, and in the document."""
 
     def ask(self, entry: Entry) -> list[Candidate]:
-        """The likeliest first, and none below LEAST_CONFIDENCE. Raises NoServiceAnswer."""
+        """Return candidates, most likely first, none below LEAST_CONFIDENCE. Raises NoServiceAnswer."""
         ...
 
 
@@ -61,7 +61,7 @@ def text_in(row: Any, name: str, most: int = LONGEST_TEXT) -> str:
 
 
 def rows_in(row: Any, name: str, most: int = 50) -> list[dict[str, Any]]:
-    """The objects of a list."""
+    """Return the objects of a list field."""
     value = row.get(name) if isinstance(row, dict) else None
     return [item for item in value[:most] if isinstance(item, dict)] if isinstance(value, list) else []
 
@@ -75,13 +75,13 @@ def year_in(row: Any, name: str) -> int | None:
 
 
 def words_in(row: Any, name: str) -> str:
-    """The words of an inverted index (word: places), in any order: a link is one word."""
+    """Return the words of an inverted index (word: places), in any order; a link is one word."""
     value = row.get(name) if isinstance(row, dict) else None
     return "\n".join(list(value)[:_MOST_WORDS])[:_LONGEST_ABSTRACT] if isinstance(value, dict) else ""
 
 
 def long_text_in(row: Any, name: str) -> str:
-    """A text as it stands, to look for links in it."""
+    """Return an unchanged text field, to look for links in it."""
     value = row.get(name) if isinstance(row, dict) else None
     return value[:_LONGEST_ABSTRACT] if isinstance(value, str) else ""
 
@@ -100,7 +100,7 @@ def repositories_in(text: str) -> list[str]:
 
 
 def plain_text(text: str, most: int = LONGEST_TEXT) -> str:
-    """A text as it may stand in a line for people."""
+    """Return a text as one printable line of limited length."""
     bare = _MARKUP.sub("", text[: most * 4])
     return " ".join("".join(letter if letter.isprintable() else " " for letter in bare).split())[:most].rstrip()
 
@@ -211,7 +211,7 @@ def title_words(text: str) -> set[str]:
 
 
 def search_words(text: str, most: int) -> str:
-    """A title as a question: its words in their order, as many as fit."""
+    """Return the words of a title as a query of limited length."""
     words = _fold_words(text)
     while words and len(" ".join(words)) > most:
         words.pop()
@@ -219,7 +219,7 @@ def search_words(text: str, most: int) -> str:
 
 
 def squeeze_text(text: str) -> str:
-    """Letters and digits alone."""
+    """Return letters and digits only."""
     return "".join(_fold_words(text))
 
 

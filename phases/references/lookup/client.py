@@ -123,7 +123,7 @@ class ServiceClient:
         self._asked.append(time.monotonic())
 
     def _sweep(self) -> None:
-        """Removes answers that are too old to hold, once in a run."""
+        """Remove expired answers, once per run."""
         if self._swept:
             return
         self._swept, oldest = True, self._ground.clock() - _FOUND_DAYS * _DAY

@@ -59,10 +59,10 @@ def open_lookups(
     blacklist: str = "",
     proxy: Proxy | None = None,
 ) -> list[Lookup]:
-    """The services of a setting like "github,openalex", in its order; none for "" and "off".
+    """Open the services of a setting like "github,openalex", in its order; none for "" and "off".
 
-    Nothing is asked, made or read yet: that the setting can be kept is all that is found out. `servers` has
-    other addresses for services. Raises UsageError.
+    Nothing is requested or read yet; the setting is only checked. `servers` gives other addresses for services. Raises
+    UsageError.
     """
     ground = ClientSettings(cache, private, sleep, clock, blacklist, proxy)
     opened: dict[str, Lookup] = {}
@@ -144,7 +144,7 @@ class Catalogue(NamedTuple):
     parse_paper: Callable[[dict[str, Any]], PaperRecord]
 
     def papers_in(self, answer: Any) -> list[dict[str, Any]]:
-        """The papers of an answer."""
+        """Return the papers of an answer."""
         if isinstance(answer, dict) and self.list_key in answer:
             return rows_in(answer, self.list_key, _MOST_PAPERS)
         return [answer] if isinstance(answer, dict) and text_in(answer, "title") else []
@@ -159,7 +159,7 @@ class CatalogueLookup:
         self._questions = ServiceClient(catalogue.name, catalogue.pace, ground)
 
     def ask(self, entry: Entry) -> list[Candidate]:
-        """Repositories that the abstract, or a place of the paper, names."""
+        """Return repositories that the paper's abstract or one of its locations names."""
         for question in self._catalogue.list_questions(entry):
             url = f"{self._server}/{question}"
             answer = self._questions.answer(url, lambda value: bool(self._catalogue.papers_in(value)))
@@ -239,7 +239,7 @@ class GitHub:
         self._questions, self._server = ServiceClient(self.name, _PACE, ground), server
 
     def ask(self, entry: Entry) -> list[Candidate]:
-        """Repositories that say they belong to the paper."""
+        """Return repositories that claim to belong to the paper."""
         words = search_words(entry.title or "", _LONGEST_QUESTION)
         if not words:
             return []

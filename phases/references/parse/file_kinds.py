@@ -195,7 +195,7 @@ def _is_binary(head: bytes) -> bool:
 
 
 def _is_table(path: str, head: bytes) -> bool:
-    """A large file without prose: JSON, XML and YAML of this size are data, a .txt is if most of it is numbers."""
+    """Return whether a large file is data: JSON, XML and YAML of this size are; a .txt is if most of it is numbers."""
     if not path.lower().endswith(".txt"):
         return True
     digits = sum(head.count(b"%d" % digit) for digit in range(10))

@@ -25,7 +25,7 @@ def pack_request(language: str, data: bytes) -> bytes:
 
 
 def read_request(requests: BinaryIO) -> tuple[str, bytes] | None:
-    """Language and bytes of the next file; None where there are no more."""
+    """Return language and bytes of the next file; None at the end."""
     line = requests.readline()
     if not line:
         return None
@@ -50,7 +50,7 @@ def parse_answer(line: bytes, number: int) -> Parsed:
 
 
 def validate_parsed(value: Any) -> Parsed:
-    """A parsed file as JSON gives it. Whoever wrote it has read hostile bytes: every part is checked. Raises InvalidAnswer."""
+    """Return a parsed file from JSON. Its writer has read hostile bytes, so every part is checked. Raises InvalidAnswer."""
     try:
         lines, symbols, pieces, fault = value
         return Parsed(

@@ -109,7 +109,7 @@ class NotebookSource(NamedTuple):
 
 
 def notebook_source(data: bytes) -> NotebookSource:
-    """The code of a notebook of format 3 or 4; lines of magic (`%matplotlib`, `!pip`) are blanked, the rest keeps its lines."""
+    """Return the code of a notebook of format 3 or 4, with magic lines (`%matplotlib`, `!pip`) blanked."""
     try:
         notebook = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -124,7 +124,7 @@ def notebook_source(data: bytes) -> NotebookSource:
 
 
 def _code_cells(notebook: dict[str, Any]) -> Iterator[str]:
-    """The sources of the code cells, in their order."""
+    """Yield the sources of the code cells, in their order."""
     sheets = notebook.get("worksheets") if "cells" not in notebook else [notebook]
     for sheet in sheets if isinstance(sheets, list) else []:
         cells = sheet.get("cells") if isinstance(sheet, dict) else None
@@ -180,7 +180,7 @@ class _OwnPiece(NamedTuple):
 
 
 def pieces_of(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Piece, ...]:
-    """The pieces of one file, by line. Each line of code is in one piece alone; a function's nested ones belong to it."""
+    """Split a file into pieces, by line. Each line of code is in one piece; nested functions belong to the outer one."""
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()

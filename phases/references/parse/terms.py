@@ -21,7 +21,7 @@ _LETTERS = str.maketrans(
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in its order, in lower case and without endings: `getLoss_2` gives get, loss, 2 and getloss2."""
+    """Return the words of a text in order, in lower case and stemmed: `getLoss_2` gives get, loss, 2 and getloss2."""
     # cut here and not by FTS5, whose tokenisers know no identifiers (decision 109)
     found: list[str] = []
     for run in _RUN.findall(text):

@@ -62,7 +62,7 @@ class ParseJob(NamedTuple):
         return None if self.language in ("text", "notebook") else self._replace(language="text", fault=fault)
 
     def as_blank(self, fault: str) -> Self:
-        """A file of as many lines with nothing on them: no parser fails over it."""
+        """Return a file with as many empty lines: no parser fails over it."""
         return self._replace(language="text", data=b"\n" * (self.data.count(b"\n") + 1), fault=self.fault or fault)
 
 
@@ -107,7 +107,7 @@ def parse_files(
 def batch_by_size(
     items: Iterable[Item], size_of: Callable[[Item], int], most: int, largest: int
 ) -> Iterator[list[Item]]:
-    """The items in their order, so many together at most; a batch ends once it has reached the largest size."""
+    """Yield the items in order in batches of limited number; a batch ends once it has reached the largest size."""
     batch: list[Item] = []
     size = 0
     for one in items:
@@ -130,7 +130,7 @@ class _Workers:
         self._given_up, self._spent = 0, 0.0
 
     def stop(self) -> None:
-        """Ends every worker; what is not parsed yet will not be."""
+        """End every worker; files that are not parsed yet are dropped."""
         self._stopped = True
         for process in [*self._running]:
             process.kill()
@@ -302,7 +302,7 @@ def _start_error(why: str) -> PhaseError:
 
 
 def _end_process(process: subprocess.Popen[bytes]) -> int:
-    """Ends a process, whatever it does; its exit code."""
+    """End a process unconditionally, and return its exit code."""
     process.kill()
     with process:
         pass
