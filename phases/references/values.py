@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 OWN, BASIS, CITED, MENTIONED, FOUND = "own", "basis", "cited", "mentioned", "found"
-"""Role of a repository: the paper's own code; code that it builds on; linked in a reference; linked elsewhere; found by a lookup."""
+"""Role of a repository: the paper's own code; code that it builds on; linked in a reference or elsewhere; found by a lookup."""
 
 
 NO_NETWORK, BLACKLISTED = "no_network", "blacklist"

@@ -39,9 +39,9 @@ _MOST_CELLS, _LONGEST_LOG, _LONGEST_TOLD = 60, 1500, 12_000
 _TAG = "paper-tables"
 _BEGIN, _END = "--- log (end of it, untrusted text) ---", "--- end ---"
 WHAT_NEXT = (
-    "Find the cause: where does the code do something else than the paper says? Mend that, with a test that fails without it, "
-    "and say again that you are done. A figure that is written down, and a seed, data or a stopping rule that is chosen so that "
-    "a figure comes out, are no result. Where you find no cause, leave the code as it is and say so: that is an honest answer."
+    "Find the cause: where does the code differ from what the paper says? Fix it, with a test that fails without the fix, and "
+    "say again that you are done. A figure that is written down, or a seed, data or stopping rule chosen to produce it, does "
+    "not count as a result. If you find no cause, leave the code unchanged and say so: that is an honest answer."
 )
 
 

@@ -35,7 +35,7 @@ def recall(true: Labels, predicted: Labels, average: str = "binary") -> float:
 
 
 def f1(true: Labels, predicted: Labels, average: str = "binary") -> float:
-    """Return the harmonic mean of precision and recall: of the positive class, of all counts together, or averaged over classes."""
+    """Return the harmonic mean of precision and recall: of the positive class, of all counts, or averaged over classes."""
     return _averaged(true, predicted, average, lambda hits, said, there: _share(2 * hits, said + there))
 
 

@@ -90,7 +90,7 @@ class _Evidence(NamedTuple):
     labels: Mapping[tuple[str, str], str]
     """The user's, held back; empty where there are none."""
     why: str
-    """Why the user's labels cannot be used; empty if they can, or if there are none."""
+    """The reason why the user's labels are not used; empty if they are, or if there are none."""
 
 
 def request_of(plan: Mapping[str, Any], ctx: Context) -> Request:

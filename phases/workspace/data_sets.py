@@ -336,7 +336,7 @@ class DownloadRules(NamedTuple):
     """Bytes: of what is downloaded, and of what that unpacks to."""
     blacklist: str = ""
     private: bool = False
-    """Whether addresses in a private network may be asked."""
+    """True if addresses in a private network may be asked."""
     environment: Mapping[str, str] = {}
     """The user's, for the proxy in it."""
 
@@ -348,7 +348,7 @@ class StoredData(NamedTuple):
     reached: str
     """Final address after redirects."""
     private: bool
-    """Whether addresses in a private network were permitted."""
+    """True if addresses in a private network were permitted."""
     sha256: str
     """Digest of the download."""
     bytes: int

@@ -50,7 +50,7 @@ class JobState(NamedTuple):
     exit_code: int | None = None
     """None while it runs, and where it was stopped."""
     why: str = ""
-    """Why it has no exit code: the exceeded limit, or who stopped it."""
+    """The reason for a missing exit code: the exceeded limit, or who stopped it."""
     seconds: int = 0
     """Seconds since its last start; 0 once it has ended."""
 

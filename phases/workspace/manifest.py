@@ -47,7 +47,7 @@ class Manifest:
     sha256: str
     """One digest of all paths, sizes and contents."""
     truncated: bool = False
-    """Whether files were skipped or unreadable, so that changes could be missed."""
+    """True if files were skipped or unreadable, so that changes could be missed."""
 
 
 class Changes(NamedTuple):

@@ -80,7 +80,7 @@ class PackageRules(NamedTuple):
     blacklist: str = ""
     """Addresses that are not asked."""
     cpu: bool = False
-    """Whether builds for processors are enough because commands see no graphics card."""
+    """True if builds for processors are enough because commands see no graphics card."""
 
 
 class Packages(NamedTuple):

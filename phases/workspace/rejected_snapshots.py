@@ -36,9 +36,9 @@ class Refusal(NamedTuple):
     tree: str
     """The digest of the workspace that was judged."""
     last: bool
-    """Whether it ended the run, so that the model did not see it."""
+    """True if it ended the run, so that the model did not see it."""
     rows: int
-    """Number of journal rows up to it. For the last one, up to the completion request: its decision would only end the run again."""
+    """Number of journal rows up to it. For the last one, up to the completion request, which is decided again."""
     copy: str
     """The directory of the code as it was; empty where there is none."""
 

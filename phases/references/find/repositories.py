@@ -32,7 +32,7 @@ class LinkedRepository:
     own: str | None = None
     candidate: Candidate | None = None
     files: bool = False
-    """Whether an address leads to its files, and not only to a discussion."""
+    """True if an address leads to its files, and not only to a discussion."""
 
 
 def repositories_of(

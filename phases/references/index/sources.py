@@ -26,7 +26,7 @@ class SourceFile(NamedTuple):
     sha256: str
     language: str
     why: str
-    """Why it is not indexed; empty if it is."""
+    """The reason for not indexing it; empty if it is indexed."""
 
 
 class FetchedRepository:

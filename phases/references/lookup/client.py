@@ -41,7 +41,7 @@ class ClientSettings(NamedTuple):
     cache: str
     """Directory of cached answers. It may be deleted at any time; its parent exists."""
     private: bool = False
-    """Whether servers in a private network may be asked."""
+    """True if servers in a private network may be asked."""
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.time
     blacklist: str = ""

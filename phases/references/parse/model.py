@@ -57,4 +57,4 @@ class Parsed(NamedTuple):
     symbols: tuple[Symbol, ...] = ()
     pieces: tuple[Piece, ...] = ()
     fault: str = ""
-    """Why symbols are missing, in words; empty if none are."""
+    """The reason for missing symbols, in words; empty if none are missing."""

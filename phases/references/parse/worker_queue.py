@@ -67,7 +67,7 @@ class ParseJob(NamedTuple):
 
 
 class _Failure(NamedTuple):
-    """Why a worker did not answer a file. `is_final`: the file itself is to blame, not an earlier one."""
+    """The reason for a missing answer. `is_final`: the file itself is to blame, not an earlier one."""
 
     why: str
     is_final: bool
