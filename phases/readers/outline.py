@@ -294,7 +294,6 @@ def _find_captions(
 
 
 def _has_lines(text: str, row: Mapping[str, Any]) -> bool:
-    """Return whether the fence of an algorithm holds more than its caption."""
     return "```" in (said := text[row["start"] : row["end"]]) and len(said.split("\n")) > _FEWEST_LINES
 
 
@@ -375,7 +374,6 @@ def references_of(block: str) -> list[dict[str, str]]:
 
 
 def _split_at_labels(paragraph: str) -> list[str]:
-    """Split a paragraph at lines that begin with a label."""
     starts = [match.start() for match in _START.finditer(paragraph)]
     if len(starts) < 2:
         return [paragraph]

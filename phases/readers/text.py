@@ -68,7 +68,6 @@ def _parse_front(front: str) -> dict[str, Any]:
 
 
 def _names_in(value: Any) -> Iterator[str]:
-    """Yield the names in `authors` of front matter: one text, or a list of texts and mappings."""
     for author in (
         value if isinstance(value, list) else re.split(r"[,;]\s|\band\b", value) if isinstance(value, str) else ()
     ):

@@ -61,7 +61,6 @@ def _open_body(walk: Walk) -> bool:
 
 
 def _one_line(walk: Walk) -> None:
-    """End the line after the following braces."""
     if walk.follows("{"):
         walk.at += 1
         walk.push("}", lambda _: _on_step(walk, ""))
@@ -174,7 +173,6 @@ def _on_name(word: str, walk: Walk, lexeme: str) -> None:
 
 
 def _on_keyword(walk: Walk, lexeme: str) -> None:
-    """Handle a keyword defined by \\SetKwInOut."""
     _new_line(walk)
 
     def close(name: str) -> None:
@@ -199,7 +197,6 @@ def _on_comment(walk: Walk, lexeme: str) -> None:
 
 
 def _both_spellings(table: Mapping[str, Act]) -> dict[str, Act]:
-    """Return the commands in the spellings of algpseudocode and of algorithmic."""
     return {f"\\{name}": act for name, act in table.items()} | {f"\\{name.upper()}": act for name, act in table.items()}
 
 

@@ -95,7 +95,6 @@ def _captions_first(blocks: list[Block]) -> list[Block]:
 
 
 def _on_part(walk: Walk, name: str) -> None:
-    """Open a part of a float, whose caption has a letter."""
     walk.skip(0)
     walk.raw()
     walk.push(name)
@@ -147,7 +146,6 @@ def _caption_part(walk: Walk, *, bracket: bool) -> None:
 
 
 def _part_command(walk: Walk, lexeme: str) -> None:
-    """Handle \\subfloat[caption]{…}, whose content is an ordinary group."""
     if walk.follows("["):
         _caption_part(walk, bracket=True)
 
@@ -204,7 +202,6 @@ def _line_end(walk: Walk, lexeme: str) -> None:
 
 
 def _on_multicolumn(walk: Walk, lexeme: str) -> None:
-    """Handle \\multicolumn{2}{c}{text}: the text goes into the first column."""
     count = plain_of(walk.raw())
     walk.raw()
     frame = walk.frames[-1] if walk.frames else None
@@ -213,12 +210,10 @@ def _on_multicolumn(walk: Walk, lexeme: str) -> None:
 
 
 def _on_makecell(walk: Walk, lexeme: str) -> None:
-    """Handle \\makecell[l]{one \\\\ two}: its lines are one cell."""
     walk.skip(0)
 
 
 def _on_rule(walk: Walk, lexeme: str) -> None:
-    """Skip \\cmidrule(lr){2-3} and \\midrule[1pt]."""
     text = walk.tokens[walk.at] if walk.at < len(walk.tokens) else ""
     if lexeme == "\\cmidrule" and walk.option() is None and text.lstrip().startswith("(") and ")" in text:
         walk.tokens[walk.at] = text.partition(")")[2] or " "

@@ -92,12 +92,10 @@ def _on_bracket(walk: Walk, lexeme: str) -> None:
 
 
 def _in_text(walk: Walk, lexeme: str) -> None:
-    """Handle \\ensuremath outside mathematics."""
     _write_inline(walk, _render_tokens(walk, walk.raw(), ""))
 
 
 def _on_equation(walk: Walk, name: str) -> None:
-    """Read a display environment as one block, with a number for each numbered line."""
     base = name.rstrip("*")
     tokens = walk.environment(name)
     if tokens is None:
@@ -145,7 +143,6 @@ def _has_content(row: list[str]) -> bool:
 
 
 def _number_of_row(walk: Walk, row: list[str], *, counted: bool) -> str:
-    """Return the number of a line: its \\tag, else the next one."""
     if "\\tag" in row:
         index = row.index("\\tag")
         return plain_of(row[index + 1 : row.index("}", index)]) if "}" in row[index:] else ""

@@ -231,7 +231,6 @@ def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: M
 
 
 def _is_set_in(line: Line, before: Line) -> bool:
-    """Return whether a line starts a paragraph: it is indented, or the previous line ended early."""
     indent = line.box.x0 - line.column.x0
     early = before.box.x1 < before.column.x1 - 0.12 * before.column.width and bool(_ENDED.search(before.text))
     flush = abs(before.box.x0 - before.column.x0) < 3
@@ -312,7 +311,6 @@ def _is_below_code(caption: PdfBlock, before: Sequence[PdfBlock]) -> bool:
 
 
 def _join_tables(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
-    """Join tables that continue in the next column."""
     result: list[PdfBlock] = []
     for block in blocks:
         last = result[-1] if result else block

@@ -51,7 +51,6 @@ def _read_pages(path: str, password: str | None) -> Sequence[str]:
 
 
 def _open_converter(password: str | None) -> Any:
-    """Return a converter with local models. Raises Unreadable if there are none."""
     # imported here: it takes seconds, and few users have it
     from docling.datamodel.backend_options import PdfBackendOptions
     from docling.datamodel.base_models import InputFormat
@@ -135,7 +134,6 @@ def _find_losses(scan: Scan, pages: Sequence[str], own: Reading) -> _Losses:
 
 
 def _lines_of(scan: Scan, number: int) -> Iterator[str]:
-    """Yield the visible lines of a page that have a letter or a digit."""
     with scan.page(number) as looked:
         text = looked.text()
         for line in text.lines() if text else ():

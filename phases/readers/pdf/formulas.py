@@ -95,7 +95,6 @@ def with_equations(blocks: Sequence[PdfBlock], pages: Mapping[int, Page]) -> lis
 
 
 def _whole_formulas(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
-    """Merge limits and parts of fractions into the formula next to them."""
     result: list[PdfBlock] = []
     for block in blocks:
         last = result[-1] if result else None
@@ -156,7 +155,6 @@ def _belong_together(one: PdfBlock, other: PdfBlock) -> bool:
 
 
 def _is_scrap(line: Line) -> bool:
-    """Return whether a block is a piece of a formula: short, indented, with hardly a word."""
     inside = line.box.x0 > line.column.x0 + line.size and len(line.text) <= _SHORT
     return inside and len(_LONG_WORD.findall(re.sub(r"\$[^$]*\$", " ", line.text))) < 2
 
@@ -185,7 +183,6 @@ def _widen(box: BoundingBox) -> BoundingBox:
 
 
 def _lies_in(line: Sequence[Character], room: BoundingBox) -> bool:
-    """Return whether most of a line is inside a box."""
     if line[0].box.y1 < room.y0 - _FAR or line[0].box.y0 > room.y1 + _FAR:
         return False
     return 2 * sum(room.holds(glyph.box) for glyph in line) > len(line)
@@ -211,7 +208,6 @@ def _are_all(inside: Sequence[Character], block: PdfBlock) -> bool:
 
 
 def _without_number(characters: Sequence[Character]) -> tuple[str, list[Character]]:
-    """Split off the number in parentheses at the right end or, far from the rest, at the left."""
     left = min(one.box.x0 for one in characters)
     first = next(one for one in characters if one.box.x0 == left)
     level = sorted(
@@ -313,7 +309,6 @@ def _tex_of(one: Character, sign: str) -> str:
 
 
 def _with_whole_delimiters(tokens: Sequence[Token]) -> list[Token]:
-    """Merge the pieces of tall delimiters."""
     result: list[Token] = []
     for token in tokens:
         other = next((one for one in result if _is_piece_of(token, one)), None) if token.sign in _DELIMITERS else None
@@ -331,7 +326,6 @@ def _is_piece_of(token: Token, other: Token) -> bool:
 
 
 def _with_words(tokens: Sequence[Token]) -> list[Token]:
-    """Merge adjacent upright letters into a word or a function name."""
     result: list[Token] = []
     for word, group in itertools.groupby(tokens, key=lambda token: token.word):
         run = list(group)
@@ -367,7 +361,6 @@ def _runs_of_letters(run: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _with_accents(tokens: Sequence[Token]) -> list[Token]:
-    """Put accents on the letters below them."""
     result = [token for token in tokens if token.sign not in _ACCENTS]
     for accent in (token for token in tokens if token.sign in _ACCENTS):
         under = [index for index, token in enumerate(result) if _is_under(token, accent)]
@@ -423,7 +416,6 @@ def _is_below(token: Token, bar: BoundingBox) -> bool:
 
 
 def _parse(tokens: Sequence[Token], depth: int) -> str:
-    """Return the LaTeX of tokens, line by line."""
     if not tokens or depth > _DEEPEST:
         return " ".join(token.tex for token in tokens)
     size = (
@@ -469,7 +461,6 @@ def _lines_of(tokens: Sequence[Token], size: float) -> list[list[Token]]:
 
 
 def _is_loose(token: Token) -> bool:
-    """Return whether a sign's ink is off the baseline."""
     return len(token.sign) == 1 and not token.sign.isalnum()
 
 

@@ -102,7 +102,6 @@ def _groups_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
 
 
 def _usual_white(page: Page) -> float:
-    """Return the usual white between lines of a column, since wide leading does not set lines apart."""
     below: dict[int, BoundingBox] = {}
     whites = []
     for item in sorted(page.items, key=lambda item: item.box.y0):
@@ -175,7 +174,6 @@ def _with_numbers_of_code(page: Page) -> Page:
 
 
 def _lines_beside(numbers: Sequence[Item], page: Page) -> dict[Item, Item]:
-    """Return the nearest item to the right of each number, close and at its height."""
     rows = sorted(page.items, key=lambda item: item.box.middle)
     result: dict[Item, Item] = {}
     for number in numbers:
@@ -189,7 +187,6 @@ def _lines_beside(numbers: Sequence[Item], page: Page) -> dict[Item, Item]:
 
 
 def _join_number(number: Item, item: Item) -> Item:
-    """Return the item with the number as its first word and the same box, for the number may be between two columns."""
     words = item.words or ((item.text, item.box.x0, item.box.x1),)
     return replace(
         item,
@@ -216,7 +213,6 @@ def _line_numbers(page: Page) -> Iterator[list[Item]]:
 
 
 def _find_stacks(items: Sequence[Item], edge: Callable[[Item], float]) -> Iterator[list[Item]]:
-    """Yield stacks of items with aligned edges."""
     stack: list[Item] = []
     for item in items:
         if stack and edge(item) - edge(stack[-1]) > 1.0:
