@@ -416,19 +416,15 @@ def test_a_letter_with_an_index_is_a_formula(runs: list[tuple[str, str, float, f
 @pytest.mark.parametrize(
     ("runs", "said"),
     [
-        pytest.param(
-            [("of 2", TEXT, 10, 0), ("19", TEXT, 7, -4), (" keys", TEXT, 10, 0)], "of $2^{19}$ keys", id="of two"
-        ),
+        pytest.param([("of 2", TEXT, 10, 0), ("19", TEXT, 7, -4), (" keys", TEXT, 10, 0)], "of $2^{19}$ keys", id="of two"),
         pytest.param([("10", TEXT, 10, 0), ("−7", SIGNS, 7, -4)], "$10^{-7}$", id="a negative one"),
-        pytest.param(
-            [("32", TEXT, 10, 0), ("2", TEXT, 7, -4), (" = 1024", TEXT, 10, 0)], "$32^{2}$ = 1024", id="a square"
-        ),
+        pytest.param([("32", TEXT, 10, 0), ("2", TEXT, 7, -4), (" = 1024", TEXT, 10, 0)], "$32^{2}$ = 1024", id="a square"),
         pytest.param([("in 2019", TEXT, 10, 0), ("3", TEXT, 7, -4)], "in 20193", id="the mark of a footnote"),
         pytest.param([("10", TEXT, 10, 0), ("2", TEXT, 7, 1.5)], "102", id="a base of numbers"),
         pytest.param([("1.2", TEXT, 10, 0), ("10", TEXT, 7, -4)], "1.210", id="behind a point"),
         pytest.param([("219 keys", TEXT, 10, 0)], "219 keys", id="a number"),
     ],
-)
+)  # fmt: skip
 def test_a_raised_exponent_is_read_as_a_power_and_not_as_more_digits(
     runs: list[tuple[str, str, float, float]], said: str
 ) -> None:
