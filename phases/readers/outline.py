@@ -336,7 +336,6 @@ def _find_equations(text: str, start: int, places: Positions) -> list[dict[str, 
 
 
 def _bare_formulas(text: str, start: int) -> Iterator[tuple[tuple[int, int], str, str]]:
-    """Yield span, number and text of each unmarked formula on lines of its own."""
     lines = text[start:].split("\n")
     begins = list(accumulate((len(line) + 1 for line in lines), initial=start))
     for first, last in find_bare_formulas(lines).items():

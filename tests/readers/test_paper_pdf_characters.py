@@ -285,8 +285,7 @@ def test_signs_of_keys_are_the_signs_of_mathematics_that_they_stand_for() -> Non
 
 
 @pytest.mark.parametrize(
-    ("said", "mended"),
-    [("max⎛a, b⎞", "max(a, b)"), ("⎡1 0⎤ ⎣0 1⎦", "⎡1 0⎤ ⎣0 1⎦"), ("⎛⎜⎝a⎞⎟⎠", "⎛⎜⎝a⎞⎟⎠")],
+    ("said", "mended"), [("max⎛a, b⎞", "max(a, b)"), ("⎡1 0⎤ ⎣0 1⎦", "⎡1 0⎤ ⎣0 1⎦"), ("⎛⎜⎝a⎞⎟⎠", "⎛⎜⎝a⎞⎟⎠")]
 )
 def test_the_top_of_a_bracket_of_pieces_stays_one(said: str, mended: str) -> None:
     assert mend_letters(said) == mended
@@ -381,9 +380,7 @@ TEXT, ITALIC, SIGNS, TYPED = "Times", "CMMI10", "CMSY10", "Courier"
         pytest.param([("R", ITALIC, 10, 0), ("D", ITALIC, 7, -4)], "$R^{D}$", id="an exponent"),
         pytest.param([("p", ITALIC, 10, 0), ("0", SIGNS, 7, -4)], "$p'$", id="a prime, whose code is a zero"),
         pytest.param(
-            [("h", SIGNS, 10, 0), ("op, v", ITALIC, 10, 0), ("i", SIGNS, 10, 0)],
-            "⟨op, v⟩",
-            id="brackets as letters",
+            [("h", SIGNS, 10, 0), ("op, v", ITALIC, 10, 0), ("i", SIGNS, 10, 0)], "⟨op, v⟩", id="brackets as letters"
         ),
         pytest.param([("paper", TEXT, 10, 0), ("4", TEXT, 7, -4)], "paper4", id="the mark of a footnote"),
         pytest.param([("T", TEXT, 10, 0), ("APAS", TEXT, 7, 0)], "TAPAS", id="small capitals"),

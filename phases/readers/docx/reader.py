@@ -95,7 +95,6 @@ def _unpack_document(data: bytes) -> dict[str, bytes]:
 
 
 def _main_part(files: dict[str, bytes]) -> str:
-    """Return the name of the part with the text, which differs between documents."""
     for relation in _relations_of(files, "_rels/.rels"):
         target = relation.attributes.get("Target", "").lstrip("/")
         if relation.attributes.get("Type", "").endswith("/officeDocument") and target in files:

@@ -264,7 +264,6 @@ def parse_html(text: str) -> HtmlPage:
 
 
 def _read_markup(text: str, start: int, builder: TreeBuilder) -> int:
-    """Handle the markup at a `<`; return the position after it."""
     following = text[start + 1 : start + 2]
     if following in ("!", "?"):
         comment = text.startswith("<!--", start)

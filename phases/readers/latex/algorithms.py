@@ -43,7 +43,6 @@ def _on_step(walk: Walk, lexeme: str) -> None:
 
 
 def _open_body(walk: Walk) -> bool:
-    """Open the braces that hold the steps of a block in algorithm2e, if they follow."""
     if not walk.follows("{"):
         return False
     walk.flush()

@@ -131,7 +131,6 @@ def _early_abstract(preamble: list[str]) -> list[str]:
 
 
 def _render_inline(code: Sequence[str], tokens: list[str] | str) -> str:
-    """Render a piece of the paper, such as its title, as one line without marks."""
     given = tokenise(" ".join(tokens.split())) if isinstance(tokens, str) else list(tokens)
     walk = Walk(given, RULES, Known(code=code))
     walk.plain = True

@@ -240,7 +240,6 @@ def surname_of(person: str) -> str:
 
 
 def _strip_braces(field: str) -> str:
-    """Strip braces from a name field; a wholly braced field is one name."""
     if field.startswith("{") and field.endswith("}") and " and " in field:
         return field[1:-1].replace(" and ", " & ")
     return field

@@ -57,7 +57,6 @@ def _run_in(walk: Walk, lexeme: str) -> None:
 
 
 def _part_of_paper(title: str, walk: Walk, name: str) -> None:
-    """Open an environment that prints a heading of its own."""
     walk.option()
     set_heading(walk, "part", title)
     walk.push(name, lambda _: walk.end_section() if not walk.captures else None)

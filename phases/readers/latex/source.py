@@ -199,7 +199,6 @@ def _stem_of(name: str) -> str:
 
 
 def _size_with_includes(name: str, texts: dict[str, str], includes: dict[str, set[str]]) -> int:
-    """Return the size of a file including the files it includes."""
     by_stem = {_stem_of(other): other for other in texts}
     directory = posixpath.dirname(name)
     seen, waiting = {name}, [name]

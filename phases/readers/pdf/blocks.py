@@ -123,7 +123,6 @@ def _usual_gap(lines: Sequence[Line], body: BodyStyle) -> float:
 
 
 def _add_block(lines: Sequence[Line], index: int, marks: Marks, usual: float, blocks: list[PdfBlock]) -> int:
-    """Add the block that begins at a line; return the next line."""
     line = lines[index]
     table = marks.tables.get(index)
     if table:
@@ -196,7 +195,6 @@ def is_display(line: Line, body: BodyStyle) -> bool:
 
 
 def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: Marks, usual: float) -> bool:
-    """Return whether a new block begins at a line."""
     line, before, start = lines[index], lines[index - 1], lines[first]
     if index in marks.headings or index in marks.tables or index in marks.listings:
         return True
@@ -324,7 +322,6 @@ def _join_tables(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
 
 
 def _with_pictures(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:
-    """Move the words of a picture after its caption."""
     result: list[PdfBlock] = []
     for block in blocks:
         result.append(block)

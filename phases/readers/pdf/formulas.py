@@ -160,7 +160,6 @@ def _is_scrap(line: Line) -> bool:
 
 
 def _set_text(block: PdfBlock, page: Page | None) -> None:
-    """Set the formula's LaTeX, if the page's characters have all of its letters."""
     box = block.lines[0].box
     for line in block.lines:
         box = box.around(line.box)
@@ -200,7 +199,6 @@ def _is_part_of_fraction(line: Sequence[Character], bars: Sequence[BoundingBox])
 
 
 def _are_all(inside: Sequence[Character], block: PdfBlock) -> bool:
-    """Return whether these are the letters of the block, parts of which the engine may have returned twice."""
     wanted = Counter(fold(" ".join(line.text for line in block.lines)))
     have = Counter(fold("".join(glyph.text for glyph in inside)))
     missing = sum(count - have[letter] for letter, count in wanted.items() if count > _TWICE * have[letter])
@@ -238,7 +236,6 @@ def _is_recognized(pages: Mapping[int, Page]) -> bool:
 
 
 def _is_equation(text: str, most: int) -> bool:
-    """Return whether a text relates two terms, with at most this many words."""
     prose = len(_LONG_WORD.findall(_NAMED.sub(r" \1 ", text.replace("$", " "))))
     if _NO_SIGN.search(text) or prose > (_MOST_WORDS_OF_CASES if "{cases}" in text else most):
         return False

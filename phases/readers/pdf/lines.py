@@ -113,7 +113,6 @@ def _build_line(row: Sequence[Item], page: int, column: BoundingBox, above: Boun
 
 
 def _with_number_behind(row: Sequence[Item]) -> Sequence[Item]:
-    """Move the number of a formula from far left to the end."""
     if len(row) < 2 or not _NUMBER.fullmatch(row[0].text) or row[1].box.x0 - row[0].box.x1 < _FAR * row[0].size:
         return row
     return [*row[1:], replace(row[0], box=replace(row[0].box, x0=row[-1].box.x1 + row[0].size))]

@@ -213,11 +213,7 @@ def _is_in_words(line: Line, body: BodyStyle) -> bool:
 
 
 def _is_prose(line: Line) -> bool:
-    return _count_words(line) > _MOST_WORDS and _is_wide(line)
-
-
-def _is_wide(line: Line) -> bool:
-    return line.box.width > _WIDE * line.column.width
+    return _count_words(line) > _MOST_WORDS and line.box.width > _WIDE * line.column.width
 
 
 def _count_words(line: Line) -> int:

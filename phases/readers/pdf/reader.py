@@ -110,7 +110,6 @@ def read_pdf_plainly(source: InputFile) -> Reading:
 
 
 def _build_pages(document: Document) -> tuple[str | None, list[str], list[LeftOut]]:
-    """Return title, text of each page, and text of the pages left out."""
     pages, left_out = without_furniture(document.pages)
     pages = [with_ruled_tables(page) for page in pages]
     lines = list(chain.from_iterable(lines_of_pages(pages)))

@@ -365,7 +365,6 @@ def _is_one_column(gutter: float, head: Sequence[Item], beside: Sequence[tuple[W
 
 
 def _place(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[BoundingBox], *, head: bool) -> list[str]:
-    """Return the cells of a row; a name across several columns goes into each of them."""
     cells: list[list[Item]] = [[] for _ in range(len(gutters) + 1)]
     shares = _shares_of(row, gutters, rules) if head else {}
     for item in row:
@@ -434,7 +433,6 @@ def _spread_over(item: Item, rules: Sequence[BoundingBox]) -> BoundingBox:
 
 
 def _shares_of(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[BoundingBox]) -> dict[Item, BoundingBox]:
-    """Return each name's share of the columns over a common rule."""
     shares: dict[Item, BoundingBox] = {}
     for spread, names in itertools.groupby(row, lambda item: replace(_spread_over(item, rules), y0=0.0, y1=0.0)):
         over, named = _columns_under(spread, gutters), list(names)
@@ -449,7 +447,6 @@ def _shares_of(row: Sequence[Item], gutters: Sequence[float], rules: Sequence[Bo
 def _merge_rows(
     grid: Sequence[list[str]], rows: Sequence[Sequence[Item]], heads: int, region: Region
 ) -> Iterator[list[str]]:
-    """Yield the rows of the table, with cells joined that were broken across lines."""
     merged: list[list[str]] = []
     bounds = [rule.y0 for rule in region.rules if rule.width > region.box.width / 2]
     by_rules = len(bounds) - 1 >= _PER_ROW * len(rows)

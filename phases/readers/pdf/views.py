@@ -339,7 +339,6 @@ class _Sheet:
         return near or found.holds(line)
 
     def _drawn(self, page: Any) -> Iterator[BoundingBox]:
-        """Yield the places of shapes and pictures; forms count by their content."""
         left, _, _, top = page.get_bbox()
         for kind, item, matrix in pdfium.objects_of(page):
             if kind not in (pdfium.PATH, pdfium.IMAGE):
