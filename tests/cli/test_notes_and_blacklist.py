@@ -147,7 +147,10 @@ def test_a_list_that_cannot_be_held_to_is_told_before_a_task_is_made(command: Co
     paper(command.folder)
     (command.folder / "list.txt").write_text("bob/encoders\nwhat the authors wrote\n")
     ended = command("run", "--fast", "paper.md", "--blacklist", "list.txt")
-    assert (ended.code, "list.txt, line 2: 'what the authors wrote' is no address" in ended.complaints[0]) == (2, True)
+    assert (ended.code, "list.txt, line 2: 'what the authors wrote' is not an address" in ended.complaints[0]) == (
+        2,
+        True,
+    )
     assert not (command.folder / "tasks").exists()
 
 
