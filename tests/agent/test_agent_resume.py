@@ -146,7 +146,7 @@ def test_work_goes_on_after_a_release_that_says_its_prompts_otherwise_and_nothin
     assert rows[-1]["result"]["stop_reason"] == "accepted"
 
 
-def test_a_sub_agent_goes_on_after_a_release_that_says_its_prompts_otherwise(
+def test_a_sub_agent_that_was_cut_off_goes_on_from_its_own_journal_after_a_release_that_asks_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = {
@@ -161,7 +161,8 @@ def test_a_sub_agent_goes_on_after_a_release_that_says_its_prompts_otherwise(
     monkeypatch.setattr(explore, "_SYSTEM", "another text")
     monkeypatch.setattr(explore, "digest_of", lambda part: b"another way to take the digest")
     again = Scripted(lambda request: Reply("ok", "A is B"))
-    carry_out(tmp_path / "task", again, small_plan("a.py"))
+    made = carry_out(tmp_path / "task", again, small_plan("a.py"))["implementation"]
+    assert made["subagents"]["completed"] == 1
     assert [(request.thread, request.turn) for request in again.requests][:2] == [("explore-1-0", 3), ("implement", 2)]
     assert len(again.requests[0].messages) == 5  # its first two turns, as they were
 
