@@ -108,14 +108,14 @@ def say_otherwise(what: str, number: int, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(explore, "_SYSTEM", f"{explore._SYSTEM}\n{word}")
     elif what == "what a file is introduced by":
         monkeypatch.setattr(memory, "describe_next_file", lambda *given, **more: word + needs_of(*given, **more))
-    elif what == "a tool's description":
-        monkeypatch.setattr(Toolbox, "schemas", lambda box: [{**row, "description": word} for row in schemas(box)])
     else:
-        more = {"title": word}
+        title = {"title": word}
         monkeypatch.setattr(
             Toolbox,
             "schemas",
-            lambda box: [{**row, "parameters": {**row["parameters"], **more}} for row in schemas(box)],
+            lambda box: [
+                {**row, "description": word, "parameters": {**row["parameters"], **title}} for row in schemas(box)
+            ],
         )
 
 
@@ -125,8 +125,7 @@ def say_otherwise(what: str, number: int, monkeypatch: pytest.MonkeyPatch) -> No
     [
         "the system's text",
         "what a file is introduced by",
-        pytest.param("a tool's description", marks=pytest.mark.slow),
-        pytest.param("a tool's arguments", marks=pytest.mark.slow),
+        pytest.param("the tools", marks=pytest.mark.slow),
     ],
 )
 def test_work_goes_on_after_a_release_that_says_its_prompts_otherwise_and_nothing_is_asked_again(

@@ -139,19 +139,19 @@ def test_the_limit_of_turns_pauses_the_run_and_a_higher_one_goes_on(tmp_path: Pa
 
 @pytest.mark.parametrize(("limit", "value"), [("max_usd", 0.25), ("max_tokens", 250)], ids=["money", "tokens"])
 def test_a_limit_stops_within_one_call_and_raising_it_goes_on(limit: str, value: float, tmp_path: Path) -> None:
-    plan = small_plan(*EIGHT)
+    plan, cap = small_plan(*EIGHT), dict[str, Any]({limit: value})
     paid = [Reply("ok", "", reply.calls, 90, 0, 10, 0.1) for reply in writes(EIGHT)]
     model = says(*paid)
     with pytest.raises(
         Paused, match=rf"the limit {limit} = .* is reached \(\$0.3000 and 300 tokens in 3 calls so far\)"
     ):
-        carry_out(tmp_path / "task", model, plan, **{limit: value})
+        carry_out(tmp_path / "task", model, plan, **cap)
     assert model.asked == 3
     again = says(*paid)
     with pytest.raises(Paused):
-        carry_out(tmp_path / "task", again, plan, **{limit: value})
+        carry_out(tmp_path / "task", again, plan, **cap)
     assert again.asked == 0
-    carry_out(tmp_path / "task", again, plan, **{limit: value * 100})
+    carry_out(tmp_path / "task", again, plan, **{limit: cap[limit] * 100})
     assert again.asked == 6
 
 
@@ -234,42 +234,37 @@ def test_what_a_journal_says_was_paid_and_the_ledger_lost_is_noted_again(tmp_pat
 # commands
 
 
+SCRIPT = """
+import os, sys
+from pathlib import Path
+from phases.workspace import command_runner
+from tests.agents import call, carry_out, says, small_plan, write
+
+def dies(box, command, real=command_runner.run_command, **more):
+    real(box, command, **more)
+    os._exit(9)
+
+if sys.argv[2:]:
+    command_runner.run_command = dies
+command = "echo one >> log; rm -f a.py; echo A=2 > c.py"
+replies = [write("a.py", "A = 1\\n"), call("Bash", identifier="b", command=command)]
+carry_out(Path(sys.argv[1]), says(*replies), small_plan("a.py"))
+"""
+"""Runs a command that is not safe to repeat: it adds a line to a file each time."""
+
+
 @pytest.mark.slow
 @needs_a_sandbox
 def test_a_command_that_a_kill_cut_off_is_run_again_on_the_tree_that_it_began_with(tmp_path: Path) -> None:
-    """A command that is not safe to repeat: it adds a line to a file each time."""
-    script = tmp_path / "run.py"
-    script.write_text(
-        "import os, sys, time\nfrom pathlib import Path\n"
-        "from tests.agents import *\nfrom phases.sandbox import commands\n"
-        "plan = small_plan('a.py')\n"
-        "command = 'echo one >> log; rm -f a.py; echo A=2 > c.py'\n"
-        "replies = [write('a.py', 'A = 1\\n'), call('Bash', identifier='b', command=command)]\n"
-        "carry_out(Path(sys.argv[1]), says(*replies), plan)\n"
-    )
-    ends: list[dict[str, bytes]] = []
-    for cut in ("", "exec"):
-        folder = tmp_path / f"task{cut}"
-        if cut:
-            dying = script.with_name("dying.py")
-            dying.write_text(
-                "import os\nfrom phases.workspace import command_runner\nreal = command_runner.run_command\n"
-                "def dies(box, command, **more):\n    real(box, command, **more)\n    os._exit(9)\n"
-                "command_runner.run_command = dies\n" + script.read_text()
-            )
-            ended = subprocess.run(
-                [sys.executable, str(dying), str(folder)], cwd=os.getcwd(), timeout=HANGS, check=False,
-                env={**os.environ, "PYTHONPATH": os.getcwd()},
-            )  # fmt: skip
-            assert ended.returncode == 9
-            assert (folder / "generate_code" / "log").read_text() == "one\n"
-        subprocess.run(
-            [sys.executable, str(script), str(folder)], cwd=os.getcwd(), timeout=HANGS, check=True,
-            env={**os.environ, "PYTHONPATH": os.getcwd()},
-        )  # fmt: skip
-        ends.append(tree(folder))
-    assert ends[0] == ends[1]
-    assert ends[1]["log"] == b"one\n"
+    def start(name: str, *dies: str) -> int:
+        argv = [sys.executable, "-c", SCRIPT, str(tmp_path / name), *dies]
+        return subprocess.run(argv, cwd=os.getcwd(), timeout=HANGS, check=False).returncode
+
+    assert start("cut", "dies") == 9
+    assert (tmp_path / "cut" / "generate_code" / "log").read_text() == "one\n"
+    assert (start("cut"), start("whole")) == (0, 0)
+    assert tree(tmp_path / "cut") == tree(tmp_path / "whole")
+    assert tree(tmp_path / "cut")["log"] == b"one\n"
 
 
 @needs_a_sandbox
