@@ -262,14 +262,22 @@ def test_where_room_is_short_a_file_still_sees_the_whole_interface_of_what_it_ne
     assert all(f"what {path} is about" in shown.interfaces[path] for path in paths[:-1])
 
 
-def test_files_of_an_earlier_plan_are_shown_and_the_model_is_told_to_change_them() -> None:
-    kept = {"part1.py": "part1.py: def old()", "part2.py": "part2.py: def other()"}
-    shown = Memory(small_plan("part1.py", "part2.py"), begun(["part1.py"], ROOMY, kept), [])
-    messages = shown.messages()
-    assert [message.text for message in messages[2:4]] == list(kept.values())
-    assert "It is there from an earlier plan" in messages[-1].text
-    written(shown, "part1.py")
-    assert shown.interfaces["part1.py"] == "part1.py: def meet() -> int"
+def test_files_of_an_earlier_plan_are_shown_and_the_model_is_told_to_change_them_and_why() -> None:
+    plan, kept = small_plan("a.py", "b.py"), {"a.py": "def old()", "b.py": "def other()"}
+    plan["file_structure"][0]["implements"] = ["R1"]
+    told = ("~ R1 loss: text is now: the mean", "~ a.py: purpose", "- R3 loss: gone", "~ paper: title")
+    shown = Memory(plan, begun(["a.py", "b.py"], ROOMY, kept)._replace(changed=told), [])
+
+    def changes() -> list[str]:
+        text = shown.messages()[-1].text
+        assert "It is there from an earlier plan" in text
+        return list(json.loads(text.partition("\n")[2])["changed"])
+
+    assert [message.text for message in shown.messages()[2:4]] == list(kept.values())
+    assert changes() == list(told[:2])
+    written(shown, "a.py")
+    assert shown.interfaces["a.py"] == "a.py: def meet() -> int"
+    assert changes() == list(told), "no line is about that file, so all are shown"
 
 
 def test_a_file_that_breaks_is_open_again_before_those_that_are_not_begun() -> None:
@@ -278,18 +286,3 @@ def test_a_file_that_breaks_is_open_again_before_those_that_are_not_begun() -> N
                                 ("a.py", False, "a.py")):  # fmt: skip
         written(shown, path, sound=sound)
         assert shown.target == target
-
-
-def test_a_file_of_an_earlier_plan_comes_with_what_the_plan_changed_for_it() -> None:
-    plan = small_plan("a.py", "b.py")
-    plan["file_structure"][0]["implements"] = ["R1"]
-    told = ("~ R1 loss: text is now: the mean", "~ a.py: purpose", "- R3 loss: gone", "~ paper: title")
-    work = begun(["a.py", "b.py"], ROOMY, {"a.py": "def old()", "b.py": "def other()"})._replace(changed=told)
-    shown = Memory(plan, work, [])
-
-    def changes() -> list[str]:
-        return list(json.loads(shown.messages()[-1].text.partition("\n")[2])["changed"])
-
-    assert changes() == list(told[:2])
-    written(shown, "a.py")
-    assert changes() == list(told), "no line is about that file, so all are shown"

@@ -178,11 +178,16 @@ def test_a_reply_is_expected_to_be_as_long_as_the_longest_before(tmp_path: Path)
     assert model.asked == 2
 
 
-def test_a_limit_holds_by_what_the_server_says_where_no_price_is_known(tmp_path: Path) -> None:
-    paid = [Reply("ok", "", reply.calls, 10_000, 0, 10, 0.4) for reply in writes(EIGHT)]
-    model = says(*paid)
-    model.priced, model.reports_cost = False, True
-    model.price = lambda tokens_in, tokens_out: 0.0  # type: ignore[method-assign]
+def test_where_no_price_is_known_a_limit_holds_by_what_the_server_says_and_is_refused_if_it_says_nothing(
+    tmp_path: Path,
+) -> None:
+    model = says(*(Reply("ok", "", reply.calls, 10_000, 0, 10, 0.4) for reply in writes(EIGHT)))
+    model.priced, model.price = False, lambda tokens_in, tokens_out: 0.0  # type: ignore[method-assign]
+    told = r"what scripted costs is not known, and its server does not say it, so .*prices\.yaml.*--max-tokens"
+    with pytest.raises(PhaseError, match=told):
+        carry_out(tmp_path / "task", model, small_plan(*EIGHT), max_usd=1)
+    assert model.asked == 0
+    model.reports_cost = True
     with pytest.raises(Paused, match=r"max_usd = 1 (would be passed|is reached).*--add-usd 0\.[0-9]+$"):
         carry_out(tmp_path / "task", model, small_plan(*EIGHT), max_usd=1)
     assert model.asked in (2, 3)
@@ -206,17 +211,6 @@ def test_a_reply_that_was_of_no_use_is_paid_for_all_the_same(tmp_path: Path) -> 
         carry_out(tmp_path / "task", Scripted(lambda request: cut), small_plan("a.py"), max_usd=0.9)
     paid = rows(tmp_path / "task", "logs/llm.jsonl")
     assert [(row["outcome"], row["usd"], row["partial"]) for row in paid] == [("truncated", 0.5, "half a")] * 2
-
-
-def test_money_cannot_be_limited_where_the_price_is_not_known(tmp_path: Path) -> None:
-    model = says()
-    model.priced = False
-    with pytest.raises(
-        PhaseError,
-        match=r"what scripted costs is not known, and its server does not say it, so .*prices\.yaml.*--max-tokens",
-    ):
-        carry_out(tmp_path / "task", model, small_plan("a.py"), max_usd=1)
-    assert model.asked == 0
 
 
 def test_what_a_journal_says_was_paid_and_the_ledger_lost_is_noted_again(tmp_path: Path) -> None:

@@ -271,17 +271,6 @@ def test_the_user_may_ask_for_a_takeover_and_gets_one(tmp_path: Path) -> None:
     assert again(tmp_path) == []
 
 
-@pytest.mark.slow
-def test_the_mode_may_be_changed_when_a_run_is_gone_on_with(tmp_path: Path) -> None:
-    with pytest.raises(PhaseError, match="cut"):
-        supervised(tmp_path, says(*healthy()[:3], Reply("fatal", detail="cut")), "off")
-    supervised(tmp_path, says(*healthy()), "strict")
-    told = report(tmp_path)
-    assert (told["mode"], told["interventions"]["blocks"]) == ("strict", 0)
-    assert any("task_graph_init" in line for line in events(tmp_path))
-    assert again(tmp_path) == []
-
-
 def test_settings_of_the_task_count_and_stay_those_of_the_run(tmp_path: Path) -> None:
     (tmp_path / "kernel").mkdir()
     settings = {"mode": "strict", "executionMode": {"modeLockRounds": 5.0}}
@@ -418,11 +407,17 @@ def test_a_run_that_paused_for_time_is_on_record_and_computed_again_in_the_same_
     assert again(tmp_path) == []
 
 
-def test_a_checkpoint_of_before_is_not_held_against_a_run_that_went_on_without_supervision(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_mode_may_be_changed_whenever_a_run_is_gone_on_with(tmp_path: Path) -> None:
     with pytest.raises(Paused):
-        supervised(tmp_path, says(*healthy()), max_turns=6)
+        supervised(tmp_path, says(*healthy()), max_turns=3)
     with pytest.raises(PhaseError, match="cut"):
-        supervised(tmp_path, says(*healthy()[:7], Reply("fatal", detail="cut")), "off")
+        supervised(tmp_path, says(*healthy()[:5], Reply("fatal", detail="cut")), "off")
+    assert again(tmp_path) == []
+    supervised(tmp_path, says(*healthy()), "strict")
+    told = report(tmp_path)
+    assert (told["mode"], told["interventions"]["blocks"]) == ("strict", 0)
+    assert any("task_graph_init" in line for line in events(tmp_path))
     assert again(tmp_path) == []
 
 
