@@ -1,7 +1,7 @@
-"""The kernel's settings: what kernel/supervisor-config.json may say, with defaults, bounds and a sentence on each.
+"""The kernel's settings, and the policy that follows from them for a whole run (section 3).
 
-They stand here once. schemas/supervisor-config.schema.json is written from them by `python -m scripts.kernel_schema`; a test
-compares the two.
+kernel/supervisor-config.json may hold the settings below. `python -m scripts.kernel_schema` writes its schema from them, with
+defaults, bounds and descriptions; a test compares the two. Only this module sees the mode's name or the shadow variable.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from phases.supervision.signals import SIGNALS
 
 
 def setting(default: Any, about: str, least: float | None = None, most: float | None = None) -> Any:
-    """A setting with its default and the sentence that the schema says of it; of a number, also its bounds."""
+    """Return a field with its default, its description in the schema and, for a number, its bounds."""
     return field(default=default, metadata={"about": about, "least": least, "most": most})
 
 
 def count(default: int, about: str, least: int = 0, most: int = 1000) -> Any:
-    """A setting that counts something."""
+    """Return the field of a count."""
     return setting(default, about, least, most)
 
 
 def share(default: float, about: str) -> Any:
-    """A setting between 0 and 1."""
+    """Return the field of a share between 0 and 1."""
     return setting(default, about, 0, 1)
 
 
 def signal_setting(kind: DeviationSignal) -> Any:
-    """The setting of a signal: from which count on it is raised."""
+    """Return the field of a signal's threshold."""
     return count(SIGNALS[kind].default, SIGNALS[kind].about, least=1)
 
 
@@ -63,7 +63,7 @@ class RecoveryLimits:
 
 @dataclass(frozen=True)
 class Triggers:
-    """When the observer speaks."""
+    """The thresholds of the observer."""
 
     tool_repeat_fail_min: int = signal_setting(DeviationSignal.TOOL_REPEAT_FAIL)
     no_progress_rounds_min: int = signal_setting(DeviationSignal.NO_PROGRESS)
@@ -78,7 +78,7 @@ class Triggers:
 
 @dataclass(frozen=True)
 class Weights:
-    """How much each factor says of a snapshot."""
+    """The weights of the factors of a snapshot's confidence."""
 
     git_clean: float = share(0.25, "How far what changed is the agent's own.")
     snapshot_age: float = share(0.15, "How new the snapshot is.")
@@ -89,7 +89,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class SnapshotConfidence:
-    """From when on a snapshot is trusted."""
+    """The confidence from which on a snapshot is trusted."""
 
     template_graph_min: float = share(
         0.65,
@@ -100,7 +100,7 @@ class SnapshotConfidence:
 
 @dataclass(frozen=True)
 class ModeLimits:
-    """When forced mode is entered and left."""
+    """The conditions to enter and leave forced mode."""
 
     pending_steps_enter_threshold: int = count(2, "So many open steps enter forced mode.", least=1)
     diff_lines_enter_threshold: int = count(
@@ -114,7 +114,7 @@ class ModeLimits:
 
 @dataclass(frozen=True)
 class BranchLimits:
-    """How often the same may be tried in forced mode."""
+    """Limits on repetitions in forced mode."""
 
     command_retry_max: int = count(
         3, "Failures of one call, with nothing changed since, before it is kept back.", least=1
@@ -130,7 +130,7 @@ class EventTimeline:
     max_events_in_checkpoint: int = count(50, "The last events that a checkpoint keeps.")
 
 
-# decision 55: no setting takes a path, as a stranger's task must not say where to write.
+# decision 55: no setting takes a path, since an untrusted task must not decide where to write.
 @dataclass(frozen=True)
 class Config:
     mode: SupervisorMode | None = field(
@@ -168,7 +168,7 @@ class GlobalModePolicy:
 
 
 def resolve_policy(setting: str, config: Config, shadow_variable: str = "") -> GlobalModePolicy:
-    """Return the policy of a run: the setting overrides the file, and both adaptive. An unknown mode is adaptive."""
+    """Return the policy of a run. The setting overrides the file, and an unknown mode is adaptive."""
     mode = _mode_of(setting, config)
     on, strict, layers = mode is not SupervisorMode.OFF, mode is SupervisorMode.STRICT, config.layers
     graph = on and layers.task_graph

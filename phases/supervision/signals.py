@@ -1,7 +1,7 @@
-"""The signals of trouble: what each counts, what it does, and the setting that says from which count on it is raised.
+"""Declare the signals: what each counts, its setting, and its effects.
 
 A new signal takes a member of `DeviationSignal`, a row here, its setting in config.py (`signal_setting`) and its detector in
-observer.py; then `python -m scripts.kernel_schema` writes the schema. test_supervision_signals.py names what was forgotten.
+observer.py; then `python -m scripts.kernel_schema` writes the schema. test_supervision_signals.py names what is missing.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from phases.supervision.enums import DeviationSignal
 
 class SignalRule(NamedTuple):
     about: str
-    """What it counts, in the words of the settings' schema."""
+    """Its description in the settings' schema."""
     setting: str = ""
-    """The setting of `triggers` that is its threshold; empty where it has none."""
+    """The threshold's name in `triggers`; empty for a signal without one."""
     default: int = 0
     """Of that setting."""
     strong_from: float = inf
     """From this value on it ends a cooldown early."""
     stops_from: float = inf
-    """From this value on it stops a run that nobody can take over."""
+    """From this value on it stops a run without takeovers."""
     ended_by_progress: bool = False
     """A round with progress ends it."""
 
@@ -72,21 +72,21 @@ SIGNALS: Mapping[DeviationSignal, SignalRule] = {
 
 
 HINTED, BLOCKED, TOLD = 1, 2, 3
-"""How far the answer to what goes wrong has gone: a word, then calls are kept back, then L2 is told."""
+"""Stages of the answer to a problem: a hint, then refused calls, then L2."""
 
 
 @dataclass(frozen=True)
 class Signal:
-    """What the observer saw. `value` is its number: a count, or rounds."""
+    """A detected problem. `value` is a count, or rounds."""
 
     kind: DeviationSignal
     value: float
     round: int
     detail: str = ""
-    """What it is about: a path, a command, `2 calls, 3 times`."""
+    """Its subject: a path, a command, `2 calls, 3 times`."""
     stage: int = TOLD
 
     @property
     def reason(self) -> str:
-        """`<signal>:<n>`, as the event log writes it."""
+        """Return `<signal>:<n>`, as in the event log."""
         return f"{self.kind}:{self.value:g}"
