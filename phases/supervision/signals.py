@@ -31,39 +31,39 @@ class SignalRule(NamedTuple):
 
 SIGNALS: Mapping[DeviationSignal, SignalRule] = {
     DeviationSignal.TOOL_REPEAT_FAIL: SignalRule(
-        "A stall in which one thing failed so often in the same way is named for it.",
+        "Failures of one kind from which on a stall is named after them.",
         "tool_repeat_fail_min",
         3,
         strong_from=5,
         ended_by_progress=True,
     ),
     DeviationSignal.NO_PROGRESS: SignalRule(
-        "A stall of more rounds than this is told of; it grows with what fails or is known, and shrinks with what is new.",
+        "Rounds of a stall before the model is told. A stall grows with failures and known results, and shrinks with new ones.",
         "no_progress_rounds_min",
         4,
         strong_from=6,
         ended_by_progress=True,
     ),
     DeviationSignal.FILE_LOOP: SignalRule(
-        "So many edits of one file while the checks fail in the same way are a signal.", "file_loop_min", 4
+        "Edits of one file, while the checks fail in the same way, that raise the signal.", "file_loop_min", 4
     ),
     DeviationSignal.GOAL_DRIFT: SignalRule(
-        "So many rounds that wrote or ran something, and touched no planned file, test or check, are a signal.",
+        "Rounds that touched no planned file, test or check that raise the signal.",
         "goal_drift_rounds",
         5,
     ),
     DeviationSignal.SCOPE_CREEP: SignalRule(
-        "So many files beside those of the plan, in their directories, are a signal.", "scope_creep_files", 3
+        "Unplanned files in the directories of planned ones that raise the signal.", "scope_creep_files", 3
     ),
-    DeviationSignal.USER_FORCE_TAKEOVER: SignalRule("The user asked for a takeover.", strong_from=-inf),
+    DeviationSignal.USER_FORCE_TAKEOVER: SignalRule("The user requested a takeover.", strong_from=-inf),
     DeviationSignal.CYCLE: SignalRule(
-        "A stall whose calls come round so often in the same order is a loop.",
+        "Repeats of the same calls in the same order from which on a stall is a loop.",
         "cycle_repeats",
         3,
         ended_by_progress=True,
     ),
     DeviationSignal.ERROR_PLATEAU: SignalRule(
-        "Checks that fail so often with the same failures, though files were changed, are a plateau.",
+        "Runs of the checks with the same failures, although files changed, that are a plateau.",
         "plateau_repeats",
         3,
         stops_from=20,
