@@ -36,7 +36,7 @@ def decide_call(call: Call, state: KernelState, setting: Setting) -> GateDecisio
     if call.rollback and (led or setting.policy.mode is SupervisorMode.STRICT):
         return GateDecision(
             GateAction.CONFIRM if led else GateAction.SKIP,
-            "it would take work back, and a person has to agree first. Next: change the files that are wrong.",
+            "it would discard work, which the user has to allow first. Next: change the files that are wrong.",
         )
     known = state.progress.fruitless.get(call.signature)
     if known is None or not is_forced(state.mode):
@@ -69,7 +69,7 @@ def gate_call(state: KernelState, setting: Setting, call: Call, out: Effects) ->
     state = replace(state, counts=replace(state.counts, blocks=state.counts.blocks + 1))
     if decision.action is GateAction.CONFIRM:
         out.note(TimelineEntry(TimelineEvent.ROLLBACK, "rollback", {"command": call.command[:200]}))
-        out.end(StopReason.USER_CHECKPOINT, f"the model wants to take work back: {call.command[:200]}")
+        out.end(StopReason.USER_CHECKPOINT, f"the model wants to discard work: {call.command[:200]}")
         return replace(state, rollback_asked=True), decision
     out.note(recovery_entry("kept_back", **about))
     if call.rollback:
@@ -97,6 +97,6 @@ def _why_useless(call: Call, known: Fruitless, state: KernelState) -> str:
     limit = next((way.limit for way in state.progress.ways if way.limit and way_label(call) == way.label), "")
     if limit:
         todo = "do what can be done without it, and say so in your summary"
-        return f"{about} failed {known.count} times: {limit}, and no command mends that. Next: {todo}."
+        return f"{about} failed {known.count} times: {limit}, and no command fixes that. Next: {todo}."
     todo = "change a file, then run it again" if call.checks else "send other arguments, or read what it is about"
     return f"{about} failed {known.count} times in the same way, and nothing changed since. Next: {todo}."

@@ -78,7 +78,7 @@ def _stop_hopeless(
         out.note(failure_entry("stalled", since=since, why=told))
         out.end(
             StopReason.STUCK_CYCLE if cycle else StopReason.CIRCUIT_BREAKER,
-            f"the last turns brought nothing new, though the model was told so: {told}",
+            f"the last turns produced nothing new, although the model was told so: {told}",
         )
         return
     # Without takeovers, the limit on turns must not be the only end.

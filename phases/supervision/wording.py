@@ -26,7 +26,7 @@ HANDED_BACK = (
 )
 LEADS = "[Supervision] You are being led: take the next step below, and nothing else, until control is handed back."
 PASSES = "[Supervision] That worked."
-_LIMITED = "no command mends that. Say so in your summary, and do what can be done without it."
+_LIMITED = "no command fixes that. Say so in your summary, and do what can be done without it."
 _TODO = {
     DeviationSignal.ERROR_PLATEAU: (
         "the changes do not reach the cause. Read the first failing test and the code that it tests, say in one sentence why "
@@ -76,7 +76,7 @@ def hint_text(signal: Signal, progress: Progress, assertion: str, open_step: str
             limit = ways[0].limit if ways else ""
             quoted = () if limit or any(way.error for way in ways) else tuple(failures)
             todo = f"{limit}, and {_LIMITED}" if limit else _OTHER_WAY if any(way.error for way in ways) else open_step
-    told = "the last turns brought nothing new" if signal.kind in _STALLS else describe_signal(signal, progress)
+    told = "the last turns produced nothing new" if signal.kind in _STALLS else describe_signal(signal, progress)
     shown = [(f"Failing {_QUOTED}:", _quote_few(quoted)), (f"Repeated {_QUOTED}:", _quote_few(repeated))]
     return _fit(shown, f"[Supervision] {told[:1].upper()}{told[1:]}.", todo)
 
@@ -86,7 +86,7 @@ def describe_signal(signal: Signal, progress: Progress) -> str:
     about, count = quote_text(signal.detail), f"{signal.value:g}"
     match signal.kind:
         case DeviationSignal.ERROR_PLATEAU:
-            return f"`{about}` failed {count} times with the same failures, though files changed in between"
+            return f"`{about}` failed {count} times with the same failures, although files changed in between"
         case DeviationSignal.FILE_LOOP:
             return f"`{about}` was edited in {count} turns, and the checks fail as before"
         case DeviationSignal.GOAL_DRIFT:
@@ -94,7 +94,7 @@ def describe_signal(signal: Signal, progress: Progress) -> str:
         case DeviationSignal.SCOPE_CREEP:
             return f"{count} files were written that the plan does not name, the last of them `{about}`"
         case DeviationSignal.CYCLE:
-            return f"the same calls were made in turn ({about}), each time with the same result"
+            return f"the same calls were repeated in the same order ({about}), each time with the same result"
     return describe_stall(progress)
 
 
