@@ -103,7 +103,7 @@ def describe_stall(progress: Progress) -> str:
     ways = _worst_ways(progress)
     if not ways:
         return f"no call was made for {progress.rounds} turns"
-    told = f"{ways[0].label} brought nothing {ways[0].count} times"
+    told = f"{ways[0].label} gave no new result {ways[0].count} times"
     return quote_text(f"{told}: {ways[0].error}" if ways[0].error else told)
 
 
