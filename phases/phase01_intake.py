@@ -12,14 +12,13 @@ from pipeline.base.safe_tree import NotRegularError
 from pipeline.engine.phase import TYPED, Context, Documents, Phase
 
 if TYPE_CHECKING:
-    from phases.readers.intake import Download
-    from phases.readers.sources import Source
+    from phases.readers.intake import Download, Source
 
 _DIRECTORY = "source/"
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.readers.sources import digest_of  # late: every command looks at every phase (decision 38)
+    from phases.readers.intake import digest_of  # late: every command looks at every phase (decision 38)
 
     origin = str(ctx.settings["source"])
     source, fetched = _take(origin, ctx)
@@ -52,7 +51,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 def _take_notes(source: Source, given: str) -> list[tuple[str, str, bytes]]:
     """The texts that belong to the paper: where each lies in the task, where it came from, and what it holds."""
-    from phases.readers.sources import NOTES, read_note  # late, as above
+    from phases.readers.intake import NOTES, read_note  # late, as above
 
     try:
         found = {**source.notes, **{path: read_note(path) for path in given.split(os.pathsep) if path}}
@@ -71,10 +70,9 @@ def _take_notes(source: Source, given: str) -> list[tuple[str, str, bytes]]:
 
 def _take(origin: str, ctx: Context) -> tuple[Source, Download | None]:
     # late, as above
-    from phases.readers.intake import IntakeLimits, load_source
+    from phases.readers.intake import IntakeLimits, Source, load_source
     from phases.readers.kinds import REQUIREMENT
     from phases.readers.reading import BROKEN, OtherText, Unreadable
-    from phases.readers.sources import Source
 
     # decision 37: what was typed is a source like any other
     if origin.startswith(TYPED):

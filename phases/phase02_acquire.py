@@ -50,8 +50,7 @@ def _read_note(name: str, ctx: Context) -> Reading:
 def _read(source: Mapping[str, Any], ctx: Context) -> Reading:
     """The reading of the source; of a scan, where that is wanted, of a copy with the text that was recognized in it."""
     from phases.readers.kinds import LATEX
-    from phases.readers.reader_subprocess import read_in_subprocess, run_worker
-    from phases.readers.recognition import copy_name, is_scan, read_copy
+    from phases.readers.reader_subprocess import copy_name, is_scan, read_copy, read_in_subprocess, run_worker
     from phases.sandbox.parsers import confine_parser
     from pipeline.base.workers import WorkerStart
 
@@ -79,7 +78,7 @@ def _read_file(kind: str, path: str, ctx: Context) -> Reading:
 
 def _make_copy(path: str, copy: str, verdict: str, ctx: Context, run: RunWorker) -> None:
     """Makes the copy with a text layer, unless an earlier run, which was ended since, has made it."""
-    from phases.readers.recognition import PROGRAM, recognize_letters
+    from phases.readers.reader_subprocess import PROGRAM, recognize_letters
 
     _refuse_outside(ctx.paths.root, copy, os.path.basename(os.path.dirname(copy)))
     if not os.path.lexists(copy):

@@ -69,7 +69,7 @@ KIND = """
 from phases.readers.kinds import KINDS, kind_of
 from phases.readers.reader_worker import read_input
 from phases.readers.reading import BROKEN, OK, InputFile
-from phases.readers.sources import source_of
+from phases.readers.intake import source_of
 from pipeline.engine.contract import Contracts
 
 cells = [

@@ -28,7 +28,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
 
 from figures import print_figures
 
-from phases.agent.journal_facts import FactExtractor
+from phases.agent.kernel_facts import FactExtractor
 from phases.agent.kernel_files import KernelFiles
 from phases.agent.supervisor_adapter import setting_from
 from phases.agent.tools.toolbox import ToolKind

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
 
-from phases.agent.journal_facts import FactExtractor
+from phases.agent.kernel_facts import FactExtractor
 from phases.agent.supervisor_adapter import setting_from
 from phases.agent.tools.toolbox import ToolKind
 from phases.llm.model import ToolCall

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from phases.agent.given_code import GivenCode
+from phases.acceptance.checks.readme_commands import README
+from phases.agent.offline_model import GivenCode
 from phases.agent.review_question import (
     DELIVERY,
     MOST_CHARACTERS,
-    README,
     Row,
     batch_items,
     build_question,
@@ -97,15 +97,19 @@ class Judge:
     _before: dict[str, Judgement] = field(default_factory=dict)
     """By id, the verdicts of this start's last look: the file that one names is shown at the next one, too."""
 
-    def review(self, workspace: Workspace, evidence: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:
+    def review(
+        self, workspace: Workspace, evidence: Sequence[Row], tried: Sequence[Row] = ()
+    ) -> tuple[list[dict[str, Any]], list[str]]:
         """Return the rows of evidence, each with its verdict, and what the delivered directory lacks.
 
+        `tried`: the README's commands and what they did.
         A row has no verdict where no reply could be used.
 
         Raises PhaseError if the model cannot be asked, Paused at a limit.
         """
         sources, (paper, is_request) = read_sources(workspace), read_paper(self.paper)
-        items = [item for item in find_items(self.plan, sources, evidence, is_request=is_request) if item.code]
+        found = find_items(self.plan, sources, evidence, tried=tried, is_request=is_request)
+        items, requests = [item for item in found if item.code], self.plan.get("user_requests", ())
         digests = {str(item.row["id"]): digest_item(item, sources) for item in items}
         known = self._known = self._read_verdicts() if self._known is None else self._known
         stale = [item for item in items if digests[item.row["id"]] not in known]
@@ -118,7 +122,8 @@ class Judge:
             label = f"{len(batch)} points"
             self.progress(f"{self.model.name} reviews {label}: part {number} of {len(batches)}")
             shown = {str(item.row["id"]): digests[item.row["id"]] for item in batch}
-            given = self._ask(label, shown, build_question(batch, paper, sources, is_first=is_first))
+            question = build_question(batch, paper, sources, requests=requests, tried=tried, is_first=is_first)
+            given = self._ask(label, shown, question)
             known |= {shown[name]: said for name, said in given.items()}
         judgements = dict[str, Judgement]()
         for item in items:
@@ -200,7 +205,7 @@ class Judge:
         return given
 
     def _parse(self, text: str) -> tuple[list[Row], str]:
-        """The rows of a reply, or what is wrong with it."""
+        """Return the rows of a reply, or its fault."""
         try:
             value = parse_json(text[text.find("{") : text.rfind("}") + 1].encode("utf-8", "replace"))
         except FormatError as error:
@@ -217,7 +222,7 @@ def _read_replies(path: str) -> tuple[Mapping[str, str], list[Row]]:
 
 
 def _single_verdicts(rows: Sequence[Row], wanted: Set[str]) -> dict[str, Judgement]:
-    """The verdicts that were asked for, without those that contradict each other."""
+    """Return the requested verdicts, without contradictory ones."""
     counts = Counter(name for name, _ in {(row["id"], row["verdict"]) for row in rows})
     return {
         row["id"]: Judgement(row["verdict"], _clean(row.get("file", "")), row.get("line", 0), _clean(row["sentence"]))

@@ -1,4 +1,4 @@
-"""What a reviewer is asked: requirements with the paper around their quotes, the code and the tests, in as few parts as fit."""
+"""Build the questions for a reviewer: requirements with the paper around their quotes, code and tests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from phases.acceptance.checks.readme_commands import README, describe_command, describe_exit
 from phases.evidence.demands import demands_of, is_value
 from phases.evidence.locate import find_tests, locate_demands
 from phases.evidence.places import MODULE, TEXT, Place, is_test_file, split_lines
@@ -28,7 +29,6 @@ _MOST_OF_FILE, _MOST_OF_ALL = 20_000, 60_000
 _AROUND = 3000
 """Characters of the paper before and after a quote that are sent with it: about a page, whatever page they are on."""
 _FEWEST_LETTERS = 10
-README = "README.md"
 _GAP = "    …\n"
 _FILE = "(file)"
 _EQUATION = re.compile(r"\b(?:eqs?|equations?|formulas?)\b.{1,20}", re.IGNORECASE)
@@ -55,14 +55,15 @@ DELIVERY = "DELIVERY"
 """The id of what no plan demands and each user wants; it gets a verdict as a requirement does."""
 OF_ALL = (
     "The delivered directory is what its user needs. README.md has the purpose, installation, usage with commands that exist in "
-    "the code and output that it gives, assumptions and what is not done. There are packaging and a licence note, and nothing "
-    "refers to files outside the directory. Unusable input gets one line that names it."
+    "the code and output that it gives, assumptions and what is not done; README COMMAND has what commands of it did in a "
+    "sandbox without network. There is packaging. Nothing refers to files outside the directory or, but for comments, to ids "
+    "of the plan. Unusable input gets one line that names it."
 )
 OF_PAPER = (
     "README.md says which part of the paper is where, and names contradictions between its text, figures and tables."
 )
 OF_EXPERIMENTS = (
-    "Experiments name results in words beside their ids, with baselines, save them after each run without overwriting others, "
+    "Experiments name results in words, with baselines, save them after each run without overwriting others, "
     "and mark quick runs; each metric and data set is tested against a known truth."
 )
 _LACKS = "The sentence names all that is missing."
@@ -85,9 +86,14 @@ class Item(NamedTuple):
 
 
 def find_items(
-    plan: Mapping[str, Any], sources: Sources, evidence: Sequence[Row], *, is_request: bool = False
+    plan: Mapping[str, Any],
+    sources: Sources,
+    evidence: Sequence[Row],
+    *,
+    tried: Sequence[Row] = (),
+    is_request: bool = False,
 ) -> list[Item]:
-    """Return what gets a verdict, in the plan's order."""
+    """Return what gets a verdict, in the plan's order. `tried`: the README's commands and what they did."""
     demands, places, seen = demands_of(plan), locate_demands(plan, sources), {row["id"]: row for row in evidence}
     owners = {row["id"]: _owner_of(row, demands) for row in demands if is_value(row)}
     files = [_whole_file(path) for path in sources if is_test_file(path)]
@@ -113,7 +119,8 @@ def find_items(
         code = [place for place in code if not is_test_file(place.path)] or code
         items.append(Item(row, values, code or _all_code(sources), tests))
     delivered = [_whole_file(path) for path in sources if _OF_DELIVERY.fullmatch(path)]
-    return [*items, Item(_delivery_row(plan, is_request=is_request), (), delivered, ())] if README in sources else items
+    delivery = {**_delivery_row(plan, is_request=is_request), "commands": [describe_exit(row) for row in tried]}
+    return [*items, Item(delivery, (), delivered, ())] if README in sources else items
 
 
 def _delivery_row(plan: Mapping[str, Any], *, is_request: bool) -> Row:
@@ -175,7 +182,7 @@ def _code_of(items: Sequence[Item], sources: Sources, is_first: bool) -> list[Pl
 
 
 def _owner_of(value: Row, demands: Sequence[Row]) -> str:
-    """The requirement whose own sentence states a value; empty where none does."""
+    """Return the requirement whose sentence states a value; empty if there is none."""
     source, quote = value["source"], _letters_of(value["source"]["quote"])
     for row in demands:
         said = (row["text"], row["source"]["quote"])
@@ -194,14 +201,29 @@ def _all_code(sources: Sources) -> list[Place]:
     return [_whole_file(path) for path in paths[:_MOST_FILES]]
 
 
-def build_question(items: Sequence[Item], paper: str, sources: Sources, *, is_first: bool) -> list[Message]:
-    """Return the messages of one question. `is_first`: the look is at all of the work, and not at what changed since."""
+def build_question(
+    items: Sequence[Item],
+    paper: str,
+    sources: Sources,
+    *,
+    requests: Sequence[str] = (),
+    tried: Sequence[Row] = (),
+    is_first: bool,
+) -> list[Message]:
+    """Return the messages of one question.
+
+    `requests`: what the user asked to change in the plan, in their own words. `tried`: the README's commands and what they did.
+    `is_first`: the review is of all of the work, and not of what changed since.
+    """
     rows = [row for item in items for row in (item.row, *item.values)]
+    is_of_delivery = any(row["id"] == DELIVERY for row in rows)
     parts = [
         *_passages(paper, rows),
+        *(as_data("REQUEST OF THE USER", text) for text in requests),
         *(as_data("REQUIREMENT", json.dumps(_describe_item(item), ensure_ascii=False)) for item in items),
         *_excerpts("CODE", _code_of(items, sources, is_first), sources),
         *_excerpts("TESTS", list(dict.fromkeys(place for item in items for place in item.tests)), sources),
+        *(as_data("README COMMAND", describe_command(row)) for row in tried if is_of_delivery),
         f"Judge {', '.join(str(item.row['id']) for item in items)}. Reply with the JSON object.",
     ]
     return [Message("system", SYSTEM), Message("user", "\n\n".join(parts))]
@@ -215,6 +237,7 @@ def _describe_item(item: Item) -> dict[str, Any]:
         "quote": "" if source["quote"] in row["text"] else source["quote"],
         "values": [value["text"] for value in item.values],
         "code": _name_places(item.code),
+        "commands": row.get("commands"),
     }
     return {name: said for name, said in described.items() if said}
 
@@ -250,7 +273,7 @@ def _unframed(name: str, text: str) -> str:
 
 
 def _passages(paper: str, rows: Sequence[Row]) -> Iterator[str]:
-    """What the paper says around each quote, and around each equation that a requirement refers to; each part once."""
+    """Return the paper's text around each quote and cited equation, each part once."""
     pages = {int(mark[1]): mark.start() for mark in PAGE_MARK.finditer(paper)}
     spans = []
     for row in rows:
@@ -288,7 +311,7 @@ def _letters_of(text: str) -> str:
 
 
 def read_paper(path: str) -> tuple[str, bool]:
-    """Return the text of the paper, without the reader's notes above it and what nobody sees, and whether it is a request."""
+    """Return the text of the paper without notes of the reader and invisible text, and whether it is a request."""
     try:
         document = parse_markdown(read_bytes(path))
     except (StorageError, FormatError):

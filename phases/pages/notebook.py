@@ -54,7 +54,7 @@ def render_notebook(walk: Walk, run: Callable[[Sequence[str]], tuple[Sequence[st
     made = list(_walk_through(walk))
     outputs, fault = run([text for kind, text in made if kind == "code"])
     if fault:
-        made[0] = ("markdown", f"{made[0][1]}\n\n**Not all cells ran when this notebook was made:** {_escape(fault)}")
+        made[0] = ("markdown", f"{made[0][1]}\n\n**Not all cells ran when this notebook was made:** {escape_markdown(fault)}")
     left, cells, count = iter(outputs), list[dict[str, Any]](), 0
     for number, (kind, text) in enumerate(made):
         cell: dict[str, Any] = {"id": f"c{number}", "cell_type": kind, "metadata": {}, "source": text}
@@ -89,7 +89,7 @@ def run_cells(sources: Sequence[str], box: Box) -> tuple[Sequence[str], str]:
 
 
 def _walk_through(walk: Walk) -> Iterator[tuple[str, str]]:
-    yield "markdown", f"# {_escape(walk.title)}\n\n{_escape(walk.summary)}"
+    yield "markdown", f"# {escape_markdown(walk.title)}\n\n{escape_markdown(walk.summary)}"
     if walk.packages:
         yield "markdown", "## Install"
         yield "code", f"%pip install -q {' '.join(map(quote, walk.packages))}"
@@ -180,22 +180,23 @@ def _rows_by_section(walk: Walk) -> Iterator[tuple[str, list[Mapping[str, Any]]]
         found.setdefault(str(row["source"]["section"] or ""), []).append(row)
     for name in sorted(found, key=lambda name: order.index(name) if name in order else len(order)):
         title = f"{name} {titles[name]}" if name in titles else name or "What has no section"
-        yield _escape(title), found[name]
+        yield escape_markdown(title), found[name]
 
 
 def _render_row(row: Mapping[str, Any]) -> str:
     where = ", ".join(f"`{place.replace('`', '')}`" for place in row["places"][:3]) or "nowhere in the code"
     page = f"page {row['source']['page']}, " if row["source"]["page"] else ""
-    return f"- **{_escape(row['id'])}** ({page}{_escape(row['status'])}): {_escape(row['text'])}  \n  {where}"
+    name, status, text = (escape_markdown(row[key]) for key in ("id", "status", "text"))
+    return f"- **{name}** ({page}{status}): {text}  \n  {where}"
 
 
 def _render_cells(cells: Sequence[Mapping[str, Any]]) -> str:
     head = "| table | row | column | paper | here | verdict |\n|---|---|---|---|---|---|\n"
     names = ("table", "row", "column", "paper", "ours", "verdict")
-    lines = (" | ".join(_escape("–" if cell[name] is None else cell[name]) for name in names) for cell in cells)
+    lines = (" | ".join(escape_markdown("–" if cell[name] is None else cell[name]) for name in names) for cell in cells)
     return head + "\n".join(f"| {line} |" for line in lines)
 
 
-def _escape(text: object) -> str:
+def escape_markdown(text: object) -> str:
     """Return untrusted text as Markdown that only shows it. Formulas stay formulas."""
     return _MARKS.sub(r"\\\1", " ".join(str(text).split())).replace("\\<", "&lt;").replace("\\&", "&amp;")

@@ -14,8 +14,7 @@ __all__ = [
     "index.build",
     "lookup.services",
     "parse.grammars",
-    "relate.nearness",
-    "relate.relations",
-    "search.answers",
+    "relations",
+    "search",
     "values",
 ]

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import click
 
-from phases.readers.recognition import INSTALL
+from phases.readers.reader_subprocess import INSTALL
 from phases.references.parse.grammars import GRAMMARS
 from phases.sandbox.box import BUBBLEWRAP, ENGINES
 from phases.sandbox.git import OLDEST_FOR_THE_NETWORK, git_version
@@ -83,7 +83,7 @@ def _check_sandbox() -> dict[str, str]:
 
 
 def _check_engines() -> dict[str, str]:
-    """The engines of containers: each that is installed is tried out as the sandbox is."""
+    """Try each installed container engine as the sandbox does."""
     found = {kind: probe_kind(kind) for kind in ENGINES}
     usable = [f"{tried.detail} (--sandbox {kind})" for kind, tried in found.items() if tried.usable]
     others = [tried.detail for tried in found.values() if not tried.usable]

@@ -165,7 +165,7 @@ def test_with_the_users_own_rights_commands_find_what_his_shell_finds(
 def test_a_sign_of_fake_work_is_told_where_no_reviewer_has_decided(
     verdicts: tuple[str | None, ...] | None, doubts: list[str], tmp_path: Path
 ) -> None:
-    def review(workspace: Workspace, rows: Any) -> tuple[list[dict[str, Any]], list[str]]:
+    def review(workspace: Workspace, rows: Any, tried: Any) -> tuple[list[dict[str, Any]], list[str]]:
         said = {"by": "model", "file": "", "line": 0, "sentence": "It is a constant."}
         return [
             {**row, **({"judged": {"verdict": verdict, **said}} if verdict else {})}

@@ -276,7 +276,9 @@ OF_QUEUE = "from queues import Queue\n\n\ndef test_it():\n    q = Queue()\n    q
 def reviewer(*verdicts: str) -> Reviewer:
     """One that gives these verdicts, whatever it reads."""
 
-    def review(workspace: Workspace, rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    def review(
+        workspace: Workspace, rows: Sequence[dict[str, Any]], tried: Sequence[dict[str, Any]]
+    ) -> tuple[list[dict[str, Any]], list[str]]:
         said = {"by": "model", "file": "queues.py", "line": 7, "sentence": "It takes no lock."}
         return [{**row, "judged": {**said, "verdict": one}} for row, one in zip(rows, verdicts, strict=True)], []
 
@@ -314,6 +316,45 @@ def test_nonsense_with_tests_of_its_own_is_in_doubt_and_nobody_else_vouches_for_
     assert (verdict["block"], found["verified_by"], len(found["doubts"])) == (None, verified_by, len(doubts))
     assert all(words in doubt for words, doubt in zip(doubts, found["doubts"], strict=True))
     assert found["verified"] is not bool(doubts)
+
+
+# commands of the README
+
+OF_USE = """# Average
+
+    $ pip install .
+    $ python average.py \\
+        --twice
+    ran with --twice
+    $ python average.py missing.txt >> left.txt; cat left.txt
+    $ printf 'a\\n' | grep b
+
+A line without a dollar is none: rm -r tests
+"""
+PROGRAM = UNLABELLED + '\n\nif __name__ == "__main__":\n    import sys\n\n    print("ran with", *sys.argv[1:])\n'
+
+
+@needs_a_sandbox
+def test_the_reviewer_learns_what_the_commands_of_the_readme_do_and_none_of_them_refuses_or_stays(
+    tmp_path: Path,
+) -> None:
+    seen = list[dict[str, Any]]()
+
+    def review(
+        workspace: Workspace, rows: Any, tried: Sequence[dict[str, Any]]
+    ) -> tuple[list[dict[str, Any]], list[str]]:
+        seen.extend(tried)
+        return list(rows), []
+
+    files = {"average.py": PROGRAM, "test_a.py": TEST, "README.md": OF_USE}
+    verdict = checked(tmp_path, files, plan=plan_of(files, MEAN), review=review)
+    assert verdict["block"] is None
+    assert [(row["exit_code"], row["tail"].strip()) for row in seen] == [
+        (0, "ran with --twice"),
+        (0, "ran with missing.txt"),
+        (1, ""),
+    ]
+    assert not list(tmp_path.rglob("left.txt"))
 
 
 # changes that are tried

@@ -208,6 +208,17 @@ def test_whatever_happens_the_transcript_is_valid_and_fits(steps: list[str], win
         assert not open_calls
 
 
+def test_a_long_request_leaves_room_for_the_work_and_says_where_the_rest_of_it_is() -> None:
+    asked = "Leuchten zählen. " * 10_000
+    paper = f"---\nkind: requirement\n---\n<!-- page 1 -->\n\n{asked}\n"
+    shown = Memory(small_plan(*PATHS[:2]), begun(PATHS[:2], 30_000), [], paper=paper)
+    request = json.loads(shown.messages()[1].text)["request"]
+    assert request.startswith("Leuchten zählen. Leuchten")
+    assert "whole: ../paper.md, 169,999 characters" in request
+    written(shown, PATHS[0])
+    assert size(shown.messages()) <= 30_000
+
+
 def test_an_overflow_makes_the_next_question_smaller_until_nothing_is_left_to_leave_out() -> None:
     shown = memory(window=10**7)
     for number in range(20):

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from phases.agent.given_code import GivenCode
 from phases.agent.judge import Judge
+from phases.agent.offline_model import GivenCode
 from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, Request
 from phases.workspace.workspace import Workspace
@@ -316,6 +316,19 @@ def test_what_the_delivered_directory_lacks_is_told_beside_the_verdicts(tmp_path
 
 
 # What a second look costs
+
+
+def test_the_words_of_the_user_and_what_the_commands_of_the_readme_did_are_in_the_request(tmp_path: Path) -> None:
+    place = Place(tmp_path, requirements=ROWS[:1], values=())
+    place.workspace.write("README.md", "    $ python model.py\n")
+    place.judge = replace(place.judge, plan={**place.judge.plan, "user_requests": ["also halve lists"]})
+    tried = [{"command": "python model.py", "exit_code": 2, "tail": "no such file"}]
+    place.judge.review(place.workspace, [{"id": "R1", "tests": []}], tried)
+    [request] = place.model.requests
+    assert parts_of(request, "REQUEST OF THE USER") == ["also halve lists"]
+    assert parts_of(request, "README COMMAND") == ["$ python model.py\nexit code 2\nno such file"]
+    place.judge.review(place.workspace, [{"id": "R1", "tests": []}], [{**tried[0], "exit_code": 0}])
+    assert asked_in(place.model.requests[-1]) == ["DELIVERY"], "a command that works now is judged again"
 
 
 @pytest.mark.parametrize(

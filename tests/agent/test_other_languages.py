@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from phases.llm.model import Reply, reply_to_json
-from phases.planning.rules.languages import language_of
+from phases.planning.rules.plan import language_of
 from phases.sandbox.commands import kind_of_sandbox
 from tests.agents import small_plan, write
 from tests.papers import Command

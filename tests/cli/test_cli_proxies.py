@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.references.lookup.service import NoServiceAnswer
+from phases.references.lookup.candidates import NoServiceAnswer
 from phases.references.lookup.services import open_lookups
 from phases.references.values import Entry
 from pipeline.base.http.proxy import find_proxy

@@ -290,7 +290,7 @@ def test_what_cannot_begin_says_why(client: Client) -> None:
     said = Elements(client.get(answered.headers["location"]).text)
     assert "nobody" in said.text
     answered = client.post("/new", source="  ...  ")
-    assert "Nothing was begun" in client.get(answered.headers["location"]).text
+    assert "Nothing was started" in client.get(answered.headers["location"]).text
 
 
 SLOW = '''"""Toy phase {number}."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.kernel_setting import RULES
+from phases.agent.session import RULES
 from phases.sandbox.box import NONE
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.engine.contract import Contracts

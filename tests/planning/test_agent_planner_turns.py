@@ -18,12 +18,12 @@ from phases.llm.ledger_rows import read_ledger
 from phases.llm.model import Reply, Request, most_tokens, tokens_of
 from phases.phase05_plan import INDEX, PHASE, PLAN, REQUESTS
 from phases.planning.model import prompt
+from phases.planning.model.material import choose_pages, is_torn
 from phases.planning.model.plan_steps import STEPS
-from phases.planning.model.shown_pages import choose_pages, is_torn
+from phases.planning.plan_words import pip_packages
 from phases.readers.kinds import REQUIREMENT
 from phases.readers.markdown import paper_document
 from phases.readers.text import read_requirement, read_text
-from phases.sandbox.installs import pip_packages
 from pipeline.base.errors import ContractError, Interrupted, Paused, PhaseError
 from pipeline.base.files import sha256
 from pipeline.base.plain_yaml import dump_yaml
@@ -564,6 +564,46 @@ def test_so_many_rows_that_nobody_could_review_them_are_told_back(desk: Desk) ->
     assert "rows are too many; at most 250" in model.requests[1].messages[-1].text
 
 
+STRAY = changed(lambda plan: plan["baselines"].append({**plan["components"][0]["source"], "name": "x", "address": "y"}))
+TWICE = changed(lambda plan: plan["file_structure"].append(plan["file_structure"][0]))
+UNKNOWN = changed(lambda plan: plan["requirements"][0].update(component="C99"))
+
+
+@pytest.mark.parametrize(
+    ("refused", "mends"),
+    [
+        pytest.param(STRAY, {"baselines": [], "struck": ["x"]}, id="a row that goes"),
+        pytest.param(UNKNOWN, {"requirements": [SHORT.plan["requirements"][0]]}, id="a row that changes"),
+        pytest.param(
+            NO_COMMAND, {"validation_approach": SHORT.plan["validation_approach"]}, id="what is no list of rows"
+        ),
+        pytest.param(
+            changed(lambda plan: plan.update(stray=1)), {"language": SHORT.plan["language"]}, id="a stray key"
+        ),
+        pytest.param(
+            changed(lambda plan: plan.pop("environment_setup")),
+            {"environment_setup": SHORT.plan["environment_setup"]},
+            id="what was left out",
+        ),
+        pytest.param(UNKNOWN, SHORT.plan, id="the whole plan again"),
+    ],
+)
+def test_a_plan_that_is_refused_is_mended_by_what_changes_alone(
+    desk: Desk, refused: str, mends: dict[str, Any]
+) -> None:
+    model = saying(refused, json.dumps(mends))
+    assert desk.plan(model) == SHORT.plan
+    assert "an object of what changes alone" in model.requests[1].messages[-1].text
+
+
+def test_a_second_refusal_shows_the_plan_as_the_replies_make_it(desk: Desk) -> None:
+    wrong, right = ({"requirements": [{**SHORT.plan["requirements"][0], "component": one}]} for one in ("C98", "C1"))
+    model = saying(UNKNOWN, json.dumps(wrong), json.dumps({"requirements": [SHORT.plan["requirements"][0]], **right}))
+    desk.plan(model)
+    shown = json.loads(model.requests[2].messages[-2].text)
+    assert (shown["requirements"][0]["component"], shown["paper"]) == ("C98", SHORT.plan["paper"])
+
+
 def test_a_model_that_refuses_to_mend_a_row_costs_the_row_and_not_the_plan(desk: Desk) -> None:
     model = saying(BAD_QUOTE, Reply("refused", detail="policy"))
     plan = desk.plan(model)
@@ -864,7 +904,7 @@ def test_the_model_is_given_the_present_plan_and_what_people_asked_for(desk: Des
     present = keep(desk, SHORT.plan)
     desk.requests = ["also wait in the garden"]
     model = saying(json.dumps(with_garden()))
-    assert desk.plan(model) == with_garden()
+    assert desk.plan(model) == {**with_garden(), "user_requests": desk.requests}
     assert [block for block in data_in(model.requests[0]) if block[0] == "PLAN"] == [("PLAN", present)]
     said = outside(model.requests[0])
     assert "1. also wait in the garden" in said
@@ -890,9 +930,9 @@ def test_a_present_plan_that_is_damaged_is_named_before_anything_is_paid(desk: D
 def test_a_run_that_was_killed_after_its_plan_was_written_does_not_plan_from_its_own_result(desk: Desk) -> None:
     keep(desk, SHORT.plan)
     desk.requests = ["also wait in the garden"]
-    desk.plan(saying(json.dumps(with_garden())))
-    keep(desk, with_garden())  # and then the run was killed, before the stamp
-    assert desk.plan(saying()) == with_garden()
+    made = desk.plan(saying(json.dumps(with_garden())))
+    keep(desk, made)  # and then the run was killed, before the stamp
+    assert desk.plan(saying()) == made
     assert len(desk.spent) == 1
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.readers.pdf.held_reader import PageReader, read_held
+from phases.readers.pdf.docling import PageReader, read_held
 from phases.readers.reader_subprocess import read_in_subprocess
 from phases.readers.reading import InputFile, Reading
 from pipeline.base.errors import PhaseError

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from phases.readers.archive import unpack
-from phases.readers.reading import BROKEN, Unreadable
+from phases.readers.reading import BROKEN, Unreadable, unpack
 from pipeline.base.archives import LARGEST_FILE, MOST_MEMBERS
 from tests.work import must_end
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.readers.arxiv import ArxivId, arxiv_id
+from phases.readers.origins import ArxivId, arxiv_id
 from tests.strategies import QUICK
 
 BARE = [

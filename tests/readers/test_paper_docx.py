@@ -227,7 +227,7 @@ A. Author. On time. 1999.
 def test_a_document_is_read_whole_and_in_order() -> None:
     reading = read(PAPER)
     assert reading.pages == (READ,)
-    assert (reading.verdict, reading.reader, reading.title) == (OK, "docx 1", "Slow Waiting for Everyone")
+    assert (reading.verdict, reading.reader, reading.title) == (OK, "docx 2", "Slow Waiting for Everyone")
     assert reading.authors == ("Ada Author", "Bernd Müller", "王小明")
     assert [(link.url, link.text) for link in reading.links] == [("https://example.org/code", "here")]
     assert reading.hidden == ()
@@ -432,7 +432,49 @@ TITLES = [
 def test_the_title_is_found(body: str, told: str, title: str | None) -> None:
     reading = read(body, {"docProps/core.xml": CORE.format(told)})
     assert reading.title == title
-    assert reading.authors == ("Ada Author", "Bernd Müller")
+    assert reading.authors == (), "the properties of a file name whoever saved it"
+
+
+BOLD = "<w:b/>"
+
+
+def bold(text: str) -> str:
+    return p(run(text, BOLD))
+
+
+BOLD_HEADINGS = [
+    pytest.param(
+        bold("T") + p("Jane Doe") + bold("Method") + p("x"),
+        "# T\n\nJane Doe\n\n## Method\n\nx",
+        id="the first one is the title",
+    ),
+    pytest.param(
+        p("T", "Title") + bold("1. A") + p("x") + bold("1.1. B") + p("y"),
+        "# T\n\n## 1 A\n\nx\n\n### 1.1 B\n\ny",
+        id="numbers say the levels",
+    ),
+    pytest.param(
+        bold("T") + p("A", "Heading1") + bold("b") + p("x"), "# A\n\nT\n\nb\n\nx", id="not beside headings by style"
+    ),
+    pytest.param(
+        p("x") + bold("A sentence.") + p(run("B", BOLD) + run(" is so")) + bold("C"),
+        "x\n\nA sentence.\n\nB is so\n\nC",
+        id="not bold words of the text",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "text"), BOLD_HEADINGS)
+def test_bold_paragraphs_are_headings_where_no_style_says_so(body: str, text: str) -> None:
+    assert flow(body) == text
+
+
+def test_letters_of_a_style_that_is_bold_are_bold() -> None:
+    styles = STYLES.replace(
+        "</w:styles>", '<w:style w:styleId="Own"><w:name w:val="Own"/><w:rPr><w:b/></w:rPr></w:style></w:styles>'
+    )
+    body = p("T", "Own") + p("x") + p("Method", "Own") + p("y") + p(run("z", '<w:b w:val="0"/>'), "Own")
+    assert read(body, {"word/styles.xml": styles}).pages[0].strip() == "# T\n\nx\n\n## Method\n\ny\n\nz"
 
 
 ENTITIES = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
@@ -445,10 +487,10 @@ HOSTILE = [
     pytest.param(document(p("&a;"), before=FILE), "declares entities", id="an entity that is a file"),
     pytest.param(document(p(INCLUDE)), "includes files", id="an inclusion"),
     pytest.param(later(lambda: document("<w:sdt>" * 50_000)), "deeper", id="endless depth"),
-    pytest.param(document("<w:p>"), "no XML", id="tags that do not end"),
-    pytest.param("words", "no XML", id="no XML"),
-    pytest.param('<?xml version="1.0" encoding="klingon"?><x/>', "no XML", id="an encoding that nobody knows"),
-    pytest.param(b"\xff\xfe\x00", "no XML", id="bytes"),
+    pytest.param(document("<w:p>"), "not valid XML", id="tags that do not end"),
+    pytest.param("words", "not valid XML", id="no XML"),
+    pytest.param('<?xml version="1.0" encoding="klingon"?><x/>', "not valid XML", id="an encoding that nobody knows"),
+    pytest.param(b"\xff\xfe\x00", "not valid XML", id="bytes"),
 ]  # fmt: skip
 
 
@@ -471,7 +513,7 @@ def test_hostile_parts_are_refused_at_once(
 @pytest.mark.parametrize(
     ("part", "words"),
     [
-        pytest.param("<x/>", "no text", id="another XML"),
+        pytest.param("<x/>", "no document text", id="another XML"),
         pytest.param(document(p("...")), "without words", id="no words"),
     ],
 )
@@ -518,8 +560,8 @@ WRONG = [
     pytest.param(OLE, ENCRYPTED, "password", id="with a password, perhaps"),
     pytest.param(OLE + "EncryptedPackage".encode("utf-16-le"), ENCRYPTED, "password", id="with a password"),
     pytest.param(OLE + "WordDocument".encode("utf-16-le"), BROKEN, "old Word file", id="of an old Word"),
-    pytest.param(b"", BROKEN, "no Word document", id="empty"),
-    pytest.param(b"%PDF-1.7", BROKEN, "no Word document", id="a PDF"),
+    pytest.param(b"", BROKEN, "not a Word document", id="empty"),
+    pytest.param(b"%PDF-1.7", BROKEN, "not a Word document", id="a PDF"),
     pytest.param(packed({"xl/workbook.xml": "<x/>"}), BROKEN, "without word/document.xml", id="a spreadsheet"),
     pytest.param(docx(p("x"))[:-100], BROKEN, ".", id="half a file"),
     pytest.param(b"PK\x03\x04" + bytes(100), BROKEN, ".", id="the beginning of one"),
@@ -535,7 +577,7 @@ def test_what_is_no_document_is_refused_with_the_reason(data: bytes, verdict: st
 
 def test_a_document_with_more_elements_than_any_paper_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("phases.readers.docx.xml._MOST_ELEMENTS", 8_000)
-    with pytest.raises(Unreadable, match="more elements"):
+    with pytest.raises(Unreadable, match="more or deeper elements"):
         read(f"{'<w:p/>' * 8_000}")
     assert read(f"{'<w:p/>' * 7_000}{p(run('words'))}").verdict == "ok"
 

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from phases.readers.archive import unpack
 from phases.readers.latex.reader import RULES, read_latex
 from phases.readers.latex.references import bib_entries, format_entry
-from phases.readers.reading import BROKEN, OK, Link, Reading, Unreadable
+from phases.readers.reading import BROKEN, OK, Link, Reading, Unreadable, unpack
 from tests.papers import SHARED
 from tests.rows import later
 from tests.work import must_end

@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from phases.readers.pdf.blocks import CODE, PdfBlock
-from phases.readers.pdf.lines import Line
+from phases.readers.pdf.headings import BodyStyle
+from phases.readers.pdf.lines import Line, Words
 from phases.readers.pdf.listings import find_listings
-from phases.readers.pdf.markdown import text_of
 from phases.readers.pdf.page import BoundingBox, Item
-from phases.readers.pdf.reader import read_pdf
-from phases.readers.pdf.unnumbered import BodyStyle
-from phases.readers.pdf.words import Words
+from phases.readers.pdf.reader import read_pdf, text_of
 from tests.readers.test_paper_pdf_layouts import (
     COLUMN,
     FOOT,

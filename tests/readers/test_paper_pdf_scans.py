@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from phases.readers.pdf.blocks import EQUATION, PARAGRAPH, PdfBlock
-from phases.readers.pdf.equations import with_equations
+from phases.readers.pdf.formulas import with_equations
 from phases.readers.pdf.headings import longest_run
-from phases.readers.pdf.lines import Line
+from phases.readers.pdf.lines import Line, Words
 from phases.readers.pdf.page import BoundingBox, Character, Page
-from phases.readers.pdf.reader import read_pdf
-from phases.readers.pdf.titles import title_of
-from phases.readers.pdf.words import Words
+from phases.readers.pdf.reader import read_pdf, title_of
 from tests.readers.test_paper_pdf_layouts import Read, Sheet, printed, prose, width_of, wrapped
 
 SIDES = (60.0, 320.0)

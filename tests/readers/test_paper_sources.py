@@ -23,9 +23,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.phase01_intake import PHASE
+from phases.readers.intake import Source, digest_of, source_of, source_on_disk
 from phases.readers.kinds import ARCHIVE, DOCX, HTML, LATEX, MARKDOWN, PDF, REQUIREMENT, TEXT, kind_of
 from phases.readers.reading import BROKEN, OtherText, UnclearDirectory, Unreadable
-from phases.readers.sources import Source, digest_of, source_of, source_on_disk
 from pipeline.base.errors import PhaseError, PipelineError, StorageError
 from pipeline.base.files import sha256
 from pipeline.engine.contract import Contracts

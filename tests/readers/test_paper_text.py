@@ -9,7 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.planning.quotes import quote_of
-from phases.planning.rules import plan_of_text
+from phases.planning.rules import plan_by_rules, plan_of_text
+from phases.readers.markdown import add_notes, paper_document
+from phases.readers.outline import outline_of
 from phases.readers.reading import BROKEN, OK, Unreadable
 from phases.readers.text import read_requirement, read_text
 from tests.papers import MARKDOWN, PAPER
@@ -42,8 +44,26 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
     assert read_text(b"\xef\xbb\xbf# Title\n", markdown=True).title == "Title"
 
 
-def test_front_matter_of_its_author_is_no_part_of_the_text() -> None:
-    assert body("---\ntitle: x\n---\n# A\n\n---\n\nB\n", markdown=True) == "# A\n\n---\n\nB\n"
+FRONT = [
+    pytest.param("title: 'FastThing: thinning'\nauthors:\n  - name: Jane Doe\n    orcid: 0000\n  - name: A. Li\n",
+                 ("FastThing: thinning", ("Jane Doe", "A. Li")), id="a list of names with their places"),
+    pytest.param("title: T\nauthor: Jane Doe and A. Li\ndate: 1 June 2021\n", ("T", ("Jane Doe", "A. Li")), id="one line"),
+    pytest.param("title: T\nauthors:\n- given-names: Jane\n  surname: Doe\n- A. Li\n", ("T", ("Jane Doe", "A. Li")), id="both"),
+    pytest.param("title: FastThing: thinning\ntags: [a]\n", ("FastThing: thinning", ()), id="a colon without quotes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("front", "known"), FRONT)
+def test_title_and_authors_of_front_matter_are_those_of_the_paper(
+    front: str, known: tuple[str, tuple[str, ...]]
+) -> None:
+    reading = read_text(f"---\n{front}---\n# Summary\n\nWords.\n\n```\n# code\n```\n".encode(), markdown=True)
+    assert (reading.title, reading.authors) == known
+    assert reading.pages[0] == f"# {known[0]}\n\n## Summary\n\nWords.\n\n```\n# code\n```\n"
+
+
+def test_front_matter_is_no_part_of_the_text() -> None:
+    assert body("---\ndate: x\n---\n# A\n\n---\n\nB\n", markdown=True) == "# A\n\n---\n\nB\n"
 
 
 @pytest.mark.parametrize("text", ["---\nnever closed\n# A\n", "\n---\na\n---\n", "----\na\n----\n"])
@@ -78,6 +98,22 @@ def test_any_bytes_are_read_or_unreadable(content: bytes, markdown: bool) -> Non
     else:
         assert reading.verdict == requirement.verdict == OK
         assert len(requirement.title or "") <= 80
+
+
+NOTES = [
+    "# Addendum\n\nThe window is set to 7 items.\n\n## Data\n\nUse all lists.\n",
+    "The window is set to 7 items.\n",
+]
+
+
+@pytest.mark.parametrize("note", NOTES, ids=["below its heading", "without any heading"])
+def test_the_prose_of_an_addendum_is_planned(note: str) -> None:
+    paper = b"# Thin\n\n## 1 Introduction\n\nLists are long.\n\n## 2 Method\n\nWe keep every third item.\n"
+    reading = add_notes(read_text(paper, markdown=True), [("addendum.md", read_text(note.encode(), markdown=True))])
+    document = paper_document(reading, "0" * 64, "md")
+    plan = plan_by_rules(document.text, outline_of(document), body_start=document.body_start)
+    assert "The window is set to 7 items." in [row["text"] for row in plan["requirements"]]
+    assert [(row["name"], row["value"]) for row in plan["values"]] == [("window", 7)]
 
 
 # Plain text
@@ -116,6 +152,54 @@ def test_a_heading_of_plain_text_is_told_by(text: str, wanted: str) -> None:
 )
 def test_what_is_no_heading_of_plain_text_is_left_as_it_stands(text: str) -> None:
     assert body(text, markdown=False) == text
+
+
+MEMO = """
+
+Some Working Group                                              A. Li
+Request for Comments: 1                                      May 1996
+
+                Thinning Lists in Linear Time
+
+Status of This Memo:
+
+   This memo thins lists.  It is
+   informational.
+
+1. Method
+
+   1.1. Stride
+
+      Every third item stays
+
+Li                           Informational                      [Page 1]
+\f
+RFC 1                 Thinning Lists in Linear Time             May 1996
+
+      in the list.
+
+         Code  Bits
+         ----  ----
+            1     3
+
+Li                           Informational                      [Page 2]
+\f
+RFC 1                 Thinning Lists in Linear Time             May 1996
+
+   1. An item of a list
+
+"""
+
+
+def test_a_memo_has_its_title_and_headings_and_no_page_feet() -> None:
+    reading = read_text(MEMO.encode(), markdown=False)
+    assert reading.title == "Thinning Lists in Linear Time"
+    page = reading.pages[0]
+    headings = re.findall("^#.*", page, re.MULTILINE)
+    assert headings == [f"# {reading.title}", "## Status of This Memo", "## 1. Method", "### 1.1. Stride"]
+    assert "[Page" not in page
+    assert "RFC 1 " not in page
+    assert "```\n         Code  Bits\n         ----  ----\n            1     3\n```" in page
 
 
 @given(MARKDOWN)

@@ -11,8 +11,7 @@ from typing import Any
 import pypdfium2
 import pytest
 
-from phases.readers.reader_subprocess import run_worker
-from phases.readers.recognition import read_copy, recognize_letters
+from phases.readers.reader_subprocess import read_copy, recognize_letters, run_worker
 from phases.sandbox.parsers import confine_parser
 from pipeline.base.errors import PhaseError
 from pipeline.base.workers import WorkerStart

@@ -7,20 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from phases.references import relations, search
 from phases.references.index import build
 from phases.references.index.build import RepositoryIndex
-from phases.references.index.cache_file import cache_path
+from phases.references.index.cache import cache_path
 from phases.references.index.documents import CheckRow
-from phases.references.relate import relations
-from phases.references.search import answers, search
-from phases.references.search.answers import SearchHit
-from phases.references.search.search import Hit
+from phases.references.search import Hit, SearchHit
 
 
 def cache_file(task: Path | str) -> Path:
     """Where the cache of a task's index lies."""
-    with cache_path(_directory(task), os.path.join(task, "indexes")) as path:
-        return Path(path)
+    return Path(cache_path(_directory(task), os.path.join(task, "indexes")))
 
 
 def index_repositories(code_base: str, rows: Any, into: str, check: CheckRow) -> list[RepositoryIndex]:
@@ -32,7 +29,7 @@ def search_code(into: str, query: str, **how: Any) -> list[Hit]:
 
 
 def answer_query(root: str, index: Mapping[str, Any], query: str, repository: str, most: int) -> list[SearchHit]:
-    return answers.answer_query(root, index, query, repository, most, _directory(root))
+    return search.answer_query(root, index, query, repository, most, _directory(root))
 
 
 def relate_repositories(into: str, *what: Any, **how: Any) -> Any:

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.references.parse.model import Symbol
-from phases.references.parse.pieces import pieces_of
+from phases.references.parse.source_code import pieces_of
 from phases.references.parse.terms import LONGEST_WORD, first_spellings, fold_name, stem_word, words_of
 
 SOURCE = '''\

@@ -14,8 +14,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.references.lookup.agreement import FoundPaper, agreement_of, family_name, title_agreement
-from phases.references.lookup.service import Lookup, NoServiceAnswer, repositories_in, text_in, year_in
+from phases.references.lookup.candidates import (
+    FoundPaper,
+    Lookup,
+    NoServiceAnswer,
+    agreement_of,
+    family_name,
+    repositories_in,
+    text_in,
+    title_agreement,
+    year_in,
+)
 from phases.references.lookup.services import look_up, open_lookups
 from phases.references.values import Candidate, Entry
 from pipeline.base.errors import UsageError

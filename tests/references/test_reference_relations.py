@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from phases.references.relate.relations import LEAST, MOST, MOST_OF_ONE
+from phases.references.relations import LEAST, MOST, MOST_OF_ONE
 from tests.papers import ROOT
 from tests.references.indexed import relate_repositories
 from tests.references.test_reference_index import fetched, index

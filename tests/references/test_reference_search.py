@@ -11,11 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phases.agent.reference_context import ReferenceContext
-from phases.agent.tools.reference import LONGEST_ANSWER, reference_tool
+from phases.agent.tools.reference import LONGEST_ANSWER, ReferenceContext, reference_tool
 from phases.agent.tools.toolbox import ToolResult
-from phases.references.search.answers import LONGEST_LINE, LONGEST_TEXT, NotShown, SearchHit, read_on
-from phases.references.search.search import EXCERPT_LINES
+from phases.references.search import EXCERPT_LINES, LONGEST_LINE, LONGEST_TEXT, NotShown, SearchHit, read_on
 from pipeline.base.files import sha256
 from tests.references.indexed import answer_query, cache_file, search_code
 from tests.references.test_reference_index import fetched, index

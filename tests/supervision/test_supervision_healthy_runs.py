@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.journal_facts import FactExtractor, looks_like_check
+from phases.agent.kernel_facts import FactExtractor, looks_like_check
 from phases.agent.supervisor_adapter import setting_from
 from phases.llm.model import ToolCall
 from phases.supervision.bridge import SupervisorBridge

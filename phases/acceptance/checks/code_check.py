@@ -21,9 +21,10 @@ from phases.acceptance.checks.module_imports import (
     import_planned,
 )
 from phases.acceptance.checks.planned_files import file_problems, find_shadows, find_test_detectors
+from phases.acceptance.checks.readme_commands import run_readme_commands
 from phases.acceptance.checks.test_runs import WITH_PYTEST, SuiteCounts, count_tests, counts_row, find_tests_not_run
 from phases.acceptance.feedback import frame_output
-from phases.evidence.demands import demands_of
+from phases.evidence.demands import demands_of, is_value
 from phases.evidence.locate import read_sources
 from phases.evidence.look import EvidenceSetting, Look
 from phases.evidence.observation import FAILED, Observation
@@ -56,8 +57,11 @@ _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
 """Of files that the plan does not name; later ones are not parsed."""
 _INSTALLED = ("node_modules", "site-packages")
 Row = dict[str, Any]
-Reviewer = Callable[[Workspace, Sequence[Row]], tuple[list[Row], list[str]]]
-"""Adds to each row of evidence whether the code does what the paper says; and tells what the delivered directory lacks."""
+Reviewer = Callable[[Workspace, Sequence[Row], Sequence[Row]], tuple[list[Row], list[str]]]
+"""Add to each row of evidence whether the code does what the paper says, and return what the delivered directory lacks.
+
+The second list has the README's commands and what they did.
+"""
 
 
 class _Facts(NamedTuple):
@@ -95,7 +99,7 @@ def check_code(
     The caller sets `commands.step`. Raises StorageError.
     """
     sources = read_sources(workspace)
-    left = [f"{path} is as it was, although the plan changed what it is for" for path in untouched]
+    left = [f"{path} is unchanged, although the plan changed its purpose" for path in untouched]
     facts = _Facts([], _file_facts(workspace, plan, sources), [], [], left, [])
     look = Look(evidence, commands)
     try:
@@ -108,11 +112,13 @@ def check_code(
         if facts.lacking:  # which tests would run what cannot be seen without these packages
             seen = seen._replace(is_blind=True)
         rows, doubts = look.collect(workspace, plan, seen, passed=not facts.problems)
+        _add_below(facts, rows, evidence.require)
+        is_reviewed = review is not None and not facts.problems
+        tried = run_readme_commands(sources, commands) if is_reviewed and commands.box.kind != NONE else []
         if commands.box.kind != NONE:
             commands.take_back()
-        _add_below(facts, rows, evidence.require)
-        if review and not facts.problems:
-            rows, lacks = review(workspace, rows)
+        if review and is_reviewed:
+            rows, lacks = review(workspace, rows, tried)
             facts.advice.extend(lacks)
     finally:
         look.end()
@@ -340,6 +346,8 @@ def _doubt_files(sources: Mapping[str, str]) -> list[str]:
 
 
 def _unlocated(rows: Sequence[Row]) -> list[str]:
+    """Return that requirements were not located; a value may be a baseline's that nobody builds, so it is none."""
+    rows = [row for row in rows if not is_value(row)]
     names = [row["id"] for row in rows if row["level"] == UNLOCATED and row.get("judged", {}).get("verdict") != MEETS]
     return [f"{len(names)} of {len(rows)} requirements were not located in the code: {_join(names)}"] if names else []
 

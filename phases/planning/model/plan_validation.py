@@ -8,13 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from phases.planning.model.form import MOST, MOST_RESULTS, OPTIONAL, SOURCED, complete_plan, reply_form
-from phases.planning.model.places import QUOTED
-from phases.planning.model.plan_change import is_whole
-from phases.planning.model.quote_index import QuoteIndex
+from phases.planning.model.form import MOST, MOST_RESULTS, OPTIONAL, SOURCED, complete_plan, is_whole, reply_form
+from phases.planning.model.quote_index import QUOTED, QuoteIndex
 from phases.planning.plan_faults import command_faults, package_faults, reference_faults
+from phases.planning.plan_words import is_python, pip_packages
 from phases.planning.quotes import quote_of
-from phases.sandbox.installs import is_python, pip_packages
 from pipeline.base.errors import FormatError, PipelineError
 from pipeline.base.formats import parse_json
 from pipeline.base.plain_yaml import parse_yaml
@@ -169,7 +167,8 @@ def count_faults(plan: Mapping[str, Any]) -> Iterator[str]:
     names = dict.fromkeys((*SOURCED, "expected_results", "experiments"), MOST) | {"expected_results": MOST_RESULTS}
     for name, most in names.items():
         if (count := len(plan.get(name, ()))) > most:
-            yield f"{name}: {count} rows are too many; at most {most}"
+            what, advice = ("cells", ": leave out columns") if name == "expected_results" else ("rows", "")
+            yield f"{name}: {count} {what} are too many; at most {most}{advice}"
 
 
 def _file_faults(plan: Mapping[str, Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from phases.planning.rules.passages import PaperText
 from phases.planning.rules.sections import BACKGROUND, BUILD
 
-NAME = r"(?:[A-Z][\w+*/.’-]*\w[+*]*|[A-Z][+*]?|[a-z]{1,3}-?[A-Z][\w+*-]*|[0-9]+[A-Z][\w+-]*)"
+NAME = r"(?:[A-Z][\w+*/.’-]*\w[+*]*|[A-Z][+*]?|[a-z]{1,4}-?[A-Z][\w+*-]*|[0-9]+[A-Z][\w+-]*)"
 """A word that is written as a name."""
 NAMES = rf"{NAME}(?: (?:{NAME}|[0-9]{{1,4}}\b(?![.,]?[0-9])))*"
 """Names in a row that are one name: Penn Treebank, WMT 2014 English-German."""
@@ -22,13 +22,14 @@ _OURS = re.compile(
 )
 _CALLED = re.compile(
     r"\b(?:call(?:ed)?|named?|term(?:ed)?|dub(?:bed)?|refer(?:red)? to (?:it |this \w+ )?as|namely) (?:it |this (?:\w+ )?"
-    r"|them |the |our )?[\"“*_]*([A-Z][\w*+-]*(?: [A-Z][\w*+-]*){0,3}|[a-z]+[A-Z-][\w*+-]*)"
+    r"|them |the |our |an? )?[\"“*_]*([A-Z][\w*+-]*(?: [A-Z][\w*+-]*){0,3}|[a-z]+[A-Z-][\w*+-]*)(?![\w/])"
 )
 _PROPOSES = re.compile(
-    r"\b(?:we|this (?:paper|work)|our)\b.{0,40}?\b(?:propos|introduc|present|develop|describ|design|call|nam)\w*(?: (?:the|an?"
-    r"|novel|new|our|,))* ([A-Za-z]?[\w+*-]*[A-Z][\w+*-]*(?: [A-Z][\w+*-]*){0,2})",
+    r"\b(?:[Ww]e|[Tt]his (?:paper|work)|[Oo]ur)\b.{0,40}?\b(?:propos|introduc|present|develop|describ|design|call|nam)\w*"
+    r"(?: (?:the|an?|novel|new|our|,))* ([A-Za-z]?[\w+*-]*[A-Z][\w+*-]*(?: [A-Z][\w+*-]*){0,2})"
+    r"(?![\w/]| (?!which|that|to|for|is|as|and|in|with|on|by)[a-z])",
 )
-_OUR = re.compile(r"\b[Oo]ur (?:proposed |own |new |novel )?((?:[A-Z][a-z]*[A-Z0-9]|[A-Z]{2})[\w*+-]*)(?= |[.,;:)])")
+_OUR = re.compile(r"\b[Oo]ur (?:proposed |own |new |novel )((?:[A-Z][a-z]*[A-Z0-9]|[A-Z]{2})[\w*+-]*)(?= |[.,;:)])")
 _SAYS_OURS = re.compile(r"\b(?:we|our|this paper|resulting)\b", re.IGNORECASE)
 _SAYS_THEIRS = re.compile(r"\b(?:compar|baseline|extension|existing|state-of-the-art)", re.IGNORECASE)
 _MOST, _OFTEN, _SOMETIMES = 8, 6, 3
@@ -53,7 +54,7 @@ def is_same(one: str, other: str) -> bool:
 
 def own_names(paper: PaperText) -> list[str]:
     """Return at most eight names of the paper's own method, the surest first."""
-    body, points = paper.prose, Counter[str]()
+    body, abstract, points = paper.prose, str(paper.outline.get("abstract") or ""), Counter[str]()
     for name, worth in _candidates(paper, body):
         plain = re.sub(r"[$\\*_]", "", name).strip(" -")
         if len(plain) > 1 and plain.lower() not in _ROLE_WORDS and re.search(r"[^\W\d_]", plain):
@@ -61,7 +62,10 @@ def own_names(paper: PaperText) -> list[str]:
     sure: dict[str, float] = {}
     for name, worth in points.items():
         word = rf"(?<!\w){re.escape(name)}"
-        times = len(re.findall(rf"{word}(?!\w)", body, re.IGNORECASE))
+        forms = "|".join([re.escape(name), *map(re.escape, abbreviations_of(name, f"{abstract} {body}"))])
+        times = len(re.findall(rf"(?<!\w)(?:{forms})(?!\w)", body, re.IGNORECASE))
+        if not times and not is_telling(name):
+            continue  # the head of a title, and no name that the paper uses
         is_cited = re.search(rf"{word} ?(?:\[[0-9, ]+\]|\([A-Z][^()]{{0,40}}[0-9]{{4}})", body)
         is_data = len(re.findall(rf"{word} (?:data ?sets?|corpus|benchmark)\b", body)) > 1
         sure[name] = worth + (times >= _OFTEN) - 3 * bool(is_cited) - 3 * is_data - 2 * (times < _SOMETIMES)
@@ -70,7 +74,9 @@ def own_names(paper: PaperText) -> list[str]:
         if sure[name] >= 2:
             kept.setdefault(letters_of(name).rstrip("s"), name)
     own = list(kept.values())[:_MOST]
-    return [*own, *(short for name in own for short in abbreviations_of(name, body))]
+    return list(
+        dict.fromkeys([*own, *(short for name in own for short in abbreviations_of(name, f"{abstract} {body}"))])
+    )
 
 
 def expand(short: str, text: str) -> str:
@@ -93,6 +99,8 @@ def _candidates(paper: PaperText, body: str) -> Iterator[tuple[str, int]]:
     head, colon, _ = title.partition(":")
     if colon and len(head.split()) <= 4:
         yield head.strip(), 4
+    elif len(title.split()) <= 4:
+        yield title, 2
     words = re.findall(r"[\w*+’'-]+", title)
     for word in words if not title.isupper() else ():
         if is_telling(word) and not (word.isupper() and word != words[-1]) and body.count(word) >= _SOMETIMES:
@@ -106,4 +114,4 @@ def _candidates(paper: PaperText, body: str) -> Iterator[tuple[str, int]]:
             if _SAYS_OURS.search(one.text) and not _SAYS_THEIRS.search(one.text):
                 yield from ((match.group(1), 2) for match in _CALLED.finditer(one.text))
     abstract = str(paper.outline.get("abstract") or "")
-    yield from ((match.group(1), 2) for match in _PROPOSES.finditer(abstract))
+    yield from ((match.group(1), 2) for pattern in (_PROPOSES, _CALLED) for match in pattern.finditer(abstract))

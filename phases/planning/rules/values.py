@@ -7,20 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from phases.planning.rules.blocks import NOTE
-from phases.planning.rules.captions import caption_of, is_settings_table
-from phases.planning.rules.cells import is_figure, plain_cell
 from phases.planning.rules.names import is_same, letters_of
 from phases.planning.rules.numbers import NUMBER, WORDS, Scalar, parse_value, read_numbers
-from phases.planning.rules.passages import PaperText, Sentence, Table, source_of
+from phases.planning.rules.passages import NOTE, PaperText, Sentence, Table, source_of
+from phases.planning.rules.results import caption_of, is_settings_table
 from phases.planning.rules.sections import BUILD, MIXED, RESULTS, SETUP
+from phases.planning.rules.tables import is_figure, plain_cell
 
 METHOD = "method"
 _MOST, _LONGEST_QUOTE = 120, 400
 _ONE = rf"(?:2\^[0-9]{{1,2}}|{NUMBER})(?: ?%| percent\b)?+(?: ?(?:[Mm]illion|[Bb]illion|[Tt]housand)\b|[kKMB]\b)?"
 _WORDED = rf"(?:{'|'.join(WORDS)})\b(?! (?:of|or|and|to)\b)(?! [a-z-]+s\b)"
 _NEXT = rf"(?:,|;|,? and|,? or) ?{_ONE}"
-_MORE = rf"{_NEXT}(?![0-9]|,[0-9]{{3}})(?![- ][a-z]{{3,}})"
+_MORE = rf"{_NEXT}(?![0-9]|,[0-9]{{3}})(?![- ](?!respectively)[a-z]{{3,}})"
 _SEVERAL = rf"(?:[{{\[(] ?)?((?>{_ONE}(?:/{NUMBER}(?![0-9/]))?(?:{_MORE}){{0,13}}))"
 _WHOLE = (
     r"(?!,? ?(?:\.\.\.|…|· ?·)|[\w^/⁄√⁻]|[*·×][\w\\]|\.[0-9]| ?(?:×|√|\^|/|·|\*|±|[α-ωϵ])| ?\+ ?[\w(\\]|[A-Za-z(\\])"
@@ -50,10 +49,16 @@ _SET_FIRST = re.compile(
     rf" ((?:[\w-]+ ){{1,6}})(?:to|at|as|equal to|=) (?:{_SEVERAL}{_WHOLE}|({_WORDED}))"
 )
 """The verb in front: we set the maximum length to 400."""
+_PAIRED = re.compile(
+    rf"((?:[\w-]+ ){{1,5}})and ((?:[\w-]+ ){{1,5}})(?:are|were) (?:\w+ly )?(?:set|fixed|initiali[sz]ed|equal) (?:to|at|as) "
+    rf"({_ONE}),? and ({_ONE}){_WHOLE}"
+)
+"""Two names and two values: the rate and the size are set to 0.1 and 32."""
 _LISTED = re.compile(rf"(?:[-*•] )?([A-Za-z][\w-]*(?: [\w-]+){{0,4}}) ?[:=] ?{_SEVERAL}(?: [\w%]+)?[.,;]?$")
 """An item of a list of settings: top-k: 50."""
 _NAMED = re.compile(
-    rf"\b((?:[A-Za-z][\w-]* ){{0,3}}(?:{_QUANTITY}))(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:of|to|is|are|was|were|as|:|=|\() ?"
+    rf"(?<![\w-])((?:[A-Za-z][\w-]* ){{0,3}}(?:\w+-)*(?:{_QUANTITY})(?: values?)?)"
+    rf"(?: ?\(?[A-Za-zα-ωϵϕ](?:_\w+)?\)?)? ?(?:of|to|is|are|was|were|as|:|=|\() ?"
     rf"(?:(?:about|approximately|around|either|up to|equal to|at most|at least|always|the default|a default) "
     rf")?{_SEVERAL}{_WHOLE}",
     re.IGNORECASE,
@@ -70,9 +75,15 @@ _COUNTED = re.compile(
 _CHOSEN = re.compile(
     r"\b(?:us(?:e|es|ed|ing)|with|and|employ\w*|optimi[sz]e\w* (?:with|by)) (?:the |an? )?((?!of |same|default|other|propos"
     r"|differ|custom)[A-Za-z][\w-]*(?: [\w-]+)?)"
-    r" (optimi[sz]er|activation|initiali[sz]ation|line search)\b"
+    r" (optimi[sz]er|activation|initiali[sz]ation|line search)(?![a-z])"
 )
 """What is chosen by name: with tanh activations."""
+_OPTIMIZED = re.compile(
+    r"\b(?:[Aa]n? ([A-Z][\w-]*) optimi[sz]er\b|optimi[sz]er(?: used)? (?:is|was) ([A-Z][\w-]*)"
+    r"|(?:using|by|with) ([A-Z][\w-]*) +with (?:an? |the )?(?:\w+ ){0,2}(?:learning rate|step size))"
+)
+"""An optimizer without the word, or behind it: using SGD with a learning rate of 0.1."""
+_REPEATED = re.compile(rf"\brepeated (?:for )?({_ONE}|{'|'.join(WORDS)}) times\b")
 _UNIT = re.compile(
     r" ?(%|percent|(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|ms|[µμun]s|[kMG]?Hz|[kKMGT]i?B(?:/s)?|(?:kilo"
     r"|mega|giga)?bytes?|bits?|dB|fps|nm|mm|cm|m|s|V|mV|K|°C|degrees)(?![\w-])"
@@ -85,8 +96,8 @@ _MEASURES = re.compile(
     r"(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|months?|years?|percent|bytes?|times|fold"
 )
 _NO_COUNT = re.compile(
-    r"(?:possible|\w*ness|thing|way|case|reason|kind|type|aspect|challenge|contribution|advantage|example|person|people|author"
-    r"|paper|work|other|more|and|year|month|question|section|include|contain|part|result|observation|experiment)s?"
+    r"(?:possible|\w*ness|thing|way|case|reason|kind|type|aspect|challenge|contribution|advantage|person|people|author"
+    r"|paper|work|other|more|and|year|month|section|include|contain|part|result|experiment)s?"
 )
 _BEFORE_RESULT = re.compile(
     r"\b(?:by|than|score of|accuracy of|F1 of|average of|mean of|improvement of|reduction of|took|takes|within|achiev\w+"
@@ -127,7 +138,7 @@ _GOES_ON = re.compile(r",? ?(?:\.\.\.|…|\. \.)")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _BREAK = re.compile(r"[,.;:()\[\]{}=<>|“”\"]|\$[^$]*\$| [–—-] |\b[0-9]\S*")
 _CONDITION = re.compile(r",? ((?:for|on|in|when|during) (?:the |each |all )?[^,.;()]{2,50}?)(?=[,.;()]| and |$)")
-_FOR_OWNER = re.compile(r"^(?:For|In|On|With) (?:the |our )?([^,]{2,40}), ")
+_FOR_OWNER = re.compile(r"^(?:For|In|On|With) (?:the |our )?([^,]{2,40}?)(?:, | we | with )")
 
 
 @dataclass(frozen=True)
@@ -163,11 +174,21 @@ def values_in(text: str) -> list[Value]:
     read = read_numbers(text)
     found: list[Value] = []
     for value in (*_signs(read), *_phrases(read), *_counts(read)):
-        is_free = all(value.end <= one.start or value.start >= one.end for one in found)
+        is_free = all(value.end <= one.start or value.start >= one.end or _is_chained(value, one) for one in found)
         if is_free and not _BEFORE_RESULT.search(read[max(0, value.start - 40) : value.start]):
             found.append(value)
-    found += [Value(match[2], match[1], match[0], *match.span(1)) for match in _CHOSEN.finditer(read)]
+    chosen = [Value(match[2], match[1], match[0], *match.span(1)) for match in _CHOSEN.finditer(read)]
+    for match in _OPTIMIZED.finditer(read):
+        at = match.lastindex or 1
+        if all(match.start(at) != one.start for one in chosen):
+            chosen.append(Value("optimizer", match[at], match[0], *match.span(at)))
+    found += chosen
     return sorted(found, key=lambda value: value.start)
+
+
+def _is_chained(one: Value, other: Value) -> bool:
+    """Return whether two symbols share one number: d_k = d_v = 64."""
+    return (one.start, one.end) == (other.start, other.end) and bool(one.symbol and other.symbol != one.symbol)
 
 
 def value_row(value: Value, one: Sentence, owner: str = METHOD, condition: str = "") -> dict[str, Any]:
@@ -204,11 +225,13 @@ def _rows_of(one: Sentence, own: Sequence[str], others: Sequence[str]) -> Iterat
         behind = _CONDITION.match(read, value.end)
         condition = behind[1].strip() if behind else ""
         owner = _owner_of(one, condition, own, others)
+        if not condition and any(is_same(name, str(one.section["title"])) for name in others):
+            condition = str(one.section["title"])  # under the heading of a data set
         yield value_row(value, one, owner, "" if owner in condition else condition)
 
 
 def _owner_of(one: Sentence, condition: str, own: Sequence[str], others: Sequence[str]) -> str:
-    """Return who a value belongs to: what the opening "For X,", its condition or the run-in head names, else the method."""
+    """Return who a value belongs to: what the opening "For X,", its condition or a heading names, else the method."""
     opening = _FOR_OWNER.match(one.text)
     for words in filter(None, (opening[1] if opening else "", condition, one.head)):
         if any(_names(name, words) for name in own):
@@ -233,21 +256,36 @@ def _signs(read: str) -> Iterator[Value]:
         is_range = value == (0, 1) or (isinstance(value, tuple) and _GOES_ON.match(read[match.end(2) :]))
         if value is not None and not is_range:
             yield _value(name, value, read, match.span(2), symbol)
+            for other in map(str.strip, match.group()[: match.start(2) - match.start()].split("=")[1:]):
+                if re.fullmatch(r"[^\W\d](?:_[\w-]{1,24}|[0-9])?", other):
+                    yield _value(other, value, read, match.span(2), other)
 
 
 def _phrases(read: str) -> Iterator[Value]:
-    for match in (
-        match for pattern in (_SET, _SET_FIRST, _NAMED, _SPACED, _LISTED) for match in pattern.finditer(read)
-    ):
-        words = match.group(1).split()
-        last = next((word for word in reversed(words) if word not in _BETWEEN), "")
-        # "in all runs b is set to 0.003" names b, and "the rate b is set" a rate
-        symbol = last if len(last) == 1 and match.re in (_SET, _SET_FIRST) else ""
-        name = _name_before(" ".join(words[: words.index(last)]) if symbol else match.group(1))
-        name = symbol if symbol and not _IS_QUANTITY.search(name) else name
-        at = match.lastindex or 2
-        if name and (value := parse_value(match.group(at))) is not None:
-            yield _value(name, value, read, match.span(at), symbol if symbol != name else "")
+    for match in _PAIRED.finditer(read):
+        yield from (one for at in (1, 2) if (one := _named_value(match[at], read, match.span(at + 2), True)))
+    for pattern in (_SET, _SET_FIRST, _NAMED, _SPACED, _LISTED):
+        for match in pattern.finditer(read):
+            at = match.lastindex or 2
+            if one := _named_value(match[1], read, match.span(at), pattern in (_SET, _SET_FIRST)):
+                yield one
+    yield from (
+        _value("number of repeats", parse_value(one[1]) or 0, read, one.span(1)) for one in _REPEATED.finditer(read)
+    )
+
+
+def _named_value(before: str, read: str, span: tuple[int, int], may_end_with_symbol: bool) -> Value | None:
+    """Return the value at `span` with the name that ends the words before it; None without a name or a number."""
+    words = before.split()
+    last = next((word for word in reversed(words) if word not in _BETWEEN), "")
+    # "in all runs b is set to 0.003" names b, and "the rate b is set" a rate
+    symbol = last if len(last) == 1 and may_end_with_symbol else ""
+    name = _name_before(" ".join(words[: words.index(last)]) if symbol else before)
+    name = symbol if symbol and not _IS_QUANTITY.search(name) else name
+    value = parse_value(read[slice(*span)])
+    if not name or value is None:
+        return None
+    return _value(name, value, read, span, symbol if symbol != name else "")
 
 
 def _counts(read: str) -> Iterator[Value]:

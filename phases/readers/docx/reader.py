@@ -1,4 +1,4 @@
-"""Reads a paper that is a Word document (.docx)."""
+"""Read Word documents (.docx)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from phases.readers import markdown_blocks as markdown
-from phases.readers.archive import unpack
 from phases.readers.docx import styles as roles
-from phases.readers.docx.paragraph import DISPLAY, DocumentContext, ParagraphReader, plain_text
-from phases.readers.docx.styles import PLAIN, Look, Numbering, Style, Styles, is_shade, numbering_of
+from phases.readers.docx.math import omml_tex
+from phases.readers.docx.styles import PLAIN, Look, Numbering, Style, Styles, is_shade, look_of, numbering_of
 from phases.readers.docx.xml import XmlNode, parse_xml
+from phases.readers.line_patterns import number_of
 from phases.readers.markdown_blocks import (
     CODE,
     EQUATION,
@@ -24,16 +24,20 @@ from phases.readers.markdown_blocks import (
     Block,
     PageContext,
     compose_page,
+    escape_prose,
     one_line,
+    render_link,
+    render_script,
     strip_invisible,
 )
-from phases.readers.reading import BROKEN, ENCRYPTED, OK, InputFile, Reading, Unreadable
+from phases.readers.reading import BROKEN, ENCRYPTED, OK, Hidden, InputFile, Reading, Unreadable, unpack
 
-READER = "docx 1"
+READER = "docx 2"
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED, _OLD_WORD = ("EncryptedPackage".encode("utf-16-le"), "WordDocument".encode("utf-16-le"))
 _MAIN, _CORE = "word/document.xml", "docProps/core.xml"
-_LONGEST_TITLE, _LONGEST_NAME = 400, 200
+_LONGEST_TITLE, _LONGEST_NAME, _LONGEST_HEADING = 400, 200, 120
+_FEWEST_BOLD = 2
 _WRAPPERS = (
     "w:sdt", "w:sdtContent", "w:ins", "w:moveTo", "w:customXml", "w:smartTag", "mc:AlternateContent", "mc:Choice",
 )  # fmt: skip
@@ -42,11 +46,20 @@ _HASH_NUMBER = re.compile(r"\\#\s*\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\)(?=\s*(?:\\end\
 _LONE_FORMULA = re.compile(r"\$((?:[^$\\]|\\.)+)\$\s*(?:[.,;]\s*)?(?:\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\))?")
 _MOST_COLUMNS = 60
 _TABLE_WORDS = ("**Table", "**Tabelle", "**表")
+_SKIPPED = frozenset((
+    "w:del", "w:moveFrom", "w:rt", "w:pPr", "w:rPr", "w:instrText", "w:delText", "w:sdtPr", "w:sdtEndPr",
+    "m:oMathParaPr",
+))  # fmt: skip
+_SPACES = {"w:tab": "\t", "w:br": "\n", "w:cr": "\n", "w:ptab": "\t", "w:noBreakHyphen": "-"}
+_ADDRESS = re.compile(r'\s*HYPERLINK\s+"([^"\s]{1,2000})"')
+_SYMBOL = dict(zip("abcdefghijklmnopqrstuvwxyz", "αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))
+_MOST_HIDDEN, _LONGEST_HIDDEN, _DEEPEST_FIELDS = 200, 2000, 50
+DISPLAY = "display"
 
 
 def read_docx(data: bytes) -> Reading:
-    """The reading of a Word document, as one page."""
-    # decision 33: libraries for Word files drop equations without a word
+    """Read a Word document as one page."""
+    # decision 33: libraries for Word files drop equations silently
     files = _unpack_document(data)
     main = _main_part(files)
     directory = posixpath.dirname(main)
@@ -55,11 +68,11 @@ def read_docx(data: bytes) -> Reading:
     body = Body(beside, Numbering(_parse_part(files, f"{directory}/numbering.xml")))
     document = parse_xml(files[main], main).find("w:document", "w:body")
     if document is None:
-        raise Unreadable(BROKEN, f"{main} holds no text of a document")
+        raise Unreadable(BROKEN, f"{main} has no document text")
     body.read(document)
     _read_notes(files, directory, beside, body.numbering)
-    core = _parse_part(files, _CORE)
-    title, authors = _find_title(body, core), _find_authors(body, core)
+    _promote_bold(body)
+    title, authors = _find_title(body, _parse_part(files, _CORE)), _find_authors(body)
     text = compose_page(body.blocks, title=title, authors=authors, notes=found.notes.texts)
     if not any(map(str.isalnum, text)):
         raise Unreadable(BROKEN, "is a Word document without words")
@@ -67,7 +80,7 @@ def read_docx(data: bytes) -> Reading:
 
 
 def read_docx_input(source: InputFile) -> Reading:
-    """The reading of a Word file (InputKind.reader)."""
+    """Read a Word file (InputKind.reader)."""
     return read_docx(source.content())
 
 
@@ -77,42 +90,42 @@ def _unpack_document(data: bytes) -> dict[str, bytes]:
             raise Unreadable(BROKEN, "is an old Word file (.doc); save it as .docx or PDF")
         raise Unreadable(ENCRYPTED, "is a Word document with a password")
     if not data.startswith(b"PK"):
-        raise Unreadable(BROKEN, "is no Word document: a .docx is a zip archive")
+        raise Unreadable(BROKEN, "is not a Word document: a .docx is a zip archive")
     return unpack(data).files
 
 
 def _main_part(files: dict[str, bytes]) -> str:
-    """The name of the part with the text, which is not the same in all documents."""
+    """Return the name of the part with the text, which differs between documents."""
     for relation in _relations_of(files, "_rels/.rels"):
         target = relation.attributes.get("Target", "").lstrip("/")
         if relation.attributes.get("Type", "").endswith("/officeDocument") and target in files:
             return target
     if _MAIN not in files:
-        raise Unreadable(BROKEN, f"is a zip archive without {_MAIN}, so no Word document")
+        raise Unreadable(BROKEN, f"is a zip archive without {_MAIN}, so it is not a Word document")
     return _MAIN
 
 
 def _parse_part(files: dict[str, bytes], name: str) -> XmlNode | None:
-    """The outermost element of a part, if the document has that part."""
+    """Return the root element of a part, or None if the part is missing."""
     return next(iter(parse_xml(files[name], name).children), None) if name in files else None
 
 
 def _relations_of(files: dict[str, bytes], name: str) -> list[XmlNode]:
     part = _parse_part(files, name)
-    return [one for one in part.children if one.name == "rel:Relationship"] if part else []
+    return [node for node in part.children if node.name == "rel:Relationship"] if part else []
 
 
 def _link_targets(files: dict[str, bytes], part: str) -> dict[str, str]:
     directory, name = posixpath.split(part)
     return {
-        one.attributes.get("Id", ""): one.attributes.get("Target", "")
-        for one in _relations_of(files, f"{directory}/_rels/{name}.rels")
-        if one.attributes.get("TargetMode") == "External"
+        node.attributes.get("Id", ""): node.attributes.get("Target", "")
+        for node in _relations_of(files, f"{directory}/_rels/{name}.rels")
+        if node.attributes.get("TargetMode") == "External"
     }
 
 
 def _read_notes(files: dict[str, bytes], directory: str, beside: DocumentContext, numbering: Numbering) -> None:
-    """Takes the texts of the footnotes that the document points to."""
+    """Read the footnotes and endnotes that the document cites."""
     for kind in ("footnote", "endnote"):
         name = f"{directory}/{kind}s.xml"
         part = _parse_part(files, name)
@@ -129,39 +142,53 @@ def _find_title(body: Body, core: XmlNode | None) -> str | None:
     headings = (block.text for block in body.blocks if block.kind == HEADING)
     property_ = core.find("dc:title") if core else None
     written = one_line(strip_invisible(property_.text)) if property_ else ""
-    # Word fills in the name of the file where its author gave no title
+    # Word fills in the file name if its author gave no title
     written = "" if written.startswith("Microsoft Word") else written
     title = " ".join(body.titles) or written or next(headings, "")
     return title[:_LONGEST_TITLE] or None
 
 
-def _find_authors(body: Body, core: XmlNode | None) -> tuple[str, ...]:
-    property_ = core.find("dc:creator") if core else None
-    lines = body.authors or ([strip_invisible(property_.text)] if property_ else [])
-    names = [one_line(name) for line in lines for name in re.split(r"[,;、，\n]|\band\b|\bund\b", line)]
+def _find_authors(body: Body) -> tuple[str, ...]:
+    # not from file properties: they often name whoever saved the file
+    names = [one_line(name) for line in body.authors for name in re.split(r"[,;、，\n]|\band\b|\bund\b", line)]
     clean = (re.sub(r"\^(?:\{[^{}]*\}|\w)|[*†‡§]", "", name).strip() for name in names)
     return tuple(dict.fromkeys(name for name in clean if 1 < len(name) <= _LONGEST_NAME))
 
 
+def _promote_bold(body: Body) -> None:
+    """Make bold paragraphs the title and the headings of a document that has no styles for them."""
+    if len(body.bold) < _FEWEST_BOLD or any(block.kind == HEADING for block in body.blocks):
+        return
+    if not body.titles and body.blocks[0] is body.bold[0]:
+        body.titles.append(body.blocks.pop(0).text)
+    bold = set(map(id, body.bold))
+    for place, block in enumerate(body.blocks):
+        if id(block) in bold:
+            level = (number_of(block.text) or "").rstrip(".").count(".") + 1
+            body.blocks[place] = replace(block, kind=HEADING, level=level)
+
+
 @dataclass
 class Body:
-    """The blocks so far, and what is read beside them."""
+    """Blocks read so far, with title, authors and bold paragraphs."""
 
     beside: DocumentContext
     numbering: Numbering
     blocks: list[Block] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
     authors: list[str] = field(default_factory=list)
+    bold: list[Block] = field(default_factory=list)
+    """Short paragraphs that are bold throughout; also in `blocks`."""
 
     def read(self, node: XmlNode, look: Look = PLAIN) -> None:
-        """Takes all paragraphs and tables of a node, in order."""
+        """Read all paragraphs and tables of a node, in order."""
         for child in node.children:
             if child.name == "w:p":
                 self._paragraph(child, look)
             elif child.name == "w:tbl":
                 self._table(child, look)
             elif child.name in _WRAPPERS:
-                # the table of contents that Word made is no text of the paper
+                # a table of contents generated by Word is not part of the text
                 kind = child.value("w:sdtPr", "w:docPartObj", "w:docPartGallery") or ""
                 if "contents" not in kind.lower():
                     self.read(child, look)
@@ -206,11 +233,14 @@ class Body:
         label = self.numbering.label(numbering) if numbering else ""
         if label and numbering:
             self.blocks.append(Block(ITEM, plain_text(line), numbering[1] + 1, label))
+        elif line.is_bold and len(text := plain_text(line)) <= _LONGEST_HEADING and text[-1] not in ".,;:$":
+            self.bold.append(Block(PARAGRAPH, text))
+            self.blocks.append(self.bold[-1])
         else:
             self._flow(line)
 
     def _flow(self, line: ParagraphReader) -> None:
-        """A paragraph of text and display equations, each a block of its own."""
+        """Split a paragraph into blocks of text and display equations."""
         words = [one_line(piece) for kind, piece in line.pieces if kind != DISPLAY]
         formulas = [piece for kind, piece in line.pieces if kind == DISPLAY]
         number = _NUMBER.fullmatch("".join(words))
@@ -230,7 +260,7 @@ class Body:
         self.blocks.append(markdown.code_block(text))
 
     def _caption(self, caption: Block) -> None:
-        """A table's caption stands before the table, even if the document has it below."""
+        """Add a caption. A table's caption precedes the table, even if the document has it below."""
         below = len(self.blocks) > 0 and self.blocks[-1].kind == TABLE and caption.text.startswith(_TABLE_WORDS)
         captioned = below and len(self.blocks) > 1 and self.blocks[-2].text.startswith(_TABLE_WORDS)
         self.blocks.insert(len(self.blocks) - (below and not captioned), caption)
@@ -240,7 +270,7 @@ class Body:
         shaded = look.shaded or (bool(named) and self.beside.styles.style(named).shaded)
         rows = list(_find_parts(node, "w:tr"))
         cells = [list(_find_parts(row, "w:tc")) for row in rows]
-        # an equation and its number are mostly set with a table of one row
+        # an equation and its number are usually laid out as a table of one row
         if len(rows) < 2 or max(map(len, cells), default=0) < 2:
             self._laid_out(cells, replace(look, shaded=shaded))
             return
@@ -250,7 +280,7 @@ class Body:
             self.blocks.append(markdown.table_block(table))
 
     def _laid_out(self, rows: list[list[XmlNode]], look: Look) -> None:
-        """A table of one row or one column sets out the page: an equation with its number, or boxes."""
+        """Read a table of one row or one column, which is layout: an equation with its number, or boxes."""
         inner = Body(self.beside, self.numbering)
         for row in rows:
             for cell in row:
@@ -280,7 +310,7 @@ class Body:
         return texts
 
     def line(self) -> str:
-        """All blocks on one line; tables in it are flattened."""
+        """Return all blocks on one line, with flattened tables."""
         texts = []
         for block in self.blocks:
             text = block.text.replace("$$ ", "$").replace(" $$", "$") if block.kind == EQUATION else block.text
@@ -303,7 +333,7 @@ def _split_display(line: ParagraphReader) -> Iterator[Block]:
 
 
 def _equation_with_number(tex: str, number: str) -> Block:
-    """A display equation; Word keeps its number behind a `#` in it, where it has one."""
+    """Return a display equation; Word keeps its number after a `#` inside it."""
     found = _HASH_NUMBER.search(tex)
     if found and not number:
         tex, number = tex[: found.start()] + tex[found.end() :], found.group(1)
@@ -317,7 +347,7 @@ def _in_cell(cell: XmlNode, look: Look) -> Look:
 
 
 def _find_parts(node: XmlNode, name: str) -> Iterator[XmlNode]:
-    """The rows of a table or the cells of a row, those in wrappers too."""
+    """Yield the rows of a table or the cells of a row, including wrapped ones."""
     waiting = list(reversed(node.children))
     while waiting:
         one = waiting.pop()
@@ -325,3 +355,160 @@ def _find_parts(node: XmlNode, name: str) -> Iterator[XmlNode]:
             yield one
         elif one.name in _WRAPPERS:
             waiting.extend(reversed(one.children))
+
+
+@dataclass
+class DocumentContext:
+    """State shared by all paragraphs: styles, links, footnotes, hidden text."""
+
+    styles: Styles
+    found: PageContext
+    addresses: dict[str, str]
+    """Link targets by relation id."""
+    hidden: list[Hidden] = field(default_factory=list)
+
+    def hide(self, text: str, how: str) -> None:
+        """Add hidden text, joined to the hidden text directly before it."""
+        if self.hidden and self.hidden[-1].how == how and len(self.hidden[-1].text) + len(text) < _LONGEST_HIDDEN:
+            self.hidden[-1] = Hidden(self.hidden[-1].text + text, 1, how)
+        elif text.strip() and len(self.hidden) < _MOST_HIDDEN:
+            self.hidden.append(Hidden(text[:_LONGEST_HIDDEN], 1, how))
+
+
+class ParagraphReader:
+    """Reads one paragraph into text and display equations."""
+
+    def __init__(self, beside: DocumentContext, look: Look, *, raw: bool = False) -> None:
+        self.pieces: list[tuple[str, str]] = []
+        """Pairs of kind (`text` or `display`) and content."""
+        self.boxes: list[XmlNode] = []
+        """Text boxes anchored in the paragraph."""
+        self.is_bold: bool | None = None
+        """Whether every word so far is bold; None before the first."""
+        self._beside, self._look, self._raw = beside, look, raw
+        self._fields: list[tuple[list[str], int]] = []
+
+    @property
+    def text(self) -> str:
+        """The whole text, with its spaces and line breaks."""
+        return "".join(f" ${piece}$ " if kind == DISPLAY else piece for kind, piece in self.pieces)
+
+    def read(self, node: XmlNode) -> None:
+        """Read the content of a node."""
+        for child in node.children:
+            if child.name == "w:r":
+                self._run(child)
+            elif child.name in ("w:hyperlink", "w:fldSimple"):
+                self._read_link(child)
+            elif child.name == "m:oMathPara":
+                texts = [omml_tex(one) for one in child.children if one.name == "m:oMath"]
+                self.pieces += [(DISPLAY, text) for text in texts if text]
+            elif child.name == "m:oMath":
+                if tex := omml_tex(child):
+                    self._add(f"${tex}$")
+            elif child.name == "mc:AlternateContent":
+                # alternative forms of the same content: read the first
+                if child.children:
+                    self.read(child.children[0])
+            elif child.name not in _SKIPPED:
+                self.read(child)
+
+    def _add(self, text: str) -> None:
+        self.pieces.append(("text", text))
+
+    def _run(self, run: XmlNode) -> None:
+        properties = run.find("w:rPr")
+        look = self._look
+        if properties:
+            named = properties.value("w:rStyle")
+            if named:
+                look = look.combine(self._beside.styles.style(named).look)
+            look = look_of(properties, look)
+        for child in run.children:
+            text = self._text(child)
+            if text and look.how:
+                self._beside.hide(strip_invisible(text), look.how)
+            elif text:
+                if text.strip():
+                    self.is_bold = look.bold and self.is_bold is not False
+                self._write_text(text, properties)
+            else:
+                self._other(child, seen=not look.how)
+
+    def _write_text(self, text: str, properties: XmlNode | None) -> None:
+        place = properties.value("w:vertAlign") if properties else None
+        text = strip_invisible(text) if self._raw else escape_prose(text)
+        if place in ("superscript", "subscript") and not self._raw:
+            text = render_script(text.strip(), "^" if place == "superscript" else "_")
+        self._add(text)
+
+    def _text(self, node: XmlNode) -> str:
+        if node.name == "w:t":
+            return node.text
+        if node.name == "w:sym":
+            code = node.attributes.get("w:char", "")
+            number = int(code, 16) if re.fullmatch("[0-9a-fA-F]{1,4}", code) else 0
+            letter = chr(number - 0xF000) if 0xF000 < number < 0xF100 else chr(number) if 31 < number < 0xD800 else ""
+            return _SYMBOL.get(letter, letter)
+        return _SPACES.get(node.name, "")
+
+    def _other(self, node: XmlNode, *, seen: bool) -> None:
+        if node.name in ("w:footnoteReference", "w:endnoteReference"):
+            kind = node.name.removeprefix("w:").removesuffix("Reference")
+            number = self._beside.found.notes.number(f"{kind} {node.attributes.get('w:id', '')}")
+            self._add(f"[^{number}]")
+        elif node.name == "w:fldChar":
+            self._field(node.attributes.get("w:fldCharType", ""))
+        elif node.name == "w:instrText" and self._fields:
+            self._fields[-1][0].append(node.text[:_LONGEST_HIDDEN])
+        elif node.name == "mc:AlternateContent" and node.children:
+            self._other(node.children[0], seen=seen)
+        elif node.name in ("w:drawing", "w:pict", "mc:Choice", "mc:Fallback") and seen:
+            self.boxes += _text_boxes(node)
+        elif node.name in ("w:ruby", "w:rubyBase"):
+            self.read(node)
+
+    def _field(self, kind: str) -> None:
+        """Handle the begin, separator or end of a field; only links matter, and results."""
+        if kind == "begin" and len(self._fields) < _DEEPEST_FIELDS:
+            self._fields.append(([], len(self.pieces)))
+        elif kind == "separate" and self._fields:
+            self._fields[-1] = (self._fields[-1][0], len(self.pieces))
+        elif kind == "end" and self._fields:
+            instruction, start = self._fields.pop()
+            address = _ADDRESS.match("".join(instruction))
+            if address:
+                self._link(start, address.group(1))
+
+    def _read_link(self, node: XmlNode) -> None:
+        start = len(self.pieces)
+        self.read(node)
+        address = _ADDRESS.match(node.attributes.get("w:instr", ""))
+        target = self._beside.addresses.get(node.attributes.get("r:id", ""), "")
+        self._link(start, address.group(1) if address else target)
+
+    def _link(self, start: int, address: str) -> None:
+        pieces = self.pieces[start:]
+        if address and pieces and all(kind == "text" for kind, _ in pieces):
+            self.pieces[start:] = [
+                ("text", render_link("".join(text for _, text in pieces), address, self._beside.found))
+            ]
+
+
+def plain_text(line: ParagraphReader) -> str:
+    """Return a paragraph on one line."""
+    return one_line(line.text)
+
+
+def _text_boxes(node: XmlNode) -> list[XmlNode]:
+    result: list[XmlNode] = []
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if one.name == "w:txbxContent":
+            result.append(one)
+        elif one.name == "mc:AlternateContent":
+            waiting += one.children[:1]
+        else:
+            waiting.extend(reversed(one.children))
+    return result

@@ -1,15 +1,13 @@
-"""The elements of an HTML page to blocks of Markdown, in the order in which they are read."""
+"""Convert the elements of an HTML page to blocks of Markdown, in reading order."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from phases.readers import markdown_blocks as markdown
-from phases.readers.html.math import clean_tex, formula_of, split_at_formulas
-from phases.readers.html.tables import equations_of, is_equation, is_table, rows_of
-from phases.readers.html.tree import HEADINGS, Element, text_of, walk_elements
-from phases.readers.html.visibility import word_set
+from phases.readers.html.math import clean_tex, formula_of, math_tex, split_at_formulas
+from phases.readers.html.tree import HEADINGS, Element, text_of, walk_elements, word_set
 from phases.readers.markdown_blocks import (
     CAPTION,
     CODE,
@@ -42,10 +40,14 @@ _LABEL = re.compile(r"[\[(]?([^\s\[\]()]{1,40})[\])]?\.?")
 _MARK = re.compile(r"#_?(?:fn|ftn|footnote|user-content-fn)[^/\s]{0,80}", re.IGNORECASE)
 _MARKS = {"footnote-ref", "footnote-reference", "footnoteref", "footref"}
 _LISTS = {"footnotes", "footnote-list", "footnotes-list", "endnotes"}
+_EQUATIONS = {"ltx_equation", "ltx_equationgroup", "ltx_eqn_table"}
+_ROWS, _CELLS = {"ltx_tr", "ltx_eqn_row"}, {"ltx_td", "ltx_th"}
+_MOST_COLUMNS, _MOST_ROWS_SPANNED, _LONGEST_CELL = 60, 500, 1500
+_NUMBER = re.compile(r"\s*\(([A-Z]?[0-9.]{1,8}[a-z]?)\)\s*")
 
 
 class Flow:
-    """Turns the elements of a page into blocks: those so far, and the paragraph that is being filled."""
+    """Converts elements to blocks; holds the blocks so far and the open paragraph."""
 
     def __init__(self, found: PageContext) -> None:
         self.blocks: list[Block] = []
@@ -66,17 +68,17 @@ class Flow:
         }  # fmt: skip
 
     def read(self, element: Element) -> list[Block]:
-        """The blocks of an element's content."""
+        """Return the blocks of an element's content."""
         self._content(element)
         self._end()
         return self.blocks
 
     def inline(self, element: Element) -> str:
-        """All of an element's content on one line."""
+        """Return an element's content on one line."""
         return one_line(self._collect_line(element))
 
     def inside(self, element: Element) -> list[Block]:
-        """The blocks of an element's content, apart from the flow."""
+        """Return the blocks of an element's content, separate from the flow."""
         return Flow(self._found).read(element)
 
     def _collect_line(self, element: Element) -> str:
@@ -127,7 +129,6 @@ class Flow:
         self._within -= element.tag in _PARTS
 
     def _end(self) -> None:
-        """Ends the paragraph."""
         if self._inline:
             self._line.append(" ")
             return
@@ -172,7 +173,7 @@ class Flow:
         (self._display if display else self._formula)(tex)
 
     def _typeset(self, element: Element) -> None:
-        """A formula that a script sets, of which the page has the LaTeX alone."""
+        """Add a formula typeset by a script, of which the page holds only the LaTeX."""
         text, bare = text_of(element), set(element.classes) & {"inline", "display"}
         if any(isinstance(child, Element) for child in element.children):
             self._content(element)
@@ -204,7 +205,7 @@ class Flow:
     def _heading(self, element: Element) -> None:
         text = self.inline(element)
         if text and not self._inline and not _RUN_IN.isdisjoint(element.classes):
-            # it stands at the beginning of its paragraph
+            # it is at the beginning of its paragraph
             self._end()
             self._lead = f"**{text}{'' if text[-1] in '.:?!' else '.'}** "
         elif text:
@@ -272,7 +273,7 @@ class Flow:
 
 
 def figure_blocks(element: Element, blocks: list[Block]) -> list[Block]:
-    """The blocks of a figure in the order of the dialect."""
+    """Return the blocks of a figure, caption first."""
     captions = [block for block in blocks if block.kind == CAPTION]
     algorithm = _ALGORITHM.match(captions[0].text) if len(captions) == 1 else None
     if algorithm and any(block.kind == CODE for block in blocks):
@@ -289,7 +290,7 @@ def figure_blocks(element: Element, blocks: list[Block]) -> list[Block]:
 
 
 def listing_text(element: Element, raw: Callable[[Element], str]) -> str:
-    """The lines of a listing as they stand. `raw` gives an element's text with its formulas and spaces."""
+    """Return the lines of a listing. `raw` gives an element's text with its formulas and spaces."""
     lines = [one for one in walk_elements(element) if "ltx_listingline" in one.classes]
     if lines:
         return "\n".join(_listing_line(line, raw) for line in lines)
@@ -297,7 +298,9 @@ def listing_text(element: Element, raw: Callable[[Element], str]) -> str:
 
 
 def _listing_line(line: Element, raw: Callable[[Element], str]) -> str:
-    tag = next((text_of(one).strip() for one in walk_elements(line) if "ltx_tag_listingline" in one.classes), "")
+    tag = next(
+        (text_of(element).strip() for element in walk_elements(line) if "ltx_tag_listingline" in element.classes), ""
+    )
     text = raw(line).removeprefix(" " if tag else "")
     text = text.lstrip("\n\r\t ") if text.startswith("\n") else text
     text = "".join(_WIDE.get(sign, " " if sign.isspace() else sign) for sign in text).rstrip()
@@ -305,7 +308,7 @@ def _listing_line(line: Element, raw: Callable[[Element], str]) -> str:
 
 
 def render_raised(element: Element, text: str) -> str:
-    """A superscript or subscript of a page: a citation, an exponent or an index, or the text as it is."""
+    """Render a superscript or subscript: a citation, an exponent, an index, or plain text."""
     anchors = (one for one in walk_elements(element) if one.tag == "a")
     if text[:1].isdigit() and any(one.attributes.get("href", "").startswith("#") for one in anchors):
         return f" [{text}]"
@@ -313,20 +316,20 @@ def render_raised(element: Element, text: str) -> str:
 
 
 def reference_text(element: Element, text: str) -> str:
-    """A reference with its label, unless that only repeats author and year."""
+    """Return a reference with its label, unless the label only repeats author and year."""
     tag = next((text_of(one).strip() for one in walk_elements(element) if "ltx_tag_bibitem" in one.classes), "")
     label = _LABEL.fullmatch(tag)
     return f"[{label.group(1)}] {text}" if label else text
 
 
 def heading_level(element: Element) -> int:
-    """How deep a heading stands, by its class, else by its tag; only the order of the levels counts."""
+    """Return the heading depth by class, else by tag; only the order of levels counts."""
     by_class = next((_LEVELS[name] for name in element.classes if name in _LEVELS), 0)
     return by_class or (int(element.tag[1]) if element.tag in HEADINGS else 1)
 
 
 def define_notes(notes: Footnotes, element: Element, inline: Callable[[Element], str]) -> None:
-    """Takes the texts from a list of footnotes."""
+    """Read the texts from a list of footnotes."""
     named = [
         one for one in walk_elements(element) if one.tag in ("li", "p", "div", "aside") and one.attributes.get("id")
     ]
@@ -340,14 +343,117 @@ def define_notes(notes: Footnotes, element: Element, inline: Callable[[Element],
 
 
 def is_note_mark(element: Element) -> bool:
-    """Whether an anchor is the mark of a footnote."""
+    """Return whether an anchor is the mark of a footnote."""
     href = element.attributes.get("href", "")
     named = element.attributes.get("role") == "doc-noteref" or bool(_MARKS & set(element.classes))
     return href.startswith("#") and (named or bool(_MARK.fullmatch(href)))
 
 
 def is_notes(element: Element) -> bool:
-    """Whether an element is a list of footnotes at the end of a page or a section."""
+    """Return whether an element is a list of footnotes at the end of a page or a section."""
     if element.tag not in ("section", "aside", "div", "ol"):
         return False
     return element.attributes.get("role") in ("doc-endnotes", "doc-footnotes") or bool(_LISTS & set(element.classes))
+
+
+def is_equation(element: Element) -> bool:
+    """Return whether an element with all its content is a display equation or a group of them."""
+    if not _EQUATIONS.isdisjoint(element.classes):
+        return True
+    if element.tag != "table" or element.holds:
+        return False
+    rows = list(_row_elements(element))
+    cells = _cell_elements(rows[0]) if len(rows) == 1 else []
+    formulas = [one for cell in cells for one in walk_elements(cell) if one.tag == "math"]
+    return len(cells) > 1 and len(formulas) == 1 and bool(_NUMBER.fullmatch(text_of(cells[-1])))
+
+
+def equations_of(element: Element) -> Iterator[tuple[str, str]]:
+    """Yield the equations of an element with their numbers. Rows without a number belong to the preceding one."""
+    lines: list[str] = []
+    number = ""
+    for row in list(_row_elements(element)) or [element]:
+        tex = " ".join(filter(None, (math_tex(one) for one in walk_elements(row) if one.tag == "math")))
+        own = _equation_number(row)
+        if lines and own and number:
+            yield _join_lines(lines), number
+            lines, number = [], ""
+        lines += [tex] if tex else []
+        number = own or number
+    if lines:
+        yield _join_lines(lines), number
+
+
+def is_table(element: Element) -> bool:
+    """Return whether a table holds values rather than page layout."""
+    if "ltx_tabular" in element.classes:
+        return True
+    if element.holds or element.attributes.get("role") == "presentation":
+        return False
+    captioned = any(isinstance(child, Element) and child.tag == "caption" for child in element.children)
+    rows = list(_row_elements(element))
+    widest = max((len(_cell_elements(row)) for row in rows), default=0)
+    longest = max((len(text_of(cell)) for row in rows for cell in _cell_elements(row)), default=0)
+    return captioned or (widest > 1 and longest <= _LONGEST_CELL) or (len(rows) > 1 and longest <= 200)
+
+
+def rows_of(element: Element, inline: Callable[[Element], str]) -> list[list[str]]:
+    """Return the cells of a table. A spanning cell fills the first of its places; the others are empty."""
+    rows: list[list[str]] = []
+    spanned: dict[int, int] = {}
+    for row in _row_elements(element):
+        texts: list[str] = []
+        for cell in _cell_elements(row):
+            _fill_spans(texts, spanned)
+            wide = _span_of(cell, "colspan", _MOST_COLUMNS)
+            down = _span_of(cell, "rowspan", _MOST_ROWS_SPANNED)
+            if len(texts) >= _MOST_COLUMNS:
+                texts[-1] = f"{texts[-1]} {inline(cell)}"
+                continue
+            if down > 1:
+                spanned |= dict.fromkeys(range(len(texts), min(len(texts) + wide, _MOST_COLUMNS)), down)
+            texts += [inline(cell), *[""] * (min(wide, _MOST_COLUMNS - len(texts)) - 1)]
+        _fill_spans(texts, spanned)
+        spanned = {column: left - 1 for column, left in spanned.items() if left > 1}
+        if any(texts):
+            rows.append(texts)
+    return rows
+
+
+def _fill_spans(texts: list[str], spanned: dict[int, int]) -> None:
+    while spanned.get(len(texts), 0) and len(texts) < _MOST_COLUMNS:
+        texts.append("")
+
+
+def _row_elements(element: Element) -> Iterator[Element]:
+    """Yield the rows of a table without those of nested tables."""
+    waiting = [element]
+    while waiting:
+        one = waiting.pop()
+        if one is not element and (one.tag == "tr" or not _ROWS.isdisjoint(one.classes)):
+            yield one
+        elif one is element or one.tag in ("tbody", "thead", "tfoot") or one.tag in ("span", "div"):
+            waiting.extend(child for child in reversed(one.children) if isinstance(child, Element))
+
+
+def _cell_elements(row: Element) -> list[Element]:
+    cells = (child for child in row.children if isinstance(child, Element))
+    return [cell for cell in cells if cell.tag in ("td", "th") or not _CELLS.isdisjoint(cell.classes)]
+
+
+def _span_of(cell: Element, name: str, most: int) -> int:
+    value = cell.attributes.get(name, "1").strip()
+    return max(1, min(int(value), most)) if re.fullmatch("[0-9]{1,6}", value) else 1
+
+
+def _equation_number(row: Element) -> str:
+    for element in walk_elements(row):
+        if "ltx_tag_equation" in element.classes or "ltx_tag_equationgroup" in element.classes:
+            return text_of(element).strip()
+    cells = _cell_elements(row)
+    match = _NUMBER.fullmatch(text_of(cells[-1])) if cells else None
+    return match.group(1) if match else ""
+
+
+def _join_lines(lines: list[str]) -> str:
+    return lines[0] if len(lines) == 1 else "\\begin{aligned} " + " \\\\ ".join(lines) + " \\end{aligned}"

@@ -11,15 +11,16 @@ from phases.references.fetch.clone import CloneWorkspace, clone_repository
 from phases.references.fetch.file_filter import make_printable, slug_of
 from phases.references.fetch.install import (
     TEMPORARY,
+    Manifest,
     backup_edits,
     foreign_names,
     install_repository,
     installed_manifest,
+    manifest_path,
     remove_leftovers,
     remove_repository,
     remove_tree,
 )
-from phases.references.fetch.manifest import Manifest, manifest_path
 from phases.references.fetch.model import BY_HAND, FetchRules, RepositoryRefused, RunGit, WantedRepository
 from phases.references.fetch.user_directories import (
     UserRepository,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import secrets
+import re
+import shutil
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
@@ -11,9 +12,10 @@ from itertools import islice
 from typing import Any
 
 from phases.references.fetch.file_filter import LFS, is_lfs_pointer, make_printable
+from phases.references.fetch.git_objects import OID
 from phases.references.fetch.licences import licence_of, may_name_a_licence
-from phases.references.fetch.manifest import Manifest, is_sound, manifest_of, manifest_path
 from phases.references.fetch.model import LARGEST_FILE, RepositoryContent, RepositoryRefused
+from pipeline.base.errors import FormatError
 from pipeline.base.files import (
     make_directory,
     replace_file,
@@ -23,7 +25,7 @@ from pipeline.base.files import (
     sync_tree,
     write_durable,
 )
-from pipeline.base.formats import dump_json
+from pipeline.base.formats import dump_json, parse_json
 from pipeline.base.safe_tree import open_directory, read_beneath, walk_files, write_beneath
 
 TEMPORARY = ".fetching-"
@@ -198,22 +200,22 @@ def is_free(name: str, into: str) -> bool:
 
 
 def remove_tree(name: str, into: str) -> None:
-    """Takes away a file, or a folder with all in it, however deep; of a link, the link itself. Raises StorageError."""
+    """Remove a file, or a directory with everything in it; of a link, the link itself. Raises StorageError."""
     path = os.path.join(into, name)
     try:
-        if not stat.S_ISDIR(os.lstat(path).st_mode):
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            shutil.rmtree(path, onerror=_retry_writable)
+        else:
             os.unlink(path)
-            return
-        top = _open_writable(path)
-        try:
-            _empty_directory(top)
-        finally:
-            os.close(top)
-        os.rmdir(path)
     except FileNotFoundError:
         return
-    except OSError as error:
-        raise storage_error("remove", path, error) from error
+    except (OSError, RecursionError) as error:
+        raise storage_error("remove", path, error if isinstance(error, OSError) else OSError(0, str(error))) from error
+
+
+def _retry_writable(remove: Callable[[str], None], path: str, error: object) -> None:
+    os.chmod(os.path.dirname(path), 0o700)
+    remove(path)
 
 
 def _list_names(into: str) -> list[str]:
@@ -240,36 +242,71 @@ def _holds_files(name: str, into: str) -> bool:
     return stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
-def _empty_directory(top: int) -> None:
-    """Empties an open folder. Folders in folders are brought up to it first, so that no depth is too much."""
-    left = _remove_files(top, top)
-    while left:
-        name = left.pop()
-        folder = os.open(name, _FOLDER, dir_fd=top)
-        try:
-            left += _remove_files(folder, top)
-        finally:
-            os.close(folder)
-        os.rmdir(name, dir_fd=top)
+_LARGEST_MANIFEST = 64 * 2**20
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+Manifest = dict[str, Any]
 
 
-def _remove_files(folder: int, top: int) -> list[str]:
-    """Removes the files in a folder, and moves the folders in it to the top, under names of no one's choice."""
-    moved = []
-    for name in os.listdir(folder):
-        if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            os.unlink(name, dir_fd=folder)
-            continue
-        os.close(_open_writable(name, folder))
-        fresh = secrets.token_hex(16)
-        os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=top)
-        moved.append(fresh)
-    return moved
+def manifest_path(name: str, into: str) -> str:
+    """Where the manifest of a repository lies."""
+    return os.path.join(into, f"{name}.json")
 
 
-def _open_writable(name: str, beneath: int | None = None) -> int:
-    """An open folder, which may be emptied and moved from now on, also if it was made unwritable."""
-    folder = os.open(name, _FOLDER, dir_fd=beneath)
-    with suppress(OSError):
-        os.fchmod(folder, 0o700)
-    return folder
+def manifest_of(name: str, into: str) -> Manifest | None:
+    """The manifest under this name, also one that is damaged or of another version; None where none is ours."""
+    try:
+        value = parse_json(read_beneath(into, f"{name}.json", _LARGEST_MANIFEST))
+    except (OSError, FormatError, ValueError):
+        return None
+    if not isinstance(value, dict) or value.get("name") != name:
+        return None
+    return value if len(value.keys() & _CHECKS.keys()) > len(_CHECKS) // 2 else None
+
+
+def is_sound(manifest: Mapping[str, Any]) -> bool:
+    """Whether all that a manifest must say is there, and of its kind."""
+    if manifest.keys() != _CHECKS.keys() or not all(check(manifest[key]) for key, check in _CHECKS.items()):
+        return False
+    return bool(manifest["bytes"] == sum(row["bytes"] for row in manifest["files"]))
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0  # True is an int, too
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != "" and value.isprintable()
+
+
+def _is_text_or_none(value: Any) -> bool:
+    return value is None or _is_text(value)
+
+
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_text(key) and _is_count(count) for key, count in value.items())
+
+
+def _are_rows(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_row, value)) and len({row["path"] for row in value}) == len(value)
+
+
+def _is_row(row: Any) -> bool:
+    if not isinstance(row, dict) or row.keys() != {"path", "bytes", "sha256"}:
+        return False
+    digest = row["sha256"]
+    known = isinstance(digest, str) and bool(_DIGEST.fullmatch(digest))
+    return known and _is_text(row["path"]) and _is_count(row["bytes"])
+
+
+_CHECKS: Mapping[str, Callable[[Any], bool]] = {
+    "version": lambda value: type(value) is int and value == 1,
+    "name": _is_text,
+    "url": _is_text,
+    "fetched_from": _is_text,
+    "commit": lambda value: value is None or (isinstance(value, str) and bool(OID.fullmatch(value))),
+    "licence": _is_text_or_none,
+    "licence_file": _is_text_or_none,
+    "bytes": _is_count,
+    "left_out": _are_counts,
+    "files": _are_rows,
+}

@@ -5,20 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from phases.references.find.names import (
-    AND,
-    EDITORS,
-    SUFFIXES,
-    Token,
-    is_initial,
-    is_name,
-    is_one_of,
-    parse_given_first,
-    parse_given_last,
-    parse_initials_last,
-    parse_inverted,
-    tokens_of,
-)
 from phases.references.find.text import letters_of
 
 
@@ -176,3 +162,196 @@ def _behind_suffix(tokens: list[Token], place: int) -> int:
     if at < len(tokens) and tokens[at].text.lower() in SUFFIXES:
         return at + 1 + (is_one_of(tokens, at + 1, ".") and is_one_of(tokens, at + 2, ",", "&", "and") and 1)
     return place
+
+
+_TOKEN = re.compile(r"[^\W_][\w'’ʼ`´‐-]*|\.\.\.|[^\w\s]|_")
+AND = frozenset({"and", "&", "und", "et", "y"})
+SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
+EDITORS = frozenset({"eds", "ed", "editors", "editor", "hrsg", "hg"})
+_PARTICLES = frozenset(
+    {
+        "af", "al", "ap", "auf", "bin", "da", "das", "de", "degli", "del", "della", "den", "der", "des", "di", "do", "dos",
+        "du", "e", "el", "ibn", "la", "las", "le", "los", "op", "tau", "te", "ten", "ter", "van", "vom", "von", "y", "zu",
+        "zum", "zur",
+    }
+)  # fmt: skip
+_VENUE_WORDS = frozenset(
+    {"in", "proceedings", "proc", "advances", "arxiv", "http", "https", "url", "doi", "available", "corr"}
+)
+_MOST_TOKENS = 8000
+
+
+class Token(NamedTuple):
+    """A word or a sign, and where it stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+def tokens_of(text: str) -> list[Token]:
+    """The words and signs of a reference."""
+    return [Token(match.group(), *match.span()) for match in _TOKEN.finditer(text)][:_MOST_TOKENS]
+
+
+def parse_inverted(tokens: list[Token], place: int) -> int | None:
+    """`van Stokkum, I. H. M.`"""
+    comma = _skip_words(tokens, place, 4)
+    if comma == place or not is_one_of(tokens, comma, ","):
+        return None
+    after, dots = _skip_initials(tokens, comma + 1)
+    if after == comma + 1:
+        return None
+    if not dots and not (after >= len(tokens) or tokens[after].text in (",", ".", "(", ":", ";", *AND)):
+        return None
+    particle = after
+    while particle < len(tokens) and tokens[particle].text in _PARTICLES - {"e", "la", "al", "y"}:
+        particle += 1  # Beethoven, L. van
+    return particle if particle < len(tokens) and tokens[particle].text in (",", *AND, ".", "(") else after
+
+
+def parse_initials_last(tokens: list[Token], place: int) -> int | None:
+    """`van Stokkum IHM`"""
+    for after in range(place + 2, min(place + 5, len(tokens))):
+        text = tokens[after - 1].text
+        if text.isalpha() and text.isupper() and len(text) <= 4:
+            named = all(is_name(token.text) or token.text in _PARTICLES for token in tokens[place : after - 1])
+            surname_is_word = any(
+                len(token.text) > 1 and not token.text.isupper() for token in tokens[place : after - 1]
+            )
+            follows = tokens[after].text in (",", "(", ":", ";", *AND) or (
+                is_one_of(tokens, after, ".") and not _is_middle(tokens, after)
+            )
+            return after if named and surname_is_word and follows and tokens[place].text not in AND else None
+    return None
+
+
+def parse_given_first(tokens: list[Token], place: int) -> int | None:
+    """`Geoffrey E. Hinton`, `J.-Y. Zhu`, `van der Maaten, Laurens` without its comma."""
+    at, words, given = place, 0, 0
+    while at < len(tokens) and at - place < 16:
+        text = tokens[at].text
+        if is_initial(text) and is_one_of(tokens, at + 1, "."):
+            if words >= 2 and _ends_a_sentence(tokens, at + 1):
+                break
+            at, given = at + 2, given + 1
+        elif text == "-" and given and at > place and tokens[at - 1].text == ".":
+            at += 1
+        elif (
+            text == "("
+            and words
+            and is_one_of(tokens, at + 2, ")")
+            and is_name(tokens[at + 1].text)
+            and at + 3 < len(tokens)
+        ):
+            at += 3  # Ye (Charlotte) Qi
+        elif text == "." and at == place + 1 and 2 <= len(tokens[place].text) <= 3 and _is_glued(tokens, at):
+            at, given = at + 1, given + 1  # Ch. Smith
+        elif is_name(text) and text.lower() not in _VENUE_WORDS:
+            at, words = at + 1, words + 1
+        elif (
+            (text in _PARTICLES or _is_small_name(tokens, at))
+            and at + 1 < len(tokens)
+            and (words or given or at == place)
+        ):
+            at += 1
+        else:
+            break
+    if words == 0 or words + given < 2 or words > 6 or not is_name(tokens[at - 1].text):
+        return None
+    return (
+        at
+        if at >= len(tokens) or not _is_word(tokens[at].text) or tokens[at].text in AND or tokens[at].text == "et"
+        else None
+    )
+
+
+def parse_given_last(tokens: list[Token], place: int) -> int | None:
+    """`Smith, John B.`, of which a list has the first alone; one surname, or a particle and one."""
+    comma = place
+    while (
+        comma < len(tokens) and comma - place < 3 and (is_name(tokens[comma].text) or tokens[comma].text in _PARTICLES)
+    ):
+        comma += 1
+    if place or comma == place or not is_one_of(tokens, comma, ","):
+        return None
+    at = comma + 1
+    while (
+        at < len(tokens) and at - comma < 5 and is_name(tokens[at].text) and tokens[at].text.lower() not in _VENUE_WORDS
+    ):
+        at += 1
+        if is_initial(tokens[at - 1].text) and is_one_of(tokens, at, "."):
+            at += 1
+    ended = at < len(tokens) and (tokens[at].text in (".", ",", "(") or tokens[at].text in AND)
+    return at if at > comma + 1 and ended else None
+
+
+def is_one_of(tokens: list[Token], place: int, *texts: str) -> bool:
+    """Whether one of these stands at a place."""
+    return 0 <= place < len(tokens) and tokens[place].text in texts
+
+
+def is_name(text: str) -> bool:
+    """Whether a word is spelled as names are."""
+    return text[:1].isupper() and not any(sign.isdigit() for sign in text)
+
+
+def is_initial(text: str) -> bool:
+    """Whether a word is one large letter."""
+    return len(text) == 1 and text.isupper()
+
+
+def _skip_words(tokens: list[Token], place: int, most: int) -> int:
+    at = place
+    while at < len(tokens) and at - place < most and _is_word(tokens[at].text) and tokens[at].text not in AND:
+        at += 1
+    return at
+
+
+def _skip_initials(tokens: list[Token], place: int) -> tuple[int, bool]:
+    """Where a run of initials ends, and whether they have dots."""
+    at, dots = place, False
+    while at < len(tokens) and at - place < 14:
+        text = tokens[at].text
+        short = (len(text) == 1 and text.isalpha() and (text.isupper() or dots)) or (
+            len(text) == 2 and text[0].isupper() and text.isalpha()
+        )
+        if short and is_one_of(tokens, at + 1, "."):
+            at, dots = at + 2, True
+        elif text == "-" and at > place:
+            at += 1
+        elif not dots and at == place and text.isalpha() and text.isupper() and len(text) <= 3:
+            return at + 1, False
+        else:
+            break
+    return at, dots
+
+
+def _ends_a_sentence(tokens: list[Token], dot: int) -> bool:
+    """Whether behind this dot comes what no name goes on with."""
+    return dot + 1 >= len(tokens) or not _is_word(tokens[dot + 1].text)
+
+
+def _is_glued(tokens: list[Token], dot: int) -> bool:
+    return dot + 1 < len(tokens) and is_name(tokens[dot + 1].text) and tokens[dot - 1].text.lower() not in EDITORS
+
+
+def _is_middle(tokens: list[Token], dot: int) -> bool:
+    """Whether an initial with this dot stands within a name: `Eric B. Baum and`."""
+    named = dot + 1 < len(tokens) and is_name(tokens[dot + 1].text)
+    return named and (dot + 2 >= len(tokens) or tokens[dot + 2].text in (",", ".", "(", *AND))
+
+
+def _is_word(text: str) -> bool:
+    return text[:1].isalpha()
+
+
+def _is_small_name(tokens: list[Token], place: int) -> bool:
+    """A syllable that its owner writes small, between two others: Chi min Chan."""
+    around = 0 < place < len(tokens) - 1 and is_name(tokens[place - 1].text) and is_name(tokens[place + 1].text)
+    return (
+        around
+        and len(tokens[place].text) <= 4
+        and tokens[place].text.isalpha()
+        and tokens[place].text not in AND | _VENUE_WORDS
+    )

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
-from phases.references.find.footnotes import Cited, NoteCarrier, find_carrier
-from phases.references.find.links import is_discussion_page, repository_key, repository_of
-from phases.references.find.own_code import Linked, own_reason
-from phases.references.find.phrases import says_builds_on
+from phases.references.find.links import is_discussion_page, links_in, repository_key, repository_of
+from phases.references.find.own_code import Linked, own_reason, says_builds_on
 from phases.references.find.places import PaperPlaces, is_list
 from phases.references.find.ranking import Rank
 from phases.references.find.text import letters_of, shorten_text
-from phases.references.find.written_links import MOST, written_addresses
 from phases.references.values import BASIS, CITED, FOUND, MENTIONED, OWN, Candidate, Entry, Mention
 
 _BASE = {OWN: 0.9, BASIS: 0.7, CITED: 0.35, MENTIONED: 0.25, FOUND: 0.1}
@@ -193,3 +192,112 @@ def _repository_for(found: dict[str, LinkedRepository], url: str) -> LinkedRepos
     if canonical is None or (repository_key(canonical) not in found and len(found) >= MOST):
         return None
     return found.setdefault(repository_key(canonical), LinkedRepository(canonical))
+
+
+MOST = 1000
+"""Addresses, and links, that are looked at."""
+_LONGEST = 300
+
+
+class _PageLinks(NamedTuple):
+    """The links of one page, by the key of their repository and by their letters."""
+
+    by_key: dict[str, str]
+    by_letters: dict[str, str]
+
+
+def written_addresses(places: PaperPlaces, outline: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Written addresses with their places; one that the text spells short is read as the link under it."""
+    known = _links_by_page(outline)
+    for index, (url, at) in enumerate(links_in(places.text[places.body_start :])):
+        if index >= MOST:
+            return
+        start = places.body_start + at
+        links = known.get(places.page(start))
+        yield (links and _complete_link(url, places.text[start : start + _LONGEST], links)) or url, start
+
+
+def _links_by_page(outline: Mapping[str, Any]) -> dict[int, _PageLinks]:
+    """The addresses that the reader knows of each page, whole as a click would open them."""
+    found: dict[int, _PageLinks] = {}
+    for row in outline.get("links", ())[:MOST]:
+        if repository := repository_of(row["url"]):
+            page = found.setdefault(row["page"], _PageLinks({}, {}))
+            page.by_key.setdefault(repository_key(repository), row["url"])
+            page.by_letters.setdefault(letters_of(repository.removeprefix("https://")), row["url"])
+    return found
+
+
+def _complete_link(url: str, printed: str, links: _PageLinks) -> str | None:
+    """The link that the page prints here, though its text lost signs of it: opt for pinns is opt_for_pinns."""
+    short = repository_of(url) or ""
+    least = len(letters_of(short.removeprefix("https://")))
+    bare = letters_of(printed).removeprefix("https").removeprefix("http").removeprefix("www")
+    for end in range(len(bare), least - 1, -1):
+        link = links.by_letters.get(bare[:end])
+        if link and repository_key(repository_of(link) or "") != repository_key(short):
+            return link
+    key = repository_key(short)
+    if key in links.by_key:
+        return None
+    for digits in (1, 2):
+        if key[-digits:].isdecimal() and key[:-digits] in links.by_key:
+            return links.by_key[key[:-digits]]  # a footnote's mark stands right behind the address
+    return None
+
+
+_OF_CODE = re.compile(r"\b(?:code|implement|release|available|repositor|software)", re.IGNORECASE)
+_REACH = 10_000
+"""Characters around a footnote in which its mark is looked for."""
+_NEAR = 160
+"""Characters between a citation and what it is said to be about."""
+_MOST = 8
+
+
+class NoteCarrier(NamedTuple):
+    """The sentence that carries a footnote's mark, and where the mark stands; nothing where none is found."""
+
+    sentence: str = ""
+    start: int = 0
+
+
+class Cited:
+    """Every citation of a paper, by place."""
+
+    def __init__(self, citations: Mapping[str, Iterable[Mention]]) -> None:
+        self._places = sorted(
+            (mention.start, name)
+            for name, mentions in citations.items()
+            for mention in mentions
+            if mention.where != "reference" and mention.start
+        )
+
+    def before(self, at: int, places: PaperPlaces) -> str | None:
+        """The reference that is cited last before a place, in the same sentence and near to it."""
+        index = bisect_left(self._places, (at, "")) - 1
+        if index < 0:
+            return None
+        start, name = self._places[index]
+        near = at - start <= _NEAR and places.sentence(start, start + 1) == places.sentence(at - 1, at)
+        return name if near else None
+
+
+def find_carrier(places: PaperPlaces, mark: str, note: int) -> NoteCarrier:
+    """Looked for on the page of the note, and on the one before, where a long note began; one that speaks of code comes first."""
+    own = re.escape(mark)
+    pattern = re.compile(
+        rf"\[\^{own}\](?!:)"  # spelled as a mark it can be nothing else; a raised figure must stand behind a word or a year
+        rf"|(?<=[^\W\d_][^\W\d_][.,)’ʼ']){own}(?!\w)|(?<=[0-9]{{4}}\)){own}(?![\w:])|(?<=[^\W\d_][^\W\d_]){own}(?![\w:])"
+    )
+    page = places.page(note)
+    for low, high in (places.page_span(page), places.page_span(page - 1)):
+        carrying = [
+            NoteCarrier(places.sentence(match.start(), match.end()), match.start())
+            for match in islice(pattern.finditer(places.text, max(low, note - _REACH), min(high, note + _REACH)), _MOST)
+            if places.footnote(match.start()) is None
+        ]
+        if of_code := [one for one in carrying if _OF_CODE.search(one.sentence)]:
+            return of_code[0]
+        if carrying and low <= note < high:
+            return carrying[0]
+    return NoteCarrier()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from phases.references.lookup.service import NoServiceAnswer
+from phases.references.lookup.candidates import NoServiceAnswer
 from pipeline.base.errors import FormatError, StorageError
 from pipeline.base.files import make_directory, read_bytes, sha256, write_without_sync
 from pipeline.base.formats import dump_json_line, parse_json

@@ -6,23 +6,35 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
-from phases.references.lookup.catalogues import OPENALEX, SEMANTIC_SCHOLAR, CatalogueLookup
-from phases.references.lookup.client import ClientSettings
-from phases.references.lookup.github import GitHub
-from phases.references.lookup.service import Lookup, NoServiceAnswer
+from phases.references.find.links import repository_of
+from phases.references.lookup.candidates import (
+    FoundPaper,
+    Lookup,
+    NoServiceAnswer,
+    PaperRecord,
+    best_candidates,
+    candidates_of,
+    confirmation_weight,
+    family_name,
+    long_text_in,
+    rows_in,
+    search_words,
+    squeeze_text,
+    text_in,
+    title_words,
+    words_in,
+    year_in,
+)
+from phases.references.lookup.client import ClientSettings, RateLimit, ServiceClient
 from phases.references.values import Candidate, Entry
 from pipeline.base.errors import UsageError
 from pipeline.base.http.proxy import Proxy
 from pipeline.base.logs import logger
 
 OFF = "off"
-_SERVICES: dict[str, Callable[..., Lookup]] = {
-    GitHub.name: GitHub,
-    OPENALEX.name: partial(CatalogueLookup, OPENALEX),
-    SEMANTIC_SCHOLAR.name: partial(CatalogueLookup, SEMANTIC_SCHOLAR),
-}
 
 
 def open_lookups(
@@ -100,3 +112,180 @@ def _ask_service(lookup: Lookup, entries: Sequence[Entry]) -> tuple[list[Candida
         why = f"{failed} of {asked} questions had no answer; the last: {why}"
         why += f"; {left} more were not asked" if left else ""
     return found, {"service": lookup.name, "asked": asked, "found": len(found), "why": why}
+
+
+_ARXIV = "10.48550/arxiv."
+_LONGEST_QUERY = 250
+_MOST_PAPERS = 5
+_WORK_FIELDS = "select=id,doi,title,publication_year,authorships,locations,abstract_inverted_index"
+_PAPER_FIELDS = "fields=title,year,authors,externalIds,abstract"
+
+
+class Catalogue(NamedTuple):
+    """A service that knows papers: how it is asked, and how its answers are read."""
+
+    name: str
+    server: str
+    pace: RateLimit
+    list_key: str
+    """Where an answer to a search has its papers; an answer to a number is one paper itself."""
+    list_questions: Callable[[Entry], list[str]]
+    """By number where there is one, and by title where there is none, or nobody knows it."""
+    parse_paper: Callable[[dict[str, Any]], PaperRecord]
+
+    def papers_in(self, answer: Any) -> list[dict[str, Any]]:
+        """The papers of an answer."""
+        if isinstance(answer, dict) and self.list_key in answer:
+            return rows_in(answer, self.list_key, _MOST_PAPERS)
+        return [answer] if isinstance(answer, dict) and text_in(answer, "title") else []
+
+
+class CatalogueLookup:
+    """The questions to one catalogue."""
+
+    def __init__(self, catalogue: Catalogue, ground: ClientSettings, server: str = "") -> None:
+        self.name = catalogue.name
+        self._catalogue, self._server = catalogue, server or catalogue.server
+        self._questions = ServiceClient(catalogue.name, catalogue.pace, ground)
+
+    def ask(self, entry: Entry) -> list[Candidate]:
+        """Repositories that the abstract, or a place of the paper, names."""
+        for question in self._catalogue.list_questions(entry):
+            url = f"{self._server}/{question}"
+            answer = self._questions.answer(url, lambda value: bool(self._catalogue.papers_in(value)))
+            if papers := [self._catalogue.parse_paper(row) for row in self._catalogue.papers_in(answer)]:
+                return candidates_of(entry, papers, self.name)
+        return []
+
+
+def _list_work_questions(entry: Entry) -> list[str]:
+    doi = entry.doi or (f"{_ARXIV}{entry.arxiv}" if entry.arxiv else "")
+    words = search_words(entry.title or "", _LONGEST_QUERY)
+    asked = [f"works/doi:{quote(doi, safe='/')}?{_WORK_FIELDS}"] if doi else []
+    if words:
+        asked.append(f"works?filter=title.search:{quote(words, safe='')}&per_page={_MOST_PAPERS}&{_WORK_FIELDS}")
+    return asked
+
+
+def _parse_work(row: dict[str, Any]) -> PaperRecord:
+    doi = text_in(row, "doi", 300).lower().removeprefix("https://doi.org/")
+    arxiv = doi.removeprefix(_ARXIV) if doi.startswith(_ARXIV) else ""
+    names = (text_in(authorship.get("author"), "display_name", 100) for authorship in rows_in(row, "authorships"))
+    record = FoundPaper(text_in(row, "title"), tuple(filter(None, names)), year_in(row, "publication_year"), doi, arxiv)
+    places = "\n".join(
+        text_in(place, name) for place in rows_in(row, "locations") for name in ("landing_page_url", "pdf_url")
+    )
+    return PaperRecord(record, (("abstract", words_in(row, "abstract_inverted_index")), ("place", places)))
+
+
+def _list_paper_questions(entry: Entry) -> list[str]:
+    number = f"DOI:{entry.doi}" if entry.doi else f"ARXIV:{entry.arxiv}" if entry.arxiv else ""
+    words = search_words(entry.title or "", _LONGEST_QUERY)
+    asked = [f"{quote(number, safe=':/')}?{_PAPER_FIELDS}"] if number else []
+    asked += [f"search/match?query={quote(words, safe='')}&{_PAPER_FIELDS}"] if words else []
+    return [f"graph/v1/paper/{question}" for question in asked]
+
+
+def _parse_paper(row: dict[str, Any]) -> PaperRecord:
+    numbers = row.get("externalIds")
+    names = tuple(filter(None, (text_in(author, "name", 100) for author in rows_in(row, "authors"))))
+    doi, arxiv = text_in(numbers, "DOI", 200), text_in(numbers, "ArXiv", 50)
+    record = FoundPaper(text_in(row, "title"), names, year_in(row, "year"), doi, arxiv)
+    return PaperRecord(record, (("abstract", long_text_in(row, "abstract")),))
+
+
+OPENALEX = Catalogue(
+    "openalex", "https://api.openalex.org", RateLimit(10, 1.0), "results", _list_work_questions, _parse_work
+)
+SEMANTIC_SCHOLAR = Catalogue(
+    "semanticscholar", "https://api.semanticscholar.org", RateLimit(1, 1.0), "data", _list_paper_questions, _parse_paper
+)
+
+
+SERVER = "https://api.github.com"
+_PACE = RateLimit(most=10, seconds=60)
+_LONGEST_QUESTION = 200
+_MOST_REPOSITORIES = 10
+_SELF_SAID = 0.9
+_NAMED_AFTER = 0.8
+"""Of a title that agrees: its head is the repository's name, and an author is its owner."""
+_SCATTERED = 0.75
+"""Of a title whose words are all there, but not together."""
+_FEW_WORDS = 3
+_SHORTEST_NAME = 3
+_SHARPNESS = 3
+_YEARS = {-1: 1.0, 0: 1.0, 1: 1.0, 2: 0.8}
+_LATER, _EARLIER = 0.5, 0.1
+_SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ø": "oe", "å": "aa"})
+"""Names of accounts are ASCII: some write Kühn as kuhn there, and some as kuehn."""
+
+
+class GitHub:
+    """The search for repositories."""
+
+    name = "github"
+
+    def __init__(self, ground: ClientSettings, server: str = SERVER) -> None:
+        self._questions, self._server = ServiceClient(self.name, _PACE, ground), server
+
+    def ask(self, entry: Entry) -> list[Candidate]:
+        """Repositories that say they belong to the paper."""
+        words = search_words(entry.title or "", _LONGEST_QUESTION)
+        if not words:
+            return []
+        query = quote(f"{words} in:name,description,readme", safe="")
+        url = f"{self._server}/search/repositories?q={query}&per_page={_MOST_REPOSITORIES}"
+        answer = self._questions.answer(url, lambda value: bool(rows_in(value, "items")))
+        rows = rows_in(answer, "items", _MOST_REPOSITORIES)
+        return best_candidates([candidate for row in rows if (candidate := self._judged(entry, row))])
+
+    def _judged(self, entry: Entry, row: dict[str, Any]) -> Candidate | None:
+        address = repository_of(text_in(row, "html_url", 300))
+        if not address or row.get("fork") is True:
+            return None
+        name, said = text_in(row, "name", 100), text_in(row, "description")
+        owner = _is_author(entry, text_in(row.get("owner"), "login", 100))
+        title = _title_score(entry, name, f"{said} {text_in(row, 'homepage')}", owner)
+        began = year_in(row, "created_at")
+        confidence = round(
+            _SELF_SAID * title * confirmation_weight(1.0 if owner else None, _year_score(entry.year, began)), 3
+        )
+        why = f"GitHub's search: its name and description agree with the title to {title:.0%}"
+        why += ", its owner has an author's name" if owner else ""
+        return Candidate(entry.id, address, self.name, f"{why}, started {began or 'nobody knows when'}", confidence)
+
+
+def _title_score(entry: Entry, name: str, said: str, owner: bool) -> float:
+    """How much of the title the repository says: all of it where it names the paper's number."""
+    if entry.arxiv and entry.arxiv in said:
+        return 1.0
+    wanted = title_words(entry.title or "")
+    head = squeeze_text((entry.title or "").partition(":")[0]) if ":" in (entry.title or "") else ""
+    named_after = owner and len(head) >= _SHORTEST_NAME and head == squeeze_text(name)
+    share = len(wanted & title_words(f"{name} {said}")) / len(wanted) if wanted else 0.0
+    if len(wanted) < _FEW_WORDS and not owner:
+        return min(share, 0.5)
+    together = squeeze_text(entry.title or "") in squeeze_text(said) or squeeze_text(entry.title or "") == squeeze_text(
+        name
+    )
+    return 1.0 if wanted and together else max(_SCATTERED * share**_SHARPNESS, _NAMED_AFTER if named_after else 0.0)
+
+
+def _is_author(entry: Entry, login: str) -> bool:
+    """Whether the owner's name has an author's family name in it; short ones are in too many words."""
+    owner = squeeze_text(login)
+    families = {family_name(spelt) for author in entry.authors for spelt in (author, author.translate(_SPELT_OUT))}
+    return any(len(family) > _SHORTEST_NAME and family in owner for family in families)
+
+
+def _year_score(published: int | None, began: int | None) -> float | None:
+    if published is None or began is None:
+        return None
+    return _YEARS.get(began - published, _LATER if began > published else _EARLIER)
+
+
+_SERVICES: dict[str, Callable[..., Lookup]] = {
+    GitHub.name: GitHub,
+    OPENALEX.name: partial(CatalogueLookup, OPENALEX),
+    SEMANTIC_SCHOLAR.name: partial(CatalogueLookup, SEMANTIC_SCHOLAR),
+}

@@ -5,37 +5,35 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from phases.references.parse.grammar_code import EXTRA, NoParser, parse_with_grammar
 from phases.references.parse.grammars import GRAMMARS
-from phases.references.parse.model import Import, Parsed, Symbol
-from phases.references.parse.pieces import pieces_of
+from phases.references.parse.model import Parsed, Piece, Symbol
 from phases.references.parse.python_code import MOST_SYMBOLS, NotPython, parse_python
+from phases.references.parse.terms import words_of
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _CHARSETS = re.compile(
     rb"(?:utf|iso|latin|l1|ascii|cp|windows|koi8|mac|euc|shift|sjis|big5|gb|hz)[-_\w.]*", re.IGNORECASE
 )
 """Codecs that are no character sets, or slow ones, are not asked: a coding line may name them."""
-_MOST_IMPORTS = 5_000
 
 
 def parse_code(language: str, data: bytes) -> Parsed:
-    """The symbols, imports and pieces of a file in a language that languages.language_of names."""
+    """The symbols and pieces of a file in a language that languages.language_of names."""
     text, language, fault = text_of(language, data)
     symbols: list[Symbol] = []
-    imports: list[Import] = []
     try:
-        symbols, imports, found = _parse_symbols(language, text)
+        symbols, found = _parse_symbols(language, text)
         fault = fault or found
     except (RecursionError, MemoryError):
         fault = "it is nested too deeply"
     symbols = symbols[:MOST_SYMBOLS]
     lines = text.count("\n") + (1 if text and not text.endswith("\n") else 0)
     symbols = [symbol._replace(end=min(symbol.end, lines)) for symbol in symbols if symbol.line <= lines]
-    return Parsed(lines, tuple(symbols), tuple(imports[:_MOST_IMPORTS]), pieces_of(language, text, symbols), fault)
+    return Parsed(lines, tuple(symbols), pieces_of(language, text, symbols), fault)
 
 
 def text_of(language: str, data: bytes) -> tuple[str, str, str]:
@@ -71,27 +69,27 @@ def _decode_bytes(data: bytes) -> str:
     return data.decode("latin-1")
 
 
-def _parse_symbols(language: str, text: str) -> tuple[list[Symbol], list[Import], str]:
+def _parse_symbols(language: str, text: str) -> tuple[list[Symbol], str]:
     if language == "python":
         return _parse_python(text)
     if language not in GRAMMARS:
-        return [], [], ""
+        return [], ""
     try:
         return parse_with_grammar(language, text)
     except NoParser as error:
-        return [], [], str(error)
+        return [], str(error)
 
 
-def _parse_python(text: str) -> tuple[list[Symbol], list[Import], str]:
+def _parse_python(text: str) -> tuple[list[Symbol], str]:
     try:
-        return (*parse_python(text), "")
+        return parse_python(text), ""
     except NotPython as error:
         why = str(error)[:200]
     try:
-        symbols, imports, _ = parse_with_grammar("python", text)
+        symbols, _ = parse_with_grammar("python", text)
     except NoParser:
-        return [], [], f"it is not valid Python ({why}), and there is no parser for damaged or old Python: {EXTRA}"
-    return symbols, imports, f"it is not valid Python ({why}): what a tolerant parser found"
+        return [], f"it is not valid Python ({why}), and there is no parser for damaged or old Python: {EXTRA}"
+    return symbols, f"it is not valid Python ({why}): what a tolerant parser found"
 
 
 _MAGIC = re.compile(r"[%!?].*|[\w.\[\]'\" ,]*=[ \t]*[%!]\S.*|[\w.]+\?{1,2}")
@@ -156,3 +154,151 @@ def _notebook_language(notebook: dict[str, Any]) -> str:
         if isinstance(said, str) and (known := _LANGUAGES.get(re.split(r"[-\d]", said.lower())[0])):
             return known
     return "python"
+
+
+WINDOW = 60
+LONGEST_BODY = 100_000
+"""Characters of a piece that are searched; the rest of a monster is left out."""
+_WHOLE = frozenset(("function", "method", "macro"))
+_REST = frozenset(("class", "struct", "union", "interface", "trait", "enum"))
+_HEADING = re.compile(r"#{1,6} +\S")
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+_STRING_START = re.compile(r"[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')")
+_COMMENT = re.compile(r"\s*(//|/\*|\*|#|--|%|\"\"\")")
+_MARKS = " \t/*#-%!'\""
+_INSIDE = frozenset(("python", "notebook"))
+"""Languages that document a function within it."""
+_TALLEST_HEAD = 40
+"""Lines that a signature may take before its docstring."""
+
+
+class _OwnPiece(NamedTuple):
+    """A symbol whose lines are a piece of their own."""
+
+    name: str
+    symbol: Symbol
+
+
+def pieces_of(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Piece, ...]:
+    """The pieces of one file, by line. Each line of code is in one piece alone; a function's nested ones belong to it."""
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    if language == "text":
+        return tuple(_text_pieces(lines))
+    owners = _own_pieces(symbols, len(lines))
+    found = sorted(_code_pieces(lines, owners, symbols, language), key=lambda piece: (piece.line, -piece.end))
+    return tuple(found)
+
+
+def _own_pieces(symbols: Sequence[Symbol], lines: int) -> list[_OwnPiece]:
+    """Outer before inner; a function in a function is none."""
+    owners: list[_OwnPiece] = []
+    closed = 0
+    for symbol in sorted(symbols, key=lambda one: (one.line, -one.end, one.kind not in _REST)):
+        if not 1 <= symbol.line <= symbol.end <= lines or symbol.line <= closed:
+            continue
+        if symbol.kind in _WHOLE:
+            closed = symbol.end
+        elif symbol.kind not in _REST:
+            continue
+        owners.append(_OwnPiece(symbol.qualified_name, symbol))
+    return owners
+
+
+def _code_pieces(
+    lines: Sequence[str], owners: Sequence[_OwnPiece], symbols: Sequence[Symbol], language: str
+) -> Iterator[Piece]:
+    documented = _documentation_lines(lines, owners, language)
+    rest: list[list[str]] = [[] for _ in range(len(owners) + 1)]
+    for at, number in enumerate(_owner_of_lines(owners, len(lines))):
+        if at not in documented:
+            rest[number].append(lines[at])
+    fields = _field_names(symbols)
+    for number, (name, symbol) in enumerate(owners, 1):
+        names = f"{name} {' '.join(fields.get(name, ()))}" if symbol.kind in _REST else name
+        body = "\n".join(rest[number])[:LONGEST_BODY]
+        yield Piece(
+            symbol.kind, name, symbol.line, symbol.end, _join_words(names), _join_words(symbol.doc), _join_words(body)
+        )
+    body = "\n".join(rest[0])[:LONGEST_BODY]
+    if body.strip():
+        yield Piece("module", "", 1, len(lines), "", "", _join_words(body))
+
+
+def _owner_of_lines(owners: Sequence[_OwnPiece], lines: int) -> Iterator[int]:
+    """For each line the number of the innermost owner that it is in, from 1; 0 is the module."""
+    within: list[int] = []
+    coming = 0
+    for line in range(1, lines + 1):
+        while within and owners[within[-1] - 1].symbol.end < line:
+            within.pop()
+        while coming < len(owners) and owners[coming].symbol.line <= line:
+            coming += 1
+            within.append(coming)
+        yield within[-1] if within else 0
+
+
+def _documentation_lines(lines: Sequence[str], owners: Sequence[_OwnPiece], language: str) -> set[int]:
+    """The lines (from 0) that document: they are searched as that, and not once more as a body."""
+    found: set[int] = set()
+    for _, symbol in owners:
+        if not symbol.doc:
+            continue
+        if language in _INSIDE:
+            found.update(_docstring_lines(lines, symbol))
+        above = symbol.line - 2
+        lowest = max(0, above - symbol.doc.count("\n") - 3)
+        while above >= lowest and _COMMENT.match(lines[above]) and lines[above].strip(_MARKS) in symbol.doc:
+            found.add(above)
+            above -= 1
+    return found
+
+
+def _docstring_lines(lines: Sequence[str], symbol: Symbol) -> range:
+    """Where a Python docstring stands: its first words follow a quote near the top of the body."""
+    first = symbol.doc.lstrip()[:12].split("\n")[0]
+    for at in range(symbol.line - 1, min(symbol.end, symbol.line + _TALLEST_HEAD)):
+        found = _STRING_START.match(lines[at].lstrip())
+        if not found:
+            continue
+        quote, after = found[1], lines[at].lstrip()[found.end() :]
+        if first not in (after if after.strip() or at + 1 == len(lines) else lines[at + 1]):
+            continue
+        if quote in after:
+            return range(at, at + 1)
+        return range(at, next((last for last in range(at + 1, symbol.end) if quote in lines[last]), at) + 1)
+    return range(0)
+
+
+def _field_names(symbols: Sequence[Symbol]) -> dict[str, list[str]]:
+    fields: dict[str, list[str]] = {}
+    for symbol in symbols:
+        if symbol.parent and symbol.kind not in _WHOLE and len(row := fields.setdefault(symbol.parent, [])) < 200:
+            row.append(symbol.name)
+    return fields
+
+
+def _text_pieces(lines: Sequence[str]) -> Iterator[Piece]:
+    start, heading, fenced = 0, "", False
+    for at, line in enumerate(lines):
+        if _FENCE.match(line):
+            fenced = not fenced
+        is_heading = not fenced and bool(_HEADING.match(line))
+        if at > start and (is_heading or at - start >= WINDOW):
+            yield from _text_window(lines, start, at, heading)
+            start = at
+        if is_heading:
+            heading = line.lstrip("# ").strip()[:200]
+    if start < len(lines):
+        yield from _text_window(lines, start, len(lines), heading)
+
+
+def _text_window(lines: Sequence[str], start: int, end: int, heading: str) -> Iterator[Piece]:
+    body = "\n".join(lines[start:end])[:LONGEST_BODY]
+    if body.strip():
+        yield Piece("text", "", start + 1, end, _join_words(heading), "", _join_words(body))
+
+
+def _join_words(text: str) -> str:
+    return " ".join(words_of(text))

@@ -1,1 +1,0 @@
-"""How the fetched code helps with a plan."""

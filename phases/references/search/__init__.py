@@ -1,1 +1,0 @@
-"""Finds things in the fetched code, for people and for the agent."""
