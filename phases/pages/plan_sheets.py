@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from phases.pages.marked_paper import Block, cut_blocks, find_quotes
 from phases.pages.render import embed_picture
 from phases.planning.plan_words import name_place, steps_of, write_printed
-from phases.planning.quotes import quote_of
+from phases.planning.quotes import is_reworded, quote_of
 from phases.readers.markdown import PAGE_MARK
 from phases.readers.page_pictures import Box, Picture, QuotePlace
 from pipeline.base.formats import Markdown
@@ -93,7 +93,7 @@ def _group_rows(shown: Reviewed, rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _describe_row(shown: Reviewed, row: Row) -> dict[str, Any]:
     if "text" in row:
         names = {one["id"]: one["name"] for one in shown.plan.get("components", ())}
-        status = "" if row["status"] == "stated" else row["status"]
+        status = "in the planner's words" if is_reworded(row) else "" if row["status"] == "stated" else row["status"]
         told = [row["kind"], names.get(row.get("component", ""), ""), status]
     else:
         condition = row.get("condition", "")
