@@ -36,9 +36,8 @@ from phases.llm.model import ToolCall
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.checkpoint import build_checkpoint
 from phases.supervision.config import Config
-from phases.supervision.facts import Round
+from phases.supervision.facts import DiskFacts, Round
 from phases.supervision.serialization import to_json
-from phases.supervision.workspace_snapshot import DiskFacts
 
 CHECK = "python -m pytest -q"
 

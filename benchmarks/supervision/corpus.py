@@ -25,9 +25,8 @@ from phases.llm.model import ToolCall
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.config import Config
 from phases.supervision.enums import LED
-from phases.supervision.facts import Round
+from phases.supervision.facts import DiskFacts, Round
 from phases.supervision.serialization import to_json
-from phases.supervision.workspace_snapshot import DiskFacts
 
 KINDS = {
     "Read": ToolKind.READ,

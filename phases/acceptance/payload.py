@@ -214,4 +214,4 @@ def _plain_mapping(value: object) -> Any:
     """Read-only mappings as JSON knows them; anything else is a bug of ours and raises."""
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"a {type(value).__name__} is no JSON")
+    raise TypeError(f"a {type(value).__name__} is not JSON")

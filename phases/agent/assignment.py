@@ -134,7 +134,7 @@ def assignment_of(
         hooks=hooks,
         judge=_judge_of(ctx),
         cache_directory=ctx.cache_directory,
-        library=reference_context_of(index, ctx.paths.root, ctx.cache_directory),
+        library=reference_context_of(index, ctx.paths.root, ctx.cache_directory, ctx.environment),
         tell=ctx.tell,
         ask=ctx.ask,
         find_fault=partial(_find_fault, plan, contracts),

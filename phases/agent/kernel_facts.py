@@ -17,7 +17,7 @@ from phases.acceptance.gate import ADVICE
 from phases.agent.tools.toolbox import ToolKind
 from phases.llm.model import ToolCall
 from phases.supervision.enums import ToolClass
-from phases.supervision.facts import Call, CallResult, GateVerdict
+from phases.supervision.facts import ERROR, OK, Call, CallResult, DiskFacts, GateVerdict
 from phases.supervision.signatures import (
     command_key,
     failures_of_check,
@@ -30,7 +30,6 @@ from phases.supervision.signatures import (
     summarize_check,
     summarize_result,
 )
-from phases.supervision.workspace_snapshot import ERROR, OK, DiskFacts
 from phases.workspace import syntax
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.files import sha256

@@ -420,8 +420,7 @@ def read_wanted(work: Assignment) -> tuple[dict[str, Any], str]:
     if work.supervisor == OFF and content == {}:
         return {"mode": OFF, "shadow": False, "config": {}}, ""
     # Imported here: with supervision off the kernel is not loaded.
-    from phases.supervision.config import Config
-    from phases.supervision.policy import resolve_policy
+    from phases.supervision.config import Config, resolve_policy
     from phases.supervision.serialization import from_json, to_json
 
     try:

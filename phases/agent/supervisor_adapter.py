@@ -20,13 +20,11 @@ from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, ToolCall
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.checkpoint import build_checkpoint, kernel_report
-from phases.supervision.config import Config
+from phases.supervision.config import Config, resolve_policy
 from phases.supervision.effects import Effects, Stop
-from phases.supervision.facts import Call, Round, Task
-from phases.supervision.policy import resolve_policy
+from phases.supervision.facts import Call, DiskFacts, Round, Task
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.state import Setting
-from phases.supervision.workspace_snapshot import DiskFacts
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import Paused, PhaseError
 

@@ -79,11 +79,11 @@ OUT = "leads out of the workspace"
         pytest.param("x" * 5000, "is not there", id="a name that is too long"),
         pytest.param("sub", "is a directory", id="a directory"),
         pytest.param(".", "is a directory", id="the workspace itself"),
-        pytest.param("pipe", "is no regular file", id="a pipe"),
-        pytest.param("round", "is no regular file", id="a link to itself"),
-        pytest.param("a\0.txt", "is no path", id="a NUL"),
-        pytest.param("a\ud800.txt", "is no path", id="half a surrogate pair"),
-        pytest.param("", "is no path", id="nothing"),
+        pytest.param("pipe", "is not a regular file", id="a pipe"),
+        pytest.param("round", "is not a regular file", id="a link to itself"),
+        pytest.param("a\0.txt", "is not a path", id="a NUL"),
+        pytest.param("a\ud800.txt", "is not a path", id="half a surrogate pair"),
+        pytest.param("", "is not a path", id="nothing"),
     ],
 )
 def test_what_is_no_file_of_the_workspace_blocks_with_the_reason(ground: Path, path: str, fault: str) -> None:

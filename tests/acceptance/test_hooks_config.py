@@ -171,13 +171,13 @@ REFUSED = [
     pytest.param(
         {**COMMAND, "point": "accept_gat"},
         ".point",
-        ("'accept_gat' is no point; did you mean 'accept_gate'?"),
+        ("'accept_gat' is not a point; did you mean 'accept_gate'?"),
         id="an unknown point, with what is near",
     ),
     pytest.param(
         {**COMMAND, "point": "xyz"},
         ".point",
-        (f"'xyz' is no point{NEAR}"),
+        (f"'xyz' is not a point{NEAR}"),
         id="an unknown point, with nothing near",
     ),
     pytest.param(
@@ -189,13 +189,13 @@ REFUSED = [
     pytest.param(
         {**COMMAND, "point": "Stop"},
         ".point",
-        ("'Stop' is what other tools call accept_gate; write that"),
+        ("'Stop' is the name of accept_gate in other tools; write that"),
         id="the name that Claude Code has for a point",
     ),
     pytest.param(
         {**COMMAND, "point": "AfterAgent"},
         ".point",
-        ("'AfterAgent' is what other tools call accept_gate; write that"),
+        ("'AfterAgent' is the name of accept_gate in other tools; write that"),
         id="the name that Gemini has for a point",
     ),
     pytest.param(
@@ -207,7 +207,7 @@ REFUSED = [
     pytest.param(
         {**COMMAND, "point": "user_prompt_submit"},
         ".point",
-        (f"phase 09 never comes by user_prompt_submit, so this hook would never run{NEAR}"),
+        (f"phase 09 never reaches user_prompt_submit, so this hook would never run{NEAR}"),
         id="a point that never comes",
     ),
     pytest.param(
@@ -231,25 +231,25 @@ REFUSED = [
     pytest.param(
         {**COMMAND, "kind": "prompt"},
         ".kind",
-        ("hooks of kind prompt are not run here: the opinion of a model is no check; write kind: command"),
+        ("hooks of kind prompt are not run here: the opinion of a model is not a check; write kind: command"),
         id="a prompt",
     ),
     pytest.param(
         {**COMMAND, "kind": "agent"},
         ".kind",
-        ("hooks of kind agent are not run here: the opinion of a model is no check; write kind: command"),
+        ("hooks of kind agent are not run here: the opinion of a model is not a check; write kind: command"),
         id="an agent",
     ),
     pytest.param(
         {**COMMAND, "kind": "internal"},
         ".kind",
-        ("internal hooks come with the pipeline, and none can be added; write kind: command"),
+        ("internal hooks come with the pipeline and cannot be added; write kind: command"),
         id="an internal hook",
     ),
     pytest.param(
         {**COMMAND, "kind": "comand"},
         ".kind",
-        ("'comand' is no kind; did you mean 'command'?"),
+        ("'comand' is not a kind; did you mean 'command'?"),
         id="an unknown kind",
     ),
     pytest.param(
@@ -261,7 +261,7 @@ REFUSED = [
     pytest.param(
         {**COMMAND, "mode": "async"},
         ".mode",
-        ("'async' is no mode of kind command; write sync, or delete it"),
+        ("'async' is not a mode of kind command; write sync, or delete it"),
         id="an async command",
     ),
     pytest.param(
@@ -309,31 +309,33 @@ REFUSED = [
     pytest.param(
         {**COMMAND, "point": "before_tool_call", "matcher": "("},
         ".matcher",
-        ("'(' is no regular expression: missing ), unterminated subpattern at position 0; mend it, like 'Write|Edit'"),
+        (
+            "'(' is not a regular expression: missing ), unterminated subpattern at position 0; fix it, like 'Write|Edit'"
+        ),
         id="a matcher that is none",
     ),
     pytest.param(
         {**COMMAND, "point": "before_tool_call", "matcher": "[[a]"},
         ".matcher",
-        ("'[[a]' is no regular expression: Possible nested set at position 1; mend it, like 'Write|Edit'"),
+        ("'[[a]' is not a regular expression: Possible nested set at position 1; fix it, like 'Write|Edit'"),
         id="a matcher that will mean something else",
     ),
     pytest.param(
         {**COMMAND, "point": "session_end", "when": "always"},
         ".when",
-        ("it says nothing at session_end, only at accept_gate; delete it"),
+        ("it has no effect at session_end, only at accept_gate; delete it"),
         id="a condition away from the gate",
     ),
     pytest.param(
         {**COMMAND, "point": "session_end", "allow_writes": True},
         ".allow_writes",
-        ("it says nothing at session_end, only at accept_gate; delete it"),
+        ("it has no effect at session_end, only at accept_gate; delete it"),
         id="a right to write away from the gate",
     ),
     pytest.param(
         {**COMMAND, "point": "before_tool_call", "fail_fast": True},
         ".fail_fast",
-        ("it says nothing at before_tool_call, only at accept_gate; delete it"),
+        ("it has no effect at before_tool_call, only at accept_gate; delete it"),
         id="later hooks that are skipped away from the gate",
     ),
     pytest.param(
@@ -370,7 +372,7 @@ REFUSED = [
         pytest.param(
             {**BUILTIN, "params": {"handler": "require_file_exists", "path": path}},
             ".params.path",
-            (f"{path!r} is no file in the workspace; write one, like README.md"),
+            (f"{path!r} is not a file in the workspace; name one, like README.md"),
             id=f"a file that can be none: {path!a}",
         )
         for path in (".", "a/..", "docs/", "a\0b")
@@ -378,31 +380,31 @@ REFUSED = [
     pytest.param(
         {**COMMAND, "id": ""},
         ".id",
-        ("'' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        ("'' is not an id: use letters, digits, '.', '_' and '-', at most 64 of them"),
         id="an empty id",
     ),
     pytest.param(
         {**COMMAND, "id": "../x"},
         ".id",
-        ("'../x' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        ("'../x' is not an id: use letters, digits, '.', '_' and '-', at most 64 of them"),
         id="an id that is a path",
     ),
     pytest.param(
         {**COMMAND, "id": "a\n"},
         ".id",
-        ("'a\\n' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        ("'a\\n' is not an id: use letters, digits, '.', '_' and '-', at most 64 of them"),
         id="an id with a line end",
     ),
     pytest.param(
         {**COMMAND, "id": "tésts"},
         ".id",
-        ("'tésts' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        ("'tésts' is not an id: use letters, digits, '.', '_' and '-', at most 64 of them"),
         id="an id of another alphabet",
     ),
     pytest.param(
         {**COMMAND, "id": "x" * 65},
         ".id",
-        (f"'{'x' * 65}' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        (f"'{'x' * 65}' is not an id: use letters, digits, '.', '_' and '-', at most 64 of them"),
         id="an id that is too long",
     ),
     pytest.param(
@@ -460,7 +462,7 @@ REFUSED = [
     pytest.param(
         {**BUILTIN, "kind": "builtin", "params": {"handler": "x"}},
         ".params.handler",
-        ("'x' is no builtin; there are: require_file_exists, warn_on_tool_call, add_context_note"),
+        ("'x' is not a builtin; there are: require_file_exists, warn_on_tool_call, add_context_note"),
         id="an unknown builtin",
     ),
     pytest.param(
@@ -540,7 +542,7 @@ def test_the_variables_that_are_refused_are_those_that_every_hook_is_given() -> 
 def test_an_id_stands_once_in_a_file_whatever_its_case() -> None:
     assert refusal({"items": [{**COMMAND, "id": "Tests"}, {**COMMAND, "id": "b"}, {**COMMAND, "id": "tESTS"}]}) == (
         "config.yaml at $.runtime.hooks.items[2].id: "
-        "'tESTS' is the id of items[0] too (upper and lower case are one); take another"
+        "'tESTS' is the id of items[0] too (case does not count); choose another"
     )
 
 

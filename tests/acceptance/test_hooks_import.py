@@ -128,9 +128,9 @@ def test_a_pattern_is_searched_for_as_it_was_there(pattern: str, tool: str, fits
         ("gemini", None, 60, None),
         ("claude", 7200, 3600, "7200 is more than a hook may take here; it is 3600 s"),
         ("gemini", 10**30, 3600, f"{10**30} is more than a hook may take here; it is 3600 s"),
-        ("claude", 0, 600, "0 is no time; it is left out"),
-        ("claude", True, 600, "True is no time; it is left out"),
-        ("claude", "5", 600, "'5' is no time; it is left out"),
+        ("claude", 0, 600, "0 is not a time; it is left out"),
+        ("claude", True, 600, "True is not a time; it is left out"),
+        ("claude", "5", 600, "'5' is not a time; it is left out"),
     ],
 )
 def test_a_time_is_given_in_seconds(kind: str, theirs: Any, seconds: float, line: str | None) -> None:
@@ -226,7 +226,7 @@ def test_codex_writes_toml_too() -> None:
     found = import_hooks("codex", text.encode(), "config.toml")
     assert_sound(found)
     assert [(item["point"], item["timeout_sec"]) for item in found.items] == [("accept_gate", 30)]
-    assert found.untranslated == ["$.model: it is no hook", "$.hooks.state: there is no such moment here"]
+    assert found.untranslated == ["$.model: it is not a hook", "$.hooks.state: there is no such moment here"]
 
 
 # Not taken over
@@ -241,18 +241,21 @@ PLACE = "$.hooks.Stop[0].hooks[0]"
         ({"type": "prompt", "prompt": "ok?"}, ": hooks of type 'prompt' are not run here"),
         ({"type": "agent", "prompt": "ok?"}, ": hooks of type 'agent' are not run here"),
         ({"type": ["command"]}, ": hooks of type ['command'] are not run here"),
-        ({"type": "command"}, ": it has no text `command`, or `args` that are no texts"),
-        ({**STOP, "args": [1]}, ": it has no text `command`, or `args` that are no texts"),
-        ({**STOP, "args": ["$A"]}, ": nothing is put in for a $NAME in `args` here; make it one line for a shell"),
+        ({"type": "command"}, ": `command` is not a string, or `args` are not strings"),
+        ({**STOP, "args": [1]}, ": `command` is not a string, or `args` are not strings"),
+        ({**STOP, "args": ["$A"]}, ": a $NAME in `args` is not replaced here; make it one line for a shell"),
         ({**STOP, "command": " "}, ": there is nothing to run; write a command, like 'python -m pytest -q'"),
         ({**STOP, "command": "a\0"}, ": no command can hold a NUL character; delete it"),
         ({**STOP, "command": "a" * 9000}, ": longer than 8,192 characters; put it into a script"),
-        ({**STOP, "async": True}, ": with async it runs otherwise than hooks do here"),
-        ({**STOP, "if": "Bash(git *)"}, ": with if it runs otherwise than hooks do here"),
+        ({**STOP, "async": True}, ": with async it runs in another way than hooks do here"),
+        ({**STOP, "if": "Bash(git *)"}, ": with if it runs in another way than hooks do here"),
         ({**STOP, "shell": "powershell"}, ": there is no shell 'powershell' here"),
         ({**STOP, "enabled": False}, ": it is turned off there"),
-        ({"type": "http", "url": "http://localhost"}, ": hooks of type 'http' are not run here: write a command that calls curl"),
-        ("echo", ": it is no hook"),
+        (
+            {"type": "http", "url": "http://localhost"},
+            ": hooks of type 'http' are not run here: write a command that calls curl",
+        ),
+        ("echo", ": it is not a hook"),
     ],
     ids=lambda value: json.dumps(value)[:50] if not isinstance(value, str) else "",
 )
@@ -268,11 +271,11 @@ def test_every_field_that_says_nothing_here_is_named() -> None:
     found = imported("claude", value)
     assert len(found.items) == 1
     assert found.untranslated == [
-        "$.permissions: it is no hook",
-        "$.hooks.Stop[0].sequential: there is nothing like it here",
-        f"{PLACE}.once: there is nothing like it here",
-        f"{PLACE}.statusMessage: there is nothing like it here",
-        f"{PLACE}['a b']: there is nothing like it here",
+        "$.permissions: it is not a hook",
+        "$.hooks.Stop[0].sequential: it has no equivalent here",
+        f"{PLACE}.once: it has no equivalent here",
+        f"{PLACE}.statusMessage: it has no equivalent here",
+        f"{PLACE}['a b']: it has no equivalent here",
     ]
 
 
@@ -280,7 +283,7 @@ def test_every_field_that_says_nothing_here_is_named() -> None:
     ("kind", "event", "line"),
     [
         ("claude", "Notification", "there is no such moment here"),
-        ("claude", "UserPromptSubmit", "phase 09 never comes by user_prompt_submit"),
+        ("claude", "UserPromptSubmit", "phase 09 never reaches user_prompt_submit"),
         ("claude", "PreCompact", "no hook can be mounted at pre_compact"),
         ("gemini", "BeforeModel", "there is no such moment here"),
         ("gemini", "Stop", "there is no such moment here"),
@@ -313,7 +316,7 @@ def test_how_a_session_begins_chooses_a_hook_here_too(theirs: str, ours: str | N
         ("PreToolUse", "mcp__memory__.*", 0, "$.hooks.PreToolUse[0]: no tool here is called 'mcp__memory__.*'"),
         ("PostToolUse", "^Web.*", 0, "$.hooks.PostToolUse[0]: no tool here is called '^Web.*'"),
         ("PreToolUse", "Write|WebFetch", 1, "$.hooks.PreToolUse[0].matcher: no tool here is called 'WebFetch'"),
-        ("PreToolUse", "(?<x>a)", 0, "$.hooks.PreToolUse[0].hooks[0]: '.*(?:(?<x>a)).*' is no regular expression: "),
+        ("PreToolUse", "(?<x>a)", 0, "$.hooks.PreToolUse[0].hooks[0]: '.*(?:(?<x>a)).*' is not a regular expression: "),
         ("SessionStart", "compact", 0, "$.hooks.SessionStart[0]: no run here begins with 'compact'"),
         (
             "SubagentStop",
@@ -321,7 +324,7 @@ def test_how_a_session_begins_chooses_a_hook_here_too(theirs: str, ours: str | N
             0,
             "$.hooks.SubagentStop[0]: at subagent_stop nothing can be chosen by 'Explore', ",
         ),
-        ("Stop", "x", 1, "$.hooks.Stop[0].matcher: it says nothing at Stop, there as here"),
+        ("Stop", "x", 1, "$.hooks.Stop[0].matcher: it has no effect at Stop, there as here"),
     ],
 )
 def test_a_matcher_that_chooses_nothing_here_is_named(event: str, matcher: str, items: int, line: str) -> None:
@@ -364,10 +367,10 @@ def test_a_hook_that_gemini_lists_as_disabled_is_named() -> None:
     [
         ({}, "$.hooks: there are no hooks in this file"),
         ({"hooks": []}, "$.hooks: there are no hooks in this file"),
-        ({"hooks": {"Stop": {}}}, "$.hooks.Stop: it is no list of hooks"),
+        ({"hooks": {"Stop": {}}}, "$.hooks.Stop: it is not a list of hooks"),
         (
             {"hooks": {"Stop": [STOP]}},
-            "$.hooks.Stop[0]: it is no group of hooks, with a list `hooks` and perhaps a text `matcher`",
+            "$.hooks.Stop[0]: it is not a group of hooks, with a list `hooks` and an optional string `matcher`",
         ),
         ({"hooks": {"Stop": [{"hooks": []}]}}, "$.hooks.Stop[0].hooks: it is empty"),
         ({"hooks": {"St\nop": []}}, "$.hooks['St\\nop']: there is no such moment here"),
@@ -381,8 +384,8 @@ def test_a_file_of_another_shape_is_told_of(value: Any, line: str) -> None:
     ("kind", "data", "name", "message"),
     [
         ("claude", b"{", "a.json", "a.json, line 1: not JSON: "),
-        ("claude", b"[]", "a.json", "a.json: it is no object with hooks in it; say with --from whose file it is"),
-        ("codex", b"a = ", "a.toml", "a.toml: Invalid value (at end of document); mend it, "),
+        ("claude", b"[]", "a.json", "a.json: it is not an object with hooks; name its tool with --from"),
+        ("codex", b"a = ", "a.toml", "a.toml: Invalid value (at end of document); fix it, "),
         ("codex", b"\xff", "a.toml", "a.toml: 'utf-8' codec can't decode"),
         ("codex", b"a = " + b"[" * 9999, "a.toml", "a.toml: "),
     ],

@@ -178,10 +178,10 @@ STORES: list[Any] = [
         lambda path: path.write_text('{"version": 1, "workspaces": []}'), "its version is not 2", id="version 1"
     ),
     pytest.param(lambda path: path.write_text('{"version": 2}'), "'workspaces' is a required", id="without workspaces"),
-    pytest.param(_relative, "is no absolute path", id="a relative workspace"),
-    pytest.param(lambda path: path.chmod(0o602), "everybody may write to it", id="everybody may write"),
+    pytest.param(_relative, "is not an absolute path", id="a relative workspace"),
+    pytest.param(lambda path: path.chmod(0o602), "all users may write to it", id="everybody may write"),
     pytest.param(lambda path: path.chmod(0o620), "its group may write to it", id="its group may write"),
-    pytest.param(lambda path: path.parent.chmod(0o777), "everybody may write to the directory", id="an open folder"),
+    pytest.param(lambda path: path.parent.chmod(0o777), "all users may write to the directory", id="an open folder"),
     pytest.param(_link, "it is a symbolic link", id="a link"),
     pytest.param(lambda path: (path.unlink(), path.mkdir()), "it is not a regular file", id="a folder"),
     pytest.param(_give_away, "it belongs to another user (65534)", id="another user's"),
@@ -216,7 +216,7 @@ def _edit_the_script(place: Place) -> None:
     [
         pytest.param(_edit, "checks: it has changed since it was trusted", id="the hook"),
         pytest.param(_edit_the_script, f"checks: {SCRIPT} changed since it was trusted", id="its script"),
-        pytest.param(lambda place: place.file.unlink(), f"{HOOKS_FILE} is not there any more", id="deleted"),
+        pytest.param(lambda place: place.file.unlink(), f"{HOOKS_FILE} no longer exists", id="deleted"),
         pytest.param(lambda place: place.file.write_text("hooks: ["), "cannot be used", id="spoiled"),
     ],
 )
@@ -229,7 +229,7 @@ def test_a_hook_that_changed_since_it_was_trusted_is_not_run_and_nothing_counts_
     ended = place.made(says(write("a.py", CODE)))
     assert (ended["status"], ended["stop_reason"], place.runs) == ("warning", "accepted", 0)
     assert ended["verification"]["verified"] is False
-    assert "trusted hooks of the workspace are not as they were trusted" in ended["verification"]["why"]
+    assert "trusted hooks of the workspace have changed since they were trusted" in ended["verification"]["why"]
     [modified] = place.of("repo_hooks_modified")
     assert why in modified["reason"]
 

@@ -124,7 +124,7 @@ CALLS: dict[str, tuple[Any, Any, str]] = {
     "an odd status": ("TodoWrite", {"todos": [{"content": "a", "status": "soon"}]}, "must be one of: pending, in_progress"),
     "a todo with a title": ("TodoWrite", {"todos": [{"title": "a", "status": "done"}]}, "('title' was unexpected)"),
     "a todo of nothing": ("TodoWrite", {"todos": [{"status": "done"}]}, "list of objects with id: text or whole number"),
-    "todos as a text in words": ("TodoWrite", {"todos": "a, b"}, "as a text it is not JSON"),
+    "todos as a text in words": ("TodoWrite", {"todos": "a, b"}, "as a string it is not JSON"),
     "neither a list nor an action": ("TodoWrite", {}, "invalid: give either `todos`"),
     "a todo of no list": ("TodoWrite", {"action": "remove", "id": "x"}, "not_found: there is no todo x"),
 }  # fmt: skip

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from phases.llm.model import Reply
-from phases.planning.rules.languages import language_of
+from phases.planning.rules.plan import language_of
 from phases.sandbox.commands import kind_of_sandbox
 from tests.agents import small_plan, write, write_recording
 from tests.papers import Command

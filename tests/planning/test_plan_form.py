@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from phases.planning.changes import plan_difference
 from phases.planning.model.form import complete_plan, in_form, reply_form, server_form
-from phases.planning.model.places import find_places
 from phases.planning.model.plan_validation import PLAN, NoPlan, mended_plan, plan_in_reply, problems_of, whole_plan
-from phases.planning.model.quote_index import QuoteIndex
+from phases.planning.model.quote_index import QuoteIndex, find_places
 from phases.planning.plan_md import plan_md
 from phases.planning.quotes import quote_of
 from pipeline.base.plain_yaml import dump_yaml
@@ -316,7 +315,9 @@ def test_more_targets_than_a_plan_may_have_are_told_with_their_number() -> None:
     table = {"table": "T", "columns": ["A"] * 30, "rows": [["r", *range(30)]] * 60}
     plan = complete_plan({**SHORT, "expected_results": [table] * 40})
     assert len(plan["expected_results"]) == 5000
-    assert list(problems_of(plan, CITED)) == ["expected_results: 5000 cells are too many; at most 400: leave out columns"]
+    assert list(problems_of(plan, CITED)) == [
+        "expected_results: 5000 cells are too many; at most 400: leave out columns"
+    ]
 
 
 def test_a_reply_that_mends_changes_the_rows_that_misquote_and_no_others() -> None:

@@ -18,10 +18,10 @@ from phases.agent.kernel_facts import FactExtractor, read_disk_facts
 from phases.agent.tools.files import file_tools
 from phases.agent.tools.toolbox import Notes, Toolbox
 from phases.llm.model import ToolCall
-from phases.supervision.recovery import check_safety
+from phases.supervision.facts import DiskFacts
+from phases.supervision.recovery import check_safety, snapshot_of
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.work_ledger import WorkLedger
-from phases.supervision.workspace_snapshot import DiskFacts, snapshot_of
 from phases.workspace import syntax
 from phases.workspace.syntax import LARGEST_PYTHON
 from phases.workspace.workspace import LARGEST_FILE, Workspace

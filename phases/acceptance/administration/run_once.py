@@ -91,7 +91,7 @@ def trial_lines(hook: Hook, outcome: Mapping[str, Any]) -> Iterator[str]:
     if hook.command:
         yield f"  runs: {_short_line(hook.command)}"
     if outcome["changed"] is False and hook.when != "always":
-        yield "  a run would not ask it now: nothing is other than when the run began"
+        yield "  a run would not call it now: nothing has changed since the run began"
     if outcome["status"] == "failed":
         yield f"  it is {hook.failure_policy}: {_policy_text(hook)}"
     yield from _verification_lines(outcome["verification"])

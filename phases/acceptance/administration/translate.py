@@ -68,9 +68,7 @@ def _item_fault(item: dict[str, Any], scope: str, printable: Callable[[str], str
             return ""
     except (FormatError, UnicodeError):
         pass
-    return (
-        f"{item['id']}: its text holds characters that are not seen, and is not safe to paste; write that hook by hand"
-    )
+    return f"{item['id']}: its text holds invisible characters, and is not safe to paste; write that hook by hand"
 
 
 def _yaml_text(value: dict[str, Any], scope: str) -> str:

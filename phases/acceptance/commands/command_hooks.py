@@ -84,9 +84,7 @@ def judge_outcome(ran: ProcessOutcome, hook: Hook, workspace: str, path: str | N
         name = str(found[found.lastgroup or 0])
         if _is_program_of(hook, name, workspace) and _is_not_installed(name, found.lastgroup == "module", path):
             line = result.tail[: found.end()].rpartition("\n")[2].strip()
-            told = (
-                f"hook {hook.key} exited with code {ran.exit_code} for want of a program: {name} is not installed here"
-            )
+            told = f"hook {hook.key} exited with code {ran.exit_code} because a program is missing: {name} is not installed here"
             return result._replace(status=FAILED, reason=f"{told} ({strip_control(line, _LONGEST_QUOTE)})")
     return result
 

@@ -152,7 +152,7 @@ def translate_hook(hook: Any, place: str, base: dict[str, Any], reader: HookSour
     said = {"name": own_name, "enabled": hook.get("enabled") is True}
     for key in hook:
         if key not in _TAKEN[kind] and not said.get(key):
-            yield f"{place_at(place, key)}: there is nothing like it here"
+            yield f"{place_at(place, key)}: it has no equivalent here"
     seconds, words = _translate_timeout(hook.get("timeout"), base["point"], reader.dialect)
     if words:
         yield f"{place}.timeout: {words}"
@@ -195,7 +195,7 @@ def _put_directory_in(hook: Mapping[str, Any], name: str, directory: str) -> dic
 def _why_no_hook(hook: Any, reader: HookSource) -> str:
     """Why nothing can be made of a hook, or nothing."""
     if not isinstance(hook, dict):
-        return "it is no hook"
+        return "it is not a hook"
     kind = hook.get("type", COMMAND)
     if kind == "http":
         return "hooks of type 'http' are not run here: write a command that calls curl"
@@ -207,12 +207,12 @@ def _why_no_hook(hook: Any, reader: HookSource) -> str:
         return "it is turned off there"
     for key in _CHANGES_THE_MEANING:
         if hook.get(key):
-            return f"with {key} it runs otherwise than hooks do here"
+            return f"with {key} it runs in another way than hooks do here"
     args = hook.get("args", [])
     if not _text_keys(hook, "command") or not isinstance(args, list) or not all(isinstance(word, str) for word in args):
-        return "it has no text `command`, or `args` that are no texts"
+        return "`command` is not a string, or `args` are not strings"
     if "args" in hook and any("$" in word for word in (hook["command"], *args)):
-        return "nothing is put in for a $NAME in `args` here; make it one line for a shell"
+        return "a $NAME in `args` is not replaced here; make it one line for a shell"
     return "" if hook.get("shell") in (None, "sh", "bash") else f"there is no shell {quote_value(hook['shell'])} here"
 
 
@@ -236,7 +236,7 @@ def _translate_timeout(theirs: Any, point: str, dialect: Dialect) -> tuple[float
     if theirs is None:
         return usual, ""
     if isinstance(theirs, bool) or not isinstance(theirs, int | float) or not theirs >= dialect.a_second / 1000:
-        return usual, f"{quote_value(theirs)} is no time; it is left out"
+        return usual, f"{quote_value(theirs)} is not a time; it is left out"
     if theirs > LONGEST_SECONDS * dialect.a_second:
         return LONGEST_SECONDS, f"{quote_value(theirs)} is more than a hook may take here; it is {LONGEST_SECONDS} s"
     seconds = round(theirs / dialect.a_second, 3)
@@ -294,9 +294,9 @@ def _parse_file(kind: str, data: bytes, name: str) -> Mapping[str, Any]:
         value = tomllib.loads(data.decode()) if kind == CODEX and name.endswith(".toml") else parse_json(data)
     except (FormatError, ValueError, RecursionError) as error:
         place = f", line {error.line}" if isinstance(error, FormatError) and error.line else ""
-        raise HookConfigError(f"{name}{place}: {error}; mend it, or say with --from whose file it is") from error
+        raise HookConfigError(f"{name}{place}: {error}; fix it, or name its tool with --from") from error
     if not isinstance(value, dict):
-        raise HookConfigError(f"{name}: it is no object with hooks in it; say with --from whose file it is")
+        raise HookConfigError(f"{name}: it is not an object with hooks; name its tool with --from")
     return value
 
 
@@ -304,7 +304,7 @@ def _translate_rows(
     value: Mapping[str, Any], kind: str, dialect: Dialect, directories: Mapping[str, str]
 ) -> Iterator[Row]:
     hooks, off = value.get("hooks"), _why_off(value, kind)
-    yield from (f"{place_at('$', key)}: it is no hook" for key in value if key != "hooks")
+    yield from (f"{place_at('$', key)}: it is not a hook" for key in value if key != "hooks")
     if not isinstance(hooks, dict):
         yield "$.hooks: there are no hooks in this file"
         return
@@ -313,7 +313,7 @@ def _translate_rows(
         place = place_at("$.hooks", event)
         reason = _why_no_event(event, dialect) or (off and f"turned off there by {off}")
         if reason or not isinstance(groups, list):
-            yield f"{place}: {reason or 'it is no list of hooks'}"
+            yield f"{place}: {reason or 'it is not a list of hooks'}"
             continue
         for index, group in enumerate(groups):
             yield from _translate_group(group, f"{place}[{index}]", event, HookSource(dialect, disabled, directories))
@@ -342,17 +342,17 @@ def _why_no_event(event: str, dialect: Dialect) -> str:
     point = POINTS[dialect.points[event]]
     if not point.mountable:
         return f"no hook can be mounted at {point.name}"
-    return "" if point.fires else f"phase 09 never comes by {point.name}"
+    return "" if point.fires else f"phase 09 never reaches {point.name}"
 
 
 def _translate_group(group: Any, place: str, event: str, reader: HookSource) -> Iterator[Row]:
     hooks = group.get("hooks") if isinstance(group, dict) else None
     matcher = group.get("matcher") if isinstance(group, dict) else None
     if not isinstance(hooks, list) or not isinstance(matcher, str | None):
-        yield f"{place}: it is no group of hooks, with a list `hooks` and perhaps a text `matcher`"
+        yield f"{place}: it is not a group of hooks, with a list `hooks` and an optional string `matcher`"
         return
     yield from (
-        f"{place_at(place, key)}: there is nothing like it here" for key in group if key not in ("hooks", "matcher")
+        f"{place_at(place, key)}: it has no equivalent here" for key in group if key not in ("hooks", "matcher")
     )
     point = reader.dialect.points[event]
     fits = (
@@ -360,7 +360,7 @@ def _translate_group(group: Any, place: str, event: str, reader: HookSource) -> 
     )
     if fits.matcher or fits.never:
         if point == ACCEPT_GATE:
-            yield f"{place}.matcher: it says nothing at {event}, there as here"
+            yield f"{place}.matcher: it has no effect at {event}, there as here"
         elif point not in (*TOOL_POINTS, SESSION_START):
             yield f"{place}: at {point} nothing can be chosen by {quote_value(matcher)}, and the hooks would always run"
             return

@@ -134,7 +134,7 @@ def _file_entry(workspace: str, parse: Parse) -> dict[str, Any]:
 def _read_state(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *, trust_now: bool) -> RepoHooks:
     if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
         if entry and entry["hooks"]:
-            return _report_lost(entry, f"{HOOKS_FILE} is not there any more")
+            return _report_lost(entry, f"{HOOKS_FILE} no longer exists")
         return RepoHooks(NO_HOOKS)
     digest = ""
     try:
@@ -146,7 +146,7 @@ def _read_state(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *
         known = trust_now or (entry is not None and entry["hooks_file_sha256"] == digest)
         if entry is None or known:
             return RepoHooks(INVALID, reason=str(error), was_trusted=known)
-        return _report_lost(entry, f"{HOOKS_FILE} is not as it was trusted, and cannot be used ({error})")
+        return _report_lost(entry, f"{HOOKS_FILE} has changed since it was trusted, and cannot be used ({error})")
     if trust_now:
         return _trust_as_is(file, workspace)
     if entry is None:
@@ -156,7 +156,7 @@ def _read_state(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *
 
 def _report_lost(entry: Mapping[str, Any], why: str) -> RepoHooks:
     """Trusted hooks are gone, or unusable: that is reported as a change, not as a workspace without hooks."""
-    skipped = tuple(SkippedHook(name, "it was trusted, and is not there any more") for name in entry["hooks"])
+    skipped = tuple(SkippedHook(name, "it was trusted, and no longer exists") for name in entry["hooks"])
     return RepoHooks(MODIFIED, reason=why, skipped=skipped)
 
 
@@ -206,8 +206,8 @@ def _compare_entry(file: _HooksFile, entry: Mapping[str, Any], workspace: str) -
     same = entry["hooks_file_sha256"] == file.sha256
     if same and not skipped:
         return RepoHooks(TRUSTED, tuple(hooks), checksums=checksums, was_trusted=True)
-    told = "; ".join(f"{name}: {why}" for name, why in skipped) or "all its hooks are as they were"
-    reason = f"{HOOKS_FILE} is not as it was trusted ({told})" if not same else told
+    told = "; ".join(f"{name}: {why}" for name, why in skipped) or "all its hooks are unchanged"
+    reason = f"{HOOKS_FILE} has changed since it was trusted ({told})" if not same else told
     return RepoHooks(MODIFIED, tuple(hooks), reason, tuple(skipped), checksums, was_trusted=same)
 
 
@@ -215,7 +215,7 @@ def _why_missing(name: str, file: _HooksFile, entry: Mapping[str, Any]) -> str:
     """Why a trusted hook is not among those that could run, where it was not trusted to be turned off."""
     item = file.items.get(name)
     if item is None:
-        return "it was trusted, and is not there any more"
+        return "it was trusted, and no longer exists"
     if any(hook.id == name for hook in file.hooks):
         return ""
     if entry["hooks"][name] != item_digest(item):

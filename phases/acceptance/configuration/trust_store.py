@@ -69,7 +69,7 @@ def write_trust(path: str, workspace: str, entry: Mapping[str, Any], check: Chec
             known = _require_sound(path, check).workspaces
             value = {"version": VERSION, "workspaces": {**known, os.path.realpath(workspace): dict(entry)}}
             if breach := check(value):
-                raise TrustRefused(f"nothing is written: {path} would not be a store any more ({breach})")
+                raise TrustRefused(f"nothing is written: {path} would no longer be a valid store ({breach})")
             write_durable(path, dump_json(value), rights=0o600)
             fault = read_store(path, check).fault
     except OSError as error:
@@ -120,12 +120,10 @@ def _read_bytes(path: str) -> bytes:
             raise _StoreFault("it is not a regular file; move it away")
         if status.st_uid != os.geteuid():
             raise _StoreFault(
-                f"it belongs to another user ({status.st_uid}); move it away, then trust what you need anew"
+                f"it belongs to another user ({status.st_uid}); move it away, then trust what you need again"
             )
         if status.st_mode & 0o022:
-            raise _StoreFault(
-                f"{_other_writers(status.st_mode)} may write to it; look through it, then: chmod 600 {path}"
-            )
+            raise _StoreFault(f"{_other_writers(status.st_mode)} may write to it; check it, then: chmod 600 {path}")
         with os.fdopen(os.dup(descriptor), "rb") as file:
             data = file.read(LARGEST_STORE + 1)
     finally:
@@ -137,20 +135,20 @@ def _read_bytes(path: str) -> bytes:
 
 def _parse_workspaces(data: bytes, check: Check) -> dict[str, Mapping[str, Any]]:
     if not data.strip():
-        raise _StoreFault("it is empty; delete it, then trust what you need anew")
+        raise _StoreFault("it is empty; delete it, then trust what you need again")
     try:
         value = parse_json(data)
     except FormatError as error:
         place = f"line {error.line}: " if error.line else ""
-        raise _StoreFault(f"{place}{error}; mend or delete it") from error
+        raise _StoreFault(f"{place}{error}; fix or delete it") from error
     version = value.get("version") if isinstance(value, dict) else None
     if version != VERSION or isinstance(version, bool):
-        raise _StoreFault(f"its version is not {VERSION}; delete it, then trust what you need anew")
+        raise _StoreFault(f"its version is not {VERSION}; delete it, then trust what you need again")
     if breach := check(value):
-        raise _StoreFault(f"it is damaged {breach}; mend or delete it")
+        raise _StoreFault(f"it is damaged {breach}; fix or delete it")
     for workspace in value["workspaces"]:
         if not os.path.isabs(workspace):
-            raise _StoreFault(f"the workspace {workspace!r} is no absolute path; mend or delete it")
+            raise _StoreFault(f"the workspace {workspace!r} is not an absolute path; fix or delete it")
     return dict(value["workspaces"])
 
 
@@ -160,7 +158,7 @@ def _directory_fault(path: str) -> str:
         mode = os.stat(directory).st_mode
         # Whoever may write to a directory can put a store of their own in the place of the user's.
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            return f"everybody may write to the directory {directory}, and so could swap the file; type: chmod o-w {directory}"
+            return f"all users may write to the directory {directory}, and so could swap the file; type: chmod o-w {directory}"
     return ""
 
 
@@ -177,4 +175,4 @@ def _parent_directories(path: str) -> Iterator[str]:
 
 
 def _other_writers(mode: int) -> str:
-    return "everybody" if mode & stat.S_IWOTH else "its group"
+    return "all users" if mode & stat.S_IWOTH else "its group"

@@ -60,7 +60,7 @@ def _parse_rows(given: Any) -> list[_Row]:
         try:
             given = parse_json(given.encode("utf-8", "surrogatepass"))
         except FormatError as error:
-            raise TodoError(INVALID, f"`todos` must be a list; as a text it is {one_line(str(error))}") from error
+            raise TodoError(INVALID, f"`todos` must be a list; as a string it is {one_line(str(error))}") from error
     if not isinstance(given, (list, tuple)):
         raise TodoError(INVALID, "`todos` must be a list")
     if len(given) > MOST_TODOS:
@@ -70,7 +70,7 @@ def _parse_rows(given: Any) -> list[_Row]:
         raise TodoError(INVALID, "every todo of the list needs `content` and `status`")
     names = [row["id"] for row in rows if "id" in row]
     if twice := sorted(name for name, times in Counter(names).items() if times > 1):
-        raise TodoError(DUPLICATE, f"an id must stand once: {', '.join(twice)}")
+        raise TodoError(DUPLICATE, f"an id may appear only once: {', '.join(twice)}")
     return rows
 
 

@@ -131,7 +131,7 @@ def check_size(arguments: Mapping[str, Any]) -> None:
     try:
         size = len(json.dumps(arguments, ensure_ascii=False, default=str).encode("utf-8", "replace"))
     except (TypeError, ValueError, RecursionError) as error:
-        raise TodoError(INVALID, "the arguments are no JSON") from error
+        raise TodoError(INVALID, "the arguments are not valid JSON") from error
     if size > MOST_BYTES:
         raise TodoError(LIMIT, f"the arguments have {size:,} bytes, over the limit of {MOST_BYTES:,}")
 
@@ -143,7 +143,7 @@ def parse_fields(given: Any) -> dict[str, Any]:
     told = {name: value for name, value in given.items() if name not in NOT_KEPT}
     for name in told:
         if name == "title":
-            raise TodoError(INVALID, "`title` is not used any more; say `content`")
+            raise TodoError(INVALID, "`title` is no longer used; write `content`")
         if not isinstance(name, str) or name not in _READ:
             raise TodoError(INVALID, f"{one_line(repr(name), 80)} cannot be set; what can: {', '.join(_READ)}")
     return {name: _READ[name](name, value) for name, value in told.items() if not _is_blank(name, value)}
@@ -155,7 +155,7 @@ def parse_id(name: str, value: Any) -> str:
         value = str(value) if abs(value) < 10**LONGEST_ID else ""
     text = parse_text(name, value, LONGEST_ID)
     if not text:
-        raise TodoError(INVALID, f"`{name}` must be a text or a whole number of up to {LONGEST_ID} characters")
+        raise TodoError(INVALID, f"`{name}` must be a string or a whole number of up to {LONGEST_ID} characters")
     return text
 
 
@@ -168,7 +168,7 @@ def parse_status(name: str, value: Any) -> str:
 def parse_text(name: str, value: Any, most: int = LONGEST) -> str:
     """A text as one line in which nothing is hidden."""
     if not isinstance(value, str):
-        raise TodoError(INVALID, f"`{name}` must be a text")
+        raise TodoError(INVALID, f"`{name}` must be a string")
     if len(value) > most:
         raise TodoError(LIMIT, f"`{name}` has {len(value):,} characters, over the limit of {most:,}")
     return one_line(value, most)
@@ -226,7 +226,7 @@ def check_list(old: Sequence[Todo], new: Sequence[Todo]) -> None:
     """Raises TodoError where the list must not become this one."""
     names = [row.id for row in new]
     if twice := sorted(name for name, times in Counter(names).items() if times > 1):
-        raise TodoError(DUPLICATE, f"an id must stand once: {', '.join(twice)}")
+        raise TodoError(DUPLICATE, f"an id may appear only once: {', '.join(twice)}")
     _check_protected(old, new)
     if len(new) > MOST_TODOS:
         raise TodoError(LIMIT, f"{len(new)} todos are over the limit of {MOST_TODOS}")
@@ -289,11 +289,11 @@ def _check_protected(old: Sequence[Todo], new: Sequence[Todo]) -> None:
         if made.content != row.content:
             raise TodoError(
                 PROTECTED,
-                f"{row.id} is of the plan or the user, and its content stays: {one_line(row.content, 120)}; give a todo of "
+                f"{row.id} comes from the plan or the user, and its content stays: {one_line(row.content, 120)}; give a todo of "
                 "your own another id",
             )
         if given_up.intersection(row.supersedes) - set(made.supersedes):
-            raise TodoError(PROTECTED, f"{row.id} stands in the place of a required todo and cannot stop doing so")
+            raise TodoError(PROTECTED, f"{row.id} replaces a required todo and cannot stop doing so")
         if made.status == CANCELED != row.status and not is_superseded(new, made):
             raise TodoError(
                 PROTECTED, f"{row.id} cannot be canceled unless a required todo with `supersedes` replaces it"
@@ -305,18 +305,20 @@ def _check_links(old: Sequence[Todo], new: Sequence[Todo]) -> None:
     for row in new:
         for field, links in (("dependencies", row.dependencies), ("supersedes", row.supersedes)):
             if row.id in links:
-                raise TodoError(CYCLE, f"{row.id} cannot stand in its own {field}")
+                raise TodoError(CYCLE, f"{row.id} cannot name itself in its {field}")
             if missing := sorted(set(links) - names):
                 gone = [name for name in missing if name in before]
                 if gone:
-                    raise TodoError(DEPENDENCY, f"{', '.join(gone)} cannot go: {row.id} has it in its {field}")
+                    raise TodoError(
+                        DEPENDENCY, f"{', '.join(gone)} cannot be removed: {row.id} names it in its {field}"
+                    )
                 raise TodoError(NOT_FOUND, f"{row.id} names {', '.join(missing)} in its {field}, and there is none")
     for field, graph in (
         ("dependencies", {row.id: row.dependencies for row in new}),
         ("supersedes", {row.id: row.supersedes for row in new}),
     ):
         if circle := _find_circle(graph):
-            raise TodoError(CYCLE, f"the {field} of these go in a circle: {', '.join(circle)}")
+            raise TodoError(CYCLE, f"the {field} of these form a circle: {', '.join(circle)}")
 
 
 def _find_circle(graph: Mapping[str, Sequence[str]]) -> list[str]:

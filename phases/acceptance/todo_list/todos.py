@@ -78,10 +78,10 @@ def plan_todos(plan: _Row) -> tuple[Todo, ...]:
     todos: dict[str, Todo] = {}
     for index, row in enumerate(plan.get("todos", ())):
         content = one_line(row["content"], LONGEST)
-        fault = "the content is empty" if not content else f"the id {row['id']!r} stands there twice"
+        fault = "the content is empty" if not content else f"the id {row['id']!r} appears twice"
         # Decision 83: a person adds these by hand, so the fault names the place in the plan.
         if not content or row["id"] in todos:
-            raise PhaseError(f"initial_plan.txt at $.todos[{index}]: {fault}; mend it with: pipeline review")
+            raise PhaseError(f"initial_plan.txt at $.todos[{index}]: {fault}; fix it with: pipeline review")
         todos[row["id"]] = Todo(row["id"], content, required=row.get("required"), owner_type=PLAN)
     return tuple(todos.values())
 

@@ -107,12 +107,17 @@ def describe_shown(hit: SearchHit) -> dict[str, Any]:
     return {name: getattr(hit, name) for name in (*_FILE, "line", "end")}
 
 
-def reference_context_of(index: Mapping[str, Any], root: str, cache_directory: str) -> ReferenceContext | None:
+def reference_context_of(
+    index: Mapping[str, Any], root: str, cache_directory: str, environment: Mapping[str, str]
+) -> ReferenceContext | None:
     """Return the reference code of an index.json, if there is any."""
     if is_placeholder(index) or not index["repositories"]:
         return None
     from phases.references.search import answer_query, read_on  # late: SQLite, for runs with references
+    from phases.sandbox.parsers import confine_parser
+    from pipeline.base.workers import WorkerStart
 
+    start = WorkerStart(environment, confine_parser)
     licences = {row["name"]: row["licence"] for row in index["repositories"]}
     relations: dict[str, list[dict[str, Any]]] = {}
     for row in index["relations"]:
@@ -120,7 +125,7 @@ def reference_context_of(index: Mapping[str, Any], root: str, cache_directory: s
         helps |= {"file": row["reference"], "licence": licences.get(row["repository"])}
         relations.setdefault(row["file"], []).append(helps)
     return ReferenceContext(
-        lambda query, repository, most: answer_query(root, index, query, repository, most, cache_directory),
+        lambda query, repository, most: answer_query(root, index, query, repository, most, cache_directory, start),
         lambda *asked: read_on(root, index, *asked),
         relations,
     )
