@@ -16,6 +16,6 @@ __all__ = [
     "payload",
     "protected_files",
     "stop_reasons",
-    "todo_list",
+    "todos",
     "tool_hooks",
 ]

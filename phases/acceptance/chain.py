@@ -16,7 +16,7 @@ from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, BLOCK, COMMAND, FAILED, 
 from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
 from phases.acceptance.payload import EndingFacts, RunFacts, stop_input
 from phases.acceptance.protected_files import BASE, ProtectedFiles
-from phases.acceptance.todo_list.todos import summarize_todos
+from phases.acceptance.todos import summarize_todos
 from phases.acceptance.tool_hooks import UNGUARDED
 from phases.llm.journal import Journal
 from phases.workspace.command_runner import CommandRunner

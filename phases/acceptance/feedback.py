@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from phases.acceptance.commands.sanitize import mask_tag, strip_control
+from phases.acceptance.command_hooks import mask_tag, strip_control
 from phases.sandbox.output import cut_middle, head_of
 from pipeline.base.text_escaping import shorten_text
 

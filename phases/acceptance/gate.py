@@ -15,7 +15,7 @@ from phases.acceptance.stop_reasons import (
     TODO_WAITING,
     VERIFICATION_ERROR,
 )
-from phases.acceptance.todo_list.todo import Todo, find_failed
+from phases.acceptance.todos import Todo, find_failed
 from pipeline.base.text_escaping import escape_text, one_line, shorten_text
 
 GATE_CONTINUED, GATE_FAILED = "continued", "failed"

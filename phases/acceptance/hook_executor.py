@@ -12,9 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from phases.acceptance.commands.command_hooks import HookPlace, judge_outcome, read_session_variables, run_command
-from phases.acceptance.commands.hook_process import ProcessOutcome
-from phases.acceptance.commands.sanitize import strip_control
+from phases.acceptance.command_hooks import (
+    HookPlace,
+    ProcessOutcome,
+    judge_outcome,
+    read_session_variables,
+    run_command,
+    strip_control,
+)
 from phases.acceptance.configuration.checksums import remove_caches
 from phases.acceptance.hook import (
     ACCEPT_GATE,

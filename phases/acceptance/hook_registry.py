@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from phases.acceptance.checks.missing_programs import describe_missing
 from phases.acceptance.configuration.checksums import ABSENT, hash_scripts, script_paths_of
-from phases.acceptance.configuration.missing_programs import describe_missing
 from phases.acceptance.configuration.parse_hooks import find_problems, parse_hooks
 from phases.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,

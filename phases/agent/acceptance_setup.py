@@ -23,7 +23,7 @@ from phases.agent.earlier_code import OFFLINE
 from phases.agent.session import Session
 from phases.agent.transcript import FILE, Transcript
 from phases.evidence.look import OFF, EvidenceSetting
-from phases.evidence.table import GUARDED
+from phases.evidence.traceability import GUARDED
 from phases.llm.ledger import Ledger
 from phases.llm.model import Model
 from phases.llm.providers import PROVIDERS

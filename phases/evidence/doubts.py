@@ -12,12 +12,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.evidence.demands import demands_of, is_value
-from phases.evidence.locate import locate_demands
-from phases.evidence.names import words_of
+from phases.evidence.locate import demands_of, is_value, locate_demands, words_of
 from phases.evidence.observation import Observation
-from phases.evidence.places import CITED, FUNCTION, VALUE, Place, is_test_file, split_lines
-from phases.evidence.stubs import Function, gives_up, has_none, is_stub, last_word
+from phases.evidence.places import (
+    CITED,
+    FUNCTION,
+    VALUE,
+    Function,
+    Place,
+    gives_up,
+    has_none,
+    is_stub,
+    is_test_file,
+    last_word,
+    split_lines,
+)
 from phases.workspace.syntax import parse_python
 
 _WORKED_OUT = ("equation", "algorithm", "model", "loss", "metric", "baseline")

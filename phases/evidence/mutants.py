@@ -11,8 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from phases.evidence.places import CLASS, DATA, FUNCTION, MODULE, VALUE, Place, split_lines
-from phases.evidence.stubs import Function
+from phases.evidence.places import CLASS, DATA, FUNCTION, MODULE, VALUE, Function, Place, split_lines
 from phases.workspace.syntax import parse_python
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from phases.evidence.demands import demands_of
+from phases.evidence.locate import demands_of
 from phases.sandbox.git import run_git
 from phases.sandbox.installs import language_of
 from phases.workspace.backup_tree import latest_aside

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from phases.evidence.demands import demands_of
-from phases.evidence.locate import find_tests, locate_demands, read_sources
+from phases.evidence.locate import demands_of, find_tests, locate_demands, read_sources
 from phases.evidence.places import Place, split_lines
 from phases.evidence.traceability import count_evidence, describe_evidence, describe_judgement
 from phases.planning.plan_words import read_aloud
@@ -126,7 +125,9 @@ def _show_all(name: str, rows: list[dict[str, Any]], verified_by: list[str]) -> 
 
 def _show_row(row: dict[str, Any], text: str) -> None:
     source = row["source"]
-    place = [f"section {source['section']}"] * bool(source["section"]) + [f"page {source['page']}"] * bool(source["page"])
+    place = [f"section {source['section']}"] * bool(source["section"]) + [f"page {source['page']}"] * bool(
+        source["page"]
+    )
     print_text(f"\n{row['id']:<5} {row['status']:<12} {', '.join([row['kind'], *place])}")
     print_text(wrap_text(text, indent=6))
     if source["quote"]:

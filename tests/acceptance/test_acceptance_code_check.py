@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.checks import module_imports
+from phases.acceptance.checks import planned_files
 from phases.acceptance.checks.code_check import MOST_NAMED, Reviewer, check_code
-from phases.acceptance.checks.module_imports import find_program
+from phases.acceptance.checks.planned_files import find_program
 from phases.evidence.look import OFF, EvidenceSetting
-from phases.evidence.stubs import text_stubs
+from phases.evidence.places import text_stubs
 from phases.sandbox.box import NONE, Box, Limits
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.command_runner import CommandRunner
@@ -315,7 +315,7 @@ def test_a_module_for_want_of_a_package_that_the_plan_does_not_name_refuses_the_
 def test_a_script_that_works_when_it_is_imported_is_no_fault(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module_imports, "_SECONDS", 2)
+    monkeypatch.setattr(planned_files, "_SECONDS", 2)
     files = {**HEALTHY, "net/train.py": text, "net/last.py": "X = 1\n"}
     assert checked(tmp_path, files, plan=plan_of(files))["block"] is None
 
@@ -324,7 +324,7 @@ def test_a_script_that_works_when_it_is_imported_is_no_fault(
 def test_a_program_that_works_whatever_it_is_asked_is_not_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module_imports, "_SECONDS", 2)
+    monkeypatch.setattr(planned_files, "_SECONDS", 2)
     files = {**HEALTHY, "net/__main__.py": "import argparse, threading\nthreading.Event().wait()\n"}
     verdict = checked(tmp_path, files)
     assert (verdict["block"], verdict["verification"]["commands"][-1]["exit_code"]) == (None, None)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.repo_hooks import build_trust_entry
-from phases.acceptance.configuration.trust_store import write_trust
+from phases.acceptance.configuration.repo_hooks import build_trust_entry, write_trust
 from phases.acceptance.hook_registry import HookSetting
 from phases.llm.model import Reply, Request
 from phases.sandbox.commands import kind_of_sandbox

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from phases.acceptance.configuration.parse_hooks import HookConfigError, parse_hooks
-from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_entry
-from phases.acceptance.configuration.trust_store import write_trust
+from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_entry, write_trust
 from phases.acceptance.hook import USER
 from phases.acceptance.hook_registry import STORE, HookSetting
 from phases.llm.model import Reply, Request

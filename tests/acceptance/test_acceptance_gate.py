@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from phases.acceptance.gate import CONVERGENCE, GATE_CONTINUED, GATE_FAILED, NONE_FAILED, OUTPUT, run_gate
 from phases.acceptance.stop_reasons import ACCEPT_CONTINUE, ACCEPTED, STATUS, TODO_FAILED, TODO_WAITING
-from phases.acceptance.todo_list.todo import BLOCKED_REASONS, STATUSES, WAITS, Todo
+from phases.acceptance.todos import BLOCKED_REASONS, STATUSES, WAITS, Todo
 from tests.strategies import QUICK
 
 EMPTY_HINT = "You gave no visible reply just now; continue the task and give a clear result."

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.checks.missing_packages import packages_missing_in_tests
+from phases.acceptance.checks.planned_files import packages_missing_in_tests
 from phases.acceptance.checks.test_runs import SuiteCounts, count_tests, find_tests_not_run
 from phases.sandbox.box import OFF, Box
 from phases.workspace.command_runner import CommandRunner

@@ -13,7 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.acceptance.gate import run_gate
-from phases.acceptance.todo_list.todo import (
+from phases.acceptance.todos import (
+    ACTIONS,
     ALIASES,
     BLOCKED_REASONS,
     FINAL,
@@ -21,13 +22,10 @@ from phases.acceptance.todo_list.todo import (
     STATUSES,
     Todo,
     TodoError,
-    find_protected,
-    is_superseded,
-)
-from phases.acceptance.todo_list.todos import (
-    ACTIONS,
     apply_change,
+    find_protected,
     find_refused_changes,
+    is_superseded,
     plan_todos,
     summarize_todos,
     todo_rows,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.commands.command_hooks import SET_FOR_ALL
+from phases.acceptance.command_hooks import SET_FOR_ALL
 from phases.acceptance.configuration.parse_hooks import HookConfigError, find_problems, parse_hooks
 from phases.acceptance.hook import POINTS, REPO, USER, Hook
 from phases.acceptance.payload import RunFacts, variables_for

@@ -19,7 +19,7 @@ from phases.acceptance.feedback import (
 )
 from phases.acceptance.gate import GATE_CONTINUED, Check, GateReport, run_gate
 from phases.acceptance.stop_reasons import ACCEPT_CONTINUE
-from phases.acceptance.todo_list.todo import Todo
+from phases.acceptance.todos import Todo
 from tests.strategies import QUICK
 
 FAILED = Reason(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.missing_programs import describe_missing, find_missing
+from phases.acceptance.checks.missing_programs import describe_missing, find_missing
 from phases.acceptance.hook import ACCEPT_GATE, BUILTIN, COMMAND, REPO, USER, Hook
 from phases.acceptance.payload import RunFacts
 from phases.llm.model import Reply

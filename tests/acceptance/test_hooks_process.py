@@ -16,9 +16,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.acceptance.commands.command_hooks import dropped_names, environment_of
-from phases.acceptance.commands.hook_process import MOST_KEPT, MOST_LOGGED, CommandLaunch, ProcessOutcome, run_process
-from phases.acceptance.commands.sanitize import mask_tag, strip_control
+from phases.acceptance.command_hooks import (
+    MOST_KEPT,
+    MOST_LOGGED,
+    CommandLaunch,
+    ProcessOutcome,
+    dropped_names,
+    environment_of,
+    mask_tag,
+    run_process,
+    strip_control,
+)
 from phases.acceptance.hook import ACCEPT_GATE, COMMAND, USER, Hook
 from pipeline.base.errors import Interrupted
 from pipeline.base.text_escaping import escape_text
@@ -184,7 +192,7 @@ def test_a_log_that_cannot_be_written_changes_no_verdict_and_nothing_else(tmp_pa
 def test_a_log_that_cannot_grow_changes_no_verdict(tmp_path: Path) -> None:
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
-        "from phases.acceptance.commands.hook_process import *;"
+        "from phases.acceptance.command_hooks import *;"
         "r = run_process(CommandLaunch(('/bin/sh', '-c', 'yes | head -c 90000; exit 3'), '/', {}, b'', 60, sys.argv[1]));"
         "print(r.exit_code, len(r.stdout), r.notes)"
     )
@@ -284,7 +292,7 @@ def test_a_killed_runner_leaves_no_process_of_its_hook(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "alive")
     script = "setsid sleep 999 & sleep 999 & echo ready; kill -KILL $RUNNER; sleep 999"
     code = (
-        "import os, sys; from phases.acceptance.commands.hook_process import *;"
+        "import os, sys; from phases.acceptance.command_hooks import *;"
         "run_process(CommandLaunch(('/bin/sh', '-c', 'exec >alive; ' + sys.argv[1]), sys.argv[2],"
         " {**os.environ, 'RUNNER': str(os.getpid())}, b'', 60))"
     )

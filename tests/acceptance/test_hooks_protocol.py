@@ -12,10 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.acceptance.commands.command_hooks import HookPlace, run_command
-from phases.acceptance.commands.hook_process import ProcessOutcome
-from phases.acceptance.commands.hook_protocol import read_verdict
-from phases.acceptance.commands.sanitize import strip_control
+from phases.acceptance.command_hooks import HookPlace, ProcessOutcome, read_verdict, run_command, strip_control
 from phases.acceptance.hook import (
     ACCEPT_GATE,
     AFTER_TOOL,

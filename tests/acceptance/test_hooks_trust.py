@@ -31,10 +31,12 @@ from phases.acceptance.configuration.repo_hooks import (
     TRUSTED,
     UNTRUSTED,
     RepoHooks,
+    TrustRefused,
     build_trust_entry,
     discover_repo_hooks,
+    read_store,
+    write_trust,
 )  # fmt: skip
-from phases.acceptance.configuration.trust_store import TrustRefused, read_store, write_trust
 from phases.acceptance.hook import REPO, USER, Hook
 from pipeline.base.errors import StorageError
 from pipeline.base.files import sha256
@@ -467,7 +469,7 @@ def test_the_store_is_private_and_keeps_what_others_are_trusted_for(place: Place
 WRITER = """
 import sys
 from functools import partial
-from phases.acceptance.configuration.trust_store import write_trust
+from phases.acceptance.configuration.repo_hooks import write_trust
 from pipeline.engine.contract import Contracts
 contracts = Contracts()
 check = partial(contracts.breach, contracts.schema("trusted-workspaces.json"))

@@ -16,9 +16,8 @@ import pytest
 from phases.acceptance.checks.code_check import Reviewer
 from phases.acceptance.feedback import LARGEST, Reason, Rejection, build_feedback, frame_output, rejection_lines
 from phases.evidence.observation import Observation
-from phases.evidence.stubs import extended_classes, text_stubs
-from phases.evidence.table import build_table
-from phases.evidence.traceability import count_evidence, open_requirements, trace_requirements
+from phases.evidence.places import extended_classes, text_stubs
+from phases.evidence.traceability import build_table, count_evidence, open_requirements, trace_requirements
 from phases.workspace.workspace import Workspace
 from pipeline.base.text_escaping import shorten_text
 from tests.acceptance.test_acceptance_code_check import checked, needs_a_sandbox

@@ -9,8 +9,7 @@ import pytest
 from phases.evidence.locate import find_tests
 from phases.evidence.observation import FAILED, PASSED, Observation
 from phases.evidence.places import is_test_file
-from phases.evidence.table import build_table, find_stubs
-from phases.evidence.traceability import count_evidence, describe_counts, find_unread
+from phases.evidence.traceability import build_table, count_evidence, describe_counts, find_stubs, find_unread
 
 CODE = 'def score(x):\n    """The score."""\n    return 2 * x\n'
 CITED = CODE.replace("The score.", "R1: the score.")

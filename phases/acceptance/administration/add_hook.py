@@ -8,7 +8,7 @@ import stat
 from collections.abc import Mapping
 from typing import Any
 
-from phases.acceptance.configuration.validation import find_faults
+from phases.acceptance.configuration.parse_hooks import find_faults
 from phases.acceptance.hook import ACCEPT_GATE, COMMAND, USER
 from pipeline.base.errors import FormatError, UsageError
 from pipeline.base.files import read_bytes, storage_error, write_durable

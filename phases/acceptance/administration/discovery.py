@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.configuration.missing_programs import describe_missing
-from phases.acceptance.configuration.parse_hooks import find_problems, parse_hooks
+from phases.acceptance.checks.missing_programs import describe_missing
+from phases.acceptance.configuration.parse_hooks import find_faults, find_problems, parse_hooks, suggest_word
 from phases.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,
     INVALID,
@@ -20,9 +20,8 @@ from phases.acceptance.configuration.repo_hooks import (
     UNTRUSTED,
     RepoHooks,
     discover_repo_hooks,
+    read_store,
 )
-from phases.acceptance.configuration.trust_store import read_store
-from phases.acceptance.configuration.validation import find_faults, suggest_word
 from phases.acceptance.hook import POINTS, REPO, USER, Hook
 from phases.acceptance.hook_registry import CODE, HookSetting
 from phases.acceptance.payload import RunFacts

@@ -28,7 +28,7 @@ from phases.acceptance.payload import (
     session_input,
 )
 from phases.acceptance.protected_files import BASE
-from phases.acceptance.todo_list.todos import apply_change, plan_todos, summarize_todos
+from phases.acceptance.todos import apply_change, plan_todos, summarize_todos
 from phases.workspace.manifest import Manifest, compare_manifests, manifest_from_json
 from pipeline.base.files import sha256
 

@@ -9,8 +9,13 @@ from typing import Any, NamedTuple
 
 from phases.acceptance.administration.discovery import what_runs
 from phases.acceptance.configuration.checksums import ABSENT, UNREADABLE
-from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_entry, hash_user_scripts
-from phases.acceptance.configuration.trust_store import read_store, write_trust
+from phases.acceptance.configuration.repo_hooks import (
+    HOOKS_FILE,
+    build_trust_entry,
+    hash_user_scripts,
+    read_store,
+    write_trust,
+)
 from phases.acceptance.hook import COMMAND
 from phases.acceptance.hook_registry import HookSetting
 from pipeline.base.errors import UsageError

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from phases.acceptance.configuration.parse_hooks import HookConfigError
-from phases.acceptance.configuration.validation import (
+from phases.acceptance.configuration.parse_hooks import (
     LONGEST_SECONDS,
     TOOL_POINTS,
+    HookConfigError,
     find_faults,
     quote_value,
     why_bad_matcher,
