@@ -564,6 +564,46 @@ def test_so_many_rows_that_nobody_could_review_them_are_told_back(desk: Desk) ->
     assert "rows are too many; at most 250" in model.requests[1].messages[-1].text
 
 
+STRAY = changed(lambda plan: plan["baselines"].append({**plan["components"][0]["source"], "name": "x", "address": "y"}))
+TWICE = changed(lambda plan: plan["file_structure"].append(plan["file_structure"][0]))
+UNKNOWN = changed(lambda plan: plan["requirements"][0].update(component="C99"))
+
+
+@pytest.mark.parametrize(
+    ("refused", "mends"),
+    [
+        pytest.param(STRAY, {"baselines": [], "struck": ["x"]}, id="a row that goes"),
+        pytest.param(UNKNOWN, {"requirements": [SHORT.plan["requirements"][0]]}, id="a row that changes"),
+        pytest.param(
+            NO_COMMAND, {"validation_approach": SHORT.plan["validation_approach"]}, id="what is no list of rows"
+        ),
+        pytest.param(
+            changed(lambda plan: plan.update(stray=1)), {"language": SHORT.plan["language"]}, id="a stray key"
+        ),
+        pytest.param(
+            changed(lambda plan: plan.pop("environment_setup")),
+            {"environment_setup": SHORT.plan["environment_setup"]},
+            id="what was left out",
+        ),
+        pytest.param(UNKNOWN, SHORT.plan, id="the whole plan again"),
+    ],
+)
+def test_a_plan_that_is_refused_is_mended_by_what_changes_alone(
+    desk: Desk, refused: str, mends: dict[str, Any]
+) -> None:
+    model = saying(refused, json.dumps(mends))
+    assert desk.plan(model) == SHORT.plan
+    assert "an object of what changes alone" in model.requests[1].messages[-1].text
+
+
+def test_a_second_refusal_shows_the_plan_as_the_replies_make_it(desk: Desk) -> None:
+    wrong, right = ({"requirements": [{**SHORT.plan["requirements"][0], "component": one}]} for one in ("C98", "C1"))
+    model = saying(UNKNOWN, json.dumps(wrong), json.dumps({"requirements": [SHORT.plan["requirements"][0]], **right}))
+    desk.plan(model)
+    shown = json.loads(model.requests[2].messages[-2].text)
+    assert (shown["requirements"][0]["component"], shown["paper"]) == ("C98", SHORT.plan["paper"])
+
+
 def test_a_model_that_refuses_to_mend_a_row_costs_the_row_and_not_the_plan(desk: Desk) -> None:
     model = saying(BAD_QUOTE, Reply("refused", detail="policy"))
     plan = desk.plan(model)

@@ -312,11 +312,11 @@ def test_a_row_that_does_not_fit_its_heads_is_left_out_and_told(rows: list[Any],
     assert told in plan["uncertain"][-1]["what"]
 
 
-def test_more_targets_than_a_plan_may_have_are_told_and_no_more_are_made() -> None:
+def test_more_targets_than_a_plan_may_have_are_told_with_their_number() -> None:
     table = {"table": "T", "columns": ["A"] * 30, "rows": [["r", *range(30)]] * 60}
     plan = complete_plan({**SHORT, "expected_results": [table] * 40})
-    assert len(plan["expected_results"]) == 401
-    assert list(problems_of(plan, CITED)) == ["expected_results: 401 rows are too many; at most 400"]
+    assert len(plan["expected_results"]) == 5000
+    assert list(problems_of(plan, CITED)) == ["expected_results: 5000 cells are too many; at most 400: leave out columns"]
 
 
 def test_a_reply_that_mends_changes_the_rows_that_misquote_and_no_others() -> None:

@@ -22,6 +22,8 @@ OPTIONAL = ("components", "values", "datasets", "metrics", "baselines", "expecte
 _OF_PAPERS = ("datasets", "metrics", "baselines", "expected_results", "experiments")
 MOST, MOST_RESULTS = 250, 400
 """Rows of one list, and expected results: nobody reviews more."""
+_MOST_COUNTED = 5000
+"""Results that are counted to say by how many they are too many."""
 _DROPPED = ("$schema", "title", "description", "examples", "default", "mayBePlaceholder", "volatile", "oneOf")
 _NOT_ASKED = ("todos", "user_requests", "tables", "source")
 # decision 83: todos are a person's, and no model can drop or weaken them.
@@ -143,9 +145,7 @@ def complete_plan(value: Mapping[str, Any], present: Mapping[str, Any] | None = 
         taken = [int(row["id"][1:]) for row in [*plan["expected_results"], *(present or {}).get("expected_results", ())]
                  if "id" in row]  # fmt: skip
         odd = [one for row in plan["expected_results"] if "rows" in row for one in _ragged(row)]
-        plan["expected_results"] = list(
-            islice(_cells(plan["expected_results"], max(taken, default=0)), MOST_RESULTS + 1)
-        )
+        plan["expected_results"] = list(islice(_cells(plan["expected_results"], max(taken, default=0)), _MOST_COUNTED))
         if odd:
             told = {"what": f"Rows that do not fit their heads are left out: {'; '.join(odd[:8])}"}
             plan["uncertain"] = [*plan.get("uncertain", ()), told]

@@ -22,6 +22,27 @@ def is_whole(value: Mapping[str, Any]) -> bool:
     return {*value} >= _WHOLE
 
 
+def replace_rows(draft: Mapping[str, Any], value: Mapping[str, Any], schema: Mapping[str, Any]) -> Row:
+    """Return the reply that was refused, with what mends it in place: rows under the name of a row replace it, new ones follow.
+
+    Results have no names in a reply, so their list is replaced, and so is all that is no list of rows.
+    """
+    gone = value.get(STRUCK)
+    struck = gone if isinstance(gone, list) else []
+    made = {name: said for name, said in {**draft, **value}.items() if name in schema["properties"]}
+    for name, key in KEYS.items():
+        before, after = (one.get(name, []) for one in (draft, value))
+        if name == "expected_results" or not (isinstance(before, list) and isinstance(after, list)):
+            continue
+        new = {row[key]: row for row in after if isinstance(row, dict) and isinstance(row.get(key), str)}
+        others = [row for row in after if row not in new.values()]
+        names = [row.get(key) if isinstance(row, dict) else None for row in before]
+        stay = [(one, row) for one, row in zip(names, before, strict=True) if one not in struck or one in new]
+        rows = [new.pop(one, row) if isinstance(one, str) else row for one, row in stay]
+        made |= {name: [*rows, *new.values(), *others]} if name in made else {}
+    return made
+
+
 def patch_plan(present: Mapping[str, Any], value: Mapping[str, Any]) -> Row:
     """Return the present plan with the rows of a change in it. A row keeps what the change does not say of it."""
     sent = {row.get(key) for name, key in KEYS.items() for row in value.get(name, ())}

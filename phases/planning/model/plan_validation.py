@@ -169,7 +169,8 @@ def count_faults(plan: Mapping[str, Any]) -> Iterator[str]:
     names = dict.fromkeys((*SOURCED, "expected_results", "experiments"), MOST) | {"expected_results": MOST_RESULTS}
     for name, most in names.items():
         if (count := len(plan.get(name, ()))) > most:
-            yield f"{name}: {count} rows are too many; at most {most}"
+            what, advice = ("cells", ": leave out columns") if name == "expected_results" else ("rows", "")
+            yield f"{name}: {count} {what} are too many; at most {most}{advice}"
 
 
 def _file_faults(plan: Mapping[str, Any]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,7 @@ from phases.planning.model.form import reply_form, server_form
 from phases.planning.model.material import Paper, pack_batches
 from phases.planning.model.open_planning import open_planning, read_change_request
 from phases.planning.model.places import QUOTED, find_places, nearest_sentences, without_quote
+from phases.planning.model.plan_change import is_whole, replace_rows
 from phases.planning.model.plan_steps import STEPS, empty_plan, part_in_reply, step_question, step_schema
 from phases.planning.model.plan_validation import (
     PLAN,
@@ -41,10 +43,11 @@ from phases.planning.model.plan_validation import (
     is_mended_alone,
     mended_plan,
     misquotes_of,
-    plan_in_reply,
+    object_in_reply,
     problems_of,
     quoted_rows,
     sections_of,
+    whole_plan,
 )
 from phases.planning.model.prompt import (
     VERIFY,
@@ -138,6 +141,8 @@ class _Planning:
         self._name, self._window = conversation.model.name, conversation.model.window
         self._most = most_tokens(self._window)
         self._cited = QuoteIndex(paper.pages, wanted.requests, paper.sections)
+        self._draft: dict[str, Any] = {}
+        """The new plan as the replies so far make it: a later one may have only what changes."""
 
     def plan(self) -> dict[str, Any]:
         route = self._route()
@@ -272,8 +277,13 @@ class _Planning:
         return [one for one in problems_of(plan, self._cited, self._wanted.present) if one not in misquotes]
 
     def _read(self, text: str) -> tuple[dict[str, Any], list[str]]:
+        contracts, present = self._ctx.contracts, self._wanted.present
         try:
-            plan = plan_in_reply(text, self._ctx.contracts, self._wanted.present)
+            value = object_in_reply(text)
+            if present is None:
+                is_part = self._draft and not is_whole(value)
+                value = self._draft = replace_rows(self._draft, value, contracts.schema(PLAN)) if is_part else value
+            plan = whole_plan(value, contracts, present)
         except NoPlan as error:
             return {}, [str(error)]
         plan = find_places(plan, self._cited, self._wanted.present)
@@ -353,7 +363,7 @@ class _Planning:
     ) -> _Accepted:
         """Asks until a reply is accepted; what is wrong with one is told back. Raises PlanRefused, _TooLong; _CutOff where it was
         cut off and may be asked for in steps."""
-        asked, problems = list(messages), [""]
+        asked, problems, is_partial = list(messages), [""], in_steps and self._wanted.present is None
         for _ in range(MOST_REPAIRS + 1):
             self._check_deadline()
             reply = self._conversation.ask(asked, schema=schema, about=about, digest=question_digest(asked, schema))
@@ -366,7 +376,10 @@ class _Planning:
                 if not problems:
                     return accepted
                 logger.debug("{} is refused for {} faults, the first: {}", about, len(problems), problems[0])
-                asked = self._repair(messages, reply, refusal_message(problems))
+                if is_partial and self._draft:
+                    reply = replace(reply, text=json.dumps(self._draft, ensure_ascii=False), reasoning={})
+                    schema = {**schema, "required": []} if schema else None
+                asked = self._repair(messages, reply, refusal_message(problems, is_partial=is_partial))
             else:
                 problems = [_why_useless(reply)]
                 asked = repeat_question(messages, None, f"Your reply could not be used: {problems[0]}.")

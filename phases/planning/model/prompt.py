@@ -218,14 +218,17 @@ def repeat_question(messages: Sequence[Message], reply: Reply | None, problem: s
     return [*messages, message_of(replace(reply, calls=())), Message("user", problem)]
 
 
-def refusal_message(problems: Sequence[str], shown: int = 40) -> str:
-    """Tells the model exactly what is wrong with its reply."""
+def refusal_message(problems: Sequence[str], shown: int = 40, *, is_partial: bool = False) -> str:
+    """Tell the model exactly what is wrong with its reply. `is_partial`: the next one may have only what changes."""
     more = [f"… and {len(problems) - shown} more of this sort"] if len(problems) > shown else []
     lines = "\n".join(f"- {problem}" for problem in [*problems[:shown], *more])
-    return (
-        f"That is refused. What is wrong with it:\n{lines}\nMend exactly this, leave all else as it was, and send the whole "
-        "reply again."
-    )
+    again = "send the whole reply again."
+    if is_partial:
+        again = (
+            "reply with an object of what changes alone: of a list its rows that change or are new, each whole, but all of "
+            'expected_results; "struck": ["R7", …] names rows that go.'
+        )
+    return f"That is refused. What is wrong with it:\n{lines}\nMend exactly this, leave all else as it was, and {again}"
 
 
 def mending_message(
