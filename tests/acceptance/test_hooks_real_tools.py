@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.import_dialects import import_hooks
+from phases.acceptance.administration.import_hooks import import_hooks
 from phases.llm.model import Reply
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.plain_yaml import dump_yaml

@@ -510,7 +510,7 @@ def test_a_hook_that_a_run_would_not_ask_says_so(command: Command) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = command("hooks", "test", "paper", "check")
     assert ended.code == 0, ended.err
-    assert "a run would not ask it now: nothing is other than when the run began" in ended.out
+    assert "a run would not ask it now: nothing has changed since the run began" in ended.out
 
 
 def test_what_a_hook_writes_is_told_and_stays(command: Command) -> None:
@@ -601,7 +601,7 @@ def test_a_hook_on_tools_is_tried_on_the_last_call_that_it_would_have_watched(co
     for name in ("other", "failed", "ended"):
         refused = command("hooks", "test", "paper", name)
         assert refused.code == 2
-        assert "task paper has no call of a tool on record that it would watch" in refused.complaints[0]
+        assert "task paper has no recorded tool call that it would watch" in refused.complaints[0]
 
 
 def test_a_failed_sub_agent_on_record_is_what_hooks_on_failures_and_sub_agents_are_tried_on(command: Command) -> None:
@@ -873,7 +873,7 @@ def test_the_hooks_of_codex_may_stand_in_toml(command: Command) -> None:
     path.write_text('model = "x"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "make test"\n')
     ended = command("hooks", "import", "--from", "codex", path, "--json")
     assert (ended.code, len(ended.json()["items"])) == (0, 1), ended.err
-    assert ended.json()["untranslated"] == ["$.model: it is no hook"]
+    assert ended.json()["untranslated"] == ["$.model: not a hook"]
 
 
 @pytest.mark.parametrize(
@@ -889,7 +889,7 @@ def test_a_command_that_hides_something_is_not_offered_for_pasting(hidden: str, 
     ended = command("hooks", "import", "--from", "claude", path)
     assert ended.code == 0, ended.err
     assert hidden not in ended.out + ended.err
-    assert "holds characters that are not seen" in ended.err
+    assert "contains invisible characters" in ended.err
     command.configure(ended.out)
     rows = command("hooks", "list", "paper", "--json").json()["hooks"]
     assert [row["command"] for row in rows if row["key"].startswith("user:")] == [hooks[1]["command"]]
@@ -912,7 +912,7 @@ def _sparse(path: Path) -> None:
         pytest.param(_named_pipe, 1, "is a pipe", id="a pipe"),
         pytest.param(_sparse, 1, "over the limit of 4,194,304", id="300 MB"),
         pytest.param(lambda path: path.write_text("{"), 1, "not JSON", id="no JSON"),
-        pytest.param(lambda path: path.write_text("[]"), 1, "no object with hooks", id="a list"),
+        pytest.param(lambda path: path.write_text("[]"), 1, "not an object with hooks", id="a list"),
         pytest.param(lambda path: path.write_bytes(b"\xff\xfe"), 1, "settings.json", id="no text"),
         pytest.param(lambda path: path.write_text("[" * 100_000), 1, "nested too deeply", id="nested deeply"),
         pytest.param(lambda path: path.write_text('{"hooks": {}}'), 1, "nothing of", id="no hooks"),
