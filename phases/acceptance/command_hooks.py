@@ -1,4 +1,4 @@
-"""Runs a command hook: its command line, its environment, its log. A program that it lacks is no verdict."""
+"""Run a command hook and read its verdict. A missing program is not a verdict."""
 
 from __future__ import annotations
 
@@ -67,21 +67,21 @@ _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?acceptance\s*+[-_\u2010-\u2015\u2212]\s*+f
 
 
 class HookPlace(NamedTuple):
-    """Where a hook runs, and what it finds there."""
+    """Directory, log and environment of a hook."""
 
     workspace: str
     log: str
     """The file for all of its output; its directory is there. Empty: none."""
     environment: Mapping[str, str]
-    """The user's own, whole."""
+    """All of the user's variables."""
     secret_names: Collection[str] = ()
     """Variables that hold keys of models, whatever they are called."""
     added: Mapping[str, str] = {}
-    """What this program tells every hook: CLAUDE_PROJECT_DIR and the like."""
+    """Variables set for every hook, such as CLAUDE_PROJECT_DIR."""
 
 
 def run_command(hook: Hook, payload: bytes, place: HookPlace) -> HookResult:
-    """Runs it once, `payload` on its input, with the rights of the user."""
+    """Run the hook once with the user's rights and `payload` as its input."""
     argv = _build_argv(hook)
     if not argv:
         return HookResult(FAILED, f"hook {hook.key} could not be run: it has no command")
@@ -108,14 +108,14 @@ _MISSING_PROGRAM = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-"""How shells and programs say that a program is not installed. A name with a slash is a file, which the agent may owe, and
+"""Messages about a program that is not installed. A name with a slash is a file, which the agent may owe, and
 so is one with a suffix where Python names it."""
 _MAY_HIDE_IT = (1, 2)
-"""What scripts exit with after anything that went wrong."""
+"""Exit codes that scripts use after any failure."""
 
 
 def judge_outcome(ran: ProcessOutcome, hook: Hook, workspace: str, path: str | None) -> HookResult:
-    """The verdict of one run. At the gate, a block for want of a program of the hook's own is none: no agent can mend that.
+    """Return the verdict of one run. At the gate, a block because of a missing program becomes a failure: no agent can fix that.
 
     `path`: where the hook's programs are looked for; None where that is not known, as in the sandbox.
     """
@@ -139,7 +139,7 @@ def _is_not_installed(name: str, module: bool, path: str | None) -> bool:
 
 
 def _is_program_of(hook: Hook, name: str, workspace: str) -> bool:
-    """Whether the command of a hook, or a script that it names, speaks of a program. The agent's code calls any other."""
+    """Return whether a hook's command or scripts name a program. Any other program is called by the agent's code."""
     word = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w/-])")
     if word.search(hook.command):
         return True
@@ -154,7 +154,7 @@ def _is_program_of(hook: Hook, name: str, workspace: str) -> bool:
 
 
 def read_session_variables(hook: Hook, path: str, place: HookPlace) -> dict[str, str]:
-    """What a hook wrote into its CLAUDE_ENV_FILE, as its shell understands it; `place` is that of the hook itself."""
+    """Return the variables that a hook wrote into its CLAUDE_ENV_FILE, as its shell reads them."""
     before = environment_of(place.environment, secret_names=place.secret_names, hook=hook, added=place.added)
     argv = tuple(shell_words('. "$CLAUDE_ENV_FILE" > /dev/null 2>&1; exec env -0'))
     ran = run_process(CommandLaunch(argv, place.workspace, {**before, "CLAUDE_ENV_FILE": path}, b"", _SECONDS_TO_READ))
@@ -193,14 +193,14 @@ _PASSWORD = re.compile(r"://[^\s/@:]*:[^\s/@]+@")
 def environment_of(
     own: Mapping[str, str], *, secret_names: Collection[str], hook: Hook, added: Mapping[str, str]
 ) -> dict[str, str]:
-    """The environment of one hook: the user's own without secrets, then the hook's `env`, then `added`."""
+    """Return the environment of one hook: the user's without secrets, then the hook's `env`, then `added`."""
     dropped = dropped_names(own, secret_names=secret_names, hook=hook)
     kept = {name: value for name, value in own.items() if name not in dropped}
     return {**kept, **hook.env, **added}
 
 
 def dropped_names(own: Mapping[str, str], *, secret_names: Collection[str], hook: Hook) -> tuple[str, ...]:
-    """Which variables the hook does not get, by name."""
+    """Return the names of the variables that the hook does not get."""
     # Names are compared in capitals: programs on Linux may use any case.
     secrets = {name.upper() for name in secret_names}
     return tuple(
@@ -218,7 +218,7 @@ class _Misunderstood(ValueError):
 
 
 def judge_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult:
-    """The verdict of a hook that exited with 0: a pass, but for what its standard output says as one JSON object."""
+    """Return the verdict of a hook that exited with 0: a pass, unless its output is a JSON object that says otherwise."""
     try:
         reply = parse_object(ran)
         if reply is None:
@@ -238,7 +238,7 @@ def parse_object(ran: ProcessOutcome) -> Mapping[str, Any] | None:
 
 
 def _plain_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult:
-    """Output that is no object is a note, unless it was meant for one: a block must not get lost for a missing comma.
+    """Return a pass; output that was meant as an object fails it: a missing comma must not lose a block.
 
     A strict hook is any command at all, and may print braces; its output counts as an answer only if it refuses something.
     """
@@ -344,7 +344,7 @@ _LONGEST_LINE = 200
 
 
 def read_verdict(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult:
-    """The verdict of one run of a hook. A block is returned at any point: whether it holds there is not decided here."""
+    """Return the verdict of one run. Whether a block holds at the point is decided elsewhere."""
     printed = _combine_output(ran)
     verdict = _judge_exit(ran, hook, point, printed)
     return verdict._replace(
@@ -383,19 +383,19 @@ def _judge_exit(ran: ProcessOutcome, hook: Hook, point: HookPoint, printed: str)
 
 
 def _blocking_codes(hook: Hook, code: int) -> tuple[int, ...]:
-    """Which codes block, of those that are left when 0 and what cannot be run are dealt with."""
+    """Return the exit codes that block."""
     return {STRICT: (code,), AUTO: (1, _BLOCKS)}.get(hook.exit_policy, (_BLOCKS,))
 
 
 def _block_reason(ran: ProcessOutcome, hook: Hook, printed: str) -> str:
-    """What it printed. At exit code 2 an answer in JSON does not count, and standard error is the reason."""
+    """Return the reason of a block. At exit code 2 JSON does not count, and standard error is the reason."""
     errors = strip_control(ran.stderr, MOST_TEXT).strip("\n")
     answered = ran.exit_code == _BLOCKS and parse_object(ran) is not None
     return errors if hook.exit_policy == CLAUDE or (answered and errors.strip()) else printed.strip("\n")
 
 
 def _combine_output(ran: ProcessOutcome) -> str:
-    """Standard error, then standard output: half of the room is each one's, if it needs it."""
+    """Join standard error and standard output; each may use half of the room, or more if the other needs less."""
     # Failures are printed at the end, often to standard output: neither stream may crowd out the other.
     room = MOST_TEXT - 1
     errors, output = (strip_control(data, room).strip("\n") for data in (ran.stderr, ran.stdout))
@@ -429,35 +429,35 @@ class CommandLaunch(NamedTuple):
     argv: tuple[str, ...]
     folder: str
     environment: Mapping[str, str]
-    """All of it: nothing is inherited."""
+    """Complete: nothing is inherited."""
     stdin: bytes
     seconds: float
     log: str = ""
     """The file that all of the output is appended to, up to 16 MiB a run; empty: none."""
     heading: str = ""
-    """What stands in the log before the output."""
+    """Heading of the output in the log."""
 
 
 class ProcessOutcome(NamedTuple):
-    """What came of it: one of an exit code, a signal, a timeout and a fault."""
+    """Result of a process: an exit code, a signal, a timeout or a fault."""
 
     exit_code: int | None = None
     signal: int | None = None
     timed_out: bool = False
     fault: str = ""
-    """Why it could not be run, in words."""
+    """Why it could not be run."""
     stdout: bytes = b""
-    """At most 64 KiB, with what is left out said between its beginning and its end."""
+    """At most 64 KiB; the middle is left out, and its size stated."""
     stderr: bytes = b""
     seconds: float = 0.0
     is_whole: bool = True
     """Nothing of `stdout` is left out."""
     notes: tuple[str, ...] = ()
-    """What went wrong and changes no verdict: a log that could not be written, a process that could not be ended."""
+    """Faults that do not change the verdict: a log that could not be written, a process that could not be ended."""
 
 
 def run_process(launch: CommandLaunch) -> ProcessOutcome:
-    """Runs it, and returns when no process of it is left. Raises nothing but what a signal makes Python raise."""
+    """Run a command and return when no process of it is left. Only signals raise."""
     began = time.monotonic()
     output, errors = OutputBuffer(MOST_KEPT), OutputBuffer(MOST_KEPT)
     with contextlib.closing(OutputLog(launch.log, launch.heading)) as log:
@@ -482,7 +482,7 @@ def _run_supervised(launch: CommandLaunch, takers: tuple[Taker, Taker]) -> Proce
 
 
 class OutputLog:
-    """A file that takes in all of the output, up to a cap."""
+    """A log of the output, up to a cap."""
 
     def __init__(self, path: str, heading: str) -> None:
         self.faults: tuple[str, ...] = ()
@@ -499,7 +499,7 @@ class OutputLog:
             self.write(f"{heading}\n".encode("utf-8", "replace"))
 
     def also(self, taker: Taker) -> Taker:
-        """What gives each piece to the log as well."""
+        """Wrap a taker so that the log gets each piece too."""
 
         def take(piece: bytes) -> None:
             self.write(piece)
@@ -508,14 +508,14 @@ class OutputLog:
         return take
 
     def write(self, piece: bytes) -> None:
-        """The next bytes. Nothing that goes wrong is raised: `faults` tells of it."""
+        """Write the next bytes. Errors are not raised but kept in `faults`."""
         fitting = piece[: self._room]
         self._room -= len(fitting)
         self._left_out += len(piece) - len(fitting)
         self._put(fitting)
 
     def close(self) -> None:
-        """Says what did not fit."""
+        """Note how much did not fit, and close the file."""
         if self._left_out:
             self._put(f"\n… the log of a run ends here: {self._left_out:,} more bytes are left out …\n".encode())
         if self._file:
@@ -547,7 +547,7 @@ def _open_log(path: str) -> int:
 
 
 def strip_control(data: bytes | str, most: int) -> str:
-    """What can be seen of it: its first quarter and its last three where it has more than `most` bytes of UTF-8."""
+    """Return the visible text; beyond `most` bytes of UTF-8, its first quarter and last three."""
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     text = _SEQUENCES.sub("", text)
     if "\r" in text:
@@ -556,10 +556,10 @@ def strip_control(data: bytes | str, most: int) -> str:
 
 
 def mask_tag(text: str) -> str:
-    """The text with no `<acceptance-feedback` and no `</acceptance-feedback` in it, in whatever spelling; as long as before."""
+    """Replace each `<acceptance-feedback` and `</acceptance-feedback`, however spelled; the length stays."""
     return _TAG.sub("[", text)
 
 
 def _last_shown(line: str) -> str:
-    """Of a line that is written over and over, as progress is, what stands there at the end."""
+    """Return the final state of a line that is overwritten, such as a progress bar."""
     return next((part for part in reversed(line.split("\r")) if part.strip()), "")

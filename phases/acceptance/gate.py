@@ -30,11 +30,11 @@ class Check(NamedTuple):
     name: str
     passed: bool
     reason: str = ""
-    """Why it does not pass."""
+    """Reason why it does not pass."""
 
 
 class GateReport(NamedTuple):
-    """What the gate says of one ending."""
+    """Verdict of the gate on one ending."""
 
     status: str
     """accepted, continued or failed. What is failed ends the run, and `stop_reason` says how."""
@@ -74,7 +74,7 @@ def _make_check(name: str, reason: str) -> Check:
 
 
 def _is_visible(text: str) -> bool:
-    """Whether anything of it would be seen: spaces, controls and what has no width would not."""
+    """Return whether a text has a visible character."""
     return any(mark.isprintable() and not mark.isspace() and escape_text(mark) == mark for mark in text)
 
 
@@ -87,7 +87,7 @@ def _build_summary(results: Sequence[Check]) -> str:
 
 
 def _build_hint(results: Sequence[Check], left: Sequence[Todo]) -> str:
-    """What continued work could mend, all of it."""
+    """Return every finding that continued work could fix."""
     parts = [_EMPTY_HINT] if not results[0].passed else []
     if left:
         parts.append("\n".join([_OPEN_HINT, *(f"- {one_line(row.id)}: {one_line(row.content)}" for row in left)]))
@@ -102,7 +102,7 @@ _ADVICE = (
 )
 _ADVISED = "the checks pass; what could be improved was told to the model, once"
 Outcome = Mapping[str, Any]
-"""What the journal keeps of one hook."""
+"""Journal record of one hook."""
 
 
 class CompletionRequest(NamedTuple):
@@ -110,10 +110,10 @@ class CompletionRequest(NamedTuple):
 
     turn: int
     text: str
-    """What it says, visibly."""
+    """Visible text of the assistant."""
     todos: tuple[Todo, ...]
     continues: int
-    """How often the agent was sent back to work so far."""
+    """Times the agent was sent back so far."""
     most: int
     recent_tools: Sequence[tuple[str, bool]] = ()
     """Name, and whether it failed."""
@@ -124,7 +124,7 @@ class CompletionRequest(NamedTuple):
 
 
 class GateContext(NamedTuple):
-    """What is known beside the hooks."""
+    """Facts other than the results of hooks."""
 
     tree: str
     """The digest of the tree that the hooks have seen."""
@@ -133,7 +133,7 @@ class GateContext(NamedTuple):
     tampered: Sequence[str]
     """Protected files that were changed."""
     unverified_reason: str
-    """Why nothing can be verified, whatever the hooks say; or empty."""
+    """Reason why nothing can be verified, whatever the hooks report; empty if there is none."""
     is_advised: bool = False
     """The model has had its one piece of advice in this run."""
 

@@ -1,4 +1,4 @@
-"""The list of things to do: one change after another, each allowed or refused. Pure, so that a journal can be walked again."""
+"""Apply changes to the todo list. The functions are pure, so that a journal can be replayed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 _Row = Mapping[str, Any]
 _Fields = dict[str, Any]
 _STAYS = ("required", "acceptance", "supersedes")
-"""What a todo has of the one that it begins anew, where nothing else is said."""
+"""Fields that a restarted todo inherits unless they are given."""
 PENDING, IN_PROGRESS, BLOCKED, COMPLETED, FAILED, CANCELED = (
     "pending", "in_progress", "blocked", "completed", "failed", "canceled",
 )  # fmt: skip
@@ -41,7 +41,7 @@ NEXT = MappingProxyType(
         **dict.fromkeys(FINAL, ()),
     }
 )
-"""What may follow a status in one step, beside the status itself."""
+"""Statuses that may follow a status in one step, besides itself."""
 WAITS = ("user_input_wait", "permission_wait", "external_resource_wait")
 """Reasons of a blocked todo that nothing which the model does can remove."""
 UNKNOWN = "unknown"
@@ -76,7 +76,7 @@ def apply_change(todos: tuple[Todo, ...], arguments: Mapping[str, Any]) -> tuple
 
 
 def plan_todos(plan: _Row) -> tuple[Todo, ...]:
-    """What the plan itself wants done. Raises PhaseError where an id stands twice, and where nothing is said."""
+    """Return the todos of the plan. Raises PhaseError for a repeated id or empty content."""
     todos: dict[str, Todo] = {}
     for index, row in enumerate(plan.get("todos", ())):
         content = one_line(row["content"], LONGEST)
@@ -89,12 +89,12 @@ def plan_todos(plan: _Row) -> tuple[Todo, ...]:
 
 
 def todo_rows(todos: Iterable[Todo]) -> list[dict[str, Any]]:
-    """The list as implementation.json has it."""
+    """Return the list for implementation.json."""
     return [{"id": row.id, "content": row.content, "status": row.status, "required": row.counts} for row in todos]
 
 
 def summarize_todos(todos: Sequence[Todo]) -> dict[str, int]:
-    """How many there are, and how the required ones stand. What another stands in the place of has not failed."""
+    """Count the todos and the states of the required ones. A replaced todo does not count as failed."""
     required = [row for row in todos if row.counts]
     return {
         "total": len(todos),
@@ -106,7 +106,7 @@ def summarize_todos(todos: Sequence[Todo]) -> dict[str, int]:
 
 
 def find_refused_changes(rows: Iterable[_Row]) -> list[dict[str, Any]]:
-    """Every attempt to drop or weaken what the plan or the user requires, from the rows of a journal: turn, why."""
+    """Return every attempt to drop or weaken a required todo of the plan or the user, with its turn and reason."""
     asked: set[tuple[int, str]] = set()
     refused = []
     for row in rows:
@@ -121,7 +121,7 @@ def find_refused_changes(rows: Iterable[_Row]) -> list[dict[str, Any]]:
 
 
 def _change_one(todos: tuple[Todo, ...], given: _Row) -> tuple[Todo, ...]:
-    """One change, by the strict rules of one step."""
+    """Apply one change by the strict rules of one step."""
     action, patch = given["action"], parse_fields(given.get("patch", {}))
     if not isinstance(action, str) or action not in ACTIONS:
         raise TodoError(INVALID, f"`action` must be one of: {', '.join(ACTIONS)}")
@@ -164,7 +164,7 @@ def _find_todo(todos: tuple[Todo, ...], given: _Row) -> Todo:
 
 
 def _read_arguments(action: str, given: _Row, patch: _Row) -> dict[str, Any]:
-    """What the arguments beside the patch say."""
+    """Read the arguments other than the patch."""
     if action == _SET and "status" not in given:
         raise TodoError(INVALID, "`set_status` needs a `status`")
     told: dict[str, Any] = {"status": parse_status("status", given["status"])} if "status" in given else {}
@@ -188,7 +188,7 @@ def _step_todo(old: Todo, fields: _Row) -> Todo:
 
 
 def replace_list(todos: tuple[Todo, ...], given: Any) -> tuple[Todo, ...]:
-    """The list that a whole list asks for. Raises TodoError.
+    """Replace the whole list. Raises TodoError.
 
     It shows no single steps, so any are taken for done but those out of an end: there a todo of the agent's own is left as it
     was, and a new one begins. What still has links to the one that ended keeps it on the list.
@@ -230,14 +230,14 @@ def _parse_rows(given: Any) -> list[_Fields]:
 
 
 def _find_ended(todos: Sequence[Todo]) -> dict[str, Todo]:
-    """Those in whose place another may begin: at an end, the agent's own, and in the place of nothing that is required."""
+    """Return the ended todos of the agent that may be restarted: those that replace nothing required."""
     kept = find_protected(todos)
     own = (row for row in todos if row.owner_type in (AGENT, SUBAGENT) and row.id not in kept)
     return {row.id: row for row in own if row.status in FINAL}
 
 
 def _match_rows(todos: Sequence[Todo], rows: Sequence[_Fields], ended: Collection[str]) -> list[Todo | None]:
-    """The todo that each row speaks of: by its id, else by the same content; there the same status first, then what is open.
+    """Match each row to a todo: by id, else by content, with the same status first, then open ones.
 
     The id of what has ended says little: models count from 1 again.
     """
@@ -259,7 +259,7 @@ def _match_rows(todos: Sequence[Todo], rows: Sequence[_Fields], ended: Collectio
 def _assign_ids(
     todos: Sequence[Todo], rows: Sequence[_Fields], matched: Sequence[Todo | None], ended: Collection[str]
 ) -> list[str]:
-    """What each row's todo is called: a new one as the row says, unless something was called so before."""
+    """Return the id for each row; a new todo gets the row's id unless it was used before."""
     before = {row.id for row in todos}
     taken, names = before | {row["id"] for row in rows if "id" in row}, []
     for old, row in zip(matched, rows, strict=True):
@@ -285,7 +285,7 @@ def _update_todo(old: Todo | None, fields: _Fields) -> Todo:
 
 
 def _still_linked(todos: Sequence[Todo], ended: Mapping[str, Todo], made: Sequence[Todo]) -> list[Todo]:
-    """What has ended, is not on the new list, and is linked to from there."""
+    """Return the ended todos that are missing from the new list but linked from it."""
     there, kept = {row.id for row in made}, list[Todo]()
     while True:
         links = {link for row in (*made, *kept) for link in (*row.dependencies, *row.supersedes)} - there
@@ -306,13 +306,13 @@ class TodoError(Exception):
 
 @dataclass(frozen=True)
 class Todo:
-    """One thing to do."""
+    """One todo."""
 
     id: str
     content: str
     status: str = PENDING
     required: bool | None = None
-    """Nothing said counts as required."""
+    """None counts as required."""
     blocked_reason: str = ""
     dependencies: tuple[str, ...] = ()
     owner_type: str = AGENT
@@ -325,17 +325,16 @@ class Todo:
 
     @property
     def counts(self) -> bool:
-        """Whether it is required."""
         return self.required is not False
 
     @property
     def open(self) -> bool:
-        """Whether it is required, and neither done nor given up."""
+        """Return whether it is required and unfinished."""
         return self.counts and self.status not in FINAL
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for somebody or something outside."""
+        """Return whether it waits for something outside."""
         return self.status == BLOCKED and self.blocked_reason in WAITS
 
 
@@ -353,7 +352,7 @@ def fresh_id(taken: set[str]) -> str:
 
 
 def is_superseded(todos: Sequence[Todo], todo: Todo) -> bool:
-    """Whether another required todo that is not canceled stands in its place, directly or by way of canceled ones."""
+    """Return whether a required todo that is not canceled replaces it, directly or through canceled ones."""
     names = {todo.id}
     while True:
         standing = [row for row in todos if row.counts and row.id not in names and names.intersection(row.supersedes)]
@@ -365,7 +364,7 @@ def is_superseded(todos: Sequence[Todo], todo: Todo) -> bool:
 
 
 def find_failed(todos: Sequence[Todo]) -> list[Todo]:
-    """The required todos that have failed, and nothing stands in their place."""
+    """Return the required todos that failed and are not replaced."""
     return [row for row in todos if row.counts and row.status == FAILED and not is_superseded(todos, row)]
 
 
@@ -381,11 +380,11 @@ ALIASES = MappingProxyType(
 )
 """Other words for a status, in small letters and with `_` between words."""
 NOT_KEPT = ("activeForm", "active_form", "priority", "executor", "owner_id")
-"""What models are used to say of a todo, and nothing here has a use for."""
+"""Fields that models send and nothing here uses."""
 
 
 def check_size(arguments: Mapping[str, Any]) -> None:
-    """Raises TodoError for arguments that are too long as a whole."""
+    """Raise TodoError if the arguments are too long as a whole."""
     try:
         size = len(json.dumps(arguments, ensure_ascii=False, default=str).encode("utf-8", "replace"))
     except (TypeError, ValueError, RecursionError) as error:
@@ -395,7 +394,7 @@ def check_size(arguments: Mapping[str, Any]) -> None:
 
 
 def parse_fields(given: Any) -> dict[str, Any]:
-    """The fields as a Todo has them. A null is taken for a field that was left out. Raises TodoError."""
+    """Parse the fields of a Todo; null counts as absent. Raises TodoError."""
     if not isinstance(given, Mapping):
         raise TodoError(INVALID, "a todo is an object of fields")
     told = {name: value for name, value in given.items() if name not in NOT_KEPT}
@@ -421,13 +420,13 @@ def parse_id(name: str, value: Any) -> str:
 
 
 def parse_status(name: str, value: Any) -> str:
-    """A status, by whatever word models use for it, however they write it."""
+    """Parse a status, including the synonyms that models use."""
     word = "_".join(re.split(r"[\s_-]+", value.strip().casefold())) if isinstance(value, str) else value
     return parse_choice(name, ALIASES.get(word, word) if isinstance(word, str) else word, STATUSES)
 
 
 def parse_text(name: str, value: Any, most: int = LONGEST) -> str:
-    """A text as one line in which nothing is hidden."""
+    """Return a text as one line without hidden characters."""
     if not isinstance(value, str):
         raise TodoError(INVALID, f"`{name}` must be a text")
     if len(value) > most:
@@ -479,7 +478,7 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
 
 
 def check_list(old: Sequence[Todo], new: Sequence[Todo]) -> None:
-    """Raises TodoError where the list must not become this one."""
+    """Raise TodoError if the list must not become this one."""
     names = [row.id for row in new]
     if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         raise TodoError(DUPLICATE, f"an id must stand once: {', '.join(twice)}")
@@ -571,7 +570,7 @@ def _check_links(old: Sequence[Todo], new: Sequence[Todo]) -> None:
 
 
 def _find_circle(graph: Mapping[str, Sequence[str]]) -> list[str]:
-    """What is left when again and again everything is taken away that leads to nothing left."""
+    """Return the ids of a cycle, by removing what leads to nothing left."""
     left = dict(graph)
     while free := [name for name, links in left.items() if not any(link in left for link in links)]:
         for name in free:

@@ -42,7 +42,7 @@ _ORDINARY = frozenset(
 
 
 def find_doubts(plan: Mapping[str, Any], sources: Mapping[str, str], seen: Observation) -> list[str]:
-    """Return the doubts about the code of a plan, each as a sentence; none where the code is no Python."""
+    """Return the doubts about the code of a plan, each as a sentence; only Python is examined."""
     demands = {str(row["id"]): row for row in demands_of(plan)}
     trees = {path: tree for path, text in sources.items() if path.endswith(".py") and (tree := parse_python(text))}
     places = [place for place in locate_demands(plan, sources) if place.how == CITED and place.path in trees]

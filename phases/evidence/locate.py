@@ -60,7 +60,7 @@ _TAG = re.compile(r"\\tag\{([^{}]+)\}")
 
 
 def demands_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The requirements of a plan and its values, as rows of one form.
+    """Return the requirements and the values of a plan as rows of one form.
 
     What describes a data set, a machine or another paper's runs is in the plan for its reader, and no code has to hold it.
     """
@@ -69,12 +69,12 @@ def demands_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def is_value(row: Mapping[str, Any]) -> bool:
-    """Whether a row of `demands_of` is a value of the plan."""
+    """Return whether a row of `demands_of` is a value of the plan."""
     return str(row["id"]).startswith("V")
 
 
 def describe_value(row: Mapping[str, Any]) -> str:
-    """A value in words: its name, its symbol, what it is, whose, and when."""
+    """Describe a value: name, symbol, amount, owner and condition."""
     shown = row["value"] if "value" in row else ", ".join(map(str, row["values"]))
     symbol = f" ({row['symbol']})" if row.get("symbol") else ""
     unit = f" {row['unit']}" if row.get("unit") else ""
@@ -121,7 +121,7 @@ def find_by_name(plan: Mapping[str, Any], sources: Mapping[str, str]) -> dict[st
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The words of a name, in whichever way it joins them: snake, camel or prose; without an s at their end."""
+    """Return the words of a name in snake case, camel case or prose, without a plural s."""
     words = (word.lower() for word in _WORD.findall(name))
     return frozenset(
         word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in words
@@ -142,7 +142,7 @@ def _definitions(path: str, source: str) -> Iterator[_Definition]:
 
 
 def _of_component(name: str, definitions: Sequence[_Definition]) -> list[Place]:
-    """The definitions that a component's name fits best; those with the fewest other words first."""
+    """Return the definitions that a component's name fits best; those with the fewest other words first."""
     wanted = words_of(name) - _GENERAL or words_of(name)
     short = "".join(word[0] for word in re.findall(r"[A-Za-z]+", name)).lower()
     fitting = [
@@ -157,7 +157,7 @@ def _of_component(name: str, definitions: Sequence[_Definition]) -> list[Place]:
 
 
 def _values(path: str, source: str) -> Iterator[tuple[frozenset[str], str, Place]]:
-    """The named values of a file: their words, all in one, and where they are."""
+    """Yield the named values of a file: words, joined name, and place."""
     if path.endswith(_DATA_FILES):
         for number, line in enumerate(split_lines(source), 1):
             if key := _KEY.match(line):
@@ -183,7 +183,7 @@ def _named_values(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _options(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The default of an option of a command line."""
+    """Yield the defaults of command line options."""
     if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("add_argument", "option"):
         names = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
         default = next((each.value for each in node.keywords if each.arg == "default"), None)
@@ -192,7 +192,7 @@ def _options(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _of_value(row: Mapping[str, Any], values: Iterable[tuple[frozenset[str], str, Place]]) -> list[Place]:
-    """The named values that may be a value of the plan: by its name, its usual short forms, or its symbol."""
+    """Return the named values that may be a value of the plan: by name, usual short form, or symbol."""
     name = str(row.get("name") or "")
     wanted = words_of(name) - _GENERAL
     short = {each for usual, forms in _SHORT.items() if words_of(usual) - _GENERAL <= wanted for each in forms}
@@ -276,7 +276,7 @@ def _planned_places(row: Mapping[str, Any], plan: Mapping[str, Any], wholes: Map
 
 
 def _whole_files(plan: Mapping[str, Any], sources: Mapping[str, str], overrides: Collection[str]) -> dict[str, Place]:
-    """Return the planned files that are there and are no tests, as places without an id."""
+    """Return the existing planned files, except tests, as places without an id."""
     paths = [file["path"] for file in plan["file_structure"]]
     return {
         path: _whole_file(path, sources[path], overrides)

@@ -38,7 +38,7 @@ _UNCHANGED, _LAID_OUT = -1, -2
 
 
 class EvidenceSetting(NamedTuple):
-    """What is observed, and with which tools."""
+    """Settings of the observation."""
 
     bare: str = ""
     """The environment with the tools (bare_python.py); empty: nothing is observed."""
@@ -191,7 +191,7 @@ def _count_tried(notes: str, share: range) -> int:
 
 
 def _laid_out(box: Box, path: str) -> str:
-    """A file's code, laid out by Python itself; empty where it cannot be read."""
+    """Return a file's code as formatted by Python itself; empty if it cannot be read."""
     tree = parse_python(read_bytes(os.path.join(box.workspace, path)).decode("utf-8", "replace"))
     return ast.unparse(tree) if tree else ""
 

@@ -1,4 +1,4 @@
-"""The commands of one look at the work, watched: which tests ran, how each ended, and which lines each of them ran.
+"""Read the notes of watched commands: which tests ran, how each ended, and which lines each of them ran.
 
 The notes are made inside the sandbox, by code that a hostile workspace may reach. So they are read as a stranger's text: a
 workspace can make itself look better or worse in them, and do nothing else.
@@ -19,7 +19,7 @@ from pipeline.base.files import read_bytes
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 OF_USER = "../user_tests/"
-"""What the names of the user's own tests begin with: they lie beside the workspace."""
+"""Prefix of the user's own tests, which are next to the workspace."""
 _LARGEST = 64 * 2**20
 _OF_NODE = "node"
 _MOST_FILES, _LONGEST_NUMBER = 2000, 15
@@ -30,7 +30,7 @@ _MOST_NODE_FILES, _LARGEST_NODE_FILE = 500, 16 * 2**20
 
 
 class Observation(NamedTuple):
-    """What the notes say."""
+    """Observed tests and lines."""
 
     tests: Mapping[str, str]
     """`path::Class::test` → passed, failed or skipped. A test with parameters passed where all of them did."""
@@ -39,7 +39,7 @@ class Observation(NamedTuple):
     unrun: Mapping[str, frozenset[int]] = {}
     """By file: the lines that could have run and did not."""
     paths: tuple[str, ...] = (".",)
-    """Where in the workspace the tests find modules."""
+    """Directories of the workspace in which tests find modules."""
     suffixes: tuple[str, ...] = (".py",)
     """Of what files it is known which lines ran."""
     cut_off: bool = False
@@ -51,7 +51,7 @@ class Observation(NamedTuple):
         return sum(each == outcome for each in self.tests.values())
 
     def tests_of(self, path: str, spans: tuple[tuple[int, int], ...]) -> frozenset[str]:
-        """The passing tests that ran a line within these spans."""
+        """Return the passing tests that ran a line within these spans."""
         lines = self.lines.get(path, {})
         found = (names for line, names in lines.items() if any(first <= line <= last for first, last in spans))
         return frozenset(name for names in found for name in names if self.tests.get(name) == PASSED)
@@ -61,7 +61,7 @@ NOTHING = Observation({}, {}, is_blind=True)
 
 
 class Watch:
-    """Where the notes of one look go: a directory of nobody else."""
+    """A private directory for the notes."""
 
     def __init__(self, notes: str) -> None:
         self.notes = notes
@@ -76,7 +76,7 @@ class Watch:
         remove_directory(self.notes)
 
     def variables(self, workspace: str) -> dict[str, str]:
-        """What makes the Pythons of a command note what they do."""
+        """Return the variables that make the Python processes of a command note what they do."""
         return {
             "PIPELINE_EVIDENCE": self.notes,
             "PIPELINE_WORKSPACE": workspace,
@@ -86,7 +86,7 @@ class Watch:
         }
 
     def count(self, command: str) -> tuple[int, int, int] | None:
-        """How many tests of a command passed, failed and were skipped; None where none was noted."""
+        """Return how many tests of a command passed, failed and were skipped; None if none was noted."""
         outcomes = [
             row["outcome"]
             for row in _all_rows(self.notes)
@@ -108,7 +108,7 @@ class Watch:
 
 
 def _read_notes(notes: str) -> Observation:
-    """How each test ended, which lines it ran, and whether a run of tests did not end."""
+    """Return how each test ended, which lines it ran, and whether a test run did not finish."""
     tests, paths, begun, ended = dict[str, str](), list[str](), 0, 0
     lines, could_run = dict[str, dict[int, set[str]]](), dict[str, set[int]]()
     for row in _all_rows(notes):
@@ -134,7 +134,7 @@ def _read_notes(notes: str) -> Observation:
 
 
 def _with_those_set_up(by: set[str], tests: Mapping[str, str]) -> set[str]:
-    """The tests that ran a line; for what a class or a module of tests sets up, all tests of it."""
+    """Return the tests that ran a line; the setup of a class or module counts for all of its tests."""
     found = set[str]()
     for name in by:
         inside = {test for test in tests if test.startswith(f"{name}::")} if name and name not in tests else set[str]()
@@ -143,7 +143,7 @@ def _with_those_set_up(by: set[str], tests: Mapping[str, str]) -> set[str]:
 
 
 def _lines_by_file(noted: object) -> Iterator[tuple[str, list[int]]]:
-    """The numbers of lines by file, as far as they are that."""
+    """Return the valid line numbers by file."""
     for path, numbers in noted.items() if isinstance(noted, dict) else ():
         if isinstance(path, str) and isinstance(numbers, list):
             yield path, [number for number in numbers if isinstance(number, int)]
@@ -161,7 +161,7 @@ def _all_rows(notes: str) -> list[dict[str, Any]]:
 
 
 def _bounded_int(digits: str) -> int:
-    """A number as Python's own tools write it; ValueError for one that nothing could be done with."""
+    """Parse a number as Python's own tools write it. Raises ValueError."""
     if len(digits) > _LONGEST_NUMBER:
         raise ValueError("too large")
     return int(digits)
@@ -172,7 +172,7 @@ def _worse(before: str | None, now: str) -> str:
 
 
 def read_rows(path: str) -> list[dict[str, Any]]:
-    """The lines of a file of the sandbox that are JSON objects; none where it cannot be read."""
+    """Return the JSON objects of a file from the sandbox, one a line; none if it cannot be read."""
     try:
         lines = read_bytes(path, limit=_LARGEST).split(b"\n")
     except StorageError:

@@ -37,16 +37,16 @@ _LARGEST_TEXT = 512 * 1024
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Value = ast.Assign | ast.AnnAssign
 SETS_UP = ("__init__", "__post_init__", "__new__", "__repr__", "__str__")
-"""What makes or shows an object, and is no work of its own."""
+"""Methods that only create or show an object."""
 
 
 _TODO = r"""["'`]TODO\s*(?:["'`:]|implement)"""
 _SAYS_SO = r"""["'`](?i:not (?:yet )?implemented|unimplemented)\b"""
 _THROWS = r"\bthrow\s+(?:new\s+)?\w*(?:Error|Exception)\w*\s*\(\s*|\bpanic!?\(\s*"
 _UNWRITTEN = re.compile(rf"(?:{_THROWS}){_TODO}|\btodo!\s*\(|\{{\s*(?://\s*TODO[^\n]*\n\s*|/\*\s*TODO[^*]*\*/\s*)\}}")
-"""What is unfinished wherever it is."""
+"""Unfinished code, wherever it is."""
 _GIVES_UP = re.compile(rf"(?:{_THROWS}){_SAYS_SO}|\bunimplemented!\s*\(|\bthrow\s+new\s+NotImplementedException\s*\(")
-"""What makes a stub of a function if the function does nothing else."""
+"""A statement that makes a function a stub if it is the only one."""
 _BEGINS_FUNCTION = re.compile(r"\)[^(){};=]*(?:=>\s*)?\{?\s*\Z")
 _BEGINS_BRANCH = re.compile(r"\b(?:if|for|while|switch|catch|match|when)\b")
 _COMMENTS = re.compile(r"(?:\s*(?://[^\n]*|/\*[^*]*\*/))+\Z")
@@ -71,7 +71,7 @@ class Place(NamedTuple):
     is_stub: bool = False
     """It does nothing: it passes, returns nothing, or raises NotImplementedError."""
     is_abstract: bool = False
-    """It says what others implement, and is no work of its own."""
+    """An interface that others implement."""
     value: ast.expr | None = None
     """Of a value in Python that is given."""
     body: tuple[tuple[int, int], ...] = ()
@@ -183,7 +183,7 @@ class _PythonFile:
         return sorted(self._most_specific(found, named), key=lambda place: place.first)
 
     def _text_of(self, one: _Named, taken: set[int]) -> Iterator[str]:
-        """What is said of a definition: its docstring, the comments above it; behind a value."""
+        """Return the text about a definition: its docstring and the comments above it; for a value, also behind it."""
         node = one.node
         first = _first_line(node)
         for number in range(first - 1, one.after, -1):
@@ -210,7 +210,7 @@ class _PythonFile:
                 yield text
 
     def _entries(self, tree: ast.Module, taken: set[int]) -> Iterator[Place]:
-        """Values with a name that are no statement: entries of a dict, arguments, defaults, on a line with a comment."""
+        """Yield named values within statements: dict entries, arguments and defaults on a line with a comment."""
         if not any(map(read_keys, self._comments.values())):
             return
         for node in ast.walk(tree):
@@ -225,7 +225,7 @@ class _PythonFile:
                     yield Place(name, self._path, symbol, value.lineno, last, VALUE, value=value)
 
     def _of_the_module(self, tree: ast.Module, found: Sequence[Place]) -> Iterator[Place]:
-        """What the docstring of the file names and nothing in it does: the whole file is about that."""
+        """Return what only the module docstring names: the whole file is about it."""
         there = {place.identifier for place in found}
         for name in self._known([ast.get_docstring(tree, clean=False) or ""]):
             if name in there:
@@ -243,7 +243,7 @@ class _PythonFile:
                 yield from self._fields_of(place, named) or [place]
 
     def _fields_of(self, place: Place, named: Sequence[_Named]) -> list[Place]:
-        """The fields of a class that has nothing else: values, each of them."""
+        """Yield the fields of a class that has only fields."""
         own = [
             one.node
             for one in named
@@ -354,7 +354,7 @@ def _inner_blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def find_entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The named values in an expression: their names, and what they are."""
+    """Yield the named values in an expression."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and not isinstance(value, ast.Dict):
@@ -372,7 +372,7 @@ def find_entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _data_places(path: str, source: str, wanted: Collection[str]) -> list[Place]:
-    """The lines of a data file that name a requirement, or stand under a comment that does."""
+    """Yield the lines of a data file that name a requirement, or follow a comment that does."""
     lines, places, above = split_lines(source), [], list[str]()
     for number, line in enumerate(lines, 1):
         named = _read_wanted(line.replace("_", " "), wanted)  # a key may be `rate_R4`
@@ -392,7 +392,7 @@ def _first_line(node: Function | ast.ClassDef | Value) -> int:
 
 
 def text_stubs(path: str, text: str, bases: Collection[str] = ()) -> Iterator[tuple[int, str]]:
-    """Yield the line and a description of each stub in a file that is no Python, and of filler text in a page.
+    """Yield the line and a description of each stub in a file other than Python, and of filler text in a page.
 
     `bases`: the classes that others extend, whose methods may leave the work to them.
     """
@@ -419,7 +419,7 @@ def extended_classes(texts: Iterable[str]) -> set[str]:
 
 
 def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False) -> bool:
-    """Whether a definition does nothing: a function that passes, returns nothing or what is empty, or gives up; a class
+    """Return whether a definition does nothing: a function that passes, returns nothing or what is empty, or gives up; a class
     whose methods, but those that set it up, are all like that; a value that is None, an ellipsis, or not given.
     """
     if isinstance(node, Value):
@@ -488,5 +488,5 @@ def is_protocol(node: ast.ClassDef) -> bool:
 
 
 def last_word(node: ast.AST) -> str:
-    """The last word of a dotted name."""
+    """Return the last word of a dotted name."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -80,14 +80,14 @@ The second list has the README's commands and what they did.
 
 
 class _Facts(NamedTuple):
-    """What the checks found."""
+    """Findings of the checks."""
 
     rows: list[Row]
     """The commands that were run."""
     problems: list[str]
-    """What the model must mend."""
+    """Problems that the model must fix."""
     doubts: list[str]
-    """What keeps the work from being verified, and is no problem that the model can mend."""
+    """Reasons why the work is not verified although the model has nothing to fix."""
     lacking: list[str]
     """Packages of the plan for whose lack something could not be run."""
     advice: list[str]
@@ -359,7 +359,7 @@ def _doubt_files(sources: Mapping[str, str]) -> list[str]:
 
 
 def _unlocated(rows: Sequence[Row]) -> list[str]:
-    """Return that requirements were not located; a value may be a baseline's that nobody builds, so it is none."""
+    """Return the requirements that were not located. Values are left out: a baseline's value need not be built."""
     rows = [row for row in rows if not is_value(row)]
     names = [row["id"] for row in rows if row["level"] == UNLOCATED and row.get("judged", {}).get("verdict") != MEETS]
     return [f"{len(names)} of {len(rows)} requirements were not located in the code: {_join(names)}"] if names else []

@@ -64,7 +64,7 @@ def describe_missing(
     settings_file: str,
     planned: Collection[str] = (),
 ) -> Iterator[str]:
-    """A line for each hook that cannot run as it is written. `run.cwd` is empty where no workspace is known.
+    """Yield a line for each hook that cannot run as written.
 
     `planned`: files that the agent is to write.
     """
@@ -78,7 +78,7 @@ def describe_missing(
 
 
 def find_missing(hook: Hook, workspace: str, variables: Mapping[str, str]) -> list[str]:
-    """The program of a command, and the script that it is given, as far as they are not there: in words, `no program pytset`.
+    """Return the missing program or script of a command in words, such as `no program pytset`.
 
     `workspace`: where the hook starts; empty where that is not known. `variables`: those that the hook is given.
     """
@@ -113,7 +113,7 @@ def find_unknown_programs(commands: Iterable[str], path: str) -> dict[str, str]:
 
 
 def _first_command(command: str) -> list[str]:
-    """The words of the first command of a line, from its program on."""
+    """Return the words of the first command of a line, from its program on."""
     words = shell_words(command)
     end = next((at for at, word in enumerate(words) if re.fullmatch(r"[;&|()<>\n]+", word)), len(words))
     # a function, or a shell of its own
@@ -121,7 +121,7 @@ def _first_command(command: str) -> list[str]:
 
 
 def _strip_prefixes(words: Sequence[str]) -> list[str]:
-    """The words from the program on, without `env`, `timeout 10` and variables before it."""
+    """Return the words from the program on, without `env`, `timeout 10` and assignments before it."""
     before = ""
     for at, word in enumerate(words):
         if word in _GO_BEFORE:
@@ -134,14 +134,14 @@ def _strip_prefixes(words: Sequence[str]) -> list[str]:
 
 
 def _put_in(word: str, variables: Mapping[str, str]) -> str:
-    """A word with the variables in it that are known, and with the home directory."""
+    """Replace known variables and the home directory in a word."""
     if word.startswith("~/"):
         word = f"$HOME{word[1:]}"
     return _NAME.sub(lambda found: variables.get(found[1] or found[2], found[0]), word)
 
 
 def _missing_script(words: Sequence[str], workspace: str) -> list[str]:
-    """The script of an interpreter; `-c` and `-m` take none."""
+    """Return the missing script of an interpreter; `-c` and `-m` take none."""
     for word in words[1:]:
         if not word.startswith("-"):
             return _missing_file(word, workspace)

@@ -50,7 +50,7 @@ _PLAIN_ASSERT = re.compile(r"^E +assert\b", re.MULTILINE)
 
 
 def file_problems(workspace: Workspace, plan: Mapping[str, Any]) -> list[str]:
-    """What is wrong with the planned files: not there, empty, or not what their names say."""
+    """Return the faults of the planned files: missing, empty, or not of the kind that their names say."""
     # The user's own directory is not the agent's to clean up.
     strays = [
         stray for stray in workspace.strays() if not stray[1:].startswith((f"{CONTROL}/", f"{CONTROL}'"))
@@ -71,12 +71,12 @@ def find_test_detectors(python: Mapping[str, str]) -> list[str]:
 
 
 def decides_checks(path: str) -> bool:
-    """Whether a file that is no test says what the checks of a project mean."""
+    """Return whether a file, other than a test, configures the checks of a project."""
     return path.rsplit("/", 1)[-1] in _DECIDING
 
 
 def find_shadows(paths: Collection[str]) -> list[str]:
-    """The files that Python takes for its own modules, or for those of a test runner, in a command run in the workspace."""
+    """Return the files that hide modules of Python or of a test runner from commands run in the workspace."""
     return [path for path in paths if path.removesuffix("/__init__.py").removesuffix(".py") in _RUNNERS_NEED]
 
 

@@ -25,7 +25,7 @@ _NEEDS_NETWORK = re.compile(r"\b(?:install|clone|venv|activate|curl|wget)\b")
 
 
 class SuiteCounts(NamedTuple):
-    """How the tests of one command ended."""
+    """Test counts of one command."""
 
     passed: int
     failed: int

@@ -1,4 +1,4 @@
-"""From the value under `hooks` of a file to hooks, with every default filled in.
+"""Check the value under `hooks` of a file, and parse it into hooks with every default filled in.
 
 The command of a hook stands under `params`, as `command` or `args`, and nowhere else.
 """
@@ -54,7 +54,7 @@ class HookConfigError(PipelineError):
 
 
 def parse_hooks(config: Mapping[str, Any], source: str, where: str) -> tuple[Hook, ...]:
-    """The hooks that are to run, in their order within the source. Raises HookConfigError for the first fault.
+    """Return the hooks to run, in their order within the source. Raises HookConfigError for the first fault.
 
     `config`: the value under `hooks`, of a shape that the schema allows; `where`: the file. Hooks that are turned off are
     checked all the same.
@@ -69,7 +69,7 @@ def parse_hooks(config: Mapping[str, Any], source: str, where: str) -> tuple[Hoo
 
 
 def find_problems(config: Mapping[str, Any], source: str, where: str) -> list[str]:
-    """Every fault, a line each: where it is, what is wrong, what to do."""
+    """Return a line for each fault: its place, the fault, and what to do."""
     root = "$.runtime.hooks" if source == USER else "$.hooks"
     return [f"{where} at {root}{place}: {words}" for place, words in find_faults(config, source)]
 
@@ -104,7 +104,7 @@ def _failure_policy(item: Mapping[str, Any], config: Mapping[str, Any], point: H
 
 
 def find_faults(config: Mapping[str, Any], source: str) -> Iterator[ConfigFault]:
-    """Every fault of the value under `hooks`, in the order of the file. Its shape has been checked by the schema."""
+    """Yield every fault of the value under `hooks`, in file order. The schema has been checked already."""
     for name in config:
         if source == REPO and name not in _OF_A_REPOSITORY:
             words = f"a repository may not set this; put {name} under runtime.hooks in the config.yaml of the user"
@@ -227,7 +227,7 @@ def _check_point(item: Mapping[str, Any]) -> Iterator[ConfigFault]:
 
 
 def why_bad_matcher(matcher: str) -> str:
-    """Why a text is no regular expression that is taken here, or nothing."""
+    """Return why a text is not accepted as a regular expression; empty if it is."""
     if len(matcher) > _LONGEST_MATCHER:
         return f"it is longer than {_LONGEST_MATCHER} characters"
     try:
@@ -248,7 +248,7 @@ def _check_seconds(item: Mapping[str, Any], name: str) -> Iterator[ConfigFault]:
 
 
 def suggest_word(wrong: str, known: Sequence[str]) -> str:
-    """`; did you mean 'x'?` where something known is near, else a list of what is known."""
+    """Return `; did you mean 'x'?` if a known word is similar, else a list of the known words."""
     near = get_close_matches(wrong[:100], known, n=1)
     return f"; did you mean '{near[0]}'?" if near else f"; there are: {', '.join(known)}"
 
@@ -264,7 +264,7 @@ _BUILTINS: Mapping[str, tuple[str, ...]] = {
 
 
 def find_param_faults(item: Mapping[str, Any], kind: str) -> Iterator[ConfigFault]:
-    """Every fault of the params of a hook whose kind and point are right."""
+    """Yield the faults of a hook's params; its kind and point are valid."""
     params = item.get("params", {})
     found = _check_command(params) if kind == COMMAND else _check_builtin(params, item["point"], given="kind" in item)
     yield from (ConfigFault(f".params{place}", words) for place, words in found)
@@ -315,7 +315,7 @@ def _check_builtin(params: Mapping[str, Any], point: str, *, given: bool) -> Ite
 
 
 def _why_bad_path(params: Mapping[str, Any]) -> str:
-    """Why a required file can be in no workspace, or nothing. Links are followed where it is looked for."""
+    """Return why a required file cannot exist in a workspace; empty if it can. Links are followed later."""
     path = params.get("path", "README.md")
     directory = os.path.normpath(path).split("/")[0]
     if os.path.isabs(path) or directory == "..":
@@ -336,15 +336,15 @@ def _as_texts(value: Any) -> list[str]:
 
 
 class ConfigFault(NamedTuple):
-    """One thing that is wrong."""
+    """A fault of the configuration."""
 
     place: str
-    """Where, below `hooks`: `.items[2].timeout_sec`."""
+    """Place below `hooks`, such as `.items[2].timeout_sec`."""
     words: str
 
 
 def quote_value(value: object) -> str:
-    """A value as a message shows it: on one line, and not too long."""
+    """Return a value for a message: on one line, and shortened."""
     try:
         text = repr(value)
     except ValueError:

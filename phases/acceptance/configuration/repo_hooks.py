@@ -1,4 +1,4 @@
-"""Which hooks of a repository run: those whose definition and scripts are what the user has read and trusts."""
+"""Select the hooks of a repository to run: those that the user has trusted by content."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VERSION = 2
 LARGEST_STORE = 4 * 1024 * 1024
 _PATIENCE = 10
 Check = Callable[[Any], str | None]
-"""Why a value is no store, by its schema, or None."""
+"""Return why a value breaks the schema of the store, or None."""
 
 
 class SkippedHook(NamedTuple):
@@ -46,21 +46,21 @@ class SkippedHook(NamedTuple):
 
 
 class RepoHooks(NamedTuple):
-    """What the hooks file of a workspace comes to."""
+    """State of a workspace's hooks file."""
 
     state: str
     """none, untrusted, trusted, modified (since it was trusted) or invalid."""
     hooks: tuple[Hook, ...] = ()
-    """Those that run, in order."""
+    """Hooks to run, in order."""
     reason: str = ""
-    """Why not all of them run, and what to do, in one line."""
+    """Why some do not run, and what to do, on one line."""
     skipped: tuple[SkippedHook, ...] = ()
     checksums: Checksums = MappingProxyType({})
     """The hooks file, and the scripts of the hooks that run, as they are now."""
     was_trusted: bool = False
     """These very bytes of the file are trusted. Of an invalid file: what the user counts on cannot be used."""
     store_fault: str = ""
-    """Why the store of trusted workspaces itself cannot be trusted. One that is not there yet has no fault."""
+    """Why the store of trusted workspaces cannot be trusted; empty if it can, or does not exist yet."""
     beside: Mapping[str, str] | None = None
     """Files beside the scripts in the directory of hooks, as the user trusted them; None where nothing is trusted."""
     user_scripts: Mapping[str, str] = MappingProxyType({})
@@ -84,7 +84,7 @@ class _HooksFile(NamedTuple):
 def discover_repo_hooks(
     workspace: str, store_path: str, parse: Parse, check: Check, *, trust_now: bool = False
 ) -> RepoHooks:
-    """The hooks of a workspace that run. `trust_now`: what is there now is trusted, for this run."""
+    """Return the hooks of a workspace. `trust_now`: trust its current state for this run."""
     workspace = os.path.realpath(workspace)  # once: a link that is turned elsewhere meanwhile changes nothing
     store = read_store(store_path, check)
     known = store.entry(workspace) or {}
@@ -99,7 +99,7 @@ def discover_repo_hooks(
 
 
 def build_trust_entry(workspace: str, parse: Parse, at: str, by: str, own: Iterable[Hook] = ()) -> dict[str, Any]:
-    """What the store is to say of a workspace as it is now. Raises HookConfigError where that cannot be trusted.
+    """Build the store entry of a workspace as it is now. Raises HookConfigError if it cannot be trusted.
 
     `own`: the hooks of the user. A workspace without hooks can be trusted, too: that it has none any more, say.
     """
@@ -119,7 +119,7 @@ def build_trust_entry(workspace: str, parse: Parse, at: str, by: str, own: Itera
 
 
 def hash_user_scripts(workspace: str, own: Iterable[Hook]) -> dict[str, str]:
-    """The scripts in a workspace that hooks of the user name. One that is to stay away counts where no agent writes."""
+    """Return the scripts in a workspace that the user's hooks name, including missing ones that must stay away."""
     named = _hash_all(own, workspace)
     kept = (path for path in named if not os.path.isabs(path) and (named[path] or path.startswith(_OURS)))
     return {path: named[path] for path in kept}
@@ -193,7 +193,7 @@ def _trust_as_is(file: _HooksFile, workspace: str) -> RepoHooks:
 
 
 def _name_unreadable(scripts: Checksums) -> str:
-    """Which files cannot be trusted, and what to do; empty for none."""
+    """Return which files cannot be trusted, and what to do; empty if all can."""
     paths = ", ".join(path for path, digest in scripts.items() if digest == UNREADABLE)
     told = "cannot be read safely (a link, or over 2 MiB); put regular files there"
     return f"{paths}, which a hook runs, {told}" if paths else ""
@@ -221,7 +221,7 @@ def _compare_entry(file: _HooksFile, entry: Mapping[str, Any], workspace: str) -
 
 
 def _why_missing(name: str, file: _HooksFile, entry: Mapping[str, Any]) -> str:
-    """Why a trusted hook is not among those that could run, where it was not trusted to be turned off."""
+    """Return why a trusted hook cannot run, unless it was trusted as disabled."""
     item = file.items.get(name)
     if item is None:
         return "it was trusted, and is not there any more"
@@ -247,21 +247,21 @@ class TrustRefused(PipelineError):
 
 
 class TrustStore(NamedTuple):
-    """What is trusted. Where there is a fault, nothing is."""
+    """Trusted workspaces; none if there is a fault."""
 
     workspaces: Mapping[str, Mapping[str, Any]]
     fault: str = ""
-    """Why nothing is trusted, and what to do; empty where the store is sound."""
+    """Why nothing is trusted, and what to do; empty if the store is sound."""
     missing: bool = False
-    """There is no store yet. That is no fault of anybody's."""
+    """There is no store yet, which is not a fault."""
 
     def entry(self, workspace: str) -> Mapping[str, Any] | None:
-        """What is trusted of a workspace, however it was reached."""
+        """Return the entry of a workspace, whichever path leads to it."""
         return self.workspaces.get(os.path.realpath(workspace))
 
 
 def read_store(path: str, check: Check) -> TrustStore:
-    """The store at a path. It is not raised for: a store that cannot be trusted is one in which nothing is."""
+    """Read the store at a path. A store that cannot be trusted is returned as one that trusts nothing."""
     if not path:
         return TrustStore({}, "no directory of settings is known, so no workspace is trusted", missing=True)
     try:
@@ -277,7 +277,7 @@ def read_store(path: str, check: Check) -> TrustStore:
 
 
 def write_trust(path: str, workspace: str, entry: Mapping[str, Any], check: Check) -> None:
-    """Trusts what an entry says of a workspace; other entries are kept. Raises TrustRefused over a store that is not sound."""
+    """Write the entry of a workspace, keeping the others. Raises TrustRefused if the store is not sound."""
     _require_sound(path, check)  # before anything is made beside it
     directory = os.path.dirname(os.path.abspath(path))
     try:
@@ -305,7 +305,7 @@ def _require_sound(path: str, check: Check) -> TrustStore:
 
 @contextmanager
 def _lock_store(path: str) -> Iterator[None]:
-    """Nobody else writes between the reading and the writing of a store: the later of two would lose the other's entry."""
+    """Hold the lock between reading and writing the store, so that no entry of another process is lost."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(f"{path}.lock", flags, 0o600)
     try:
@@ -320,11 +320,11 @@ def _lock_store(path: str) -> Iterator[None]:
 
 
 class _StoreFault(PipelineError):
-    """Why a store is not to be trusted."""
+    """A store that must not be trusted."""
 
 
 def _read_bytes(path: str) -> bytes:
-    """The bytes of a store, once the open file itself has been looked at: its name may be another file's by then."""
+    """Return the bytes of a store after checking the open file: its name may lead elsewhere by then."""
     try:
         # By descriptor, so that what is looked at is what is read: the name may be another file's by then.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -373,7 +373,7 @@ def _parse_workspaces(data: bytes, check: Check) -> dict[str, Mapping[str, Any]]
 
 
 def _directory_fault(path: str) -> str:
-    """Why the file could be swapped for another, or nothing. In a sticky directory, like /tmp, it could not."""
+    """Return why another user could replace the file; empty if none could. A sticky directory such as /tmp is safe."""
     for directory in _parent_directories(path):
         mode = os.stat(directory).st_mode
         # Whoever may write to a directory can put a store of their own in the place of the user's.
@@ -383,7 +383,7 @@ def _directory_fault(path: str) -> str:
 
 
 def _parent_directories(path: str) -> Iterator[str]:
-    """Every directory on the way to a file, by the way that is written and by the one that links lead."""
+    """Yield every parent directory of a file, both as written and with links resolved."""
     seen = set()
     for start in (os.path.dirname(os.path.abspath(path)), os.path.realpath(os.path.dirname(path))):
         directory = start
